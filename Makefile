@@ -83,8 +83,8 @@ generate: ## what is generated: constants and tables from docs/registry, listing
 	$(GO) generate ./tensorconv
 	$(GO) test -tags tree ./internal/tree -run TestAPI -update
 
-tidy: ## go mod tidy in every module
-	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done
+tidy: ## go mod tidy in every module, and one version of each dependency
+	.ci/modules tidy
 
 browser: ## the tests of the page, in Node.js and in chromium
 	.ci/browser

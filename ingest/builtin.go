@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -58,21 +56,6 @@ func openFrames(o readerOptions) readFunc {
 	r := otlp.NewFrameReader(o.mapping)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		return r.Records(src, at.name, at.Position)
-	}
-}
-
-// spoolPerMemory is how many bytes of a file that cannot be read anywhere may be copied
-// to a temporary one for each byte of memory.
-const spoolPerMemory = 4
-
-// openParquet reads Parquet, copying what cannot be read anywhere.
-func openParquet(o readerOptions) readFunc {
-	most := int64(parquet.MaxSpoolBytes)
-	if o.memory < math.MaxInt64/spoolPerMemory {
-		most = o.memory * spoolPerMemory
-	}
-	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-		return parquet.RecordsWithin(src, at.name, o.mapping, most)
 	}
 }
 

@@ -3,14 +3,12 @@ package ingest_test
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -252,23 +250,3 @@ func TestR1Forced(t *testing.T) {
 		t.Errorf("error %v, want %s…", got.err, want)
 	}
 }
-
-// frames returns length-prefixed frames, some of which are damaged.
-func frames(t *testing.T, rng *rand.Rand) []byte {
-	t.Helper()
-	var text []byte
-	for range 2 + rng.IntN(20) {
-		message, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(randomTraces(rng))
-		if err != nil {
-			t.Fatal(err)
-		}
-		frame := append([]byte{0, byte(len(message) >> 16), byte(len(message) >> 8), byte(len(message))}, message...)
-		if rng.IntN(8) == 0 {
-			frame = damage(rng, frame)
-		}
-		text = append(text, frame...)
-	}
-	return text
-}
-
-func TestFramesInParts(t *testing.T) { testDocuments(t, frames) }

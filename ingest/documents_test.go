@@ -12,69 +12,79 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // randomTraces returns spans of several resources and scopes, some of many spans.
-func randomTraces(rng *rand.Rand) ptrace.Traces {
-	td := ptrace.NewTraces()
+func randomTraces(rng *rand.Rand) *tracepb.TracesData {
+	td := new(tracepb.TracesData)
 	number := 0
 	for r := range 1 + rng.IntN(6) {
-		rs := td.ResourceSpans().AppendEmpty()
-		rs.Resource().Attributes().PutStr("service.name", fmt.Sprint("service ", r))
-		rs.Resource().Attributes().PutStr("host.name", `"resource":{"spans":[`)
+		rs := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
+			text("service.name", fmt.Sprint("service ", r)), text("host.name", `"resource":{"spans":[`),
+		}}}
+		td.ResourceSpans = append(td.ResourceSpans, rs)
 		for s := range rng.IntN(4) {
-			ss := rs.ScopeSpans().AppendEmpty()
-			ss.Scope().SetName(fmt.Sprint("scope ", s))
+			ss := &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: fmt.Sprint("scope ", s)}}
+			rs.ScopeSpans = append(rs.ScopeSpans, ss)
 			for range rng.IntN(1 << rng.IntN(8)) {
 				number++
-				randomSpan(rng, ss.Spans().AppendEmpty(), number)
+				ss.Spans = append(ss.Spans, randomSpan(rng, number))
 			}
 		}
 	}
 	return td
 }
 
-func randomSpan(rng *rand.Rand, s ptrace.Span, number int) {
-	s.SetTraceID([16]byte{byte(rng.IntN(3)), 15: 1})
-	s.SetSpanID([8]byte{byte(number >> 8), byte(number), 7: 1})
-	s.SetName([]string{"matmul", `},{"traceId":"`, "größe\n"}[rng.IntN(3)])
-	s.SetStartTimestamp(1795224124978150123)
-	s.SetEndTimestamp(1795224124978150999)
+func text(key, value string) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}
+}
+
+func list(elements ...*commonpb.AnyValue) *commonpb.AnyValue {
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: &commonpb.ArrayValue{Values: elements}}}
+}
+
+func randomSpan(rng *rand.Rand, number int) *tracepb.Span {
+	s := &tracepb.Span{
+		TraceId: []byte{byte(rng.IntN(3)), 15: 1}, SpanId: []byte{byte(number >> 8), byte(number), 7: 1},
+		Name:              []string{"matmul", `},{"traceId":"`, "größe\n"}[rng.IntN(3)],
+		StartTimeUnixNano: 1795224124978150123, EndTimeUnixNano: 1795224124978150999,
+	}
 	if rng.IntN(4) > 0 {
-		s.Attributes().PutStr("tensor.op.name", "matmul")
-		list := s.Attributes().PutEmptySlice("tensor.input.shapes")
+		var shapes []*commonpb.AnyValue
 		for range rng.IntN(3) {
-			dims := list.AppendEmpty().SetEmptySlice()
-			dims.AppendEmpty().SetInt(rng.Int64N(100))
+			shapes = append(shapes, list(&commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: rng.Int64N(100)}}))
 		}
-		s.Attributes().PutStr("debug", `[{"resource":{"scopeSpans":[{"spans":[`)
+		s.Attributes = []*commonpb.KeyValue{
+			text("tensor.op.name", "matmul"), {Key: "tensor.input.shapes", Value: list(shapes...)},
+			text("debug", `[{"resource":{"scopeSpans":[{"spans":[`),
+		}
 	}
 	for range rng.IntN(3) {
-		l := s.Links().AppendEmpty()
-		l.SetTraceID([16]byte{2})
-		l.SetSpanID([8]byte{3})
+		s.Links = append(s.Links, &tracepb.Span_Link{TraceId: []byte{2, 15: 0}, SpanId: []byte{3, 7: 0}})
 	}
 	if rng.IntN(4) == 0 {
-		s.Events().AppendEmpty().SetName("launch")
+		s.Events = append(s.Events, &tracepb.Span_Event{Name: "launch"})
 	}
 	if rng.IntN(8) == 0 {
-		s.Status().SetCode(ptrace.StatusCodeError)
+		s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
 	}
+	return s
 }
 
 // jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or
 // spread over lines.
 func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
-	text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(randomTraces(rng))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := spantest.MarshalJSON(t, randomTraces(rng))
 	lines := bytes.Repeat(append(bytes.Clone(text), '\n'), rng.IntN(2)*rng.IntN(4)) // in front
 	if rng.IntN(4) == 0 {
 		text = fmt.Appendf(nil, `{"result":%s}`, text)
@@ -92,11 +102,11 @@ func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 // protoMessage returns a message of OTLP protobuf without frames.
 func protoMessage(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
-	text, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(randomTraces(rng))
+	message, err := proto.Marshal(randomTraces(rng))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return message
 }
 
 // printedSpans returns spans as the SDK's exporter to standard output prints them, one
@@ -195,3 +205,20 @@ func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []
 		t.Errorf("%d readings in parts", shared)
 	}
 }
+
+// frames returns length-prefixed frames, some of which are damaged.
+func frames(t *testing.T, rng *rand.Rand) []byte {
+	t.Helper()
+	var text []byte
+	for range 2 + rng.IntN(20) {
+		message := protoMessage(t, rng)
+		frame := append([]byte{0, byte(len(message) >> 16), byte(len(message) >> 8), byte(len(message))}, message...)
+		if rng.IntN(8) == 0 {
+			frame = damage(rng, frame)
+		}
+		text = append(text, frame...)
+	}
+	return text
+}
+
+func TestFramesInParts(t *testing.T) { testDocuments(t, frames) }

@@ -100,7 +100,7 @@ func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more b
 	records := read
 	if f.anywhere != nil && f.format.recordsAt != nil {
 		records = func(io.Reader, place) iter.Seq2[op.Record, error] {
-			return f.format.recordsAt(f.anywhere, f.anywhere.size, f.path, f.mapping)
+			return f.format.recordsAt(f.anywhere, f.anywhere.size, f.path)
 		}
 		defer f.anywhere.countRest()
 	}

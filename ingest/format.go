@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -37,12 +38,14 @@ type Format struct {
 	follow func() follower
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
-	recordsAt func(src io.ReaderAt, size int64, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
+	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
 	partsAt partsFunc
 	// grows is set where records can be read as they are appended, see [Follower].
 	grows bool
+	// registers is set where [Register] says how files are read.
+	registers bool
 	// partial is set where files hold partial results, see [Input.Partials].
 	partial bool
 	// inherits is set where the reader does not add the attributes of resources that
@@ -123,6 +126,17 @@ func holding(
 	return func(o readerOptions) readFunc {
 		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 			return records(src, at.name, o.mapping, o.hold)
+		}
+	}
+}
+
+// unregistered returns open for a format that is read once a package is imported.
+func unregistered(pkg string) func(readerOptions) readFunc {
+	return func(readerOptions) readFunc {
+		return func(_ io.Reader, at place) iter.Seq2[op.Record, error] {
+			return func(yield func(op.Record, error) bool) {
+				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
+			}
 		}
 	}
 }

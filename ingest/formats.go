@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
@@ -46,9 +45,8 @@ var formats = []Format{
 		detect: func(h *head) bool {
 			return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))
 		},
-		open:      openParquet,
-		recordsAt: parquet.RecordsAt,
-		partsAt:   parquetParts,
+		open:      unregistered("github.com/optrace/optrace/parquet"),
+		registers: true,
 		inherits:  true,
 	},
 	{
@@ -134,9 +132,4 @@ var formats = []Format{
 // otlpDocument is partsAt for OTLP in JSON.
 func otlpDocument(src io.ReaderAt, size int64, name string, m *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
 	return otlp.JSONParts(src, size, name, m, otlp.Parts{Bytes: p.bytes, Thorough: p.thorough})
-}
-
-// parquetParts is partsAt for Parquet, whose parts are the same however it is read.
-func parquetParts(src io.ReaderAt, size int64, name string, m *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
-	return parquet.Parts(src, size, name, m, p.bytes)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -83,7 +83,7 @@ func sampleFiles(t *testing.T) []string {
 	var files []string
 	for _, pattern := range []string{
 		"otlp/testdata/gate_*/*", "otlp/testdata/rotation/*", "jaeger/testdata/*.json", "kineto/testdata/*.json",
-		"ort/testdata/*.json", "stdouttrace/testdata/*.json*", "parquet/testdata/duckdb.*", "../testdata/exporter_*",
+		"ort/testdata/*.json", "stdouttrace/testdata/*.json*", "../testdata/exporter_*",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/otlp"
-	"github.com/optrace/optrace/render/parquet"
 )
 
 // hostsOf returns the attribute host.name of each entry, by its step. Entries are
@@ -129,10 +128,8 @@ func TestResourcesOfWriters(t *testing.T) {
 				}
 			}
 		}
-		for _, other := range []string{toOTLP(t, file), toParquet(t, file)} {
-			if diff := cmp.Diff(want, hostsOf(t, other, 300, 3)); diff != "" {
-				t.Fatalf("seed %d, %s (-want +got):\n%s\n%s", seed, filepath.Base(other), diff, b.Bytes())
-			}
+		if diff := cmp.Diff(want, hostsOf(t, toOTLP(t, file), 300, 3)); diff != "" {
+			t.Fatalf("seed %d, OTLP (-want +got):\n%s\n%s", seed, diff, b.Bytes())
 		}
 	}
 }
@@ -150,22 +147,6 @@ func toOTLP(t *testing.T, file string) string {
 			}
 		}
 		return w.Flush()
-	})
-}
-
-func toParquet(t *testing.T, file string) string {
-	t.Helper()
-	return rewritten(t, file, "ops.parquet", func(f *os.File, records iter.Seq2[op.Record, error]) error {
-		w := parquet.NewWriter(f)
-		for rec := range records {
-			if rec.Resource != nil {
-				_ = w.Resource(rec.Resource)
-			}
-			if rec.Entry != nil {
-				_ = w.Entry(rec.Entry)
-			}
-		}
-		return w.Close()
 	})
 }
 

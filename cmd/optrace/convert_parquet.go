@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/parquet"
+	"github.com/optrace/optrace/parquet"
 )
 
 // tableConverter writes a row per record, of every kind.

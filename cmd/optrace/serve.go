@@ -14,10 +14,10 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/internal/profilepush"
-	"github.com/optrace/optrace/internal/receiver"
 )
 
 const serveUsage = `usage: optrace serve [flags] [INPUT...]

@@ -5,7 +5,8 @@ go 1.26.0
 require (
 	github.com/ClickHouse/clickhouse-go/v2 v2.47.0
 	github.com/google/go-cmp v0.7.0
-	github.com/optrace/optrace v0.0.0
+	github.com/optrace/optrace v0.2.0
+	github.com/optrace/optrace/parquet v0.0.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -18,11 +19,13 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/parquet-go/bitpack v1.0.0 // indirect
+	github.com/parquet-go/jsonlite v1.0.0 // indirect
 	github.com/parquet-go/parquet-go v0.32.0 // indirect
 	github.com/paulmach/orb v0.13.0 // indirect
 	github.com/pierrec/lz4/v4 v4.1.27 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect
+	github.com/twpayne/go-geom v1.6.1 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
@@ -32,3 +35,5 @@ require (
 )
 
 replace github.com/optrace/optrace => ../..
+
+replace github.com/optrace/optrace/parquet => ../../parquet

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
 

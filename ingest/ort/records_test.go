@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
 

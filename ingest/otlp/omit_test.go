@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -20,14 +19,7 @@ func TestReadWhole(t *testing.T) {
 	entries := 0
 	for seed := range cases.Numbers(t, 300) {
 		td := randomTraces(rand.New(rand.NewPCG(seed, 21)))
-		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, proto := encodings(t, td)
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, text, "", " "); err != nil {
 			t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/ptrace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/cases"
@@ -19,21 +19,14 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Over random spans, the readers find what the Collector's own types hold,
+// Over random spans, the readers find what the generated types of OTLP hold,
 // also where fields come in another order and unknown ones are among them.
-func TestReadersAgreeWithPdata(t *testing.T) {
+func TestReadersAgreeWithOracle(t *testing.T) {
 	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		td := randomTraces(rng)
 		want := oracle(td)
-		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, proto := encodings(t, td)
 		for name, got := range map[string]result{
 			"raw protobuf":      read(otlp.ProtoRecords, proto),
 			"shuffled protobuf": read(otlp.ProtoRecords, shuffleProto(rng, proto, tracesSchema())),
@@ -42,86 +35,82 @@ func TestReadersAgreeWithPdata(t *testing.T) {
 			"shuffled JSON":     read(otlp.JSONRecords, shuffleJSON(t, rng, text)),
 		} {
 			if diff := cmp.Diff(result{Records: want}, got); diff != "" {
-				t.Fatalf("seed %d, %s (-pdata +got):\n%s\n%s", seed, name, diff, text)
+				t.Fatalf("seed %d, %s (-oracle +got):\n%s\n%s", seed, name, diff, text)
 			}
 		}
 	}
 }
 
-// oracle returns the records of td, found by walking the Collector's types.
-func oracle(td ptrace.Traces) (records []string) {
+// oracle returns the records of td, found by walking the generated types.
+func oracle(td *tracepb.TracesData) (records []string) {
 	b := attr.NewBuilder(nil)
-	for _, rs := range td.ResourceSpans().All() {
-		resource := oracleResource(rs.Resource().Attributes())
+	for _, rs := range td.ResourceSpans {
+		var resource op.Resource
+		for _, a := range rs.Resource.Attributes {
+			resource.SetAttr(oracleAttr(a.Key, a.Value))
+		}
 		records = append(records, describe(op.Record{Resource: &resource}))
-		for _, ss := range rs.ScopeSpans().All() {
-			for _, s := range ss.Spans().All() {
+		for _, ss := range rs.ScopeSpans {
+			for _, s := range ss.Spans {
 				b.Reset()
-				for k, v := range s.Attributes().All() {
-					feed(b, k, v)
+				for _, a := range s.Attributes {
+					feed(b, a.Key, a.Value)
 				}
-				records = append(records, describe(oracleSpan(b, s, &resource, ss.Scope().Name())))
+				records = append(records, describe(oracleSpan(b, s, &resource, ss.Scope.Name)))
 			}
 		}
 	}
 	return records
 }
 
-func oracleResource(attrs pcommon.Map) (r op.Resource) {
-	for k, v := range attrs.All() {
-		r.SetAttr(oracleAttr(k, v))
-	}
-	return r
-}
-
 // oracleAttr is an attribute with its type.
-func oracleAttr(k string, v pcommon.Value) op.Attr {
-	switch v.Type() {
-	case pcommon.ValueTypeStr:
-		return op.Attr{Key: k, Value: v.Str()}
-	case pcommon.ValueTypeInt:
-		return op.Attr{Key: k, Value: strconv.FormatInt(v.Int(), 10), Type: op.AttrInt}
-	case pcommon.ValueTypeDouble:
-		return op.FloatAttr(k, v.Double())
-	case pcommon.ValueTypeBool:
-		return op.Attr{Key: k, Value: strconv.FormatBool(v.Bool()), Type: op.AttrBool}
-	case pcommon.ValueTypeBytes:
-		return op.Attr{Key: k, Value: base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()), Type: op.AttrBytes}
+func oracleAttr(k string, v *commonpb.AnyValue) op.Attr {
+	switch v := v.GetValue().(type) {
+	case *commonpb.AnyValue_StringValue:
+		return op.Attr{Key: k, Value: v.StringValue}
+	case *commonpb.AnyValue_IntValue:
+		return op.Attr{Key: k, Value: strconv.FormatInt(v.IntValue, 10), Type: op.AttrInt}
+	case *commonpb.AnyValue_DoubleValue:
+		return op.FloatAttr(k, v.DoubleValue)
+	case *commonpb.AnyValue_BoolValue:
+		return op.Attr{Key: k, Value: strconv.FormatBool(v.BoolValue), Type: op.AttrBool}
+	case *commonpb.AnyValue_BytesValue:
+		return op.Attr{Key: k, Value: base64.StdEncoding.EncodeToString(v.BytesValue), Type: op.AttrBytes}
 	}
 	return op.Attr{Key: k, Value: naiveJSON(v), Type: op.AttrJSON}
 }
 
-func feed(b *attr.Builder, k string, v pcommon.Value) {
-	switch v.Type() {
-	case pcommon.ValueTypeStr:
-		b.Str(k, v.Str())
-	case pcommon.ValueTypeInt:
-		b.Int(k, v.Int())
-	case pcommon.ValueTypeDouble:
-		b.Float(k, v.Double())
-	case pcommon.ValueTypeBool:
-		b.Bool(k, v.Bool())
-	case pcommon.ValueTypeSlice:
+func feed(b *attr.Builder, k string, v *commonpb.AnyValue) {
+	switch v := v.Value.(type) {
+	case *commonpb.AnyValue_StringValue:
+		b.Str(k, v.StringValue)
+	case *commonpb.AnyValue_IntValue:
+		b.Int(k, v.IntValue)
+	case *commonpb.AnyValue_DoubleValue:
+		b.Float(k, v.DoubleValue)
+	case *commonpb.AnyValue_BoolValue:
+		b.Bool(k, v.BoolValue)
+	case *commonpb.AnyValue_ArrayValue:
 		list := b.BeginList(k)
-		feedList(&list, v.Slice())
+		feedList(&list, v.ArrayValue)
 		list.End()
 	default:
 		b.Other(k)
 	}
 }
 
-func feedList(list *attr.List, s pcommon.Slice) {
-	for _, v := range s.All() {
-		switch v.Type() {
-		case pcommon.ValueTypeStr:
-			list.Str(v.Str())
-		case pcommon.ValueTypeInt:
-			list.Int(v.Int())
-		case pcommon.ValueTypeDouble:
-			list.Float(v.Double())
-		case pcommon.ValueTypeSlice:
+func feedList(list *attr.List, s *commonpb.ArrayValue) {
+	for _, v := range s.Values {
+		switch v := v.Value.(type) {
+		case *commonpb.AnyValue_StringValue:
+			list.Str(v.StringValue)
+		case *commonpb.AnyValue_IntValue:
+			list.Int(v.IntValue)
+		case *commonpb.AnyValue_DoubleValue:
+			list.Float(v.DoubleValue)
+		case *commonpb.AnyValue_ArrayValue:
 			list.Begin()
-			feedList(list, v.Slice())
+			feedList(list, v.ArrayValue)
 			list.End()
 		default:
 			list.Other()
@@ -129,8 +118,11 @@ func feedList(list *attr.List, s pcommon.Slice) {
 	}
 }
 
-func oracleSpan(b *attr.Builder, s ptrace.Span, r *op.Resource, scope string) op.Record {
-	start, end := uint64(s.StartTimestamp()), uint64(s.EndTimestamp())
+func traceID(b []byte) (id op.TraceID) { copy(id[:], b); return id }
+func spanID(b []byte) (id op.SpanID)   { copy(id[:], b); return id }
+
+func oracleSpan(b *attr.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
+	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
 	at, duration := op.Int{}, int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
 	if startOK {
@@ -147,43 +139,44 @@ func oracleSpan(b *attr.Builder, s ptrace.Span, r *op.Resource, scope string) op
 		b.SetTime(at, 0)
 		b.Warn(op.WarnBadTime)
 	}
-	b.SetName(s.Name())
-	b.SetIDs(op.TraceID(s.TraceID()), op.SpanID(s.SpanID()), op.SpanID(s.ParentSpanID()))
-	if s.Status().Code() == ptrace.StatusCodeError {
-		b.SetError(s.Status().Message())
+	trace, id, parent := traceID(s.TraceId), spanID(s.SpanId), spanID(s.ParentSpanId)
+	failed := s.Status.Code == tracepb.Status_STATUS_CODE_ERROR
+	b.SetName(s.Name)
+	b.SetIDs(trace, id, parent)
+	if failed {
+		b.SetError(s.Status.Message)
 	}
 	b.SetResource(r)
 	b.SetScope(scope)
-	b.SetTraceState(s.TraceState().AsRaw())
-	b.SetDropped(int64(s.DroppedAttributesCount()))
-	for _, l := range s.Links().All() {
+	b.SetTraceState(s.TraceState)
+	b.SetDropped(int64(s.DroppedAttributesCount))
+	for _, l := range s.Links {
 		oracleLink(b, l)
 	}
-	if s.DroppedLinksCount() > 0 {
+	if s.DroppedLinksCount > 0 {
 		b.Warn(op.WarnDroppedLinks)
 	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
 	return op.Record{Span: &op.Span{
-		Name: s.Name(), TraceID: op.TraceID(s.TraceID()), SpanID: op.SpanID(s.SpanID()), ParentSpanID: op.SpanID(s.ParentSpanID()),
-		RemoteParent: s.Flags()&0x300 == 0x300, Start: at, Duration: max(0, duration), Service: r.Service,
-		Failed: s.Status().Code() == ptrace.StatusCodeError, Links: b.Links(),
+		Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,
+		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(),
 	}}
 }
 
-func oracleLink(b *attr.Builder, l ptrace.SpanLink) {
-	link := op.Link{TraceID: op.TraceID(l.TraceID()), SpanID: op.SpanID(l.SpanID())}
-	for k, v := range l.Attributes().All() {
-		switch v.Type() {
-		case pcommon.ValueTypeStr:
-			b.Warn(link.Str(k, v.Str()))
-		case pcommon.ValueTypeInt:
-			b.Warn(link.Int(k, v.Int()))
-		case pcommon.ValueTypeDouble:
-			b.Warn(link.Float(k, v.Double()))
+func oracleLink(b *attr.Builder, l *tracepb.Span_Link) {
+	link := op.Link{TraceID: traceID(l.TraceId), SpanID: spanID(l.SpanId)}
+	for _, a := range l.Attributes {
+		switch v := a.Value.Value.(type) {
+		case *commonpb.AnyValue_StringValue:
+			b.Warn(link.Str(a.Key, v.StringValue))
+		case *commonpb.AnyValue_IntValue:
+			b.Warn(link.Int(a.Key, v.IntValue))
+		case *commonpb.AnyValue_DoubleValue:
+			b.Warn(link.Float(a.Key, v.DoubleValue))
 		default:
-			b.Warn(link.Other(k))
+			b.Warn(link.Other(a.Key))
 		}
 	}
 	b.AddLink(link)
@@ -199,14 +192,7 @@ func TestReadersKeepTheSame(t *testing.T) {
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		td := randomTraces(rng)
-		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, proto := encodings(t, td)
 		want := read(keeping(otlp.ProtoRecords), proto)
 		for name, got := range map[string]result{
 			"shuffled protobuf": read(keeping(otlp.ProtoRecords), shuffleProto(rng, proto, tracesSchema())),

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -64,28 +67,29 @@ func TestProtoWalk(t *testing.T) {
 
 func walkedMessage(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
-	td := ptrace.NewTraces()
+	td := new(tracepb.TracesData)
+	text := func(key, value string) []*commonpb.KeyValue {
+		return []*commonpb.KeyValue{{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}}
+	}
 	for r := range 1 + rng.IntN(4) {
-		rs := td.ResourceSpans().AppendEmpty()
-		rs.Resource().Attributes().PutStr("service.name", fmt.Sprint("service ", r))
+		rs := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: text("service.name", fmt.Sprint("service ", r))}}
+		td.ResourceSpans = append(td.ResourceSpans, rs)
 		for s := range rng.IntN(4) {
-			ss := rs.ScopeSpans().AppendEmpty()
-			ss.Scope().SetName(fmt.Sprint("scope ", s))
+			ss := &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: fmt.Sprint("scope ", s)}}
+			rs.ScopeSpans = append(rs.ScopeSpans, ss)
 			for n := range rng.IntN(1 << rng.IntN(7)) {
-				span := ss.Spans().AppendEmpty()
-				span.SetTraceID([16]byte{1})
-				span.SetSpanID([8]byte{byte(s + 1), byte(n)})
-				span.SetStartTimestamp(1795224124978150123)
-				span.SetEndTimestamp(1795224124978150999)
-				span.Attributes().PutStr("tensor.op.name", "matmul")
+				ss.Spans = append(ss.Spans, &tracepb.Span{
+					TraceId: []byte{15: 1}, SpanId: []byte{byte(s + 1), byte(n), 7: 0},
+					StartTimeUnixNano: 1795224124978150123, EndTimeUnixNano: 1795224124978150999, Attributes: text("tensor.op.name", "matmul"),
+				})
 			}
 		}
 	}
-	text, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	message, err := proto.Marshal(td)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return message
 }
 
 // lines returns a text for each record.

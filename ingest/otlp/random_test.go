@@ -3,9 +3,14 @@ package otlp_test
 import (
 	"math"
 	"math/rand/v2"
+	"testing"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/ptrace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // randomKeys are the keys of random attributes: those that mean something, and
@@ -22,24 +27,26 @@ var randomTexts = []string{
 }
 
 // randomTraces returns spans of every sort.
-func randomTraces(rng *rand.Rand) ptrace.Traces {
-	td := ptrace.NewTraces()
+func randomTraces(rng *rand.Rand) *tracepb.TracesData {
+	td := new(tracepb.TracesData)
 	for range rng.IntN(3) {
-		rs := td.ResourceSpans().AppendEmpty()
+		rs := &tracepb.ResourceSpans{Resource: new(resourcepb.Resource)}
+		td.ResourceSpans = append(td.ResourceSpans, rs)
 		if rng.IntN(4) > 0 {
-			a := rs.Resource().Attributes()
-			a.PutStr("service.name", pick(rng, randomTexts))
-			randomAttribute(rng, a.PutEmpty("tensor.rank"), 0)
-			randomAttribute(rng, a.PutEmpty("extra"), 0)
+			rs.Resource.Attributes = []*commonpb.KeyValue{
+				{Key: "service.name", Value: textValue(pick(rng, randomTexts))},
+				{Key: "tensor.rank", Value: randomValue(rng, 0)}, {Key: "extra", Value: randomValue(rng, 0)},
+			}
 		}
 		for range rng.IntN(3) {
-			ss := rs.ScopeSpans().AppendEmpty()
+			ss := &tracepb.ScopeSpans{Scope: new(commonpb.InstrumentationScope)}
+			rs.ScopeSpans = append(rs.ScopeSpans, ss)
 			if rng.IntN(4) > 0 {
-				ss.Scope().SetName(pick(rng, randomTexts))
-				ss.Scope().Attributes().PutStr("backend", "cpu")
+				ss.Scope.Name = pick(rng, randomTexts)
+				ss.Scope.Attributes = []*commonpb.KeyValue{{Key: "backend", Value: textValue("cpu")}}
 			}
 			for range rng.IntN(4) {
-				randomSpan(rng, ss.Spans().AppendEmpty())
+				ss.Spans = append(ss.Spans, randomSpan(rng))
 			}
 		}
 	}
@@ -48,79 +55,105 @@ func randomTraces(rng *rand.Rand) ptrace.Traces {
 
 func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
 
-func randomSpan(rng *rand.Rand, s ptrace.Span) {
+func randomSpan(rng *rand.Rand) *tracepb.Span {
+	s := &tracepb.Span{Status: new(tracepb.Status)}
 	if rng.IntN(8) > 0 {
-		s.SetTraceID([16]byte{byte(rng.IntN(256)), 15: 0xab})
-		s.SetSpanID([8]byte{byte(rng.IntN(256)), 7: 0xcd})
+		s.TraceId = []byte{byte(rng.IntN(256)), 15: 0xab}
+		s.SpanId = []byte{byte(rng.IntN(256)), 7: 0xcd}
 	}
 	if rng.IntN(2) == 0 {
-		s.SetParentSpanID([8]byte{1, 2, 3, 4, 5, 6, 7, byte(rng.IntN(256))})
+		s.ParentSpanId = []byte{1, 2, 3, 4, 5, 6, 7, byte(rng.IntN(256))}
 	}
-	s.SetName(pick(rng, randomTexts))
-	s.SetFlags(pick(rng, []uint32{0, 1, 0x101, 0x301}))
-	s.TraceState().FromRaw(pick(rng, []string{"", "", "ot=th:8", "a=b,ot=th:c;rv:1", "ot=th:zz"}))
-	start := pick(rng, []uint64{0, 1, 1795224124978150123, math.MaxInt64, math.MaxUint64})
-	s.SetStartTimestamp(pcommon.Timestamp(start))
-	s.SetEndTimestamp(pcommon.Timestamp(start + pick(rng, []uint64{0, 600, 1 << 40, math.MaxUint64 - 500})))
-	s.SetDroppedAttributesCount(pick(rng, []uint32{0, 0, 3, math.MaxUint32}))
-	for range rng.IntN(8) {
-		randomAttribute(rng, s.Attributes().PutEmpty(pick(rng, randomKeys)), 0)
+	s.Name = pick(rng, randomTexts)
+	s.Flags = pick(rng, []uint32{0, 1, 0x101, 0x301})
+	s.TraceState = pick(rng, []string{"", "", "ot=th:8", "a=b,ot=th:c;rv:1", "ot=th:zz"})
+	s.StartTimeUnixNano = pick(rng, []uint64{0, 1, 1795224124978150123, math.MaxInt64, math.MaxUint64})
+	s.EndTimeUnixNano = s.StartTimeUnixNano + pick(rng, []uint64{0, 600, 1 << 40, math.MaxUint64 - 500})
+	s.DroppedAttributesCount = pick(rng, []uint32{0, 0, 3, math.MaxUint32})
+	s.Attributes = randomAttributes(rng, rng.IntN(8), randomKeys)
+	if rng.IntN(4) == 0 {
+		s.Status.Code = pick(rng, []tracepb.Status_StatusCode{tracepb.Status_STATUS_CODE_OK, tracepb.Status_STATUS_CODE_ERROR})
+		s.Status.Message = pick(rng, randomTexts)
 	}
 	if rng.IntN(4) == 0 {
-		s.Status().SetCode(pick(rng, []ptrace.StatusCode{ptrace.StatusCodeOk, ptrace.StatusCodeError}))
-		s.Status().SetMessage(pick(rng, randomTexts))
-	}
-	if rng.IntN(4) == 0 {
-		e := s.Events().AppendEmpty()
-		e.SetName("launch")
-		randomAttribute(rng, e.Attributes().PutEmpty("grid"), 0)
+		s.Events = []*tracepb.Span_Event{{Name: "launch", Attributes: randomAttributes(rng, 1, []string{"grid"})}}
 	}
 	for range pick(rng, []int{0, 0, 1, 3}) {
-		randomLink(rng, s.Links().AppendEmpty())
+		s.Links = append(s.Links, randomLink(rng))
 	}
-	s.SetDroppedLinksCount(pick(rng, []uint32{0, 0, 0, 1}))
+	s.DroppedLinksCount = pick(rng, []uint32{0, 0, 0, 1})
+	return s
 }
 
-func randomLink(rng *rand.Rand, l ptrace.SpanLink) {
+func randomLink(rng *rand.Rand) *tracepb.Span_Link {
+	l := new(tracepb.Span_Link)
 	if rng.IntN(8) > 0 {
-		l.SetTraceID([16]byte{byte(rng.IntN(256)), 15: 0xab})
+		l.TraceId = []byte{byte(rng.IntN(256)), 15: 0xab}
 	}
-	l.SetSpanID([8]byte{byte(rng.IntN(256)), 7: byte(rng.IntN(4))})
+	l.SpanId = []byte{byte(rng.IntN(256)), 7: byte(rng.IntN(4))}
 	if rng.IntN(3) == 0 {
-		l.TraceState().FromRaw("a=b")
+		l.TraceState = "a=b"
 	}
-	for range rng.IntN(3) {
-		randomAttribute(rng, l.Attributes().PutEmpty(pick(rng, []string{"tensor.link.weight", "tensor.link.weight", "queue", ""})), 0)
-	}
-	l.SetFlags(pick(rng, []uint32{0, 0x101}))
+	l.Attributes = randomAttributes(rng, rng.IntN(3), []string{"tensor.link.weight", "tensor.link.weight", "queue", ""})
+	l.Flags = pick(rng, []uint32{0, 0x101})
+	return l
 }
 
-// randomAttribute sets v to a value of any type. Numbers are often small, and
-// lists often hold numbers, so that they mean something.
-func randomAttribute(rng *rand.Rand, v pcommon.Value, depth int) {
+func randomAttributes(rng *rand.Rand, n int, keys []string) (attrs []*commonpb.KeyValue) {
+	for range n {
+		attrs = append(attrs, &commonpb.KeyValue{Key: pick(rng, keys), Value: randomValue(rng, 0)})
+	}
+	return attrs
+}
+
+func textValue(s string) *commonpb.AnyValue {
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: s}}
+}
+
+func intValue(i int64) *commonpb.AnyValue {
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: i}}
+}
+
+// randomValue returns a value of any type. Numbers are often small, and lists often hold
+// numbers, so that they mean something.
+func randomValue(rng *rand.Rand, depth int) *commonpb.AnyValue {
 	switch rng.IntN(12) {
 	case 0, 1, 2:
-		v.SetStr(pick(rng, randomTexts))
+		return textValue(pick(rng, randomTexts))
 	case 3, 4:
-		v.SetInt(pick(rng, []int64{0, 1, 7, -1, -2, 1 << 40, math.MaxInt64, math.MinInt64}))
+		return intValue(pick(rng, []int64{0, 1, 7, -1, -2, 1 << 40, math.MaxInt64, math.MinInt64}))
 	case 5:
-		v.SetDouble(pick(rng, []float64{0, 2, 2.5, -1, 1e30, math.NaN(), math.Inf(1), math.Inf(-1)}))
+		f := pick(rng, []float64{0, 2, 2.5, -1, 1e30, math.NaN(), math.Inf(1), math.Inf(-1)})
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: f}}
 	case 6:
-		v.SetBool(rng.IntN(2) == 0)
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: rng.IntN(2) == 0}}
 	case 7:
-		v.SetEmptyBytes().FromRaw([]byte{0, 1, byte(rng.IntN(256))})
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_BytesValue{BytesValue: []byte{0, 1, byte(rng.IntN(256))}}}
 	case 8, 9, 10:
-		list := v.SetEmptySlice()
+		list := new(commonpb.ArrayValue)
 		for range rng.IntN(4) {
+			v := intValue(int64(rng.IntN(5)))
 			if depth < 3 {
-				randomAttribute(rng, list.AppendEmpty(), depth+1)
-			} else {
-				list.AppendEmpty().SetInt(int64(rng.IntN(5)))
+				v = randomValue(rng, depth+1)
 			}
+			list.Values = append(list.Values, v)
 		}
-	case 11:
-		if depth < 3 {
-			randomAttribute(rng, v.SetEmptyMap().PutEmpty("k"), depth+1)
-		}
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: list}}
 	}
+	if depth == 3 {
+		return new(commonpb.AnyValue)
+	}
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_KvlistValue{KvlistValue: &commonpb.KeyValueList{
+		Values: []*commonpb.KeyValue{{Key: "k", Value: randomValue(rng, depth+1)}},
+	}}}
+}
+
+// encodings returns traces in JSON and as a message.
+func encodings(t *testing.T, td *tracepb.TracesData) (text, message []byte) {
+	t.Helper()
+	message, err := proto.Marshal(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spantest.MarshalJSON(t, td), message
 }

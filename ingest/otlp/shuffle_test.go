@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -157,29 +157,29 @@ func respell(rng *rand.Rand, v any, name string) string {
 }
 
 // naiveJSON returns a value as JSON.
-func naiveJSON(v pcommon.Value) string {
+func naiveJSON(v *commonpb.AnyValue) string {
 	var parts []string
-	switch v.Type() {
-	case pcommon.ValueTypeSlice:
-		for _, e := range v.Slice().All() {
+	switch v := v.Value.(type) {
+	case *commonpb.AnyValue_ArrayValue:
+		for _, e := range v.ArrayValue.Values {
 			parts = append(parts, naiveJSON(e))
 		}
 		return "[" + strings.Join(parts, ",") + "]"
-	case pcommon.ValueTypeMap:
-		for k, e := range v.Map().All() {
-			parts = append(parts, quoteJSON(k)+":"+naiveJSON(e))
+	case *commonpb.AnyValue_KvlistValue:
+		for _, e := range v.KvlistValue.Values {
+			parts = append(parts, quoteJSON(e.Key)+":"+naiveJSON(e.Value))
 		}
 		return "{" + strings.Join(parts, ",") + "}"
-	case pcommon.ValueTypeStr:
-		return quoteJSON(v.Str())
-	case pcommon.ValueTypeBytes:
-		return `{"bytesValue":` + quoteJSON(base64.StdEncoding.EncodeToString(v.Bytes().AsRaw())) + `}`
-	case pcommon.ValueTypeInt:
-		return strconv.FormatInt(v.Int(), 10)
-	case pcommon.ValueTypeBool:
-		return strconv.FormatBool(v.Bool())
-	case pcommon.ValueTypeDouble:
-		f := v.Double()
+	case *commonpb.AnyValue_StringValue:
+		return quoteJSON(v.StringValue)
+	case *commonpb.AnyValue_BytesValue:
+		return `{"bytesValue":` + quoteJSON(base64.StdEncoding.EncodeToString(v.BytesValue)) + `}`
+	case *commonpb.AnyValue_IntValue:
+		return strconv.FormatInt(v.IntValue, 10)
+	case *commonpb.AnyValue_BoolValue:
+		return strconv.FormatBool(v.BoolValue)
+	case *commonpb.AnyValue_DoubleValue:
+		f := v.DoubleValue
 		switch {
 		case math.IsNaN(f):
 			return `{"doubleValue":"NaN"}`

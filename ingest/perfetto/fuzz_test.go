@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
 

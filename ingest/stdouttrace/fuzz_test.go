@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it

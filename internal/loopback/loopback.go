@@ -1,6 +1,6 @@
 // Package loopback serves HTTP to the programs and browsers of one machine, or of few: it
 // refuses requests for other hosts' names, and bounds times, sizes and connections. What
-// is served is its callers' concern: the command's page and internal/receiver.
+// is served is its callers' concern: the command's page and its receiver.
 package loopback
 
 import (

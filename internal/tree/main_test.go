@@ -51,7 +51,8 @@ func (p *goPackage) own() (below string, ok bool) {
 	return strings.CutPrefix(p.ImportPath, module+"/")
 }
 
-// goPackages returns the packages of this module and all that they depend on, by their paths.
+// goPackages returns the packages of the root's module, of Parquet's and of the command's, and
+// all that they depend on, by their paths.
 func goPackages(t *testing.T) map[string]*goPackage {
 	t.Helper()
 	all, err := listPackages()
@@ -61,12 +62,14 @@ func goPackages(t *testing.T) map[string]*goPackage {
 	return all
 }
 
-var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) { return listModule(".") })
+var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
+	return listModule(".", "./...", "./parquet/...", "./cmd/optrace/...")
+})
 
-// listModule returns the packages of the module in dir and all that they depend on.
-func listModule(dir string) (map[string]*goPackage, error) {
+// listModule returns packages, by patterns in dir, and all that they depend on.
+func listModule(dir string, patterns ...string) (map[string]*goPackage, error) {
 	const fields = "-json=ImportPath,Dir,Standard,DepOnly,Imports,Deps,Export,GoFiles,IgnoredGoFiles"
-	list := exec.Command("go", "list", "-export", "-deps", fields, "./...")
+	list := exec.Command("go", append([]string{"list", "-export", "-deps", fields}, patterns...)...)
 	list.Dir = dir
 	out, err := list.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

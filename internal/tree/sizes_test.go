@@ -78,7 +78,7 @@ func checkSizes(sizes, larger map[string]size) (problems []string) {
 
 // measureModule adds the sizes of the packages of the module in dir.
 func measureModule(t *testing.T, dir string, sizes map[string]size) {
-	packages, err := listModule(dir)
+	packages, err := listModule(dir, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}

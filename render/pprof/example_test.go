@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/pprof"
@@ -22,17 +20,7 @@ func ExampleWrite() {
 	if err := pprof.Write(&file, t, pprof.Options{}); err != nil {
 		panic(err)
 	}
-	p, err := profile.Parse(&file)
-	if err != nil {
-		panic(err)
-	}
-	for i, v := range p.Sample[0].Value {
-		fmt.Println(p.SampleType[i].Type, v, p.SampleType[i].Unit)
-	}
-	// Output:
-	// count 3 count
-	// time 3000 nanoseconds
-	// self 3000 nanoseconds
-	// bytes 0 bytes
-	// flops 0 count
+	// go tool pprof opens the file, which is compressed by gzip.
+	fmt.Printf("%x\n", file.Bytes()[:2])
+	// Output: 1f8b
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -16,6 +15,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/encoding/otlp"
@@ -143,15 +144,17 @@ func TestOTLPGroups(t *testing.T) {
 		stubs = append(stubs, s)
 	}
 	checkOTLP(t, stubs.Snapshots())
-	traces, err := new(ptrace.ProtoUnmarshaler).UnmarshalTraces(
-		spantest.Messages(t, encoded(t, otlp.Proto, stubs.Snapshots()))[0])
-	if err != nil {
+	var traces tracepb.TracesData
+	if err := proto.Unmarshal(spantest.Messages(t, encoded(t, otlp.Proto, stubs.Snapshots()))[0], &traces); err != nil {
 		t.Fatal(err)
 	}
 	var services []string
-	for i := range traces.ResourceSpans().Len() {
-		service, _ := traces.ResourceSpans().At(i).Resource().Attributes().Get("service.name")
-		services = append(services, service.Str())
+	for _, rs := range traces.ResourceSpans {
+		for _, a := range rs.Resource.Attributes {
+			if a.Key == "service.name" {
+				services = append(services, a.Value.GetStringValue())
+			}
+		}
 	}
 	if diff := cmp.Diff([]string{"trainer", "evaluator", "loader"}, services); diff != "" {
 		t.Errorf("resources (-want +got):\n%s", diff)

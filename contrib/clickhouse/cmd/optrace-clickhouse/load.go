@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op/attr"
+	_ "github.com/optrace/optrace/parquet" // is read as other formats are
 )
 
 const loadUsage = `usage: optrace-clickhouse load [flags] INPUT...

@@ -1,0 +1,34 @@
+// Package oracle compares what this project writes and reads with what other libraries make
+// of it: pdata of the Collector, pprof's profile, a validator of JSON schemas, and Parquet. The
+// packages that it tests do without them.
+package oracle_test
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// root is the folder of the repository.
+const root = "../../../.."
+
+// samples returns the files that the tests of all packages read.
+func samples(tb testing.TB) (paths []string) {
+	tb.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bench" || d.Name() == "node_modules" || d.Name() == "fuzz"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && strings.Contains(filepath.ToSlash(path), "/testdata/") && filepath.Ext(path) != ".golden":
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return paths
+}

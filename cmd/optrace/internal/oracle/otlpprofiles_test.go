@@ -1,0 +1,424 @@
+package oracle_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/render/otlpprofiles"
+	"github.com/optrace/optrace/render/pprof"
+)
+
+// profilesOf returns the profiles that a table is written as, read by the Collector's types
+// from protobuf and from JSON.
+func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pprofile.Profiles {
+	t.Helper()
+	var binary, text bytes.Buffer
+	if err := errors.Join(otlpprofiles.Write(&binary, table, opts), otlpprofiles.WriteJSON(&text, table, opts)); err != nil {
+		t.Fatal(err)
+	}
+	// As the Collector's receiver reads them. The unmarshalers of pprofile take the names of
+	// a resource's attributes away.
+	first, second := pprofileotlp.NewExportRequest(), pprofileotlp.NewExportRequest()
+	if err := errors.Join(first.UnmarshalProto(binary.Bytes()), second.UnmarshalJSON(text.Bytes())); err != nil {
+		t.Fatalf("%v\n%s", err, text.Bytes())
+	}
+	p := first.Profiles()
+	if diff := cmp.Diff(asJSON(t, first), asJSON(t, second)); diff != "" {
+		t.Errorf("JSON differs (-protobuf +JSON):\n%s", diff)
+	}
+	var known any
+	dec := json.NewDecoder(&text)
+	if err := dec.Decode(&known); err != nil || dec.More() {
+		t.Errorf("not one line of JSON: %v", err)
+	}
+	checkRules(t, p)
+	return p
+}
+
+func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
+	t.Helper()
+	text, err := request.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	return indented.String()
+}
+
+// table is what the rules of a dictionary's table need: its elements as text, which of
+// them were referred to, and its name.
+type usedTable struct {
+	name     string
+	elements []string
+	used     []bool
+}
+
+func (x *usedTable) use(t *testing.T, i int32) {
+	t.Helper()
+	if i < 0 || int(i) >= len(x.elements) {
+		t.Fatalf("%s has no element %d", x.name, i)
+	}
+	x.used[i] = true
+}
+
+// newUsedTable describes a table whose first element is to be zero.
+func newUsedTable[E any](t *testing.T, name, zero string, length int, at func(int) E, text func(E) string) *usedTable {
+	t.Helper()
+	x := &usedTable{name: name, used: make([]bool, length)}
+	for i := range length {
+		x.elements = append(x.elements, text(at(i)))
+	}
+	if length == 0 || x.elements[0] != zero {
+		t.Fatalf("%s does not begin with %q: %.10q", name, zero, x.elements)
+	}
+	x.used[0] = true
+	sorted := slices.Sorted(slices.Values(x.elements))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			t.Errorf("%s has %q twice", name, sorted[i])
+		}
+	}
+	return x
+}
+
+// checkRules checks what the specification says of dictionaries and samples.
+func checkRules(t *testing.T, all pprofile.Profiles) {
+	t.Helper()
+	d := all.Dictionary()
+	mappings := newUsedTable(t, "mapping_table", "0", d.MappingTable().Len(), d.MappingTable().At,
+		func(m pprofile.Mapping) string { return fmt.Sprint(m.FilenameStrindex()) })
+	locations := newUsedTable(t, "location_table", "0 []", d.LocationTable().Len(), d.LocationTable().At, func(l pprofile.Location) string {
+		var functions []int32
+		for _, line := range l.Lines().All() {
+			functions = append(functions, line.FunctionIndex())
+		}
+		return fmt.Sprint(l.MappingIndex(), functions)
+	})
+	functions := newUsedTable(t, "function_table", "0 0 0", d.FunctionTable().Len(), d.FunctionTable().At, func(f pprofile.Function) string {
+		return fmt.Sprint(f.NameStrindex(), f.SystemNameStrindex(), f.FilenameStrindex())
+	})
+	links := newUsedTable(t, "link_table", " ", d.LinkTable().Len(), d.LinkTable().At,
+		func(l pprofile.Link) string { return l.TraceID().String() + " " + l.SpanID().String() })
+	strings := newUsedTable(t, "string_table", "", d.StringTable().Len(), d.StringTable().At, func(s string) string { return s })
+	attributes := newUsedTable(t, "attribute_table", "0 Empty", d.AttributeTable().Len(), d.AttributeTable().At,
+		func(a pprofile.KeyValueAndUnit) string {
+			return fmt.Sprint(a.KeyStrindex(), a.Value().Type(), a.Value().AsString())
+		})
+	stackTable := newUsedTable(t, "stack_table", "[]", d.StackTable().Len(), d.StackTable().At,
+		func(s pprofile.Stack) string { return fmt.Sprint(s.LocationIndices().AsRaw()) })
+
+	keysOf := func(indices pcommon.Int32Slice) {
+		keys := make(map[int32]bool)
+		for _, i := range indices.All() {
+			attributes.use(t, i)
+			key := d.AttributeTable().At(int(i)).KeyStrindex()
+			if keys[key] {
+				t.Errorf("two attributes have the key %s", d.StringTable().At(int(key)))
+			}
+			keys[key] = true
+			strings.use(t, key)
+		}
+	}
+	for _, r := range all.ResourceProfiles().All() {
+		for _, s := range r.ScopeProfiles().All() {
+			for _, p := range s.Profiles().All() {
+				for _, v := range []pprofile.ValueType{p.SampleType(), p.PeriodType()} {
+					strings.use(t, v.TypeStrindex())
+					strings.use(t, v.UnitStrindex())
+					if v.TypeStrindex() == 0 || v.UnitStrindex() == 0 || p.Period() == 0 {
+						t.Error("a profile without a sample or period type, or a period")
+					}
+				}
+				keysOf(p.AttributeIndices())
+				identities := make(map[string]bool)
+				for _, sample := range p.Samples().All() {
+					identity := fmt.Sprint(sample.StackIndex(), slices.Sorted(slices.Values(sample.AttributeIndices().AsRaw())), sample.LinkIndex())
+					if identities[identity] || sample.Values().Len() != 1 || sample.Values().At(0) <= 0 || sample.StackIndex() == 0 {
+						t.Errorf("sample %s is there twice, or has the values %d", identity, sample.Values().AsRaw())
+					}
+					identities[identity] = true
+					keysOf(sample.AttributeIndices())
+					links.use(t, sample.LinkIndex())
+					stackTable.use(t, sample.StackIndex())
+				}
+			}
+		}
+	}
+	for i, used := range stackTable.used {
+		for _, l := range d.StackTable().At(i).LocationIndices().All() {
+			if used {
+				locations.use(t, l)
+			}
+		}
+	}
+	for i, used := range locations.used {
+		l := d.LocationTable().At(i)
+		mappings.use(t, l.MappingIndex())
+		for _, line := range l.Lines().All() {
+			if used {
+				functions.use(t, line.FunctionIndex())
+				strings.use(t, d.FunctionTable().At(int(line.FunctionIndex())).NameStrindex())
+			}
+		}
+	}
+	for _, x := range []*usedTable{mappings, locations, functions, links, strings, attributes, stackTable} {
+		if i := slices.Index(x.used, false); i >= 0 {
+			t.Errorf("nothing refers to element %d of %s, %q", i, x.name, x.elements[i])
+		}
+	}
+}
+
+// profileRequests is a run of two requests and an operation of none.
+func profileRequests() *stacks.Table {
+	f := trace.New()
+	f.KeepShapes()
+	const start = 1_772_366_400_000_000_000
+	for trace, name := range []string{1: "POST /predict", 2: "GET /héalth;\n\x1b[31m"} {
+		if name != "" {
+			f.Add(op.Record{Span: &op.Span{
+				Name: name, TraceID: op.TraceID{15: byte(trace)}, SpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 1000,
+			}})
+		}
+	}
+	add := func(trace, id, parent byte, name string, from, duration int64, flops op.Int) {
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
+			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(start + from), Duration: duration, FLOPs: flops,
+			OutputShape: op.Shape{64, 256}, DType: "f32", MemoryBytes: op.Known(65_536),
+		}})
+	}
+	add(1, 2, 1, "attention", 100, 500, op.Int{})
+	add(1, 3, 2, "matmul", 150, 200, op.Known(1000))
+	add(1, 4, 2, "matmul", 400, 100, op.Known(1000))
+	add(2, 2, 1, "matmul", 700, 50, op.Known(500))
+	add(3, 2, 0, "", 800, 7, op.Int{})
+	return stacks.Of(f)
+}
+
+// producers returns those with some resources.
+func producers(resources ...*op.Resource) *otlpprofiles.Producers {
+	p := new(otlpprofiles.Producers)
+	for _, r := range resources {
+		p.Resource(r)
+		p.Operation(&op.Entry{Service: r.Service, Rank: r.Rank})
+	}
+	return p
+}
+
+func TestProfilesGolden(t *testing.T) {
+	opts := otlpprofiles.Options{
+		Options:   pprof.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}},
+		Producers: producers(&op.Resource{Service: "api"}),
+	}
+	golden.Check(t, "testdata/otlpprofiles.json", asJSON(t, pprofileotlp.NewExportRequestFromProfiles(profilesOf(t, profileRequests(), opts)))+"\n")
+}
+
+func TestProfilesOfNothing(t *testing.T) {
+	p := profilesOf(t, stacks.NewTable(stacks.Limits{}), otlpprofiles.Options{})
+	if p.SampleCount() != 0 || p.ProfileCount() != 5 {
+		t.Errorf("%d samples in %d profiles", p.SampleCount(), p.ProfileCount())
+	}
+}
+
+// Rows that differ in what names lose are one sample.
+func TestSamplesAreDistinct(t *testing.T) {
+	table := stacks.NewTable(stacks.Limits{})
+	for _, name := range []string{"a\n", "a\t", "a "} {
+		var path stacks.Path
+		path.Push(name)
+		table.Add(&path, &stacks.Labels{Shape: name}, stacks.Values{Count: 1, TimeNS: 5})
+	}
+	p := profilesOf(t, table, otlpprofiles.Options{}).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	if p.Samples().Len() != 1 || p.Samples().At(0).Values().At(0) != 15 {
+		t.Errorf("%d samples", p.Samples().Len())
+	}
+}
+
+func TestProfilesWriteError(t *testing.T) {
+	full := errors.New("disk full")
+	for _, write := range []func(*stacks.Table) error{
+		func(table *stacks.Table) error {
+			return otlpprofiles.Write(failing{full}, table, otlpprofiles.Options{})
+		},
+		func(table *stacks.Table) error {
+			return otlpprofiles.WriteJSON(failing{full}, table, otlpprofiles.Options{})
+		},
+	} {
+		if err := write(profileRequests()); !errors.Is(err, full) {
+			t.Errorf("error %v, want %v", err, full)
+		}
+	}
+}
+
+// failing is a writer that fails.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// Whatever the entry is, the profiles keep the rules and have its values.
+func FuzzProfilesEntry(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		forest := trace.New()
+		forest.KeepShapes()
+		forest.Add(op.Record{Entry: e})
+		opts := otlpprofiles.Options{
+			Options: pprof.Options{Version: e.Path, Notes: []string{e.Error}}, Producers: producers(&op.Resource{Service: e.Service}),
+		}
+		all := profilesOf(t, stacks.Of(forest), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+		for i, want := range []int64{e.Duration, e.Duration, 1, max(0, e.MemoryBytes.V), 0} {
+			got := int64(0)
+			for _, s := range all.At(i).Samples().All() {
+				got += s.Values().At(0)
+			}
+			if got != want {
+				t.Errorf("profile %d has %d, want %d", i, got, want)
+			}
+		}
+	})
+}
+
+// randomTable returns a table of operations with hostile names, some of which become equal.
+func randomTable(r *rand.Rand) *stacks.Table {
+	names := []string{"", "a", "a\n", "a ", "b;c", "\xff", "(other)", "é\u2028", "void gemm<4, float>(float*)"}
+	name := func() string { return names[r.IntN(len(names))] }
+	t := stacks.NewTable(stacks.Limits{Stacks: 1 + r.IntN(30), Shapes: 1 + r.IntN(30), Requests: 1 + r.IntN(30)})
+	for range r.IntN(60) {
+		var path stacks.Path
+		for range 1 + r.IntN(4) {
+			path.Push(name())
+		}
+		l := stacks.Labels{Device: name(), Kind: op.Kind(r.IntN(6)), Shape: name()}
+		l.Producer = stacks.Producer{Service: names[r.IntN(2)], Rank: op.Int{V: int64(r.IntN(2)), Known: true}}
+		if r.IntN(2) == 0 {
+			l.Request = stacks.Request{Name: name(), TraceID: op.TraceID{15: byte(r.IntN(3))}, SpanID: op.SpanID{7: byte(r.IntN(3))}}
+		}
+		t.Add(&path, &l, stacks.Values{
+			Count: 1, TimeNS: r.Int64N(1000), SelfNS: r.Int64N(1000), Bytes: r.Int64N(2) * r.Int64(), FLOPs: r.Int64N(3) * 1000,
+		})
+		t.AddTime(r.Int64N(1000), 1000+r.Int64N(1000))
+	}
+	return t
+}
+
+// Whatever a table holds, the profiles keep the rules, and have its sums by stack.
+func FuzzProfiles(f *testing.F) {
+	for seed := range cases.Numbers(f, 50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		table := randomTable(rand.New(rand.NewPCG(seed, 0)))
+		want := make(map[string]int64)
+		for _, row := range table.Rows() {
+			key := ""
+			for _, frame := range row.Frames {
+				key = stacks.Name(frame) + "|" + key
+			}
+			for i, v := range []int64{row.TimeNS, row.SelfNS, row.Count, row.Bytes, row.FLOPs} {
+				if sum := want[fmt.Sprint(i, key)]; v > 0 {
+					want[fmt.Sprint(i, key)] = min(sum, math.MaxInt64-v) + v
+				}
+			}
+		}
+		p := profilesOf(t, table, otlpprofiles.Options{})
+		d := p.Dictionary()
+		got := make(map[string]int64)
+		add := func(profile int, s pprofile.Sample) {
+			key := ""
+			for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
+				function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
+				key += d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())) + "|"
+			}
+			sum, v := got[fmt.Sprint(profile, key)], s.Values().At(0)
+			got[fmt.Sprint(profile, key)] = min(sum, math.MaxInt64-v) + v
+		}
+		for _, of := range p.ResourceProfiles().All() {
+			for i, one := range of.ScopeProfiles().At(0).Profiles().All() {
+				for _, s := range one.Samples().All() {
+					add(i, s)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-rows +samples):\n%s", diff)
+		}
+	})
+}
+
+// Attributes of a resource keep their types.
+func TestResourceValues(t *testing.T) {
+	attrs := []op.Attr{
+		{Key: "text", Value: "a\nb\xff"}, {Key: "empty"}, {Key: "int", Value: "-7", Type: op.AttrInt},
+		{Key: "no int", Value: "many", Type: op.AttrInt}, {Key: "float", Value: "2.5", Type: op.AttrFloat},
+		{Key: "nan", Value: "NaN", Type: op.AttrFloat}, {Key: "inf", Value: "-Inf", Type: op.AttrFloat},
+		{Key: "plus inf", Value: "+Inf", Type: op.AttrFloat}, {Key: "bool", Value: "true", Type: op.AttrBool},
+		{Key: "bytes", Value: "AAE=", Type: op.AttrBytes},
+		{Key: "json", Value: `["<a>",1,1.5,null,true,{"b":[],"a":{"bytesValue":"AAE="},"c":{"doubleValue":"NaN"}}]`, Type: op.AttrJSON},
+		{Key: "no json", Value: `[`, Type: op.AttrJSON},
+	}
+	p := profilesOf(t, stacks.NewTable(stacks.Limits{}), otlpprofiles.Options{Producers: producers(&op.Resource{Attrs: attrs})})
+	got := make(map[string]string)
+	for key, v := range p.ResourceProfiles().At(0).Resource().Attributes().All() {
+		got[key] = v.Type().String() + " " + v.AsString()
+	}
+	want := map[string]string{
+		"text": "Str a b\uFFFD", "empty": "Str ", "int": "Int -7", "no int": "Str many", "float": "Double 2.5", "nan": "Double NaN",
+		"inf": "Double -Infinity", "plus inf": "Double Infinity", "bool": "Bool true", "bytes": "Bytes AAE=", "no json": "Str [",
+	}
+	list, _ := p.ResourceProfiles().At(0).Resource().Attributes().Get("json")
+	delete(got, "json") // pdata cannot show a number in it that JSON does not have
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	inner, _ := list.Slice().At(5).Map().Get("a")
+	if list.Slice().Len() != 6 || list.Slice().At(0).Str() != "<a>" || list.Slice().At(1).Int() != 1 || len(inner.Bytes().AsRaw()) != 2 {
+		t.Errorf("a list is read as %v", list.Slice().AsRaw())
+	}
+}
+
+// The profiles of each producer have its resource.
+func TestProfilesOfProducers(t *testing.T) {
+	f := trace.New()
+	var resources []*op.Resource
+	for i := range int64(3) {
+		r := &op.Resource{Service: "trainer", Rank: op.Known(i), Attrs: []op.Attr{{Key: "process.pid", Value: fmt.Sprint(100 + i)}}}
+		resources = append(resources, r)
+		for k := range i + 1 {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: "matmul", DeviceID: "cuda:0", Service: r.Service, Rank: r.Rank, Duration: 10, SpanID: op.SpanID{6: byte(i), 7: byte(k + 1)},
+			}})
+		}
+	}
+	p := profilesOf(t, stacks.Of(f), otlpprofiles.Options{Producers: producers(resources...)})
+	if p.ResourceProfiles().Len() != 3 {
+		t.Fatalf("profiles of %d resources", p.ResourceProfiles().Len())
+	}
+	for i, of := range p.ResourceProfiles().All() {
+		want := map[string]any{"service.name": "trainer", "tensor.rank": int64(i), "process.pid": fmt.Sprint(100 + i)}
+		if diff := cmp.Diff(want, of.Resource().Attributes().AsRaw()); diff != "" {
+			t.Errorf("resource %d (-want +got):\n%s", i, diff)
+		}
+		if got := of.ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).Values().At(0); got != 10*int64(i+1) {
+			t.Errorf("the operations of rank %d took %d", i, got)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package oracle_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/render/pprof"
+)
+
+// pprofOf returns the profile that a table is written as, read back.
+func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Profile {
+	t.Helper()
+	var b bytes.Buffer
+	if err := pprof.Write(&b, table, opts); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// pprofRequests is a run of two requests, one of them with an operation below another, one
+// from the host, and one whose ids another has.
+func pprofRequests() *trace.Forest {
+	f := trace.New()
+	f.KeepShapes()
+	span := func(trace byte, name string) {
+		f.Add(op.Record{Span: &op.Span{
+			Name: name, TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: 1}, Start: op.Known(1_772_366_400_000_000_000), Duration: 1000,
+		}})
+	}
+	add := func(trace, id, parent byte, name string, start, duration int64, change func(*op.Entry)) {
+		e := &op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
+			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(1_772_366_400_000_000_000 + start), Duration: duration,
+		}
+		if change != nil {
+			change(e)
+		}
+		f.Add(op.Record{Entry: e})
+	}
+	shaped := func(e *op.Entry) {
+		e.InputShapes, e.OutputShape, e.DType = []op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256}, "f32"
+		e.MemoryBytes, e.FLOPs = op.Known(65_536), op.Known(25_690_112)
+	}
+	span(1, "POST /predict")
+	add(1, 2, 1, "attention", 100, 500, nil)
+	add(1, 3, 2, "matmul", 150, 200, shaped)
+	add(1, 4, 2, "matmul", 400, 100, shaped)
+	add(1, 5, 1, "aten::mm", 50, 20, func(e *op.Entry) { e.Side, e.DeviceID = op.SideHost, "cpu" })
+	add(1, 3, 2, "again", 150, 300, nil)
+	span(2, "GET /héalth;\n\x1b[31m")
+	add(2, 2, 1, "all_reduce", 700, 50, func(e *op.Entry) { e.Kind, e.DeviceID = op.KindCollective, "cuda:1" })
+	return f
+}
+
+func TestPprofGolden(t *testing.T) {
+	p := pprofOf(t, stacks.Of(pprofRequests()), pprof.Options{Version: "v1.2.3", Lost: 12, Unread: 1234, Notes: []string{"a note\nof two lines"}})
+	golden.Check(t, "testdata/pprof.txt", p.String())
+	if p.TimeNanos != 1_772_366_400_000_000_100 || p.DurationNanos != 650 {
+		t.Errorf("%d ns from %d on", p.DurationNanos, p.TimeNanos)
+	}
+}
+
+// A profile is the same each time that it is written.
+func TestPprofRepeats(t *testing.T) {
+	table := stacks.Of(pprofRequests())
+	var first, second bytes.Buffer
+	err := errors.Join(pprof.Write(&first, table, pprof.Options{}), pprof.Write(&second, stacks.Of(pprofRequests()), pprof.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("the same operations are written in different ways")
+	}
+}
+
+// A run without operations is a profile without samples.
+func TestPprofOfNothing(t *testing.T) {
+	p := pprofOf(t, stacks.Of(trace.New()), pprof.Options{})
+	if len(p.Sample) != 0 || p.TimeNanos != 0 || p.DurationNanos != 0 {
+		t.Errorf("%v", p)
+	}
+	if diff := cmp.Diff([]string{"optrace"}, p.Comments); diff != "" {
+		t.Errorf("comments (-want +got):\n%s", diff)
+	}
+}
+
+// What a table had no room for is told by samples and comments.
+func TestPprofOverflow(t *testing.T) {
+	table := stacks.NewTable(stacks.Limits{Stacks: 1, Shapes: 1})
+	for _, name := range []string{"a", "b", "c"} {
+		var path stacks.Path
+		path.Push(name)
+		for _, shape := range []string{"2", "3"} {
+			table.Add(&path, &stacks.Labels{Shape: shape}, stacks.Values{Count: 1, TimeNS: 5, SelfNS: 4})
+		}
+	}
+	p := pprofOf(t, table, pprof.Options{})
+	sums := make([]int64, 5)
+	others := 0
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			sums[i] += v
+		}
+		if s.Location[0].Line[0].Function.Name == stacks.Other {
+			others++
+		}
+	}
+	if diff := cmp.Diff([]int64{6, 30, 24, 0, 0}, sums); diff != "" || others != 1 {
+		t.Errorf("%d samples of other stacks; sums (-want +got):\n%s", others, diff)
+	}
+	comments := strings.Join(p.Comments, "\n")
+	for _, want := range []string{
+		"stacks beyond the limit, which are in (other): 2", "shapes of stacks beyond the limit, which are in (other): 5",
+	} {
+		if !strings.Contains(comments, want) {
+			t.Errorf("no %q in\n%s", want, comments)
+		}
+	}
+}
+
+// The sums that pprof makes of the values fit its numbers.
+func TestPprofSumsFit(t *testing.T) {
+	table := stacks.NewTable(stacks.Limits{})
+	for _, name := range []string{"a", "b", "c"} {
+		var path stacks.Path
+		path.Push(name)
+		table.Add(&path, &stacks.Labels{}, stacks.Values{Count: 1, TimeNS: math.MaxInt64 / 2, SelfNS: 1, Bytes: math.MaxInt64})
+	}
+	p := pprofOf(t, table, pprof.Options{})
+	var sums [5]int64
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			if sums[i] += v; v < 0 || sums[i] < 0 {
+				t.Fatalf("values %d, sums %d", s.Value, sums)
+			}
+		}
+	}
+	if want := [5]int64{3, math.MaxInt64, 3, math.MaxInt64, 0}; sums != want {
+		t.Errorf("sums %d, want %d", sums, want)
+	}
+	if got := p.Comments[len(p.Comments)-1]; got != "sums that do not fit 64 bits are cut" {
+		t.Errorf("the last comment is %q", got)
+	}
+}
+
+func TestPprofWriteError(t *testing.T) {
+	table := stacks.Of(pprofRequests())
+	var b bytes.Buffer
+	if err := pprof.Write(&b, table, pprof.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for limit := range b.Len() {
+		if err := pprof.Write(&fulldisk.Writer{Left: limit}, table, pprof.Options{}); !errors.Is(err, fulldisk.Err) {
+			t.Fatalf("limit %d: error %v, want %v", limit, err, fulldisk.Err)
+		}
+	}
+}
+
+// Whatever the entry is, the profile is valid, and has its values and names.
+func FuzzPprofEntry(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		e.InputShapes = []op.Shape{{e.Step.V}, nil}
+		forest := trace.New()
+		forest.KeepShapes()
+		forest.Add(op.Record{Entry: e})
+		p := pprofOf(t, stacks.Of(forest), pprof.Options{Version: e.Path, Notes: []string{e.Error}})
+		if len(p.Sample) != 1 {
+			t.Fatalf("%d samples", len(p.Sample))
+		}
+		s := p.Sample[0]
+		want := []int64{1, e.Duration, e.Duration, max(0, e.MemoryBytes.V), 0}
+		if diff := cmp.Diff(want, s.Value); diff != "" {
+			t.Errorf("values (-want +got):\n%s", diff)
+		}
+		if got := s.Location[0].Line[0].Function.Name; got != stacks.Name(e.Operation) {
+			t.Errorf("function %q of operation %q", got, e.Operation)
+		}
+		if got := s.Label["kind"]; !cmp.Equal(got, []string{e.Kind.String()}) {
+			t.Errorf("kind %q of %s", got, e.Kind)
+		}
+		if got, ok := s.Label["device"]; ok && len(s.Location) != 2 {
+			t.Errorf("device %q, and a stack of %d frames", got, len(s.Location))
+		}
+	})
+}
+
+// Whatever a table holds, the samples are its rows.
+func FuzzPprof(f *testing.F) {
+	for seed := range cases.Numbers(f, 50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		table := randomTable(rand.New(rand.NewPCG(seed, 0)))
+		rows := table.Rows()
+		p := pprofOf(t, table, pprof.Options{})
+		if len(p.Sample) != len(rows) {
+			t.Fatalf("%d samples of %d rows", len(p.Sample), len(rows))
+		}
+		sums := [5]int64{}
+		for i, s := range p.Sample {
+			var want []string
+			for _, frame := range slices.Backward(rows[i].Frames) {
+				want = append(want, stacks.Name(frame))
+			}
+			var got []string
+			for _, l := range s.Location {
+				got = append(got, l.Line[0].Function.Name)
+			}
+			if !slices.Equal(got, want) || s.Value[0] != rows[i].Count || s.Value[1] != rows[i].TimeNS || s.Value[2] != rows[i].SelfNS {
+				t.Errorf("%q %d of %+v", got, s.Value, rows[i])
+			}
+			for k, v := range s.Value {
+				if sums[k] += v; sums[k] < 0 || v < 0 {
+					t.Errorf("the sums are %d", sums)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,218 @@
+package oracle_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze/stacks"
+	spans "github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/live"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlpprofiles"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// store is a receiver of profiles that adds their samples up.
+type store struct {
+	*httptest.Server
+	mu        sync.Mutex
+	status    int // that it answers with; 0 for success
+	messages  int
+	samples   map[string]int64
+	resources map[string]bool
+}
+
+func newStore(tb testing.TB) *store {
+	tb.Helper()
+	s := &store{samples: make(map[string]int64), resources: make(map[string]bool)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		z, err := gzip.NewReader(r.Body)
+		if err != nil {
+			tb.Error(err)
+			return
+		}
+		message, err := io.ReadAll(z)
+		if err != nil {
+			tb.Error(err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.status != 0 {
+			w.WriteHeader(s.status)
+			return
+		}
+		s.add(tb, message)
+	}))
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// add adds the samples of a message, by type, stack, attributes and link.
+func (s *store) add(tb testing.TB, message []byte) {
+	tb.Helper()
+	request := pprofileotlp.NewExportRequest()
+	if err := request.UnmarshalProto(message); err != nil {
+		tb.Error(err)
+		return
+	}
+	s.messages++
+	d := request.Profiles().Dictionary()
+	for _, of := range request.Profiles().ResourceProfiles().All() {
+		s.resources[fmt.Sprint(of.Resource().Attributes().AsRaw())] = true
+		for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
+			s.addSamples(d, p)
+		}
+	}
+}
+
+// addSamples adds those of a profile.
+func (s *store) addSamples(d pprofile.ProfilesDictionary, p pprofile.Profile) {
+	text := func(i int32) string { return d.StringTable().At(int(i)) }
+	for _, sample := range p.Samples().All() {
+		key := text(p.SampleType().TypeStrindex())
+		for _, l := range d.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
+			key += "|" + text(d.FunctionTable().At(int(d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex())).NameStrindex())
+		}
+		for _, i := range sample.AttributeIndices().All() {
+			a := d.AttributeTable().At(int(i))
+			key += " " + text(a.KeyStrindex()) + "=" + a.Value().AsString()
+		}
+		l := d.LinkTable().At(int(sample.LinkIndex()))
+		s.samples[key+" "+l.TraceID().String()+l.SpanID().String()] += sample.Values().At(0)
+	}
+}
+
+// count returns how many operations the samples have.
+func (s *store) count() (n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, v := range s.samples {
+		if strings.HasPrefix(key, "count|") {
+			n += v
+		}
+	}
+	return n
+}
+
+// recordRequest records a request whose operations lie below others, some of which still run
+// when pause is called.
+func recordRequest(tp trace.TracerProvider, i int, pause func()) {
+	tr := tp.Tracer("engine")
+	begin := func(ctx context.Context, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
+		return tr.Start(ctx, name, trace.WithAttributes(append(attrs, tensorconv.OpName(name), tensorconv.DeviceID("cuda:0"))...))
+	}
+	ctx, request := tr.Start(context.Background(), fmt.Sprint("POST /", i%3))
+	ctx, step := tr.Start(ctx, "step")
+	_, relu := begin(ctx, "relu")
+	ctx, attention := begin(ctx, "attention")
+	_, o := begin(ctx, "matmul",
+		tensorconv.InputShapes([]int64{64, 32}, []int64{32, 8}), tensorconv.OutputShape(64, 8), tensorconv.DType(op.F32))
+	o.End()
+	pause()
+	inner, softmax := begin(ctx, "softmax")
+	_, o = begin(inner, "exp", tensorconv.MemorySize(64))
+	o.End()
+	softmax.End()
+	attention.End()
+	pause()
+	relu.End()
+	step.End()
+	request.End()
+}
+
+// What is pushed is, added up, what the file of the same operations is converted to, whenever
+// intervals end.
+func TestPushedIsTheProfileOfTheFile(t *testing.T) {
+	cases.NotUnderRace(t, "a request takes longer than an interval, and is cut in two")
+	s := newStore(t)
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := live.NewProcessor(live.WithProfilePush(s.URL, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSpanProcessor(file))
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for k := range 100 {
+				recordRequest(tp, i, func() {
+					if k%50 == i {
+						time.Sleep(600 * time.Millisecond)
+					}
+				})
+			}
+		})
+	}
+	wg.Wait()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	whole := &store{samples: make(map[string]int64), resources: make(map[string]bool)}
+	whole.add(t, wholeMessage(t, path))
+	if diff := cmp.Diff(whole.samples, s.samples); diff != "" {
+		t.Errorf("(-file +pushed):\n%s", diff)
+	}
+	if diff := cmp.Diff(whole.resources, s.resources); diff != "" {
+		t.Errorf("resources (-file +pushed):\n%s", diff)
+	}
+	got := p.PushStats()
+	if got.Operations != s.count() || got.Operations != 3000 || int(got.Profiles) != s.messages || s.messages < 3 {
+		t.Errorf("%d messages of %d operations, stats %+v", s.messages, s.count(), got)
+	}
+	if got.LostProfiles+got.LostOperations+got.Missed+got.Forgotten+got.Waiting+got.Rejected != 0 || got.LastError != "" {
+		t.Errorf("stats %+v", got)
+	}
+}
+
+// wholeMessage returns the profiles of a file.
+func wholeMessage(t *testing.T, path string) []byte {
+	t.Helper()
+	forest := spans.New()
+	forest.KeepShapes()
+	var from otlpprofiles.Producers
+	for rec, err := range ingest.Open(path).Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		forest.Add(rec)
+		if rec.Resource != nil {
+			from.Resource(rec.Resource)
+		}
+		if rec.Entry != nil {
+			from.Operation(rec.Entry)
+		}
+	}
+	var b bytes.Buffer
+	if err := otlpprofiles.Write(&b, stacks.Of(forest), otlpprofiles.Options{Producers: &from}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,417 @@
+package oracle_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
+)
+
+const schemaFile = root + "/docs/entries.schema.json"
+
+// lineSchema returns the schema of one line.
+func lineSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// validate returns what is wrong with a line.
+func validate(s *jsonschema.Schema, line []byte) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
+
+// validateAll checks every line of a text and counts the records in it by their
+// first key.
+func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) map[string]int {
+	t.Helper()
+	kinds := map[string]int{}
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 { // the end of a write that failed
+			continue
+		}
+		if err := validate(s, line); err != nil {
+			t.Errorf("%s: %s%v", name, line, err)
+		}
+		_, rest, _ := strings.Cut(string(line), `"`)
+		key, _, _ := strings.Cut(rest, `"`)
+		kinds[key]++
+	}
+	return kinds
+}
+
+// unreliable fails every third write, so that gap records are written.
+type unreliable struct {
+	bytes.Buffer
+	calls int
+}
+
+func (w *unreliable) Write(p []byte) (int, error) {
+	w.calls++
+	if w.calls%3 == 2 {
+		return 0, errors.New("disk full")
+	}
+	return w.Buffer.Write(p)
+}
+
+// attributes are those of some operations, usual ones and others.
+func attributes() [][]attribute.KeyValue {
+	shape := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
+	name := attribute.String(op.KeyName, "matmul")
+	return [][]attribute.KeyValue{
+		{name},
+		{attribute.String(op.KeyName, "")},
+		{
+			name, attribute.String(op.KeyDevice, "cuda:0"), attribute.String(op.KeyDType, "torch.bfloat16"),
+			attribute.String(op.KeyInputShapes, "64x784,784x256"), {Key: op.KeyOutputShape, Value: shape(64, 256)},
+			attribute.Int(op.KeyStep, -1), attribute.Int(op.KeyStream, 7), attribute.String(op.KeyPath, "encoder.0"), attribute.Int(op.KeyFLOPs, 5),
+		},
+		{name, {Key: op.KeyOutputShape, Value: shape()}, attribute.String(op.KeyDevice, "")},
+		{name, {Key: op.KeyOutputShape, Value: shape(-1, 4)}, attribute.StringSlice(op.KeyInputDTypes, []string{"f32", "", "int4"})},
+		{name, {Key: op.KeyOutputShape, Value: shape(-7)}, attribute.Int(op.KeyMemory, -1), attribute.String(op.KeyStep, "first")},
+		{name, {Key: op.KeyOutputShape, Value: shape(1<<62, 1<<62)}, attribute.String(op.KeyDType, "int4")},
+		{name, {Key: op.KeyOutputShape, Value: shape(make([]int64, 2*op.MaxRank)...)}, attribute.String(op.KeyDevice, "bad \xff text\u2028")},
+		{name, attribute.Float64(op.KeyMemory, 0.5), attribute.Bool(op.KeyDevice, true), attribute.Int(op.KeyRank, -2)},
+		{
+			attribute.String(op.KeyName, "all_reduce"), attribute.String(op.KeyCollective, "all_reduce"), attribute.String(op.KeyGroup, "dp"),
+			attribute.Int(op.KeyGroupSize, 8), attribute.Int(op.KeySequence, 3), attribute.Int(op.KeyPeerRank,
+				1), attribute.Int(op.KeyInElements, 9),
+			attribute.Int(op.KeyOutElements, 9), attribute.String(op.KeySide, "host"), attribute.Int(op.KeyLaunch, 5),
+		},
+		{attribute.String(op.KeyName, "ncclKernel_AllGather")},
+		{attribute.String(op.KeyName, "allreduce"), attribute.String(op.KeyKind, "no kind"), attribute.String("kept", "value")},
+		{attribute.String(op.KeyName, "memcpy"), attribute.String(op.KeyKind, "io")},
+	}
+}
+
+// recordAll records operations in all ways below the spans of requests.
+func recordAll(t *testing.T, p *optrace.Processor, next ...sdktrace.TracerProviderOption) {
+	t.Helper()
+	opts := append([]sdktrace.TracerProviderOption{sdktrace.WithSpanProcessor(p)}, next...)
+	tp := sdktrace.NewTracerProvider(opts...)
+	tracer, ours := tp.Tracer("example.com/engine"), optrace.NewTracer(tp)
+	ctx, request := tracer.Start(t.Context(), "POST /predict")
+	for i, attrs := range attributes() {
+		ctx, step := tracer.Start(ctx, "step")
+		_, span := tracer.Start(ctx, "matmul", trace.WithAttributes(attrs...))
+		if i%4 == 3 {
+			span.SetStatus(codes.Error, "out of memory"[:i])
+		}
+		span.End()
+		_, o := ours.Start(optrace.ContextWithStep(ctx, int64(i)), "relu", "cuda:1")
+		o.DType(op.F32).In(64, int64(i)).Out(64, int64(i)).End()
+		step.SetStatus(codes.Error, "")
+		step.End()
+		if i%5 == 0 {
+			if err := p.ForceFlush(ctx); err != nil && i%2 == 0 {
+				t.Log(err) // of the writer that fails; gap records follow
+			}
+		}
+	}
+	rec := p.Recorder(ctx)
+	for range 100 {
+		rec.Begin("add", "cuda:0")
+		rec.End()
+	}
+	rec.Finish()
+	request.End()
+	if err := tp.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+		t.Log(err)
+	}
+}
+
+// Everything that the Processor and the Recorder write is valid.
+func TestProcessorMatchesSchema(t *testing.T) {
+	mapping := new(attr.Mapping)
+	mapping.Keep("kept")
+	w := new(unreliable)
+	exp, err := optrace.NewExporter(w, optrace.WithMapping(mapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordAll(t, p, sdktrace.WithResource(resource.NewSchemaless(
+		attribute.String(op.KeyServiceName, "trainer"), attribute.Int(op.KeyRank, 1), attribute.Int(op.KeyWorldSize,
+			8), attribute.String("host.name", "n1"))))
+	kinds := validateAll(t, lineSchema(t), "Processor", w.Bytes())
+	for _, kind := range []string{"step", "schema", "batch", "gap", "span"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no records that start with %q: %v", kind, kinds)
+		}
+	}
+}
+
+// The Exporter writes valid lines even for spans that no SDK would hand it.
+func TestExporterMatchesSchema(t *testing.T) {
+	state, err := trace.ParseTraceState("ot=th:c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_772_366_400, 0)
+	context := func(id byte, remote bool) trace.SpanContext {
+		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceState: state,
+			Remote: remote})
+	}
+	var stubs tracetest.SpanStubs
+	for _, attrs := range append(attributes(), nil) {
+		for _, s := range []tracetest.SpanStub{
+			{Name: "usual", SpanContext: context(1, false), Parent: context(2, true), StartTime: now, EndTime: now.Add(time.Second)},
+			{Name: "no ids", StartTime: now, EndTime: now},
+			{Name: "no trace", Parent: context(2, false), StartTime: now, EndTime: now.Add(-time.Hour)},
+			{SpanContext: context(3, false), DroppedAttributes: 3, Status: sdktrace.Status{Code: codes.Error}},
+			{Name: "far", SpanContext: context(4, false), StartTime: now.AddDate(5000, 0, 0), EndTime: now.AddDate(9000, 0, 0)},
+			{Name: "before 1970", SpanContext: context(5, false), StartTime: time.Unix(-5, 0), EndTime: now},
+		} {
+			s.Attributes = attrs
+			stubs = append(stubs, s)
+		}
+	}
+	var out bytes.Buffer
+	exp, err := optrace.NewExporter(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // what has been seen before goes another way
+		if err := exp.ExportSpans(t.Context(), stubs.Snapshots()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kinds := validateAll(t, lineSchema(t), "Exporter", out.Bytes()); kinds["step"] < len(stubs) {
+		t.Errorf("%d entries of %d spans", kinds["step"], len(stubs))
+	}
+}
+
+// The files of the repository in this format are valid where optrace wrote them, and
+// so are the entries that are read from those in other formats.
+func TestSamplesMatchSchema(t *testing.T) {
+	s := lineSchema(t)
+	files := 0
+	for _, path := range samples(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.HasPrefix(text, []byte(`{"batch":`)) || bytes.HasPrefix(text, []byte(`{"schema":`)) && filepath.Base(path) == "records.jsonl" {
+			files++
+			validateAll(t, s, path, text)
+		}
+		var out bytes.Buffer
+		w := entries.NewWriter(&out, nil)
+		const enough = 300 // of each file: the validator is slow
+		n := 0
+		for rec, err := range ingest.Open(path).Records() {
+			switch {
+			case err != nil: // some are damaged on purpose
+			case rec.Entry != nil:
+				err = w.Entry(rec.Entry)
+			case rec.Span != nil:
+				err = w.Span(rec.Span)
+			case rec.Resource != nil:
+				err = w.Resource(rec.Resource)
+			case rec.Gap != nil:
+				err = w.Gap(rec.Gap)
+			}
+			if n++; n == enough || err != nil {
+				break
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		validateAll(t, s, "read from "+path, out.Bytes())
+	}
+	if files < 2 {
+		t.Errorf("%d files of entries found", files)
+	}
+}
+
+// A schema that takes everything would be worth nothing.
+func TestSchemaRejects(t *testing.T) {
+	s := lineSchema(t)
+	const entry = `{"step":1,"operation":"a","device_id":null,"input_shapes":null,"output_shape":[1],"duration_us":1.5,` +
+		`"output_elements":1,"memory_bytes":8,"kind":"compute","duration_ns":1500}`
+	if err := validate(s, []byte(entry)); err != nil {
+		t.Fatal(err)
+	}
+	for name, line := range map[string]string{
+		"no object":           `[]`,
+		"empty":               `{}`,
+		"unknown record":      `{"index":{}}`,
+		"two records":         `{"gap":{"dropped":1},"batch":{"writer":"w","seq":0,"entries":0}}`,
+		"another schema":      `{"schema":"optrace.entries/v2"}`,
+		"rank as text":        `{"schema":"optrace.entries/v1","resource":{"rank":"1"}}`,
+		"batch without seq":   `{"batch":{"writer":"w","entries":0}}`,
+		"negative gap":        `{"gap":{"dropped":-1}}`,
+		"span without a name": `{"span":{"duration_ns":0}}`,
+		"local parent":        `{"span":{"name":"a","duration_ns":0,"parent_remote":false}}`,
+		"no name":             strings.Replace(entry, `"operation":"a",`, ``, 1),
+		"empty name":          strings.Replace(entry, `"a"`, `""`, 1),
+		"no duration_ns":      strings.Replace(entry, `,"duration_ns":1500`, ``, 1),
+		"fraction of a ns":    strings.Replace(entry, `1500}`, `1500.5}`, 1),
+		"beyond 64 bits":      strings.Replace(entry, `1500}`, `9223372036854775808}`, 1),
+		"negative duration":   strings.Replace(entry, `1500}`, `-1}`, 1),
+		"dimension of -2":     strings.Replace(entry, `[1]`, `[-2]`, 1),
+		"shape as text":       strings.Replace(entry, `[1]`, `"1"`, 1),
+		"flat input shapes":   strings.Replace(entry, `"input_shapes":null`, `"input_shapes":[1]`, 1),
+		"unknown kind":        strings.Replace(entry, `compute`, `computing`, 1),
+		"unknown key":         strings.Replace(entry, `{`, `{"stepp":1,`, 1),
+		"short id":            strings.Replace(entry, `}`, `,"span_id":"00f067aa"}`, 1),
+		"upper-case id":       strings.Replace(entry, `}`, `,"span_id":"00F067AA0BA902B7"}`, 1),
+		"zero id":             strings.Replace(entry, `}`, `,"span_id":"0000000000000000"}`, 1),
+		"unknown warning":     strings.Replace(entry, `}`, `,"warn":["odd"]}`, 1),
+		"no warnings":         strings.Replace(entry, `}`, `,"warn":[]}`, 1),
+		"count below 1":       strings.Replace(entry, `}`, `,"adjusted_count":0.5}`, 1),
+		"attrs as a list":     strings.Replace(entry, `}`, `,"attrs":["a",1]}`, 1),
+		"unknown collective":  strings.Replace(entry, `}`, `,"collective":{"size":1}}`, 1),
+	} {
+		if validate(s, []byte(line)) == nil {
+			t.Errorf("%s: %s is valid", name, line)
+		}
+	}
+}
+
+// definition is a part of the schema.
+type definition struct {
+	Properties map[string]*definition `json:"properties"`
+}
+
+// keys returns the keys of an object, or those of the only object in it.
+func (d *definition) keys(inner string) []string {
+	if p := d.Properties[inner]; p != nil {
+		d = p
+	}
+	return slices.Sorted(maps.Keys(d.Properties))
+}
+
+// TestFormatsDocumented holds formats.md against the schema and the code.
+func TestFormatsDocumented(t *testing.T) {
+	page, err := os.ReadFile(root + "/docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs map[string]*definition `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	tables := keyTables(string(page))
+	for _, part := range []struct {
+		heading, def, inner string
+		table               int // which one below the heading
+	}{
+		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0}, {"Header", "resource", "", 1},
+		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0}, {"Extra", "extra", "", 0},
+	} {
+		found := tables[part.heading]
+		if len(found) <= part.table {
+			t.Errorf("no table below %q", part.heading)
+			continue
+		}
+		if diff := cmp.Diff(schema.Defs[part.def].keys(part.inner), slices.Sorted(slices.Values(found[part.table]))); diff != "" {
+			t.Errorf("the keys of %s (-schema +page):\n%s", part.def, diff)
+		}
+	}
+
+	s := lineSchema(t)
+	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(examples) < len(tables)-1 {
+		t.Errorf("%d examples for %d tables", len(examples), len(tables))
+	}
+	for _, e := range examples {
+		for line := range strings.Lines(e[1]) {
+			if err := validate(s, []byte(line)); err != nil {
+				t.Errorf("%s%v", line, err)
+			}
+			rec, err := entries.DecodeLine([]byte(line))
+			if err != nil {
+				t.Errorf("%s%v", line, err)
+				continue
+			}
+			if diff := cmp.Diff(strings.TrimSpace(line), string(appendRecord(&rec))); diff != "" {
+				t.Errorf("read and written again (-page +written):\n%s", diff)
+			}
+		}
+	}
+	for w := op.Warning(1); w.String() != ""; w <<= 1 {
+		if !strings.Contains(string(page), "`"+w.String()+"`") || !strings.Contains(string(text), `"`+w.String()+`"`) {
+			t.Errorf("the warning %s is not documented", w)
+		}
+	}
+}
+
+// keyTables returns the first cells of the tables of keys below each heading.
+func keyTables(page string) map[string][][]string {
+	tables := map[string][][]string{}
+	heading := ""
+	var current *[]string
+	for line := range strings.Lines(page) {
+		if title := strings.TrimLeft(line, "#"); title != line {
+			heading = strings.TrimSpace(title)
+		}
+		cell := regexp.MustCompile("^\\| `?([a-z_]+)`? \\|").FindStringSubmatch(line)
+		switch {
+		case cell == nil && !strings.HasPrefix(line, "|"):
+			current = nil
+		case cell == nil:
+		case cell[1] == "key" && current == nil:
+			tables[heading] = append(tables[heading], nil)
+			current = &tables[heading][len(tables[heading])-1]
+		case current != nil:
+			*current = append(*current, cell[1])
+		}
+	}
+	return tables
+}
+
+// appendRecord returns the line of a record.
+func appendRecord(rec *op.Record) []byte {
+	switch {
+	case rec.Entry != nil:
+		return rec.Entry.AppendJSON(nil)
+	case rec.Span != nil:
+		return rec.Span.AppendJSON(nil)
+	case rec.Gap != nil:
+		return rec.Gap.AppendJSON(nil)
+	case rec.Batch != nil:
+		return rec.Batch.AppendJSON(nil)
+	}
+	return op.AppendHeader(nil, rec.Resource)
+}

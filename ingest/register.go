@@ -1,0 +1,50 @@
+package ingest
+
+import (
+	"io"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Tables reads a format that takes modules which most programs do without. The package
+// that holds it registers it when it is imported.
+type Tables struct {
+	// Records reads a file from front to back, of which at most spoolBytes may be copied to
+	// a temporary file.
+	Records func(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, error]
+	// RecordsAt reads a file of size bytes.
+	RecordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
+	// Parts returns the records of a file in parts of at least partBytes, which several
+	// goroutines may read.
+	Parts func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
+}
+
+// spoolPerMemory is how many bytes of a file that cannot be read anywhere may be copied
+// to a temporary one for each byte of memory.
+const spoolPerMemory = 4
+
+// Register says how files of a format of [Formats] are read. It is called from init
+// functions, and panics if there is no format of this name that is read by a package of
+// its own.
+func Register(format string, t Tables) {
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format && f.registers })
+	if i < 0 {
+		panic("ingest: no format " + format + " to be registered")
+	}
+	f := &formats[i]
+	f.open = func(o readerOptions) readFunc {
+		most := int64(math.MaxInt64)
+		if o.memory < math.MaxInt64/spoolPerMemory {
+			most = o.memory * spoolPerMemory
+		}
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return t.Records(src, at.name, most) }
+	}
+	f.recordsAt = t.RecordsAt
+	f.partsAt = func(src io.ReaderAt, size int64, name string, _ *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
+		return t.Parts(src, size, name, p.bytes)
+	}
+}

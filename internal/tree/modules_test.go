@@ -1,0 +1,99 @@
+//go:build tree
+
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace"
+)
+
+// goMod is what go.mod says of a module.
+type goMod struct {
+	Module  struct{ Path string }
+	Require []struct {
+		Path, Version string
+		Indirect      bool
+	}
+	Replace []struct{}
+}
+
+func readGoMod(t *testing.T, dir string) (m goMod) {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(dir, "go.mod")).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// What records takes few modules: no gRPC, no Parquet, nothing of the Collector.
+func TestRequirements(t *testing.T) {
+	const most = 16
+	var direct []string
+	for _, r := range readGoMod(t, ".").Require {
+		if !r.Indirect {
+			direct = append(direct, r.Path)
+		}
+	}
+	if len(direct) > most {
+		t.Errorf("%d requirements, at most %d: %q", len(direct), most, direct)
+	}
+	for _, heavy := range []string{
+		"google.golang.org/grpc", "google.golang.org/genproto", "github.com/parquet-go", "github.com/google/pprof",
+		"github.com/andybalholm/brotli", "go.opentelemetry.io/collector",
+	} {
+		if slices.ContainsFunc(direct, func(path string) bool { return strings.HasPrefix(path, heavy) }) {
+			t.Errorf("%s is required", heavy)
+		}
+	}
+}
+
+// Modules that are installed say of one another which release they want, and replace nothing:
+// go install refuses replacements.
+func TestReleasesOfModules(t *testing.T) {
+	for _, dir := range []string{".", "parquet", "cmd/optrace"} {
+		m := readGoMod(t, dir)
+		if len(m.Replace) > 0 {
+			t.Errorf("%s/go.mod replaces modules", dir)
+		}
+		for _, r := range m.Require {
+			if strings.HasPrefix(r.Path, module) && r.Version != "v"+optrace.Version {
+				t.Errorf("%s/go.mod requires %s %s, and the version is v%s", dir, r.Path, r.Version, optrace.Version)
+			}
+		}
+	}
+}
+
+// The plugin stays small: what it is made of, with comments.
+func TestPluginLines(t *testing.T) {
+	const most = 21_800
+	all := goPackages(t)
+	lines := 0
+	for _, path := range append([]string{module}, all[module].Deps...) {
+		p := all[path]
+		if _, ok := p.own(); !ok {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += bytes.Count(text, []byte("\n"))
+		}
+	}
+	if lines > most {
+		t.Errorf("%d lines, at most %d", lines, most)
+	}
+}

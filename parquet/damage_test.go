@@ -1,0 +1,163 @@
+package parquet_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	lib "github.com/parquet-go/parquet-go"
+
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/parquet"
+)
+
+// smallFile has each kind of record.
+func smallFile(t testing.TB) []byte {
+	t.Helper()
+	r := recordtest.Random{Rand: rand.New(rand.NewPCG(9, 10))}
+	return table(t, []op.Record{
+		{Resource: &op.Resource{Service: "trainer", Rank: op.Known(1)}}, {Batch: &op.Batch{Writer: "w", Entries: 2}},
+		{Entry: r.Entry()}, {Span: &op.Span{Name: "step", SpanID: op.SpanID{1}}}, {Entry: r.Entry()}, {Gap: &op.Gap{Dropped: 3}},
+	})
+}
+
+func check(t testing.TB, file []byte) {
+	t.Helper()
+	recordtest.Check(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "damaged"))
+}
+
+// A file that is cut off has lost its footer.
+func TestTruncated(t *testing.T) {
+	file := smallFile(t)
+	for n := range len(file) {
+		if got := read(t, file[:n]); got.fail == "" {
+			t.Fatalf("%d of %d bytes are read", n, len(file))
+		}
+	}
+}
+
+// A byte that is wrong, wherever it is, leads to an error or to other values,
+// never to a panic or an entry that is not valid. FuzzDecoder does the same
+// behind the checksums.
+func TestFlippedBytes(t *testing.T) {
+	rows, _ := flatRows(20)
+	for name, file := range map[string][]byte{
+		"ours":       smallFile(t),
+		"plain":      foreign(t, rows, lib.DataPageVersion(1)),
+		"dictionary": foreign(t, rows, every(&lib.RLEDictionary, lib.ByteArray, lib.Int64)...),
+		"delta":      foreign(t, rows, append(every(&lib.DeltaByteArray, lib.ByteArray), every(&lib.DeltaBinaryPacked, lib.Int64)...)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := 0; i < len(file); i += 1 + len(file)/cases.Count(t, 100, 2000) {
+				damaged := bytes.Clone(file)
+				damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
+				check(t, damaged)
+			}
+		})
+	}
+}
+
+// Where a page is damaged the rows of its row group are lost, and told; the
+// other row groups are read.
+func TestDamagedRowGroup(t *testing.T) {
+	rows, want := flatRows(300)
+	file := foreign(t, rows, lib.MaxRowsPerRowGroup(100))
+	f, err := lib.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk := f.Metadata().RowGroups[1].Columns[2].MetaData
+	file[chunk.DataPageOffset+chunk.TotalCompressedSize-3] ^= 1
+	got := read(t, file)
+	message := `rows 101 to 200 are left out: column "duration_ns": page's checksum does not match`
+	if len(got.bad) != 1 || got.bad[0] != message || got.fail != "" {
+		t.Errorf("errors %q, %q", got.bad, got.fail)
+	}
+	if diff := cmp.Diff(append(want[:100:100], want[200:]...), got.entries()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Failures of the source end reading, or cost the rows they hide.
+func TestReadErrors(t *testing.T) {
+	file := smallFile(t)
+	for name, test := range map[string]struct {
+		failFrom, failTo int64
+		want             string
+	}{
+		"footer": {int64(len(file)) - 4, int64(len(file)), "reading parquet footer: broken disk"},
+		"page":   {4, 5, `rows 1 to 6 are left out: column "record": broken disk`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := brokenAt{bytes.NewReader(file), test.failFrom, test.failTo}
+			var messages []string
+			for _, err := range parquet.RecordsAt(src, int64(len(file)), "ops.parquet") {
+				if err != nil {
+					messages = append(messages, err.Error())
+				}
+			}
+			if len(messages) != 1 || !strings.Contains(messages[0], test.want) {
+				t.Errorf("errors %q, want one with %q", messages, test.want)
+			}
+		})
+	}
+}
+
+// brokenAt fails to read a range of bytes.
+type brokenAt struct {
+	src      io.ReaderAt
+	from, to int64
+}
+
+func (b brokenAt) ReadAt(p []byte, off int64) (int, error) {
+	if off < b.to && off+int64(len(p)) > b.from {
+		return 0, errors.New("broken disk")
+	}
+	return b.src.ReadAt(p, off)
+}
+
+// An input that can only be read from front to back is copied, and the copy is
+// removed.
+func TestSpool(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("TMP", temp)
+	small := smallFile(t)
+	// What lies between the row groups and the footer is of no concern.
+	end := len(small) - 8 - int(binary.LittleEndian.Uint32(small[len(small)-8:]))
+	large := append(append(bytes.Clone(small[:end]), make([]byte, 9<<20)...), small[end:]...)
+	for name, file := range map[string][]byte{"small": small, "large": large} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			for _, err := range parquet.Records(io.MultiReader(bytes.NewReader(file)), "-", parquet.MaxSpoolBytes) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			if n != 6 {
+				t.Errorf("%d records, want 6", n)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+	for _, err := range parquet.Records(io.MultiReader(bytes.NewReader(small), brokenReader{}), "-", parquet.MaxSpoolBytes) {
+		if err == nil || !strings.Contains(err.Error(), "broken pipe") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -1,0 +1,236 @@
+package parquet
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/optrace/optrace/parquet/internal/rows"
+)
+
+// The examples are those of the format's specification.
+func TestNumbers(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		buf   []byte
+		width int
+		want  []int32
+	}{
+		{"packed", []byte{0x03, 0x88, 0xc6, 0xfa}, 3, []int32{0, 1, 2, 3, 4, 5, 6, 7}},
+		{"equal", []byte{0x08, 0x05}, 3, []int32{5, 5, 5, 5}},
+		{"equal, of two bytes", []byte{0x04, 0x34, 0x12}, 13, []int32{0x1234, 0x1234}},
+		{"both", []byte{0x04, 0x01, 0x03, 0xaa, 0x02, 0x00}, 1, []int32{1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}},
+		{"without data", nil, 0, []int32{0, 0, 0}},
+		{"padding left out", []byte{0x03, 0x88, 0xc6}, 3, []int32{0, 1, 2, 3, 4}},
+		{"equal, cut off", []byte{0x08}, 3, nil},
+		{"equal, wider than stated", []byte{0x08, 0x02}, 1, nil},
+		{"run that is too long", []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01}, 1, nil},
+		{"head cut off", []byte{0x80}, 1, nil},
+		{"empty runs", []byte{0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := numbers{budget: new(budget)}
+			if err := h.decode(test.buf, test.width, len(test.want)); err != nil {
+				t.Error(err)
+			}
+			var got []int32
+			for i := range test.want {
+				got = append(got, h.at(i))
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%d, want %d", got, test.want)
+			}
+			if test.width > 0 && h.decode(test.buf, test.width, len(test.want)+100) == nil {
+				t.Error("there are 100 more")
+			}
+		})
+	}
+}
+
+// The library's encoder is the reference.
+func TestNumbersOfManyWidths(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for width := 1; width <= 32; width++ {
+		want := make([]int32, 1000)
+		for i := range want {
+			if want[i] = int32(r.Uint32() >> (32 - width)); r.IntN(4) > 0 && i > 0 {
+				want[i] = want[i-1]
+			}
+		}
+		buf, err := (&rle.Encoding{BitWidth: width}).EncodeInt32(nil, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := numbers{budget: new(budget)}
+		if err := h.decode(slices.Clip(buf), width, len(want)); err != nil || !slices.Equal(h.list, want) {
+			t.Errorf("numbers of %d bits differ", width)
+		}
+	}
+}
+
+// The check takes what the library's encoder writes.
+func TestDeltas(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, 33, 128, 129, 130, 1000} {
+		for _, bits := range []int{1, 7, 8, 31, 33, 57, 58, 63, 64} {
+			want := make([]int64, n)
+			for i := range want {
+				want[i] = int64(r.Uint64() >> (64 - bits))
+			}
+			buf, err := new(delta.BinaryPackedEncoding).EncodeInt64(nil, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total, rest, err := checkDeltas(append(buf, "rest"...), 64, n)
+			if total != n || string(rest) != "rest" || err != nil {
+				t.Errorf("%d values of %d bits: %d, rest %q, %v", n, bits, total, rest, err)
+			}
+		}
+	}
+}
+
+func TestBadDeltas(t *testing.T) {
+	for name, buf := range map[string][]byte{
+		"nothing":               {},
+		"block of no values":    {0x00, 0x04, 0x01, 0x02},
+		"no miniblocks":         {0x80, 0x01, 0x00, 0x01, 0x02},
+		"uneven miniblocks":     {0x80, 0x01, 0x03, 0x01, 0x02},
+		"miniblocks of 4":       {0x20, 0x08, 0x01, 0x02},
+		"more values than left": {0x80, 0x01, 0x04, 0x7f, 0x02},
+		"huge block":            {0x80, 0x80, 0x80, 0x80, 0x01, 0x04, 0x02, 0x02},
+		"no widths":             {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x00},
+		"width of 65":           {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x41, 0x00, 0x00, 0x00},
+		"miniblock cut off":     {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x08, 0x00, 0x00, 0x00, 0x01},
+	} {
+		if _, _, err := checkDeltas(buf, 64, 100); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// Lengths that do not add up to what is there, or to too much, are refused before the
+// library takes memory for them.
+func TestBadTexts(t *testing.T) {
+	numbers := func(n ...int32) []byte {
+		buf, err := new(delta.BinaryPackedEncoding).EncodeInt32(nil, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return buf
+	}
+	long := make([]int32, 100)
+	for i := range long {
+		long[i] = MaxTextBytes - 1
+	}
+	for name, test := range map[string]struct {
+		shared, own []int32
+		data        int
+		size        int
+	}{
+		"negative length":       {nil, []int32{-1}, 9, 0},
+		"longer than the page":  {nil, []int32{3, 3}, 5, 0},
+		"sum beyond 32 bits":    {nil, slices.Repeat([]int32{math.MaxInt32}, 4), 5, 0},
+		"shares with nothing":   {[]int32{1}, []int32{1}, 9, 0},
+		"shares less than none": {[]int32{0, -1}, []int32{1, 1}, 9, 0},
+		"shares too much":       {[]int32{0, 3}, []int32{2, 1}, 9, 0},
+		"of another size":       {[]int32{0, 1}, []int32{2, 2}, 9, 2},
+		"fewer lengths":         {[]int32{0, 0}, []int32{1}, 9, 0},
+		"of too long texts":     {[]int32{0}, []int32{MaxTextBytes + 1}, MaxTextBytes + 1, 0},
+		"of too much in all":    {append([]int32{0}, long...), append([]int32{MaxTextBytes - 1}, make([]int32, 100)...), MaxTextBytes, 0},
+	} {
+		buf, encoding := append(numbers(test.own...), make([]byte, test.data)...), format.DeltaLengthByteArray
+		if test.shared != nil {
+			buf, encoding = append(numbers(test.shared...), buf...), format.DeltaByteArray
+		}
+		if _, err := checkTexts(buf, encoding, test.size, len(test.own), 1000); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A timestamp of 2000-01-01, which is Julian day 2451545.
+func TestInt96(t *testing.T) {
+	p := pageValues{data: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}}
+	v := p.next(&leaf{typ: format.Int96, size: 12})
+	if want := int64(946_684_800_000_000_001); v.Int != want {
+		t.Errorf("%d, want %d", v.Int, want)
+	}
+}
+
+// FuzzDecoder reads arbitrary bytes as the values of a page.
+func FuzzDecoder(f *testing.F) {
+	numbers, err := new(delta.BinaryPackedEncoding).EncodeInt64(nil, []int64{3, 5, math.MaxInt64, -1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	texts, err := new(delta.ByteArrayEncoding).EncodeByteArray(nil, []byte("matmulmatmul_backward"), []uint32{0, 6, 21})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(numbers, uint8(format.Int64), uint8(format.DeltaBinaryPacked), uint8(4))
+	f.Add(texts, uint8(format.ByteArray), uint8(format.DeltaByteArray), uint8(2))
+	f.Add([]byte{3, 0, 0, 0, 'a', 'b', 'c'}, uint8(format.ByteArray), uint8(format.Plain), uint8(1))
+	f.Add([]byte{1, 0x03, 0xaa}, uint8(format.ByteArray), uint8(format.RLEDictionary), uint8(8))
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(format.Float), uint8(format.ByteStreamSplit), uint8(2))
+	f.Add([]byte{2, 0, 0, 0, 0x10, 1}, uint8(format.Boolean), uint8(format.RLE), uint8(8))
+	f.Fuzz(func(t *testing.T, data []byte, typ, encoding, values uint8) {
+		var l leaf
+		element := format.SchemaElement{Name: "x", Type: thrift.New(format.Type(typ % 8)), TypeLength: thrift.New(int32(3))}
+		if err := l.setType(&element); err != nil {
+			t.Fatal(err)
+		}
+		read, b := 0, rows.NewBatch(rows.Size)
+		c := column{leaf: &l, Use: rows.Use{
+			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },
+			Set:       func(*rows.Row, *rows.Meaning) {},
+		}}.opened(pages{budget: new(budget)}, b)
+		c.hasDictionary, c.dictionary = true, make([]rows.Meaning, 2)
+		if c.setPage(page{values: int(values), encoding: format.Encoding(encoding), data: data}) != nil {
+			return
+		}
+		if n, _ := c.read(b.Reset(256)); n != int(values) && !c.hasIndexes || read > int(values) {
+			t.Fatalf("%d rows and %d values of the page's %d", n, read, values)
+		}
+	})
+}
+
+// FuzzLists reads arbitrary bytes as a page of lists of shapes.
+func FuzzLists(f *testing.F) {
+	// [[2,3],[]], null, []
+	f.Add([]byte{0x03, 0x58, 0x00}, []byte{0x03, 0x24, 0x04}, []byte{1, 0x03, 0x02}, uint8(5))
+	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
+	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
+		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, Form: rows.Form{MaxDef: 4, MaxRep: 2, Lists: []int32{2, 4}}}
+		i := slices.IndexFunc(rows.Columns, func(c rows.Column) bool { return c.Name == "input_shapes" })
+		b := rows.NewBatch(rows.Size)
+		c := column{leaf: &l, Use: rows.Columns[i].Use(&l.Form)}.opened(pages{budget: new(budget)}, b)
+		if c.setPage(page{dictionary: true, values: 2, data: make([]byte, 16)}) != nil {
+			t.Fatal("no dictionary")
+		}
+		if c.setPage(page{values: int(values), encoding: format.RLEDictionary, rep: rep, def: def, data: data}) != nil {
+			return
+		}
+		rows := 0
+		for {
+			batch := b.Reset(7)
+			n, err := c.read(batch)
+			for i := range batch[:n] {
+				for _, s := range batch[i].InputShapes {
+					_, _ = s.Elements()
+				}
+			}
+			if rows += n; err != nil {
+				break
+			}
+		}
+		if rows > int(values) {
+			t.Fatalf("%d rows of %d values", rows, values)
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// magic starts and ends a file, and encryptedMagic one with an encrypted footer.
+const (
+	magic          = "PAR1"
+	encryptedMagic = "PARE"
+)
+
+// schemaKey is where [Writer] names the schema.
+const schemaKey = "optrace.schema"
+
+var errNoFooter = errors.New("parquet file has no footer: it is cut off, or still being written")
+
+// footer is the metadata of a file. The row groups are decoded one by one: there may be
+// many.
+type footer struct {
+	text   []byte
+	leaves []leaf
+	rows   int64
+	groups []groupPlace
+	schema string // what the metadata name as the schema; "" for foreign files
+}
+
+// groupPlace is where a row group stands in the footer, its first row in the table, and
+// the bytes that it claims.
+type groupPlace struct {
+	offset       int
+	first, bytes int64
+}
+
+// fileMetadata is what is read of a FileMetaData, all but the row groups.
+type fileMetadata struct {
+	Schema     thrift.Slice[format.SchemaElement] `thrift:"2"`
+	Rows       int64                              `thrift:"3"`
+	KeyValues  thrift.Slice[keyValue]             `thrift:"5"`
+	Encryption *struct{}                          `thrift:"8"`
+}
+
+type keyValue struct {
+	Key   string `thrift:"1"`
+	Value string `thrift:"2"`
+}
+
+// rowGroup is what is read of a RowGroup, and columnChunk of a ColumnChunk.
+type rowGroup struct {
+	Columns thrift.Slice[columnChunk] `thrift:"1"`
+	Rows    int64                     `thrift:"3"`
+}
+
+type columnChunk struct {
+	File string `thrift:"1"`
+	Meta struct {
+		Codec      format.CompressionCodec `thrift:"4"`
+		Size       int64                   `thrift:"7"`
+		Data       int64                   `thrift:"9"`
+		Dictionary int64                   `thrift:"11"`
+	} `thrift:"3"`
+}
+
+// readFooter reads the metadata at the end of a file.
+func readFooter(src io.ReaderAt, size int64) (*footer, error) {
+	const tail = 8 // the footer's length, and the magic
+	if size < int64(len(magic)+tail) {
+		return nil, errNoFooter
+	}
+	var end [tail]byte
+	if err := readAt(src, end[:], size-tail); err != nil {
+		return nil, fmt.Errorf("reading parquet footer: %w", err)
+	}
+	n := int64(binary.LittleEndian.Uint32(end[:]))
+	switch m := string(end[4:]); {
+	case m == encryptedMagic:
+		return nil, errors.New("parquet file is encrypted")
+	case m != magic:
+		return nil, errNoFooter
+	case n > size-tail-int64(len(magic)):
+		return nil, fmt.Errorf("parquet footer of %d bytes is longer than the file", n)
+	case n > MaxFooterBytes:
+		return nil, fmt.Errorf("parquet footer of %d bytes; at most %d are read", n, MaxFooterBytes)
+	}
+	f := &footer{text: make([]byte, n)}
+	if err := readAt(src, f.text, size-tail-n); err != nil {
+		return nil, fmt.Errorf("reading parquet footer: %w", err)
+	}
+	bytes, err := f.parse()
+	if err != nil {
+		return nil, fmt.Errorf("parquet footer: %w", err)
+	}
+	if f.rows > FreeRows && f.rows/MaxRowsPerByte > min(bytes, size) {
+		return nil, fmt.Errorf("parquet file of %d bytes claims %d rows", size, f.rows)
+	}
+	return f, nil
+}
+
+// readAt fills p.
+func readAt(src io.ReaderAt, p []byte, off int64) error {
+	n, err := src.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// parse decodes all but the row groups, and returns how many bytes these claim.
+func (f *footer) parse() (bytes int64, err error) {
+	check, err := checkThrift(f.text)
+	if err != nil {
+		return 0, err
+	}
+	var m fileMetadata
+	switch err := decodeThrift(f.text, &m); {
+	case err != nil:
+		return 0, err
+	case m.Encryption != nil:
+		return 0, errors.New("the file is encrypted")
+	case m.Rows < 0:
+		return 0, errThrift
+	}
+	f.rows = m.Rows
+	for _, kv := range m.KeyValues {
+		if kv.Key == schemaKey {
+			f.schema = kv.Value
+		}
+	}
+	if f.leaves, err = leavesOf(m.Schema); err != nil {
+		return 0, err
+	}
+	first := int64(0)
+	for i, offset := range check.groups {
+		f.groups = append(f.groups, groupPlace{offset: offset, first: first})
+		g, err := f.group(i)
+		if err != nil {
+			break // it is refused when it is read
+		}
+		place := &f.groups[i]
+		for _, c := range g.Columns {
+			place.bytes += max(0, min(c.Meta.Size, math.MaxInt64-place.bytes))
+		}
+		bytes += min(place.bytes, math.MaxInt64-bytes)
+		first += g.Rows
+	}
+	return bytes, nil
+}
+
+// group decodes a row group.
+func (f *footer) group(i int) (*rowGroup, error) {
+	g, place := &rowGroup{}, f.groups[i]
+	if err := decodeThrift(f.text[place.offset:], g); err != nil {
+		return nil, err
+	}
+	if rows := f.rows - place.first; len(g.Columns) != len(f.leaves) || g.Rows < 0 || g.Rows > rows {
+		return nil, fmt.Errorf("row group of %d columns and %d rows, in a table of %d columns and %d rows",
+			len(g.Columns), g.Rows, len(f.leaves), rows)
+	}
+	return g, nil
+}

@@ -1,0 +1,269 @@
+package parquet_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	lib "github.com/parquet-go/parquet-go"
+
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
+	"github.com/optrace/optrace/parquet"
+)
+
+// entry returns an operation of the given duration with changes applied.
+func entry(changes ...func(*op.Entry)) *op.Entry {
+	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 1500}
+	for _, change := range changes {
+		change(e)
+	}
+	return e
+}
+
+func warned(w op.Warning) func(*op.Entry) { return func(e *op.Entry) { e.Warn |= w } }
+
+// Files of other programs lack columns, have others, in another order and of
+// other types.
+func TestForeignColumns(t *testing.T) {
+	start := time.Unix(1_700_000_000, 123_456_000).UTC()
+	for _, test := range []struct {
+		name string
+		file []byte
+		want []*op.Entry
+	}{
+		{
+			"only what must be there",
+			foreign(t, []struct {
+				DurationUS float64 `parquet:"duration_us"`
+				Operation  string  `parquet:"operation"`
+			}{{1.5, "matmul"}}),
+			[]*op.Entry{entry()},
+		},
+		{
+			"what follows from the rest",
+			foreign(t, []struct {
+				Operation   string  `parquet:"operation"`
+				DurationNS  int32   `parquet:"duration_ns"`
+				OutputShape []int64 `parquet:"output_shape,list"`
+				DType       string  `parquet:"dtype"`
+				Other       []byte  `parquet:"something_else"`
+			}{{"allreduce", 1500, []int64{2, 3}, "torch.float32", nil}}),
+			[]*op.Entry{entry(func(e *op.Entry) {
+				e.Operation, e.Kind, e.KindRule = "allreduce", op.KindCollective, op.RuleName
+				e.OutputShape, e.DType, e.OutputElements, e.MemoryBytes = op.Shape{2, 3}, op.F32, op.Known(6), op.Known(24)
+			})},
+		},
+		{
+			"integers of other types",
+			foreign(t, []struct {
+				Operation  string  `parquet:"operation"`
+				DurationNS uint32  `parquet:"duration_ns"`
+				Step       float64 `parquet:"step"`
+				Stream     string  `parquet:"stream"`
+				Rank       uint8   `parquet:"rank"`
+				FLOPs      uint64  `parquet:"flops"`
+				Memory     int8    `parquet:"memory_bytes"`
+				Count      int64   `parquet:"adjusted_count"`
+				DeviceID   int64   `parquet:"device_id"`
+			}{{"matmul", math.MaxUint32, 7, "-3", 200, 1 << 40, 9, 4, 2}}),
+			[]*op.Entry{entry(func(e *op.Entry) {
+				e.Duration, e.Step, e.Stream, e.Rank, e.FLOPs = math.MaxUint32, op.Known(7), op.Known(-3), op.Known(200), op.Known(1<<40)
+				e.MemoryBytes, e.AdjustedCount, e.DeviceID = op.Known(9), 4, "2"
+			})},
+		},
+		{
+			"values out of range",
+			foreign(t, []struct {
+				Operation  string  `parquet:"operation"`
+				DurationNS int64   `parquet:"duration_ns"`
+				Step       float64 `parquet:"step"`
+				Stream     string  `parquet:"stream"`
+				Rank       int64   `parquet:"rank"`
+				FLOPs      uint64  `parquet:"flops"`
+				Memory     int64   `parquet:"memory_bytes"`
+				Count      float64 `parquet:"adjusted_count"`
+				DType      string  `parquet:"dtype"`
+				Kind       string  `parquet:"kind"`
+				Side       string  `parquet:"side"`
+				DeviceID   string  `parquet:"device_id"`
+			}{{"matmul", -1, 7.5, "seven", -1, 1 << 63, -1, math.Inf(1), "int4", "dance", "left", "\xff"}}),
+			[]*op.Entry{entry(func(e *op.Entry) {
+				e.Warn = op.WarnBadValue | op.WarnBadMemory | op.WarnNegativeDuration | op.WarnUnknownDType | op.WarnInvalidUTF8
+				e.Duration, e.DType, e.DeviceID = 0, "int4", "\ufffd"
+			})},
+		},
+		{
+			"timestamps",
+			foreign(t, []struct {
+				Operation  string    `parquet:"operation"`
+				DurationNS int64     `parquet:"duration_ns"`
+				Start      time.Time `parquet:"start_unix_ns,timestamp(microsecond)"`
+				Launch     time.Time `parquet:"launch_unix_ns,timestamp(nanosecond)"`
+			}{{"matmul", 1500, start, start}}),
+			[]*op.Entry{entry(func(e *op.Entry) {
+				e.Start, e.Launch = op.Known(1_700_000_000_123_456_000), op.Known(1_700_000_000_123_456_000)
+			})},
+		},
+		{
+			"ids as bytes, and as others write them",
+			foreign(t, []struct {
+				Operation  string   `parquet:"operation"`
+				DurationNS int64    `parquet:"duration_ns"`
+				TraceID    string   `parquet:"trace_id"`
+				SpanID     [8]byte  `parquet:"span_id"`
+				ParentID   []byte   `parquet:"parent_span_id"`
+				RootID     [16]byte `parquet:"root_span_id"`
+			}{{"matmul", 1500, "D269B633813FC60C", [8]byte{1}, []byte{2, 0, 0, 0, 0, 0, 0, 255}, [16]byte{3}}}),
+			[]*op.Entry{entry(warned(op.WarnBadID), func(e *op.Entry) {
+				e.TraceID = op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
+				e.SpanID, e.ParentSpanID = op.SpanID{1}, op.SpanID{2, 7: 255}
+			})},
+		},
+		{
+			"shapes as text",
+			foreign(t, []struct {
+				Operation   string `parquet:"operation"`
+				DurationNS  int64  `parquet:"duration_ns"`
+				InputShapes string `parquet:"input_shapes"`
+				OutputShape string `parquet:"output_shape"`
+			}{{"matmul", 1500, "[[2,3],[3,4]]", "2x4"}, {"matmul", 1500, "?!", "x"}}),
+			[]*op.Entry{
+				entry(func(e *op.Entry) {
+					e.InputShapes, e.OutputShape = []op.Shape{{2, 3}, {3, 4}}, op.Shape{2, 4}
+					e.OutputElements, e.MemoryBytes = op.Known(8), op.Known(64)
+				}),
+				entry(warned(op.WarnBadShape)),
+			},
+		},
+		{
+			"shapes as a list of texts, and bare repeated columns",
+			foreign(t, []struct {
+				Operation   string   `parquet:"operation"`
+				DurationNS  int64    `parquet:"duration_ns"`
+				InputShapes []string `parquet:"input_shapes,list"`
+				OutputShape []int32  `parquet:"output_shape"`
+				DTypes      []string `parquet:"input_dtypes"`
+			}{{"matmul", 1500, []string{"2x3", "3x4"}, []int32{2, -2}, []string{"float32", "int4"}}}),
+			[]*op.Entry{entry(warned(op.WarnBadShape), func(e *op.Entry) {
+				e.InputShapes, e.InputDTypes = []op.Shape{{2, 3}, {3, 4}}, []op.DType{op.F32, "int4"}
+			})},
+		},
+		{
+			"lists where one value belongs, and the reverse",
+			foreign(t, []struct {
+				Operation   string    `parquet:"operation"`
+				DurationNS  int64     `parquet:"duration_ns"`
+				Step        []int64   `parquet:"step,list"`
+				InputShapes int64     `parquet:"input_shapes"`
+				OutputShape [][]int64 `parquet:"output_shape,list"`
+				Warn        string    `parquet:"warn"`
+				DTypes      string    `parquet:"input_dtypes"`
+			}{{"matmul", 1500, []int64{1, 2}, 3, [][]int64{{1}}, "overflow", "f32"}}),
+			[]*op.Entry{entry(warned(op.WarnBadValue | op.WarnBadShape))},
+		},
+		{
+			"map of numbers",
+			foreign(t, []struct {
+				Operation  string           `parquet:"operation"`
+				DurationNS int64            `parquet:"duration_ns"`
+				Attrs      map[string]int64 `parquet:"attrs"`
+			}{{"matmul", 1500, map[string]int64{"batch": 8}}}),
+			[]*op.Entry{entry(func(e *op.Entry) { e.Attrs = []op.Attr{{Key: "batch", Value: "8"}} })},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := read(t, test.file)
+			if got.fail != "" || len(got.bad) > 0 {
+				t.Fatalf("%q, %q", got.bad, got.fail)
+			}
+			if diff := cmp.Diff(test.want, got.entries()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// DuckDB 1.5.6 wrote duckdb.parquet: COPY (SELECT * FROM 'ours.parquet') TO
+// 'duckdb.parquet' (COMPRESSION zstd), ours.parquet being the table made of
+// duckdb.jsonl. Nothing is lost on the way, neither what is null nor what is
+// empty.
+func TestDuckDB(t *testing.T) {
+	file, err := os.ReadFile("testdata/duckdb.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jsonl, err := os.ReadFile("testdata/duckdb.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := recordtest.Transcript(t, entries.NewReader(bytes.NewReader(jsonl), "duckdb.jsonl").Records())
+	got := recordtest.Transcript(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "duckdb.parquet"))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+type minimal struct {
+	Record     string `parquet:"record,optional"`
+	Operation  string `parquet:"operation,optional"`
+	DurationNS *int64 `parquet:"duration_ns"`
+}
+
+// A bad row is told, and its neighbours are read.
+func TestBadRows(t *testing.T) {
+	got := read(t, foreign(t, []minimal{
+		{"entry", "a", new(int64(1))}, {"", "", new(int64(1))}, {"", "b", nil}, {"later", "", nil}, {"", "c", new(int64(1))},
+	}))
+	if diff := cmp.Diff([]string{"row 2: an entry without an operation", "row 3: an entry without a duration"}, got.bad); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	var names []string
+	for _, e := range got.entries() {
+		names = append(names, e.Operation)
+	}
+	if diff := cmp.Diff([]string{"a", "c"}, names); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if skipped := got.all[1].Skipped; skipped != (op.Skipped{Reason: op.SkipUnknownRecord, N: 1}) {
+		t.Errorf("skipped %v", skipped)
+	}
+}
+
+// A file that is no table of operations, or of another version, is refused
+// with the reason.
+func TestRefused(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"no operation", foreign(t, []struct {
+			ID    int64 `parquet:"id"`
+			Price int64 `parquet:"price"`
+		}{{1, 2}}), `parquet file without a column operation; it has "id", "price"`},
+		{"no duration", foreign(t, []struct {
+			Operation string `parquet:"operation"`
+		}{{"a"}}), `parquet file without a column duration_ns or duration_us; it has "operation"`},
+		{"later version", foreign(t, []minimal{{}}, lib.KeyValueMetadata("optrace.schema", "optrace.entries/v2")),
+			`schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`},
+		{"empty", nil, "parquet file has no footer: it is cut off, or still being written"},
+		{"magic only", []byte("PAR1PAR1"), "parquet file has no footer: it is cut off, or still being written"},
+		{"text", []byte(strings.Repeat("PAR1 is no Parquet ", 9)), "parquet file has no footer: it is cut off, or still being written"},
+		{"footer longer than the file", []byte("PAR1\xff\xff\xff\xffPAR1"), "parquet footer of 4294967295 bytes is longer than the file"},
+		{"encrypted", []byte("PARE\x00\x00\x00\x00PARE"), "parquet file is encrypted"},
+		{"empty footer", []byte("PAR1\x00\x00\x00\x00\x00PAR1"), "parquet footer: metadata end early"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := read(t, test.file)
+			if got.fail != test.want || len(got.bad) > 0 || len(got.all) > 0 {
+				t.Errorf("error %q, want %q; %d records, %q", got.fail, test.want, len(got.all), got.bad)
+			}
+		})
+	}
+}

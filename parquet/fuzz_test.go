@@ -1,0 +1,72 @@
+package parquet_test
+
+import (
+	"bytes"
+	"iter"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	lib "github.com/parquet-go/parquet-go"
+
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/parquet"
+)
+
+// FuzzRecords reads arbitrary bytes as a file.
+func FuzzRecords(f *testing.F) {
+	rows := []minimal{{"", "matmul", new(int64(1))}, {"span", "", nil}, {"", "relu", new(int64(2))}}
+	small := []lib.WriterOption{lib.DataPageStatistics(false)}
+	f.Add(foreign(f, rows, small...))
+	f.Add(foreign(f, rows, append(small, lib.Compression(&lib.Snappy), lib.DataPageVersion(1))...))
+	f.Add(foreign(f, rows, append(small, every(&lib.RLEDictionary, lib.ByteArray, lib.Int64)...)...))
+	f.Add(foreign(f, []struct {
+		Operation  string            `parquet:"operation,delta"`
+		DurationNS int64             `parquet:"duration_ns,delta"`
+		Shapes     [][]int64         `parquet:"input_shapes,list"`
+		Attrs      map[string]string `parquet:"attrs"`
+	}{{"matmul", 1, [][]int64{{2, 3}, {}}, map[string]string{"a": "b"}}}, small...))
+	f.Add([]byte("PAR1\x00\x00\x00\x00\x00PAR1"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		// Equal rows take no space: a small file may hold a million of them.
+		const maxRecords = 1000
+		recordtest.Check(t, first(maxRecords, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "fuzz")))
+	})
+}
+
+// first yields at most n records.
+func first(n int, records iter.Seq2[op.Record, error]) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		left := n
+		for rec, err := range records {
+			if left--; left < 0 || !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// Whatever names and times are, the table reads back as what was written.
+func FuzzWrite(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		var b bytes.Buffer
+		w := parquet.NewWriter(&b)
+		if err := w.Entry(e); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for rec, err := range parquet.Records(&b, "table", parquet.MaxSpoolBytes) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(rec.Entry.AppendJSON(nil)))
+		}
+		if diff := cmp.Diff([]string{string(e.AppendJSON(nil))}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

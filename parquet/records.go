@@ -1,0 +1,213 @@
+package parquet
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/parquet/internal/rows"
+)
+
+// Records reads a file that can only be read from front to back. The footer, which tells
+// where everything is, stands at its end, so that at most spoolBytes of the file, and
+// [MaxSpoolBytes], are copied first, many to a temporary file. [RecordsAt] is for files that
+// can be read anywhere. name stands for src in errors.
+func Records(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		file, size, closer, err := spool(src, min(spoolBytes, MaxSpoolBytes))
+		if err != nil {
+			yield(op.Record{}, err)
+			return
+		}
+		defer closer()
+		RecordsAt(file, size, name)(yield)
+	}
+}
+
+// RecordsAt reads a file of size bytes. name stands for src in errors.
+//
+// A *[op.SyntaxError] is a row that could not be read, or the rest of a row
+// group that is damaged, and reading goes on behind it; any other error is the
+// last thing yielded. What a record points to is valid until the next one.
+func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		t, err := openTable(src, size, name)
+		if err != nil {
+			yield(op.Record{}, err)
+			return
+		}
+		t.read(0, len(t.groups), yield)
+	}
+}
+
+// Parts returns the records of a file in parts of at least partBytes, which are
+// row groups that follow one another. Several goroutines may read a part each.
+// What is said at [RecordsAt] holds for a part.
+func Parts(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error) {
+	t, err := openTable(src, size, name)
+	if err != nil {
+		return nil, err
+	}
+	var parts []iter.Seq2[op.Record, error]
+	first, bytes := 0, int64(0)
+	for i, g := range t.groups {
+		if bytes += min(g.bytes, size); bytes < int64(partBytes) && i < len(t.groups)-1 {
+			continue
+		}
+		from := first
+		parts = append(parts, func(yield func(op.Record, error) bool) { t.read(from, i+1, yield) })
+		first, bytes = i+1, 0
+	}
+	return parts, nil
+}
+
+// table is a file whose footer has been read.
+type table struct {
+	*footer
+	src     io.ReaderAt
+	size    int64
+	name    string
+	bound   []column // those that mean something, not opened
+	columns rows.Seen
+	// counts has the rows that were read and the bytes of their pages.
+	counts  struct{ rows, bytes atomic.Int64 }
+	readers sync.Pool // of *tableReader, which have memory for pages
+}
+
+// openTable reads the footer and finds the columns that mean something. Where several have
+// the same name it is the first. A later version of the table is refused; other files name
+// no schema.
+func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
+	footer, err := readFooter(src, size)
+	if err != nil {
+		return nil, err
+	}
+	if s := footer.schema; s != "" && s != op.Schema {
+		return nil, fmt.Errorf("schema %q is not supported, this version reads %q", s, op.Schema)
+	}
+	t := &table{footer: footer, src: src, size: size, name: name}
+	found := make(map[string]bool)
+	for _, c := range rows.Columns {
+		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(c.Name) }); i >= 0 {
+			found[c.Name] = true
+			l := &t.leaves[i]
+			t.bound = append(t.bound, column{leaf: l, chunk: i, Use: c.Use(&l.Form), leads: len(t.bound) == 0}) // errors tell where the first is
+		}
+	}
+	switch missing := "duration_ns or duration_us"; {
+	case !found["operation"]:
+		missing = "operation"
+		fallthrough
+	case !found["duration_ns"] && !found["duration_us"]:
+		return nil, fmt.Errorf("parquet file without a column %s; it has %s", missing, columnNames(t.leaves))
+	}
+	t.columns = rows.Seen{Elements: found["output_elements"], Memory: found["memory_bytes"]}
+	t.readers.New = func() any {
+		r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
+		for _, c := range t.bound {
+			r.used = append(r.used, c.opened(pages{src: src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
+		}
+		return r
+	}
+	return t, nil
+}
+
+// columnNames lists the first columns.
+func columnNames(leaves []leaf) string {
+	const maxShown = 8
+	var names []string
+	for _, l := range leaves {
+		if len(names) == maxShown {
+			return strings.Join(names, ", ") + " and others"
+		}
+		if name := strconv.Quote(l.path[0]); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// read reads the row groups from the i-th up to, and without, the j-th.
+func (t *table) read(i, j int, yield func(op.Record, error) bool) {
+	r := t.readers.Get().(*tableReader)
+	for r.yield = yield; i < j && r.readGroup(i); i++ {
+	}
+	r.unpack.close()
+	r.yield = nil
+	t.readers.Put(r)
+}
+
+// tableReader reads rows of a table.
+type tableReader struct {
+	*table
+	yield   func(op.Record, error) bool
+	unpack  decompressor
+	budget  budget
+	batch   *rows.Batch
+	used    []*column
+	counted int64 // bytes of the pages that the table counts
+}
+
+// readGroup reads the i-th row group, and reports whether more is wanted.
+func (t *tableReader) readGroup(i int) bool {
+	g, err := t.group(i)
+	if err != nil {
+		t.yield(op.Record{}, fmt.Errorf("parquet footer: %w", err))
+		return false
+	}
+	row := t.groups[i].first
+	end := row + g.Rows
+	offset := int64(0) // of an error
+	for _, c := range t.used {
+		if err == nil && g.Rows > 0 {
+			err = c.start(g, t.size)
+			offset = c.pages.pos
+		}
+	}
+	for err == nil && row < end {
+		batch := t.batch.Reset(int(min(end-row, rows.Size)))
+		for _, c := range t.used {
+			if n, bad := c.read(batch); n < len(batch) {
+				batch, err, offset = batch[:n], bad, c.pages.pos
+			}
+		}
+		if bytes, ok := t.count(len(batch)); !ok {
+			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1, bytes, MaxRowsPerByte))
+			return false
+		}
+		for k := range batch {
+			row++
+			rec, err := batch[k].Finish(t.columns)
+			if err != nil {
+				err = t.syntaxError(t.used[0].pages.pos, op.ErrorRecord, "row %d: %v", row, err)
+			}
+			if !t.yield(rec, err) {
+				return false
+			}
+		}
+	}
+	return err == nil || t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, "rows %d to %d are left out: %v", row+1, end, err))
+}
+
+// count counts rows that were read, and the bytes of all pages so far. It reports false
+// where these are too many for those.
+func (t *tableReader) count(rows int) (bytes int64, ok bool) {
+	before := t.counted
+	t.counted = 0
+	for _, c := range t.used {
+		t.counted += c.pages.size
+	}
+	bytes, n := t.counts.bytes.Add(t.counted-before), t.counts.rows.Add(int64(rows))
+	return bytes, n <= FreeRows || n/MaxRowsPerByte <= bytes
+}
+
+func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string, args ...any) error {
+	return &op.SyntaxError{File: t.name, Offset: max(0, offset), Msg: fmt.Sprintf(msg, args...), Class: class}
+}

@@ -1,0 +1,161 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/optrace/optrace/op"
+)
+
+// How much is collected before it is encoded, compressed or written. A row
+// group is held in memory, compressed, until it is complete.
+const (
+	// batchRows is how many rows a column takes at a time.
+	batchRows = 256
+	// maxGroupRows is the size of a row group: large enough to compress well and
+	// to be read in one go, small enough that readers can share out a file.
+	maxGroupRows = 1 << 17
+	// maxGroupBytes ends a row group of rows that are unusually long.
+	maxGroupBytes = 128 << 20
+	// maxDictionaryBytes is where a column's values turn out to be too many for
+	// a dictionary, which would only add to them.
+	maxDictionaryBytes = 1 << 20
+)
+
+// Writer writes records as rows of a Parquet file, which is complete after
+// Close. It holds at most a row group in memory, and for each row group that
+// was written the place and the bounds of its columns. It is not safe for
+// concurrent use.
+type Writer struct {
+	file *parquet.GenericWriter[any]
+	buf  rowBuffer
+	// groupRows is the number of rows handed to the current row group.
+	groupRows int
+	resource  oneResource
+	err       error
+}
+
+// NewWriter returns a Writer to w. Nothing is written before the first row
+// group is complete.
+func NewWriter(w io.Writer) *Writer {
+	file := parquet.NewGenericWriter[any](w,
+		newSchema(),
+		parquet.Compression(&zstd.Codec{}),
+		parquet.DictionaryMaxBytes(maxDictionaryBytes),
+		parquet.KeyValueMetadata(SchemaKey, op.Schema),
+		parquet.CreatedBy("optrace", "", ""),
+	)
+	pw := &Writer{file: file}
+	for i, c := range file.ColumnWriters() {
+		pw.buf.columns[i] = columnValues{w: c, null: parquet.NullValue().Level(0, 0, i)}
+	}
+	return pw
+}
+
+// Entry writes e.
+func (w *Writer) Entry(e *op.Entry) error {
+	w.buf.entry(e)
+	return w.end()
+}
+
+// Span writes s.
+func (w *Writer) Span(s *op.Span) error {
+	w.buf.span(s)
+	return w.end()
+}
+
+// Resource writes r: what follows comes from there.
+func (w *Writer) Resource(r *op.Resource) error {
+	w.buf.resource(r)
+	w.resource.add(r)
+	return w.end()
+}
+
+// Gap writes g.
+func (w *Writer) Gap(g *op.Gap) error {
+	w.buf.gap(g)
+	return w.end()
+}
+
+// Batch writes b.
+func (w *Writer) Batch(b *op.Batch) error {
+	w.buf.batch(b)
+	return w.end()
+}
+
+// end completes a row, and what has become large enough. The first error is
+// kept and returned by every later call.
+func (w *Writer) end() error {
+	if w.buf.rows < batchRows && w.buf.size < maxGroupBytes {
+		return w.err
+	}
+	w.flush()
+	if w.groupRows >= maxGroupRows || w.buf.size >= maxGroupBytes {
+		w.groupRows, w.buf.size = 0, 0
+		w.fail(w.file.Flush())
+	}
+	return w.err
+}
+
+func (w *Writer) flush() {
+	if w.err != nil {
+		w.buf.reset() // a page that is missing cannot be made up for
+		return
+	}
+	w.groupRows += w.buf.rows
+	w.fail(w.buf.flush())
+}
+
+func (w *Writer) fail(err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("writing parquet: %w", err)
+	}
+}
+
+var errClosed = errors.New("writing parquet: writer is closed")
+
+// Close completes the file. It does not close the underlying writer. Without
+// it the file cannot be read.
+func (w *Writer) Close() error {
+	w.flush()
+	if w.err != nil {
+		return w.err
+	}
+	if text := w.resource.header(); text != nil {
+		w.file.SetKeyValueMetadata(ResourceKey, string(text))
+	}
+	w.fail(w.file.Close())
+	if w.err == nil {
+		w.err = errClosed
+		return nil
+	}
+	return w.err
+}
+
+// oneResource is the resource of all rows, as long as there is one.
+type oneResource struct {
+	resource *op.Resource
+	several  bool
+}
+
+func (o *oneResource) add(r *op.Resource) {
+	switch {
+	case o.resource == nil:
+		o.resource = r.Clone()
+	case !o.resource.Same(r):
+		o.several = true
+	}
+}
+
+// header returns the header record of entries JSON Lines with the resource, nil if there is
+// none or there are several.
+func (o *oneResource) header() []byte {
+	if o.resource == nil || o.several {
+		return nil
+	}
+	return op.AppendHeader(nil, o.resource)
+}

@@ -1,0 +1,273 @@
+package parquet_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	lib "github.com/parquet-go/parquet-go"
+
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/parquet"
+)
+
+// row is a part of the table as Go programs read it.
+type row struct {
+	Record      string            `parquet:"record"`
+	Step        *int64            `parquet:"step"`
+	Operation   *string           `parquet:"operation"`
+	OutputShape []int64           `parquet:"output_shape,list"`
+	DurationNS  *int64            `parquet:"duration_ns"`
+	Memory      *int64            `parquet:"memory_bytes"`
+	TraceID     *string           `parquet:"trace_id"`
+	Failed      *bool             `parquet:"failed"`
+	Error       *string           `parquet:"error"`
+	Count       *float64          `parquet:"adjusted_count"`
+	Attrs       map[string]string `parquet:"attrs"`
+	Warn        []string          `parquet:"warn,list"`
+	Collective  *collective       `parquet:"collective"`
+	Name        *string           `parquet:"name"`
+	Gap         *gap              `parquet:"gap"`
+	Batch       *batch            `parquet:"batch"`
+}
+
+type collective struct {
+	Name      *string `parquet:"name"`
+	GroupSize *int64  `parquet:"group_size"`
+}
+
+type gap struct {
+	Dropped int64   `parquet:"dropped"`
+	Reason  *string `parquet:"reason"`
+}
+
+type batch struct {
+	Writer  string `parquet:"writer"`
+	Seq     int64  `parquet:"seq"`
+	Entries int64  `parquet:"entries"`
+}
+
+// The table means to another reader what the records say.
+func TestAgainstTheLibrary(t *testing.T) {
+	var b bytes.Buffer
+	w := parquet.NewWriter(&b)
+	for _, err := range []error{
+		w.Resource(&op.Resource{Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}),
+		w.Batch(&op.Batch{Writer: "w-1", Sequence: 7, Entries: 2}),
+		w.Entry(&op.Entry{
+			Step: op.Known(3), Operation: "all_reduce", Kind: op.KindCollective, OutputShape: op.Shape{2,
+				3}, Duration: 600, MemoryBytes: op.Known(48),
+			TraceID: op.TraceID{0xab, 15: 1}, Failed: true, Error: "timeout", AdjustedCount: 2.5, Warn: op.WarnOverflow | op.WarnNoStart,
+			Collective: &op.Collective{Name: "all_reduce", GroupSize: op.Known(8)},
+		}),
+		w.Entry(&op.Entry{Operation: "relu", Kind: op.KindCompute, Failed: true, Collective: &op.Collective{}}),
+		w.Span(&op.Span{Name: "step", Duration: 5}),
+		w.Gap(&op.Gap{Dropped: 12}),
+		w.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := lib.Read[row](bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []row{
+		{Record: "resource", Attrs: map[string]string{"host.name": "n1"}},
+		{Record: "batch", Batch: &batch{"w-1", 7, 2}},
+		{
+			Record: "entry", Step: new(int64(3)), Operation: new("all_reduce"), OutputShape: []int64{2, 3}, DurationNS: new(int64(600)),
+			Memory: new(int64(48)), TraceID: new("ab000000000000000000000000000001"), Failed: new(true), Error: new("timeout"), Count: new(2.5),
+			Warn: []string{"overflow", "no_start"}, Collective: &collective{Name: new("all_reduce"), GroupSize: new(int64(8))},
+		},
+		{Record: "entry", Operation: new("relu"), DurationNS: new(int64(0)), Failed: new(true), Collective: &collective{}},
+		{Record: "span", Name: new("step"), DurationNS: new(int64(5)), Failed: new(false)},
+		{Record: "gap", Gap: &gap{Dropped: 12}},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema, _ := f.Lookup(parquet.SchemaKey); schema != op.Schema {
+		t.Errorf("schema %q, want %q", schema, op.Schema)
+	}
+}
+
+// The process stands in the metadata where there is one.
+func TestResourceInMetadata(t *testing.T) {
+	one := op.Resource{Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8), Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
+	const header = `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,"attrs":{"host.name":"n1"}}}`
+	for _, test := range []struct {
+		name      string
+		resources []op.Resource
+		want      string
+	}{
+		{"none", nil, ""},
+		{"one", []op.Resource{one}, header},
+		{"the same again", []op.Resource{one, one}, header},
+		{"two", []op.Resource{one, {Service: "trainer", Rank: op.Known(4)}, one}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			w := parquet.NewWriter(&b)
+			for _, r := range test.resources {
+				if err := w.Resource(&r); err != nil {
+					t.Fatal(err)
+				}
+				r.Attrs = append(r.Attrs[:0:0], op.Attr{Key: "host.name", Value: "later"})
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := f.Lookup(parquet.ResourceKey); got != test.want || ok != (test.want != "") {
+				t.Errorf("metadata have %q (%v), want %q", got, ok, test.want)
+			}
+		})
+	}
+}
+
+// A file without rows has the columns all the same.
+func TestEmpty(t *testing.T) {
+	var b bytes.Buffer
+	if err := parquet.NewWriter(&b).Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := f.Schema().Lookup("operation"); !ok || f.NumRows() != 0 {
+		t.Errorf("%d rows, schema %v", f.NumRows(), f.Schema())
+	}
+}
+
+// A row group ends where its rows are many, or long.
+func TestRowGroups(t *testing.T) {
+	for test := range cases.Of(t, 1, []struct {
+		name string
+		rows int
+		path string
+		want int
+	}{
+		{"many", 1<<17 + 1, "", 2},
+		{"long", 400, string(bytes.Repeat([]byte("x"), 1<<20)), 4},
+	}) {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			w := parquet.NewWriter(&b)
+			for i := range test.rows {
+				if err := w.Entry(&op.Entry{Operation: "relu", Path: test.path, Step: op.Known(int64(i))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(f.RowGroups()); n != test.want || f.NumRows() != int64(test.rows) {
+				t.Errorf("%d rows in %d groups, want %d in %d", f.NumRows(), n, test.rows, test.want)
+			}
+		})
+	}
+}
+
+// A failed write is told, wherever it happens, and stays.
+func TestWriteErrors(t *testing.T) {
+	write := func(out io.Writer) error {
+		w := parquet.NewWriter(out)
+		for range 300 {
+			_ = w.Entry(&op.Entry{Operation: "relu"}) // Close tells
+		}
+		err := w.Close()
+		if again := w.Close(); again == nil {
+			t.Error("closed twice without an error")
+		}
+		return err
+	}
+	var whole bytes.Buffer
+	if err := write(&whole); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < whole.Len(); n += 397 {
+		if err := write(&fulldisk.Writer{Left: n}); err == nil || err.Error() != "writing parquet: disk full" {
+			t.Fatalf("after %d bytes: %v", n, err)
+		}
+	}
+	w := parquet.NewWriter(io.Discard)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Span(&op.Span{}); err == nil {
+		t.Error("a span after Close")
+	}
+}
+
+// The largest and the smallest numbers are themselves.
+func TestExtremes(t *testing.T) {
+	var b bytes.Buffer
+	w := parquet.NewWriter(&b)
+	for _, n := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
+		if err := w.Entry(&op.Entry{Operation: "relu", Step: op.Known(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := lib.Read[row](bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for _, r := range rows {
+		got = append(got, *r.Step)
+	}
+	if diff := cmp.Diff([]int64{math.MinInt64, -1, 0, math.MaxInt64}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func ExampleWriter() {
+	var file bytes.Buffer
+	w := parquet.NewWriter(&file)
+	for _, e := range []op.Entry{
+		{Operation: "matmul", DeviceID: "cuda:0", Duration: 120_500, OutputShape: op.Shape{64, 256}},
+		{Operation: "relu", DeviceID: "cuda:0", Duration: 8_250, OutputShape: op.Shape{64, 256}},
+	} {
+		if err := w.Entry(&e); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	if err := w.Close(); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	type row struct {
+		Operation   string  `parquet:"operation"`
+		OutputShape []int64 `parquet:"output_shape,list"`
+		DurationNS  int64   `parquet:"duration_ns"`
+	}
+	rows, err := lib.Read[row](bytes.NewReader(file.Bytes()), int64(file.Len()))
+	fmt.Println(rows, err)
+	// Output: [{matmul [64 256] 120500} {relu [64 256] 8250}] <nil>
+}
