@@ -89,3 +89,13 @@ func ParseDType(s string) (d DType, ok bool) {
 	}
 	return DType(s), false
 }
+
+// String returns the type as it is spelled.
+func (d DType) String() string { return string(d) }
+
+// SetName implements [Name].
+func (d *DType) SetName(word string) Warning {
+	var ok bool
+	*d, ok = ParseDType(word)
+	return warnUnless(ok || word == "", WarnUnknownDType)
+}

@@ -242,6 +242,14 @@ func (s Side) String() string {
 	return ""
 }
 
+// SetName implements [Name].
+func (s *Side) SetName(word string) Warning {
+	if *s = SideNone; word == SideHost.String() {
+		*s = SideHost
+	}
+	return warnUnless(*s != SideNone || word == "", WarnBadValue)
+}
+
 // Collective describes a collective operation.
 type Collective struct {
 	// Name is the collective, such as "all_reduce".

@@ -65,23 +65,28 @@ func (id TraceID) IsLocal() bool { return string(id[:len(localTrace)]) == localT
 // ParseTraceID reads 32 hexadecimal digits in either case, or the 16 that
 // Jaeger prints when the high half is zero.
 func ParseTraceID(s []byte) (id TraceID, ok bool) {
-	if len(s) == 16 {
-		ok = jsontext.DecodeHex(id[8:], s)
-	} else {
-		ok = jsontext.DecodeHex(id[:], s)
-	}
-	if !ok {
-		return TraceID{}, false
-	}
-	return id, true
+	ok = ParseID(id[:], s)
+	return id, ok
 }
 
 // ParseSpanID reads 16 hexadecimal digits in either case.
 func ParseSpanID(s []byte) (id SpanID, ok bool) {
-	if !jsontext.DecodeHex(id[:], s) {
-		return SpanID{}, false
+	ok = ParseID(id[:], s)
+	return id, ok
+}
+
+// ParseID is [ParseTraceID] or [ParseSpanID], by the size of the id, which is zero where the text is none.
+func ParseID(id, s []byte) bool {
+	clear(id)
+	to := id
+	if len(id) == len(TraceID{}) && len(s) == 16 {
+		to = id[8:]
 	}
-	return id, true
+	if !jsontext.DecodeHex(to, s) {
+		clear(id)
+		return false
+	}
+	return true
 }
 
 // UnmarshalText reads the hexadecimal form.

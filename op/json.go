@@ -94,6 +94,9 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	if e.Collective != nil {
 		dst = e.Collective.appendJSON(append(dst, `,"collective":`...))
 	}
+	for i := numWritten; i < len(Columns); i++ {
+		dst = Columns[i].appendJSON(dst, e)
+	}
 	return append(dst, '}')
 }
 
@@ -112,13 +115,9 @@ func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshalEntry(e, text
 func (c *Collective) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
-	dst = appendText(dst, `,"name":`, c.Name)
-	dst = appendText(dst, `,"group":`, c.Group)
-	dst = appendKnown(dst, `,"group_size":`, c.GroupSize)
-	dst = appendKnown(dst, `,"sequence":`, c.Sequence)
-	dst = appendKnown(dst, `,"peer_rank":`, c.PeerRank)
-	dst = appendKnown(dst, `,"in_elements":`, c.InElements)
-	dst = appendKnown(dst, `,"out_elements":`, c.OutElements)
+	for i := range CollectiveColumns {
+		dst = CollectiveColumns[i].appendJSON(dst, c)
+	}
 	return append(trimComma(dst, start), '}')
 }
 

@@ -44,6 +44,13 @@ func ParseKind(s string) (k Kind, ok bool) {
 	return KindUnknown, false
 }
 
+// SetName implements [Name].
+func (k *Kind) SetName(word string) Warning {
+	var ok bool
+	*k, ok = ParseKind(word)
+	return warnUnless(ok || word == "", WarnBadValue)
+}
+
 // KindRule is the rule by which the kind of an entry was found.
 type KindRule uint8
 
@@ -71,7 +78,13 @@ func (r KindRule) String() string {
 	return ruleNames[r]
 }
 
-// usualRule returns the rule by which entries of a kind are usually found. Files
+// SetName implements [Name]. No warning tells of a rule that is not known.
+func (r *KindRule) SetName(word string) Warning {
+	*r, _ = ParseKindRule(word)
+	return 0
+}
+
+// UsualRule returns the rule by which entries of a kind are usually found. Files
 // state the rule for collectives only, because reports explain it for these.
 func UsualRule(k Kind) KindRule {
 	switch k {
@@ -83,6 +96,7 @@ func UsualRule(k Kind) KindRule {
 	return RuleAttribute
 }
 
+// ParseKindRule returns the rule that s names.
 func ParseKindRule(s string) (KindRule, bool) {
 	for i, name := range ruleNames {
 		if s == name {

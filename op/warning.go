@@ -86,3 +86,10 @@ func ParseWarning(s string) (w Warning, ok bool) {
 	}
 	return 0, false
 }
+
+func warnUnless(ok bool, w Warning) Warning {
+	if ok {
+		return 0
+	}
+	return w
+}

@@ -44,6 +44,7 @@ type Decoder struct {
 
 	Omitted attr.Fields // see Reader.Omit
 	has     fieldsSeen
+	next    int  // column of a member, see find
 	Header  bool // the record says where those behind it come from
 
 	// The texts of the record before, which mostly come again.

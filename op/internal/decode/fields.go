@@ -6,21 +6,21 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// entryField reads the value of the member called name into the entry, and reports
+// Field reads the value of the member called name into the entry, and reports
 // whether there is such a member; it reads nothing where there is not. Of equal
 // names the last wins. A value of another type than the member asks for is unknown,
 // with a warning; the entry is kept.
 func (d *Decoder) Field(name []byte) bool {
-	if d.Omitted != 0 && d.omits(name) {
+	c := find(op.Columns, name, &d.next)
+	if c == nil {
+		return false
+	}
+	if d.Omitted != 0 && d.omits(c.Name) {
 		d.Lex.Skip()
 		return true
 	}
 	e := &d.Entry
-	switch string(name) {
-	case "step":
-		e.Step = d.Integer(op.WarnBadValue)
-	case "operation":
-		e.Operation = d.text()
+	switch c.Name {
 	case "device_id":
 		named := d.Lex.Peek() == '"'
 		e.DeviceID = d.text()
@@ -32,56 +32,20 @@ func (d *Decoder) Field(name []byte) bool {
 	case "duration_us":
 		d.durationMicros()
 	case "output_elements":
-		e.OutputElements = d.amount(op.WarnBadValue)
+		read(d, c, e)
 		d.has |= hasElements
 	case "memory_bytes":
-		e.MemoryBytes = d.amount(op.WarnBadMemory)
+		read(d, c, e)
 		d.has |= hasMemory
-	case "kind":
-		e.Kind = d.kind()
 	case "kind_rule":
 		e.KindRule = d.kindRule()
-	case "dtype":
-		e.DType = d.dtype()
-	case "start_unix_ns":
-		e.Start = d.Integer(op.WarnBadTime)
 	case "duration_ns":
 		d.durationNanos()
-	case "launch_unix_ns":
-		e.Launch = d.Integer(op.WarnBadTime)
-	case "stream":
-		e.Stream = d.Integer(op.WarnBadValue)
-	case "rank":
-		e.Rank = d.amount(op.WarnBadValue)
-	case "flops":
-		e.FLOPs = d.amount(op.WarnBadValue)
-	case "trace_id":
-		e.TraceID = d.traceID()
-	case "span_id":
-		e.SpanID = d.spanID()
-	case "parent_span_id":
-		e.ParentSpanID = d.parentID()
-	case "root":
-		e.Root = d.text()
-	case "root_span_id":
-		e.RootSpanID = d.parentID()
-	case "service":
-		e.Service = d.text()
-	case "scope":
-		e.Scope = d.text()
-	case "path":
-		e.Path = d.text()
 	case "input_dtypes":
 		e.InputDTypes = d.inputDTypes()
-	case "side":
-		e.Side = d.side()
 	case "error":
 		e.Failed = d.Lex.Peek() != 'n'
 		e.Error = d.text()
-	case "adjusted_count":
-		e.AdjustedCount = d.adjustedCount()
-	case "dropped_attributes":
-		e.DroppedAttributes = d.amount(op.WarnBadValue).V
 	case "attrs":
 		d.attrs = d.Attributes(d.attrs[:0])
 		e.Attrs = d.attrs
@@ -94,9 +58,48 @@ func (d *Decoder) Field(name []byte) bool {
 	case "collective":
 		e.Collective = d.collective()
 	default:
-		return false
+		read(d, c, e)
 	}
 	return true
+}
+
+// find returns the column called name, nil for none. Members mostly come in the order of the
+// columns: it looks first where next points, which is behind the column found before.
+func find[T any](columns []op.Column[T], name []byte, next *int) *op.Column[T] {
+	for range columns {
+		if *next >= len(columns) {
+			*next = 0
+		}
+		c := &columns[*next]
+		if *next++; c.Name == string(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// read reads an integer, a text, a name, an id or a number into a field of v.
+func read[T any](d *Decoder, c *op.Column[T], v *T) {
+	switch at := c.At.(type) {
+	case func(*T) *op.Int:
+		n := d.Integer(c.Bad())
+		if n.V < 0 && !c.Signed {
+			d.Entry.Warn |= c.Bad()
+			n = op.Int{}
+		}
+		*at(v) = n
+	case func(*T) *string:
+		*at(v) = d.text()
+	case func(*T) op.Name:
+		word := d.text()
+		d.Entry.Warn |= at(v).SetName(word)
+	case func(*T) []byte:
+		d.id(at(v), c.Zero)
+	case func(*T) *int64:
+		*at(v) = d.amount(c.Bad()).V
+	case func(*T) *float64:
+		*at(v) = d.adjustedCount()
+	}
 }
 
 // durationMicros reads duration_us, which the recorder of the seed writes. It yields
@@ -133,39 +136,10 @@ func (d *Decoder) durationNanos() {
 	}
 }
 
-func (d *Decoder) kind() op.Kind {
-	name := d.text()
-	k, ok := op.ParseKind(name)
-	if !ok && name != "" {
-		d.Entry.Warn |= op.WarnBadValue
-	}
-	return k
-}
-
 func (d *Decoder) kindRule() op.KindRule {
 	rule, ok := op.ParseKindRule(d.text())
 	d.has.set(hasRule, ok)
 	return rule
-}
-
-func (d *Decoder) side() op.Side {
-	switch d.text() {
-	case "":
-		return op.SideNone
-	case op.SideHost.String():
-		return op.SideHost
-	}
-	d.Entry.Warn |= op.WarnBadValue
-	return op.SideNone
-}
-
-func (d *Decoder) dtype() op.DType {
-	s := d.text()
-	t, ok := op.ParseDType(s)
-	if !ok && s != "" {
-		d.Entry.Warn |= op.WarnUnknownDType
-	}
-	return t
 }
 
 func (d *Decoder) inputDTypes() []op.DType {
@@ -224,23 +198,11 @@ func (d *Decoder) collective() *op.Collective {
 		return nil
 	}
 	d.coll = op.Collective{}
+	next := 0
 	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "name":
-			d.coll.Name = d.text()
-		case "group":
-			d.coll.Group = d.text()
-		case "group_size":
-			d.coll.GroupSize = d.Integer(op.WarnBadValue)
-		case "sequence":
-			d.coll.Sequence = d.Integer(op.WarnBadValue)
-		case "peer_rank":
-			d.coll.PeerRank = d.Integer(op.WarnBadValue)
-		case "in_elements":
-			d.coll.InElements = d.Integer(op.WarnBadValue)
-		case "out_elements":
-			d.coll.OutElements = d.Integer(op.WarnBadValue)
-		default:
+		if c := find(op.CollectiveColumns, l.Key(), &next); c != nil {
+			read(d, c, &d.coll)
+		} else {
 			l.Skip()
 		}
 	}
@@ -325,8 +287,8 @@ func (d *Decoder) omitsIDs() bool {
 
 // omits reports whether the member of an entry is to be left out. Others cost less to
 // read than to pass over.
-func (d *Decoder) omits(name []byte) bool {
-	switch string(name) {
+func (d *Decoder) omits(name string) bool {
+	switch name {
 	case "trace_id", "span_id", "parent_span_id":
 		return d.omitsIDs()
 	case "root_span_id":

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -89,49 +90,37 @@ func (d *Decoder) amount(warning op.Warning) op.Int {
 
 // traceID reads an id. One that is zero or not hexadecimal is unknown.
 func (d *Decoder) traceID() (id op.TraceID) {
-	if !d.Is('"') {
-		return op.TraceID{}
-	}
-	given := true
-	if !d.Lex.QuotedHex(id[:]) {
-		text := d.Lex.Str()
-		id, _ = op.ParseTraceID(text)
-		given = len(text) > 0
-	}
-	if id.IsZero() && given {
-		d.Entry.Warn |= op.WarnBadID
-	}
+	d.id(id[:], false)
 	return id
 }
 
-func (d *Decoder) spanID() op.SpanID {
-	id, given := d.id()
-	if id.IsZero() && given {
-		d.Entry.Warn |= op.WarnBadID
-	}
+func (d *Decoder) spanID() (id op.SpanID) {
+	d.id(id[:], false)
 	return id
 }
 
 // parentID is spanID for a parent or root, where zero means that there is none.
-func (d *Decoder) parentID() op.SpanID {
-	id, _ := d.id()
+func (d *Decoder) parentID() (id op.SpanID) {
+	d.id(id[:], true)
 	return id
 }
 
-// id reads a span id and whether there was one.
-func (d *Decoder) id() (id op.SpanID, given bool) {
-	if d.Lex.QuotedHex(id[:]) {
-		return id, true
+// id reads an id of the length of to. Zero is a bad one unless it means that there is none.
+func (d *Decoder) id(to []byte, none bool) {
+	ok := d.Lex.QuotedHex(to)
+	if !ok {
+		clear(to)
+		if !d.Is('"') {
+			return
+		}
+		text := d.Lex.Str()
+		if ok = op.ParseID(to, text); len(text) == 0 {
+			return
+		}
 	}
-	if !d.Is('"') {
-		return op.SpanID{}, false
-	}
-	text := d.Lex.Str()
-	id, ok := op.ParseSpanID(text)
-	if !ok && len(text) > 0 {
+	if !ok || !none && !slices.ContainsFunc(to, func(b byte) bool { return b != 0 }) {
 		d.Entry.Warn |= op.WarnBadID
 	}
-	return id, len(text) > 0
 }
 
 // attributes appends the members of an object.
