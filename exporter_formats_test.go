@@ -501,7 +501,7 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 		return out.Write(p)
 	}), optrace.WithMapping(keepAll()))
 	var spans []sdktrace.ReadOnlySpan
-	const n = 40
+	const n = 100
 	for i := range n {
 		s := spantest.Operation(i)
 		s.Attributes = append(s.Attributes, manyAttributes(1, 500<<10)...)
