@@ -37,7 +37,7 @@ func pipelineSuite() []measure.Measure {
 		suites = append(suites, setSuite{s.name, &measure.Suite{
 			Name: "processing, " + s.name, Unit: "op", Rounds: 31, QuickRounds: 7,
 			Open: func(_ context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
-				return openPipelines(env, want, &s, opsPerRun, i == 0)
+				return openPipelines(env, want, &s, env.Size(opsPerRun, opsPerRun), i == 0)
 			},
 		}})
 	}
