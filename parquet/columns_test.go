@@ -5,23 +5,15 @@ import (
 	"testing"
 )
 
-// The constants of columns count as the schema does.
+// The columns stay where they are; new ones come last.
 func TestColumns(t *testing.T) {
-	paths := newSchema().Columns()
-	if len(paths) != numColumns {
-		t.Fatalf("%d columns, %d constants", len(paths), numColumns)
+	const want = "record step operation device_id input_shapes output_shape duration_ns output_elements memory_bytes kind kind_rule dtype " +
+		"start_unix_ns launch_unix_ns stream"
+	var names []string
+	for _, path := range newSchema().Columns() {
+		names = append(names, path[0])
 	}
-	for col, want := range map[int]string{
-		colRecord: "record", colStep: "step", colInputShapes: "input_shapes.list.element.list.element", colKindRule: "kind_rule",
-		colTraceID: "trace_id", colFailed: "failed", colError: "error", colAttrKeys: "attrs.key_value.key", colAttrValues: "attrs.key_value." +
-			"value",
-		colWarn: "warn.list.element", colCollectiveName: "collective.name", colCollectiveOutElements: "collective.out_elements", colName: "name",
-		colGapDropped: "gap.dropped", colBatchWriter: "batch.writer", colBatchEntries: "batch.entries",
-		colLinkTraceIDs: "links.list.element.trace_id", colLinkWeights: "links.list.element.weight",
-		colExtra: "extra",
-	} {
-		if got := strings.Join(paths[col], "."); got != want {
-			t.Errorf("column %d is %s, want %s", col, got, want)
-		}
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, want) {
+		t.Errorf("columns %s", got)
 	}
 }

@@ -207,9 +207,9 @@ func FuzzLists(f *testing.F) {
 	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
 	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
 		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, Form: rows.Form{MaxDef: 4, MaxRep: 2, Lists: []int32{2, 4}}}
-		i := slices.IndexFunc(rows.Columns, func(c rows.Column) bool { return c.Name == "input_shapes" })
+		i := slices.IndexFunc(rows.Columns(), func(c rows.Column) bool { return c.Name == "input_shapes" })
 		b := rows.NewBatch(rows.Size)
-		c := column{leaf: &l, Use: rows.Columns[i].Use(&l.Form)}.opened(pages{budget: new(budget)}, b)
+		c := column{leaf: &l, Use: rows.Columns()[i].Use(&l.Form)}.opened(pages{budget: new(budget)}, b)
 		if c.setPage(page{dictionary: true, values: 2, data: make([]byte, 16)}) != nil {
 			t.Fatal("no dictionary")
 		}

@@ -94,7 +94,7 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 	}
 	t := &table{footer: footer, src: src, size: size, name: name}
 	found := make(map[string]bool)
-	for _, c := range rows.Columns {
+	for _, c := range rows.Columns() {
 		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(c.Name) }); i >= 0 {
 			found[c.Name] = true
 			l := &t.leaves[i]

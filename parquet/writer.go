@@ -42,16 +42,17 @@ type Writer struct {
 // NewWriter returns a Writer to w. Nothing is written before the first row
 // group is complete.
 func NewWriter(w io.Writer) *Writer {
+	schema := newSchema()
 	file := parquet.NewGenericWriter[any](w,
-		newSchema(),
+		schema,
 		parquet.Compression(&zstd.Codec{}),
 		parquet.DictionaryMaxBytes(maxDictionaryBytes),
 		parquet.KeyValueMetadata(SchemaKey, op.Schema),
 		parquet.CreatedBy("optrace", "", ""),
 	)
-	pw := &Writer{file: file}
+	pw := &Writer{file: file, buf: rowBuffer{leaves: findLeaves(schema)}}
 	for i, c := range file.ColumnWriters() {
-		pw.buf.columns[i] = columnValues{w: c, null: parquet.NullValue().Level(0, 0, i)}
+		pw.buf.columns = append(pw.buf.columns, columnValues{w: c, null: parquet.NullValue().Level(0, 0, i)})
 	}
 	return pw
 }

@@ -8,68 +8,63 @@ import (
 
 // record sets the column that tells what the row is: "entry", "span",
 // "resource", "gap" or "batch".
-func (b *rowBuffer) record(name string) { b.add(colRecord, b.bytes(name), 0, 0) }
+func (b *rowBuffer) record(name string) { b.add(b.leaves.record, b.bytes(name), 0, 0) }
 
 func (b *rowBuffer) entry(e *op.Entry) {
 	b.record("entry")
-	b.int(colStep, e.Step)
-	b.str(colOperation, e.Operation)
-	b.str(colDeviceID, e.DeviceID)
-	b.shapes(colInputShapes, e.InputShapes)
-	b.shape(colOutputShape, e.OutputShape)
-	b.int(colDuration, op.Known(e.Duration))
-	b.int(colOutputElements, e.OutputElements)
-	b.int(colMemoryBytes, e.MemoryBytes)
-	b.str(colKind, e.Kind.String())
-	b.str(colKindRule, e.KindRule.String())
-	b.str(colDType, string(e.DType))
-	b.int(colStart, e.Start)
-	b.int(colLaunch, e.Launch)
-	b.int(colStream, e.Stream)
-	b.int(colRank, e.Rank)
-	b.int(colFLOPs, e.FLOPs)
-	b.ids(e.TraceID, e.SpanID, e.ParentSpanID)
-	b.str(colRoot, e.Root)
-	b.id(colRootSpanID, e.RootSpanID[:])
-	b.str(colService, e.Service)
-	b.str(colScope, e.Scope)
-	b.str(colPath, e.Path)
-	b.dtypes(colInputDTypes, e.InputDTypes)
-	b.str(colSide, e.Side.String())
-	b.bool(colFailed, e.Failed)
-	b.str(colError, e.Error)
-	if e.AdjustedCount != 0 {
-		b.add(colAdjustedCount, parquet.DoubleValue(e.AdjustedCount), 0, given)
+	for _, c := range b.leaves.entry {
+		switch at := c.At.(type) {
+		case func(*op.Entry) *op.Shape:
+			b.shape(c.leaf, *at(e))
+		case func(*op.Entry) *[]op.Shape:
+			b.shapes(c.leaf, *at(e))
+		case func(*op.Entry) *[]op.DType:
+			b.dtypes(c.leaf, *at(e))
+		case func(*op.Entry) *op.Warning:
+			b.warnings(c.leaf, *at(e))
+		case func(*op.Entry) **op.Collective:
+			b.collective(c.leaf, *at(e))
+		default:
+			set(b, c.leaf, c.Column, e, given)
+		}
 	}
-	b.int(colDroppedAttributes, op.Known(e.DroppedAttributes))
+	b.bool(b.leaves.failed, e.Failed)
 	b.attrs(e.Attrs)
 	b.links(e.Links)
 	b.extra(e.Attrs, e.Links, e.Extra)
-	b.warnings(e.Warn)
-	if e.Collective != nil {
-		b.collective(e.Collective)
-	}
 	b.end()
 }
 
-func (b *rowBuffer) ids(trace op.TraceID, span, parent op.SpanID) {
-	b.id(colTraceID, trace[:])
-	b.id(colSpanID, span[:])
-	b.id(colParentSpanID, parent[:])
+// set sets the column of a field that is an integer, a text, a name, an id or a number, at a definition
+// level, unless it is not known.
+func set[T any](b *rowBuffer, col int, c *op.Column[T], v *T, def int) {
+	switch at := c.At.(type) {
+	case func(*T) *op.Int:
+		b.intAt(col, *at(v), def)
+	case func(*T) *string:
+		b.strAt(col, *at(v), def)
+	case func(*T) op.Name:
+		b.strAt(col, at(v).String(), def)
+	case func(*T) []byte:
+		b.id(col, at(v))
+	case func(*T) *int64:
+		b.intAt(col, op.Known(*at(v)), def)
+	case func(*T) *float64:
+		if f := *at(v); f != 0 {
+			b.add(col, parquet.DoubleValue(f), 0, def)
+		}
+	}
 }
 
-// collective sets the columns of the group. Those that are null still tell
+// collective sets the columns of the group, from first on, unless c is nil. Those that are null still tell
 // that there is one.
-func (b *rowBuffer) collective(c *op.Collective) {
-	b.strAt(colCollectiveName, c.Name, givenInGroup)
-	b.strAt(colCollectiveGroup, c.Group, givenInGroup)
-	b.intAt(colCollectiveGroupSize, c.GroupSize, givenInGroup)
-	b.intAt(colCollectiveSequence, c.Sequence, givenInGroup)
-	b.intAt(colCollectivePeerRank, c.PeerRank, givenInGroup)
-	b.intAt(colCollectiveInElements, c.InElements, givenInGroup)
-	b.intAt(colCollectiveOutElements, c.OutElements, givenInGroup)
-	for col := colCollectiveName; col <= colCollectiveOutElements; col++ {
-		b.nullInGroup(col)
+func (b *rowBuffer) collective(first int, c *op.Collective) {
+	if c == nil {
+		return
+	}
+	for i := range op.CollectiveColumns {
+		set(b, first+i, &op.CollectiveColumns[i], c, givenInGroup)
+		b.nullInGroup(first + i)
 	}
 }
 
@@ -83,13 +78,15 @@ func (b *rowBuffer) nullInGroup(col int) {
 
 func (b *rowBuffer) span(s *op.Span) {
 	b.record("span")
-	b.str(colName, s.Name)
-	b.ids(s.TraceID, s.SpanID, s.ParentSpanID)
-	b.bool(colParentRemote, s.RemoteParent)
-	b.int(colStart, s.Start)
-	b.int(colDuration, op.Known(s.Duration))
-	b.str(colService, s.Service)
-	b.bool(colFailed, s.Failed)
+	e := op.Entry{
+		TraceID: s.TraceID, SpanID: s.SpanID, ParentSpanID: s.ParentSpanID, Start: s.Start, Duration: s.Duration, Service: s.Service,
+	}
+	for _, c := range b.leaves.span {
+		set(b, c.leaf, c.Column, &e, given)
+	}
+	b.strAt(b.leaves.name, s.Name, given)
+	b.bool(b.leaves.parentRemote, s.RemoteParent)
+	b.bool(b.leaves.failed, s.Failed)
 	b.attrs(s.Attrs)
 	b.links(s.Links)
 	b.extra(s.Attrs, s.Links, s.Extra)
@@ -98,26 +95,29 @@ func (b *rowBuffer) span(s *op.Span) {
 
 func (b *rowBuffer) resource(r *op.Resource) {
 	b.record("resource")
-	b.str(colService, r.Service)
-	b.int(colRank, r.Rank)
-	b.int(colWorldSize, r.WorldSize)
+	for _, c := range b.leaves.resource {
+		set(b, c.leaf, c.Column, &op.Entry{Service: r.Service, Rank: r.Rank}, given)
+	}
+	b.intAt(b.leaves.worldSize, r.WorldSize, given)
 	b.attrs(r.Attrs)
 	b.extra(r.Attrs, nil, nil)
 	b.end()
 }
 
 func (b *rowBuffer) gap(g *op.Gap) {
+	dropped, reason := b.leaves.gap, b.leaves.gap+1
 	b.record("gap")
-	b.add(colGapDropped, parquet.Int64Value(g.Dropped), 0, given)
-	b.strAt(colGapReason, g.Reason, givenInGroup)
-	b.nullInGroup(colGapReason)
+	b.add(dropped, parquet.Int64Value(g.Dropped), 0, given)
+	b.strAt(reason, g.Reason, givenInGroup)
+	b.nullInGroup(reason)
 	b.end()
 }
 
 func (b *rowBuffer) batch(batch *op.Batch) {
+	first := b.leaves.batch
 	b.record("batch")
-	b.add(colBatchWriter, b.bytes(batch.Writer), 0, given)
-	b.add(colBatchSequence, parquet.Int64Value(batch.Sequence), 0, given)
-	b.add(colBatchEntries, parquet.Int64Value(batch.Entries), 0, given)
+	b.add(first, b.bytes(batch.Writer), 0, given)
+	b.add(first+1, parquet.Int64Value(batch.Sequence), 0, given)
+	b.add(first+2, parquet.Int64Value(batch.Entries), 0, given)
 	b.end()
 }

@@ -1,6 +1,12 @@
 package parquet
 
-import "github.com/parquet-go/parquet-go"
+import (
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/optrace/optrace/op"
+)
 
 // SchemaKey is the key of the file's metadata whose value names the schema,
 // [op.Schema].
@@ -11,52 +17,20 @@ const SchemaKey = "optrace.schema"
 // same.
 const ResourceKey = "optrace.resource"
 
-// newSchema returns the table's schema. The order of the fields is that of the
-// columns, and the one in which rows.go fills them.
+// newSchema returns the table's schema: what the row is, the fields of an entry, those of other records,
+// and what is long. Fields of an entry that are new come last.
 func newSchema() *parquet.Schema {
-	return parquet.NewSchema("optrace", fields{
-		{name: "record", Node: word()},
-		{name: "step", Node: parquet.Optional(near())},
-		{name: "operation", Node: parquet.Optional(word())},
-		{name: "device_id", Node: parquet.Optional(word())},
-		{name: "input_shapes", Node: parquet.Optional(parquet.List(parquet.Optional(parquet.List(few()))))},
-		{name: "output_shape", Node: parquet.Optional(parquet.List(few()))},
-		{name: "duration_ns", Node: parquet.Optional(near())},
-		{name: "output_elements", Node: parquet.Optional(few())},
-		{name: "memory_bytes", Node: parquet.Optional(few())},
-		{name: "kind", Node: parquet.Optional(word())},
-		{name: "kind_rule", Node: parquet.Optional(word())},
-		{name: "dtype", Node: parquet.Optional(word())},
-		{name: "start_unix_ns", Node: parquet.Optional(near())},
-		{name: "launch_unix_ns", Node: parquet.Optional(near())},
-		{name: "stream", Node: parquet.Optional(few())},
-		{name: "rank", Node: parquet.Optional(few())},
-		{name: "flops", Node: parquet.Optional(few())},
-		{name: "trace_id", Node: parquet.Optional(word())},
-		{name: "span_id", Node: parquet.Optional(parquet.Encoded(parquet.String(), &parquet.Plain))},
-		{name: "parent_span_id", Node: parquet.Optional(word())},
-		{name: "root", Node: parquet.Optional(word())},
-		{name: "root_span_id", Node: parquet.Optional(word())},
-		{name: "service", Node: parquet.Optional(word())},
-		{name: "scope", Node: parquet.Optional(word())},
-		{name: "path", Node: parquet.Optional(word())},
-		{name: "input_dtypes", Node: parquet.Optional(parquet.List(word()))},
-		{name: "side", Node: parquet.Optional(word())},
-		{name: "failed", Node: parquet.Optional(parquet.Leaf(parquet.BooleanType))},
-		{name: "error", Node: parquet.Optional(word())},
-		{name: "adjusted_count", Node: parquet.Optional(parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary))},
-		{name: "dropped_attributes", Node: parquet.Optional(few())},
-		{name: "attrs", Node: parquet.Optional(parquet.Map(word(), word()))},
-		{name: "warn", Node: parquet.Optional(parquet.List(word()))},
-		{name: "collective", Node: parquet.Optional(fields{
-			{name: "name", Node: parquet.Optional(word())},
-			{name: "group", Node: parquet.Optional(word())},
-			{name: "group_size", Node: parquet.Optional(few())},
-			{name: "sequence", Node: parquet.Optional(near())},
-			{name: "peer_rank", Node: parquet.Optional(few())},
-			{name: "in_elements", Node: parquet.Optional(few())},
-			{name: "out_elements", Node: parquet.Optional(few())},
-		})},
+	list := fields{{name: "record", Node: word()}}
+	columns := slices.Clone(op.Columns)
+	index := func(name string) int {
+		return slices.IndexFunc(columns, func(c op.Column[op.Entry]) bool { return c.Name == name })
+	}
+	us, ns := index("duration_us"), index("duration_ns")
+	columns[us] = columns[ns] // there is one duration, in nanoseconds
+	columns = slices.Delete(columns, ns, ns+1)
+	last := index("collective") + 1
+	list = appendNodes(list, columns[:last])
+	list = append(list, fields{
 		{name: "name", Node: parquet.Optional(word())},
 		{name: "parent_remote", Node: parquet.Optional(parquet.Leaf(parquet.BooleanType))},
 		{name: "world_size", Node: parquet.Optional(few())},
@@ -75,8 +49,50 @@ func newSchema() *parquet.Schema {
 			{name: "weight", Node: parquet.Optional(few())},
 		}))},
 		{name: "extra", Node: parquet.Optional(parquet.String())},
-	})
+	}...)
+	return parquet.NewSchema("optrace", appendNodes(list, columns[last:]))
 }
+
+// appendNodes appends columns for the fields of a part of a row.
+func appendNodes[T any](list fields, columns []op.Column[T]) fields {
+	for _, c := range columns {
+		var node parquet.Node
+		switch c.At.(type) {
+		case func(*T) *op.Int, func(*T) *int64:
+			if node = few(); slices.Contains(nearby, c.Name) {
+				node = near()
+			}
+		case func(*T) *string, func(*T) op.Name:
+			node = word()
+		case func(*T) []byte:
+			if node = word(); c.Name == "span_id" {
+				node = parquet.Encoded(parquet.String(), &parquet.Plain)
+			}
+		case func(*T) *float64:
+			node = parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary)
+		case func(*T) *op.Shape:
+			node = parquet.List(few())
+		case func(*T) *[]op.Shape:
+			node = parquet.List(parquet.Optional(parquet.List(few())))
+		case func(*T) *[]op.DType, func(*T) *op.Warning:
+			node = parquet.List(word())
+		case func(*T) *[]op.Attr:
+			node = parquet.Map(word(), word())
+		case func(*T) **op.Collective:
+			node = appendNodes(nil, op.CollectiveColumns)
+		default:
+			continue
+		}
+		if c.Name == "error" {
+			list = append(list, field{name: "failed", Node: parquet.Optional(parquet.Leaf(parquet.BooleanType))})
+		}
+		list = append(list, field{name: c.Name, Node: parquet.Optional(node)})
+	}
+	return list
+}
+
+// nearby are the integers whose neighbors are near each other.
+var nearby = []string{"step", "duration_ns", "start_unix_ns", "launch_unix_ns", "sequence"}
 
 // word is text with few distinct values.
 func word() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }

@@ -22,7 +22,8 @@ const (
 
 // rowBuffer collects rows. A column that a row does not set is null.
 type rowBuffer struct {
-	columns [numColumns]columnValues
+	columns []columnValues
+	leaves  leaves
 	rows    int
 	// text backs the values that are text. Where it grows, values keep the
 	// memory they had.
@@ -89,18 +90,14 @@ func (b *rowBuffer) bytes(s string) parquet.Value {
 	return parquet.ByteArrayValue(b.text[start:len(b.text):len(b.text)])
 }
 
-// str sets an optional column of text, unless that is empty.
-func (b *rowBuffer) str(col int, s string) { b.strAt(col, s, given) }
-
+// strAt sets an optional column of text, at a definition level, unless that is empty.
 func (b *rowBuffer) strAt(col int, s string, def int) {
 	if s != "" {
 		b.add(col, b.bytes(s), 0, def)
 	}
 }
 
-// int sets an optional column of integers, unless n is not known.
-func (b *rowBuffer) int(col int, n op.Int) { b.intAt(col, n, given) }
-
+// intAt sets an optional column of integers, unless n is not known.
 func (b *rowBuffer) intAt(col int, n op.Int, def int) {
 	if n.Known {
 		b.add(col, parquet.Int64Value(n.V), 0, def)
@@ -173,15 +170,15 @@ func (b *rowBuffer) dtypes(col int, dtypes []op.DType) {
 // attrs sets the columns of the map of attributes, unless there are none.
 func (b *rowBuffer) attrs(attrs []op.Attr) {
 	for i, a := range attrs {
-		b.add(colAttrKeys, b.bytes(a.Key), min(i, 1), inList)
-		b.add(colAttrValues, b.bytes(a.Value), min(i, 1), inList)
+		b.add(b.leaves.attrs, b.bytes(a.Key), min(i, 1), inList)
+		b.add(b.leaves.attrs+1, b.bytes(a.Value), min(i, 1), inList)
 	}
 }
 
 // extra sets the column of what no other column holds, unless there is nothing.
 func (b *rowBuffer) extra(attrs []op.Attr, links []op.Link, x *op.Extra) {
 	b.rest = op.AppendRest(b.rest[:0], attrs, links, x)
-	b.str(colExtra, string(b.rest))
+	b.strAt(b.leaves.extra, string(b.rest), given)
 }
 
 // links sets the columns of the list of links, unless there are none.
@@ -189,22 +186,22 @@ func (b *rowBuffer) links(links []op.Link) {
 	for i := range links {
 		l := &links[i]
 		rep := min(i, 1)
-		b.add(colLinkTraceIDs, b.hex(l.TraceID[:]), rep, inList)
-		b.add(colLinkSpanIDs, b.hex(l.SpanID[:]), rep, inList)
+		b.add(b.leaves.links, b.hex(l.TraceID[:]), rep, inList)
+		b.add(b.leaves.links+1, b.hex(l.SpanID[:]), rep, inList)
 		if l.Weight.Known {
-			b.add(colLinkWeights, parquet.Int64Value(l.Weight.V), rep, givenInList)
+			b.add(b.leaves.links+2, parquet.Int64Value(l.Weight.V), rep, givenInList)
 		} else {
-			b.add(colLinkWeights, parquet.NullValue(), rep, inList)
+			b.add(b.leaves.links+2, parquet.NullValue(), rep, inList)
 		}
 	}
 }
 
 // warnings sets the column of the warnings, unless there are none.
-func (b *rowBuffer) warnings(set op.Warning) {
+func (b *rowBuffer) warnings(col int, set op.Warning) {
 	rep := 0
 	for w := range set.All() {
 		if name := w.String(); name != "" {
-			b.add(colWarn, b.bytes(name), rep, inList)
+			b.add(col, b.bytes(name), rep, inList)
 			rep = 1
 		}
 	}

@@ -98,7 +98,7 @@ func (s *selection) entriesAt(ctx context.Context, places []place) ([]*op.Entry,
 	cond := "trace_id IN (" + strings.Join(traces, ", ") + ") AND tuple(input, row) IN (" + strings.Join(listed, ", ") + ")"
 	entries := make([]*op.Entry, len(places))
 	err := s.records(ctx, s.where(recordEntry, cond), "", func(r *row) error {
-		i, ok := at[place{input: r.Input, row: r.Row, trace: r.TraceID, span: r.SpanID}]
+		i, ok := at[place{input: r.Input, row: r.Row, trace: idText(r.e.TraceID[:]), span: idText(r.e.SpanID[:])}]
 		if !ok {
 			return nil
 		}
@@ -124,6 +124,9 @@ func (s *selection) records(ctx context.Context, where, rest string, f func(*row
 	return s.query(ctx, names, where, rest, func(scan func(...any) error) error {
 		var r row
 		if err := scan(r.places(nil, list)...); err != nil {
+			return err
+		}
+		if err := r.scanned(); err != nil {
 			return err
 		}
 		return f(&r)

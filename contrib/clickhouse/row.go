@@ -1,8 +1,10 @@
 package clickhouse
 
 import (
+	"encoding/hex"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -17,10 +19,8 @@ type row struct {
 	Input uint64 `ch:"input" type:"UInt64"`
 	Row   uint64 `ch:"row" type:"UInt64"`
 	// Record is entry, span, resource, gap or batch.
-	Record    string  `ch:"record" type:"String"`
-	Step      *int64  `ch:"step" type:"Nullable(Int64)"`
-	Operation string  `ch:"operation" type:"String"`
-	DeviceID  *string `ch:"device_id" type:"Nullable(String)"`
+	Record   string  `ch:"record" type:"String"`
+	DeviceID *string `ch:"device_id" type:"Nullable(String)"`
 	// InputShapes has an empty list for an input of unknown shape, whose place
 	// UnknownInputs has. Where HasInputShapes is 0, nothing is known of the inputs.
 	InputShapes    [][]int64 `ch:"input_shapes" type:"Array(Array(Int64))"`
@@ -29,73 +29,71 @@ type row struct {
 	OutputShape    []int64   `ch:"output_shape" type:"Array(Int64)"`
 	HasOutputShape uint8     `ch:"has_output_shape" type:"UInt8"`
 	// Shapes are the shapes and the element type as text: the key shape of reports.
-	Shapes         string `ch:"shapes" type:"String"`
-	DurationNS     int64  `ch:"duration_ns" type:"Int64"`
-	OutputElements *int64 `ch:"output_elements" type:"Nullable(Int64)"`
-	MemoryBytes    *int64 `ch:"memory_bytes" type:"Nullable(Int64)"`
-	Kind           string `ch:"kind" type:"String"`
-	KindRule       string `ch:"kind_rule" type:"String"`
-	DType          string `ch:"dtype" type:"String"`
-	StartUnixNS    *int64 `ch:"start_unix_ns" type:"Nullable(Int64)"`
-	LaunchUnixNS   *int64 `ch:"launch_unix_ns" type:"Nullable(Int64)"`
-	Stream         *int64 `ch:"stream" type:"Nullable(Int64)"`
-	Rank           *int64 `ch:"rank" type:"Nullable(Int64)"`
-	FLOPs          *int64 `ch:"flops" type:"Nullable(Int64)"`
+	Shapes string `ch:"shapes" type:"String"`
 	// WorkFLOPs are FLOPs or, where WorkDerived is 1, what follows from the name and
 	// the shapes; MovedBytes is the size of inputs and outputs.
-	WorkFLOPs    *int64 `ch:"work_flops" type:"Nullable(Int64)"`
-	WorkDerived  uint8  `ch:"work_derived" type:"UInt8"`
-	MovedBytes   *int64 `ch:"moved_bytes" type:"Nullable(Int64)"`
-	TraceID      string `ch:"trace_id" type:"String"`
-	SpanID       string `ch:"span_id" type:"String"`
-	ParentSpanID string `ch:"parent_span_id" type:"String"`
-	Root         string `ch:"root" type:"String"`
-	RootSpanID   string `ch:"root_span_id" type:"String"`
-	Service      string `ch:"service" type:"String"`
-	Host         string `ch:"host" type:"String"`
-	Scope        string `ch:"scope" type:"String"`
-	Path         string `ch:"path" type:"String"`
+	WorkFLOPs   *int64 `ch:"work_flops" type:"Nullable(Int64)"`
+	WorkDerived uint8  `ch:"work_derived" type:"UInt8"`
+	MovedBytes  *int64 `ch:"moved_bytes" type:"Nullable(Int64)"`
+	Host        string `ch:"host" type:"String"`
 
-	InputDTypes       []string `ch:"input_dtypes" type:"Array(String)"`
-	Side              string   `ch:"side" type:"String"`
-	Failed            uint8    `ch:"failed" type:"UInt8"`
-	Error             string   `ch:"error" type:"String"`
-	AdjustedCount     float64  `ch:"adjusted_count" type:"Float64"`
-	DroppedAttributes int64    `ch:"dropped_attributes" type:"Int64"`
-	AttrK             []string `ch:"attr_k" type:"Array(String)"`
-	AttrV             []string `ch:"attr_v" type:"Array(String)"`
-	Warn              []string `ch:"warn" type:"Array(String)"`
+	InputDTypes []string `ch:"input_dtypes" type:"Array(String)"`
+	Failed      uint8    `ch:"failed" type:"UInt8"`
+	AttrK       []string `ch:"attr_k" type:"Array(String)"`
+	AttrV       []string `ch:"attr_v" type:"Array(String)"`
+	Warn        []string `ch:"warn" type:"Array(String)"`
 
-	IsCollective          uint8  `ch:"is_collective" type:"UInt8"`
-	CollectiveName        string `ch:"collective_name" type:"String"`
-	CollectiveGroup       string `ch:"collective_group" type:"String"`
-	CollectiveGroupSize   *int64 `ch:"collective_group_size" type:"Nullable(Int64)"`
-	CollectiveSequence    *int64 `ch:"collective_sequence" type:"Nullable(Int64)"`
-	CollectivePeerRank    *int64 `ch:"collective_peer_rank" type:"Nullable(Int64)"`
-	CollectiveInElements  *int64 `ch:"collective_in_elements" type:"Nullable(Int64)"`
-	CollectiveOutElements *int64 `ch:"collective_out_elements" type:"Nullable(Int64)"`
+	IsCollective uint8 `ch:"is_collective" type:"UInt8"`
 
-	Name          string   `ch:"name" type:"String"`
-	ParentRemote  uint8    `ch:"parent_remote" type:"UInt8"`
-	WorldSize     *int64   `ch:"world_size" type:"Nullable(Int64)"`
-	GapDropped    int64    `ch:"gap_dropped" type:"Int64"`
-	GapReason     string   `ch:"gap_reason" type:"String"`
-	BatchWriter   string   `ch:"batch_writer" type:"String"`
-	BatchSeq      int64    `ch:"batch_seq" type:"Int64"`
-	BatchEntries  int64    `ch:"batch_entries" type:"Int64"`
-	LinkTraceIDs  []string `ch:"link_trace_ids" type:"Array(String)"`
-	LinkSpanIDs   []string `ch:"link_span_ids" type:"Array(String)"`
-	LinkWeights   []int64  `ch:"link_weights" type:"Array(Int64)"`
-	LinkWeighted  []uint8  `ch:"link_weighted" type:"Array(UInt8)"`
-	Extra         string   `ch:"extra" type:"String"`
-	extraScratch  []byte
-	shapesScratch []byte
+	Name         string   `ch:"name" type:"String"`
+	ParentRemote uint8    `ch:"parent_remote" type:"UInt8"`
+	WorldSize    *int64   `ch:"world_size" type:"Nullable(Int64)"`
+	GapDropped   int64    `ch:"gap_dropped" type:"Int64"`
+	GapReason    string   `ch:"gap_reason" type:"String"`
+	BatchWriter  string   `ch:"batch_writer" type:"String"`
+	BatchSeq     int64    `ch:"batch_seq" type:"Int64"`
+	BatchEntries int64    `ch:"batch_entries" type:"Int64"`
+	LinkTraceIDs []string `ch:"link_trace_ids" type:"Array(String)"`
+	LinkSpanIDs  []string `ch:"link_span_ids" type:"Array(String)"`
+	LinkWeights  []int64  `ch:"link_weights" type:"Array(Int64)"`
+	LinkWeighted []uint8  `ch:"link_weighted" type:"Array(UInt8)"`
+	Extra        string   `ch:"extra" type:"String"`
+
+	// e holds the other fields of an entry, which other records have in common with it, and about what is
+	// known of a collective.
+	e     op.Entry
+	about op.Collective
+	// cells are the places of their columns in the answer of a query.
+	cells []cell
+
+	extraScratch, shapesScratch []byte
+}
+
+// order names columns in their order; any others follow.
+var order = []string{
+	"input", "row", "record", "step", "operation", "device_id", "input_shapes", "unknown_inputs", "has_input_shapes", "output_shape",
+	"has_output_shape", "shapes", "duration_ns", "output_elements", "memory_bytes", "kind", "kind_rule", "dtype", "start_unix_ns",
+	"launch_unix_ns", "stream", "rank", "flops", "work_flops", "work_derived", "moved_bytes", "trace_id", "span_id", "parent_span_id",
+	"root", "root_span_id", "service", "host", "scope", "path", "input_dtypes", "side", "failed", "error", "adjusted_count",
+	"dropped_attributes", "attr_k", "attr_v", "warn", "is_collective", "collective_name", "collective_group", "collective_group_size",
+	"collective_sequence", "collective_peer_rank", "collective_in_elements", "collective_out_elements", "name", "parent_remote",
+	"world_size", "gap_dropped", "gap_reason", "batch_writer", "batch_seq", "batch_entries", "link_trace_ids", "link_span_ids",
+	"link_weights", "link_weighted", "extra",
 }
 
 // column is a column of the table of records.
 type column struct {
 	name, typ string
-	field     int
+	// field is the field of a row that holds it, or value returns its value and cell a place for it.
+	field int
+	value func(r *row) any
+	cell  func(r *row) cell
+}
+
+// cell is a place for the value of a column that is a field of an entry, and what sets the field.
+type cell struct {
+	place any // a pointer
+	set   func() error
 }
 
 // columns returns the columns in their order.
@@ -104,28 +102,110 @@ func columns() []column {
 	t := reflect.TypeFor[row]()
 	for i := range t.NumField() {
 		if name := t.Field(i).Tag.Get("ch"); name != "" {
-			list = append(list, column{name, t.Field(i).Tag.Get("type"), i})
+			list = append(list, column{name: name, typ: t.Field(i).Tag.Get("type"), field: i})
 		}
 	}
+	list = appendFields(list, "", op.Columns, func(r *row) *op.Entry { return &r.e })
+	list = appendFields(list, "collective_", op.CollectiveColumns, func(r *row) *op.Collective { return &r.about })
+	place := func(c column) int {
+		if i := slices.Index(order, c.name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(list, func(a, b column) int { return place(a) - place(b) })
 	return list
+}
+
+// appendFields appends the columns for those fields of a part of a row that a row has no field for.
+func appendFields[T any](list []column, prefix string, fields []op.Column[T], of func(*row) *T) []column {
+	for _, f := range fields {
+		c := column{name: prefix + f.Name}
+		if slices.ContainsFunc(list, func(other column) bool { return other.name == c.name }) {
+			continue
+		}
+		switch at := f.At.(type) {
+		case func(*T) *op.Int:
+			c.typ = "Nullable(Int64)"
+			c.value = func(r *row) any { return nullable(*at(of(r))) }
+			c.cell = cellOf(func(r *row, n *int64) error { *at(of(r)) = known(n); return nil })
+		case func(*T) *string:
+			c.typ = "String"
+			c.value = func(r *row) any { return *at(of(r)) }
+			c.cell = cellOf(func(r *row, text string) error { *at(of(r)) = text; return nil })
+		case func(*T) op.Name:
+			c.typ = "String"
+			c.value = func(r *row) any { return at(of(r)).String() }
+			c.cell = cellOf(func(r *row, word string) error {
+				if w := at(of(r)).SetName(word); w&op.WarnBadValue != 0 {
+					return fmt.Errorf("%.40q is no %s of an operation", word, f.Name)
+				}
+				return nil
+			})
+		case func(*T) []byte:
+			c.typ = "String"
+			c.value = func(r *row) any { return idText(at(of(r))) }
+			c.cell = cellOf(func(r *row, text string) error { return setID(at(of(r)), text) })
+		case func(*T) *int64:
+			c.typ = "Int64"
+			c.value = func(r *row) any { return *at(of(r)) }
+			c.cell = cellOf(func(r *row, n int64) error { *at(of(r)) = n; return nil })
+		case func(*T) *float64:
+			c.typ = "Float64"
+			c.value = func(r *row) any { return *at(of(r)) }
+			c.cell = cellOf(func(r *row, f float64) error { *at(of(r)) = f; return nil })
+		default:
+			continue // a row has a field for it
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// cellOf returns what makes a cell of a type of value.
+func cellOf[V any](set func(r *row, v V) error) func(*row) cell {
+	return func(r *row) cell {
+		place := new(V)
+		return cell{place, func() error { return set(r, *place) }}
+	}
 }
 
 // values returns the values of the columns.
 func (r *row) values(dst []any, list []column) []any {
 	v := reflect.ValueOf(r).Elem()
 	for _, c := range list {
-		dst = append(dst, v.Field(c.field).Interface())
+		if c.value != nil {
+			dst = append(dst, c.value(r))
+		} else {
+			dst = append(dst, v.Field(c.field).Interface())
+		}
 	}
 	return dst
 }
 
-// places returns pointers to the fields of the columns.
+// places returns pointers to where the values of the columns go.
 func (r *row) places(dst []any, list []column) []any {
 	v := reflect.ValueOf(r).Elem()
+	r.cells = nil
 	for _, c := range list {
-		dst = append(dst, v.Field(c.field).Addr().Interface())
+		if c.cell != nil {
+			r.cells = append(r.cells, c.cell(r))
+			dst = append(dst, r.cells[len(r.cells)-1].place)
+		} else {
+			dst = append(dst, v.Field(c.field).Addr().Interface())
+		}
 	}
 	return dst
+}
+
+// scanned sets the fields whose columns were read to places.
+func (r *row) scanned() error {
+	for _, c := range r.cells {
+		if err := c.set(); err != nil {
+			return fmt.Errorf("row %d of input %d: %w", r.Row, r.Input, err)
+		}
+	}
+	return nil
 }
 
 // The values of the column record.
@@ -148,7 +228,7 @@ func (r *row) set(rec op.Record) (ok bool) {
 		r.setSpan(rec.Span)
 	case rec.Resource != nil:
 		s := rec.Resource
-		r.Record, r.Service, r.Rank, r.WorldSize = recordResource, s.Service, nullable(s.Rank), nullable(s.WorldSize)
+		r.Record, r.e.Service, r.e.Rank, r.WorldSize = recordResource, s.Service, s.Rank, nullable(s.WorldSize)
 		r.setAttrs(s.Attrs)
 		r.setExtra(s.Attrs, nil, nil)
 	case rec.Gap != nil:
@@ -163,25 +243,15 @@ func (r *row) set(rec op.Record) (ok bool) {
 }
 
 func (r *row) setEntry(e *op.Entry) {
-	r.Record = recordEntry
-	r.Step, r.Operation = nullable(e.Step), e.Operation
+	r.Record, r.e, r.Host, r.Failed = recordEntry, *e, e.Host, number(e.Failed)
 	if e.HasDevice() {
 		r.DeviceID = &e.DeviceID
 	}
 	r.setShapes(e)
-	r.DurationNS, r.OutputElements, r.MemoryBytes = e.Duration, nullable(e.OutputElements), nullable(e.MemoryBytes)
-	r.Kind, r.KindRule, r.DType = e.Kind.String(), e.KindRule.String(), string(e.DType)
-	r.StartUnixNS, r.LaunchUnixNS = nullable(e.Start), nullable(e.Launch)
-	r.Stream, r.Rank = nullable(e.Stream), nullable(e.Rank)
 	r.setWork(e)
-	r.TraceID, r.SpanID, r.ParentSpanID = traceText(e.TraceID), spanText(e.SpanID), spanText(e.ParentSpanID)
-	r.Root, r.RootSpanID = e.Root, spanText(e.RootSpanID)
-	r.Service, r.Host, r.Scope, r.Path = e.Service, e.Host, e.Scope, e.Path
 	for _, t := range e.InputDTypes {
 		r.InputDTypes = append(r.InputDTypes, string(t))
 	}
-	r.Side, r.Failed, r.Error = e.Side.String(), number(e.Failed), e.Error
-	r.AdjustedCount, r.DroppedAttributes = e.AdjustedCount, e.DroppedAttributes
 	r.setAttrs(e.Attrs)
 	r.setLinks(e.Links)
 	r.setExtra(e.Attrs, e.Links, e.Extra)
@@ -190,19 +260,16 @@ func (r *row) setEntry(e *op.Entry) {
 			r.Warn = append(r.Warn, name)
 		}
 	}
-	if c := e.Collective; c != nil {
-		r.IsCollective, r.CollectiveName, r.CollectiveGroup = 1, c.Name, c.Group
-		r.CollectiveGroupSize, r.CollectiveSequence = nullable(c.GroupSize), nullable(c.Sequence)
-		r.CollectivePeerRank = nullable(c.PeerRank)
-		r.CollectiveInElements, r.CollectiveOutElements = nullable(c.InElements), nullable(c.OutElements)
+	if e.Collective != nil {
+		r.IsCollective, r.about = 1, *e.Collective
 	}
 }
 
 func (r *row) setSpan(s *op.Span) {
-	r.Record, r.Name = recordSpan, s.Name
-	r.TraceID, r.SpanID, r.ParentSpanID = traceText(s.TraceID), spanText(s.SpanID), spanText(s.ParentSpanID)
-	r.ParentRemote, r.StartUnixNS, r.DurationNS = number(s.RemoteParent), nullable(s.Start), s.Duration
-	r.Service, r.Failed = s.Service, number(s.Failed)
+	r.e = op.Entry{
+		TraceID: s.TraceID, SpanID: s.SpanID, ParentSpanID: s.ParentSpanID, Start: s.Start, Duration: s.Duration, Service: s.Service,
+	}
+	r.Record, r.Name, r.ParentRemote, r.Failed = recordSpan, s.Name, number(s.RemoteParent), number(s.Failed)
 	r.setAttrs(s.Attrs)
 	r.setLinks(s.Links)
 	r.setExtra(s.Attrs, s.Links, s.Extra)
@@ -229,7 +296,7 @@ func (r *row) setAttrs(attrs []op.Attr) {
 func (r *row) setLinks(links []op.Link) {
 	for i := range links {
 		l := &links[i]
-		r.LinkTraceIDs, r.LinkSpanIDs = append(r.LinkTraceIDs, traceText(l.TraceID)), append(r.LinkSpanIDs, spanText(l.SpanID))
+		r.LinkTraceIDs, r.LinkSpanIDs = append(r.LinkTraceIDs, idText(l.TraceID[:])), append(r.LinkSpanIDs, idText(l.SpanID[:]))
 		r.LinkWeights, r.LinkWeighted = append(r.LinkWeights, l.Weight.V), append(r.LinkWeighted, number(l.Weight.Known))
 	}
 }
@@ -250,7 +317,7 @@ func (r *row) record() (op.Record, error) {
 		s, err := r.span()
 		return op.Record{Span: s}, err
 	case recordResource:
-		s := &op.Resource{Service: r.Service, Rank: known(r.Rank), WorldSize: known(r.WorldSize), Attrs: r.attrs()}
+		s := &op.Resource{Service: r.e.Service, Rank: r.e.Rank, WorldSize: known(r.WorldSize), Attrs: r.attrs()}
 		entries.DecodeRest(r.Extra, s.Attrs, nil)
 		return op.Record{Resource: s}, nil
 	case recordGap:
@@ -262,13 +329,10 @@ func (r *row) record() (op.Record, error) {
 }
 
 func (r *row) entry() (*op.Entry, error) {
-	e := &op.Entry{
-		Step: known(r.Step), Operation: r.Operation, Root: r.Root, Service: r.Service, Host: r.Host, Scope: r.Scope, Path: r.Path,
-		Duration: r.DurationNS, OutputElements: known(r.OutputElements), MemoryBytes: known(r.MemoryBytes),
-		DType: op.DType(r.DType), Start: known(r.StartUnixNS), Launch: known(r.LaunchUnixNS),
-		Stream: known(r.Stream), Rank: known(r.Rank), FLOPs: known(r.FLOPs), Failed: r.Failed != 0, Error: r.Error,
-		AdjustedCount: r.AdjustedCount, DroppedAttributes: r.DroppedAttributes, Attrs: r.attrs(),
-	}
+	e := new(op.Entry)
+	*e = r.e
+	e.Host, e.Failed, e.Attrs = r.Host, r.Failed != 0, r.attrs()
+	e.DeviceID, e.EmptyDevice, e.InputShapes, e.OutputShape, e.InputDTypes, e.Collective, e.Warn = "", false, nil, nil, nil, nil, 0
 	if r.DeviceID != nil {
 		e.DeviceID, e.EmptyDevice = *r.DeviceID, *r.DeviceID == ""
 	}
@@ -289,25 +353,14 @@ func (r *row) entry() (*op.Entry, error) {
 	for _, t := range r.InputDTypes {
 		e.InputDTypes = append(e.InputDTypes, op.DType(t))
 	}
-	kind, ok := op.ParseKind(r.Kind)
-	if !ok && r.Kind != "" {
-		return nil, fmt.Errorf("row %d of input %d: %.40q is no kind of operation", r.Row, r.Input, r.Kind)
-	}
-	e.Kind, e.KindRule = kind, kindRule(r.KindRule)
-	if r.Side == op.SideHost.String() {
-		e.Side = op.SideHost
-	}
 	for _, name := range r.Warn {
 		if w, ok := op.ParseWarning(name); ok {
 			e.Warn |= w
 		}
 	}
 	if r.IsCollective != 0 {
-		e.Collective = &op.Collective{
-			Name: r.CollectiveName, Group: r.CollectiveGroup,
-			GroupSize: known(r.CollectiveGroupSize), Sequence: known(r.CollectiveSequence), PeerRank: known(r.CollectivePeerRank),
-			InElements: known(r.CollectiveInElements), OutElements: known(r.CollectiveOutElements),
-		}
+		about := r.about
+		e.Collective = &about
 	}
 	links, err := r.links()
 	if err != nil {
@@ -315,13 +368,13 @@ func (r *row) entry() (*op.Entry, error) {
 	}
 	e.Links = links
 	e.Extra, _ = entries.DecodeRest(r.Extra, e.Attrs, e.Links)
-	return e, r.ids(&e.TraceID, &e.SpanID, &e.ParentSpanID, &e.RootSpanID)
+	return e, nil
 }
 
 func (r *row) span() (*op.Span, error) {
 	s := &op.Span{
-		Name: r.Name, RemoteParent: r.ParentRemote != 0, Start: known(r.StartUnixNS), Duration: r.DurationNS,
-		Service: r.Service, Failed: r.Failed != 0, Attrs: r.attrs(),
+		Name: r.Name, TraceID: r.e.TraceID, SpanID: r.e.SpanID, ParentSpanID: r.e.ParentSpanID, RemoteParent: r.ParentRemote != 0,
+		Start: r.e.Start, Duration: r.e.Duration, Service: r.e.Service, Failed: r.Failed != 0, Attrs: r.attrs(),
 	}
 	links, err := r.links()
 	if err != nil {
@@ -329,8 +382,7 @@ func (r *row) span() (*op.Span, error) {
 	}
 	s.Links = links
 	s.Extra, _ = entries.DecodeRest(r.Extra, s.Attrs, s.Links)
-	var root op.SpanID
-	return s, r.ids(&s.TraceID, &s.SpanID, &s.ParentSpanID, &root)
+	return s, nil
 }
 
 func (r *row) attrs() []op.Attr {
@@ -349,10 +401,10 @@ func (r *row) links() ([]op.Link, error) {
 		if r.LinkWeighted[i] != 0 {
 			l.Weight = op.Known(r.LinkWeights[i])
 		}
-		if err := setID(&l.TraceID, r.LinkTraceIDs[i]); err != nil {
+		if err := setID(l.TraceID[:], r.LinkTraceIDs[i]); err != nil {
 			return nil, err
 		}
-		if err := setID(&l.SpanID, r.LinkSpanIDs[i]); err != nil {
+		if err := setID(l.SpanID[:], r.LinkSpanIDs[i]); err != nil {
 			return nil, err
 		}
 		links = append(links, l)
@@ -360,48 +412,20 @@ func (r *row) links() ([]op.Link, error) {
 	return links, nil
 }
 
-func (r *row) ids(trace *op.TraceID, span, parent, root *op.SpanID) error {
-	for _, id := range []struct {
-		id   interface{ UnmarshalText([]byte) error }
-		text string
-	}{{trace, r.TraceID}, {span, r.SpanID}, {parent, r.ParentSpanID}, {root, r.RootSpanID}} {
-		if err := setID(id.id, id.text); err != nil {
-			return fmt.Errorf("row %d of input %d: %w", r.Row, r.Input, err)
-		}
+// setID sets an id, to none for an empty text.
+func setID(id []byte, text string) error {
+	if !op.ParseID(id, []byte(text)) && text != "" {
+		return fmt.Errorf("%.40q is no id", text)
 	}
 	return nil
 }
 
-// setID sets an id, to none for an empty text.
-func setID(id interface{ UnmarshalText([]byte) error }, text string) error {
-	if text == "" {
-		return nil
-	}
-	return id.UnmarshalText([]byte(text))
-}
-
-func traceText(id op.TraceID) string {
-	if id.IsZero() {
+// idText returns the digits of an id, "" for none.
+func idText(id []byte) string {
+	if !slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
 		return ""
 	}
-	return id.String()
-}
-
-func spanText(id op.SpanID) string {
-	if id.IsZero() {
-		return ""
-	}
-	return id.String()
-}
-
-// kindRule returns the rule of the name.
-func kindRule(name string) op.KindRule {
-	for r := op.RuleAttribute; r.String() != ""; r++ {
-		if r.String() == name {
-			return r
-		}
-	}
-	return op.RuleDefault
+	return hex.EncodeToString(id)
 }
 
 func nullable(n op.Int) *int64 {
@@ -428,8 +452,8 @@ func number(set bool) uint8 {
 // size returns about how many bytes the row takes.
 func (r *row) size() int {
 	const fixed = 400
-	n := fixed + len(r.Operation) + len(r.Shapes) + len(r.Root) + len(r.Error) + len(r.Path) + len(r.Scope) + len(r.Name) + len(r.Extra) +
-		len(r.Service) + len(r.Host) + 8*len(r.OutputShape) + 64*len(r.LinkTraceIDs)
+	n := fixed + len(r.e.Operation) + len(r.Shapes) + len(r.e.Root) + len(r.e.Error) + len(r.e.Path) + len(r.e.Scope) + len(r.Name) + len(r.Extra) +
+		len(r.e.Service) + len(r.Host) + 8*len(r.OutputShape) + 64*len(r.LinkTraceIDs)
 	for _, s := range r.InputShapes {
 		n += 8 + 8*len(s)
 	}

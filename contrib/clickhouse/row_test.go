@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,12 +73,27 @@ func TestRowKeepsRecords(t *testing.T) {
 
 // A row that no record makes is an error.
 func TestRowsAreChecked(t *testing.T) {
-	for _, r := range []row{
-		{Record: "other"}, {Record: recordEntry, Kind: "other"}, {Record: recordEntry, TraceID: "xyz"}, {Record: recordSpan, SpanID: "1"},
-		{Record: recordSpan, LinkTraceIDs: []string{"x"}, LinkSpanIDs: []string{""}, LinkWeights: []int64{0}, LinkWeighted: []uint8{0}},
+	for _, values := range []map[string]any{
+		{"record": "other"}, {"record": recordEntry, "kind": "other"}, {"record": recordEntry, "trace_id": "xyz"},
+		{"record": recordSpan, "span_id": "1"},
+		{
+			"record": recordSpan, "link_trace_ids": []string{"x"}, "link_span_ids": []string{""}, "link_weights": []int64{0},
+			"link_weighted": []uint8{0},
+		},
 	} {
-		if rec, err := r.record(); err == nil {
-			t.Errorf("%+v: %+v", r, rec)
+		var r row
+		list := columns()
+		for i, to := range r.places(nil, list) {
+			if v, ok := values[list[i].name]; ok {
+				reflect.ValueOf(to).Elem().Set(reflect.ValueOf(v))
+			}
+		}
+		err := r.scanned()
+		if err == nil {
+			_, err = r.record()
+		}
+		if err == nil {
+			t.Errorf("%v: no error", values)
 		}
 	}
 }

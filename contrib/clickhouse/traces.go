@@ -80,8 +80,8 @@ func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) err
 		if err != nil {
 			return err
 		}
-		if r.Service != source.Service || r.Host != source.Host {
-			source = op.Resource{Service: r.Service, Host: r.Host}
+		if r.e.Service != source.Service || r.Host != source.Host {
+			source = op.Resource{Service: r.e.Service, Host: r.Host}
 			if r.Host != "" {
 				source.Attrs = []op.Attr{{Key: hostName, Value: r.Host}}
 			}

@@ -9,9 +9,8 @@ import (
 // analyze finds it: FLOPs as recorded or else as they follow from name and shapes,
 // bytes where FLOPs are known.
 func (r *row) setWork(e *op.Entry) {
-	r.FLOPs = nullable(e.FLOPs)
 	w := flops.Of(e)
-	r.WorkFLOPs = r.FLOPs
+	r.WorkFLOPs = nullable(e.FLOPs)
 	if !e.FLOPs.Known && w.FLOPs.Known {
 		r.WorkFLOPs, r.WorkDerived = nullable(w.FLOPs), 1
 	}

@@ -235,6 +235,15 @@ func TestWrittenLinesAreCanonical(t *testing.T) {
 	}
 }
 
+// A column of the table is a member in canonical form, or one of those that are read in another way.
+func TestCanonicalLinesHaveTheColumns(t *testing.T) {
+	for _, c := range op.Columns {
+		if !strings.Contains(fullLine, `"`+c.Name+`":`) && !slices.Contains([]string{"adjusted_count", "links", "extra"}, c.Name) {
+			t.Errorf("%s is no member of the line of the tests", c.Name)
+		}
+	}
+}
+
 // isUnusual reports whether a written line is left to the general reader.
 func isUnusual(line []byte) bool {
 	for _, text := range []string{`\`, `"dtype":"f3"`, `"collective":{}`, `9223372036854775.807`} {

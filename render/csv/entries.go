@@ -2,146 +2,142 @@ package csv
 
 import (
 	"io"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
-// entryColumns are the fields of an entry, named as in entries JSON Lines.
-var entryColumns = []string{
-	"step", "operation", "kind", "side", "path", "device_id", "stream", "rank", "input_shapes", "input_dtypes", "output_shape",
-	"dtype", "start_unix_ns", "duration_ns", "duration_us", "output_elements", "memory_bytes", "flops", "failed", "error",
-	"trace_id", "span_id", "parent_span_id", "root", "root_span_id", "service", "scope", "collective", "group", "group_size",
-	"sequence", "peer_rank", "in_elements", "out_elements", "adjusted_count", "dropped_attributes", "warn",
-}
+// entryColumns are the fields of an entry that come first, in their order, and unwritten those that a row
+// does not have. Any others follow. Columns are named as in entries JSON Lines, and what is known of a
+// collective as there within it.
+var (
+	entryColumns = []string{
+		"step", "operation", "kind", "side", "path", "device_id", "stream", "rank", "input_shapes", "input_dtypes", "output_shape",
+		"dtype", "start_unix_ns", "duration_ns", "duration_us", "output_elements", "memory_bytes", "flops", "error",
+		"trace_id", "span_id", "parent_span_id", "root", "root_span_id", "service", "scope", "collective", "adjusted_count",
+		"dropped_attributes", "warn",
+	}
+	unwritten = []string{"kind_rule", "launch_unix_ns", "attrs", "links", "extra"}
+)
 
 // EntryWriter writes a row for each entry. Shapes are written as in reports,
 // "64x784", separated by spaces. Call Flush at the end. It is not safe for
 // concurrent use.
 type EntryWriter struct {
-	w *writer
+	w       *writer
+	columns []*op.Column[op.Entry]
 }
 
 // NewEntryWriter returns an EntryWriter to w and writes the header row.
 func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
-	out, err := newWriter(w, opts, entryColumns)
-	if err != nil {
+	ew := &EntryWriter{}
+	for _, name := range entryColumns {
+		ew.columns = append(ew.columns, &op.Columns[slices.IndexFunc(op.Columns, func(c op.Column[op.Entry]) bool { return c.Name == name })])
+	}
+	for i := range op.Columns {
+		if c := &op.Columns[i]; !slices.Contains(entryColumns, c.Name) && !slices.Contains(unwritten, c.Name) {
+			ew.columns = append(ew.columns, c)
+		}
+	}
+	var header []string
+	for _, c := range ew.columns {
+		switch c.Name {
+		case "error":
+			header = append(header, "failed", c.Name)
+		case "collective":
+			header = append(header, c.Name)
+			for _, c := range op.CollectiveColumns[1:] { // the first is its name
+				header = append(header, c.Name)
+			}
+		default:
+			header = append(header, c.Name)
+		}
+	}
+	var err error
+	if ew.w, err = newWriter(w, opts, header); err != nil {
 		return nil, err
 	}
-	return &EntryWriter{w: out}, nil
+	return ew, nil
 }
 
 // Write writes e.
 func (w *EntryWriter) Write(e *op.Entry) error {
 	r := w.w
-	r.known(e.Step)
-	r.text(e.Operation)
-	r.text(e.Kind.String())
-	r.text(e.Side.String())
-	r.text(e.Path)
-	r.text(e.DeviceID)
-	r.known(e.Stream)
-	r.known(e.Rank)
-	r.text(joinShapes(e.InputShapes))
-	r.text(joinDTypes(e.InputDTypes))
-	r.shape(e.OutputShape)
-	r.text(string(e.DType))
-	r.known(e.Start)
-	r.int(e.Duration)
-	r.row = append(r.row, string(jsontext.AppendMicros(nil, e.Duration)))
-	r.known(e.OutputElements)
-	r.known(e.MemoryBytes)
-	r.known(e.FLOPs)
-	r.failure(e)
-	r.ids(e)
-	r.text(e.Service)
-	r.text(e.Scope)
-	r.collective(e.Collective)
-	if e.AdjustedCount != 0 {
-		r.float(e.AdjustedCount)
-	} else {
-		r.empty()
+	for _, c := range w.columns {
+		switch c.Name {
+		case "duration_us":
+			r.row = append(r.row, string(jsontext.AppendMicros(nil, e.Duration)))
+		case "collective":
+			about := e.Collective
+			if about == nil {
+				about = &op.Collective{}
+			}
+			for i := range op.CollectiveColumns {
+				field(r, &op.CollectiveColumns[i], about)
+			}
+		case "error":
+			failed := "false"
+			if e.Failed {
+				failed = "true"
+			}
+			r.row = append(r.row, failed)
+			r.text(e.Error)
+		default:
+			field(r, c, e)
+		}
 	}
-	r.int(e.DroppedAttributes)
-	r.text(joinWarnings(e.Warn))
 	return r.end()
 }
 
 // Flush writes the buffered rows.
 func (w *EntryWriter) Flush() error { return w.w.flush() }
 
-func (w *writer) failure(e *op.Entry) {
-	failed := "false"
-	if e.Failed {
-		failed = "true"
-	}
-	w.row = append(w.row, failed)
-	w.text(e.Error)
-}
-
-func (w *writer) ids(e *op.Entry) {
-	if e.TraceID.IsZero() {
-		w.empty()
-	} else {
-		w.text(e.TraceID.String())
-	}
-	w.spanID(e.SpanID)
-	w.spanID(e.ParentSpanID)
-	w.text(e.Root)
-	w.spanID(e.RootSpanID)
-}
-
-func (w *writer) spanID(id op.SpanID) {
-	if id.IsZero() {
-		w.empty()
-	} else {
-		w.text(id.String())
-	}
-}
-
-func (w *writer) collective(c *op.Collective) {
-	if c == nil {
-		c = &op.Collective{}
-	}
-	w.text(c.Name)
-	w.text(c.Group)
-	w.known(c.GroupSize)
-	w.known(c.Sequence)
-	w.known(c.PeerRank)
-	w.known(c.InElements)
-	w.known(c.OutElements)
-}
-
-// shape adds a shape, or an empty field if it is unknown.
-func (w *writer) shape(s op.Shape) {
-	if s == nil {
-		w.empty()
-	} else {
-		w.row = append(w.row, s.String())
+// field adds a field, or an empty one if it is unknown.
+func field[T any](w *writer, c *op.Column[T], v *T) {
+	switch at := c.At.(type) {
+	case func(*T) *op.Int:
+		w.known(*at(v))
+	case func(*T) *string:
+		w.text(*at(v))
+	case func(*T) op.Name:
+		w.text(at(v).String())
+	case func(*T) []byte:
+		if id := at(v); slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
+			w.row = append(w.row, string(jsontext.AppendHex(nil, id)))
+		} else {
+			w.empty()
+		}
+	case func(*T) *int64:
+		w.int(*at(v))
+	case func(*T) *float64:
+		if f := *at(v); f != 0 {
+			w.float(f)
+		} else {
+			w.empty()
+		}
+	case func(*T) *op.Shape:
+		if s := *at(v); s != nil {
+			w.row = append(w.row, s.String())
+		} else {
+			w.empty()
+		}
+	case func(*T) *[]op.Shape:
+		w.text(join(slices.Values(*at(v))))
+	case func(*T) *[]op.DType:
+		w.text(join(slices.Values(*at(v))))
+	case func(*T) *op.Warning:
+		w.text(join(at(v).All()))
 	}
 }
 
-func joinShapes(shapes []op.Shape) string {
-	parts := make([]string, len(shapes))
-	for i, s := range shapes {
-		parts[i] = s.String()
-	}
-	return strings.Join(parts, " ")
-}
-
-func joinDTypes(dtypes []op.DType) string {
-	parts := make([]string, len(dtypes))
-	for i, d := range dtypes {
-		parts[i] = string(d)
-	}
-	return strings.Join(parts, " ")
-}
-
-func joinWarnings(all op.Warning) string {
+// join returns the texts of a list, separated by spaces.
+func join[T interface{ String() string }](list iter.Seq[T]) string {
 	var parts []string
-	for w := range all.All() {
-		parts = append(parts, w.String())
+	for v := range list {
+		parts = append(parts, v.String())
 	}
 	return strings.Join(parts, " ")
 }

@@ -148,7 +148,7 @@ func (e *SchemaError) Error() string {
 
 func (d *Decoder) Reset() {
 	d.Entry = op.Entry{}
-	d.has = 0
+	d.has, d.next = 0, 0
 	d.inputs, d.dims, d.dtypes = d.inputs[:0], d.dims[:0], d.dtypes[:0]
 	d.resetLists()
 	d.Fault = ""

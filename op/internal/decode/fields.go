@@ -20,45 +20,52 @@ func (d *Decoder) Field(name []byte) bool {
 		return true
 	}
 	e := &d.Entry
-	switch c.Name {
-	case "device_id":
-		named := d.Lex.Peek() == '"'
-		e.DeviceID = d.text()
-		e.EmptyDevice = named && e.DeviceID == ""
-	case "input_shapes":
+	switch at := c.At.(type) {
+	case func(*op.Entry) *op.Int:
+		*at(e) = d.known(c.Signed, c.Bad())
+		switch c.Name {
+		case "output_elements":
+			d.has |= hasElements
+		case "memory_bytes":
+			d.has |= hasMemory
+		}
+	case func(*op.Entry) *string:
+		kind := d.Lex.Peek()
+		*at(e) = d.text()
+		switch c.Name {
+		case "device_id":
+			e.EmptyDevice = kind == '"' && e.DeviceID == ""
+		case "error":
+			e.Failed = kind != 'n'
+		}
+	case func(*op.Entry) *[]op.Shape:
 		e.InputShapes = d.shapes()
-	case "output_shape":
+	case func(*op.Entry) *op.Shape:
 		e.OutputShape = d.outputShape()
-	case "duration_us":
-		d.durationMicros()
-	case "output_elements":
-		read(d, c, e)
-		d.has |= hasElements
-	case "memory_bytes":
-		read(d, c, e)
-		d.has |= hasMemory
-	case "kind_rule":
-		e.KindRule = d.kindRule()
-	case "duration_ns":
-		d.durationNanos()
-	case "input_dtypes":
+	case func(*op.Entry) *[]op.DType:
 		e.InputDTypes = d.inputDTypes()
-	case "error":
-		e.Failed = d.Lex.Peek() != 'n'
-		e.Error = d.text()
-	case "attrs":
+	case func(*op.Entry) *[]op.Attr:
 		d.attrs = d.Attributes(d.attrs[:0])
 		e.Attrs = d.attrs
-	case "links":
+	case func(*op.Entry) *[]op.Link:
 		e.Links = d.decodeLinks()
-	case "extra":
+	case func(*op.Entry) **op.Extra:
 		e.Extra = d.decodeExtra()
-	case "warn":
+	case func(*op.Entry) *op.Warning:
 		e.Warn |= d.warnings()
-	case "collective":
+	case func(*op.Entry) **op.Collective:
 		e.Collective = d.collective()
 	default:
-		read(d, c, e)
+		switch c.Name {
+		case "duration_us":
+			d.durationMicros()
+		case "duration_ns":
+			d.durationNanos()
+		case "kind_rule":
+			e.KindRule = d.kindRule()
+		default:
+			read(d, c, e)
+		}
 	}
 	return true
 }
@@ -82,12 +89,7 @@ func find[T any](columns []op.Column[T], name []byte, next *int) *op.Column[T] {
 func read[T any](d *Decoder, c *op.Column[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
-		n := d.Integer(c.Bad())
-		if n.V < 0 && !c.Signed {
-			d.Entry.Warn |= c.Bad()
-			n = op.Int{}
-		}
-		*at(v) = n
+		*at(v) = d.known(c.Signed, c.Bad())
 	case func(*T) *string:
 		*at(v) = d.text()
 	case func(*T) op.Name:

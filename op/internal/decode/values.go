@@ -79,9 +79,12 @@ func (d *Decoder) Integer(warning op.Warning) op.Int {
 }
 
 // amount reads an integer that cannot be negative.
-func (d *Decoder) amount(warning op.Warning) op.Int {
+func (d *Decoder) amount(warning op.Warning) op.Int { return d.known(false, warning) }
+
+// known is Integer for one that may be negative or not.
+func (d *Decoder) known(signed bool, warning op.Warning) op.Int {
 	n := d.Integer(warning)
-	if n.V < 0 {
+	if n.V < 0 && !signed {
 		d.Entry.Warn |= warning
 		return op.Int{}
 	}

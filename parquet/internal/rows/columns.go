@@ -50,60 +50,86 @@ type Cell struct {
 // MaxCells is how many cells of a row have to be handed out.
 const MaxCells = op.MaxInputs * op.MaxRank
 
-// Columns lists the columns that are known, as package parquet documents them. A file may
+// Columns returns the columns that are known, as the documentation of package parquet lists them. A file may
 // have any of them, in any order and beside others; they are read in this order.
-var Columns = []Column{
-	{"record", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Record = m.text })},
-	{"step", one(op.WarnBadValue, anyInteger, func(r *Row, m *Meaning) { r.Step = m.int() })},
-	{"operation", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Operation = m.text })},
-	{"device_id", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.DeviceID = m.text })},
-	{"input_shapes", inputShapes},
-	{"output_shape", outputShape},
-	{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), func(r *Row, m *Meaning) {
-		r.Duration, r.DurationFrom = m.number, DurationNanos
-	})},
-	{"duration_us", one(op.WarnBadValue, micros, func(r *Row, m *Meaning) {
-		if r.DurationFrom < DurationMicros {
-			r.Duration, r.DurationFrom = m.number, DurationMicros
+func Columns() []Column {
+	list := []Column{{"record", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Record = m.text })}}
+	for i := range op.Columns {
+		c := &op.Columns[i]
+		if own, ok := ownColumns[c.Name]; ok {
+			list = append(list, own...)
+		} else {
+			t, set := fieldOf(c, func(r *Row) *op.Entry { return &r.Entry })
+			list = append(list, Column{c.Name, one(c.Bad(), t, set)})
 		}
-	})},
-	{"output_elements", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.OutputElements = m.int() })},
-	{"memory_bytes", one(op.WarnBadMemory, integer(0, op.WarnBadMemory), func(r *Row, m *Meaning) { r.MemoryBytes = m.int() })},
-	{"kind", one(op.WarnBadValue, named(ParseKind), func(r *Row, m *Meaning) { r.Kind = m.named.(op.Kind) })},
-	{"kind_rule", one(op.WarnBadValue, named(ParseKindRule), func(r *Row, m *Meaning) {
-		k := m.named.(KindRule)
-		r.KindRule, r.HasRule = k.Rule, k.Known
-	})},
-	{"dtype", one(op.WarnBadValue, named(ParseDType), func(r *Row, m *Meaning) { r.DType = m.named.(op.DType) })},
-	{"start_unix_ns", one(op.WarnBadTime, nanos(op.WarnBadTime), func(r *Row, m *Meaning) { r.Start = m.int() })},
-	{"launch_unix_ns", one(op.WarnBadTime, nanos(op.WarnBadTime), func(r *Row, m *Meaning) { r.Launch = m.int() })},
-	{"stream", one(op.WarnBadValue, anyInteger, func(r *Row, m *Meaning) { r.Stream = m.int() })},
-	{"rank", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.Rank = m.int() })},
-	{"flops", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.FLOPs = m.int() })},
-	{"trace_id", one(op.WarnBadID, traceID, func(r *Row, m *Meaning) { r.TraceID = m.id })},
-	{"span_id", one(op.WarnBadID, spanID(false), func(r *Row, m *Meaning) { r.SpanID = m.spanID() })},
-	{"parent_span_id", one(op.WarnBadID, spanID(true), func(r *Row, m *Meaning) { r.ParentSpanID = m.spanID() })},
-	{"root", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Root = m.text })},
-	{"root_span_id", one(op.WarnBadID, spanID(true), func(r *Row, m *Meaning) { r.RootSpanID = m.spanID() })},
-	{"service", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Service = m.text })},
-	{"scope", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Scope = m.text })},
-	{"path", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Path = m.text })},
-	{"input_dtypes", many(named(ParseInputDType), func(r *Row) { r.InputDTypes = []op.DType{} }, addInputDType)},
-	{"side", one(op.WarnBadValue, named(ParseSide), func(r *Row, m *Meaning) { r.Side = m.named.(op.Side) })},
-	{"failed", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.StatedFailed = m.number != 0 })},
-	{"error", one(op.WarnBadValue, failure, func(r *Row, m *Meaning) { r.Error, r.Failed = m.text, m.number != 0 })},
-	{"adjusted_count", one(op.WarnBadValue, adjustedCount, func(r *Row, m *Meaning) { r.AdjustedCount = m.float })},
-	{"dropped_attributes", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.DroppedAttributes = m.number })},
-	{"attrs.key", many(text, nothing, addAttr)},
-	{"attrs.value", many(text, nothing, setAttr)},
-	{"warn", many(named(ParseWarning), nothing, func(*Row, int, *Meaning) {})},
-	{"collective.name", ofCollective(text, func(r *Row, m *Meaning) { r.Collective.Name = m.text })},
-	{"collective.group", ofCollective(text, func(r *Row, m *Meaning) { r.Collective.Group = m.text })},
-	{"collective.group_size", ofCollective(anyInteger, func(r *Row, m *Meaning) { r.Collective.GroupSize = m.int() })},
-	{"collective.sequence", ofCollective(anyInteger, func(r *Row, m *Meaning) { r.Collective.Sequence = m.int() })},
-	{"collective.peer_rank", ofCollective(anyInteger, func(r *Row, m *Meaning) { r.Collective.PeerRank = m.int() })},
-	{"collective.in_elements", ofCollective(anyInteger, func(r *Row, m *Meaning) { r.Collective.InElements = m.int() })},
-	{"collective.out_elements", ofCollective(anyInteger, func(r *Row, m *Meaning) { r.Collective.OutElements = m.int() })},
+	}
+	for i := range op.CollectiveColumns {
+		c := &op.CollectiveColumns[i]
+		list = append(list, Column{"collective." + c.Name, ofCollective(fieldOf(c, func(r *Row) *op.Collective { return r.Collective }))})
+	}
+	return append(list, otherColumns...)
+}
+
+// fieldOf returns how a field of a part of a row is read that is an integer, a text, a name, an id or a number.
+func fieldOf[T any](c *op.Column[T], of func(*Row) *T) (translate, func(*Row, *Meaning)) {
+	switch at := c.At.(type) {
+	case func(*T) *op.Int:
+		set := func(r *Row, m *Meaning) { *at(of(r)) = m.int() }
+		switch {
+		case c.Bad() == op.WarnBadTime:
+			return nanos(op.WarnBadTime), set
+		case c.Signed:
+			return integer(math.MinInt64, c.Bad()), set
+		}
+		return integer(0, c.Bad()), set
+	case func(*T) *string:
+		return text, func(r *Row, m *Meaning) { *at(of(r)) = m.text }
+	case func(*T) op.Name:
+		return text, func(r *Row, m *Meaning) { r.Warn |= at(of(r)).SetName(m.text) }
+	case func(*T) []byte:
+		id := traceID
+		if len(at(new(T))) == len(op.SpanID{}) {
+			id = spanID(c.Zero)
+		}
+		return id, func(r *Row, m *Meaning) { copy(at(of(r)), m.id[:]) }
+	case func(*T) *int64:
+		return integer(0, c.Bad()), func(r *Row, m *Meaning) { *at(of(r)) = m.number }
+	case func(*T) *float64:
+		return adjustedCount, func(r *Row, m *Meaning) { *at(of(r)) = m.float }
+	}
+	return func(*Batch, *Form, Value, *Meaning) {}, nil
+}
+
+// ownColumns are the columns of fields that are read in another way.
+var ownColumns = map[string][]Column{
+	"input_shapes": {{"input_shapes", inputShapes}},
+	"output_shape": {{"output_shape", outputShape}},
+	"duration_us": {
+		{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), func(r *Row, m *Meaning) {
+			r.Duration, r.DurationFrom = m.number, DurationNanos
+		})},
+		{"duration_us", one(op.WarnBadValue, micros, func(r *Row, m *Meaning) {
+			if r.DurationFrom < DurationMicros {
+				r.Duration, r.DurationFrom = m.number, DurationMicros
+			}
+		})},
+	},
+	"kind_rule":    {{"kind_rule", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.KindRule, r.HasRule = op.ParseKindRule(m.text) })}},
+	"duration_ns":  nil,
+	"input_dtypes": {{"input_dtypes", many(named(ParseInputDType), func(r *Row) { r.InputDTypes = []op.DType{} }, addInputDType)}},
+	"error": {
+		{"failed", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.StatedFailed = m.number != 0 })},
+		{"error", one(op.WarnBadValue, failure, func(r *Row, m *Meaning) { r.Error, r.Failed = m.text, m.number != 0 })},
+	},
+	"attrs":      {{"attrs.key", many(text, nothing, addAttr)}, {"attrs.value", many(text, nothing, setAttr)}},
+	"links":      nil,
+	"extra":      nil,
+	"warn":       {{"warn", many(named(ParseWarning), nothing, func(*Row, int, *Meaning) {})}},
+	"collective": nil,
+}
+
+// otherColumns are those of other records, and what stands behind them.
+var otherColumns = []Column{
 	{"name", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.More().Span.Name = m.text })},
 	{"parent_remote", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.More().Span.RemoteParent = m.number != 0 })},
 	{"world_size", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Resource.WorldSize = m.int() })},
@@ -118,7 +144,7 @@ var Columns = []Column{
 	{"batch.entries", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Batch.Entries = m.number })},
 }
 
-var anyInteger, amount = integer(math.MinInt64, op.WarnBadValue), integer(0, op.WarnBadValue)
+var amount = integer(0, op.WarnBadValue)
 
 type translate = func(b *Batch, f *Form, v Value, to *Meaning)
 

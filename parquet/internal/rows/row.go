@@ -226,22 +226,9 @@ func (r *Row) finishKind() {
 		r.Kind, r.KindRule = op.KindCollective, op.RuleAttribute
 	case r.Kind == op.KindUnknown:
 		r.Kind, r.KindRule = op.InferKind(r.Operation)
-	default:
-		r.KindRule = RuleOf(r.Kind, KindRule{r.KindRule, r.HasRule})
+	case !r.HasRule:
+		r.KindRule = op.UsualRule(r.Kind)
 	}
-}
-
-// RuleOf returns how a kind was found: the rule that is stated, or the usual one.
-func RuleOf(k op.Kind, stated KindRule) op.KindRule {
-	switch {
-	case stated.Known:
-		return stated.Rule
-	case k == op.KindCompute:
-		return op.RuleDefault
-	case k == op.KindMemory:
-		return op.RuleName
-	}
-	return op.RuleAttribute
 }
 
 // finishSpan takes what spans and entries have in common from the entry.

@@ -350,6 +350,13 @@ func TestFormatsDocumented(t *testing.T) {
 		}
 	}
 
+	if diff := cmp.Diff(columnNames(op.Columns), tables["Entry"][0]); diff != "" {
+		t.Errorf("the keys of an entry (-table of fields +page):\n%s", diff)
+	}
+	if diff := cmp.Diff(columnNames(op.CollectiveColumns), tables["Collective"][0]); diff != "" {
+		t.Errorf("the keys of a collective (-table of fields +page):\n%s", diff)
+	}
+
 	s := lineSchema(t)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(examples) < len(tables)-1 {
@@ -375,6 +382,13 @@ func TestFormatsDocumented(t *testing.T) {
 			t.Errorf("the warning %s is not documented", w)
 		}
 	}
+}
+
+func columnNames[T any](columns []op.Column[T]) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // keyTables returns the first cells of the tables of keys below each heading.
