@@ -53,7 +53,7 @@ func main() {
 	defer stop()
 	dir, err := measure.DefaultCache()
 	if err == nil {
-		err = run(ctx, dir, os.Args[1:], os.Stdout, os.Stderr)
+		err = run(ctx, &measure.Env{Cache: dir, Progress: os.Stderr}, os.Args[1:], os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -71,11 +71,11 @@ func measures() []measure.Measure {
 	)
 }
 
-// run compares, with files and programs prepared in the directory dir.
-func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
+// run compares in an environment, to which the arguments add.
+func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer) error {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	quick := fs.Bool("quick", false, "less work: ends within 90 s once everything is prepared")
+	fs.SetOutput(env.Progress)
+	fs.BoolVar(&env.Quick, "quick", false, "less work: ends within 90 s once everything is prepared")
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
 	update := fs.String("update", "", "write the table in Markdown into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
@@ -93,7 +93,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 			return err
 		}
 	}
-	chosen, err := choose(measures(), *only, *quick)
+	chosen, err := choose(measures(), *only, env.Quick)
 	if err != nil {
 		return err
 	}
@@ -101,10 +101,9 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	env := &measure.Env{Quick: *quick, Cache: dir, Progress: stderr}
 	rep, failed := measure.Run(ctx, env, chosen)
 	failed = errors.Join(failed, stopProfile())
-	machine := measure.ThisMachine(*quick)
+	machine := measure.ThisMachine(env.Quick)
 	write := measure.WriteTable
 	if *asJSON {
 		write = measure.WriteJSON

@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	profile := filepath.Join(t.TempDir(), "cpu")
 	args := []string{"-quick", "-json", "-only", "recorder_vs_sdk", "-cpuprofile", profile}
-	if err := run(t.Context(), t.TempDir(), args, &stdout, &stderr); err != nil {
+	if err := run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
@@ -125,7 +125,7 @@ func TestRun(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}, {"-update", "no/such/file"}} {
 		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), t.TempDir(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
+		if err := run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout); err == nil || stdout.Len() > 0 {
 			t.Errorf("%v: %v, %q", args, err, stdout.String())
 		}
 	}

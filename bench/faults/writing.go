@@ -68,10 +68,24 @@ func (r *round) expect(found *producer.Found, p producer.Producer, told producer
 	}
 }
 
-// expectAll waits for processes and checks that what they said was safe is there.
-func (r *round) expectAll(all []producer.Producer, running []*producer.Process) (*producer.Found, error) {
-	told := make([]producer.Told, len(running))
-	for i, process := range running {
+// group are processes that write to one file.
+type group struct {
+	all     []producer.Producer
+	running []*producer.Process
+}
+
+// start starts p as another process of the group, for a time, 0 until it is killed.
+func (g *group) start(ctx context.Context, p producer.Producer, d time.Duration) (*producer.Process, error) {
+	p.Run, p.For = int64(len(g.all)), d
+	process, err := p.Start(ctx)
+	g.all, g.running = append(g.all, p), append(g.running, process)
+	return process, err
+}
+
+// expect waits for the processes and checks that what they said was safe is there.
+func (g *group) expect(r *round) (*producer.Found, error) {
+	told := make([]producer.Told, len(g.running))
+	for i, process := range g.running {
 		var err error
 		if told[i], err = r.wait(process); err != nil {
 			r.breaks("%v", err)
@@ -81,7 +95,7 @@ func (r *round) expectAll(all []producer.Producer, running []*producer.Process) 
 	if err != nil {
 		return nil, err
 	}
-	for i, p := range all {
+	for i, p := range g.all {
 		r.expect(found, p, told[i])
 	}
 	return found, nil
@@ -89,22 +103,12 @@ func (r *round) expectAll(all []producer.Producer, running []*producer.Process) 
 
 // kills lets a process write beside others that are killed.
 func kills(ctx context.Context, c *campaign, r *round) error {
-	p := c.producer(r.dir)
-	var all []producer.Producer
-	var running []*producer.Process
-	start := func() (*producer.Process, error) {
-		process, err := p.Start(ctx)
-		all, running = append(all, p), append(running, process)
-		p.Run++
-		return process, err
-	}
-	p.For = time.Second
-	if _, err := start(); err != nil {
+	p, g := c.producer(r.dir), new(group)
+	if _, err := g.start(ctx, p, time.Second); err != nil {
 		return err
 	}
-	p.For = 0
 	for range 1 + c.rng.IntN(5) {
-		process, err := start()
+		process, err := g.start(ctx, p, 0)
 		if err != nil {
 			return err
 		}
@@ -114,43 +118,31 @@ func kills(ctx context.Context, c *campaign, r *round) error {
 		}
 		r.faults++
 	}
-	found, err := r.expectAll(all, running)
-	if err != nil {
-		return err
-	}
-	if found.Malformed > r.faults {
+	found, err := g.expect(r)
+	if err == nil && found.Malformed > r.faults {
 		r.breaks("%v %v: %d records cannot be read after %d kills", p.Format, p.Compression, found.Malformed, r.faults)
 	}
-	return nil
+	return err
 }
 
 // moves renames the file while two processes write to it.
 func moves(ctx context.Context, c *campaign, r *round) error {
-	p := c.producer(r.dir)
-	p.For = time.Second
-	var all []producer.Producer
-	var running []*producer.Process
+	p, g := c.producer(r.dir), new(group)
 	for range 2 {
-		process, err := p.Start(ctx)
-		if err != nil {
+		if _, err := g.start(ctx, p, time.Second); err != nil {
 			return err
 		}
-		all, running = append(all, p), append(running, process)
-		p.Run++
 	}
-	for end := time.Now().Add(p.For); time.Now().Before(end); c.pause(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); c.pause(50 * time.Millisecond) {
 		if os.Rename(p.Path, p.Path+".moved"+strconv.Itoa(r.faults)) == nil {
 			r.faults++
 		}
 	}
-	found, err := r.expectAll(all, running)
-	if err != nil {
-		return err
-	}
-	if found.Malformed > 0 {
+	found, err := g.expect(r)
+	if err == nil && found.Malformed > 0 {
 		r.breaks("%v %v: %d records cannot be read", p.Format, p.Compression, found.Malformed)
 	}
-	return nil
+	return err
 }
 
 // removals removes or empties the file while a process writes to it. What it held is

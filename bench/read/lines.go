@@ -1,6 +1,7 @@
 package read
 
 import (
+	"bufio"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -67,7 +68,7 @@ func readLines(path string, decode func(text []byte, l *line) error) (*analyze.R
 	var e op.Entry
 	var coll op.Collective
 	var shapes []op.Shape
-	err := eachLine(path, func(text []byte) error {
+	err := each(path, bufio.ScanLines, func(text []byte) error {
 		l := line{
 			Step: missing, OutputElements: missing, MemoryBytes: missing, Stream: missing, Rank: missing, FLOPs: missing,
 			Collective: collective{GroupSize: missing, Sequence: missing},
@@ -130,23 +131,6 @@ func id(dst []byte, text string) error {
 	if len(text) != hex.EncodedLen(len(dst)) {
 		return fmt.Errorf("%q is no id of %d bytes", text, len(dst))
 	}
-	for i := range dst {
-		high, low := nibble(text[2*i]), nibble(text[2*i+1])
-		if high|low > 0xf {
-			return fmt.Errorf("%q is not hexadecimal", text)
-		}
-		dst[i] = high<<4 | low
-	}
-	return nil
-}
-
-// nibble returns the value of a digit, and 0xff for anything else.
-func nibble(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 0xff
+	_, err := hex.Decode(dst, []byte(text))
+	return err
 }

@@ -15,80 +15,51 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readPdataJSON reads OTLP JSON Lines with pdata.
-func readPdataJSON(path string) (*analyze.Report, error) {
-	var u ptrace.JSONUnmarshaler
-	w := newWalker()
-	err := eachLine(path, func(line []byte) error {
-		td, err := u.UnmarshalTraces(line)
-		if err == nil {
-			w.traces(td)
-		}
-		return err
-	})
-	return analyze.ReportOn(w.profile), err
+// readPdata reads the parts of a file with pdata.
+func readPdata(split bufio.SplitFunc, unmarshal func([]byte) (ptrace.Traces, error)) reader {
+	return func(path string) (*analyze.Report, error) {
+		w := &walker{profile: newProfile(), kinds: kinds{}}
+		err := each(path, split, func(part []byte) error {
+			td, err := unmarshal(part)
+			if err == nil {
+				w.traces(td)
+			}
+			return err
+		})
+		return analyze.ReportOn(w.profile), err
+	}
 }
 
-// readPdataProto reads frames of OTLP protobuf with pdata.
-func readPdataProto(path string) (*analyze.Report, error) {
-	var u ptrace.ProtoUnmarshaler
-	w := newWalker()
-	err := eachFrame(path, func(frame []byte) error {
-		td, err := u.UnmarshalTraces(frame)
-		if err == nil {
-			w.traces(td)
-		}
-		return err
-	})
-	return analyze.ReportOn(w.profile), err
-}
-
-// eachLine calls f with the lines of a file, which belong to it until f returns.
-func eachLine(path string, f func(line []byte) error) (err error) {
+// each calls f with the parts of a file, which belong to it until f returns.
+func each(path string, split bufio.SplitFunc, f func(part []byte) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(make([]byte, 1<<20), 1<<28)
-	for lines.Scan() {
-		if err := f(lines.Bytes()); err != nil {
+	parts := bufio.NewScanner(file)
+	parts.Buffer(make([]byte, 1<<20), 1<<28)
+	parts.Split(split)
+	for parts.Scan() {
+		if err := f(parts.Bytes()); err != nil {
 			return err
 		}
 	}
-	return lines.Err()
+	return parts.Err()
 }
 
-// eachFrame calls f with the frames of a file, which belong to it until f
-// returns.
-func eachFrame(path string, f func(frame []byte) error) (err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	in := bufio.NewReaderSize(file, 1<<20)
-	var head [4]byte
-	var frame []byte
-	for {
-		if _, err := io.ReadFull(in, head[:]); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		n := int(binary.BigEndian.Uint32(head[:]))
-		if cap(frame) < n {
-			frame = make([]byte, n)
-		}
-		frame = frame[:n]
-		if _, err := io.ReadFull(in, frame); err != nil {
-			return err
-		}
-		if err := f(frame); err != nil {
-			return err
+// frames splits a file into frames, each behind its length.
+func frames(data []byte, atEOF bool) (advance int, frame []byte, err error) {
+	const head = 4
+	if len(data) >= head {
+		if n := head + int(binary.BigEndian.Uint32(data)); n <= len(data) {
+			return n, data[head:n], nil
 		}
 	}
+	if atEOF && len(data) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return 0, nil, err
 }
 
 // walker adds the operations among pdata's spans to a profile.
@@ -100,8 +71,6 @@ type walker struct {
 	dims    op.Shape // backs the entry's shapes
 	shapes  []op.Shape
 }
-
-func newWalker() *walker { return &walker{profile: newProfile(), kinds: kinds{}} }
 
 func (w *walker) traces(td ptrace.Traces) {
 	for _, rs := range td.ResourceSpans().All() {

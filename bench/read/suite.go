@@ -3,8 +3,11 @@
 package read
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
@@ -93,8 +96,8 @@ func newSides(f workload.Format, file workload.File) *measure.Opened {
 
 // peers are the other readers of each format.
 var peers = map[workload.Format]map[string]reader{
-	workload.OTLPJSON:  {pdata: readPdataJSON},
-	workload.OTLPProto: {pdata: readPdataProto},
+	workload.OTLPJSON:  {pdata: readPdata(bufio.ScanLines, new(ptrace.JSONUnmarshaler).UnmarshalTraces)},
+	workload.OTLPProto: {pdata: readPdata(frames, new(ptrace.ProtoUnmarshaler).UnmarshalTraces)},
 	workload.Entries:   {encodingJSON: readEncodingJSON, sonicJSON: readSonic},
 }
 

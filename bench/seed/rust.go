@@ -68,33 +68,26 @@ func start(ctx context.Context, path string, n int) (*program, error) {
 }
 
 // run has the analyses run once and returns how long each took, in nanoseconds.
-func (p *program) run() ([numAnalyses]float64, error) {
-	var ns [numAnalyses]float64
-	if _, err := io.WriteString(p.in, "run\n"); err != nil {
-		return ns, fmt.Errorf("the Rust program: %w", err)
+func (p *program) run() (ns [numAnalyses]float64, err error) {
+	lines, err := p.ask("run")
+	fields := strings.Fields(strings.Join(lines, " "))
+	if err == nil && len(fields) != numAnalyses {
+		err = fmt.Errorf("the Rust program answers %q", lines)
 	}
-	if !p.out.Scan() {
-		return ns, fmt.Errorf("the Rust program ended: %w", errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
-	}
-	fields := strings.Fields(p.out.Text())
-	if len(fields) != numAnalyses {
-		return ns, fmt.Errorf("the Rust program answers %q", p.out.Text())
-	}
-	for i, f := range fields {
-		var err error
-		if ns[i], err = strconv.ParseFloat(f, 64); err != nil {
-			return ns, fmt.Errorf("the Rust program answers %q", p.out.Text())
+	for i := range ns {
+		if err == nil {
+			ns[i], err = strconv.ParseFloat(fields[i], 64)
 		}
 	}
-	return ns, nil
+	return ns, err
 }
 
-// show returns what the analyses found.
-func (p *program) show() ([]string, error) {
-	if _, err := io.WriteString(p.in, "show\n"); err != nil {
+// ask returns the lines of the program's answer to a request. That to "show" is what the
+// analyses found.
+func (p *program) ask(request string) (lines []string, err error) {
+	if _, err := io.WriteString(p.in, request+"\n"); err != nil {
 		return nil, fmt.Errorf("the Rust program: %w", err)
 	}
-	var lines []string
 	for p.out.Scan() {
 		if p.out.Text() == "end" {
 			return lines, nil

@@ -164,7 +164,6 @@ fn show(trace: &Trace) -> String {
     lines.extend(communication(trace, LEAST).iter().map(|(key, s)| format!("communication {key} {} {}", s.count, ns(s.us))));
     lines.extend(flamegraph(trace).lines().map(|l| l.to_string()));
     lines.extend(slowest(trace, TOP).iter().map(|e| format!("slowest {} {}", e.step, ns(e.duration_us))));
-    lines.push("end".to_string());
     lines.join("\n")
 }
 
@@ -180,6 +179,6 @@ fn main() {
             "show" => show(&trace),
             _ => run(&trace),
         };
-        writeln!(out, "{answer}").and_then(|_| out.flush()).expect("writing the answer");
+        writeln!(out, "{answer}\nend").and_then(|_| out.flush()).expect("writing the answer");
     }
 }

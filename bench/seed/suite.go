@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	analysis "github.com/optrace/optrace/analyze/seed"
@@ -41,10 +42,7 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 	if err != nil {
 		return nil, err
 	}
-	return newSides(ctx, path, env.Size(numEntries, numEntries), want)
-}
-
-func newSides(ctx context.Context, path string, n int, want measure.Want) (*measure.Opened, error) {
+	n := env.Size(numEntries, numEntries)
 	peer, err := start(ctx, path, n)
 	if err != nil {
 		return nil, fmt.Errorf("starting the Rust program: %w", err)
@@ -88,25 +86,13 @@ func newSides(ctx context.Context, path string, n int, want measure.Want) (*meas
 
 // same returns an error unless the Rust program finds what the others did.
 func same(peer *program, t *analysis.Columns, others map[string]found) error {
-	theirs, err := peer.show()
+	theirs, err := peer.ask("show")
 	if err != nil {
 		return err
 	}
 	for name, f := range others {
-		if err := sameLines(theirs, f.lines(t)); err != nil {
-			return fmt.Errorf("the Rust program and %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func sameLines(theirs, ours []string) error {
-	if len(theirs) != len(ours) {
-		return fmt.Errorf("%d and %d lines", len(theirs), len(ours))
-	}
-	for i, line := range theirs {
-		if line != ours[i] {
-			return fmt.Errorf("%q and %q", line, ours[i])
+		if ours := f.lines(t); !slices.Equal(theirs, ours) {
+			return fmt.Errorf("the Rust program finds %q, %s %q", theirs, name, ours)
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ type Spec struct {
 // them.
 func (s *Spec) Attributes() []attribute.KeyValue { return s.attrs }
 
-// newSpec returns a random operation. Its sizes are multiples of step: few
+// newSpec returns a random operation without its attributes. Its sizes are multiples of step: few
 // different ones with a large step, many with a small one.
 func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 	kind := operations[rng.IntN(len(operations))]
@@ -117,12 +117,11 @@ func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 			tensorconv.CollectiveName(kind.name), tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(numDevices),
 		}
 	}
-	s.build()
 	return s
 }
 
-// build makes the attributes, in the order in which Prepare does.
-func (s *Spec) build() {
+// build makes the attributes, in the order in which Prepare does, and returns s.
+func (s *Spec) build() *Spec {
 	inputs := make([][]int64, len(s.Inputs))
 	for i, in := range s.Inputs {
 		inputs[i] = in
@@ -136,14 +135,7 @@ func (s *Spec) build() {
 		s.attrs = append(s.attrs, tensorconv.OpFLOPCount(s.FLOPs.V))
 	}
 	s.attrs = append(s.attrs, s.Attrs...)
-}
-
-// on returns the same operation on another device.
-func (s *Spec) on(device string) *Spec {
-	c := *s
-	c.Device = device
-	c.build()
-	return &c
+	return s
 }
 
 // The graph: layers of operations.
@@ -177,7 +169,9 @@ func newGraph(rng *rand.Rand) []*Spec {
 func Graph(devices int) []*Spec {
 	var all []*Spec
 	for _, s := range (Config{Kind: G512}).streams()[:devices] {
-		all = append(all, s.graph...)
+		for i := range opsPerGraph {
+			all = append(all, s.spec(i))
+		}
 	}
 	return all
 }

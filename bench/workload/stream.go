@@ -32,10 +32,10 @@ const (
 type stream struct {
 	rng     *rand.Rand
 	process int
-	graph   []*Spec
-	// make returns an operation that is not of the graph; nil for the graph's.
-	make  func(*rand.Rand, string) *Spec
-	clock int64 // Unix nanoseconds
+	device  string
+	graph   []*Spec // on the first device; nil where each operation is another one
+	own     []*Spec // those of the graph that have run on the device
+	clock   int64   // Unix nanoseconds
 
 	at          int   // the next operation
 	number      int64 // of the step
@@ -50,40 +50,36 @@ type openSpan struct {
 	span trace.Span
 }
 
-func newStream(rng *rand.Rand, process int) *stream {
-	return &stream{rng: rng, process: process, clock: firstStart + rng.Int64N(1_000_000)}
-}
-
 // streams returns a stream per device.
 func (c Config) streams() []*stream {
-	graph := newGraph(rand.New(rand.NewPCG(c.Seed, 2)))
+	var graph []*Spec
+	if c.Kind != Random {
+		graph = newGraph(rand.New(rand.NewPCG(c.Seed, 2)))
+	}
 	streams := make([]*stream, numDevices)
 	for i := range streams {
-		process := 0
+		rng := rand.New(rand.NewPCG(c.Seed, uint64(3+i)))
+		streams[i] = &stream{
+			rng: rng, device: deviceName(i), graph: graph, own: make([]*Spec, len(graph)), clock: firstStart + rng.Int64N(1_000_000),
+		}
 		if c.Kind == G512 {
-			process = i
+			streams[i].process = i
 		}
-		s := newStream(rand.New(rand.NewPCG(c.Seed, uint64(3+i))), process)
-		if c.Kind == Random {
-			s.make = func(rng *rand.Rand, path string) *Spec {
-				return newSpec(rng, deviceName(rng.IntN(numDevices)), path, randomStep)
-			}
-		} else {
-			s.graph = make([]*Spec, len(graph))
-			for j, spec := range graph {
-				s.graph[j] = spec.on(deviceName(i))
-			}
-		}
-		streams[i] = s
 	}
 	return streams
 }
 
+// spec returns the i-th operation of the graph, or another one in its place.
 func (s *stream) spec(i int) *Spec {
-	if s.make != nil {
-		return s.make(s.rng, pathOf(i))
+	if s.graph == nil {
+		return newSpec(s.rng, deviceName(s.rng.IntN(numDevices)), pathOf(i), randomStep).build()
 	}
-	return s.graph[i]
+	if s.own[i] == nil {
+		own := *s.graph[i]
+		own.Device = s.device
+		s.own[i] = own.build()
+	}
+	return s.own[i]
 }
 
 // next records up to the end of the next span: an operation, after the last one

@@ -104,7 +104,7 @@ func byID(entries []*op.Entry) map[op.SpanID]*op.Entry {
 
 func TestSpansNest(t *testing.T) {
 	for kind := range cases.Of(t, 1, simulated()) {
-		const ops = 32_000
+		ops := cases.Count(t, numDevices*opsPerGraph+2000, 2*numDevices*opsPerGraph) // more than a step of each device
 		_, entries, spans := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
 		type node struct {
 			name       string
