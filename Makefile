@@ -7,7 +7,7 @@ GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 20000x
 FAULTTIME   ?= 5m
-MUTATE      ?= ./op ./internal/convert ./analyze ./internal/sink
+MUTATE      ?= ./op ./op/attr ./op/entries ./internal/convert ./internal/sink
 SAMPLE      ?= 200
 SEED        ?= 1
 OTHERS      ?= darwin/arm64 windows/amd64 linux/386
@@ -66,7 +66,7 @@ fuzz: ## every fuzz target for FUZZTIME runs; with SLICE=TEXT a fifth of them, c
 			echo "== fuzz $$p $$f"; $(GO) test -C $$p -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x; done; done); done
 
 mutation: ## mutants of the packages MUTATE that their own tests do not notice, a random SAMPLE of each, or all with SAMPLE=0
-	@set -e; ulimit -v 16000000; for p in $(MUTATE); do echo "== mutation $$p"; \
+	@set -e; ulimit -v 16000000; export GOWORK=off; for p in $(MUTATE); do echo "== mutation $$p"; \
 		nice -n 19 $(GO) run $(GREMLINS) unleash --dry-run $$p | \
 		nice -n 19 $(GO) run ./internal/mutation -package $$p -sample $(SAMPLE) -seed $(SEED); done
 

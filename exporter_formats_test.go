@@ -501,7 +501,8 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 		return out.Write(p)
 	}), optrace.WithMapping(keepAll()))
 	var spans []sdktrace.ReadOnlySpan
-	for i := range 100 {
+	const n = 100
+	for i := range n {
 		s := spantest.Operation(i)
 		s.Attributes = append(s.Attributes, manyAttributes(1, 500<<10)...)
 		spans = append(spans, s.Snapshot())
@@ -515,7 +516,7 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, out.Bytes())
-	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != 100 || st.Dropped == 0 || writes < 4 {
+	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != n || st.Dropped == 0 || writes < 4 {
 		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.Entries), rec.Lost(), writes, st)
 	}
 }

@@ -41,10 +41,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/optrace/optrace/bench/duckdb"
-	"github.com/optrace/optrace/bench/internal/cache"
-	"github.com/optrace/optrace/bench/kineto"
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/process"
 	"github.com/optrace/optrace/bench/read"
 	"github.com/optrace/optrace/bench/record"
 	"github.com/optrace/optrace/bench/seed"
@@ -53,7 +51,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	dir, err := cache.Default()
+	dir, err := measure.DefaultCache()
 	if err == nil {
 		err = run(ctx, dir, os.Args[1:], os.Stdout, os.Stderr)
 	}
@@ -68,8 +66,7 @@ func measures() []measure.Measure {
 	return slices.Concat(
 		record.Suite(),
 		read.Suite(),
-		duckdb.Suite(),
-		kineto.Suite(),
+		process.Suite(),
 		seed.Suite(),
 	)
 }

@@ -154,8 +154,13 @@ func (p *push) fold(last bool) {
 	if entries == nil {
 		entries = make(map[*template]*op.Entry)
 	}
+	// At one moment in all shards: what ended below an operation is there when that is.
+	for _, sh := range p.shards {
+		sh.mu.Lock()
+	}
 	for _, sh := range p.shards {
 		all = append(all, sh.takePending(entries)...)
+		sh.mu.Unlock()
 	}
 	for i := range all {
 		all[i].frame.pushed = p.folds
@@ -279,10 +284,8 @@ func (s *shard) addPending(r record, f *frame) {
 }
 
 // takePending returns the operations that wait, and sets copies of the entries of their
-// templates, which change with every operation.
+// templates, which change with every operation. The shard is locked.
 func (s *shard) takePending(entries map[*template]*op.Entry) []pushed {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	taken := s.pending
 	s.pending = nil
 	for i := range taken {

@@ -16,7 +16,7 @@ import (
 
 const benchEntries = 20_000
 
-// operations returns some of them as an engine records them.
+// operations returns operations as an engine records them.
 func operations() []op.Entry {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"matmul", "add", "relu", "softmax", "layer_norm", "gelu", "transpose", "all_reduce"}

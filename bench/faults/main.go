@@ -34,7 +34,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/optrace/optrace/bench/internal/cache"
+	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/internal/producer"
 )
 
@@ -139,7 +139,7 @@ func (c *campaign) run(ctx context.Context, chosen []fault, duration time.Durati
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	if c.program, err = cache.Program(ctx, dir, "", "./cmd/optrace"); err != nil {
+	if c.program, err = (&measure.Env{Cache: dir}).OptraceProgram(ctx); err != nil {
 		return err
 	}
 	for _, f := range chosen {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/bench/measure"
 )
 
 // The most that reading a file may take. The limit of time is there for readers that
@@ -27,11 +30,9 @@ const (
 func (c *campaign) report(ctx context.Context, r *round, path string, args ...string) (operations int64, refused bool) {
 	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.program, append(append([]string{"report", "-json"}, args...), path)...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := run(cmd)
-	r.most = max(r.most, residentBytes(cmd.ProcessState))
+	// A process that takes twice what it may is killed, so that the machine survives.
+	s, out, err := measure.CommandRSS(ctx, 1, 2*mostMemory, c.program, append(append([]string{"report", "-json"}, args...), path)...)
+	r.most = max(r.most, s.RSS)
 	if r.most > mostMemory {
 		r.breaks("%s takes %d MB", filepath.Base(path), r.most>>20)
 	}
@@ -41,40 +42,16 @@ func (c *campaign) report(ctx context.Context, r *round, path string, args ...st
 	case errors.As(err, &exit) && (exit.ExitCode() == 3 || exit.ExitCode() == 1):
 		return 0, true // bad input, clearly said
 	default:
-		r.breaks("%s: %v\n%.2000s", filepath.Base(path), err, errs.String())
+		r.breaks("%s: %v", filepath.Base(path), err)
 		return 0, true
 	}
 	var report struct {
 		Entries int64 `json:"entries"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	if err := json.Unmarshal(out, &report); err != nil {
 		r.breaks("%s: the report cannot be read: %v", filepath.Base(path), err)
 	}
 	return report.Entries, false
-}
-
-// run runs cmd, and kills it once it takes twice the memory that is allowed, so that
-// the machine survives.
-func run(cmd *exec.Cmd) error {
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		for tick := time.NewTicker(20 * time.Millisecond); ; {
-			select {
-			case <-ended:
-				tick.Stop()
-				return
-			case <-tick.C:
-			}
-			if resident(cmd.Process.Pid) > 2*mostMemory {
-				_ = cmd.Process.Kill()
-			}
-		}
-	}()
-	return cmd.Wait()
 }
 
 // damage lets a process write a file, damages it, and reads it.
@@ -186,16 +163,11 @@ func writeBomb(path, before, unit, after string, size int, gz bool) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w, err := zstd.NewWriter(f)
-	if err != nil {
-		return err
-	}
-	var z interface {
-		Write(p []byte) (int, error)
-		Close() error
-	} = w
-	if gz {
-		z = gzip.NewWriter(f)
+	var z io.WriteCloser = gzip.NewWriter(f)
+	if !gz {
+		if z, err = zstd.NewWriter(f); err != nil {
+			return err
+		}
 	}
 	if _, err := fmt.Fprint(z, before); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"time"
 )
@@ -15,12 +16,14 @@ func Command(ctx context.Context, n int64, name string, args ...string) (Sample,
 }
 
 // CommandRSS is Command with RSS, for which it looks at the program while that
-// runs.
-func CommandRSS(ctx context.Context, n int64, name string, args ...string) (Sample, []byte, error) {
-	return command(ctx, n, watchRSS, name, args...)
+// runs. It kills a program that takes more than most bytes, unless most is 0.
+func CommandRSS(ctx context.Context, n, most int64, name string, args ...string) (Sample, []byte, error) {
+	return command(ctx, n, func(p *os.Process, done <-chan struct{}) int64 { return watchRSS(p, most, done) }, name, args...)
 }
 
-func command(ctx context.Context, n int64, watch func(int, <-chan struct{}) int64, name string, args ...string) (Sample, []byte, error) {
+func command(ctx context.Context, n int64, watch func(*os.Process, <-chan struct{}) int64, name string, args ...string) (
+	Sample, []byte, error,
+) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
@@ -30,7 +33,7 @@ func command(ctx context.Context, n int64, watch func(int, <-chan struct{}) int6
 	if err == nil {
 		done, peak := make(chan struct{}), make(chan int64, 1)
 		if watch != nil {
-			go func() { peak <- watch(cmd.Process.Pid, done) }()
+			go func() { peak <- watch(cmd.Process, done) }()
 		}
 		err = cmd.Wait()
 		s.Wall = time.Since(start)

@@ -4,8 +4,8 @@
 // A machine's speed drifts, and other programs run on it. So the sides of a
 // comparison take turns in short rounds; each round gives one ratio, and the
 // median of the ratios is the result. A [Suite] is a set of sides that run in
-// the same rounds. A [Measure], a row of the table, compares two of them, often
-// over several kinds of data: the smallest ratio is then the row's.
+// the same rounds. A [Measure] compares two of them, often over several kinds of
+// data, and comes to a [Row]: the smallest ratio is the row's.
 package measure
 
 import (
@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// Measure is a row of the table.
+// Measure describes a row of the table.
 type Measure struct {
 	Name string
 	// What describes the comparison in a few words, and Limit the reason why the
@@ -64,67 +64,62 @@ type AllocTarget struct {
 	Extra bool
 }
 
-// Result is the outcome of a Measure.
-type Result struct {
-	Measure
-	// Cases are in the order of the Measure's.
-	Cases []CaseResult
+// Row is the outcome of a Measure, with the figures of the case that has the
+// smallest ratio.
+type Row struct {
+	Measure Measure `json:"-"`
+	Data    string  `json:"data,omitempty"`
+	Figures
+	Unit   string  `json:"unit"`
+	Target float64 `json:"target,omitempty"`
+	// Met reports whether the ratio reaches the target; it is nil without one.
+	Met *bool `json:"met,omitempty"`
+	// Allocs are the allocations of the case in which our side has most, where the
+	// Measure bounds them.
+	Allocs *Allocs `json:"allocs,omitempty"`
+	// Cases are the figures of each kind of data where there are several.
+	Cases map[string]Figures `json:"cases,omitempty"`
 }
 
-// CaseResult is the outcome of a Case.
-type CaseResult struct {
-	Case
-	Ratio Ratio
-	// PeerNS and OursNS are the medians of the costs, in nanoseconds per unit; in
-	// bytes where these are the cost.
-	PeerNS, OursNS float64
-	// PeerAllocs and OursAllocs are allocations per unit, or per AllocTarget.Per
-	// of them, of the round with the fewest.
-	PeerAllocs, OursAllocs float64
+// Figures are those of a comparison on one kind of data.
+type Figures struct {
+	Peer string `json:"peer"`
+	Ours string `json:"ours"`
+	// Ratio is the median of the rounds' ratios, and Min and Max their extremes.
+	Ratio float64 `json:"ratio"`
+	// PeerNS and OursNS are the medians of the costs, in nanoseconds per unit.
+	PeerNS float64 `json:"peer_ns"`
+	OursNS float64 `json:"ours_ns"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
 }
 
-// Worst returns the case with the smallest ratio.
-func (r *Result) Worst() CaseResult {
-	return slices.MinFunc(r.Cases, func(a, b CaseResult) int {
-		if a.Ratio.Median < b.Ratio.Median {
-			return -1
-		}
-		return 1
-	})
+// Allocs is how often both sides allocate, in the round with the fewest, and the
+// bound, as an AllocTarget has it.
+type Allocs struct {
+	Per   string  `json:"per"`
+	Peer  float64 `json:"peer"`
+	Ours  float64 `json:"ours"`
+	Max   float64 `json:"max"`
+	Extra bool    `json:"extra"`
+	Met   bool    `json:"met"`
 }
 
-// Met reports whether the smallest ratio reaches the target.
-func (r *Result) Met() bool { return r.Worst().Ratio.Median >= r.Target }
-
-// MostAllocs returns the case in which our side allocates most.
-func (r *Result) MostAllocs() CaseResult {
-	return slices.MaxFunc(r.Cases, func(a, b CaseResult) int {
-		if r.boundedAllocs(a) < r.boundedAllocs(b) {
-			return -1
-		}
-		return 1
-	})
-}
-
-// boundedAllocs returns the allocations that the bound is for.
-func (r *Result) boundedAllocs(c CaseResult) float64 {
-	if r.Allocs != nil && r.Allocs.Extra {
-		return c.OursAllocs - c.PeerAllocs
+// bounded returns the allocations that the bound is for.
+func (a *Allocs) bounded() float64 {
+	if a.Extra {
+		return a.Ours - a.Peer
 	}
-	return c.OursAllocs
+	return a.Ours
 }
 
-// AllocsMet reports whether the allocations stay within their bound in all cases,
-// to a hundredth: a buffer that grows once is not an allocation per operation.
-func (r *Result) AllocsMet() bool {
-	const rounding = 0.005
-	return r.Allocs == nil || r.boundedAllocs(r.MostAllocs()) < r.Allocs.Max+rounding
-}
-
-// newResult compares the samples of the sides of each case.
-func newResult(m Measure, samples func(Case, string) []Sample) Result {
-	r := Result{Measure: m}
-	for _, c := range m.Cases {
+// newRow compares the samples of the sides of each case.
+func newRow(m Measure, samples func(Case, string) []Sample) Row {
+	r := Row{Measure: m, Target: m.Target}
+	if len(m.Cases) > 1 {
+		r.Cases = map[string]Figures{}
+	}
+	for i, c := range m.Cases {
 		peer, ours := samples(c, c.Peer), samples(c, c.Ours)
 		p, o := m.costs(peer), m.costs(ours)
 		if c.Less != "" {
@@ -132,14 +127,28 @@ func newResult(m Measure, samples func(Case, string) []Sample) Result {
 				p[i] -= less
 			}
 		}
-		per := 1.0
-		if m.Allocs != nil {
-			per = m.Allocs.Per
+		ratios := make([]float64, len(p))
+		for i := range ratios {
+			ratios[i] = p[i] / o[i]
 		}
-		r.Cases = append(r.Cases, CaseResult{
-			Case: c, Ratio: Summarise(Ratios(p, o)), PeerNS: Median(p), OursNS: Median(o),
-			PeerAllocs: per * fewestAllocs(peer), OursAllocs: per * fewestAllocs(ours),
-		})
+		f := Figures{c.Peer, c.Ours, Median(ratios), Median(p), Median(o), slices.Min(ratios), slices.Max(ratios)}
+		if r.Cases != nil {
+			r.Cases[c.Data] = f
+		}
+		if i == 0 || f.Ratio < r.Ratio {
+			r.Data, r.Figures, r.Unit = c.Data, f, c.Suite.Unit
+		}
+		if t := m.Allocs; t != nil {
+			a := &Allocs{Per: t.PerName, Peer: t.Per * fewestAllocs(peer), Ours: t.Per * fewestAllocs(ours), Max: t.Max, Extra: t.Extra}
+			// To a hundredth: a buffer that grows once is not an allocation per operation.
+			a.Met = a.bounded() < a.Max+0.005
+			if r.Allocs == nil || a.bounded() > r.Allocs.bounded() {
+				r.Allocs = a
+			}
+		}
+	}
+	if met := r.Ratio >= m.Target; m.Target > 0 {
+		r.Met = &met
 	}
 	return r
 }
@@ -160,36 +169,11 @@ func (m *Measure) costs(samples []Sample) []float64 {
 // fewestAllocs returns allocations per unit. The fewest are the work's own: more
 // come from the runtime and from buffers that grow.
 func fewestAllocs(samples []Sample) float64 {
-	fewest := 0.0
-	for i, s := range samples {
-		if n := float64(s.Allocs) / float64(s.N); i == 0 || n < fewest {
-			fewest = n
-		}
+	fewest := math.Inf(1)
+	for _, s := range samples {
+		fewest = min(fewest, float64(s.Allocs)/float64(s.N))
 	}
 	return fewest
-}
-
-// Ratio sums up the ratios of several rounds.
-type Ratio struct {
-	Median, Min, Max float64
-}
-
-// Ratios returns the ratio of each round: the cost of the peer by ours, so that
-// more is better. Both must have the same length.
-func Ratios(peer, ours []float64) []float64 {
-	ratios := make([]float64, len(peer))
-	for i := range ratios {
-		ratios[i] = peer[i] / ours[i]
-	}
-	return ratios
-}
-
-// Summarise returns the median and the extremes; NaN without values.
-func Summarise(values []float64) Ratio {
-	if len(values) == 0 {
-		return Ratio{math.NaN(), math.NaN(), math.NaN()}
-	}
-	return Ratio{Median: Median(values), Min: slices.Min(values), Max: slices.Max(values)}
 }
 
 // Median returns the value in the middle, or the mean of the two there; NaN
@@ -197,11 +181,8 @@ func Summarise(values []float64) Ratio {
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	switch {
-	case n == 0:
+	if n == 0 {
 		return math.NaN()
-	case n%2 == 1:
-		return sorted[n/2]
 	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

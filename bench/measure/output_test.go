@@ -11,20 +11,20 @@ import (
 )
 
 func sampleReport() *Report {
-	of := func(data string, ratio Ratio, peer, ours float64) CaseResult {
-		return CaseResult{
-			Case: Case{Data: data, Suite: &Suite{Unit: "op"}, Peer: "them", Ours: "us"}, Ratio: ratio,
-			PeerNS: peer, OursNS: ours, PeerAllocs: 4, OursAllocs: 4,
-		}
-	}
+	one := Figures{"them", "us", 5, 500, 100, 4, 6}
+	many := Figures{"them", "us", 3, 300, 100, 2.5, 4}
+	yes, no := true, false
 	return &Report{
-		Results: []Result{
+		Rows: []Row{
 			{
-				Measure: Measure{Name: "fast", Limit: "memory", Target: 2, Allocs: &AllocTarget{Per: 1, PerName: "op", Extra: true}},
-				Cases:   []CaseResult{of("one", Ratio{5, 4, 6}, 500, 100), of("many", Ratio{3, 2.5, 4}, 300, 100)},
+				Measure: Measure{Name: "fast", Limit: "memory", Cases: []Case{{Data: "one"}, {Data: "many"}}}, Data: "many", Figures: many,
+				Unit: "op", Target: 2, Met: &yes, Allocs: &Allocs{"op", 4, 4, 0, true, true}, Cases: map[string]Figures{"one": one, "many": many},
 			},
-			{Measure: Measure{Name: "slow", Limit: "the disk", Target: 2}, Cases: []CaseResult{of("", Ratio{1, 1, 1}, 5e8, 5e8)}},
-			{Measure: Measure{Name: "figure"}, Cases: []CaseResult{of("", Ratio{7, 6, 8}, 70, 10)}},
+			{
+				Measure: Measure{Name: "slow", Limit: "the disk", Cases: []Case{{}}}, Figures: Figures{"them", "us", 1, 5e8, 5e8, 1, 1},
+				Unit: "op", Target: 2, Met: &no,
+			},
+			{Measure: Measure{Name: "figure", Cases: []Case{{}}}, Figures: Figures{"them", "us", 7, 70, 10, 6, 8}, Unit: "op"},
 		},
 		NotRun:  []string{"absent"},
 		Reasons: map[string]string{"absent": "a tool"},

@@ -28,17 +28,3 @@ func TestMedian(t *testing.T) {
 		}
 	}
 }
-
-// The median of the ratios is not the ratio of the medians: each round counts on
-// its own, so that a drift of the machine cancels out.
-func TestRatiosArePaired(t *testing.T) {
-	peer, ours := []float64{10, 40, 20}, []float64{5, 10, 20}
-	got := Summarise(Ratios(peer, ours))
-	want := Ratio{Median: 2, Min: 1, Max: 4}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if empty := Summarise(nil); !math.IsNaN(empty.Median) {
-		t.Errorf("no rounds give %v", empty)
-	}
-}

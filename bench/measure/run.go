@@ -13,9 +13,8 @@ import (
 
 // Report is the outcome of all measures.
 type Report struct {
-	// Results are in the order of the measures, figures without a target among
-	// them.
-	Results []Result
+	// Rows are in the order of the measures, figures without a target among them.
+	Rows []Row
 	// NotRun are the names of those with a target that could not run, in order,
 	// and Reasons why, figures included.
 	NotRun  []string
@@ -30,34 +29,32 @@ type Report struct {
 func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	var errs []error
 	rep := &Report{NotRun: []string{}, Reasons: map[string]string{}, Values: map[string]float64{}}
-	samples := map[*Suite]map[string][]Sample{}
-	missing := map[*Suite]map[string]string{}
+	samples, needs := map[*Suite]map[string][]Sample{}, map[*Suite]string{}
 	for _, s := range suites(measures) {
-		var err error
-		if samples[s], missing[s], err = runSuite(ctx, env, s, wanted(measures, s), rep.Values); err != nil {
+		got, err := runSuite(ctx, env, s, wanted(measures, s), rep.Values)
+		if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
+			needs[s] = unavailable.Need
+			env.Log("%s: %v", s.Name, unavailable)
+		} else if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 		}
+		samples[s] = got
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	for _, m := range measures {
-		reason := ""
-		for _, c := range m.Cases {
-			for _, side := range c.sides() {
-				if samples[c.Suite][side] == nil && reason == "" {
-					reason = cmp.Or(missing[c.Suite][side], "failed")
-				}
-			}
-		}
-		switch {
-		case reason == "":
-			rep.Results = append(rep.Results, newResult(m, func(c Case, side string) []Sample { return samples[c.Suite][side] }))
+		i := slices.IndexFunc(m.Cases, func(c Case) bool {
+			return slices.ContainsFunc(c.sides(), func(side string) bool { return samples[c.Suite][side] == nil })
+		})
+		if i < 0 {
+			rep.Rows = append(rep.Rows, newRow(m, func(c Case, side string) []Sample { return samples[c.Suite][side] }))
 			continue
-		case m.Target > 0:
+		}
+		if m.Target > 0 {
 			rep.NotRun = append(rep.NotRun, m.Name)
 		}
-		rep.Reasons[m.Name] = reason
+		rep.Reasons[m.Name] = cmp.Or(needs[m.Cases[i].Suite], "failed")
 	}
 	return rep, errors.Join(errs...)
 }
@@ -90,22 +87,12 @@ func wanted(measures []Measure, s *Suite) Want {
 	return want
 }
 
-// runSuite returns the samples of the sides that ran, and the needs of the others.
-func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[string]float64) (
-	samples map[string][]Sample, missing map[string]string, err error,
-) {
+// runSuite returns the samples of the sides.
+func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[string]float64) (samples map[string][]Sample, err error) {
 	env.Log("%s: preparing", s.Name)
 	open, err := s.Open(ctx, env, want)
-	if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
-		missing = map[string]string{}
-		for side := range want {
-			missing[side] = unavailable.Need
-		}
-		env.Log("%s: %v", s.Name, err)
-		return nil, missing, nil
-	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("preparing: %w", err)
+		return nil, fmt.Errorf("preparing: %w", err)
 	}
 	if open.Close != nil {
 		defer func() { err = errors.Join(err, open.Close()) }()
@@ -113,23 +100,22 @@ func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[str
 	sides := maps.Clone(open.Sides)
 	maps.DeleteFunc(sides, func(name string, _ Side) bool { return !want[name] })
 	start := time.Now()
-	rounds := env.Size(s.Rounds, s.QuickRounds)
-	warmUp := 1
+	rounds, warmUp := env.rounds(s), 1
 	if s.Cold {
 		warmUp = 0
 	}
 	if samples, err = interleave(ctx, warmUp, rounds, sides, open.Check); err != nil {
-		return nil, open.Missing, err
+		return nil, err
 	}
 	if open.After != nil {
 		more, err := open.After(ctx)
 		if err != nil {
-			return samples, open.Missing, err
+			return samples, err
 		}
 		maps.Copy(values, more)
 	}
 	env.Log("%s: %d rounds in %.1f s", s.Name, rounds, time.Since(start).Seconds())
-	return samples, open.Missing, nil
+	return samples, nil
 }
 
 // interleave runs the sides in turns and returns their samples of each round. The
@@ -145,7 +131,10 @@ func interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side, 
 			if err := ctx.Err(); err != nil {
 				return nil, context.Cause(ctx)
 			}
-			s, err := labelled(ctx, name, sides[name])
+			var s Sample
+			var err error
+			// By the label a CPU profile separates the sides.
+			pprof.Do(ctx, pprof.Labels("side", name), func(ctx context.Context) { s, err = sides[name](ctx) })
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -168,11 +157,4 @@ func interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side, 
 		slices.Reverse(order)
 	}
 	return samples, nil
-}
-
-// labelled runs a side under its name, a label by which a CPU profile separates
-// the sides.
-func labelled(ctx context.Context, name string, side Side) (s Sample, err error) {
-	pprof.Do(ctx, pprof.Labels("side", name), func(ctx context.Context) { s, err = side(ctx) })
-	return s, err
 }

@@ -28,8 +28,6 @@ type Want map[string]bool
 type Opened struct {
 	// Sides are the sides by name.
 	Sides map[string]Side
-	// Missing maps sides that cannot run here to their needs.
-	Missing map[string]string
 	// Check, where there is one, is called after the first round.
 	Check func() error
 	// After, where there is one, is called after the last round and returns
@@ -44,10 +42,13 @@ type Side func(ctx context.Context) (Sample, error)
 
 // Env is common to all suites.
 type Env struct {
-	// Quick asks for less work.
-	Quick bool
+	// Quick asks for less work, and Trial for as little as shows that the sides
+	// come to the same: one round over few operations.
+	Quick, Trial bool
 	// Cache is the directory of files and programs that are prepared once.
 	Cache string
+	// Optrace is the path of the command optrace, "" to have it built.
+	Optrace string
 	// Progress receives lines of progress.
 	Progress io.Writer
 }
@@ -59,10 +60,22 @@ func (e *Env) Log(format string, args ...any) {
 
 // Size returns full, or quick where the run is to be quick.
 func (e *Env) Size(full, quick int) int {
-	if e.Quick {
+	const trial = 2000
+	switch {
+	case e.Trial:
+		return min(quick, trial)
+	case e.Quick:
 		return quick
 	}
 	return full
+}
+
+// rounds returns how often the sides of s run.
+func (e *Env) rounds(s *Suite) int {
+	if e.Trial {
+		return 1
+	}
+	return e.Size(s.Rounds, s.QuickRounds)
 }
 
 // UnavailableError reports that something cannot be measured here.

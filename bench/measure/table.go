@@ -13,25 +13,19 @@ import (
 // WriteTable writes the report for people at a terminal.
 func WriteTable(w io.Writer, rep *Report, m Machine) error {
 	fmt.Fprintf(w, "%s. Ratio = peer / ours, the median of rounds side by side, on the data where it is smallest.\n\n", m)
-	for _, part := range []struct {
-		header  string
-		include func(Result) bool
-	}{
-		{"name\tpeer\tours\tratio\tmin–max\ttarget\t\ton\tother data\tallocations", hasTarget},
-		{"without a target\tpeer\tours\tratio\tmin–max\t\t\ton\tother data\t", hasNoTarget},
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, header := range []string{
+		"name\tpeer\tours\tratio\tmin–max\ttarget\t\ton\tother data\tallocations",
+		"without a target\tpeer\tours\tratio\tmin–max\t\t\ton\tother data\t",
 	} {
-		if !slices.ContainsFunc(rep.Results, part.include) {
+		rows := rep.part(i)
+		if len(rows) == 0 {
 			continue
 		}
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, part.header)
-		for _, r := range rep.Results {
-			if part.include(r) {
-				c := r.Worst()
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n",
-					r.Name, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit),
-					c.Ratio.Median, c.Ratio.Min, c.Ratio.Max, target(r), verdict(r), c.Data, others(r), allocs(r))
-			}
+		fmt.Fprintln(tw, header)
+		for _, r := range rows {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n", r.Measure.Name, cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit),
+				r.Ratio, r.Min, r.Max, r.target(), r.verdict("MISSED"), r.Data, r.others(), r.allocs())
 		}
 		if err := tw.Flush(); err != nil {
 			return err
@@ -40,66 +34,58 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 	}
 	if len(rep.Values) > 0 {
 		fmt.Fprintln(w, "Further figures:")
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
-			fmt.Fprintf(tw, "%s\t%.4g\n", name, rep.Values[name])
-		}
+		rep.writeValues(tw, "%s\t%.4g\n")
 		if err := tw.Flush(); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
 	}
-	return writeNotRun(w, rep, "Not run: %s (%s)\n")
+	return rep.writeNotRun(w, "Not run: %s (%s)\n")
 }
 
 // WriteMarkdown writes the report as the tables of docs/performance.md.
 func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 	fmt.Fprintf(w, "Measured on %s. %s.\n", now.Format(time.DateOnly), m)
-	for _, part := range []struct {
-		header  string
-		include func(Result) bool
-	}{
-		{"| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n" +
-			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n", hasTarget},
-		{"| without a target | ratio | on | other data | min–max | peer | ours | limited by |\n" +
-			"|---|--:|---|---|--:|--:|--:|---|\n", hasNoTarget},
+	for i, header := range []string{
+		"| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n" +
+			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n",
+		"| without a target | ratio | on | other data | min–max | peer | ours | limited by |\n|---|--:|---|---|--:|--:|--:|---|\n",
 	} {
-		if !slices.ContainsFunc(rep.Results, part.include) {
-			continue
+		rows := rep.part(i)
+		if len(rows) > 0 {
+			fmt.Fprint(w, "\n", header)
 		}
-		fmt.Fprint(w, "\n", part.header)
-		for _, r := range rep.Results {
-			if !part.include(r) {
-				continue
-			}
-			c, targets := r.Worst(), ""
+		for _, r := range rows {
+			targets := ""
 			if r.Target > 0 {
-				v := verdict(r)
-				if v == "MISSED" {
-					v = "**missed**"
-				}
-				targets = fmt.Sprintf("| %s | %s%s ", target(r), v, strings.TrimSuffix("; "+allocs(r), "; "))
+				targets = fmt.Sprintf("| %s | %s%s ", r.target(), r.verdict("**missed**"), strings.TrimSuffix("; "+r.allocs(), "; "))
 			}
-			fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f %s| %s | %s | %s |\n", r.Name, c.Ratio.Median, c.Data, others(r),
-				c.Ratio.Min, c.Ratio.Max, targets, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit), r.Limit)
+			fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f %s| %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(),
+				r.Min, r.Max, targets, cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit), r.Measure.Limit)
 		}
 	}
 	if len(rep.Values) > 0 {
 		fmt.Fprint(w, "\n| further figures | |\n|---|--:|\n")
-		for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
-			fmt.Fprintf(w, "| %s | %.4g |\n", name, rep.Values[name])
-		}
+		rep.writeValues(w, "| %s | %.4g |\n")
 	}
 	if len(rep.Reasons) > 0 {
 		fmt.Fprintln(w)
 	}
-	return writeNotRun(w, rep, "- %s was **not run**: %s\n")
+	return rep.writeNotRun(w, "- %s was **not run**: %s\n")
 }
 
-func hasTarget(r Result) bool   { return r.Target > 0 }
-func hasNoTarget(r Result) bool { return r.Target == 0 }
+// part returns the rows with a target for 0, and those without one for 1.
+func (rep *Report) part(i int) []Row {
+	return slices.DeleteFunc(slices.Clone(rep.Rows), func(r Row) bool { return (r.Target > 0) != (i == 0) })
+}
 
-func writeNotRun(w io.Writer, rep *Report, format string) error {
+func (rep *Report) writeValues(w io.Writer, format string) {
+	for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
+		fmt.Fprintf(w, format, name, rep.Values[name])
+	}
+}
+
+func (rep *Report) writeNotRun(w io.Writer, format string) error {
 	for _, name := range slices.Sorted(maps.Keys(rep.Reasons)) {
 		if _, err := fmt.Fprintf(w, format, name, rep.Reasons[name]); err != nil {
 			return err
@@ -108,7 +94,7 @@ func writeNotRun(w io.Writer, rep *Report, format string) error {
 	return nil
 }
 
-func target(r Result) string {
+func (r *Row) target() string {
 	if r.Target == 0 {
 		return ""
 	}
@@ -116,23 +102,22 @@ func target(r Result) string {
 }
 
 // verdict says whether the target is reached.
-func verdict(r Result) string {
+func (r *Row) verdict(missed string) string {
 	switch {
-	case r.Target == 0:
+	case r.Met == nil:
 		return ""
-	case r.Met():
+	case *r.Met:
 		return "met"
 	}
-	return "MISSED"
+	return missed
 }
 
-// others returns the ratios of the cases that are not the worst.
-func others(r Result) string {
-	worst := r.Worst()
+// others returns the ratios of the cases that are not the row's.
+func (r *Row) others() string {
 	var all []string
-	for _, c := range r.Cases {
-		if c.Data != worst.Data {
-			all = append(all, fmt.Sprintf("%s %.2f", c.Data, c.Ratio.Median))
+	for _, c := range r.Measure.Cases {
+		if c.Data != r.Data {
+			all = append(all, fmt.Sprintf("%s %.2f", c.Data, r.Cases[c.Data].Ratio))
 		}
 	}
 	return strings.Join(all, "; ")
@@ -149,19 +134,18 @@ func cost(ns float64, unit string) string {
 	return fmt.Sprintf("%.3g ns/%s", ns, unit)
 }
 
-// allocs returns the allocations of the case that has most, and whether they stay
-// within their bound.
-func allocs(r Result) string {
+// allocs returns the allocations, and whether they stay within their bound.
+func (r *Row) allocs() string {
 	a := r.Allocs
 	if a == nil {
 		return ""
 	}
-	bound, met, c := fmt.Sprintf("≤ %g", a.Max), "met", r.MostAllocs()
+	bound, met := fmt.Sprintf("≤ %g", a.Max), "met"
 	if a.Extra {
 		bound += " extra"
 	}
-	if !r.AllocsMet() {
+	if !a.Met {
 		met = "MISSED"
 	}
-	return fmt.Sprintf("%.3g allocations (peer %.3g) per %s, %s: %s", c.OursAllocs, c.PeerAllocs, a.PerName, bound, met)
+	return fmt.Sprintf("%.3g allocations (peer %.3g) per %s, %s: %s", a.Ours, a.Peer, a.Per, bound, met)
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/connector/spanmetricsconnector"
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/consumer"
@@ -29,15 +27,7 @@ const (
 // connectorSuite compares connectors from traces to metrics in a Collector, over the same
 // decoded spans.
 func connectorSuite() []measure.Measure {
-	var suites setSuites
-	for _, s := range exportSets {
-		suites = append(suites, setSuite{s.name, &measure.Suite{
-			Name: "connectors, " + s.name, Unit: "span", Rounds: 31, QuickRounds: 7,
-			Open: func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
-				return openConnectors(ctx, &s)
-			},
-		}})
-	}
+	suites := newSuites("connectors", "span", exportSets, openConnectors)
 	return []measure.Measure{{
 		Name: "connector_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetricsExponential, operationsConnector),
 		What: "decoded spans to metrics per operation, device and kind, by connectors of the Collector", Limit: limitConnector,
@@ -46,21 +36,12 @@ func connectorSuite() []measure.Measure {
 
 const limitConnector = "reading spans from memory, where each key and value lies by itself: of ours two thirds, and the peer reads fewer"
 
-func openConnectors(ctx context.Context, s *set) (*measure.Opened, error) {
-	ops := s.ops()
-	n := minBatches
-	if s.steps {
-		n = max(n, 2*len(ops)/batchSize)
-	}
-	batches, err := sdkBatches(ctx, s, ops, n)
-	if err != nil {
-		return nil, fmt.Errorf("recording spans: %w", err)
-	}
-	sent, err := encoded(ctx, batches)
+func openConnectors(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
+	spans, err := newSpans(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := decode(sent)
+	decoded, err := received(ctx, spans.batches)
 	if err != nil {
 		return nil, err
 	}
@@ -72,21 +53,12 @@ func openConnectors(ctx context.Context, s *set) (*measure.Opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, peer.Shutdown(ctx))
 	}
-	passes := max(1, 4*minBatches/len(batches))
-	spans := int64(len(batches) * batchSize)
 	side := func(c connector.Traces) measure.Side {
-		return func(context.Context) (measure.Sample, error) {
-			return measure.Timed(int64(passes)*spans, func() (err error) {
-				for range passes {
-					err = errors.Join(err, consumeAll(ctx, c, decoded))
-				}
-				return err
-			})
-		}
+		return spans.side(spans.passes, func(ctx context.Context) error { return consumeAll(ctx, c, decoded) })
 	}
 	return &measure.Opened{
 		Sides: map[string]measure.Side{spanMetricsExponential: side(peer), operationsConnector: side(ours)},
-		Check: func() error { return sameCounts(ctx, decoded, spans) },
+		Check: func() error { return sameCounts(ctx, decoded, spans.count()) },
 		Close: func() error { return errors.Join(peer.Shutdown(ctx), ours.Shutdown(ctx)) },
 	}, nil
 }
@@ -116,37 +88,22 @@ func newOperationsConnector(ctx context.Context, next consumer.Metrics) (connect
 		return nil, errors.New("optraceconnector: another configuration")
 	}
 	cfg.FlushInterval = time.Hour
-	settings := connector.Settings{ID: component.NewID(f.Type()), TelemetrySettings: componenttest.NewNopTelemetrySettings()}
-	c, err := f.CreateTracesToMetrics(ctx, settings, cfg, next)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.Start(ctx, componenttest.NewNopHost())
+	return start(ctx, f, cfg, next)
 }
 
 // sameCounts returns an error unless both sides count all spans.
 func sameCounts(ctx context.Context, decoded []ptrace.Traces, spans int64) error {
-	var peers, ours consumertest.MetricsSink
-	peer, err := newSpanMetrics(ctx, &peers, 10*time.Millisecond, exponential)
+	var sink consumertest.MetricsSink
+	c, err := newOperationsConnector(ctx, &sink)
 	if err != nil {
 		return err
 	}
-	c, err := newOperationsConnector(ctx, &ours)
-	if err != nil {
-		return errors.Join(err, peer.Shutdown(ctx))
-	}
-	err = errors.Join(consumeAll(ctx, peer, decoded), consumeAll(ctx, c, decoded), c.Shutdown(ctx))
-	counted := int64(0)
-	for range 1000 {
-		if counted = calls(peers.AllMetrics()); counted >= spans {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if n := durations(ours.AllMetrics()); n != spans || counted != spans {
+	counted, err := spanMetricsCalls(ctx, decoded, spans, exponential)
+	err = errors.Join(err, consumeAll(ctx, c, decoded), c.Shutdown(ctx))
+	if n := durations(sink.AllMetrics()); n != spans || counted != spans {
 		err = errors.Join(err, fmt.Errorf("of %d operations spanmetrics counts %d, ours %d", spans, counted, n))
 	}
-	return errors.Join(err, peer.Shutdown(ctx))
+	return err
 }
 
 // durations returns how many durations there are in exponential histograms.

@@ -34,11 +34,8 @@ const (
 // exportSuite compares exports of batches of 512 real SDK spans to a writer that
 // takes everything.
 func exportSuite() []measure.Measure {
-	var suites setSuites
-	for _, s := range exportSets {
-		suites = append(suites, setSuite{s.name, newExportSuite(s)})
-	}
-	fresh := newExportSuite(newShapesSet)
+	suites := newSuites("exporting", "span", exportSets, openExport)
+	fresh := newSuites("exporting", "span", []set{newShapesSet}, openExport).suites[0]
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
@@ -87,25 +84,49 @@ var newShapesSet = set{"shapes that never repeat", false, func() []operation {
 	return ops
 }}
 
-func newExportSuite(s set) *measure.Suite {
-	return &measure.Suite{
-		Name: "exporting, " + s.name, Unit: "span", Rounds: 31, QuickRounds: 7,
-		Open: func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
-			return openExport(ctx, &s)
-		},
-	}
+// spans are the spans of a set.
+type spans struct {
+	// batches are they as the SDK hands them to exporters.
+	batches [][]sdktrace.ReadOnlySpan
+	// passes is how often a fast side goes over them in a round: where there are few
+	// batches, several passes make it long enough to time.
+	passes int
 }
 
-func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
+func newSpans(ctx context.Context, env *measure.Env, s *set) (*spans, error) {
 	ops := s.ops()
 	// Every operation twice where there are steps, in two of them.
 	n := minBatches
 	if s.steps {
 		n = max(n, 2*len(ops)/batchSize)
 	}
+	n = env.Size(n*batchSize, n*batchSize) / batchSize
 	batches, err := sdkBatches(ctx, s, ops, n)
 	if err != nil {
 		return nil, fmt.Errorf("recording spans: %w", err)
+	}
+	return &spans{batches, max(1, 4*minBatches/n)}, nil
+}
+
+// count returns how many spans there are.
+func (s *spans) count() int64 { return int64(len(s.batches) * batchSize) }
+
+// side is a side that does work, which goes over all spans, a number of times.
+func (s *spans) side(passes int, work func(context.Context) error) measure.Side {
+	return func(ctx context.Context) (measure.Sample, error) {
+		return measure.Timed(int64(passes)*s.count(), func() (err error) {
+			for range passes {
+				err = errors.Join(err, work(ctx))
+			}
+			return err
+		})
+	}
+}
+
+func openExport(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
+	spans, err := newSpans(ctx, env, s)
+	if err != nil {
+		return nil, err
 	}
 	lines, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
 	if err != nil {
@@ -120,42 +141,27 @@ func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
 		return nil, err
 	}
 	theirs := otlptrace.NewUnstarted(new(marshallingClient))
-	// Ours are fast: where there are few batches, several passes make a round long
-	// enough to time.
-	passes := max(1, 4*minBatches/len(batches))
-	return &measure.Opened{
-		Sides: map[string]measure.Side{
-			stdout:    exporting(lines, batches, 1),
-			otlp:      exporting(theirs, batches, 1),
-			entries:   exporting(entriesExp, batches, passes),
-			otlpProto: exporting(protoExp, batches, passes),
-		},
-		Check: func() error { return sameBytes(ctx, batches) },
-		Close: func() error {
-			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), theirs.Shutdown(ctx))
-		},
-	}, nil
-}
-
-// exporting is a side that exports all batches a number of times.
-func exporting(exp sdktrace.SpanExporter, batches [][]sdktrace.ReadOnlySpan, passes int) measure.Side {
-	n := int64(0)
-	for _, b := range batches {
-		n += int64(passes * len(b))
-	}
-	return func(ctx context.Context) (measure.Sample, error) {
-		ctx = context.WithoutCancel(ctx) // without a deadline the exporter waits for the writer itself
-		return measure.Timed(n, func() error {
-			for range passes {
-				for _, b := range batches {
-					if err := exp.ExportSpans(ctx, b); err != nil {
-						return err
-					}
+	exporting := func(exp sdktrace.SpanExporter, passes int) measure.Side {
+		return spans.side(passes, func(ctx context.Context) error {
+			ctx = context.WithoutCancel(ctx) // without a deadline the exporter waits for the writer itself
+			for _, b := range spans.batches {
+				if err := exp.ExportSpans(ctx, b); err != nil {
+					return err
 				}
 			}
 			return nil
 		})
 	}
+	return &measure.Opened{
+		Sides: map[string]measure.Side{
+			stdout: exporting(lines, 1), otlp: exporting(theirs, 1),
+			entries: exporting(entriesExp, spans.passes), otlpProto: exporting(protoExp, spans.passes),
+		},
+		Check: func() error { return sameBytes(ctx, spans.batches) },
+		Close: func() error {
+			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), theirs.Shutdown(ctx))
+		},
+	}, nil
 }
 
 // sdkBatches returns n batches of operations as the SDK hands them to exporters.

@@ -33,15 +33,7 @@ const (
 // by the Collector's connector, which has them when they have been exported and received.
 // Sending is not counted.
 func liveSuite() []measure.Measure {
-	var suites setSuites
-	for _, s := range exportSets {
-		suites = append(suites, setSuite{s.name, &measure.Suite{
-			Name: "profiling, " + s.name, Unit: "span", Rounds: 31, QuickRounds: 7,
-			Open: func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
-				return openLive(ctx, &s)
-			},
-		}})
-	}
+	suites := newSuites("profiling", "span", exportSets, openLive)
 	return []measure.Measure{
 		{
 			Name: "live_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetrics, liveProfile),
@@ -56,100 +48,66 @@ func liveSuite() []measure.Measure {
 
 const limitLive = "reading the span by its interface, finding its attributes in a cache; the sums, sketches and latest operations"
 
-func openLive(ctx context.Context, s *set) (*measure.Opened, error) {
-	ops := s.ops()
-	n := minBatches
-	if s.steps {
-		n = max(n, 2*len(ops)/batchSize)
-	}
-	batches, err := sdkBatches(ctx, s, ops, n)
-	if err != nil {
-		return nil, fmt.Errorf("recording spans: %w", err)
-	}
-	sent, err := encoded(ctx, batches)
+func openLive(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
+	spans, err := newSpans(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
-	decoded, err := decode(sent)
+	decoded, err := received(ctx, spans.batches)
 	if err != nil {
 		return nil, err
 	}
-	connector, err := newSpanMetrics(ctx, consumertest.NewNop(), time.Hour, nil)
+	peer, err := newSpanMetrics(ctx, consumertest.NewNop(), time.Hour, nil)
 	if err != nil {
 		return nil, err
 	}
 	p, err := live.NewProcessor()
 	if err != nil {
-		return nil, errors.Join(err, connector.Shutdown(ctx))
-	}
-	passes := max(1, 4*minBatches/len(batches))
-	spans := int64(len(batches) * batchSize)
-	repeat := func(work func() error) measure.Side {
-		return func(context.Context) (measure.Sample, error) {
-			return measure.Timed(int64(passes)*spans, func() (err error) {
-				for range passes {
-					err = errors.Join(err, work())
-				}
-				return err
-			})
-		}
-	}
-	consume := func(all []ptrace.Traces) error {
-		for _, td := range all {
-			if err := connector.ConsumeTraces(ctx, td); err != nil {
-				return err
-			}
-		}
-		return nil
+		return nil, errors.Join(err, peer.Shutdown(ctx))
 	}
 	return &measure.Opened{
 		Sides: map[string]measure.Side{
-			liveProfile: repeat(func() error { return end(p, batches) }),
-			spanMetrics: repeat(func() error {
-				sent, err := encoded(ctx, batches)
-				if err != nil {
-					return err
-				}
-				all, err := decode(sent)
-				return errors.Join(err, consume(all))
+			liveProfile: spans.side(spans.passes, func(context.Context) error {
+				end(p, spans.batches)
+				return nil
 			}),
-			spanMetricsOnly: repeat(func() error { return consume(decoded) }),
+			spanMetrics: spans.side(spans.passes, func(ctx context.Context) error {
+				all, err := received(ctx, spans.batches)
+				return errors.Join(err, consumeAll(ctx, peer, all))
+			}),
+			spanMetricsOnly: spans.side(spans.passes, func(ctx context.Context) error { return consumeAll(ctx, peer, decoded) }),
 		},
-		Check: func() error { return sameCalls(ctx, batches, decoded) },
-		Close: func() error { return errors.Join(connector.Shutdown(ctx), p.Shutdown(ctx)) },
+		Check: func() error { return sameCalls(ctx, spans, decoded) },
+		Close: func() error { return errors.Join(peer.Shutdown(ctx), p.Shutdown(ctx)) },
 	}, nil
 }
 
 // end ends the spans of batches.
-func end(p *live.Processor, batches [][]sdktrace.ReadOnlySpan) error {
+func end(p *live.Processor, batches [][]sdktrace.ReadOnlySpan) {
 	for _, b := range batches {
 		for _, s := range b {
 			p.OnEnd(s)
 		}
 	}
-	return nil
 }
 
-// encoded returns the requests that the SDK's exporter makes of batches.
-func encoded(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) (sent [][]byte, err error) {
+// received returns batches as a Collector has them behind its receiver: the SDK's
+// exporter makes requests of them, which are decoded.
+func received(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) (all []ptrace.Traces, err error) {
 	client := new(marshallingClient)
 	exp := otlptrace.NewUnstarted(client)
-	for _, b := range batches {
-		err = errors.Join(err, exp.ExportSpans(ctx, b))
-		sent = append(sent, client.last)
-	}
-	return sent, err
-}
-
-// decode returns requests as the Collector's receiver has them.
-func decode(sent [][]byte) (all []ptrace.Traces, err error) {
 	var u ptrace.ProtoUnmarshaler
-	for _, text := range sent {
-		td, e := u.UnmarshalTraces(text)
-		err = errors.Join(err, e)
+	for _, b := range batches {
+		if err := exp.ExportSpans(ctx, b); err != nil {
+			return nil, err
+		}
+		td, err := u.UnmarshalTraces(client.last)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, td)
 	}
-	return all, err
+	return all, nil
 }
 
 // newSpanMetrics starts the connector with the attributes that tell operations apart.
@@ -169,6 +127,11 @@ func newSpanMetrics(
 	}
 	cfg.MetricsFlushInterval = flush
 	cfg.ResourceMetricsCacheSize, cfg.AggregationCardinalityLimit = 1000, 0
+	return start(ctx, f, cfg, next)
+}
+
+// start starts a connector.
+func start(ctx context.Context, f connector.Factory, cfg component.Config, next consumer.Metrics) (connector.Traces, error) {
 	settings := connector.Settings{ID: component.NewID(f.Type()), TelemetrySettings: componenttest.NewNopTelemetrySettings()}
 	c, err := f.CreateTracesToMetrics(ctx, settings, cfg, next)
 	if err != nil {
@@ -178,32 +141,37 @@ func newSpanMetrics(
 }
 
 // sameCalls returns an error unless both sides count as many operations.
-func sameCalls(ctx context.Context, batches [][]sdktrace.ReadOnlySpan, decoded []ptrace.Traces) error {
+func sameCalls(ctx context.Context, spans *spans, decoded []ptrace.Traces) error {
 	p, err := live.NewProcessor()
 	if err != nil {
 		return err
 	}
+	end(p, spans.batches)
+	got, err := spanMetricsCalls(ctx, decoded, spans.count(), nil)
+	if n := p.Report().Total.Count; got != n || n != spans.count() {
+		err = errors.Join(err, fmt.Errorf("the connector counts %d operations, live %d", got, n))
+	}
+	return errors.Join(err, p.Shutdown(ctx))
+}
+
+// spanMetricsCalls returns how many calls the spanmetricsconnector counts, for which it
+// has some seconds.
+func spanMetricsCalls(ctx context.Context, decoded []ptrace.Traces, want int64, change func(*spanmetricsconnector.Config)) (
+	n int64, err error,
+) {
 	var sink consumertest.MetricsSink
-	c, err := newSpanMetrics(ctx, &sink, 10*time.Millisecond, nil)
+	c, err := newSpanMetrics(ctx, &sink, 10*time.Millisecond, change)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	err = end(p, batches)
-	for _, td := range decoded {
-		err = errors.Join(err, c.ConsumeTraces(ctx, td))
-	}
-	want := p.Report().Total.Count
-	got := int64(0)
+	err = consumeAll(ctx, c, decoded)
 	for range 1000 {
-		if got = calls(sink.AllMetrics()); got >= want {
+		if n = calls(sink.AllMetrics()); n >= want {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if got != want || want != int64(len(batches)*batchSize) {
-		err = errors.Join(err, fmt.Errorf("the connector counts %d operations, live %d", got, want))
-	}
-	return errors.Join(err, c.Shutdown(ctx), p.Shutdown(ctx))
+	return n, errors.Join(err, c.Shutdown(ctx))
 }
 
 // calls returns the sum of the calls in the last metrics, which are cumulative.

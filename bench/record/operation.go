@@ -36,12 +36,9 @@ const (
 // operationSuite compares the cost of one operation to the application. All spans
 // are sampled, and each provider has a processor that does nothing.
 func operationSuite() []measure.Measure {
-	var suites setSuites
-	for _, s := range sets {
-		suites = append(suites, setSuite{s.name, &measure.Suite{
-			Name: "recording, " + s.name, Unit: "op", Rounds: 61, QuickRounds: 15,
-			Open: func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) { return openOperations(&s) },
-		}})
+	suites := newSuites("recording", "op", sets, openOperations)
+	for _, s := range suites.suites {
+		s.Rounds, s.QuickRounds = 61, 15
 	}
 	of := func(name string, target float64, ours, what, limit string, allocs *measure.AllocTarget) measure.Measure {
 		return measure.Measure{Name: name, Target: target, Cases: suites.cases(sdkSpan, ours), What: what, Limit: limit, Allocs: allocs}
@@ -87,7 +84,7 @@ type operations struct {
 	rows      int64 // grows where every shape is to be new
 }
 
-func openOperations(s *set) (*measure.Opened, error) {
+func openOperations(_ context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
 	w, err := newOperations(s)
 	if err != nil {
 		return nil, fmt.Errorf("making the providers: %w", err)
@@ -97,9 +94,10 @@ func openOperations(s *set) (*measure.Opened, error) {
 		After: func(context.Context) (map[string]float64, error) { return nil, w.lossless() },
 		Close: func() error { return errors.Join(w.close()...) },
 	}
+	n := env.Size(opsPerRound, opsPerRound)
 	for name, work := range w.sides() {
 		open.Sides[name] = func(ctx context.Context) (measure.Sample, error) {
-			return measure.Timed(opsPerRound, func() error { return work(ctx, opsPerRound) })
+			return measure.Timed(int64(n), func() error { return work(ctx, n) })
 		}
 	}
 	return open, nil

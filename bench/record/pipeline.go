@@ -32,15 +32,7 @@ const (
 // the processor time of the process per operation, spans included. Nothing may be
 // lost.
 func pipelineSuite() []measure.Measure {
-	var suites setSuites
-	for i, s := range sets {
-		suites = append(suites, setSuite{s.name, &measure.Suite{
-			Name: "processing, " + s.name, Unit: "op", Rounds: 31, QuickRounds: 7,
-			Open: func(_ context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
-				return openPipelines(env, want, &s, opsPerRun, i == 0)
-			},
-		}})
-	}
+	suites := newSuites("processing", "op", sets, openPipelines)
 	return []measure.Measure{
 		{
 			Name: "processor_vs_batch_otlp", Target: 3, Cases: suites.cases(batchOTLP, oursEntries),
@@ -69,7 +61,8 @@ const (
 	opsPerRun = 20_000
 )
 
-func openPipelines(env *measure.Env, want measure.Want, set *set, ops int, withLosses bool) (*measure.Opened, error) {
+func openPipelines(_ context.Context, env *measure.Env, want measure.Want, set *set) (*measure.Opened, error) {
+	ops := env.Size(opsPerRun, opsPerRun)
 	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
 	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
 	toEntries := func() (pipeline, error) {
@@ -79,7 +72,7 @@ func openPipelines(env *measure.Env, want measure.Want, set *set, ops int, withL
 		return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.PolicyBlock))
 	}
 	o := &measure.Opened{Sides: map[string]measure.Side{}}
-	if withLosses {
+	if set.name == sets[0].name {
 		o.After = func(ctx context.Context) (map[string]float64, error) { return losses(ctx, set, ops, env.Size(5, 3)) }
 	}
 	var opened []*producers

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"context"
 	"slices"
 
 	"github.com/optrace/optrace/bench/measure"
@@ -13,19 +14,36 @@ func Suite() []measure.Measure {
 	return slices.Concat(operationSuite(), exportSuite(), pipelineSuite(), liveSuite(), connectorSuite())
 }
 
-// setSuites are suites on one set of operations each.
-type setSuites []setSuite
+// setSuites are suites on one set of operations each, in the order of the names.
+type setSuites struct {
+	names  []string
+	suites []*measure.Suite
+}
 
-type setSuite struct {
-	set   string
-	suite *measure.Suite
+// opener opens a suite on a set.
+type opener func(context.Context, *measure.Env, measure.Want, *set) (*measure.Opened, error)
+
+// newSuites makes suites of a kind on sets of operations. Each side runs 31 times, in
+// quick runs 7 times.
+func newSuites(kind, unit string, sets []set, open opener) setSuites {
+	var all setSuites
+	for _, s := range sets {
+		all.names = append(all.names, s.name)
+		all.suites = append(all.suites, &measure.Suite{
+			Name: kind + ", " + s.name, Unit: unit, Rounds: 31, QuickRounds: 7,
+			Open: func(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
+				return open(ctx, env, want, &s)
+			},
+		})
+	}
+	return all
 }
 
 // cases returns the cases of a measure, one for each set.
 func (all setSuites) cases(peer, ours string) []measure.Case {
 	var cases []measure.Case
-	for _, s := range all {
-		cases = append(cases, measure.Case{Data: s.set, Suite: s.suite, Peer: peer, Ours: ours})
+	for i, s := range all.suites {
+		cases = append(cases, measure.Case{Data: all.names[i], Suite: s, Peer: peer, Ours: ours})
 	}
 	return cases
 }

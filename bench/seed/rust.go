@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
 )
 
@@ -35,7 +34,7 @@ func build(ctx context.Context, env *measure.Env) (string, error) {
 		_, _, err := measure.Command(ctx, 1, path, "1", "x", "y") // ends with its input, which is empty
 		return err
 	}
-	return cache.Get(env.Cache, fmt.Sprintf("seed-%08x", key), works, func(path string) error {
+	return env.Prepared(fmt.Sprintf("seed-%08x", key), works, func(path string) error {
 		env.Log("compiling the Rust program")
 		text := path + ".rs"
 		if err := os.WriteFile(text, source, 0o644); err != nil {

@@ -41,7 +41,7 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 	if err != nil {
 		return nil, err
 	}
-	return newSides(ctx, path, numEntries, want)
+	return newSides(ctx, path, env.Size(numEntries, numEntries), want)
 }
 
 func newSides(ctx context.Context, path string, n int, want measure.Want) (*measure.Opened, error) {

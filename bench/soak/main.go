@@ -4,11 +4,11 @@
 // Usage:
 //
 //	go run -C bench ./soak [-producers 2] [-for 10s] [-policy drop-newest] [-format entries]
-//		[-compression none] [-rate BYTES | -rotate BYTES] [-o FILE]
+//		[-compression none] [-rate BYTES | -rotate BYTES]
 //
 // Each producer starts and ends prepared operations in a tight loop. They go
-// through a Processor to a file, or with -rate to a sink that takes that many
-// bytes a second. Then the output is read back: the entries in it, and the
+// through a Processor to a temporary file, or with -rate to a sink that takes that
+// many bytes a second. Then the output is read back: the entries in it, and the
 // losses in its gap records, must add up to the operations recorded, and
 // the batches of the writer must have no holes; OTLP has entries only. The exit
 // status is 1 where they do not. With -policy block nothing is lost, and the rate
@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,6 @@ type config struct {
 	packing   optrace.Compression
 	rate      int
 	rotate    int64
-	path      string
 }
 
 func main() {
@@ -54,101 +54,103 @@ func main() {
 	flag.DurationVar(&cfg.duration, "for", 10*time.Second, "how `long` they record")
 	flag.IntVar(&cfg.rate, "rate", 0, "`bytes` a second that the sink takes, 0 for as fast as the disk is")
 	flag.Int64Var(&cfg.rotate, "rotate", 0, "`bytes` of a file before it is rotated, read and removed")
-	flag.StringVar(&cfg.path, "o", "", "`file` to write, a temporary one by default")
-	policy := flag.String("policy", optrace.PolicyDropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
-	format := flag.String("format", optrace.FormatEntries.String(), "what to write: entries, otlp-json or otlp-proto")
-	packing := flag.String("compression", optrace.CompressionNone.String(), "how to compress: none, gzip or zstd")
+	choice(&cfg.policy, "policy", "what to do without room", optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock)
+	choice(&cfg.format, "format", "what to write", optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto)
+	choice(&cfg.packing, "compression", "how to compress", optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd)
 	flag.Parse()
-	ok := choose(&cfg.policy, *policy, optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock) &&
-		choose(&cfg.format, *format, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto) &&
-		choose(&cfg.packing, *packing, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd)
-	if !ok {
-		os.Exit(2)
-	}
 	if err := run(cfg, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
-// choose sets v to the one of all that has the name.
-func choose[T fmt.Stringer](v *T, name string, all ...T) bool {
-	for _, one := range all {
-		if one.String() == name {
-			*v = one
-			return true
+// choice defines a flag that sets v to the one of all that has the name, the first by
+// default.
+func choice[T fmt.Stringer](v *T, name, usage string, all ...T) {
+	*v = all[0]
+	flag.Func(name, fmt.Sprintf("%s: one of %v (default %v)", usage, all, all[0]), func(text string) error {
+		for _, one := range all {
+			if one.String() == text {
+				*v = one
+				return nil
+			}
 		}
-	}
-	fmt.Fprintf(os.Stderr, "soak: %q is none of %v\n", name, all)
-	return false
+		return fmt.Errorf("none of %v", all)
+	})
 }
 
+// run records into a directory, while a reader follows where files are rotated.
 func run(cfg config, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	r := &reader{path: filepath.Join(dir, "ops.out"), out: out, nextReport: time.Now().Add(time.Minute)}
+	exp, sink, err := cfg.exporter(r.path)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.follow(ctx) }()
+	st, elapsed, err := record(cfg, exp)
+	stop()
+	if err = errors.Join(err, <-done, sink()); err != nil {
+		return err
+	}
 	if cfg.rotate > 0 {
-		return runRotated(cfg, out)
+		r.memory()
 	}
-	f, err := create(cfg.path)
-	if err != nil {
+	if err := errors.Join(r.rotated(), r.take(r.path)); err != nil {
 		return err
 	}
-	defer func() {
-		err = errors.Join(err, f.Close())
-		if cfg.path == "" {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	var sink io.Writer = f
-	if cfg.rate > 0 {
-		sink = &slowWriter{w: f, rate: cfg.rate}
-	}
-	st, elapsed, err := record(cfg, sink)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	cfg.print(out, st, elapsed, info.Size())
-	var found tally
-	if err := found.read(f.Name()); err != nil {
-		return err
-	}
-	return found.check(cfg.format, st, out)
-}
-
-// print prints what was recorded, and how fast.
-func (cfg config) print(out io.Writer, st optrace.Stats, elapsed time.Duration, bytes int64) {
-	n := float64(st.Recorded)
+	n, seconds := float64(st.Recorded), elapsed.Seconds()
 	fmt.Fprintf(out, "%v, compression %v, %v: %d operations in %.1f s by %d producers (GOMAXPROCS %d): %.0f a second\n",
-		cfg.format, cfg.packing, cfg.policy, st.Recorded, elapsed.Seconds(), cfg.producers, runtime.GOMAXPROCS(0), n/elapsed.Seconds())
+		cfg.format, cfg.packing, cfg.policy, st.Recorded, seconds, cfg.producers, runtime.GOMAXPROCS(0), n/seconds)
 	fmt.Fprintf(out, "  on disk without loss: %.0f a second, %.1f MB, %.1f bytes each\n",
-		float64(st.Written)/elapsed.Seconds(), float64(bytes)/1e6, float64(bytes)/max(1, float64(st.Written)))
+		float64(st.Written)/seconds, float64(r.bytes)/1e6, float64(r.bytes)/max(1, float64(st.Written)))
 	fmt.Fprintf(out, "  written %d, dropped %d (%.2f %%)\n", st.Written, st.Dropped, 100*float64(st.Dropped)/max(n, 1))
-}
-
-func create(path string) (*os.File, error) {
-	if path == "" {
-		return os.CreateTemp("", "soak-*.jsonl")
+	if cfg.rotate > 0 {
+		fmt.Fprintf(out, "  %d files, live heap at most %.1f MB, obtained from the system %.1f MB\n",
+			r.files, float64(r.heap)/1e6, float64(r.system)/1e6)
 	}
-	return os.Create(path)
+	return r.check(cfg.format, st)
 }
 
-// record lets the producers record for the duration and returns what became of
-// it after Shutdown.
-func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
-	exp, err := optrace.NewExporter(sink, optrace.WithFormat(cfg.format), optrace.WithCompression(cfg.packing))
+// exporter returns an Exporter to the file at path, and a function that closes what the
+// Exporter leaves open.
+func (cfg config) exporter(path string) (*optrace.Exporter, func() error, error) {
+	format, packing := optrace.WithFormat(cfg.format), optrace.WithCompression(cfg.packing)
+	if cfg.rate == 0 {
+		exp, err := optrace.NewFileExporter(path, format, packing, optrace.WithRotation(optrace.Rotation{MaxBytes: cfg.rotate}))
+		return exp, func() error { return nil }, err
+	}
+	f, err := os.Create(path)
 	if err != nil {
-		return optrace.Stats{}, 0, err
+		return nil, nil, err
 	}
-	return recordTo(cfg, exp)
+	exp, err := optrace.NewExporter(&slowWriter{f, cfg.rate}, format, packing)
+	return exp, f.Close, err
 }
 
-// recordTo is record with an exporter.
-func recordTo(cfg config, exp *optrace.Exporter) (optrace.Stats, time.Duration, error) {
+// slowWriter passes on a bounded number of bytes a second.
+type slowWriter struct {
+	w    io.Writer
+	rate int
+}
+
+func (s *slowWriter) Write(p []byte) (int, error) {
+	time.Sleep(time.Duration(len(p)) * time.Second / time.Duration(s.rate))
+	return s.w.Write(p)
+}
+
+// record lets the producers record for the duration and returns what became of it after
+// Shutdown, when all of it is with the disk.
+func record(cfg config, exp *optrace.Exporter) (st optrace.Stats, elapsed time.Duration, err error) {
 	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(cfg.policy))
 	if err != nil {
-		return optrace.Stats{}, 0, err
+		return st, 0, err
 	}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	prep, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{
@@ -156,7 +158,7 @@ func recordTo(cfg config, exp *optrace.Exporter) (optrace.Stats, time.Duration, 
 		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
 	})
 	if err != nil {
-		return optrace.Stats{}, 0, err
+		return st, 0, err
 	}
 	var ended atomic.Uint64
 	var wg sync.WaitGroup
@@ -178,21 +180,9 @@ func recordTo(cfg config, exp *optrace.Exporter) (optrace.Stats, time.Duration, 
 	}
 	wg.Wait()
 	err = tp.Shutdown(context.Background())
-	elapsed := time.Since(start) // until all of it is with the disk
-	st := proc.Stats()
+	elapsed, st = time.Since(start), proc.Stats()
 	if st.Recorded != ended.Load() {
 		err = errors.Join(err, fmt.Errorf("%d operations ended, %d were recorded", ended.Load(), st.Recorded))
 	}
 	return st, elapsed, err
-}
-
-// slowWriter passes on a bounded number of bytes a second.
-type slowWriter struct {
-	w    io.Writer
-	rate int
-}
-
-func (s *slowWriter) Write(p []byte) (int, error) {
-	time.Sleep(time.Duration(len(p)) * time.Second / time.Duration(s.rate))
-	return s.w.Write(p)
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
 )
 
@@ -44,7 +43,7 @@ func Get(ctx context.Context, env *measure.Env, f Format, c Config) (File, error
 		file, err = load(dir)
 		return err
 	}
-	dir, err := cache.Get(env.Cache, fmt.Sprintf("%s-%s-%s", f, c, key), valid, func(dir string) error {
+	dir, err := env.Prepared(fmt.Sprintf("%s-%s-%s", f, c, key), valid, func(dir string) error {
 		env.Log("preparing %d operations, %s, as %s", c.Ops, c.Kind, f)
 		return generate(ctx, env, dir, f, c)
 	})

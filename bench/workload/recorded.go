@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
@@ -32,7 +31,7 @@ func writeRecorded(ctx context.Context, env *measure.Env, path string, f Format,
 		}
 		return entries.Summary, convertRecorded(ctx, env, entries.Path, path, f)
 	}
-	quickstart, err := cache.Program(ctx, env.Cache, "examples", "./quickstart")
+	quickstart, err := env.Program(ctx, "examples", "./quickstart")
 	if err != nil {
 		return Summary{}, err
 	}
@@ -70,7 +69,7 @@ func summarise(path string) (sum Summary, err error) {
 
 // convertRecorded writes entries as OTLP, in the Collector's form.
 func convertRecorded(ctx context.Context, env *measure.Env, entries, path string, f Format) error {
-	program, err := cache.Program(ctx, env.Cache, "", "./cmd/optrace")
+	program, err := env.OptraceProgram(ctx)
 	if err != nil {
 		return err
 	}

@@ -128,12 +128,13 @@ func protoResource() []byte {
 
 // A TracesData of one resource that is too large for memory is entered.
 func TestProtoStreamsLargeMessages(t *testing.T) {
+	cases.Rare(t)
 	// Long names make the messages large with few spans.
 	span := field(2, append(protoSpan()[2:], field(3, bytes.Repeat([]byte("x"), 1<<16))...))
 	n := otlp.MaxMessageBytes/len(span) + 10
 	spans := append(field(1, field(1, []byte("lib"))), bytes.Repeat(span, n)...)
 	scope := field(2, spans)
-	for test := range cases.Of(t, 1, []struct {
+	for _, test := range []struct {
 		name        string
 		group       func() []byte
 		ops         int
@@ -147,7 +148,7 @@ func TestProtoStreamsLargeMessages(t *testing.T) {
 			long := field(2, field(5, make([]byte, otlp.MaxMessageBytes)))
 			return field(2, append(append(protoSpan(), long...), protoSpan()...))
 		}, 2, 0, []string{"longer than 64 MiB"}},
-	}) {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			ops, withService, bad := drain(t, otlp.ProtoRecords, bytes.NewReader(field(1, test.group())))
 			if ops != test.ops || withService != test.withService || len(bad) != len(test.bad) {

@@ -25,7 +25,6 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	spans "github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
@@ -143,7 +142,6 @@ func recordRequest(tp trace.TracerProvider, i int, pause func()) {
 // What is pushed is, added up, what the file of the same operations is converted to, whenever
 // intervals end.
 func TestPushedIsTheProfileOfTheFile(t *testing.T) {
-	cases.NotUnderRace(t, "a request takes longer than an interval, and is cut in two")
 	s := newStore(t)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	exp, err := optrace.NewFileExporter(path)

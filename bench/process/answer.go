@@ -1,31 +1,22 @@
-package duckdb
+package process
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/optrace/optrace/bench/measure"
 )
 
-// report runs optrace on a file of n operations.
-func report(ctx context.Context, program string, n int64, path string) (measure.Sample, []row, error) {
-	s, out, err := measure.Command(ctx, n, program, "report", "-json", "-by", "device", "-section", "summary", path)
-	if err != nil {
-		return s, nil, err
-	}
-	rows, err := parseReport(out)
-	return s, rows, err
-}
-
 // parseReport returns the rows of a report that is grouped by device.
-func parseReport(text []byte) ([]row, error) {
+func parseReport(text []byte) (rows []row, err error) {
 	type stats struct {
+		Operation string `json:"operation"`
+		Key       struct {
+			Device string `json:"device"`
+		} `json:"key"`
 		Count float64 `json:"count"`
 		Sum   float64 `json:"sum_ns"`
 		Min   float64 `json:"min_ns"`
@@ -35,32 +26,24 @@ func parseReport(text []byte) ([]row, error) {
 		P99   float64 `json:"p99_ns"`
 	}
 	var rep struct {
-		Operations []struct {
-			Operation string `json:"operation"`
-			stats
-		} `json:"operations"`
-		Groups []struct {
-			Key struct {
-				Device string `json:"device"`
-			} `json:"key"`
-			stats
-		} `json:"groups"`
+		Operations []stats `json:"operations"`
+		Groups     []stats `json:"groups"`
 	}
 	if err := json.Unmarshal(text, &rep); err != nil {
 		return nil, fmt.Errorf("the report: %w", err)
 	}
-	var rows []row
-	add := func(name string, s stats) {
-		rows = append(rows, row{Name: name, Count: s.Count, Sum: s.Sum, Min: s.Min, Max: s.Max, Percentiles: []float64{s.P50, s.P95, s.P99}})
-	}
-	for _, o := range rep.Operations {
-		add("operation "+o.Operation, o.stats)
-	}
-	for _, g := range rep.Groups {
-		add("device "+g.Key.Device, g.stats)
+	for i, s := range slices.Concat(rep.Operations, rep.Groups) {
+		name := operationPrefix + s.Operation
+		if i >= len(rep.Operations) {
+			name = "device " + s.Key.Device
+		}
+		rows = append(rows, row{name, s.Count, s.Sum, s.Min, s.Max, []float64{s.P50, s.P95, s.P99}})
 	}
 	return rows, nil
 }
+
+// operationPrefix stands in front of the name in rows of operations.
+const operationPrefix = "operation "
 
 // row holds the figures of an operation or a device: counts, sums and extremes are
 // exact, the percentiles 50, 95 and 99 estimates. Times are in nanoseconds.
@@ -80,19 +63,18 @@ func digest(rows []row) string {
 	count, sum := 0.0, 0.0
 	for _, r := range rows {
 		fmt.Fprintf(&text, "%s %.0f %.0f %.0f %.0f\n", r.Name, r.Count, r.Sum, r.Min, r.Max)
-		if strings.HasPrefix(r.Name, "operation ") {
+		if strings.HasPrefix(r.Name, operationPrefix) {
 			count, sum = count+r.Count, sum+r.Sum
 		}
 	}
 	return fmt.Sprintf("%d rows, %.0f operations of %.0f ns, figures %08x", len(rows), count, sum, crc32.ChecksumIEEE([]byte(text.String())))
 }
 
-// percentileError is how far percentiles may lie apart: ours are off by 1 % at
-// most and of nearest rank, DuckDB's lie between two ranks.
-const percentileError = 0.02
-
-// samePercentiles returns an error if percentiles lie too far apart.
+// samePercentiles returns an error if percentiles lie too far apart: ours are off by
+// 1 % at most and of nearest rank, DuckDB's lie between two ranks.
 func samePercentiles(a, b []row) error {
+	// Of few values the ranks themselves lie far apart.
+	const most, few = 0.02, 2000
 	of := map[string]row{}
 	for _, r := range a {
 		of[r.Name] = r
@@ -103,10 +85,7 @@ func samePercentiles(a, b []row) error {
 			return fmt.Errorf("%s: %d percentiles and %d", r.Name, len(other), len(r.Percentiles))
 		}
 		for i, p := range r.Percentiles {
-			want := other[i]
-			// Of few values the ranks themselves lie far apart.
-			const few = 2000
-			if r.Count >= few && math.Abs(p-want) > percentileError*want {
+			if want := other[i]; r.Count >= few && math.Abs(p-want) > most*want {
 				return fmt.Errorf("%s: percentile %d is %.0f ns and %.0f ns", r.Name, i, want, p)
 			}
 		}

@@ -1,4 +1,4 @@
-package duckdb
+package process
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ group by grouping sets ((operation), (device))`, source)
 }
 
 // startSQL does nothing.
-const startSQL = "select 'x' as name, 1::double as count"
+func startSQL(string) string { return "select 'x' as name, 1::double as count" }
 
 // entriesSQL reads entries JSONL: the three columns that are needed, with their
 // types, so that DuckDB neither guesses nor reads more.

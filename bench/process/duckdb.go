@@ -1,4 +1,4 @@
-package duckdb
+package process
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
 )
 
@@ -34,11 +33,11 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		return nil, &measure.UnavailableError{Need: "npm"}
 	}
 	works := func(dir string) error {
-		_, _, err := (&duckDB{node, dir}).query(ctx, 1, startSQL)
+		_, _, err := (&duckDB{node, dir}).query(ctx, 1, startSQL(""))
 		return err
 	}
 	installed := false
-	dir, err := cache.Get(env.Cache, duckDBName(), works, func(dir string) error {
+	dir, err := env.Prepared(fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH), works, func(dir string) error {
 		env.Log("installing DuckDB %s from the npm registry", duckDBVersion)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
@@ -56,11 +55,6 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		}
 	}
 	return &duckDB{node, dir}, err
-}
-
-// duckDBName is that of its directory in the cache.
-func duckDBName() string {
-	return fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH)
 }
 
 // query runs a statement in a process of its own. n is over how many operations.

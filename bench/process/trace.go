@@ -1,4 +1,4 @@
-package kineto
+package process
 
 import (
 	"bufio"
@@ -25,8 +25,8 @@ const (
 	compact layout = "compact"
 )
 
-// summary is what a trace adds up to.
-type summary struct {
+// totals are what a trace adds up to.
+type totals struct {
 	events                       int64
 	hostOps, launches, deviceOps int64
 	ns                           int64 // of all operations
@@ -34,22 +34,22 @@ type summary struct {
 
 // columns returns the bytes of the rows that package ingest/kineto keeps, by the sizes
 // in its documentation.
-func (s summary) columns() int64 { return 52*s.hostOps + 36*s.launches + 72*s.deviceOps }
+func (s totals) columns() int64 { return 52*s.hostOps + 36*s.launches + 72*s.deviceOps }
 
-// writeFile writes a trace of about n events, and returns what it adds up to.
-func writeFile(path string, l layout, n int) (summary, error) {
+// writeFile writes a trace of about n events.
+func writeFile(path string, l layout, n int) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return summary{}, err
+		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	t := newTrace(w, l)
 	t.write(n)
-	return t.sum, errors.Join(t.err, w.Flush(), f.Close())
+	return errors.Join(t.err, w.Flush(), f.Close())
 }
 
 // summarise returns what the trace of n events adds up to.
-func summarise(n int) summary {
+func summarise(n int) totals {
 	t := newTrace(io.Discard, indented)
 	t.write(n)
 	return t.sum
@@ -62,7 +62,7 @@ type trace struct {
 	w      io.Writer
 	layout layout
 	rng    *rand.Rand
-	sum    summary
+	sum    totals
 	err    error
 
 	text, small  bytes.Buffer

@@ -1,0 +1,110 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// DefaultCache returns the directory of files and programs that are prepared once,
+// below the user's cache directory.
+func DefaultCache() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a directory for prepared files: %w", err)
+	}
+	return filepath.Join(base, "optrace-bench"), nil
+}
+
+// Prepared returns the path of the entry of that name in the cache. Where it is
+// missing, or valid, which may be nil, says that it is damaged, build makes it at
+// the path that it is given, as a file or a directory. Its name says everything
+// that it depends on. An entry is there as a whole or not at all: where several
+// processes make the same one at once, the last one's stays.
+func (e *Env) Prepared(name string, valid func(path string) error, build func(path string) error) (string, error) {
+	path := filepath.Join(e.Cache, name)
+	if _, err := os.Lstat(path); err == nil && (valid == nil || valid(path) == nil) {
+		return path, nil
+	}
+	if err := os.MkdirAll(e.Cache, 0o755); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(e.Cache, ".making-")
+	if err != nil {
+		return "", err
+	}
+	made := filepath.Join(tmp, name)
+	err = build(made)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(path), os.Rename(made, path))
+	}
+	if err != nil {
+		err = fmt.Errorf("making %s: %w", name, err)
+	}
+	return path, errors.Join(err, os.RemoveAll(tmp))
+}
+
+// OptraceProgram returns the path of the command optrace.
+func (e *Env) OptraceProgram(ctx context.Context) (string, error) {
+	if e.Optrace != "" {
+		return e.Optrace, nil
+	}
+	return e.Program(ctx, "", "./cmd/optrace")
+}
+
+// Program builds a command of the repository around this module in the cache and
+// returns its path. module is the module's directory in the repository, "" for its
+// root, and pkg the command's. The Go command does nothing where the program is up
+// to date. Program must be called in a directory of this module.
+func (e *Env) Program(ctx context.Context, module, pkg string) (string, error) {
+	root, err := repositoryRoot(ctx)
+	if err == nil {
+		err = os.MkdirAll(e.Cache, 0o755)
+	}
+	if err != nil {
+		return "", fmt.Errorf("building %s: %w", pkg, err)
+	}
+	program := filepath.Join(e.Cache, path.Base(pkg))
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := func() error {
+		out, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, module), "build", "-o", program, pkg).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("building %s: %w: %s", pkg, err, out)
+		}
+		return nil
+	}
+	works := func() bool { // -h ends with an exit status, or 2 in programs without it
+		var exit *exec.ExitError
+		err := exec.CommandContext(ctx, program, "-h").Run()
+		return err == nil || errors.As(err, &exit) && exit.ExitCode() >= 0
+	}
+	if err := build(); err != nil || works() {
+		return program, err
+	}
+	// The file is damaged in a place that the Go command does not look at.
+	if err := os.Remove(program); err != nil {
+		return "", err
+	}
+	return program, build()
+}
+
+// repositoryRoot returns the directory of the module around this one.
+func repositoryRoot(ctx context.Context) (string, error) {
+	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Dir(filepath.Dir(strings.TrimSpace(string(gomod))))
+	if _, err := os.Stat(filepath.Join(root, "cmd", "optrace")); err != nil {
+		return "", errors.New("not in the directory of the bench module: use go run -C bench")
+	}
+	return root, nil
+}
