@@ -119,7 +119,7 @@ func AppendBytesJSON(dst []byte, base64 string) []byte {
 	return a.AppendJSONValue(dst)
 }
 
-// setNumber sets the value of an attribute to a number in JSON.
+// SetNumber sets the value of an attribute to a number in JSON.
 func (a *Attr) SetNumber(text []byte) {
 	if bytes.ContainsAny(text, ".eE") {
 		if f, ok := jsontext.ParseFloat(text); ok && !math.IsInf(f, 0) {
@@ -133,7 +133,7 @@ func (a *Attr) SetNumber(text []byte) {
 	a.Value, a.Type = string(text), AttrText // no number of 64 bits
 }
 
-// setRaw sets the value of an attribute to JSON of any type but a string or number.
+// SetRaw sets the value of an attribute to JSON of any type but a string or number.
 func (a *Attr) SetRaw(text string) {
 	a.Value, a.Type = text, AttrJSON
 	if text == "true" || text == "false" {
@@ -179,7 +179,7 @@ func cutJSON(text, prefix string) (inner string, ok bool) {
 	return inner, true
 }
 
-// findAttr returns the attribute with a key, nil where there is none.
+// FindAttr returns the attribute with a key, nil where there is none.
 func FindAttr(attrs []Attr, key string) *Attr {
 	for i := range attrs {
 		if attrs[i].Key == key {
@@ -189,7 +189,7 @@ func FindAttr(attrs []Attr, key string) *Attr {
 	return nil
 }
 
-// setAttr sets an attribute among attrs: of equal keys the last wins.
+// SetAttr sets an attribute among attrs: of equal keys the last wins.
 func SetAttr(attrs []Attr, a Attr) []Attr {
 	if old := FindAttr(attrs, a.Key); old != nil {
 		*old = a
@@ -198,7 +198,7 @@ func SetAttr(attrs []Attr, a Attr) []Attr {
 	return append(attrs, a)
 }
 
-// validAttr returns a with valid UTF-8.
+// ValidAttr returns a with valid UTF-8.
 func ValidAttr(a Attr) Attr {
 	a.Key, a.Value = jsontext.ValidUTF8(a.Key), jsontext.ValidUTF8(a.Value)
 	return a

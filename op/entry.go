@@ -316,13 +316,14 @@ func checkShape(check func(bool, string, ...any), name string, s Shape) {
 	}
 }
 
-// setDerivedMemory sets MemoryBytes to elements × element size.
+// SetDerivedMemory sets MemoryBytes to elements × element size.
 func (e *Entry) SetDerivedMemory() {
 	n, w := e.DerivedMemory()
 	e.MemoryBytes = n
 	e.Warn |= w
 }
 
+// DerivedMemory returns elements × element size, and a warning where that is not known for its size.
 func (e *Entry) DerivedMemory() (Int, Warning) {
 	size := int64(DefaultElementSize)
 	if e.DType != "" {

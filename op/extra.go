@@ -62,7 +62,7 @@ type LinkExtra struct {
 	DroppedAttributes int64
 }
 
-// isZero reports whether there is nothing to keep.
+// IsZero reports whether there is nothing to keep.
 func (x *Extra) IsZero() bool {
 	return x.Name == "" && x.Kind == "" && x.Flags == 0 && x.TraceState == "" && !x.OK && x.Message == "" &&
 		x.Scope.Name == "" && x.Scope.Version == "" && len(x.Scope.Attrs) == 0 && len(x.Events) == 0 &&

@@ -177,6 +177,7 @@ func (b *Batch) AppendJSON(dst []byte) []byte {
 	return append(dst, '}', '}')
 }
 
+// AppendShapesJSON appends a list of shapes as JSON, null for nil.
 func AppendShapesJSON(dst []byte, shapes []Shape) []byte {
 	if shapes == nil {
 		return append(dst, "null"...)

@@ -180,7 +180,7 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 // maxCachedName is the length of the longest name that is kept.
 const maxCachedName = 512
 
-// kindCache is a cache of InferKind: names repeat, and searching one for words costs far
+// KindCache is a cache of InferKind: names repeat, and searching one for words costs far
 // more than comparing it. A name has two slots, unless it is long.
 type KindCache struct {
 	slots [128]struct {
@@ -190,6 +190,7 @@ type KindCache struct {
 	}
 }
 
+// Infer is [InferKind].
 func (c *KindCache) Infer(name string) (Kind, KindRule) {
 	n := len(name)
 	if n == 0 || n > maxCachedName {

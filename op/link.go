@@ -90,7 +90,7 @@ func (l *Link) Other(key string) Warning {
 	return 0
 }
 
-// appendLink appends l to the links of a record, as [attr.Builder.AddLink] does, and adds
+// AppendLink appends l to the links of a record, as [attr.Builder.AddLink] does, and adds
 // a warning about one that is left out to warn.
 func AppendLink(links []Link, l Link, warn *Warning) []Link {
 	switch {
@@ -104,5 +104,5 @@ func AppendLink(links []Link, l Link, warn *Warning) []Link {
 	return links
 }
 
-// valid reports whether the link leads to a span.
+// Valid reports whether the link leads to a span.
 func (l *Link) Valid() bool { return !l.TraceID.IsZero() && !l.SpanID.IsZero() }

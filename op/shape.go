@@ -99,6 +99,7 @@ func (s Shape) AppendText(dst []byte) []byte {
 	return dst
 }
 
+// AppendJSON appends the list of the dimensions, null for a shape that is not known.
 func (s Shape) AppendJSON(dst []byte) []byte {
 	if s == nil {
 		return append(dst, "null"...)

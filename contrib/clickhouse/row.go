@@ -452,8 +452,8 @@ func number(set bool) uint8 {
 // size returns about how many bytes the row takes.
 func (r *row) size() int {
 	const fixed = 400
-	n := fixed + len(r.e.Operation) + len(r.Shapes) + len(r.e.Root) + len(r.e.Error) + len(r.e.Path) + len(r.e.Scope) + len(r.Name) + len(r.Extra) +
-		len(r.e.Service) + len(r.Host) + 8*len(r.OutputShape) + 64*len(r.LinkTraceIDs)
+	n := fixed + len(r.e.Operation) + len(r.Shapes) + len(r.e.Root) + len(r.e.Error) + len(r.e.Path) + len(r.e.Scope) +
+		len(r.Name) + len(r.Extra) + len(r.e.Service) + len(r.Host) + 8*len(r.OutputShape) + 64*len(r.LinkTraceIDs)
 	for _, s := range r.InputShapes {
 		n += 8 + 8*len(s)
 	}

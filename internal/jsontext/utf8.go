@@ -2,7 +2,7 @@ package jsontext
 
 import "unicode/utf8"
 
-// validUTF8 returns v with each byte that is not UTF-8 replaced by U+FFFD, as
+// ValidUTF8 returns v with each byte that is not UTF-8 replaced by U+FFFD, as
 // encoding/json does.
 func ValidUTF8(v string) string {
 	if utf8.ValidString(v) {

@@ -42,9 +42,12 @@ var importRules = map[string]struct {
 		own:     []string{"op/...", "analyze/...", "render/...", "internal/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
-	"internal/profilepush":  {foreign: []string{"google.golang.org/protobuf"}},
-	"internal/loopback":     {foreign: []string{"golang.org/x/net/netutil"}},
-	"internal/recordtest":   {own: []string{"op/...", "internal/jsontext", "internal/lineio", "internal/intern"}, foreign: []string{"github.com/google/go-cmp"}},
+	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
+	"internal/recordtest": {
+		own:     []string{"op/...", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: []string{"github.com/google/go-cmp"},
+	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
@@ -103,10 +106,12 @@ var pluginImports = map[string][]string{
 	"internal/encoding/entries": {
 		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr",
 	},
-	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr"},
-	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
-	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr"},
-	"internal/prune":         {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
+	"internal/encoding/otlp": {
+		"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr",
+	},
+	"internal/sink":     {"internal/encoding", "internal/observ", "internal/rotate", "op"},
+	"internal/pipeline": {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr"},
+	"internal/prune":    {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
 // analysisImports says which packages below analyze, internal ones aside, each of them

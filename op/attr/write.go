@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// AttrSink receives attributes in the types of the convention. It must not retain the
+// Sink receives attributes in the types of the convention. It must not retain the
 // values.
 type Sink interface {
 	Str(key, value string)
@@ -18,7 +18,7 @@ type Sink interface {
 	Shapes(key string, list []op.Shape)
 }
 
-// WriteAttrs passes the attributes that say what the fields of an entry do to a sink,
+// Write passes the attributes that say what the fields of an entry do to a sink,
 // the reverse of what a [Builder] does. It leaves out those that are among e.Attrs,
 // and warnings that a reader finds again. The caller writes e.Attrs, and the fields for
 // which formats have other places: the rank and service, the scope, ids, times, the

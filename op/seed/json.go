@@ -26,7 +26,7 @@ func (t *Trace) AppendJSON(dst []byte) []byte {
 // MarshalJSON returns the text that AppendJSON appends.
 func (t *Trace) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-// TraceEncoder appends a seed trace entry by entry, for traces that are not
+// Encoder appends a seed trace entry by entry, for traces that are not
 // held in memory.
 type Encoder struct {
 	// Buf is the text that has been appended and not been taken. A caller may write it
@@ -35,7 +35,7 @@ type Encoder struct {
 	n   int64
 }
 
-// NewTraceEncoder starts a document behind dst.
+// NewEncoder starts a document behind dst.
 func NewEncoder(dst []byte) *Encoder {
 	return &Encoder{Buf: append(dst, "{\n  \"entries\": ["...)}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/op/internal/decode"
 )
 
-// ReadTrace reads a seed trace: one JSON document with entries,
+// Read reads a seed trace: one JSON document with entries,
 // total_duration_us and metadata, as the recorder this project started from
 // writes it. The numbers of elements and bytes stay as they are in the file;
 // durations are rounded to the nanosecond. name stands for src in errors.
@@ -21,7 +21,7 @@ import (
 // An entry has no start time, and its step is its place in the sequence. An output
 // shape without dimensions and without elements is one that was not given.
 //
-// Errors are those of [seed.Records], joined; the trace holds what could be read.
+// Errors are those of [Records], joined; the trace holds what could be read.
 func Read(src io.Reader, name string) (*Trace, error) {
 	text, err := io.ReadAll(src)
 	if err != nil {
@@ -30,7 +30,7 @@ func Read(src io.Reader, name string) (*Trace, error) {
 	return Parse(text, name)
 }
 
-// ParseTrace is ReadTrace for a document held in memory.
+// Parse is Read for a document held in memory.
 func Parse(text []byte, name string) (*Trace, error) {
 	t := &Trace{}
 	var errs []error
@@ -51,7 +51,7 @@ func Parse(text []byte, name string) (*Trace, error) {
 	return t, errors.Join(errs...)
 }
 
-// TraceRecords yields the records of a seed trace held in memory: its metadata as
+// Records yields the records of a seed trace held in memory: its metadata as
 // the attributes of a resource, sorted by key, the entries, and the total if the
 // trace states one. Every error is a *[SyntaxError]: an entry that could not be read
 // is left out, and the error names its index. One of class [op.ErrorSyntax] says that the

@@ -16,7 +16,7 @@ import (
 // maxTraceValue is the longest entry, or other value, of a seed trace that is streamed.
 const maxTraceValue = 16 << 20
 
-// TraceStream is [seed.Records] for a trace that is not held in memory: it is read as it
+// Stream is [Records] for a trace that is not held in memory: it is read as it
 // comes, one entry at a time. So metadata that stand behind the entries come behind them.
 // An error that is no *[SyntaxError] is that of src, and the last thing yielded.
 func Stream(src io.Reader, name string) iter.Seq2[op.Record, error] {

@@ -15,9 +15,9 @@ import (
 // one pass without a Lexer takes a fraction of the time. Each method takes the text
 // and an index and returns the index behind what it has read, -1 where the text is
 // not canonical, as the functions of jsontext do. Such a line is read by
-// decodeRecord, from its start.
+// Record, from its start.
 //
-// A member that AppendJSON writes belongs here, in its place, and in entryField.
+// A member that AppendJSON writes belongs here, in its place, and in op.Columns.
 
 // The names of the members that most entries have.
 var (
@@ -49,7 +49,7 @@ var (
 	nameParentSpanID   = jsontext.NewName(`,"parent_span_id":`)
 )
 
-// canonicalRecord reads the entry or ancestry record in canonical form at the start of
+// Canonical reads the entry or ancestry record in canonical form at the start of
 // text. It returns the length of the line with its newline, 0 where it is something else.
 func (d *Decoder) Canonical(text []byte) (size int) {
 	if size = d.canonicalLine(text); size == 0 && len(text) < maxTail {
@@ -66,7 +66,7 @@ const (
 	tailMargin = "                                "
 )
 
-// canonicalLine is canonicalRecord, but may take no line at the end of text.
+// canonicalLine is Canonical, but may take no line at the end of text.
 func (d *Decoder) canonicalLine(text []byte) (size int) {
 	if d.IsSpan = jsontext.Has(text, 0, `{"span":`); d.IsSpan {
 		size = d.canonicalSpan(text)

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// decoder reads records of the entries format, and the entries of a seed trace,
+// Decoder reads records of the entries format, and the entries of a seed trace,
 // which have the same keys. A record is overwritten by the next one.
 type Decoder struct {
 	Lex     jsontext.Lexer
@@ -26,9 +26,9 @@ type Decoder struct {
 	gap      op.Gap
 	batch    op.Batch
 
-	// What canonicalRecord read is a span, else the entry.
+	// What Canonical read is a span, else the entry.
 	IsSpan bool
-	tail   []byte // see canonicalRecord
+	tail   []byte // see Canonical
 
 	inputs []op.Shape
 	dims   []int64 // backs all shapes of an entry
@@ -77,7 +77,7 @@ func (s *fieldsSeen) set(f fieldsSeen, seen bool) {
 	}
 }
 
-// decodeRecord reads one line. An error is one of the grammar or of the
+// Record reads one line. An error is one of the grammar or of the
 // format, with its offset in the line.
 func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 	d.Lex.Reset(line)
@@ -131,7 +131,7 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 	return rec, 0, nil
 }
 
-// errorClass returns the class of the error that decodeRecord returned.
+// ErrorClass returns the class of the error that Record returned.
 func (d *Decoder) ErrorClass() op.ErrorClass {
 	if d.Lex.Err() != nil {
 		return op.ErrorSyntax
@@ -139,13 +139,14 @@ func (d *Decoder) ErrorClass() op.ErrorClass {
 	return op.ErrorRecord
 }
 
-// schemaError ends reading: the file has an unsupported version.
+// SchemaError ends reading: the file has an unsupported version.
 type SchemaError struct{ Schema string }
 
 func (e *SchemaError) Error() string {
 	return fmt.Sprintf("schema %q is not supported, this version reads %q", e.Schema, op.Schema)
 }
 
+// Reset forgets the entry before.
 func (d *Decoder) Reset() {
 	d.Entry = op.Entry{}
 	d.has, d.next = 0, 0
@@ -159,14 +160,14 @@ func (d *Decoder) resetLists() {
 	d.attrs, d.moreAttrs, d.linkExtras = d.attrs[:0], d.moreAttrs[:0], d.linkExtras[:0]
 }
 
-// wrong keeps the first error that makes the record useless.
+// Wrong keeps the first error that makes the record useless.
 func (d *Decoder) Wrong(fault string) {
 	if d.Fault == "" {
 		d.Fault, d.FaultAt = fault, d.Lex.Offset()
 	}
 }
 
-// finishEntry checks that the entry has the fields that it must have, and derives
+// Finish checks that the entry has the fields that it must have, and derives
 // fields from others.
 func (d *Decoder) Finish() {
 	e := &d.Entry

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// is reports whether the next value starts with opening. It passes over any
+// Is reports whether the next value starts with opening. It passes over any
 // other value, which is a warning unless it is null.
 func (d *Decoder) Is(opening byte) bool {
 	l := &d.Lex
@@ -42,7 +42,7 @@ func (d *Decoder) valid(b []byte) string {
 	return d.strings.String(b)
 }
 
-// number reads the text of a number or of a number in quotes; false leaves any
+// Number reads the text of a number or of a number in quotes; false leaves any
 // other value unread.
 func (d *Decoder) Number() (text []byte, ok bool) {
 	l := &d.Lex
@@ -57,7 +57,7 @@ func (d *Decoder) Number() (text []byte, ok bool) {
 	return text, l.Err() == nil
 }
 
-// integer reads an integer, also in quotes; null is unknown, and so is anything
+// Integer reads an integer, also in quotes; null is unknown, and so is anything
 // else, which adds warning.
 func (d *Decoder) Integer(warning op.Warning) op.Int {
 	n, ok := int64(0), false
@@ -126,7 +126,7 @@ func (d *Decoder) id(to []byte, none bool) {
 	}
 }
 
-// attributes appends the members of an object.
+// Attributes appends the members of an object.
 func (d *Decoder) Attributes(dst []op.Attr) []op.Attr {
 	l := &d.Lex
 	if !d.Is('{') {
