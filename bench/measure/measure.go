@@ -74,7 +74,7 @@ type Row struct {
 	Target float64 `json:"target,omitempty"`
 	// Met reports whether the ratio reaches the target; it is nil without one.
 	Met *bool `json:"met,omitempty"`
-	// Allocs are the allocations of the case in which our side has most, where the
+	// Allocs are the allocations of the last case in which our side has most, where the
 	// Measure bounds them.
 	Allocs *Allocs `json:"allocs,omitempty"`
 	// Cases are the figures of each kind of data where there are several.
@@ -142,7 +142,7 @@ func newRow(m Measure, samples func(Case, string) []Sample) Row {
 			a := &Allocs{Per: t.PerName, Peer: t.Per * fewestAllocs(peer), Ours: t.Per * fewestAllocs(ours), Max: t.Max, Extra: t.Extra}
 			// To a hundredth: a buffer that grows once is not an allocation per operation.
 			a.Met = a.bounded() < a.Max+0.005
-			if r.Allocs == nil || a.bounded() > r.Allocs.bounded() {
+			if r.Allocs == nil || a.bounded() >= r.Allocs.bounded() {
 				r.Allocs = a
 			}
 		}

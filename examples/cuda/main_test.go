@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -170,6 +171,7 @@ func TestNoDevice(t *testing.T) {
 
 // The program itself loads the driver of the machine, if there is one, and ends well.
 func TestProgram(t *testing.T) {
+	cases.Rare(t)
 	binary := filepath.Join(t.TempDir(), "cuda.exe")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

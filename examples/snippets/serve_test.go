@@ -1,20 +1,23 @@
 package snippets
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/examples/internal/servetest"
 	"github.com/optrace/optrace/internal/program"
 )
 
 // What the SDK for JavaScript sends arrives at optrace serve.
 func TestJavaScriptServed(t *testing.T) {
-	addresses := servetest.Start(t, program.Optrace(t, "../.."))
+	addresses := serve(t, program.Optrace(t, "../.."))
 	runJavaScript(t, strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
 	answer, err := http.Get(addresses["page"] + "?format=json")
 	if err != nil {
@@ -50,4 +53,38 @@ func TestJavaScriptServed(t *testing.T) {
 	if s := report.Slowest; s.Name != "POST /predict" || s.Service != "snippet" {
 		t.Errorf("the slowest request is %q of %q", s.Name, s.Service)
 	}
+}
+
+// serve starts the command optrace serve on free ports, and returns the addresses that it
+// prints by their names. It is interrupted at the end of the test, and has to end well.
+func serve(t *testing.T, program string) map[string]string {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	ctx := context.WithoutCancel(t.Context()) // it is interrupted, not killed
+	cmd := exec.CommandContext(ctx, program, "serve", "-listen", any, "-otlp-http", any, "-otlp-grpc", any)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("serve ended with %v", err)
+		}
+	})
+	addresses := make(map[string]string)
+	lines := bufio.NewScanner(out)
+	for len(addresses) < 3 && lines.Scan() {
+		if f := strings.Fields(lines.Text()); len(f) == 2 {
+			addresses[f[0]] = f[1]
+		}
+	}
+	return addresses
 }

@@ -1,4 +1,4 @@
-package main
+package snippets
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,14 +22,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/examples/internal/servetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/program"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// spans sends the same spans of several services to exporters.
-func spans(t *testing.T, exporters ...sdktrace.SpanExporter) {
+// send sends the same spans of several services to exporters.
+func send(t *testing.T, exporters ...sdktrace.SpanExporter) {
 	t.Helper()
 	for _, service := range []string{"trainer", "server"} {
 		options := []sdktrace.TracerProviderOption{sdktrace.WithResource(resource.NewSchemaless(
@@ -100,7 +98,7 @@ func TestExporters(t *testing.T) {
 	for name := range cases.Of(t, 2, slices.Sorted(maps.Keys(exporters))) {
 		exporter := exporters[name]
 		t.Run(name, func(t *testing.T) {
-			addresses := servetest.Start(t, command)
+			addresses := serve(t, command)
 			remote, err := exporter(addresses)
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +108,7 @@ func TestExporters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spans(t, keep{remote}, keep{local})
+			send(t, keep{remote}, keep{local})
 			if err := remote.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -147,26 +145,3 @@ func TestExporters(t *testing.T) {
 type keep struct{ sdktrace.SpanExporter }
 
 func (keep) Shutdown(context.Context) error { return nil }
-
-// The operations of a program show within two seconds.
-func TestRun(t *testing.T) {
-	addresses := servetest.Start(t, program.Optrace(t, "../.."))
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := run(ctx, false); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.Get(addresses["page"] + "?format=collapsed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "POST /predict;cuda:0;matmul ") {
-		t.Errorf("stacks:\n%s", text)
-	}
-}
