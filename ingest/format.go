@@ -133,7 +133,7 @@ func holding(
 // unregistered returns open for a format that is read once a package is imported.
 func unregistered(pkg string) func(readerOptions) readFunc {
 	return func(readerOptions) readFunc {
-		return func(_ io.Reader, at place) iter.Seq2[op.Record, error] {
+		return func(io.Reader, place) iter.Seq2[op.Record, error] {
 			return func(yield func(op.Record, error) bool) {
 				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
 			}
