@@ -95,8 +95,9 @@ func (b *rowBuffer) span(s *op.Span) {
 
 func (b *rowBuffer) resource(r *op.Resource) {
 	b.record("resource")
+	e := op.Entry{Service: r.Service, Rank: r.Rank}
 	for _, c := range b.leaves.resource {
-		set(b, c.leaf, c.Column, &op.Entry{Service: r.Service, Rank: r.Rank}, given)
+		set(b, c.leaf, c.Column, &e, given)
 	}
 	b.intAt(b.leaves.worldSize, r.WorldSize, given)
 	b.attrs(r.Attrs)

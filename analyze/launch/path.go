@@ -67,7 +67,8 @@ func (l *launched) path() *Path {
 		StartNS: at, DurationNS: end - at, LaunchNS: w.overhead.Int64(), QueueNS: w.queueing.Int64(), Edges: w.edges,
 		BoundBy: path.BoundBy{
 			ComputeNS: w.classes[timeline.ClassCompute].Int64(), CommunicationNS: w.classes[timeline.ClassCommunication].Int64(),
-			MemoryNS: w.classes[timeline.ClassMemory].Int64(), OtherNS: w.classes[timeline.ClassOther].Int64(), HostNS: w.host.Int64(), IdleNS: w.idle.Int64(),
+			MemoryNS: w.classes[timeline.ClassMemory].Int64(), OtherNS: w.classes[timeline.ClassOther].Int64(),
+			HostNS: w.host.Int64(), IdleNS: w.idle.Int64(),
 		},
 	}
 }

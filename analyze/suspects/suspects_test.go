@@ -14,6 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+const us, ms = tracetest.Microsecond, tracetest.Millisecond
+
 func TestSuspectDurations(t *testing.T) {
 	kernel := func(name string, start, end int64) tracetest.Spec {
 		return tracetest.OpAt(name, 0, 0, start, end).OnStream(7)
@@ -23,56 +25,56 @@ func TestSuspectDurations(t *testing.T) {
 		specs []tracetest.Spec
 		want  []string
 	}{
-		{"one after the other", []tracetest.Spec{kernel("a", 0, 100*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"one after the other", []tracetest.Spec{kernel("a", 0, 100*us), kernel("b", 100*us, 200*us)}, nil},
 		{"runs over its successors", []tracetest.Spec{
-			kernel("a", 0, 100*tracetest.Microsecond), kernel("long", 100*tracetest.Microsecond, 3000*tracetest.Millisecond), kernel("b", 110*tracetest.Microsecond, 210*tracetest.Microsecond), kernel("c", 220*tracetest.Microsecond, 320*tracetest.Microsecond),
+			kernel("a", 0, 100*us), kernel("long", 100*us, 3000*ms), kernel("b", 110*us, 210*us), kernel("c", 220*us, 320*us),
 		}, []string{"long"}},
-		{"runs over the last one only", []tracetest.Spec{kernel("long", 0, 200*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 190*tracetest.Microsecond)}, []string{"long"}},
-		{"runs into its successor", []tracetest.Spec{kernel("a", 0, 150*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
-		{"ends with its successor", []tracetest.Spec{kernel("a", 0, 200*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
-		{"5 µs beyond the start", []tracetest.Spec{kernel("a", 0, 105*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 101*tracetest.Microsecond)}, []string{"a"}},
-		{"less than 5 µs beyond the start", []tracetest.Spec{kernel("a", 0, 105*tracetest.Microsecond-1), kernel("b", 100*tracetest.Microsecond, 101*tracetest.Microsecond)}, nil},
-		{"1 % beyond the start", []tracetest.Spec{kernel("a", 0, 10*tracetest.Millisecond), kernel("b", 9900*tracetest.Microsecond, 9901*tracetest.Microsecond)}, []string{"a"}},
-		{"less than 1 % beyond the start", []tracetest.Spec{kernel("a", 0, 10*tracetest.Millisecond), kernel("b", 9900*tracetest.Microsecond+1, 9901*tracetest.Microsecond)}, nil},
-		{"less than 1 % of a length without a whole hundredth", []tracetest.Spec{kernel("a", 0, 10*tracetest.Millisecond+1), kernel("b", 9900*tracetest.Microsecond+1, 9901*tracetest.Microsecond)}, nil},
+		{"runs over the last one only", []tracetest.Spec{kernel("long", 0, 200*us), kernel("b", 100*us, 190*us)}, []string{"long"}},
+		{"runs into its successor", []tracetest.Spec{kernel("a", 0, 150*us), kernel("b", 100*us, 200*us)}, nil},
+		{"ends with its successor", []tracetest.Spec{kernel("a", 0, 200*us), kernel("b", 100*us, 200*us)}, nil},
+		{"5 µs beyond the start", []tracetest.Spec{kernel("a", 0, 105*us), kernel("b", 100*us, 101*us)}, []string{"a"}},
+		{"less than 5 µs beyond the start", []tracetest.Spec{kernel("a", 0, 105*us-1), kernel("b", 100*us, 101*us)}, nil},
+		{"1 % beyond the start", []tracetest.Spec{kernel("a", 0, 10*ms), kernel("b", 9900*us, 9901*us)}, []string{"a"}},
+		{"less than 1 % beyond the start", []tracetest.Spec{kernel("a", 0, 10*ms), kernel("b", 9900*us+1, 9901*us)}, nil},
+		{"less than 1 % of a length without a whole hundredth", []tracetest.Spec{kernel("a", 0, 10*ms+1), kernel("b", 9900*us+1, 9901*us)}, nil},
 		{"several in one another", []tracetest.Spec{
-			kernel("outer", 0, 900*tracetest.Microsecond), kernel("inner", 10*tracetest.Microsecond, 800*tracetest.Microsecond), kernel("b", 20*tracetest.Microsecond, 30*tracetest.Microsecond),
+			kernel("outer", 0, 900*us), kernel("inner", 10*us, 800*us), kernel("b", 20*us, 30*us),
 		}, []string{"outer", "inner"}},
 		{"found after others that outlast it", []tracetest.Spec{
-			kernel("long", 0, 500*tracetest.Microsecond), kernel("b", 10*tracetest.Microsecond, 600*tracetest.Microsecond), kernel("c", 20*tracetest.Microsecond, 700*tracetest.Microsecond), kernel("d", 30*tracetest.Microsecond, 40*tracetest.Microsecond),
+			kernel("long", 0, 500*us), kernel("b", 10*us, 600*us), kernel("c", 20*us, 700*us), kernel("d", 30*us, 40*us),
 		}, []string{"long", "b", "c"}},
-		{"another stream", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(8)}, nil},
-		{"another device", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).On("cuda:1")}, nil},
-		{"another rank", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnRank(1)}, nil},
-		{"no stream", []tracetest.Spec{tracetest.OpAt("a", 0, 0, 0, 300*tracetest.Microsecond), tracetest.OpAt("b", 0, 0, 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
-		{"host side", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond).FromHost(), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).FromHost()}, nil},
-		{"no start", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond).WithoutStart(), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"another stream", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 100*us, 200*us).OnStream(8)}, nil},
+		{"another device", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 100*us, 200*us).On("cuda:1")}, nil},
+		{"another rank", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 100*us, 200*us).OnRank(1)}, nil},
+		{"no stream", []tracetest.Spec{tracetest.OpAt("a", 0, 0, 0, 300*us), tracetest.OpAt("b", 0, 0, 100*us, 200*us)}, nil},
+		{"host side", []tracetest.Spec{kernel("a", 0, 300*us).FromHost(), kernel("b", 100*us, 200*us).FromHost()}, nil},
+		{"no start", []tracetest.Spec{kernel("a", 0, 300*us).WithoutStart(), kernel("b", 100*us, 200*us)}, nil},
 		{"its own parts", []tracetest.Spec{
-			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
-			tracetest.OpAt("c", 3, 2, 110*tracetest.Microsecond, 120*tracetest.Microsecond).OnStream(7), tracetest.SpanAt("span", 4, 1, 0, 0), tracetest.OpAt("d", 5, 4, 210*tracetest.Microsecond, 220*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
+			tracetest.OpAt("c", 3, 2, 110*us, 120*us).OnStream(7), tracetest.SpanAt("span", 4, 1, 0, 0), tracetest.OpAt("d", 5, 4, 210*us, 220*us).OnStream(7),
 		}, nil},
 		{"parts listed first", []tracetest.Spec{
-			tracetest.OpAt("b", 2, 1, 0, 200*tracetest.Microsecond).OnStream(7), tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("b", 2, 1, 0, 200*us).OnStream(7), tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7),
 		}, nil},
 		{"its own parts and another", []tracetest.Spec{
-			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7), kernel("other", 210*tracetest.Microsecond, 220*tracetest.Microsecond),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7), kernel("other", 210*us, 220*us),
 		}, []string{"a"}},
 		{"a part over the next one", []tracetest.Spec{
-			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 10*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7), tracetest.OpAt("c", 3, 1, 20*tracetest.Microsecond, 30*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 10*us, 200*us).OnStream(7), tracetest.OpAt("c", 3, 1, 20*us, 30*us).OnStream(7),
 		}, []string{"b"}},
-		{"start at once, the long one first", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 0, 100*tracetest.Microsecond)}, []string{"a"}},
-		{"start at once, the short one first", []tracetest.Spec{kernel("b", 0, 100*tracetest.Microsecond), kernel("a", 0, 300*tracetest.Microsecond)}, nil},
+		{"start at once, the long one first", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 0, 100*us)}, []string{"a"}},
+		{"start at once, the short one first", []tracetest.Spec{kernel("b", 0, 100*us), kernel("a", 0, 300*us)}, nil},
 		{"the same parts twice", []tracetest.Spec{
-			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
-			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
 		}, nil},
 		{"the same ids at other times", []tracetest.Spec{
-			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
-			tracetest.OpAt("a", 1, 0, 0, 400*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 210*tracetest.Microsecond).OnStream(7),
-			tracetest.OpAt("c", 3, 0, 210*tracetest.Microsecond, 310*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 400*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 210*us).OnStream(7),
+			tracetest.OpAt("c", 3, 0, 210*us, 310*us).OnStream(7),
 		}, []string{"a"}},
-		{"without length", []tracetest.Spec{kernel("a", 0, 0), kernel("b", 0, 0), kernel("c", 0, 100*tracetest.Microsecond), kernel("d", 100*tracetest.Microsecond, 100*tracetest.Microsecond)}, nil},
-		{"a later one without length", []tracetest.Spec{kernel("a", 0, 100*tracetest.Microsecond), kernel("b", 50*tracetest.Microsecond, 50*tracetest.Microsecond)}, []string{"a"}},
+		{"without length", []tracetest.Spec{kernel("a", 0, 0), kernel("b", 0, 0), kernel("c", 0, 100*us), kernel("d", 100*us, 100*us)}, nil},
+		{"a later one without length", []tracetest.Spec{kernel("a", 0, 100*us), kernel("b", 50*us, 50*us)}, []string{"a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			forest := tracetest.AddTo(trace.New(), tc.specs...)
@@ -88,26 +90,26 @@ func TestSuspectDurations(t *testing.T) {
 }
 
 func TestClockProblems(t *testing.T) {
-	parent := tracetest.SpanAt("parent", 1, 0, 10*tracetest.Millisecond, 20*tracetest.Millisecond)
+	parent := tracetest.SpanAt("parent", 1, 0, 10*ms, 20*ms)
 	for _, tc := range []struct {
 		name  string
 		specs []tracetest.Spec
 		want  []int64 // how far off
 	}{
-		{"within", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 12*tracetest.Millisecond, 15*tracetest.Millisecond)}, nil},
-		{"outlives its parent", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 12*tracetest.Millisecond, 90*tracetest.Millisecond)}, nil},
-		{"a millisecond early", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 9*tracetest.Millisecond, 15*tracetest.Millisecond)}, nil},
-		{"more than a millisecond early", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 9*tracetest.Millisecond-1, 15*tracetest.Millisecond)}, []int64{-tracetest.Millisecond - 1}},
-		{"a millisecond late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 21*tracetest.Millisecond, 22*tracetest.Millisecond)}, nil},
-		{"more than a millisecond late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 21*tracetest.Millisecond+1, 22*tracetest.Millisecond)}, []int64{tracetest.Millisecond + 1}},
-		{"late, launched in time", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 50*tracetest.Millisecond, 60*tracetest.Millisecond).LaunchedAt(20 * tracetest.Millisecond)}, nil},
-		{"late, launched too late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 50*tracetest.Millisecond, 60*tracetest.Millisecond).LaunchedAt(40 * tracetest.Millisecond)}, []int64{20 * tracetest.Millisecond}},
-		{"early, whatever its launch", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond).LaunchedAt(12 * tracetest.Millisecond)}, []int64{-10 * tracetest.Millisecond}},
-		{"a span, before its parent was read", []tracetest.Spec{tracetest.SpanAt("a", 2, 1, 0, 1), parent}, []int64{-10 * tracetest.Millisecond}},
-		{"below one", []tracetest.Spec{parent, tracetest.SpanAt("a", 2, 1, 0, tracetest.Millisecond), tracetest.OpAt("b", 3, 2, 0, tracetest.Millisecond)}, []int64{-10 * tracetest.Millisecond}},
-		{"twice the same", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond), tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond)}, []int64{-10 * tracetest.Millisecond}},
-		{"no parent", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 0, 0, tracetest.Millisecond), tracetest.OpAt("b", 3, 9, 0, tracetest.Millisecond)}, nil},
-		{"no start", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond).WithoutStart(), tracetest.OpAt("b", 3, 2, 0, tracetest.Millisecond)}, nil},
+		{"within", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 12*ms, 15*ms)}, nil},
+		{"outlives its parent", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 12*ms, 90*ms)}, nil},
+		{"a millisecond early", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 9*ms, 15*ms)}, nil},
+		{"more than a millisecond early", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 9*ms-1, 15*ms)}, []int64{-ms - 1}},
+		{"a millisecond late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 21*ms, 22*ms)}, nil},
+		{"more than a millisecond late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 21*ms+1, 22*ms)}, []int64{ms + 1}},
+		{"late, launched in time", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 50*ms, 60*ms).LaunchedAt(20 * ms)}, nil},
+		{"late, launched too late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 50*ms, 60*ms).LaunchedAt(40 * ms)}, []int64{20 * ms}},
+		{"early, whatever its launch", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, ms).LaunchedAt(12 * ms)}, []int64{-10 * ms}},
+		{"a span, before its parent was read", []tracetest.Spec{tracetest.SpanAt("a", 2, 1, 0, 1), parent}, []int64{-10 * ms}},
+		{"below one", []tracetest.Spec{parent, tracetest.SpanAt("a", 2, 1, 0, ms), tracetest.OpAt("b", 3, 2, 0, ms)}, []int64{-10 * ms}},
+		{"twice the same", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, ms), tracetest.OpAt("a", 2, 1, 0, ms)}, []int64{-10 * ms}},
+		{"no parent", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 0, 0, ms), tracetest.OpAt("b", 3, 9, 0, ms)}, nil},
+		{"no start", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, ms).WithoutStart(), tracetest.OpAt("b", 3, 2, 0, ms)}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			forest := tracetest.AddTo(trace.New(), tc.specs...)
@@ -125,28 +127,28 @@ func TestClockProblems(t *testing.T) {
 // The worst of each kind is the example, the first in the input of several.
 func TestSuspectExamples(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.OpAt("short", 0, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 0, 0, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
-		tracetest.OpAt("long", 11, 0, 1*tracetest.Millisecond, 9*tracetest.Millisecond).OnStream(7).OnRank(3), tracetest.OpAt("b", 12, 0, 2*tracetest.Millisecond, 3*tracetest.Millisecond).OnStream(7).OnRank(3),
-		tracetest.OpAt("equally long", 0, 0, 11*tracetest.Millisecond, 19*tracetest.Millisecond).OnStream(7), tracetest.OpAt("b", 0, 0, 12*tracetest.Millisecond, 13*tracetest.Millisecond).OnStream(7),
-		tracetest.SpanAt("request", 20, 0, 100*tracetest.Millisecond, 200*tracetest.Millisecond), tracetest.OpAt("late", 21, 20, 250*tracetest.Millisecond, 260*tracetest.Millisecond), tracetest.SpanAt("early", 22, 20, 0, 5),
+		tracetest.OpAt("short", 0, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 0, 0, 100*us, 200*us).OnStream(7),
+		tracetest.OpAt("long", 11, 0, 1*ms, 9*ms).OnStream(7).OnRank(3), tracetest.OpAt("b", 12, 0, 2*ms, 3*ms).OnStream(7).OnRank(3),
+		tracetest.OpAt("equally long", 0, 0, 11*ms, 19*ms).OnStream(7), tracetest.OpAt("b", 0, 0, 12*ms, 13*ms).OnStream(7),
+		tracetest.SpanAt("request", 20, 0, 100*ms, 200*ms), tracetest.OpAt("late", 21, 20, 250*ms, 260*ms), tracetest.SpanAt("early", 22, 20, 0, 5),
 		tracetest.SpanAt("x", 31, 32, 10, 20), tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("z", 33, 33, 0, 10),
-		tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("late", 21, 20, 250*tracetest.Millisecond, 260*tracetest.Millisecond),
+		tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("late", 21, 20, 250*ms, 260*ms),
 	)
 	want := []Suspect{
 		{
 			What: Duration, Operation: "long", DeviceID: "cuda:0", Rank: op.Known(3), Stream: op.Known(7),
-			StartUnixNS: op.Known(tracetest.Millisecond), DurationNS: 8 * tracetest.Millisecond, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 11},
+			StartUnixNS: op.Known(ms), DurationNS: 8 * ms, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 11},
 		},
 		{
 			What: Clock, Operation: "early", StartUnixNS: op.Known(0), DurationNS: 5,
-			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 22}, OffNS: op.Known(-100 * tracetest.Millisecond),
+			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 22}, OffNS: op.Known(-100 * ms),
 		},
 		{
 			What: Cycle, Operation: "y", DeviceID: device.Unknown, StartUnixNS: op.Known(5), DurationNS: 15,
 			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 32},
 		},
 		{
-			What: Repeat, Operation: "late", DeviceID: "cuda:0", StartUnixNS: op.Known(250 * tracetest.Millisecond), DurationNS: 10 * tracetest.Millisecond,
+			What: Repeat, Operation: "late", DeviceID: "cuda:0", StartUnixNS: op.Known(250 * ms), DurationNS: 10 * ms,
 			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 21},
 		},
 	}
@@ -208,28 +210,28 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		want int64
 	}{
 		"one over a great many": {func(f *trace.Forest) {
-			f.Add(tracetest.OpAt("long", 0, 0, 0, n*tracetest.Millisecond).OnStream(1).Record())
+			f.Add(tracetest.OpAt("long", 0, 0, 0, n*ms).OnStream(1).Record())
 			for i := range n - 1 {
-				f.Add(tracetest.OpAt("a", 0, 0, i*tracetest.Millisecond, i*tracetest.Millisecond+10).OnStream(1).Record())
+				f.Add(tracetest.OpAt("a", 0, 0, i*ms, i*ms+10).OnStream(1).Record())
 			}
 		}, 1},
 		"each within the one before": {func(f *trace.Forest) {
 			for i := range n {
-				f.Add(tracetest.OpAt("a", uint64(i+1), uint64(i), i*tracetest.Microsecond, 2*n*tracetest.Microsecond-i*tracetest.Microsecond).OnStream(1).Record())
+				f.Add(tracetest.OpAt("a", uint64(i+1), uint64(i), i*us, 2*n*us-i*us).OnStream(1).Record())
 			}
 		}, 0},
 		"each within the one before, and no parents": {func(f *trace.Forest) {
 			for i := range n {
-				f.Add(tracetest.OpAt("a", 0, 0, i*tracetest.Microsecond, 4*n*tracetest.Microsecond-i*tracetest.Microsecond).OnStream(1).Record())
+				f.Add(tracetest.OpAt("a", 0, 0, i*us, 4*n*us-i*us).OnStream(1).Record())
 			}
 		}, n - 1},
 		"a chain, and others that outlast it": {func(f *trace.Forest) {
 			for i := range n / 2 {
-				f.Add(tracetest.OpAt("a", uint64(i+1), uint64(i), i, 10*n*tracetest.Microsecond-i).OnStream(1).Record())
+				f.Add(tracetest.OpAt("a", uint64(i+1), uint64(i), i, 10*n*us-i).OnStream(1).Record())
 			}
 			for i := range n / 4 {
-				f.Add(tracetest.OpAt("b", uint64(n+2*i), 0, n+i*tracetest.Microsecond, 20*n*tracetest.Microsecond+i).OnStream(1).Record())
-				f.Add(tracetest.OpAt("c", uint64(n+2*i+1), uint64(n/2), n+i*tracetest.Microsecond+1, n+i*tracetest.Microsecond+2).OnStream(1).Record())
+				f.Add(tracetest.OpAt("b", uint64(n+2*i), 0, n+i*us, 20*n*us+i).OnStream(1).Record())
+				f.Add(tracetest.OpAt("c", uint64(n+2*i+1), uint64(n/2), n+i*us+1, n+i*us+2).OnStream(1).Record())
 			}
 		}, n / 4},
 	} {
@@ -247,9 +249,9 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 // but those below one with a suspect duration are there.
 func TestWithout(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("request", 1, 0, 0, 100*tracetest.Millisecond), tracetest.SpanAt("far", 2, 1, -50*tracetest.Millisecond, -40*tracetest.Millisecond), tracetest.OpAt("a", 3, 2, -45*tracetest.Millisecond, -44*tracetest.Millisecond),
-		tracetest.SpanAt("deeper", 4, 3, 10*tracetest.Millisecond, 11*tracetest.Millisecond), tracetest.OpAt("b", 5, 4, 10*tracetest.Millisecond, 11*tracetest.Millisecond),
-		tracetest.OpAt("long", 6, 1, 20*tracetest.Millisecond, 90*tracetest.Millisecond).OnStream(1), tracetest.OpAt("c", 7, 6, 21*tracetest.Millisecond, 22*tracetest.Millisecond).OnStream(1), tracetest.OpAt("d", 8, 1, 30*tracetest.Millisecond, 40*tracetest.Millisecond).OnStream(1),
+		tracetest.SpanAt("request", 1, 0, 0, 100*ms), tracetest.SpanAt("far", 2, 1, -50*ms, -40*ms), tracetest.OpAt("a", 3, 2, -45*ms, -44*ms),
+		tracetest.SpanAt("deeper", 4, 3, 10*ms, 11*ms), tracetest.OpAt("b", 5, 4, 10*ms, 11*ms),
+		tracetest.OpAt("long", 6, 1, 20*ms, 90*ms).OnStream(1), tracetest.OpAt("c", 7, 6, 21*ms, 22*ms).OnStream(1), tracetest.OpAt("d", 8, 1, 30*ms, 40*ms).OnStream(1),
 	)
 	var left []string
 	for r, out := range Without(forest, Find(forest)) {

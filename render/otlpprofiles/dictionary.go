@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // dictionary builds the tables that profiles refer to. The element 0 of each is its zero
@@ -30,21 +31,8 @@ func newDictionary() *dictionary {
 	}
 }
 
-// number returns the number of a key, and puts what element returns at the end of a table
-// for a new one.
-func number[K comparable, E any](numbers map[K]int32, table *[]E, key K, element func() E) int32 {
-	n, ok := numbers[key]
-	if !ok {
-		e := element()
-		n = int32(len(*table))
-		numbers[key] = n
-		*table = append(*table, e)
-	}
-	return n
-}
-
 func (d *dictionary) string(s string) int32 {
-	return number(d.strings, &d.tables.Strings, s, func() string { return s })
+	return wire.Index(d.strings, &d.tables.Strings, s, func() string { return s })
 }
 
 func (d *dictionary) valueType(name, unit string) valueType {
@@ -53,7 +41,7 @@ func (d *dictionary) valueType(name, unit string) valueType {
 
 // location returns the place that stands for a name.
 func (d *dictionary) location(name string) int32 {
-	return number(d.locations, &d.tables.Locations, name, func() location {
+	return wire.Index(d.locations, &d.tables.Locations, name, func() location {
 		d.tables.Functions = append(d.tables.Functions, function{d.string(name)})
 		return location{[]line{{int32(len(d.tables.Functions) - 1)}}}
 	})
@@ -65,7 +53,7 @@ func (d *dictionary) stack(frames []string) int32 {
 	for i, frame := range frames {
 		locations[len(frames)-1-i] = d.location(stacks.Name(frame)) // the leaf comes first
 	}
-	return number(d.stacks, &d.tables.Stacks, identityOf(locations), func() stack { return stack{locations} })
+	return wire.Index(d.stacks, &d.tables.Stacks, identityOf(locations), func() stack { return stack{locations} })
 }
 
 // link returns the link to the span of a request, 0 where its ids are not known.
@@ -74,12 +62,12 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 		return 0
 	}
 	key := stacks.Request{TraceID: r.TraceID, SpanID: r.SpanID}
-	return number(d.links, &d.tables.Links, key, func() link { return link{key.TraceID[:], key.SpanID[:]} })
+	return wire.Index(d.links, &d.tables.Links, key, func() link { return link{key.TraceID[:], key.SpanID[:]} })
 }
 
 // attribute returns an attribute of a text.
 func (d *dictionary) attribute(key, text string) int32 {
-	return number(d.attributes, &d.tables.Attributes, [2]string{key, text}, func() attribute {
+	return wire.Index(d.attributes, &d.tables.Attributes, [2]string{key, text}, func() attribute {
 		return attribute{d.string(key), &anyValue{text}}
 	})
 }

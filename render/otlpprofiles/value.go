@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // anyValue is the value of an attribute: a string, an int64, a float64, a bool, a []byte, a
@@ -20,10 +21,10 @@ import (
 type anyValue struct{ of any }
 
 // proto returns the message.
-func (v *anyValue) proto() (f fields) {
+func (v *anyValue) proto() (f wire.Fields) {
 	switch x := v.of.(type) {
 	case string:
-		return f.element(1, x)
+		return f.Element(1, x)
 	case bool:
 		return protowire.AppendVarint(protowire.AppendTag(f, 2, protowire.VarintType), protowire.EncodeBool(x))
 	case int64:
@@ -31,24 +32,26 @@ func (v *anyValue) proto() (f fields) {
 	case float64:
 		return protowire.AppendFixed64(protowire.AppendTag(f, 4, protowire.Fixed64Type), math.Float64bits(x))
 	case []anyValue:
-		var list fields
+		var list wire.Fields
 		for i := range x {
-			list = list.message(1, x[i].proto())
+			list = list.Message(1, x[i].proto())
 		}
-		return f.message(5, list)
+		return f.Message(5, list)
 	case []keyValue:
-		var list fields
+		var list wire.Fields
 		for i := range x {
-			list = list.message(1, x[i].proto())
+			list = list.Message(1, x[i].proto())
 		}
-		return f.message(6, list)
+		return f.Message(6, list)
 	case []byte:
-		return f.message(7, x)
+		return f.Message(7, x)
 	}
 	return f
 }
 
-func (a *keyValue) proto() fields { return fields(nil).text(1, a.Key).message(2, a.Value.proto()) }
+func (a *keyValue) proto() wire.Fields {
+	return wire.Fields(nil).Text(1, a.Key).Message(2, a.Value.proto())
+}
 
 // MarshalJSON implements [json.Marshaler].
 func (v anyValue) MarshalJSON() ([]byte, error) {

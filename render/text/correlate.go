@@ -173,7 +173,8 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
 		figures("segments", 4))
 	for _, s := range e.Path.Shares {
-		t.addLinked(address(s.Link), s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share), bar(s.Share.Share),
+		t.addLinked(address(s.Link), s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
+			bar(s.Share.Share),
 			units.Count(s.Segments))
 	}
 	v.table(t)

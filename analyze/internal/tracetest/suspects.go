@@ -81,7 +81,8 @@ func SuspiciousSpecs(r *rand.Rand, n int) []Spec {
 	for i := range specs {
 		stream := r.IntN(len(now))
 		start := now[stream] + r.Int64N(3)*r.Int64N(4*Microsecond)
-		s := OpAt(fmt.Sprint("op", i), uint64(i+1), 0, start, start+r.Int64N(40*Microsecond)).OnStream(int64(stream)).Of(services[r.IntN(len(services))])
+		s := OpAt(fmt.Sprint("op", i), uint64(i+1), 0, start, start+r.Int64N(40*Microsecond)).
+			OnStream(int64(stream)).Of(services[r.IntN(len(services))])
 		now[stream] = s.End
 		if i > 0 && r.IntN(3) > 0 {
 			above := specs[r.IntN(i)]

@@ -33,7 +33,8 @@ type metricsConnector struct {
 }
 
 // unused are the fields of entries that metrics do without.
-var unused = attr.FieldsOf(attr.FieldPath, attr.FieldInputShapes, attr.FieldInputDTypes, attr.FieldStream, attr.FieldStep, attr.FieldRank, attr.FieldLaunch,
+var unused = attr.FieldsOf(attr.FieldPath, attr.FieldInputShapes, attr.FieldInputDTypes, attr.FieldStream, attr.FieldStep,
+	attr.FieldRank, attr.FieldLaunch,
 	attr.FieldRoot, attr.FieldScope, attr.FieldLinks, attr.FieldSequence, attr.FieldPeerRank, attr.FieldInElements, attr.FieldOutElements)
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
