@@ -11,7 +11,7 @@
 //
 //	exp, err := optrace.NewFileExporter("ops.jsonl")
 //	proc, err := optrace.NewProcessor(exp)
-//	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+//	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
 //	defer tp.Shutdown(ctx)
 //
 //	tr := optrace.NewTracer(tp)

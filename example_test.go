@@ -63,7 +63,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
 	tracer := optrace.NewTracer(tp)
 
 	ctx, request := tp.Tracer("http").Start(context.Background(), "POST /generate")

@@ -33,7 +33,7 @@ var ErrExporterShutdown = sink.ErrShutdown
 // does, at most until its context is done. There are no retries: entries that
 // could not be written are counted, and the next batch that is written reports
 // them in a gap record. If a write was partial and the format does not consist of
-// lines, the remainder is written before the next batch.
+// lines, the remainder is written before the next batch. A nil or zero Exporter does nothing.
 type Exporter struct {
 	sink    *sink.Sink
 	cfg     exporterConfig
@@ -89,6 +89,9 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 // A symbolic link to a regular file is refused, so that nobody can lead the
 // operations elsewhere; give the file itself.
 func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error) {
+	if path == "" {
+		return nil, errors.New("optrace: opening the file to export to: the path is empty")
+	}
 	cfg := newExporterConfig(slices.Concat(exporterVariables, fileVariables))
 	for _, o := range opts {
 		if o != nil {
@@ -123,6 +126,9 @@ func newExporter(t sink.Target, cfg exporterConfig) (*Exporter, error) {
 	}, nil
 }
 
+// isOff reports whether e writes nothing.
+func (e *Exporter) isOff() bool { return e == nil || e.sink == nil }
+
 // isNil reports whether v is nil or a nil pointer.
 func isNil(v any) bool {
 	r := reflect.ValueOf(v)
@@ -139,6 +145,9 @@ var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if ctx == nil {
 		ctx = context.Background()
+	}
+	if e.isOff() {
+		return nil
 	}
 	if e.stopped.Load() {
 		e.sink.Refuse(len(spans))
@@ -247,7 +256,7 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if e.stopped.Load() {
+	if e.isOff() || e.stopped.Load() {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -268,7 +277,7 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if e.stopped.Swap(true) {
+	if e.isOff() || e.stopped.Swap(true) {
 		return nil
 	}
 	if _, ok := ctx.Deadline(); !ok {
@@ -284,6 +293,9 @@ const shutdownWait = 10 * time.Second
 
 // Stats returns what became of the operations so far.
 func (e *Exporter) Stats() Stats {
+	if e.isOff() {
+		return Stats{}
+	}
 	n := e.sink.Stats()
 	st := Stats{
 		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
@@ -303,7 +315,7 @@ func (e *Exporter) MarshalLog() any {
 		Format      string
 		Compression string
 	}{Type: "optrace"}
-	if e != nil {
+	if !e.isOff() {
 		log.Format, log.Compression = e.format.Name(), e.cfg.compression.String()
 	}
 	return log

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/pipeline"
 )
@@ -21,7 +23,7 @@ import (
 // What is kept takes no more memory than [WithBufferBytes] says, and no more than the
 // operations that are there need: it is given back when large ones have made room for
 // small ones, and after a dump. While a dump is written, what ends meanwhile may take
-// as much again.
+// as much again. A nil or zero FlightRecorder does nothing.
 type FlightRecorder struct {
 	*Processor
 	flight *pipeline.Flight
@@ -38,7 +40,7 @@ type FlightOption interface {
 // [FormatEntries]. A nil exp is an error, and so are an n that is not positive and
 // options with values that make no sense. Nil options are ignored.
 func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecorder, error) {
-	if exp == nil {
+	if exp.isOff() {
 		return nil, errors.New("optrace: new flight recorder: the exporter is nil")
 	}
 	format, ok := exp.format.(encoding.Joiner)
@@ -74,6 +76,9 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecor
 // Dump writes the operations that are kept. It returns when they have been
 // written or ctx is done. After Shutdown it does nothing.
 func (f *FlightRecorder) Dump(ctx context.Context) error {
+	if f.processor().isOff() {
+		return nil
+	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -82,6 +87,39 @@ func (f *FlightRecorder) Dump(ctx context.Context) error {
 	}
 	return f.flight.Dump(ctx)
 }
+
+// processor returns the Processor, nil for none.
+func (f *FlightRecorder) processor() *Processor {
+	if f == nil {
+		return nil
+	}
+	return f.Processor
+}
+
+// OnStart is [Processor.OnStart].
+func (f *FlightRecorder) OnStart(ctx context.Context, s sdktrace.ReadWriteSpan) {
+	f.processor().OnStart(ctx, s)
+}
+
+// OnEnd is [Processor.OnEnd].
+func (f *FlightRecorder) OnEnd(s sdktrace.ReadOnlySpan) { f.processor().OnEnd(s) }
+
+// Recorder is [Processor.Recorder].
+func (f *FlightRecorder) Recorder(ctx context.Context) *Recorder { return f.processor().Recorder(ctx) }
+
+// Expect is [Processor.Expect].
+func (f *FlightRecorder) Expect(ctx context.Context) { f.processor().Expect(ctx) }
+
+// Shutdown is [Processor.Shutdown].
+func (f *FlightRecorder) Shutdown(ctx context.Context) error { return f.processor().Shutdown(ctx) }
+
+// Stats is [Processor.Stats].
+func (f *FlightRecorder) Stats() Stats { return f.processor().Stats() }
+
+// MarshalLog is [Processor.MarshalLog].
+func (f *FlightRecorder) MarshalLog() any { return f.processor().MarshalLog() }
+
+func (f *FlightRecorder) queueTarget() queueTarget { return f.processor().queueTarget() }
 
 // ForceFlush does nothing: only a dump writes operations.
 func (f *FlightRecorder) ForceFlush(context.Context) error { return nil }

@@ -68,6 +68,7 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")
 	}
+	t = t.orOff()
 	p := &Prepared{
 		tracer: t, name: spec.Name, stream: streamKey{spec.Device, spec.Stream}, attrs: make([]attribute.KeyValue, 0, 9+len(spec.Attrs)),
 	}
@@ -132,14 +133,14 @@ func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute
 }
 
 // Start starts the operation; see [Tracer.Start]. It must be ended with
-// [PreparedOp.End] or [PreparedOp.EndAt]. A nil Prepared starts nothing.
+// [PreparedOp.End] or [PreparedOp.EndAt]. A nil or zero Prepared starts nothing.
 func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) { return p.start(ctx) }
 
 func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (context.Context, PreparedOp) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if p == nil {
+	if p == nil || p.tracer == nil {
 		return ctx, PreparedOp{}
 	}
 	ctx, span := p.tracer.tracer.Start(ctx, p.name, opts...)

@@ -29,9 +29,10 @@ import (
 // In front of an [Exporter], see [NewProcessor], a span is converted and encoded
 // while it ends, into one of several buffers that a goroutine writes: no span is
 // kept, and nothing is lost while the writer keeps up. In front of any other
-// exporter, see [NewForwarder], spans wait in a bounded queue; attributes with
-// numbers that are not finite and links of a span to itself or its parent, which
-// tracing backends cannot process, are removed and count as dropped. If there is
+// exporter, see [NewForwarder], spans wait in a bounded queue; of operations, attributes
+// with numbers that are not finite and links to the span itself or its parent, which
+// tracing backends cannot process, are removed and count as dropped. Other spans are
+// forwarded as they are. If there is
 // no room, the [Policy] says what happens; every loss is counted.
 //
 // Texts that repeat are recognised by their memory. A string that was made over
@@ -40,7 +41,7 @@ import (
 // as it was before: clone it.
 //
 // All methods are safe for concurrent use. OnStart and OnEnd do not block, except
-// under [PolicyBlock].
+// under [PolicyBlock]. A nil or zero Processor does nothing.
 type Processor struct {
 	cfg      processorConfig
 	next     sdktrace.SpanExporter
@@ -68,7 +69,7 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // A nil exp is an error, and so are options with values that
 // make no sense. Nil options are ignored.
 func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
-	if exp == nil {
+	if exp.isOff() {
 		return nil, errors.New("optrace: new processor: the exporter is nil")
 	}
 	cfg := newProcessorConfig(recordingVariables, bufferVariables)
@@ -135,9 +136,12 @@ func (p *Processor) start(next pipeline.Pipeline) {
 	})
 }
 
+// isOff reports whether p records nothing.
+func (p *Processor) isOff() bool { return p == nil || p.pipeline == nil }
+
 // OnStart records local roots.
 func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if p.pipeline == nil || p.stopped.Load() {
+	if p.isOff() || p.stopped.Load() {
 		return
 	}
 	defer p.recover("starting a span", nil)
@@ -152,7 +156,7 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 
 // OnEnd takes a finished span.
 func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
-	if p.pipeline == nil {
+	if p.isOff() {
 		return
 	}
 	left := uint64(1)
@@ -213,7 +217,7 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if p.pipeline == nil || p.stopped.Load() {
+	if p.isOff() || p.stopped.Load() {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -235,7 +239,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if p.stopped.Swap(true) || p.pipeline == nil {
+	if p.isOff() || p.stopped.Swap(true) {
 		return nil
 	}
 	flushCtx := ctx
@@ -249,7 +253,11 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 	if errors.Is(err, pipeline.ErrStuck) {
 		wait = lastFlush
 	}
-	err = errors.Join(err, p.shutdownNext(ctx, wait))
+	nextErr := p.shutdownNext(ctx, wait)
+	if err != nil && errors.Is(nextErr, context.Cause(ctx)) { // which the flush has said
+		nextErr = nil
+	}
+	err = errors.Join(err, nextErr)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -280,7 +288,7 @@ func (p *Processor) shutdownNext(ctx context.Context, wait time.Duration) error 
 // Stats returns what became of the operations so far, and with an exporter
 // that is not an [Exporter] of all spans.
 func (p *Processor) Stats() Stats {
-	if p.pipeline == nil {
+	if p.isOff() {
 		return Stats{}
 	}
 	n := p.pipeline.Stats()
@@ -300,6 +308,9 @@ func (p *Processor) Stats() Stats {
 
 // MarshalLog describes the processor in the SDK's log, without paths.
 func (p *Processor) MarshalLog() any {
+	if p == nil {
+		p = new(Processor)
+	}
 	return struct {
 		Type          string
 		Policy        string
@@ -337,6 +348,9 @@ type processorTarget struct {
 }
 
 func (t *processorTarget) begin(ctx context.Context) (root span.Root, taken bool) {
+	if t.isOff() {
+		return span.Root{}, false
+	}
 	return t.expect(ctx)
 }
 
@@ -357,11 +371,17 @@ func (t *processorTarget) record(l *Launch, times Times, attrs []attribute.KeyVa
 }
 
 func (t *processorTarget) flush() {
+	if t.isOff() {
+		return
+	}
 	t.rec.Finish()
 	t.rec.ctx = context.Background() // the application's may be large
 }
 
 func (t *processorTarget) lose(reason string, n uint64) {
+	if t.isOff() {
+		return
+	}
 	t.lost.Add(n)
 	if t.exp != nil {
 		t.exp.sink.Drop(reason, n)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/deviceclock"
+	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -49,11 +51,15 @@ type Event interface {
 //     [deviceclock.Stream], and Backward of [deviceclock.Stats] counts how often it did
 //   - a context whose trace is not sampled: the operation is skipped at once, and
 //     counted as skipped
+//   - an event that panics, or no prepared operation: the operation is lost, and the error
+//     handler of OpenTelemetry is told
 //
-// A Queue is safe for concurrent use. It has no goroutine.
+// A Queue is safe for concurrent use. It has no goroutine. A nil or zero Queue records nothing.
 type Queue[E Event] struct {
-	to  queueTarget
-	cfg queueConfig
+	to   queueTarget // nil for a zero Queue
+	cfg  queueConfig
+	uses sync.Pool // of *launchUse
+	errs observ.Errors
 
 	mu     sync.Mutex
 	rings  map[streamKey]*ring[E]
@@ -165,10 +171,10 @@ func (cfg *queueConfig) validate() error {
 }
 
 // NewQueue returns a Queue that records with a [Tracer], as spans, or with a
-// [Processor], as entries. A nil to and options with values that make no sense are errors.
+// [Processor], as entries; one that is nil or zero records nothing. No to and options with values that make no sense are errors.
 // Nil options are ignored.
 func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
-	if to == nil || isNil(to) {
+	if to == nil {
 		return nil, errors.New("optrace: new queue: there is nothing to record with")
 	}
 	cfg := queueConfig{size: 4096, timeout: time.Minute}
@@ -180,11 +186,16 @@ func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("optrace: new queue: %w", err)
 	}
-	return &Queue[E]{to: to.queueTarget(), cfg: cfg, rings: make(map[streamKey]*ring[E])}, nil
+	return &Queue[E]{
+		to: to.queueTarget(), cfg: cfg, rings: make(map[streamKey]*ring[E]), uses: sync.Pool{New: func() any { return new(launchUse) }},
+	}, nil
 }
 
-// Launch is an operation that the host is about to enqueue; see [Queue.Begin].
+// Launch is an operation that the host is about to enqueue; see [Queue.Begin]. Copies stand for
+// the same operation.
 type Launch struct {
+	use      *launchUse // nil for the zero Launch
+	uses     uint64
 	ctx      context.Context
 	prepared *Prepared
 	root     span.Root
@@ -192,24 +203,50 @@ type Launch struct {
 	skipped  bool
 }
 
+// launchUse tells whether a Launch was launched: it is used by one after the other.
+type launchUse struct{ launched atomic.Uint64 }
+
+// isOff reports whether q records nothing.
+func (q *Queue[E]) isOff() bool { return q == nil || q.to == nil }
+
 // Begin notes when the host launches p below the span of ctx, before it is enqueued: the
 // device may start at once.
 func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	if q.isOff() {
+		return Launch{}
+	}
+	use := q.uses.Get().(*launchUse)
 	root, taken := q.to.begin(ctx)
-	return Launch{ctx: ctx, prepared: p, root: root, at: time.Now().UnixNano(), skipped: !taken || p == nil}
+	return Launch{use: use, uses: use.launched.Load(), ctx: ctx, prepared: p, root: root, at: time.Now().UnixNano(), skipped: !taken}
 }
 
 // Launched adds an operation to the queue, with the events before and behind it, and
-// attributes in addition to those that were prepared.
+// attributes in addition to those that were prepared. With a Launch that Begin has not returned,
+// or for a second time, it adds nothing, and the error handler of OpenTelemetry is told.
 func (q *Queue[E]) Launched(l Launch, start, end E, attrs ...attribute.KeyValue) {
+	if q.isOff() {
+		return
+	}
+	if l.use == nil || !l.use.launched.CompareAndSwap(l.uses, l.uses+1) {
+		q.errs.Report(errors.New("optrace: launching an operation: it has not begun, or was launched before"))
+		return
+	}
+	q.uses.Put(l.use)
+	l.use = nil
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.Launched++
-	if l.skipped || l.prepared == nil {
+	switch {
+	case l.skipped:
 		q.stats.Skipped++
+		return
+	case l.prepared == nil || l.prepared.tracer == nil:
+		q.stats.Lost++
+		q.to.lose("conversion_failed", 1)
+		q.errs.Report(errors.New("optrace: launching an operation: it is not prepared"))
 		return
 	}
 	r := q.ring(l.prepared.stream)
@@ -255,6 +292,9 @@ func (q *Queue[E]) ring(k streamKey) *ring[E] {
 
 // Stats returns the counts.
 func (q *Queue[E]) Stats() QueueStats {
+	if q.isOff() {
+		return QueueStats{}
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.stats
@@ -270,6 +310,9 @@ const (
 // ctx is done before, it returns its error, and says how many operations are left; they
 // stay in the queue.
 func (q *Queue[E]) ForceFlush(ctx context.Context) error {
+	if q.isOff() {
+		return nil
+	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -309,6 +352,9 @@ func (q *Queue[E]) left(tails []uint64) (n uint64) {
 // Shutdown flushes and ends the queue. What is left when ctx is done counts as dropped,
 // and so does what is launched later. The second and later calls do nothing.
 func (q *Queue[E]) Shutdown(ctx context.Context) error {
+	if q.isOff() {
+		return nil
+	}
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()

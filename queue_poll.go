@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -47,7 +48,12 @@ func (q *Queue[E]) locked(do func())         { q.mu.Lock(); defer q.mu.Unlock();
 // Poll asks the device how far it has got, and records the operations that it has got
 // through. It waits neither for the device nor, where the queue has no device clock,
 // for anything else. It returns how many operations it has recorded.
-func (q *Queue[E]) Poll() int { return q.poll(false) }
+func (q *Queue[E]) Poll() int {
+	if q.isOff() {
+		return 0
+	}
+	return q.poll(false)
+}
 
 // poll is Poll. If flush is set the clock is read whenever an operation waits for that.
 func (q *Queue[E]) poll(flush bool) (recorded int) {
@@ -65,7 +71,7 @@ func (q *Queue[E]) poll(flush bool) (recorded int) {
 	}
 	now := time.Now()
 	if q.cfg.clock != nil && waiting && (flush || now.Sub(q.sampled) >= q.cfg.every) {
-		if err := q.cfg.clock.Sample(q.cfg.read); err == nil {
+		if err := q.cfg.clock.Sample(q.read); err == nil {
 			q.sampled = now
 		}
 	}
@@ -105,10 +111,10 @@ func (q *Queue[E]) look(r *ring[E]) bool {
 
 // pass asks for the times of an operation, and reports whether it waits no longer.
 func (q *Queue[E]) pass(o *pendingOp[E]) bool {
-	end, ended, err := o.end.Time()
+	end, ended, err := q.eventTime(o.end)
 	start, begun := int64(0), false
 	if err == nil && ended {
-		start, begun, err = o.start.Time()
+		start, begun, err = q.eventTime(o.start)
 	}
 	o.passed = time.Now()
 	switch {
@@ -121,6 +127,26 @@ func (q *Queue[E]) pass(o *pendingOp[E]) bool {
 		return o.lost
 	}
 	return true
+}
+
+// eventTime calls the application's Time. One that panics has failed.
+func (q *Queue[E]) eventTime(e E) (at int64, done bool, err error) {
+	defer q.recover("the time of an event", &err)
+	return e.Time()
+}
+
+// read calls the application's reading of the device's clock.
+func (q *Queue[E]) read() (at int64, err error) {
+	defer q.recover("reading the clock of the device", &err)
+	return q.cfg.read()
+}
+
+// recover makes an error of a panic.
+func (q *Queue[E]) recover(what string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("optrace: %s panicked: %v", what, r)
+		q.errs.Report(*err)
+	}
 }
 
 // record records what the device has got through of a stream.

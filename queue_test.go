@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -22,11 +23,14 @@ import (
 
 // mark is an event that a test passes, 0 while it has not been.
 type mark struct {
-	at  atomic.Int64
-	bad atomic.Bool
+	at         atomic.Int64
+	bad, panic atomic.Bool
 }
 
 func (m *mark) Time() (at int64, done bool, err error) {
+	if m.panic.Load() {
+		panic("no such event")
+	}
 	if m.bad.Load() {
 		return 0, false, errors.New("the device is gone")
 	}
@@ -206,6 +210,9 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	now := func(d time.Duration) int64 { return time.Now().Add(d).UnixNano() }
 	broken := new(mark)
 	broken.bad.Store(true)
+	panics := new(mark) // S5 of the second campaign
+	panics.panic.Store(true)
+	told := handled(t)
 	var stats optrace.Stats
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
 		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
@@ -213,24 +220,32 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 		launch := func(start, end *mark) { q.Launched(q.Begin(t.Context(), prep), start, end) }
 		launch(passedAt(now(0)), broken)
 		launch(broken, passedAt(now(0)))
+		launch(passedAt(now(0)), panics)
+		launch(panics, passedAt(now(0)))
 		launch(passedAt(now(2*time.Second)), passedAt(now(time.Second))) // reversed
 		launch(passedAt(now(-time.Second)), passedAt(now(time.Second)))  // early
 		launch(new(mark), passedAt(now(0)))                              // starts never
 		launch(passedAt(now(0)), new(mark))                              // ends never
 		launch(passedAt(now(time.Second)), passedAt(now(2*time.Second)))
 		q.Launched(q.Begin(t.Context(), nil), new(mark), new(mark))
-		q.Launched(optrace.Launch{}, new(mark), new(mark))
+		q.Launched(optrace.Launch{}, new(mark), new(mark)) // adds nothing
+		twice := q.Begin(t.Context(), prep)
+		q.Launched(twice, broken, broken)
+		q.Launched(twice, broken, broken) // adds nothing
 		if err := q.ForceFlush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got, want := q.Stats(), (optrace.QueueStats{Launched: 9, Recorded: 3, Lost: 4, Skipped: 2, Reversed: 1, Early: 1}); got != want {
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: 11, Recorded: 3, Lost: 8, Reversed: 1, Early: 1}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		stats = p.Stats()
 	})
 	inOrderOfLaunch(entries)
-	if len(entries) != 3 || entries[0].Warn != op.WarnNegativeDuration || stats.Dropped != 4 {
+	if len(entries) != 3 || entries[0].Warn != op.WarnNegativeDuration || stats.Dropped != 8 {
 		t.Errorf("%+v, %+v", entries, stats)
+	}
+	if got := told(); len(got) != 1 || !strings.Contains(got[0], "it is not prepared") { // the first in ten seconds
+		t.Errorf("told %q", got)
 	}
 
 	// A clock that is never right places nothing.
@@ -333,11 +348,10 @@ func TestNewQueueErrors(t *testing.T) {
 	tr := optrace.NewTracer(nil)
 	clock := deviceclock.New(deviceclock.Config{})
 	for name, make := range map[string]func() (*optrace.Queue[*mark], error){
-		"nothing":    func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](nil) },
-		"nil Tracer": func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark]((*optrace.Tracer)(nil)) },
-		"no room":    func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithQueueSize(0)) },
-		"policy":     func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithQueuePolicy(9)) },
-		"timeout":    func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithEventTimeout(0)) },
+		"nothing": func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](nil) },
+		"no room": func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithQueueSize(0)) },
+		"policy":  func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithQueuePolicy(9)) },
+		"timeout": func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithEventTimeout(0)) },
 		"unread clock": func() (*optrace.Queue[*mark], error) {
 			return optrace.NewQueue[*mark](tr, optrace.WithDeviceClock(clock, 1, nil))
 		},
@@ -399,7 +413,9 @@ func TestDeviceQueueConcurrentSafe(t *testing.T) {
 func TestDeviceQueueAllocations(t *testing.T) {
 	tr := optrace.NewTracer(nil)
 	prep := prepare(t, tr, matmulSpec())
-	q := newQueue(t, new(optrace.Processor), optrace.WithQueueSize(100))
+	proc := newProcessor(t, newExporter(t, io.Discard))
+	defer func() { _ = proc.Shutdown(t.Context()) }()
+	q := newQueue(t, proc, optrace.WithQueueSize(100))
 	start, end := passedAt(started), passedAt(ended)
 	round := func() {
 		for range 100 {

@@ -42,7 +42,8 @@ import (
 // shapes, or as many further attributes, the next Begin emits those that have
 // ended, as Finish does.
 //
-// A Recorder is used by one goroutine at a time; Finish may run on another one.
+// A Recorder is used by one goroutine at a time; Finish may run on another one. A nil or zero
+// Recorder does nothing.
 type Recorder struct {
 	// emit makes spans or entries of the operations.
 	emit    func(*Recorder)
@@ -106,13 +107,18 @@ func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache,
 // Step sets the iteration of a training or generation loop that the operations
 // begun from now on belong to. A new Recorder has the iteration of its context;
 // see [ContextWithStep].
-func (r *Recorder) Step(n int64) { r.step = op.Known(n) }
+func (r *Recorder) Step(n int64) {
+	if r != nil {
+		r.step = op.Known(n)
+	}
+}
 
 // Begin begins the operation name on device, which may be "", and ends the one
 // before if it is still under way.
 func (r *Recorder) Begin(name, device string) *Recorder {
-	o := r.begin()
-	o.name, o.device = name, device
+	if o := r.begin(); o != nil {
+		o.name, o.device = name, device
+	}
 	return r
 }
 
@@ -120,14 +126,20 @@ func (r *Recorder) Begin(name, device string) *Recorder {
 // the other methods say of the operation replaces what was prepared. A nil p
 // begins an operation without a name.
 func (r *Recorder) BeginPrepared(p *Prepared) *Recorder {
-	o := r.begin()
-	if p != nil {
+	if o := r.begin(); o != nil && p != nil {
 		o.name, o.prepared = p.name, p
 	}
 	return r
 }
 
+// isOff reports whether r records nothing.
+func (r *Recorder) isOff() bool { return r == nil || r.emit == nil }
+
+// begin begins an operation, unless r is off: then it returns nil.
 func (r *Recorder) begin() *recordedOp {
+	if r.isOff() {
+		return nil
+	}
 	now := r.now()
 	if r.open {
 		r.ops[len(r.ops)-1].end = now
@@ -160,7 +172,7 @@ func (r *Recorder) isFull() bool {
 
 // End ends the operation under way. Without one it does nothing.
 func (r *Recorder) End() {
-	if r.open {
+	if r != nil && r.open {
 		r.ops[len(r.ops)-1].end = r.now()
 		r.open = false
 	}
@@ -168,7 +180,7 @@ func (r *Recorder) End() {
 
 // last returns the operation that was begun last, or nil.
 func (r *Recorder) last() *recordedOp {
-	if len(r.ops) == 0 {
+	if r == nil || len(r.ops) == 0 {
 		return nil
 	}
 	return &r.ops[len(r.ops)-1]
@@ -224,7 +236,7 @@ func (r *Recorder) Path(path string) *Recorder { return r.set(tensorconv.OpPath(
 func (r *Recorder) FLOPs(n int64) *Recorder { return r.set(tensorconv.OpFLOPCount(n)) }
 
 func (r *Recorder) set(kv attribute.KeyValue) *Recorder {
-	if len(r.ops) > 0 {
+	if r.last() != nil {
 		r.attrs = append(r.attrs, kv)
 	}
 	return r
@@ -242,7 +254,7 @@ func (r *Recorder) Err(err error) *Recorder {
 // tensorconv or the caller's own. Of attributes with equal keys the last one
 // counts, and these count more than those of the other methods.
 func (r *Recorder) Attrs(attrs ...attribute.KeyValue) *Recorder {
-	if len(r.ops) > 0 {
+	if r.last() != nil {
 		r.attrs = append(r.attrs, attrs...)
 	}
 	return r
@@ -250,6 +262,9 @@ func (r *Recorder) Attrs(attrs ...attribute.KeyValue) *Recorder {
 
 // Finish ends the operation under way and emits all that were recorded.
 func (r *Recorder) Finish() {
+	if r == nil {
+		return
+	}
 	r.End()
 	r.flush()
 }

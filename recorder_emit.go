@@ -25,6 +25,7 @@ import (
 // Recorder returns a Recorder that makes a span of each operation, below the
 // span of ctx. A nil ctx is context.Background().
 func (t *Tracer) Recorder(ctx context.Context) *Recorder {
+	t = t.orOff()
 	return newRecorder(ctx, t.emit, &t.shapes, nil)
 }
 
@@ -32,8 +33,12 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 // the span of ctx. No spans are made: other span processors do not see the
 // operations. With an exporter behind p that takes spans only, they become
 // spans of p's own making. Where ctx holds a span that is not sampled nothing
-// is recorded, unless p was made with [WithRecordOnly].
+// is recorded, unless p was made with [WithRecordOnly]. The Recorder of a nil or zero
+// Processor is nil, and records nothing.
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
+	if p.isOff() {
+		return nil
+	}
 	r := newRecorder(ctx, p.emit, p.shapes, p.mapping)
 	r.root, _ = p.expect(r.ctx)
 	return r
@@ -93,7 +98,7 @@ func (t *Tracer) recover() {
 
 // emit hands the operations of r to the pipeline.
 func (p *Processor) emit(r *Recorder) {
-	if p.pipeline == nil || p.stopped.Load() {
+	if p.stopped.Load() {
 		return
 	}
 	left := uint64(len(r.ops)) // not handed over yet
@@ -140,6 +145,9 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 // Recorder still holds, as the Exporter reads them but without ids. Operations
 // without an iteration are numbered from 0.
 func (r *Recorder) Current() []op.Entry {
+	if r.isOff() {
+		return nil
+	}
 	var current []op.Entry
 	c := convert.New(r.mapping, 0)
 	var d span.Data

@@ -20,34 +20,40 @@ import (
 
 	"github.com/optrace/optrace/internal/endsignal"
 	"github.com/optrace/optrace/internal/env"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// SetupOption configures [Setup].
+// SetupOption configures [Setup]. What an option lists is added to what the same option lists
+// before it; of signals the last option counts.
 type SetupOption interface{ applySetup(setupConfig) setupConfig }
 
 type setupConfig struct {
 	path             string
 	disabled         bool
-	spanExporter     sdktrace.SpanExporter
-	forwards         bool // WithSpanExporter was used
+	forwards         []forward
 	exporterOptions  []FileExporterOption
 	processorOptions []ProcessorOption
-	forwardOptions   []ForwarderOption
 	providerOptions  []sdktrace.TracerProviderOption
 	signals          []os.Signal
+}
+
+// forward is an exporter beside the file.
+type forward struct {
+	to   sdktrace.SpanExporter
+	opts []ForwarderOption
 }
 
 type setupOption func(setupConfig) setupConfig
 
 func (o setupOption) applySetup(cfg setupConfig) setupConfig { return o(cfg) }
 
-// WithSpanExporter sends all spans, operations included, to a second exporter
+// WithSpanExporter sends all spans, operations included, to another exporter
 // beside the file, such as one of OTLP. opts are those of
 // [NewForwarder]; [WithForwardThreshold] keeps short operations away from it.
 func WithSpanExporter(e sdktrace.SpanExporter, opts ...ForwarderOption) SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.spanExporter, cfg.forwardOptions, cfg.forwards = e, opts, true
+		cfg.forwards = append(cfg.forwards, forward{e, opts})
 		return cfg
 	})
 }
@@ -55,7 +61,7 @@ func WithSpanExporter(e sdktrace.SpanExporter, opts ...ForwarderOption) SetupOpt
 // WithExporterOptions configures the file exporter.
 func WithExporterOptions(opts ...FileExporterOption) SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.exporterOptions = opts
+		cfg.exporterOptions = append(cfg.exporterOptions, opts...)
 		return cfg
 	})
 }
@@ -63,7 +69,7 @@ func WithExporterOptions(opts ...FileExporterOption) SetupOption {
 // WithProcessorOptions configures the Processor in front of the file.
 func WithProcessorOptions(opts ...ProcessorOption) SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.processorOptions = opts
+		cfg.processorOptions = append(cfg.processorOptions, opts...)
 		return cfg
 	})
 }
@@ -72,7 +78,7 @@ func WithProcessorOptions(opts ...ProcessorOption) SetupOption {
 // limits and further span processors.
 func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.providerOptions = opts
+		cfg.providerOptions = append(cfg.providerOptions, opts...)
 		return cfg
 	})
 }
@@ -101,40 +107,127 @@ func WithoutSignals() SetupOption {
 	})
 }
 
-// SDK is what [Setup] has built.
+// SDK is what [Setup] has built. A nil or zero SDK records nothing.
 type SDK struct {
-	provider  trace.TracerProvider
-	processor *Processor
-	shutdown  func(context.Context) error
-	once      sync.Once
+	provider    *sdktrace.TracerProvider // nil if there is nothing to do
+	processor   *Processor               // nil if nothing is recorded
+	stopSignals func()
+	once        sync.Once
 }
 
 // TracerProvider returns the TracerProvider, which is the global one too.
-func (s *SDK) TracerProvider() trace.TracerProvider { return s.provider }
+func (s *SDK) TracerProvider() trace.TracerProvider {
+	if s == nil || s.provider == nil {
+		return noop.NewTracerProvider()
+	}
+	return s.provider
+}
 
-// Tracer returns a Tracer of the TracerProvider. Keep it: every call makes one.
-func (s *SDK) Tracer(opts ...TracerOption) *Tracer { return NewTracer(s.provider, opts...) }
+// Tracer returns a Tracer of the TracerProvider, nil if recording is disabled. Keep it: every
+// call makes one.
+func (s *SDK) Tracer(opts ...TracerOption) *Tracer {
+	if s == nil || s.processor == nil {
+		return nil
+	}
+	return NewTracer(s.provider, opts...)
+}
 
 // Processor returns the Processor in front of the file, for its Stats and its
-// Recorder. It does nothing if recording is disabled.
-func (s *SDK) Processor() *Processor { return s.processor }
+// Recorder. It is nil, and does nothing, if recording is disabled.
+func (s *SDK) Processor() *Processor {
+	if s == nil {
+		return nil
+	}
+	return s.processor
+}
 
-// Shutdown flushes and ends everything, and makes the TracerProvider that was the
-// global one before Setup the global one again. The second and later calls do
-// nothing.
+// ForceFlush returns when all that ended before the call is in the file and with the other
+// exporters, or with ctx's error when ctx is done before.
+func (s *SDK) ForceFlush(ctx context.Context) error {
+	if s == nil || s.provider == nil {
+		return nil
+	}
+	return s.provider.ForceFlush(ctx)
+}
+
+// Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one
+// before it that has not ended becomes that again. The second and later calls do nothing.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
-	s.once.Do(func() { err = s.shutdown(ctx) })
+	if s == nil || s.provider == nil {
+		return nil
+	}
+	s.once.Do(func() {
+		s.stopSignals()
+		globals.remove(s.provider)
+		err = s.provider.Shutdown(ctx)
+	})
 	return err
+}
+
+// globals are the providers of the Setups that have not ended.
+var globals providerStack
+
+// providerStack holds providers in the order in which they became the global one.
+type providerStack struct {
+	mu  sync.Mutex
+	all []globalProvider
+}
+
+// globalProvider is a provider, and the global one before it.
+type globalProvider struct {
+	own    *sdktrace.TracerProvider
+	before trace.TracerProvider
+}
+
+// add makes own the global provider.
+func (g *providerStack) add(own *sdktrace.TracerProvider) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.all = append(g.all, globalProvider{own, otel.GetTracerProvider()})
+	otel.SetTracerProvider(own)
+}
+
+// remove takes own out. If it is the global provider, the one before it becomes that again.
+func (g *providerStack) remove(own *sdktrace.TracerProvider) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.all, func(p globalProvider) bool { return p.own == own })
+	before := g.all[i].before
+	g.all = slices.Delete(g.all, i, i+1)
+	for j := range g.all {
+		if g.all[j].before == trace.TracerProvider(own) {
+			g.all[j].before = before
+		}
+	}
+	if otel.GetTracerProvider() == trace.TracerProvider(own) {
+		otel.SetTracerProvider(before)
+	}
+}
+
+// SpanLimits returns the SDK's limits, those of its environment variables included, with one
+// difference: unless OTEL_SPAN_LINK_COUNT_LIMIT says otherwise a span keeps 4,096 links and
+// not 128, since a step links to each request of its batch. [Setup] has these limits; a
+// TracerProvider of one's own gets them by
+//
+//	sdktrace.WithRawSpanLimits(optrace.SpanLimits())
+func SpanLimits() sdktrace.SpanLimits {
+	limits := sdktrace.NewSpanLimits()
+	if os.Getenv("OTEL_SPAN_LINK_COUNT_LIMIT") == "" {
+		limits.LinkCountLimit = op.MaxLinks
+	}
+	return limits
 }
 
 // Setup makes a program record its operations into the file at path, which is
 // appended to: it builds a file exporter, a Processor and a TracerProvider, and
 // makes that the global one. With path "" the file is the one that the
 // environment variable OPTRACE_FILE names, "ops.jsonl" if it is not set. With
-// OPTRACE_DISABLED=true nothing is recorded and no file is touched.
+// OPTRACE_DISABLED=true no operation is recorded and no file is touched: the Tracer and the
+// Processor of the SDK are nil and do nothing, while exporters of [WithSpanExporter] and what
+// [WithProviderOptions] brings go on.
 //
-// The resource is that of the SDK with host, process and rank, see [ProcessDetector],
-// unless [WithProviderOptions] has another one.
+// The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the
+// limits are those of [SpanLimits], unless [WithProviderOptions] has others.
 //
 // Call Shutdown before the program ends. A signal that ends a program which does
 // not handle it costs what was recorded since the last flush, at most a second of
@@ -158,47 +251,47 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 			cfg = o.applySetup(cfg)
 		}
 	}
-	before := otel.GetTracerProvider()
-	if cfg.disabled {
-		tp := noop.NewTracerProvider()
-		otel.SetTracerProvider(tp)
-		return &SDK{provider: tp, processor: new(Processor), shutdown: func(context.Context) error {
-			otel.SetTracerProvider(before)
-			return nil
-		}}, nil
+	if cfg.disabled && len(cfg.forwards) == 0 && len(cfg.providerOptions) == 0 {
+		return new(SDK), nil
 	}
 	tp, proc, err := newProvider(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("optrace: setup: %w", err)
 	}
-	otel.SetTracerProvider(tp)
-	stopSignals := flushOnSignal(tp, cfg.signals)
-	return &SDK{provider: tp, processor: proc, shutdown: func(ctx context.Context) error {
-		stopSignals()
-		otel.SetTracerProvider(before)
-		return tp.Shutdown(ctx)
-	}}, nil
+	globals.add(tp)
+	return &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}, nil
 }
 
-func newProvider(cfg setupConfig) (*sdktrace.TracerProvider, *Processor, error) {
+// newProvider returns the provider, and the Processor in it unless recording is disabled.
+func newProvider(cfg setupConfig) (tp *sdktrace.TracerProvider, proc *Processor, err error) {
 	res := processResource(context.Background())
-	provider := append([]sdktrace.TracerProviderOption{sdktrace.WithResource(res)}, cfg.providerOptions...)
-	undo := func(err error) error { return err }
-	if cfg.forwards {
-		forwarder, err := NewForwarder(cfg.spanExporter, cfg.forwardOptions...)
+	provider := []sdktrace.TracerProviderOption{sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits())}
+	provider = append(provider, cfg.providerOptions...)
+	var made []*Processor
+	defer func() {
+		for _, p := range made {
+			if err != nil {
+				err = errors.Join(err, p.Shutdown(context.Background()))
+			}
+		}
+	}()
+	for _, f := range cfg.forwards {
+		forwarder, err := NewForwarder(f.to, f.opts...)
 		if err != nil {
 			return nil, nil, err
 		}
+		made = append(made, forwarder)
 		provider = append(provider, sdktrace.WithSpanProcessor(forwarder))
-		undo = func(err error) error { return errors.Join(err, forwarder.Shutdown(context.Background())) }
+	}
+	if cfg.disabled {
+		return sdktrace.NewTracerProvider(provider...), nil, nil
 	}
 	exp, err := NewFileExporter(cfg.path, cfg.exporterOptions...)
 	if err != nil {
-		return nil, nil, undo(err)
+		return nil, nil, err
 	}
-	proc, err := NewProcessor(exp, cfg.processorOptions...)
-	if err != nil {
-		return nil, nil, undo(errors.Join(err, exp.Shutdown(context.Background())))
+	if proc, err = NewProcessor(exp, cfg.processorOptions...); err != nil {
+		return nil, nil, errors.Join(err, exp.Shutdown(context.Background()))
 	}
 	if len(cfg.providerOptions) == 0 { // which may have another resource
 		proc.expected = res

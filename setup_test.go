@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
@@ -90,6 +93,112 @@ func TestSetup(t *testing.T) {
 	}
 }
 
+// A span keeps the links to a batch of 256 requests, unless the user sets limits.
+func TestSetupKeepsLinks(t *testing.T) {
+	few := sdktrace.NewSpanLimits()
+	few.LinkCountLimit = 3
+	for name, tt := range map[string]struct {
+		env  string
+		opts []optrace.SetupOption
+		want int
+	}{
+		"default":     {want: 256},
+		"environment": {env: "7", want: 7},
+		"option":      {opts: []optrace.SetupOption{optrace.WithProviderOptions(sdktrace.WithRawSpanLimits(few))}, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.env != "" {
+				t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", tt.env)
+			}
+			spans := &spantest.Exporter{}
+			sdk, err := optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl"), append(tt.opts, optrace.WithSpanExporter(spans))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, step := otel.Tracer("app").Start(t.Context(), "step")
+			for i := range 256 {
+				step.AddLink(trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, byte(i)}, SpanID: trace.SpanID{1}})})
+			}
+			step.End()
+			if err := sdk.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(spans.Stubs()[0].Links); n != tt.want {
+				t.Errorf("%d links, want %d", n, tt.want)
+			}
+		})
+	}
+}
+
+// What an option lists is added to what it listed before.
+func TestSetupOptionsTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	first, second := &spantest.Exporter{}, &spantest.Exporter{}
+	spy := &spySampler{}
+	sdk, err := optrace.Setup(path,
+		optrace.WithSpanExporter(first), optrace.WithSpanExporter(second),
+		optrace.WithProviderOptions(sdktrace.WithSampler(spy)),
+		optrace.WithProviderOptions(sdktrace.WithResource(resource.Empty())),
+		optrace.WithExporterOptions(optrace.WithFormat(optrace.FormatOTLPJSON)), optrace.WithExporterOptions(),
+		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)), optrace.WithProcessorOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, o := sdk.Tracer().Start(t.Context(), "matmul", "")
+	o.End()
+	if err := sdk.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(text, []byte("resourceSpans")) || len(spy.seen) != 1 {
+		t.Errorf("error %v, %d sampled, file %s", err, len(spy.seen), text)
+	}
+	if err := sdk.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*spantest.Exporter{first, second} {
+		if len(e.Stubs()) != 1 || e.Shutdowns() != 1 {
+			t.Errorf("an exporter has %d spans, %d shutdowns", len(e.Stubs()), e.Shutdowns())
+		}
+	}
+}
+
+// Setups end in any order, and no provider that has ended becomes the global one.
+func TestSetupsNest(t *testing.T) {
+	before := otel.GetTracerProvider()
+	setup := func() *optrace.SDK {
+		sdk, err := optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sdk
+	}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		all := []*optrace.SDK{setup(), setup(), setup()}
+		left := slices.Clone(all)
+		for _, i := range order {
+			if err := all[i].Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			left = slices.DeleteFunc(left, func(s *optrace.SDK) bool { return s == all[i] })
+			want := before
+			if len(left) > 0 {
+				want = left[len(left)-1].TracerProvider()
+			}
+			if otel.GetTracerProvider() != want {
+				t.Errorf("order %v: after %d another provider is the global one", order, i)
+			}
+		}
+	}
+	sdk := setup()
+	foreign := noop.NewTracerProvider()
+	otel.SetTracerProvider(foreign)
+	defer otel.SetTracerProvider(before)
+	if err := sdk.Shutdown(t.Context()); err != nil || otel.GetTracerProvider() != trace.TracerProvider(foreign) {
+		t.Errorf("error %v, or the global provider of another one went", err)
+	}
+}
+
 func TestSetupErrors(t *testing.T) {
 	before := otel.GetTracerProvider()
 	for name, opts := range map[string][]optrace.SetupOption{
@@ -145,6 +254,9 @@ func TestSetupEnvironment(t *testing.T) {
 			t.Error("an operation is recorded")
 		}
 		o.End()
+		if sdk.Tracer() != nil {
+			t.Error("there is a Tracer")
+		}
 		rec := sdk.Processor().Recorder(t.Context())
 		rec.Begin("matmul", "cpu")
 		rec.Finish()
@@ -153,6 +265,28 @@ func TestSetupEnvironment(t *testing.T) {
 		}
 		if err := sdk.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("the file: %v, want none", err)
+		}
+	})
+	t.Run("disabled beside another exporter", func(t *testing.T) {
+		path := filepath.Join(dir, "other.jsonl")
+		t.Setenv("OPTRACE_DISABLED", "true")
+		spans := &spantest.Exporter{}
+		sdk, err := optrace.Setup(path, optrace.WithSpanExporter(spans))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, request := otel.Tracer("app").Start(t.Context(), "request")
+		_, o := sdk.Tracer().Start(ctx, "matmul", "")
+		o.End()
+		request.End()
+		if err := sdk.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 {
+			t.Errorf("%d shutdowns; spans (-want +got):\n%s", spans.Shutdowns(), diff)
 		}
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			t.Errorf("the file: %v, want none", err)

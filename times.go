@@ -43,7 +43,7 @@ type Times struct {
 // attributes in addition to those that were prepared. Of attributes with equal keys
 // the last one counts. A nil Prepared records nothing.
 func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyValue) {
-	if p == nil {
+	if p == nil || p.tracer == nil {
 		return
 	}
 	p.tracer.record(ctx, p, &t, attrs)
@@ -87,7 +87,7 @@ func noTimes(name string) error {
 
 // StartAt is [Tracer.Start] for an operation that started at a given time.
 func (t *Tracer) StartAt(ctx context.Context, name, device string, at time.Time) (context.Context, Op) {
-	return t.start(ctx, name, device, trace.WithTimestamp(at))
+	return t.orOff().start(ctx, name, device, trace.WithTimestamp(at))
 }
 
 // StartAt is [Prepared.Start] for an operation that started at a given time.
@@ -101,8 +101,9 @@ func (o Op) LaunchedAt(t time.Time) Op { return o.set(tensorconv.LaunchTime(t.Un
 // Record adds an operation on device, which may be "", that has ended. It ends the
 // one under way as Begin does.
 func (r *Recorder) Record(name, device string, t Times) *Recorder {
-	o := r.record(&t)
-	o.name, o.device = name, device
+	if o := r.record(&t); o != nil {
+		o.name, o.device = name, device
+	}
 	return r
 }
 
@@ -110,14 +111,17 @@ func (r *Recorder) Record(name, device string, t Times) *Recorder {
 // the other methods say of the operation replaces what was prepared. A nil p
 // adds an operation without a name.
 func (r *Recorder) RecordPrepared(p *Prepared, t Times) *Recorder {
-	o := r.record(&t)
-	if p != nil {
+	if o := r.record(&t); o != nil && p != nil {
 		o.name, o.prepared = p.name, p
 	}
 	return r
 }
 
+// record adds an operation, unless r is off: then it returns nil.
 func (r *Recorder) record(t *Times) *recordedOp {
+	if r.isOff() {
+		return nil
+	}
 	r.End()
 	if r.isFull() {
 		r.flush()
@@ -131,7 +135,7 @@ func (r *Recorder) record(t *Times) *recordedOp {
 // after the spans above them have ended: those are written all the same. A
 // [Recorder] and a [Queue] of the Processor do so themselves.
 func (p *Processor) Expect(ctx context.Context) {
-	if ctx != nil {
+	if ctx != nil && !p.isOff() {
 		p.expect(ctx)
 	}
 }

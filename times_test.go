@@ -317,12 +317,14 @@ func TestRecordAllocations(t *testing.T) {
 	if got := testing.AllocsPerRun(1000, func() { p.Record(context.Background(), ran) }); got > floor {
 		t.Errorf("an operation recorded after the fact makes %v allocations, the SDK's span %v", got, floor)
 	}
-	rec := new(optrace.Processor).Recorder(t.Context())
+	proc := newProcessor(t, newExporter(t, io.Discard))
+	defer func() { _ = proc.Shutdown(t.Context()) }()
+	rec := proc.Recorder(t.Context())
 	round := func() {
 		for range 100 {
 			rec.RecordPrepared(p, ran)
 		}
-		rec.Finish()
+		rec.Discard()
 	}
 	round()
 	if got := testing.AllocsPerRun(100, round); got != 0 {

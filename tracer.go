@@ -27,7 +27,7 @@ const ScopeName = "github.com/optrace/optrace"
 // A Tracer is made once, for a package or an engine, and needs no shutdown. It
 // keeps the attributes of the shapes that it has seen; they take no memory
 // before the first operation and at most 20 MiB later, 3 MiB for operations on
-// matrices.
+// matrices. A nil or zero Tracer records nothing.
 type Tracer struct {
 	tracer trace.Tracer
 	cfg    tracerConfig
@@ -50,6 +50,16 @@ func NewTracer(tp trace.TracerProvider, opts ...TracerOption) *Tracer {
 	}
 }
 
+// off stands for a nil or zero Tracer.
+var off = NewTracer(nil)
+
+func (t *Tracer) orOff() *Tracer {
+	if t == nil || t.tracer == nil {
+		return off
+	}
+	return t
+}
+
 // Start starts the operation name on device, which may be "" where it is not
 // known. The returned context holds the operation's span, so that operations
 // and spans started with it become its children. The operation must be ended
@@ -61,7 +71,7 @@ func NewTracer(tp trace.TracerProvider, opts ...TracerOption) *Tracer {
 // Where the span is not sampled the operation costs what the span costs, and
 // the methods of the Op do nothing. A nil ctx is context.Background().
 func (t *Tracer) Start(ctx context.Context, name, device string) (context.Context, Op) {
-	return t.start(ctx, name, device)
+	return t.orOff().start(ctx, name, device)
 }
 
 func (t *Tracer) start(ctx context.Context, name, device string, opts ...trace.SpanStartOption) (context.Context, Op) {
@@ -142,14 +152,14 @@ func WithStartAttributes() TracerOption {
 	})
 }
 
-func (t *Tracer) queueTarget() queueTarget { return tracerTarget{t} }
+func (t *Tracer) queueTarget() queueTarget { return tracerTarget{t.orOff()} }
 
 type tracerTarget struct{ *Tracer }
 
-func (tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
+func (t tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
 	s := trace.SpanFromContext(ctx)
 	sc := s.SpanContext()
-	return span.Root{}, !sc.IsValid() || sc.IsSampled() || s.IsRecording()
+	return span.Root{}, t.Tracer != off && (!sc.IsValid() || sc.IsSampled() || s.IsRecording())
 }
 
 func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {

@@ -50,7 +50,8 @@ func NewSDK(ctx context.Context, text []byte, opts ...otelconf.ConfigurationOpti
 	if proc == nil {
 		return otelconf.NewSDK(opts...)
 	}
-	sdk, err := otelconf.NewSDK(append(opts, otelconf.WithTracerProviderOptions(sdktrace.WithSpanProcessor(proc)))...)
+	sdk, err := otelconf.NewSDK(append(opts, otelconf.WithTracerProviderOptions(
+		sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits())))...)
 	if err != nil {
 		return otelconf.SDK{}, errors.Join(err, proc.Shutdown(ctx))
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"runtime"
 	"sync"
@@ -242,7 +243,7 @@ func (p *buffered) writeAll(ctx context.Context) error {
 		}
 	}
 	if first == nil {
-		first = ctx.Err()
+		first = fmt.Errorf("optrace: writing operations: %w", ctx.Err())
 	}
 	return first
 }

@@ -101,7 +101,10 @@ func (p *queue) OnEnds(all iter.Seq[span.Ended]) {
 }
 
 func (p *queue) OnEnd(e span.Ended) {
-	s, _ := p.clean.Clean(e.ReadOnly())
+	s := e.ReadOnly()
+	if span.IsOperation(nil, s.Attributes()) { // other spans are the application's
+		s, _ = p.clean.Clean(s)
+	}
 	size := spanBytes(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +220,7 @@ func (p *queue) exportAll(ctx context.Context, batch []sdktrace.ReadOnlySpan) er
 		clear(spans) // exporters must not keep the slice; do not keep the spans
 	}
 	if first == nil {
-		first = ctx.Err()
+		first = fmt.Errorf("optrace: exporting spans: %w", ctx.Err())
 	}
 	return first
 }
@@ -231,7 +234,10 @@ func (p *queue) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) (err 
 			err = fmt.Errorf("optrace: exporter panicked: %v", r)
 		}
 	}()
-	return p.next.ExportSpans(ctx, spans)
+	if err = p.next.ExportSpans(ctx, spans); err != nil {
+		err = fmt.Errorf("optrace: exporting %d spans: %w", len(spans), err)
+	}
+	return err
 }
 
 func (p *queue) dropRest() {

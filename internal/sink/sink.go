@@ -221,7 +221,11 @@ func (s *Sink) write(o *inflight) error {
 	}
 	if err != nil {
 		s.breaker.failed(time.Now())
-		err = fmt.Errorf("traces export: writing %d entries: %w", o.batch.Entries, err)
+		what := "spans above operations"
+		if o.batch.Entries > 0 {
+			what = fmt.Sprintf("%d entries", o.batch.Entries)
+		}
+		err = fmt.Errorf("traces export: writing %s: %w", what, err)
 		s.failed(o, out, head, n, err)
 		return errors.Join(lost, err)
 	}

@@ -1,0 +1,78 @@
+package optrace_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace"
+)
+
+// A program that does not record has nil pointers and zero values, whose methods do nothing:
+// every exported one is called, with zero arguments.
+func TestZeroValuesRecordNothing(t *testing.T) {
+	for _, v := range []any{
+		(*optrace.Tracer)(nil), new(optrace.Tracer), (*optrace.Prepared)(nil), new(optrace.Prepared),
+		(*optrace.Recorder)(nil), new(optrace.Recorder), (*optrace.SDK)(nil), new(optrace.SDK),
+		(*optrace.Processor)(nil), new(optrace.Processor), (*optrace.FlightRecorder)(nil), new(optrace.FlightRecorder),
+		(*optrace.Exporter)(nil), new(optrace.Exporter), (*optrace.Queue[*mark])(nil), new(optrace.Queue[*mark]),
+		optrace.Op{}, optrace.PreparedOp{}, new(optrace.SDK).Tracer(), new(optrace.SDK).Processor(), new(optrace.Processor).Recorder(nil), //nolint:staticcheck // a nil context
+	} {
+		of := reflect.ValueOf(v)
+		for i := range of.NumMethod() {
+			name := of.Type().Method(i).Name
+			if name == "Discard" { // of the tests
+				continue
+			}
+			t.Run(of.Type().String()+"."+name, func(t *testing.T) {
+				method := of.Method(i)
+				var args []reflect.Value
+				for j := range method.Type().NumIn() {
+					args = append(args, reflect.Zero(method.Type().In(j)))
+				}
+				call := method.Call
+				if method.Type().IsVariadic() {
+					call = method.CallSlice
+				}
+				for _, result := range call(args) {
+					if err, failed := result.Interface().(error); failed && name != "Prepare" && name != "Record" {
+						t.Errorf("error %v", err)
+					}
+				}
+			})
+		}
+	}
+	var tr *optrace.Tracer
+	prepared, err := tr.Prepare(matmulSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := optrace.Times{Start: 1, End: 2}
+	if err := tr.Record(t.Context(), matmulSpec(), now); err != nil {
+		t.Error(err)
+	}
+	for _, r := range []*optrace.Recorder{nil, new(optrace.Recorder), tr.Recorder(t.Context())} {
+		r.Step(1)
+		r.Begin("a", "b").In(1).Out(1).DType("f32").Device("d").Stream(1).Path("p").FLOPs(1).Err(errors.New("x")).Attrs(attribute.Int("k", 1)).End()
+		r.BeginPrepared(prepared)
+		r.Record("a", "b", now)
+		r.RecordPrepared(prepared, now).Attrs(attribute.Int("k", 1))
+		r.Finish()
+	}
+	_, o := prepared.Start(t.Context())
+	o.EndAt(time.Now())
+	for _, to := range []optrace.Recording{tr, (*optrace.Processor)(nil), new(optrace.Processor), (*optrace.FlightRecorder)(nil)} {
+		q := newQueue(t, to)
+		q.Launched(q.Begin(t.Context(), prepared), passedAt(1), passedAt(2))
+		q.Poll()
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: 1, Skipped: 1}); got != want {
+			t.Errorf("%T: %+v, want %+v", to, got, want)
+		}
+		if err := q.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
