@@ -61,6 +61,7 @@ func TestValidate(t *testing.T) {
 		{"more than 1024 input shapes", func(e *op.Entry) { e.InputShapes = make([]op.Shape, 1025) }},
 		{"output_elements is negative: -1", func(e *op.Entry) { e.OutputElements = op.Known(-1) }},
 		{"memory_bytes is negative: -1", func(e *op.Entry) { e.MemoryBytes = op.Known(-1) }},
+		{`device_id is said to be empty: "cuda:0"`, func(e *op.Entry) { e.DeviceID, e.EmptyDevice = "cuda:0", true }},
 		{"flops is negative: -1", func(e *op.Entry) { e.FLOPs = op.Known(-1) }},
 		{"rank is negative: -1", func(e *op.Entry) { e.Rank = op.Known(-1) }},
 		{"flops is unknown but not 0: 5", func(e *op.Entry) { e.FLOPs = op.Int{V: 5} }},
@@ -79,9 +80,52 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	e := optest.RichEntry()
+	e.OutputShape, e.InputShapes = make(op.Shape, op.MaxRank), make([]op.Shape, op.MaxInputs)
+	e.Start = op.Known(math.MaxInt64 - e.Duration)
+	if err := e.Validate(); err != nil {
+		t.Errorf("what is just allowed: %v", err)
+	}
 	e.Operation, e.Duration = "", -1
 	if err := e.Validate(); err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("two violations give %v", err)
+	}
+}
+
+// Each field of an Extra makes one that is written, and is a member of it.
+func TestExtra(t *testing.T) {
+	if none := new(op.Extra); !none.IsZero() || string(none.AppendJSON(nil)) != "{}" {
+		t.Errorf("nothing is %s", none.AppendJSON(nil))
+	}
+	for _, test := range []struct {
+		extra op.Extra
+		want  string
+	}{
+		{op.Extra{Name: "n"}, `{"name":"n"}`},
+		{op.Extra{Kind: "server"}, `{"kind":"server"}`},
+		{op.Extra{Flags: 1}, `{"flags":1}`},
+		{op.Extra{TraceState: "a=b"}, `{"trace_state":"a=b"}`},
+		{op.Extra{OK: true}, `{"ok":true}`},
+		{op.Extra{Message: "m"}, `{"message":"m"}`},
+		{op.Extra{Scope: op.Scope{Name: "s"}}, `{"scope":"s"}`},
+		{op.Extra{Scope: op.Scope{Version: "1"}}, `{"scope_version":"1"}`},
+		{op.Extra{Scope: op.Scope{Attrs: []op.Attr{{Key: "k", Value: "v"}}}}, `{"scope_attrs":{"k":"v"}}`},
+		{op.Extra{Events: []op.Event{{Name: "e"}}}, `{"events":[{"name":"e"}]}`},
+		{op.Extra{DroppedAttributes: 1}, `{"dropped_attributes":1}`},
+		{op.Extra{DroppedEvents: 2}, `{"dropped_events":2}`},
+		{op.Extra{DroppedLinks: 3}, `{"dropped_links":3}`},
+	} {
+		if got := string(test.extra.AppendJSON(nil)); got != test.want || test.extra.IsZero() {
+			t.Errorf("%s, zero %v, want %s", got, test.extra.IsZero(), test.want)
+		}
+	}
+}
+
+func TestDerivedMemory(t *testing.T) {
+	for dtype, want := range map[op.DType]int64{"": 24, op.F32: 12, "mystery": 24} {
+		e := op.Entry{OutputElements: op.Known(3), DType: dtype}
+		if e.SetDerivedMemory(); e.MemoryBytes != op.Known(want) {
+			t.Errorf("3 elements of %q are %v bytes, want %d", dtype, e.MemoryBytes, want)
+		}
 	}
 }
 

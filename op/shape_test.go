@@ -69,4 +69,9 @@ func TestShapeString(t *testing.T) {
 			t.Errorf("%#v.String() = %q, want %q", s, got, want)
 		}
 	}
+	for want, s := range map[string]op.Shape{"null": nil, "[]": {}, "[2,-1]": {2, -1}} {
+		if got := string(s.AppendJSON(nil)); got != want {
+			t.Errorf("%#v is %s, want %s", s, got, want)
+		}
+	}
 }

@@ -200,6 +200,9 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("warning %#x is called %q, which reads as %#x, %v", uint32(w), w, uint32(back), ok)
 		}
 	}
+	if op.Kind(6).String() != "" || op.KindRule(4).String() != "" {
+		t.Error("a kind or rule that is none has a name")
+	}
 	if _, ok := op.ParseWarning(""); ok || (op.WarnDroppedLinks<<1).String() != "" || op.Warning(0).String() != "" {
 		t.Error("there is a warning without a name")
 	}
