@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -43,4 +46,31 @@ func ExampleRun() {
 	// cuda:0: span 500 = compute 300 + communication 200 + idle 0, overlap 100 ns
 	// cuda:1: span 200 = compute 200 + communication 0 + idle 0, overlap 0 ns
 	// imbalance by busy time: 0.429
+}
+
+const tenants = `{"schema":"optrace.entries/v1","resource":{"service":"server"}}
+{"operation":"matmul","device_id":"cuda:0","start_unix_ns":1000,"duration_us":0.3,"attrs":{"tenant":"a"}}
+{"operation":"matmul","device_id":"cuda:0","start_unix_ns":1300,"duration_us":0.2,"attrs":{"tenant":"b"}}
+{"operation":"copy","device_id":"cuda:0","start_unix_ns":1500,"duration_us":0.9,"attrs":{"tenant":"b"}}
+`
+
+// Operations are grouped by an attribute, and some are left out.
+func ExampleRun_filterAndGroup() {
+	in := ingest.Options{Stdin: strings.NewReader(tenants)}.Open(ingest.Stdin)
+	r, err := analyze.Run(context.Background(), in, analyze.Options{
+		By:     []key.Key{key.Attr("tenant")},
+		Filter: func(e *op.Entry) bool { return e.Operation != "copy" },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, g := range r.Groups {
+		fmt.Println(g.Key, g.SumNS)
+	}
+	fmt.Printf("%d entries of %d spans, %v left out\n", r.Input.Entries, r.Input.Spans, r.Input.SkippedBy)
+	// Output:
+	// a 300
+	// b 200
+	// 2 entries of 3 spans, map[filtered:1] left out
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -16,6 +17,11 @@ type Options struct {
 	// operations and devices. [Run] finds the local roots of operations that state
 	// none, and keeps the structure of the run for that.
 	By []key.Key
+	// Filter reports whether an operation counts; nil lets all count. Those that do not are in
+	// no figure but the counts of the input, which has them as skipped ("filtered"); one below a
+	// span is a span like others. The entry is valid until Filter returns. Filter is called
+	// concurrently if there are several Workers.
+	Filter func(*op.Entry) bool
 	// MaxGroups bounds the rows of each table; further groups share one row named
 	// "(other)". 0 is DefaultMaxGroups.
 	MaxGroups int
@@ -50,11 +56,25 @@ type Options struct {
 	Workers int
 }
 
-// Unused returns the fields of an entry at which nothing in the report looks but the
-// lists of entries, which show all of them, and the ids of the slowest entry of a row
-// ([op.Record].Whole). [Run] tells a Source
-// that has a method Omit(attr.Fields).
-func (o Options) Unused() attr.Fields {
+// Want returns what [Run] wants of the records of an input: the attributes to group by, and no
+// fields at which nothing in the report looks but the lists of entries, which show all of them,
+// and the ids of the slowest entry of a row ([op.Record].Whole). It tells a Source that has a
+// method Want(attr.Want).
+func (o Options) Want() attr.Want {
+	want := attr.Want{Omit: o.unused(), Partials: !o.KeepForest}
+	for _, k := range o.By {
+		if k.Attr() != "" {
+			want.Keep = append(want.Keep, k.Attr())
+		}
+	}
+	return want
+}
+
+// unused returns the fields at which nothing looks.
+func (o Options) unused() attr.Fields {
+	if o.Filter != nil {
+		return 0
+	}
 	unused := attr.FieldsOf(attr.FieldScope)
 	if !slices.Contains(o.By, key.Path) {
 		unused |= attr.FieldsOf(attr.FieldPath)

@@ -34,8 +34,6 @@ type inputFile struct {
 // inputFiles is a Source of files, each a part.
 type inputFiles []inputFile
 
-func (s inputFiles) Partials() {}
-
 func (s inputFiles) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
 	type part struct {
 		file, number int64

@@ -1,6 +1,9 @@
 package analyze
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/launch"
@@ -97,6 +100,20 @@ type Report struct {
 	// Forest is the structure that the report was computed from; nil unless
 	// [Options.KeepForest] asked for it, and in a report that was decoded from JSON.
 	Forest *trace.Forest `json:"-"`
+}
+
+// UnmarshalJSON reads the JSON form of a report. It is an error if its schema is another one.
+func (r *Report) UnmarshalJSON(text []byte) error {
+	type form Report // without this method
+	var read form
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	if read.Schema != Schema {
+		return fmt.Errorf("reading a report: the schema is %q, want %q", read.Schema, Schema)
+	}
+	*r = Report(read)
+	return nil
 }
 
 // Communication is about the entries of kind collective.

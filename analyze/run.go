@@ -29,17 +29,8 @@ type Source interface {
 	Files() iter.Seq2[string, int64]
 }
 
-// omitter is a Source that need not read everything.
-type omitter interface {
-	// Omit lets Read leave fields out, see [attr.Mapping.Without].
-	Omit(attr.Fields)
-}
-
-// partialSource is a Source that may have files of partial results.
-type partialSource interface {
-	// Partials lets Read hand out [op.Partial].
-	Partials()
-}
+// wanter is a Source that is told what is wanted, before it is read.
+type wanter interface{ Want(attr.Want) }
 
 // Run reads an input and returns the report on it. Files of partial results count as the
 // files that they were made of, see [Partial]; one that is damaged is a record that cannot be
@@ -68,11 +59,8 @@ func collectOnce(ctx context.Context, src Source, opts Options) (*collector, err
 	for i := range workers {
 		workers[i] = newCollector(opts)
 	}
-	if o, ok := src.(omitter); ok {
-		o.Omit(opts.Unused())
-	}
-	if s, ok := src.(partialSource); ok && !opts.KeepForest {
-		s.Partials()
+	if s, ok := src.(wanter); ok {
+		s.Want(opts.Want())
 	}
 	for _, w := range workers {
 		w.account = newAccount(src)
@@ -267,6 +255,10 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 			failed = c.addPartial(rec.Partial)
 			return
 		}
+		if rec.Entry != nil && err == nil && c.opts.Filter != nil && !c.opts.Filter(rec.Entry) {
+			c.leaveOut(rec)
+			return
+		}
 		if rec.Entry != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
 			c.counter.addEntry(rec.Entry)
 			c.addEntry(rec.Entry, rec.Whole)
@@ -278,6 +270,21 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 		return failed
 	}
 	return err
+}
+
+// leaveOut counts an operation that the filter leaves out. What runs below it keeps its place.
+func (c *collector) leaveOut(rec op.Record) {
+	e := rec.Entry
+	rec.Entry = nil
+	c.counter.add(rec, nil)
+	c.counter.inFile.entries++
+	c.counter.skip(op.SkipFiltered, 1)
+	if c.forest != nil && !e.ParentSpanID.IsZero() {
+		c.forest.AddSpan(&op.Span{
+			Name: e.Operation, TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID, Start: e.Start, Duration: e.Duration,
+			Service: e.Service, Failed: e.Failed, Links: e.Links,
+		})
+	}
 }
 
 // add adds a record, or the error of one that could not be read.

@@ -111,6 +111,55 @@ func TestRunWorkersConcurrentSafe(t *testing.T) {
 	}
 }
 
+// A saved report is read, and nothing else is taken for one.
+func TestReportReadsBack(t *testing.T) {
+	r, err := Run(t.Context(), cutSource{runLines}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Report
+	if err := json.Unmarshal(saved, &back); err != nil || back.Input.Entries != r.Input.Entries {
+		t.Errorf("%d entries, error %v", back.Input.Entries, err)
+	}
+	for _, text := range []string{"{}", `{"schema":"optrace.doctor/v1"}`, `{"schema":"optrace.report/v2"}`, "[]"} {
+		if err := json.Unmarshal([]byte(text), &back); err == nil {
+			t.Errorf("%s is read as a report", text)
+		}
+	}
+}
+
+// What a filter leaves out is in no figure, is counted, and keeps the place of what runs below.
+func TestRunFilter(t *testing.T) {
+	id := func(n byte) op.SpanID { return op.SpanID{n} }
+	entry := func(name string, own, parent byte) op.Record {
+		return op.Record{Entry: &op.Entry{
+			Operation: name, TraceID: op.TraceID{1}, SpanID: id(own), ParentSpanID: id(parent), Start: op.Known(int64(own)), Duration: 10, DeviceID: "d",
+		}}
+	}
+	records := []op.Record{
+		{Span: &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: id(1), Start: op.Known(1), Duration: 100}},
+		entry("layer", 2, 1), entry("matmul", 3, 2), entry("copy", 4, 2),
+	}
+	r, err := Run(t.Context(), Records(func(yield func(op.Record, error) bool) {
+		for _, rec := range records {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}), Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := r.Input
+	if in.Entries != 1 || in.Spans != 4 || in.Orphans.V != 0 || in.SkippedBy["filtered"] != 2 || r.Total.SumNS != 10 {
+		t.Errorf("input %+v, total %+v", in, r.Total)
+	}
+}
+
 func TestRunErrors(t *testing.T) {
 	gone := errors.New("disk gone")
 	endless := func(yield func(op.Record, error) bool) {

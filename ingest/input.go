@@ -37,12 +37,21 @@ type Options struct {
 	Exclude func(fs.FileInfo) bool
 }
 
-// Input is an input of one or several files. It is not safe for concurrent use.
+// Input is an input of one or several files. It can be read any number of times, each time
+// from its start and as the files are then; standard input only once. It is not safe for
+// concurrent use.
 type Input struct {
 	opts  Options
 	paths []string
-	stats Stats
-	files []fileInfo
+	// want is what is wanted the next time that the input is read.
+	want attr.Want
+
+	// What follows is of the time that it is being read, or was read last.
+	began    bool
+	mapping  *attr.Mapping
+	partials bool
+	stats    Stats
+	files    []fileInfo
 	// partSize is the size of a part in bytes, 0 for the default.
 	partSize int
 	// care is with how much care documents are cut.
@@ -50,8 +59,6 @@ type Input struct {
 	// readers are kept from file to file, by format.
 	readers readers
 	memory  *memory
-	// partials is set where partial results are asked for.
-	partials bool
 }
 
 // Stats counts the input read.
@@ -74,11 +81,28 @@ func (o Options) Open(paths ...string) *Input {
 	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
 }
 
-// Omit lets the readers leave fields out of the entries, as [attr.Mapping.Without] says.
-// It is called before anything is read.
-func (in *Input) Omit(fields attr.Fields) { in.opts.Mapping = in.opts.Mapping.Without(fields) }
+// Want says what is wanted of the records the next time that the input is read. Without it
+// readers leave no field out, and a file of partial results is one that holds no recording.
+func (in *Input) Want(w attr.Want) { in.want = w }
 
-// Stats returns the counts of the input read so far.
+// begin makes in an input of which nothing has been read.
+func (in *Input) begin() error {
+	if in.began && slices.Contains(in.paths, Stdin) {
+		return errStdinAgain
+	}
+	if in.opts.Progress != nil && in.stats.Bytes > 0 {
+		in.opts.Progress(-int(in.stats.Bytes))
+	}
+	in.began, in.stats, in.files, in.readers = true, Stats{}, nil, readers{}
+	in.mapping, in.partials, in.want = in.opts.Mapping.With(in.want), in.want.Partials, attr.Want{}
+	in.memory.held.Store(0)
+	return nil
+}
+
+// errStdinAgain is the error of an input that is read for a second time.
+var errStdinAgain = errors.New("reading input: standard input was read before, and can be read once")
+
+// Stats returns the counts of the input, of the time that it is being read or was read last.
 func (in *Input) Stats() Stats {
 	s := in.stats
 	s.Formats = slices.Clone(s.Formats)
@@ -104,14 +128,18 @@ func (in *Input) Files() iter.Seq2[string, int64] {
 }
 
 // Entries yields the operations of the input, and the errors of Records as
-// errors. An entry is valid until the next one.
+// errors. An entry is the caller's to keep; [Input.Records] does without the copies.
 func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 	return func(yield func(*op.Entry, error) bool) {
 		for rec, err := range in.Records() {
 			if err == nil && rec.Entry == nil {
 				continue
 			}
-			if !yield(rec.Entry, err) {
+			e := rec.Entry
+			if err == nil {
+				e = e.Clone()
+			}
+			if !yield(e, err) {
 				return
 			}
 		}
@@ -125,7 +153,11 @@ func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 // says nothing of its own, it starts with an empty one.
 func (in *Input) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		sources, err := in.opts.expand(in.paths)
+		var sources []source
+		err := in.begin()
+		if err == nil {
+			sources, err = in.opts.expand(in.paths)
+		}
 		if err != nil {
 			yield(op.Record{}, err)
 			return
@@ -180,7 +212,7 @@ func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, e
 }
 
 // readerOptions returns what readers are made with.
-func (in *Input) readerOptions() readerOptions { return newReaderOptions(in.opts.Mapping, in.memory) }
+func (in *Input) readerOptions() readerOptions { return newReaderOptions(in.mapping, in.memory) }
 
 // passedOverError is the error of a file that does not end the input.
 type passedOverError struct{ report *op.SyntaxError }
@@ -197,6 +229,7 @@ func (in *Input) open(s source, seen func(n int)) (*file, error) {
 	if err == nil {
 		var f *file
 		if f, err = in.opts.open(s.path, seen); err == nil {
+			f.mapping = in.mapping
 			if err = in.detect(f); err == nil {
 				return f, nil
 			}

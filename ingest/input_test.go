@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 const (
@@ -147,6 +150,88 @@ func TestInputOfSeveralFiles(t *testing.T) {
 	s := in.Stats()
 	if s.Files != 4 || int(s.Bytes) != seen || !cmp.Equal(s.Formats, []string{"entries-jsonl", "trace-json"}) {
 		t.Errorf("stats = %+v, progress told of %d bytes", s, seen)
+	}
+}
+
+// An input of files is read any number of times, whatever happened the time before, and standard
+// input once.
+func TestInputIsReadAgain(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "ops.jsonl"), []byte(strings.Repeat(entryLine, 3000)))
+	gone := errors.New("gone")
+	ways := map[string]func(in *ingest.Input) (n int, err error){
+		"Entries": func(in *ingest.Input) (n int, err error) {
+			names, _, err := read(in)
+			return len(names), err
+		},
+		"Read": func(in *ingest.Input) (int, error) {
+			var n atomic.Int64
+			err := in.Read(2, func(_ int, _, _ int64, records iter.Seq2[op.Record, error]) error {
+				for rec := range records {
+					if rec.Entry != nil {
+						n.Add(1)
+					}
+				}
+				return nil
+			})
+			return int(n.Load()), err
+		},
+		"InOrder": func(in *ingest.Input) (n int, err error) {
+			err = in.InOrder(2, func(rec op.Record, err error) error {
+				if rec.Entry != nil {
+					n++
+				}
+				return err
+			})
+			return n, err
+		},
+		"Read that ends": func(in *ingest.Input) (int, error) {
+			in.Want(attr.Want{Omit: attr.FieldsOf(attr.FieldDevice)})
+			if err := in.Read(2, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return gone }); err != gone {
+				return 0, err
+			}
+			return 3000, nil
+		},
+		"Entries that end": func(in *ingest.Input) (int, error) {
+			for e, err := range in.Entries() {
+				if err != nil || e.DeviceID != "cuda:0" {
+					return 0, fmt.Errorf("entry %+v, error %v", e, err)
+				}
+				break
+			}
+			return 3000, nil
+		},
+	}
+	for first, one := range ways {
+		for second, two := range ways {
+			in := ingest.Open(path)
+			for name, way := range []func(*ingest.Input) (int, error){one, two, ways["Entries"]} {
+				if n, err := way(in); n != 3000 || err != nil || in.Stats().Files != 1 {
+					t.Errorf("%s, %s, Entries: time %d has %d operations, error %v, %+v", first, second, name, n, err, in.Stats())
+				}
+			}
+		}
+	}
+	in := ingest.Options{Stdin: strings.NewReader(entryLine)}.Open("-")
+	if names, _, err := read(in); len(names) != 1 || err != nil {
+		t.Errorf("%q, error %v", names, err)
+	}
+	if names, _, err := read(in); len(names) != 0 || err == nil || !strings.Contains(err.Error(), "standard input was read before") {
+		t.Errorf("the second time: %q, error %v", names, err)
+	}
+}
+
+// Entries are the caller's to keep.
+func TestEntriesStay(t *testing.T) {
+	in := ingest.Options{Stdin: strings.NewReader(entryLine + strings.ReplaceAll(entryLine, "matmul", "relu"))}.Open("-")
+	var kept []*op.Entry
+	for e, err := range in.Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, e)
+	}
+	if len(kept) != 2 || kept[0].Operation != "matmul" || kept[1].Operation != "relu" {
+		t.Errorf("%+v", kept)
 	}
 }
 

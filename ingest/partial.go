@@ -11,11 +11,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Partials lets the readers hand out files of partial results as an [op.Partial]. It is
-// called before anything is read, and only by who looks at those: otherwise such a file is
-// one that holds no recording.
-func (in *Input) Partials() { in.partials = true }
-
 // errPartial says what a file is that is not asked for.
 var errPartial = &refusedError{"sums that optrace convert -to profile wrote, and no operations: optrace report reads them, without -html"}
 

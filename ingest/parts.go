@@ -22,14 +22,17 @@ import (
 // Files and parts are numbered from 0 in the order of the input, parts across
 // files; worker is the number of the goroutine. The records of a part are those
 // of [Input.Records]: valid until the next one, and to be ranged over once. Read
-// ends early when a call returns an error, and returns that of the first part. It
-// is called at most once, unless it returns an [op.ErrAgain]: a document was not cut
-// where it can be, and a second call reads it from its start.
+// ends early when a call returns an error, and returns that of the first part. That may be
+// an [op.ErrAgain]: a document was not cut where it can be, and the next call reads it as it
+// should.
 func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
 	return in.read(&partQueue{in: in, alone: workers < 2}, workers, read)
 }
 
 func (in *Input) read(q *partQueue, workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+	if err := in.begin(); err != nil {
+		return err
+	}
 	errs := make([]error, max(1, workers))
 	failed := make([]int64, len(errs)) // numbers of the parts
 	var running sync.WaitGroup
@@ -57,14 +60,9 @@ func (in *Input) read(q *partQueue, workers int, read func(worker int, file, par
 	return errs[first]
 }
 
-// restart makes in an input that has not been read, whose documents are cut with more
-// care.
+// restart lets documents be cut with more care.
 func (in *Input) restart(err error) {
-	if in.opts.Progress != nil {
-		in.opts.Progress(-int(in.stats.Bytes))
-	}
-	in.stats, in.files = Stats{}, nil
-	in.memory.held.Store(0)
+	in.began = false // standard input that can be read anywhere, too
 	if in.care++; !errors.Is(err, otlp.ErrContext) {
 		in.care = careWhole
 	}

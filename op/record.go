@@ -102,6 +102,8 @@ const (
 	// SkipAnnotation: a range of a profile that marks a part of the program,
 	// such as a training step.
 	SkipAnnotation SkipReason = "annotation"
+	// SkipFiltered: an operation that does not count, by whoever reads.
+	SkipFiltered SkipReason = "filtered"
 	// SkipPython: a call of a Python function in a profile.
 	SkipPython SkipReason = "python_function"
 	// SkipRuntime: a call of a device's runtime on the host, such as a launch,

@@ -73,12 +73,15 @@ func Names() []string {
 	return names
 }
 
+// Attr returns the key of an attribute, as "attr:NAME" is read.
+func Attr(name string) Key { return Key{field: byAttr, attr: name} }
+
 // ParseOne returns the key that s names: operation, kind, device, rank,
 // stream, shape, step, root, service, trace, path, or attr:NAME, which may be the NAME alone
 // where that has a dot.
 func ParseOne(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
-		return Key{field: byAttr, attr: attr}, nil
+		return Attr(attr), nil
 	}
 	for f, p := range properties[:byAttr] {
 		if s == p.name {
@@ -86,7 +89,7 @@ func ParseOne(s string) (Key, error) {
 		}
 	}
 	if strings.Contains(s, ".") && !strings.Contains(s, ":") { // the name of an attribute
-		return Key{field: byAttr, attr: s}, nil
+		return Attr(s), nil
 	}
 	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(Names(), ", "))
 }

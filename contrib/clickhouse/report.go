@@ -92,9 +92,6 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 // partialSource is an input of partial results.
 type partialSource []byte
 
-// Partials lets analyze.Run have them.
-func (partialSource) Partials() {}
-
 // Read hands the partial results out.
 func (s partialSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
 	return read(0, 0, 0, func(yield func(op.Record, error) bool) {

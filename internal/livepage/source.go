@@ -18,11 +18,11 @@ import (
 // source is the view of a window as the input of a report.
 type source struct {
 	*view
-	omitted attr.Fields
+	want attr.Want
 }
 
-// Omit implements what [analyze.Run] looks for.
-func (s *source) Omit(fields attr.Fields) { s.omitted = fields }
+// Want implements what [analyze.Run] looks for.
+func (s *source) Want(w attr.Want) { s.want = w }
 
 // Read implements [analyze.Source].
 func (s *source) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
@@ -32,7 +32,7 @@ func (s *source) Read(workers int, read func(worker int, file, part int64, recor
 	for worker := range max(1, min(workers, len(s.blocks))) {
 		wg.Go(func() {
 			r := s.reader()
-			r.Omit(s.omitted)
+			r.Omit(s.want.Omit)
 			for {
 				i := next.Add(1) - 1
 				if i >= int64(len(s.blocks)) {

@@ -1,5 +1,10 @@
 package attr
 
+import (
+	"maps"
+	"slices"
+)
+
 // Fields is a set of fields of an [op.Entry].
 type Fields uint64
 
@@ -14,6 +19,27 @@ func FieldsOf(fields ...Field) Fields {
 
 // Has reports whether a field is in the set.
 func (s Fields) Has(f Field) bool { return s>>f&1 != 0 }
+
+// Want is what whoever looks at the records of an input wants of them.
+type Want struct {
+	// Omit are the fields that readers may leave out, see [Mapping.Without].
+	Omit Fields
+	// Keep are the keys of attributes that entries keep, see [Mapping.Keep].
+	Keep []string
+	// Partials asks for files of partial results, as an [op.Partial].
+	Partials bool
+}
+
+// With returns a mapping that keeps and leaves out what w says, and otherwise says what m says;
+// m may be nil, and does not change.
+func (m *Mapping) With(w Want) *Mapping {
+	c := m.Without(w.Omit)
+	c.added, c.kept = maps.Clone(c.added), slices.Clone(c.kept)
+	for _, key := range w.Keep {
+		c.Keep(key)
+	}
+	return c
+}
 
 // Without returns a mapping for readers that may leave fields out of the entries that
 // they hand out, because nobody looks at them. It says otherwise what m says; m may be

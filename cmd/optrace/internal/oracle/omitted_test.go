@@ -33,7 +33,7 @@ type strippedSource struct {
 	omitted attr.Fields
 }
 
-func (s *strippedSource) Omit(fields attr.Fields) { s.omitted = fields }
+func (s *strippedSource) Want(w attr.Want) { s.omitted = w.Omit }
 
 func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
 	return s.Source.Read(workers, func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
