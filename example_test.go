@@ -299,7 +299,7 @@ func Example_register() {
 		if err != nil {
 			return err
 		}
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
 		defer tp.Shutdown(ctx)
 
 		tr := optrace.NewTracer(tp)
