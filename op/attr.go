@@ -198,6 +198,36 @@ func SetAttr(attrs []Attr, a Attr) []Attr {
 	return append(attrs, a)
 }
 
+// AttrIndex sets attributes as [SetAttr] does, in the same time in a list of any length, which
+// is one that it has set from the first attributes on. The zero value is ready, also for the
+// next list.
+type AttrIndex struct{ at map[string]int }
+
+// indexedFrom is the length from which a list is indexed: short ones are quick to look through.
+const indexedFrom = 32
+
+// Set sets an attribute among attrs: of equal keys the last wins.
+func (x *AttrIndex) Set(attrs []Attr, a Attr) []Attr {
+	if len(attrs) < indexedFrom {
+		if x.at != nil {
+			x.at = nil
+		}
+		return SetAttr(attrs, a)
+	}
+	if len(x.at) != len(attrs) {
+		x.at = make(map[string]int, 2*len(attrs))
+		for i := range attrs {
+			x.at[attrs[i].Key] = i
+		}
+	}
+	if i, ok := x.at[a.Key]; ok {
+		attrs[i] = a
+		return attrs
+	}
+	x.at[a.Key] = len(attrs)
+	return append(attrs, a)
+}
+
 // ValidAttr returns a with valid UTF-8.
 func ValidAttr(a Attr) Attr {
 	a.Key, a.Value = jsontext.ValidUTF8(a.Key), jsontext.ValidUTF8(a.Value)

@@ -274,12 +274,13 @@ func (r *Resource) Same(o *Resource) bool {
 }
 
 // Set is SetAttr for a value that is text.
-func (r *Resource) Set(key, value string) { r.SetAttr(Attr{Key: key, Value: value}) }
+func (r *Resource) Set(key, value string) { r.SetAttr(new(AttrIndex), Attr{Key: key, Value: value}) }
 
 // SetAttr adds an attribute of the resource: service.name, tensor.rank and
 // tensor.world_size set their fields. Any other attribute, and a rank that is not a
-// number, joins Attrs. Of equal keys the last wins.
-func (r *Resource) SetAttr(a Attr) {
+// number, joins Attrs. Of equal keys the last wins. index is for the attributes of r, one after
+// the other.
+func (r *Resource) SetAttr(index *AttrIndex, a Attr) {
 	a = ValidAttr(a)
 	switch a.Key {
 	case KeyServiceName:
@@ -298,7 +299,7 @@ func (r *Resource) SetAttr(a Attr) {
 	if a.Key == KeyHostName {
 		r.Host = a.Value
 	}
-	r.Attrs = SetAttr(r.Attrs, a)
+	r.Attrs = index.Set(r.Attrs, a)
 }
 
 // Pruned summarises operations that were kept out of a service trace because they

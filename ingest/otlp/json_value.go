@@ -10,6 +10,7 @@ import (
 // parseResource reads a resource.
 func (r *jsonReader) parseResource(l *jsontext.Lexer) {
 	r.resource = op.Resource{}
+	var index op.AttrIndex
 	if l.Null() {
 		return
 	}
@@ -22,7 +23,7 @@ func (r *jsonReader) parseResource(l *jsontext.Lexer) {
 			continue
 		}
 		for l.Array(); l.More(); {
-			r.resource.SetAttr(parseAttr(l))
+			r.resource.SetAttr(&index, parseAttr(l))
 		}
 	}
 }

@@ -47,7 +47,7 @@ func oracle(td *tracepb.TracesData) (records []string) {
 	for _, rs := range td.ResourceSpans {
 		var resource op.Resource
 		for _, a := range rs.Resource.Attributes {
-			resource.SetAttr(oracleAttr(a.Key, a.Value))
+			resource.SetAttr(new(op.AttrIndex), oracleAttr(a.Key, a.Value))
 		}
 		records = append(records, describe(op.Record{Resource: &resource}))
 		for _, ss := range rs.ScopeSpans {

@@ -12,12 +12,13 @@ import (
 // parseResource reads a Resource.
 func (r *protoReader) parseResource(w wire) error {
 	r.resource = op.Resource{}
+	var index op.AttrIndex
 	for w.next() {
 		if w.field != fieldResourceAttributes {
 			w.skip()
 			continue
 		}
-		r.resource.SetAttr(w.attr())
+		r.resource.SetAttr(&index, w.attr())
 	}
 	return w.err
 }

@@ -151,8 +151,9 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 
 func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
+	var index op.AttrIndex
 	for _, kv := range r.Attributes() {
-		res.SetAttr(attrOf(kv))
+		res.SetAttr(&index, attrOf(kv))
 	}
 	return res
 }

@@ -30,6 +30,7 @@ type Builder struct {
 	outputTruncated       bool
 	dtypes                []op.DType
 	attrs                 []op.Attr
+	index, linkIndex      op.AttrIndex
 	links                 []op.Link
 	extra                 op.Extra
 	scopeOf               *op.Scope

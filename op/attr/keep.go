@@ -128,7 +128,7 @@ func (b *Builder) FillSpan(s *op.Span) {
 }
 
 // keep stores an attribute that was asked for; of equal keys the last wins.
-func (b *Builder) keep(a op.Attr) { b.attrs = op.SetAttr(b.attrs, a) }
+func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 
 // finishAttrs sets the attributes of the entry.
 func (b *Builder) finishAttrs() {

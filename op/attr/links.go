@@ -30,7 +30,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 	}
 	b.entry.Warn |= w
 	if b.KeepsAll() && (a.Key != op.KeyLinkWeight || a.Type != op.AttrInt || w != 0) {
-		extra.Attrs = op.SetAttr(extra.Attrs, op.ValidAttr(a))
+		extra.Attrs = b.linkIndex.Set(extra.Attrs, op.ValidAttr(a))
 	}
 }
 

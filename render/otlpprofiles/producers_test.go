@@ -14,7 +14,7 @@ func TestProducers(t *testing.T) {
 	resource := func(attrs ...op.Attr) *op.Resource {
 		r := new(op.Resource)
 		for _, a := range attrs {
-			r.SetAttr(a)
+			r.SetAttr(new(op.AttrIndex), a)
 		}
 		return r
 	}

@@ -104,7 +104,7 @@ func (d *Decoder) canonicalAttrs(b []byte, i int) ([]op.Attr, int) {
 		if i < 0 {
 			return nil, -1
 		}
-		d.attrs = op.SetAttr(d.attrs, a)
+		d.attrs = d.index.Set(d.attrs, a)
 		if !jsontext.Has(b, i, ",") {
 			return d.attrs, jsontext.Literal(b, i, "}")
 		}

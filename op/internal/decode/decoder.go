@@ -34,6 +34,7 @@ type Decoder struct {
 	dims   []int64 // backs all shapes of an entry
 	dtypes []op.DType
 	attrs  []op.Attr
+	index  op.AttrIndex
 	links  []op.Link
 
 	// What entries seldom have.

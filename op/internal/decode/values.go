@@ -142,7 +142,7 @@ func (d *Decoder) Attributes(dst []op.Attr) []op.Attr {
 		default:
 			a.SetRaw(d.valid(l.Raw()))
 		}
-		dst = op.SetAttr(dst, a)
+		dst = d.index.Set(dst, a)
 	}
 	if len(dst) == 0 {
 		return nil

@@ -43,8 +43,9 @@ func (r *Reader) SetScope(s pcommon.InstrumentationScope) {
 // Resource returns a resource as headers of files describe it.
 func Resource(res pcommon.Resource) *op.Resource {
 	out := &op.Resource{}
+	var index op.AttrIndex
 	for key, v := range res.Attributes().All() {
-		out.SetAttr(attrOf(key, v))
+		out.SetAttr(&index, attrOf(key, v))
 	}
 	return out
 }
