@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // repeated is a reader of head, then n times unit with sep between, then tail.
@@ -160,6 +165,76 @@ func TestProtoStreamsLargeMessages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// S2: an attribute costs the same beside many others as beside few, wherever it stands: reading
+// 200,000 takes at most eight times as long for each as reading 1,000, where looking through the
+// others would take a hundred times as long.
+func TestS2AttributesAreLinear(t *testing.T) {
+	many := cases.Count(t, 50_000, 200_000)
+	attrs := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,{"key":"key.%d","value":{"stringValue":"v"}}`, i)
+		}
+		return b.String()
+	}
+	const op, value = `{"key":"tensor.op.name","value":{"stringValue":"relu"}}`, `{"stringValue":"v"}`
+	for place, f := range map[string]func(n int) [5]string{ // resource, scope, span, events, links
+		"resource": func(n int) [5]string { return [5]string{attrs(n)} },
+		"scope":    func(n int) [5]string { return [5]string{1: attrs(n)} },
+		"span":     func(n int) [5]string { return [5]string{2: attrs(n)} },
+		"event":    func(n int) [5]string { return [5]string{3: `{"name":"e","attributes":[` + op + attrs(n) + `]}`} },
+		"link": func(n int) [5]string {
+			return [5]string{4: `{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","attributes":[` + op + attrs(n) + `]}`}
+		},
+		"list": func(n int) [5]string {
+			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + value + strings.Repeat(","+value, n-1) + `]}}}`}
+		},
+		"maps in a list": func(n int) [5]string {
+			one := `{"kvlistValue":{"values":[{"key":"k","value":` + value + `}]}}`
+			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + one + strings.Repeat(","+one, n-1) + `]}}}`}
+		},
+	} {
+		perAttribute := func(n int, binary bool) time.Duration {
+			p := f(n)
+			text := fmt.Appendf(nil, `{"resourceSpans":[{"resource":{"attributes":[%s%s]},"scopeSpans":[{"scope":{"name":"s","attributes":[%s%s]},`+
+				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op, p[2], p[3], p[4])
+			read := otlp.JSONRecords
+			if binary {
+				message, err := proto.Marshal(spantest.TracesJSON(t, text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, read = message, otlp.ProtoRecords
+			}
+			var m attr.Mapping
+			m.KeepAll()
+			best := time.Duration(math.MaxInt64)
+			for range 3 {
+				start, ops := time.Now(), 0
+				for rec, err := range read(bytes.NewReader(text), "input", &m) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if rec.Entry != nil {
+						ops++
+					}
+				}
+				if best = min(best, time.Since(start)); ops != 1 {
+					t.Fatalf("%d operations", ops)
+				}
+			}
+			return best / time.Duration(n)
+		}
+		for _, binary := range []bool{false, true} {
+			if few, more := perAttribute(1000, binary), perAttribute(many, binary); more > 8*max(few, 200*time.Nanosecond) {
+				t.Errorf("%s, protobuf %v: %v for each of 1,000, %v for each of %d", place, binary, few, more, many)
+			} else {
+				t.Logf("%s, protobuf %v: %v, %v", place, binary, few, more)
+			}
+		}
 	}
 }
 
