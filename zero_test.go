@@ -30,15 +30,15 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 			t.Run(of.Type().String()+"."+name, func(t *testing.T) {
 				method := of.Method(i)
 				var args []reflect.Value
-				for j := range method.Type().NumIn() {
-					args = append(args, reflect.Zero(method.Type().In(j)))
+				for in := range method.Type().Ins() {
+					args = append(args, reflect.Zero(in))
 				}
 				call := method.Call
 				if method.Type().IsVariadic() {
 					call = method.CallSlice
 				}
 				for _, result := range call(args) {
-					if err, failed := result.Interface().(error); failed && name != "Prepare" && name != "Record" {
+					if err, failed := reflect.TypeAssert[error](result); failed && name != "Prepare" && name != "Record" {
 						t.Errorf("error %v", err)
 					}
 				}

@@ -40,7 +40,7 @@ func newReport(in *counter, p *profile.Profile, forest *trace.Forest, align bool
 		}
 	}
 	if forest != nil {
-		suspects := r.addStructure(forest, p.Options().Top)
+		suspects := r.addStructure(forest, p.Options().Top, p.Options().MaxGroups)
 		r.addSuspects(forest, p, suspects)
 	}
 	return r

@@ -31,8 +31,8 @@ const timeBuckets = 60
 const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run, and returns
-// the suspects. top bounds the idle gaps that are listed.
-func (r *Report) addStructure(forest *trace.Forest, top int) *suspects.Found {
+// the suspects. top bounds the idle gaps that are listed, groups the rows of tables.
+func (r *Report) addStructure(forest *trace.Forest, top, groups int) *suspects.Found {
 	var found *suspects.Found
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
 	parallel.Do(
@@ -41,7 +41,7 @@ func (r *Report) addStructure(forest *trace.Forest, top int) *suspects.Found {
 			r.StatedSteps = op.Known(steps.Stated(forest))
 		},
 		func() {
-			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins)
+			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins, groups)
 		},
 		func() { found = suspects.Find(forest) },
 		func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) },

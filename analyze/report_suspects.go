@@ -73,7 +73,7 @@ func withoutSuspects(f *trace.Forest, s *suspects.Found, all *profile.Profile) *
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)
 	figures.addTimelines(timeline.Timelines(left))
-	_, _, totals := path.Figures(left, func() *collective.Joins { return collective.FindJoins(left) })
+	_, _, totals := path.Figures(left, func() *collective.Joins { return collective.FindJoins(left) }, 0)
 	return &WithoutSuspects{
 		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{

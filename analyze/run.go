@@ -222,6 +222,7 @@ func newCollector(opts Options) *collector {
 	}
 	if opts.structural() {
 		c.forest = trace.New()
+		c.forest.MaxDevices = c.profile.Options().MaxGroups
 		if opts.KeepForest {
 			c.forest.KeepShapes()
 		}

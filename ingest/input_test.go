@@ -193,8 +193,11 @@ func TestInputIsReadAgain(t *testing.T) {
 		},
 		"Entries that end": func(in *ingest.Input) (int, error) {
 			for e, err := range in.Entries() {
-				if err != nil || e.DeviceID != "cuda:0" {
-					return 0, fmt.Errorf("entry %+v, error %v", e, err)
+				if err != nil {
+					return 0, err
+				}
+				if e.DeviceID != "cuda:0" {
+					return 0, fmt.Errorf("entry %+v", e)
 				}
 				break
 			}

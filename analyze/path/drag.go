@@ -249,11 +249,44 @@ func (d *drags) equalsItsOperation(set int, executions bool) bool {
 }
 
 // Figures returns the rows of the critical paths of all traces, by device and not,
-// with their drag, and the sums of all.
-func Figures(f *trace.Forest, joins func() *collective.Joins) ([]Share, []Operation, *Totals) {
+// with their drag, and the sums of all. Rows beyond most share one.
+func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share, []Operation, *Totals) {
 	sum := sumAll(f)
 	path := sum.Summary()
 	operations := operationsOf(path.Shares)
 	addDrag(f, path, sum, operations, joins)
-	return path.Shares, operations, pathTotals(f, path)
+	totals := pathTotals(f, path)
+	return foldShares(path.Shares, most), foldOperations(operations, most), totals
+}
+
+// Other is the name, and kindMixed the kind, of the row of what is beyond the rows of a table.
+const (
+	Other     = "(other)"
+	kindMixed = "mixed"
+)
+
+// foldShares makes one row of the rows beyond most.
+func foldShares(shares []Share, most int) []Share {
+	if len(shares) <= most {
+		return shares
+	}
+	other := Share{Operation: Other, Kind: kindMixed}
+	for i := range shares[most:] {
+		s := &shares[most+i]
+		other.TimeNS, other.Share, other.Segments = other.TimeNS+s.TimeNS, other.Share+s.Share, other.Segments+s.Segments
+	}
+	return append(slices.Clone(shares[:most]), other)
+}
+
+// foldOperations makes one row of the rows beyond most.
+func foldOperations(operations []Operation, most int) []Operation {
+	if len(operations) <= most {
+		return operations
+	}
+	other := Operation{Operation: Other, Kind: kindMixed}
+	for i := range operations[most:] {
+		o := &operations[most+i]
+		other.TimeNS, other.Share, other.Segments = other.TimeNS+o.TimeNS, other.Share+o.Share, other.Segments+o.Segments
+	}
+	return append(slices.Clone(operations[:most]), other)
 }

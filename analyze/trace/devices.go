@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
@@ -54,9 +55,10 @@ func (f *Forest) nameDevices() {
 	}
 	var keys symbols.Table[device.Key]
 	var streams symbols.Table[deviceStream]
+	other := device.Key{DeviceID: key.Other}
 	d.Lanes, d.Streams = make([]int32, len(lanes)), make([]int32, len(lanes))
 	for i := range lanes {
-		d.Lanes[i] = keys.ID(d.Shared.Key(lanes[i].Device))
+		d.Lanes[i] = keys.Within(f.MaxDevices, d.Shared.Key(lanes[i].Device), other)
 		d.Streams[i] = streams.ID(deviceStream{d.Lanes[i], lanes[i].Stream})
 	}
 	d.Keys, d.seen = keys.Values, make([]bool, len(keys.Values))

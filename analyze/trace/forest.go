@@ -36,6 +36,9 @@ type Forest struct {
 	scratch     []byte
 	works       work.Finder
 	apart       device.Shared // as another forest told them; nil where f finds them
+	// MaxDevices bounds the devices that are told apart, unless it is 0. Further ones are one, named
+	// [key.Other].
+	MaxDevices int
 
 	building   sync.Mutex
 	built      atomic.Bool

@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/internal/profilepush"
+	"github.com/optrace/optrace/internal/units"
 )
 
 const serveUsage = `usage: optrace serve [flags] [INPUT...]
@@ -39,6 +40,8 @@ is compressed, are read once.
   -window N[,D]     how many operations and spans the page shows at most, and from how
                     long ago, as in 100000,10m (100000). What is older falls out,
                     and the head of the page says how many
+  -max-memory N     about how much memory the command takes, as in 1G (512M); where it
+                    does not suffice, the page shows fewer operations, and says so
   -host NAME[,NAME] further names under which programs and browsers reach this
                     machine; addresses and localhost need not be named
   -open             open the page in the browser
@@ -56,10 +59,11 @@ flame graphs, ?format=pprof, a profile that 'go tool pprof' opens by its URL, an
 trace.json, a Chrome trace. The page's button "to Perfetto" opens ui.perfetto.dev and
 hands it that trace within the browser; nothing else leaves this machine.
 
-Limits: a request of OTLP is at most 20 MiB, before and after decompression, and
-arrives within 15 s; 8 are read at a time, and more are told to come again. Each
-server has 64 connections at most. The window takes 128 MiB at most, compressed,
-and several times as much while a report is made of it.
+Limits: a table of the page and of its reports has 1,000 rows; more groups share one.
+Texts of more than 256 bytes are cut. A request of OTLP is at most 20 MiB, before and
+after decompression, arrives within 15 s, at no less than 16 KiB a second, and is read
+within 10 s; of each protocol 8 are read at a time, and more than 64 MiB of them are told
+to come again. Each server has 1,536 connections at most; idle ones make room.
 
 What is pushed is tried again while the receiver is down, 32 MiB of it; what is lost
 is counted in the head of the page.
@@ -81,6 +85,7 @@ type serveFlags struct {
 	duration           time.Duration
 	push               string
 	pushInterval       time.Duration
+	memory             memorySize
 }
 
 func serveCommand() command {
@@ -102,6 +107,8 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.push, "push", "", "")
 	fs.DurationVar(&f.pushInterval, "push-interval", defaultPushInterval, "")
 	fs.DurationVar(&f.duration, "for", 0, "")
+	f.memory = serveMemory
+	fs.Var(&f.memory, "max-memory", "")
 }
 
 func runServe(ctx context.Context, s streams, args []string) error {
@@ -118,6 +125,8 @@ func runServe(ctx context.Context, s streams, args []string) error {
 		return usagef("-window: %w", err)
 	case f.duration < 0:
 		return usagef("-for is negative")
+	case f.memory < minServeMemory:
+		return usagef("-max-memory is less than %s", units.Bytes(minServeMemory))
 	case isOff(f.listen):
 		return usagef("-listen has no address")
 	case f.pushInterval < profilepush.MinInterval:
@@ -128,7 +137,9 @@ func runServe(ctx context.Context, s streams, args []string) error {
 		ctx, cancel = context.WithTimeout(ctx, f.duration)
 		defer cancel()
 	}
-	limits.Bytes, limits.Codec = windowBytes, &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
+	f.memory.limitHeap()
+	limits.Bytes, limits.Text = int64(f.memory)/windowShare, int64(f.memory)/textShare
+	limits.Codec = &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
 	server := newServer(f, livepage.NewWindow(limits))
 	if isSet(fs, "push") {
 		if server.push, err = newServePush(&f, server.window); err != nil {
@@ -138,8 +149,14 @@ func runServe(ctx context.Context, s streams, args []string) error {
 	return server.run(ctx, s, inputs)
 }
 
-// windowBytes bounds the memory of the window, which is compressed.
-const windowBytes = 128 << 20
+// The memory of the command: the window is compressed, and a report on it takes several times
+// its text.
+const (
+	serveMemory    = 512 << 20
+	minServeMemory = 64 << 20
+	windowShare    = 8
+	textShare      = 8
+)
 
 // parseWindow reads the number, the time, or both that bound the window.
 func parseWindow(text string) (limits livepage.Limits, err error) {
@@ -248,7 +265,7 @@ func (s *server) start(ctx context.Context, std streams, inputs []string) error 
 	if rpc != nil {
 		sources = append(sources, "OTLP/gRPC at "+rpc.Addr().String())
 		fmt.Fprintf(std.out, "OTLP/gRPC  %s\n", rpc.Addr())
-		s.serve(inputError, func() error { return r.ServeGRPC(ctx, rpc) })
+		s.serve(inputError, func() error { return loopback.Serve(ctx, rpc, r.GRPC()) })
 	}
 	if s.push != nil {
 		fmt.Fprintf(std.out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)

@@ -1,7 +1,10 @@
 package livepage
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -85,9 +88,11 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 			w.resource, w.text = rec.Resource.Clone(), nil
 		}
 	case rec.Entry != nil:
-		w.line(rec.Entry.AppendJSON, &w.open.operations)
+		w.line(withShortTexts(rec.Entry).AppendJSON, &w.open.operations)
 	case rec.Span != nil:
-		w.line(rec.Span.AppendJSON, &w.open.spans)
+		s := *rec.Span
+		s.Name, s.Service = cutText(s.Name), cutText(s.Service)
+		w.line(s.AppendJSON, &w.open.spans)
 	case rec.Gap != nil:
 		gap := *rec.Gap
 		w.open.others = append(w.open.others, op.Record{Gap: &gap})
@@ -100,6 +105,41 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	}
 	w.skip(rec.Skipped)
 	w.flushFull()
+}
+
+// longText is the length above which a text of a record is cut: a window may have as many as it
+// has records.
+const longText = 256
+
+// cutText returns text, or if it is long its beginning and a number that tells it from others.
+func cutText(text string) string {
+	if len(text) <= longText {
+		return text
+	}
+	n := longText
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return fmt.Sprintf("%s…%08x", text[:n], h.Sum32())
+}
+
+// withShortTexts returns e, or a copy of it whose long texts are cut.
+func withShortTexts(e *op.Entry) *op.Entry {
+	short := e
+	for i := range op.Columns {
+		text, ok := op.Columns[i].At.(func(*op.Entry) *string)
+		if !ok || len(*text(e)) <= longText {
+			continue
+		}
+		if short == e {
+			own := *e
+			short = &own
+		}
+		*text(short) = cutText(*text(e))
+	}
+	return short
 }
 
 // line appends a record to the text.
@@ -147,6 +187,7 @@ func (w *Writer) Flush() {
 	if b.records() == 0 {
 		return
 	}
+	b.size = int64(len(w.text))
 	switch codec := w.window.limits.Codec; {
 	case b.operations+b.spans == 0:
 	case codec == nil:

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/html"
@@ -201,18 +202,77 @@ func TestWindowLimits(t *testing.T) {
 	// Large ones count by their bytes.
 	for i := range 50 {
 		e := operation(i)
-		e.Operation = strings.Repeat("x", 100_000)
+		e.OutputShape = make(op.Shape, 50_000)
 		add(e)
 	}
 	out.Flush()
 	check("bytes", 20)
 }
 
+// A long text is its beginning and a number, which tells it from others and is the same again.
+func TestLongTexts(t *testing.T) {
+	w := NewWindow(Limits{})
+	out := w.Input("").Writer()
+	for i := range 6 {
+		e := operation(i)
+		e.Operation, e.Path = strings.Repeat("é", 1000+i%2), strings.Repeat("x", longText)
+		out.Add(op.Record{Entry: e}, nil)
+	}
+	out.Add(op.Record{Span: &op.Span{Name: strings.Repeat("y", 1<<20), SpanID: op.SpanID{9}, TraceID: op.TraceID{9}}}, nil)
+	out.Flush()
+	if w.text > 6*1200 {
+		t.Errorf("%d bytes of text", w.text)
+	}
+	r, err := w.view().report(t.Context(), analyze.Options{By: []key.Key{key.Path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Operations) != 2 || r.Operations[0].Count != 3 || !strings.HasPrefix(r.Operations[0].Operation, strings.Repeat("é", longText/2)+"…") {
+		t.Errorf("operations %+v", r.Operations)
+	}
+	if len(r.Groups) != 1 || r.Groups[0].Key.String() != strings.Repeat("x", longText) {
+		t.Errorf("groups %+v", r.Groups)
+	}
+}
+
+// A table of the page has a bounded number of rows; the rest is one more.
+func TestFurtherGroups(t *testing.T) {
+	w := NewWindow(Limits{})
+	out := w.Input("").Writer()
+	const n = 2 * maxGroups
+	for i := range n {
+		e := operation(i)
+		e.Operation, e.DeviceID = fmt.Sprint("op", i), fmt.Sprint("cuda:", i)
+		out.Add(op.Record{Entry: e}, nil)
+	}
+	out.Flush()
+	r, err := (&Page{Window: w}).report(t.Context(), w.view())
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations, devices, path := int64(0), int64(0), int64(0)
+	for i := range r.Operations {
+		operations += r.Operations[i].Count
+	}
+	for i := range r.Devices {
+		devices += r.Devices[i].Count
+	}
+	for i := range r.CriticalPath {
+		path += r.CriticalPath[i].TimeNS
+	}
+	if len(r.Operations) != maxGroups+1 || len(r.Devices) != maxGroups+1 || operations != n || devices != n || r.Input.OverflowedGroups == 0 {
+		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations, len(r.Operations), devices, len(r.Devices), r.Input.OverflowedGroups)
+	}
+	if len(r.CriticalPath) > maxGroups+1 || path != r.PathTotals.DurationNS {
+		t.Errorf("%d rows of the critical path with %d ns of %d", len(r.CriticalPath), path, r.PathTotals.DurationNS)
+	}
+}
+
 func TestRecordTooLarge(t *testing.T) {
 	w := NewWindow(Limits{})
 	out := w.Input("").Writer()
 	e := operation(0)
-	e.Operation = strings.Repeat("x", entries.MaxLineBytes)
+	e.OutputShape = make(op.Shape, entries.MaxLineBytes/2)
 	out.Add(op.Record{Entry: e}, nil)
 	out.Flush()
 	r, err := w.view().report(t.Context(), analyze.Options{})

@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,9 @@ type built struct {
 	at      time.Time
 	took    time.Duration
 }
+
+// maxGroups bounds the rows of a table by default; further groups share one.
+const maxGroups = 1000
 
 // maxPause bounds how long data may be behind the window where reports take long.
 const maxPause = 5 * time.Second
@@ -138,6 +142,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
 	opts := p.Options
 	opts.KeepForest = true
+	opts.MaxGroups = cmp.Or(opts.MaxGroups, maxGroups)
 	return v.report(ctx, opts)
 }
 
@@ -247,7 +252,7 @@ func (w *Window) note(lost Lost) html.Note {
 	if w.limits.Age > 0 {
 		bounds += " of the last " + w.limits.Age.String()
 	}
-	bounds += ", up to " + units.Bytes(w.limits.Bytes)
+	bounds += ", up to " + units.Bytes(min(w.limits.Bytes, w.limits.Text))
 	if n := lost.Operations + lost.Spans + lost.Other; n > 0 {
 		return html.Note{
 			Label: units.Count(n) + " fell out of the window",

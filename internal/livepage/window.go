@@ -18,6 +18,9 @@ type Limits struct {
 	Age time.Duration
 	// Bytes is how much memory they take at most; 0 is DefaultBytes.
 	Bytes int64
+	// Text is how much of them, as lines of entries, there is at most: what a report takes
+	// grows with it. 0 is DefaultText.
+	Text int64
 	// Codec compresses them; nil for nothing that does.
 	Codec *Codec
 }
@@ -33,6 +36,7 @@ type Codec struct {
 const (
 	DefaultRecords = 100_000
 	DefaultBytes   = 256 << 20
+	DefaultText    = 64 << 20
 )
 
 // Window holds the latest records of one or several inputs, and counts those that fell
@@ -47,6 +51,7 @@ type Window struct {
 	first   int      // of the blocks that are held; those before are nil
 	records int
 	bytes   int64
+	text    int64
 	version uint64 // grows with every change
 	lost    Lost
 	inputs  []*Input
@@ -79,6 +84,7 @@ type block struct {
 	// text holds entries, spans and gaps as entries JSON Lines, compressed where the window
 	// has a codec. It starts with a header.
 	text       []byte
+	size       int64 // of the text before compression
 	operations int
 	spans      int
 	// others are the other records, and errors those that could not be read.
@@ -106,6 +112,7 @@ func (b *block) bytes() int64 {
 func NewWindow(limits Limits) *Window {
 	limits.Records = cmp.Or(max(0, limits.Records), DefaultRecords)
 	limits.Bytes = cmp.Or(max(0, limits.Bytes), DefaultBytes)
+	limits.Text = cmp.Or(max(0, limits.Text), DefaultText)
 	return &Window{limits: limits, now: time.Now, id: rand.Text()}
 }
 
@@ -122,6 +129,7 @@ func (w *Window) add(b *block) {
 	w.came.operations += int64(b.operations)
 	w.records += b.records()
 	w.bytes += b.bytes()
+	w.text += b.size
 	w.version++
 	w.trim()
 }
@@ -131,7 +139,7 @@ func (w *Window) trim() {
 	for w.first < len(w.blocks) {
 		b := w.blocks[w.first]
 		old := w.limits.Age > 0 && w.now().Sub(b.at) > w.limits.Age
-		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes {
+		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes && w.text <= w.limits.Text {
 			break
 		}
 		w.lost.Operations += int64(b.operations)
@@ -139,6 +147,7 @@ func (w *Window) trim() {
 		w.lost.Other += int64(len(b.others) + len(b.errors))
 		w.records -= b.records()
 		w.bytes -= b.bytes()
+		w.text -= b.size
 		w.blocks[w.first] = nil
 		w.first++
 		w.version++

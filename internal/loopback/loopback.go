@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -18,15 +19,19 @@ import (
 
 // Limits of a server.
 const (
-	// MaxConnections is how many connections a server has at a time; more wait.
-	MaxConnections = 64
+	// MaxConnections is how many connections a server has at a time. Idle ones make room for more, which wait.
+	MaxConnections = 1536
 	// MaxHeaderBytes bounds the header of a request.
 	MaxHeaderBytes = 64 << 10
-	// ReadTimeout is how long a request may take to arrive, WriteTimeout how long it may take
+	// ReadTimeout is how long a request may take to arrive unless its handler allows more, WriteTimeout how long it may take
 	// to be answered after that, and IdleTimeout how long a connection may be idle.
-	ReadTimeout  = 15 * time.Second
-	WriteTimeout = 60 * time.Second
+	ReadTimeout  = 5 * time.Second
+	WriteTimeout = time.Minute
 	IdleTimeout  = 2 * time.Minute
+	// streams is how many requests of HTTP/2 a connection has at a time, and streamBytes how much of one comes before it is
+	// asked for.
+	streams     = 16
+	streamBytes = 64 << 10
 	// grace is how long requests may go on when a server ends.
 	grace = 2 * time.Second
 )
@@ -41,12 +46,18 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return netutil.LimitListener(l, MaxConnections), nil
 }
 
-// Serve answers requests until ctx is done.
+// Serve answers requests of HTTP/1 and HTTP/2 until ctx is done.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	s := &http.Server{
 		Handler: h, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: ReadTimeout, ReadTimeout: ReadTimeout,
-		WriteTimeout: ReadTimeout + WriteTimeout, IdleTimeout: IdleTimeout,
+		WriteTimeout: ReadTimeout + WriteTimeout, IdleTimeout: IdleTimeout, Protocols: new(http.Protocols),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes, MaxReceiveBufferPerStream: streamBytes,
+		},
+		ConnState: (&connections{most: MaxConnections}).changed,
 	}
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
@@ -64,6 +75,45 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		return nil
 	}
 	return err
+}
+
+// connections closes the connection that has been idle the longest when there are as many as may be.
+type connections struct {
+	most int
+
+	mu    sync.Mutex
+	known map[net.Conn]time.Time // since when it is idle or new; zero for one that is not
+}
+
+// changed is called by the server.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = make(map[net.Conn]time.Time)
+	}
+	switch state {
+	case http.StateClosed, http.StateHijacked:
+		delete(c.known, conn)
+		return
+	case http.StateNew, http.StateIdle:
+		c.known[conn] = time.Now()
+	default:
+		c.known[conn] = time.Time{}
+	}
+	if len(c.known) < c.most {
+		return
+	}
+	var oldest net.Conn
+	for other, since := range c.known {
+		if !since.IsZero() && (oldest == nil || since.Before(c.known[oldest])) {
+			oldest = other
+		}
+	}
+	if oldest != nil {
+		delete(c.known, oldest)
+		_ = oldest.Close() // its client connects again
+	}
 }
 
 // Hosts are the names under which a server is reached, besides addresses and localhost. A

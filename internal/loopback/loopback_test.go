@@ -114,3 +114,34 @@ func TestServe(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// S3: connections that are idle take nobody's place.
+func TestS3IdleConnections(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := loopback.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		served <- loopback.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	}()
+	start := time.Now()
+	for i := range loopback.MaxConnections + 100 {
+		client := http.Client{Transport: new(http.Transport)}
+		defer client.CloseIdleConnections()
+		answer, err := client.Get("http://" + l.Addr().String())
+		if err != nil {
+			t.Fatalf("client %d: %v", i, err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+	if took := time.Since(start); took > loopback.IdleTimeout/2 {
+		t.Errorf("took %v", took)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -84,14 +85,21 @@ type rows struct {
 	steps   dictionary[int64]
 }
 
-// dictionary numbers values in the order of their first appearance.
+// dictionary numbers values in the order of their first appearance. Beyond most of them, unless
+// that is 0, all further ones are other.
 type dictionary[T comparable] struct {
+	most   int
+	other  T
 	index  map[T]int
 	values []T
 }
 
 func (d *dictionary[T]) number(v T) int {
 	n, ok := d.index[v]
+	if !ok && d.most > 0 && len(d.values) >= d.most {
+		v = d.other
+		n, ok = d.index[v]
+	}
 	if !ok {
 		if d.index == nil {
 			d.index = make(map[T]int)
@@ -103,9 +111,13 @@ func (d *dictionary[T]) number(v T) int {
 	return n
 }
 
+// maxTexts bounds the names, and the shapes, that a page tells apart.
+const maxTexts = 20_000
+
 // newRows orders the nodes of a forest.
 func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
+	r.names.most, r.names.other, r.shapes.most = maxTexts, path.Other, maxTexts
 	r.shapes.number("")
 	if forest == nil {
 		return r

@@ -34,6 +34,14 @@ func (t *Table[K]) ID(v K) int32 {
 	return id
 }
 
+// Within returns the number of v, and for values beyond the first most, unless that is 0, the number of other.
+func (t *Table[K]) Within(most int, v, other K) int32 {
+	if _, ok := t.ids[v]; !ok && most > 0 && len(t.Values) >= most {
+		return t.ID(other)
+	}
+	return t.ID(v)
+}
+
 // Bytes returns about how much memory the values take, but for what they point to.
 func (t *Table[K]) Bytes() int64 {
 	var v K

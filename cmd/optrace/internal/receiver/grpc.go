@@ -2,129 +2,81 @@ package receiver
 
 import (
 	"context"
-	"fmt"
-	"net"
-	"sync"
-	"time"
+	"encoding/binary"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	_ "google.golang.org/grpc/encoding/gzip" // what SDKs compress with
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/optrace/optrace/internal/loopback"
 )
 
-// service and method are the names of what SDKs call.
-const (
-	service = "opentelemetry.proto.collector.trace.v1.TraceService"
-	method  = "Export"
+// method is what SDKs call.
+const method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+// frameHeader is the size of what precedes a message: a flag that it is compressed, and its length.
+const frameHeader = 5
+
+var (
+	errHost   = &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied, "this server is not known by the name in the request"}
+	errMethod = &refusal{http.StatusNotFound, codes.Unimplemented, "the method is " + method}
+	errFrame  = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is not one message"}
 )
 
-// grace is how long calls may go on when the server ends.
-const grace = 2 * time.Second
-
-// ServeGRPC answers calls of OTLP over gRPC until ctx is done.
-func (r *Receiver) ServeGRPC(ctx context.Context, l net.Listener) error {
-	s := grpc.NewServer(
-		grpc.ForceServerCodecV2(codec{}),
-		grpc.InTapHandle(r.admit),
-		grpc.MaxRecvMsgSize(MaxRequestBytes),
-		grpc.MaxConcurrentStreams(MaxRequests),
-		grpc.MaxHeaderListSize(loopback.MaxHeaderBytes),
-		grpc.ConnectionTimeout(loopback.ReadTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 10 * time.Minute, Time: time.Minute, Timeout: loopback.ReadTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-	)
-	s.RegisterService(&grpc.ServiceDesc{
-		ServiceName: service, HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: method, Handler: r.call}},
-	}, r)
-	ended := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		timer := time.AfterFunc(grace, s.Stop)
-		defer timer.Stop()
-		s.GracefulStop()
-	})
-	err := s.Serve(l)
-	if !stop() {
-		<-ended
-		return nil
-	}
-	s.Stop()
-	return err
-}
-
-// admit is called for each call before its message is read. A call has a turn, and an end.
-func (r *Receiver) admit(ctx context.Context, _ *tap.Info) (context.Context, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	for _, authority := range md.Get(":authority") {
-		if !r.hosts.Allow(authority) {
-			return nil, status.Error(codes.PermissionDenied, "this server is not known by the name in the request")
+// GRPC returns the handler of OTLP over gRPC, for a server of HTTP/2.
+func (r *Receiver) GRPC() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch {
+		case req.ProtoMajor < 2 || req.Method != http.MethodPost:
+			http.Error(w, "gRPC is POST over HTTP/2", http.StatusHTTPVersionNotSupported)
+			return
+		case !strings.HasPrefix(req.Header.Get("Content-Type"), "application/grpc"):
+			http.Error(w, "the content type is application/grpc", http.StatusUnsupportedMediaType)
+			return
 		}
-	}
-	select {
-	case r.slots <- struct{}{}:
-	default:
-		return nil, status.Error(codes.Unavailable, "too many requests at a time")
-	}
-	var once sync.Once
-	release := func() { once.Do(func() { <-r.slots }) }
-	limited, cancel := context.WithTimeout(ctx, loopback.ReadTimeout)
-	context.AfterFunc(ctx, func() { // the context ends with the call
-		cancel()
-		release()
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Grpc-Accept-Encoding", "gzip")
+		code, msg := codes.OK, ""
+		if err := r.call(w, req); err != nil {
+			why := refusalOf(err)
+			code, msg = why.code, why.msg
+		}
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(int(code)))
+		w.Header().Set(http.TrailerPrefix+"Grpc-Message", url.PathEscape(msg))
 	})
-	return limited, nil
 }
 
 // call answers one call.
-func (r *Receiver) call(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-	var body message
-	if err := decode(&body); err != nil {
-		return nil, err
+func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
+	switch {
+	case !r.hosts.Allow(req.Host):
+		return errHost
+	case req.URL.Path != method:
+		return errMethod
 	}
-	response, err := r.take(protobuf(), body)
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
-	return response, nil
-}
-
-// message is a request as it came: package ingest/otlp reads it.
-type message []byte
-
-// codec passes requests on as bytes.
-type codec struct{}
-
-// Name implements [encoding.CodecV2].
-func (codec) Name() string { return "proto" }
-
-// Marshal implements [encoding.CodecV2].
-func (codec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(proto.Message)
-	if !ok {
-		return nil, fmt.Errorf("receiver: a response of type %T", v)
-	}
-	text, err := proto.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	return mem.BufferSlice{mem.SliceBuffer(text)}, nil
-}
-
-// Unmarshal implements [encoding.CodecV2].
-func (codec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, ok := v.(*message)
-	if !ok {
-		return fmt.Errorf("receiver: a request of type %T", v)
-	}
-	*m = data.Materialize()
-	return nil
+	return r.grpc.pass(w, req, func(ctx context.Context, body []byte) error {
+		if len(body) < frameHeader || uint64(len(body)-frameHeader) != uint64(binary.BigEndian.Uint32(body[1:])) {
+			return errFrame
+		}
+		coding := ""
+		if body[0] == 1 {
+			coding = req.Header.Get("Grpc-Encoding")
+		}
+		text, err := decompress(body[frameHeader:], coding)
+		if err != nil {
+			return err
+		}
+		response, err := r.take(ctx, protobuf(), text)
+		if err != nil {
+			return err
+		}
+		frame, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, frameHeader), response)
+		if err != nil {
+			return err
+		}
+		binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-frameHeader))
+		_, _ = w.Write(frame) // a client that went away is no error of ours
+		return nil
+	})
 }

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,19 +18,12 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Limits of what is in memory at a time.
-const (
-	// MaxRequestBytes is the size of the largest request, and of what it is decompressed to.
-	MaxRequestBytes = 20 << 20
-	// MaxRequests is how many requests are read at a time.
-	MaxRequests = 8
-)
-
 // Receiver puts the spans of OTLP requests into a window. It is safe for concurrent use.
 type Receiver struct {
 	window *livepage.Window
 	hosts  loopback.Hosts
-	slots  chan struct{} // one is taken by each request that is being read
+	http   *door
+	grpc   *door
 
 	mu     sync.Mutex
 	inputs map[string]*livepage.Input // by format
@@ -37,7 +31,7 @@ type Receiver struct {
 
 // New returns a Receiver for requests to the hosts.
 func New(window *livepage.Window, hosts loopback.Hosts) *Receiver {
-	return &Receiver{window: window, hosts: hosts, slots: make(chan struct{}, MaxRequests), inputs: make(map[string]*livepage.Input)}
+	return &Receiver{window: window, hosts: hosts, http: newDoor(), grpc: newDoor(), inputs: make(map[string]*livepage.Input)}
 }
 
 // input returns the input of a format.
@@ -52,12 +46,6 @@ func (r *Receiver) input(format string) *livepage.Input {
 	return in
 }
 
-// errNotOTLP is what is wrong with a request as a whole.
-type errNotOTLP struct{ reason error }
-
-// Error returns the reason.
-func (e *errNotOTLP) Error() string { return "the request is not OTLP: " + e.reason.Error() }
-
 // encoding is how a request is written.
 type encoding struct {
 	format  string
@@ -67,8 +55,8 @@ type encoding struct {
 func protobuf() encoding { return encoding{"otlp-proto", otlp.ProtoRecords} }
 func jsonText() encoding { return encoding{"otlp-json", otlp.JSONRecords} }
 
-// take reads a request and returns the answer. An error is an *errNotOTLP.
-func (r *Receiver) take(e encoding, body []byte) (*collector.ExportTraceServiceResponse, error) {
+// take reads a request, until ctx is done, and returns the answer.
+func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collector.ExportTraceServiceResponse, error) {
 	in := r.input(e.format)
 	in.AddBytes(int64(len(body)))
 	w := in.Writer()
@@ -76,6 +64,9 @@ func (r *Receiver) take(e encoding, body []byte) (*collector.ExportTraceServiceR
 	spans, rejected, cut := 0, int64(0), false
 	var first error
 	for rec, err := range e.records(bytes.NewReader(body), "request", nil) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err == nil {
 			if rec.Entry != nil || rec.Span != nil {
 				spans++
@@ -97,7 +88,7 @@ func (r *Receiver) take(e encoding, body []byte) (*collector.ExportTraceServiceR
 	answer := &collector.ExportTraceServiceResponse{}
 	switch {
 	case rejected > 0 && (spans == 0 || cut):
-		return nil, &errNotOTLP{first}
+		return nil, fmt.Errorf("the request is not OTLP: %w", first)
 	case rejected > 0:
 		answer.PartialSuccess = &collector.ExportTracePartialSuccess{
 			RejectedSpans: rejected, ErrorMessage: fmt.Sprintf("spans that cannot be read, the first: %v", first),

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,12 +24,15 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/encoding/gzip" // what SDKs compress with
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/loopback"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -190,33 +194,60 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Bodies that do not end leave room for others after a while, and are told to come again
-// before that.
+// post sends a request to the handler of HTTP, and returns the status.
+func post(t *testing.T, r *Receiver, body []byte) int {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(body))
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	w := httptest.NewRecorder()
+	r.Handler().ServeHTTP(w, req)
+	if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		t.Error("no time to come again")
+	}
+	return w.Code
+}
+
+// Where too many requests are read, or there are too many bytes of them, more are told to come again; the protocols have
+// limits of their own.
 func TestTurns(t *testing.T) {
-	window := livepage.NewWindow(livepage.Limits{})
-	r := New(window, nil)
-	for range MaxRequests {
-		r.slots <- struct{}{}
-	}
-	post := func() int {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(marshal(t, batch(1))))
-		req.Header.Set("Content-Type", "application/x-protobuf")
-		w := httptest.NewRecorder()
-		r.Handler().ServeHTTP(w, req)
-		if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
-			t.Error("no time to come again")
-		}
-		return w.Code
-	}
-	if code := post(); code != http.StatusServiceUnavailable {
-		t.Errorf("status %d", code)
-	}
-	<-r.slots
-	if code := post(); code != http.StatusOK {
-		t.Errorf("status %d", code)
-	}
-	if len(r.slots) != MaxRequests-1 {
-		t.Errorf("%d turns are taken", len(r.slots))
+	for name, of := range map[string]func(*Receiver) *door{
+		"HTTP": func(r *Receiver) *door { return r.http }, "gRPC": func(r *Receiver) *door { return r.grpc },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(livepage.NewWindow(livepage.Limits{}), nil)
+			r.http.patience, r.grpc.patience = time.Millisecond, time.Millisecond
+			conn := dial(t, r)
+			both := func(what string, full bool) {
+				t.Helper()
+				var answer collector.ExportTraceServiceResponse
+				err := conn.Invoke(t.Context(), method, marshal(t, batch(1)), &answer, grpc.WaitForReady(true))
+				code := post(t, r, marshal(t, batch(1)))
+				wantHTTP, wantGRPC := http.StatusOK, codes.OK
+				switch {
+				case full && name == "HTTP":
+					wantHTTP = http.StatusServiceUnavailable
+				case full:
+					wantGRPC = codes.Unavailable
+				}
+				if code != wantHTTP || status.Code(err) != wantGRPC {
+					t.Errorf("%s: HTTP %d, gRPC %v", what, code, err)
+				}
+			}
+			d := of(r)
+			for range MaxRequests {
+				d.turns <- struct{}{}
+			}
+			both("all turns", true)
+			<-d.turns
+			both("all turns but one", false)
+			d.held.Add(MaxArriving)
+			both("all bytes", true)
+			d.held.Add(-MaxArriving)
+			both("no bytes", false)
+			if len(d.turns) != MaxRequests-1 || d.held.Load() != 0 {
+				t.Errorf("%d turns and %d bytes are taken", len(d.turns), d.held.Load())
+			}
+		})
 	}
 }
 
@@ -229,7 +260,7 @@ func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) *grpc.ClientConn {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- r.ServeGRPC(ctx, l) }()
+	go func() { served <- loopback.Serve(ctx, l, r.GRPC()) }()
 	conn, err := grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...)
 	if err != nil {
@@ -256,8 +287,6 @@ func (clientCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return proto.Unmarshal(data.Materialize(), v.(proto.Message))
 }
 
-const export = "/" + service + "/" + method
-
 func TestGRPC(t *testing.T) {
 	for name, c := range map[string]struct {
 		body    []byte
@@ -282,7 +311,7 @@ func TestGRPC(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			r := New(window, nil)
 			conn := dial(t, r, c.dial...)
-			call := export
+			call := method
 			if c.method != "" {
 				call = c.method
 			}
@@ -294,47 +323,191 @@ func TestGRPC(t *testing.T) {
 			if f := figuresOf(t, window); f.Input.Entries != c.entries {
 				t.Errorf("the window has %+v", f.Input)
 			}
-			for i := 0; len(r.slots) > 0; i++ { // given back just behind the answer
-				time.Sleep(time.Millisecond)
-				if i == 10_000 {
-					t.Fatal("a turn was not given back")
-				}
-			}
 		})
 	}
 }
 
-func TestGRPCTurns(t *testing.T) {
+// What is no call of gRPC gets an answer that a person can read, and what is not one message an error.
+func TestNoCalls(t *testing.T) {
 	r := New(livepage.NewWindow(livepage.Limits{}), nil)
-	conn := dial(t, r)
-	for range MaxRequests {
-		r.slots <- struct{}{}
-	}
-	var answer collector.ExportTraceServiceResponse
-	if err := conn.Invoke(t.Context(), export, marshal(t, batch(1)), &answer); status.Code(err) != codes.Unavailable {
-		t.Errorf("error %v", err)
-	}
-	<-r.slots
-	if err := conn.Invoke(t.Context(), export, marshal(t, batch(1)), &answer); err != nil {
-		t.Errorf("error %v", err)
+	for name, c := range map[string]struct {
+		major      int
+		kind, body string
+		coding     string
+		want       int
+		code       codes.Code
+	}{
+		"HTTP/1":        {major: 1, kind: "application/grpc", want: http.StatusHTTPVersionNotSupported},
+		"another kind":  {major: 2, kind: "application/json", want: http.StatusUnsupportedMediaType},
+		"nothing":       {major: 2, kind: "application/grpc", want: http.StatusOK, code: codes.InvalidArgument},
+		"half":          {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK, code: codes.InvalidArgument},
+		"two":           {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2), want: http.StatusOK, code: codes.InvalidArgument},
+		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00", want: http.StatusOK, code: codes.Unimplemented},
+		"one":           {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x00", want: http.StatusOK},
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method, strings.NewReader(c.body))
+		req.ProtoMajor = c.major
+		req.Header.Set("Content-Type", c.kind)
+		req.Header.Set("Grpc-Encoding", c.coding)
+		w := httptest.NewRecorder()
+		r.GRPC().ServeHTTP(w, req)
+		if w.Code != c.want || w.Code == http.StatusOK && w.Result().Trailer.Get("Grpc-Status") != fmt.Sprint(int(c.code)) {
+			t.Errorf("%s: status %d, trailer %v", name, w.Code, w.Result().Trailer)
+		}
 	}
 }
 
-// A client that does not end its message does not keep the server from ending.
-func TestGRPCSlowBody(t *testing.T) {
+// Work on a request ends when its client has gone.
+func TestClientHasGone(t *testing.T) {
+	window := livepage.NewWindow(livepage.Limits{})
+	r := New(window, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.take(ctx, protobuf(), marshal(t, batch(1000))); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if f := figuresOf(t, window); f.Input.Entries != 0 {
+		t.Errorf("%d entries", f.Input.Entries)
+	}
+}
+
+// starts starts the servers of both protocols.
+func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var servers sync.WaitGroup
+	start := func(h http.Handler) string {
+		l, err := loopback.Listen(ctx, "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers.Go(func() {
+			if err := loopback.Serve(ctx, l, h); err != nil {
+				t.Error(err)
+			}
+		})
+		return l.Addr().String()
+	}
+	t.Cleanup(func() {
+		cancel()
+		servers.Wait()
+	})
+	return start(r.Handler()), start(r.GRPC())
+}
+
+// S3: clients that send nothing, half a header or a slow body, cost the others nothing, and are given up.
+func TestS3Starve(t *testing.T) {
 	r := New(livepage.NewWindow(livepage.Limits{}), nil)
-	conn := dial(t, r)
-	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, export, grpc.WaitForReady(true))
+	overHTTP, overGRPC := starts(t, r)
+	const slow = 4 * MaxRequests
+	var conns []net.Conn
+	connect := func(address, text string) {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; len(r.slots) == 0; i++ {
-		time.Sleep(time.Millisecond)
-		if i == 10_000 {
-			t.Fatal("the call takes no turn")
+	defer conn.Close()
+	for range slow {
+		for _, address := range []string{overHTTP, overGRPC} {
+			connect(address, "")
+			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-")
+			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
 		}
 	}
-	_ = stream
+	for range MaxRequests { // of a connection
+		if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer good.Close()
+	start := time.Now()
+	for range 20 {
+		answer, err := http.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(marshal(t, batch(10))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("status %s", answer.Status)
+		}
+		var response collector.ExportTraceServiceResponse
+		if err := good.Invoke(t.Context(), method, marshal(t, batch(10)), &response, grpc.WaitForReady(true)); err != nil {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(start); took > slowTime/2 {
+		t.Errorf("20 requests of each protocol took %v", took)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	for i, c := range conns {
+		_ = c.SetReadDeadline(start.Add(4 * slowTime))
+		if text, err := io.ReadAll(c); err != nil {
+			t.Fatalf("client %d: %v, %q", i, err, text)
+		}
+		_ = c.Close()
+	}
+}
+
+// S3: a fleet of exporters that keep their connections is served, each of its requests.
+func TestS3Fleet(t *testing.T) {
+	window := livepage.NewWindow(livepage.Limits{Records: 1 << 20})
+	r := New(window, nil)
+	overHTTP, overGRPC := starts(t, r)
+	exporters := cases.Count(t, 256, 1024)
+	body := marshal(t, batch(10))
+	var wg sync.WaitGroup
+	again := make(chan struct{})
+	for range exporters {
+		client := &http.Client{Transport: &http.Transport{}}
+		conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			client.CloseIdleConnections()
+			_ = conn.Close()
+		})
+		send := func() {
+			answer, err := client.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusOK {
+				t.Errorf("status %s", answer.Status)
+			}
+			var response collector.ExportTraceServiceResponse
+			if err := conn.Invoke(t.Context(), method, body, &response, grpc.WaitForReady(true)); err != nil {
+				t.Error(err)
+			}
+		}
+		send()
+		wg.Go(func() {
+			<-again
+			for range 2 {
+				send()
+			}
+		})
+	}
+	close(again)
+	wg.Wait()
+	if f := figuresOf(t, window); f.Input.Entries != int64(exporters*3*2*10) {
+		t.Errorf("%d entries of %d exporters", f.Input.Entries, exporters)
+	}
 }
 
 func TestExportConcurrentSafe(t *testing.T) {
@@ -347,7 +520,7 @@ func TestExportConcurrentSafe(t *testing.T) {
 		wg.Go(func() {
 			for range 5 {
 				var answer collector.ExportTraceServiceResponse
-				if err := conn.Invoke(t.Context(), export, body, &answer); err != nil {
+				if err := conn.Invoke(t.Context(), method, body, &answer); err != nil {
 					t.Error(err)
 				}
 			}
@@ -385,7 +558,7 @@ func FuzzTake(f *testing.F) {
 			e = protobuf()
 		}
 		window := livepage.NewWindow(livepage.Limits{})
-		answer, err := New(window, nil).take(e, body)
+		answer, err := New(window, nil).take(t.Context(), e, body)
 		if (answer == nil) == (err == nil) {
 			t.Fatalf("answer %v, error %v", answer, err)
 		}

@@ -1,0 +1,122 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Limits of the requests of one protocol.
+const (
+	// MaxRequestBytes is the size of the largest request, and of what it is decompressed to.
+	MaxRequestBytes = 20 << 20
+	// MaxRequests is how many requests are read at a time.
+	MaxRequests = 8
+	// MaxArriving is how many bytes there are of requests that arrive, wait or are read.
+	MaxArriving = 64 << 20
+	// A request that does not bring slowBytes in slowTime, or takes longer than arrival, is given up.
+	arrival   = 15 * time.Second
+	slowTime  = 5 * time.Second
+	slowBytes = 80 << 10
+	// maxWork is how long a request is read.
+	maxWork = 10 * time.Second
+)
+
+// refusal is why a request is not taken, for HTTP and for gRPC.
+type refusal struct {
+	status int
+	code   codes.Code
+	msg    string
+}
+
+// Error returns the reason.
+func (r *refusal) Error() string { return r.msg }
+
+var (
+	errBusy     = &refusal{http.StatusServiceUnavailable, codes.Unavailable, "too many requests at a time"}
+	errSlow     = &refusal{http.StatusRequestTimeout, codes.DeadlineExceeded, "the request arrives too slowly"}
+	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request is too large"}
+	errEncoding = &refusal{http.StatusUnsupportedMediaType, codes.Unimplemented, "the content encoding is gzip or none"}
+	errEmpty    = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is empty"}
+	errLong     = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request takes too long to read"}
+)
+
+// refusalOf returns the reason for an error.
+func refusalOf(err error) *refusal {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r
+	}
+	return &refusal{http.StatusBadRequest, codes.InvalidArgument, err.Error()}
+}
+
+// door lets the requests of one protocol in. What arrives slowly, or waits, keeps no others from being read.
+type door struct {
+	turns chan struct{} // one is taken by each request that is being read
+	held  atomic.Int64  // bytes
+	// patience is how long a request that has arrived waits for its turn.
+	patience time.Duration
+}
+
+func newDoor() *door {
+	return &door{turns: make(chan struct{}, MaxRequests), patience: 2 * time.Second}
+}
+
+// pass has work read the body of a request when all of it is there and it is its turn. The context of the work ends when
+// the client has gone.
+func (d *door) pass(w http.ResponseWriter, req *http.Request, work func(context.Context, []byte) error) error {
+	body, err := d.arrive(w, req)
+	defer d.held.Add(-int64(len(body)))
+	if err != nil {
+		return err
+	}
+	turn := time.NewTimer(d.patience)
+	defer turn.Stop()
+	select {
+	case d.turns <- struct{}{}:
+		defer func() { <-d.turns }()
+	case <-req.Context().Done():
+		return req.Context().Err()
+	case <-turn.C:
+		return errBusy
+	}
+	ctx, cancel := context.WithTimeoutCause(req.Context(), maxWork, errLong)
+	defer cancel()
+	return work(ctx, body)
+}
+
+// arrive returns the body of a request, or what of it there was before an error.
+func (d *door) arrive(w http.ResponseWriter, req *http.Request) (body []byte, err error) {
+	ctl := http.NewResponseController(w)
+	last := time.Now().Add(arrival)
+	var chunk [16 << 10]byte
+	for due := 0; ; {
+		if now := time.Now(); len(body) >= due {
+			deadline := now.Add(slowTime)
+			if deadline.After(last) {
+				deadline = last
+			}
+			_ = ctl.SetReadDeadline(deadline) // a recorder of tests has none
+			due = len(body) + slowBytes
+		}
+		n, err := req.Body.Read(chunk[:])
+		body = append(body, chunk[:n]...)
+		switch busy := d.held.Add(int64(n)) > MaxArriving; {
+		case len(body) > MaxRequestBytes+frameHeader:
+			return body, errTooLarge
+		case busy:
+			return body, errBusy
+		case err == io.EOF:
+			_ = ctl.SetReadDeadline(time.Time{}) // the deadline would end the work
+			return body, nil
+		case err != nil && req.Context().Err() == nil:
+			return body, errSlow
+		case err != nil:
+			return body, err
+		}
+	}
+}
