@@ -76,7 +76,7 @@ func (c *campaign) withoutRoom(ctx context.Context, r *round, p producer.Produce
 	}
 	told, err := r.wait(process)
 	if err != nil {
-		r.breaks("%v %v: %v", p.Format, p.Compression, err)
+		r.breaks("%v %v %v: %v", p.Format, p.Compression, p.Way, err)
 	}
 	r.balance(told)
 	if moving {
@@ -90,7 +90,7 @@ func (c *campaign) withoutRoom(ctx context.Context, r *round, p producer.Produce
 		}
 		if n := found.Of(p.Run) + rest.Of(p.Run); n < told.Written || n > told.Recorded {
 			r.missing += max(0, told.Written-n)
-			r.breaks("%v %v: %d operations are there, %d count as written", p.Format, p.Compression, n, told.Written)
+			r.breaks("%v %v %v: %d operations are there, %d count as written", p.Format, p.Compression, p.Way, n, told.Written)
 		}
 	}
 	// Room for the next process.

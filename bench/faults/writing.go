@@ -11,8 +11,8 @@ import (
 	"github.com/optrace/optrace/internal/producer"
 )
 
-// producer returns a process with a format, a compression, a limit of size and a
-// batch of random choice, which writes to a file in dir.
+// producer returns a process with a format, a compression, a limit of size, a
+// batch and a way of recording of random choice, which writes to a file in dir.
 func (c *campaign) producer(dir string) producer.Producer {
 	formats := []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
 	p := producer.Producer{
@@ -20,6 +20,10 @@ func (c *campaign) producer(dir string) producer.Producer {
 		Format: formats[c.rng.IntN(len(formats))],
 		Policy: optrace.PolicyBlock,
 		Batch:  1 + c.rng.IntN(2000),
+		Way:    producer.Ways()[c.rng.IntN(len(producer.Ways()))],
+	}
+	if p.Way == producer.FlightRecorder {
+		p.Format = optrace.FormatEntries // the only one that it writes
 	}
 	packed := []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd}
 	p.Compression = packed[c.rng.IntN(len(packed))]
@@ -64,7 +68,7 @@ func (r *round) find(dir string) (*producer.Found, error) {
 func (r *round) expect(found *producer.Found, p producer.Producer, told producer.Told) {
 	if lost := found.Lost(p.Run, told.Written); lost > 0 {
 		r.missing += lost
-		r.breaks("%v %v: %d of %d safe operations of process %d are missing", p.Format, p.Compression, lost, told.Written, p.Run)
+		r.breaks("%v %v %v: %d of %d safe operations of process %d are missing", p.Format, p.Compression, p.Way, lost, told.Written, p.Run)
 	}
 }
 
@@ -120,7 +124,7 @@ func kills(ctx context.Context, c *campaign, r *round) error {
 	}
 	found, err := g.expect(r)
 	if err == nil && found.Malformed > r.faults {
-		r.breaks("%v %v: %d records cannot be read after %d kills", p.Format, p.Compression, found.Malformed, r.faults)
+		r.breaks("%v %v %v: %d records cannot be read after %d kills", p.Format, p.Compression, p.Way, found.Malformed, r.faults)
 	}
 	return err
 }
@@ -140,7 +144,7 @@ func moves(ctx context.Context, c *campaign, r *round) error {
 	}
 	found, err := g.expect(r)
 	if err == nil && found.Malformed > 0 {
-		r.breaks("%v %v: %d records cannot be read", p.Format, p.Compression, found.Malformed)
+		r.breaks("%v %v %v: %d records cannot be read", p.Format, p.Compression, p.Way, found.Malformed)
 	}
 	return err
 }
@@ -192,7 +196,7 @@ func (c *campaign) again(ctx context.Context, r *round, p producer.Producer, dir
 	}
 	told, err := r.wait(process)
 	if err != nil {
-		r.breaks("%v %v: the next process: %v", p.Format, p.Compression, err)
+		r.breaks("%v %v %v: the next process: %v", p.Format, p.Compression, p.Way, err)
 	}
 	r.balance(told)
 	found, err := r.find(dir)

@@ -38,7 +38,22 @@ type Producer struct {
 	For         time.Duration // how long it records; 0 is until it is killed
 	MaxFile     uint64        // size past which the system refuses to let files grow; 0 is without limit
 	MayLose     bool          // losses are expected, and not errors
+	Way         Way           // of recording
 }
+
+// Way is a way of recording operations.
+type Way string
+
+// The ways.
+const (
+	Spans          Way = ""         // each as a span of a Tracer
+	Recorder       Way = "recorder" // by a Recorder of the Processor
+	Queue          Way = "queue"    // launched on a device that has got through them at once
+	FlightRecorder Way = "flight"   // as spans, which a FlightRecorder dumps
+)
+
+// Ways returns all ways.
+func Ways() []Way { return []Way{Spans, Recorder, Queue, FlightRecorder} }
 
 // Told is what a producer has told last: its own counts.
 type Told struct{ Recorded, Written, Dropped int64 }
@@ -78,34 +93,94 @@ func (p *Producer) record(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(p.Policy))
+	w, err := p.Way.start(exp, p)
 	if err != nil {
 		return err
 	}
 	tell := func() {
-		st := proc.Stats()
+		st := w.proc.Stats()
 		fmt.Fprintln(out, st.Recorded, st.Written, st.Dropped)
 	}
-	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc)))
 	end := time.Now().Add(p.For)
 	for i := int64(0); p.For == 0 || time.Now().Before(end); {
 		for range p.Batch {
-			_, o := tracer.Start(optrace.ContextWithStep(context.Background(), p.Run*stepsPerRun+i), "matmul", "cuda:0")
-			o.In(64, 784).In(784, 256).Out(64, 256).End()
+			w.operation(optrace.ContextWithStep(context.Background(), p.Run*stepsPerRun+i), p.Run*stepsPerRun+i)
 			i++
 		}
-		if err := proc.ForceFlush(context.Background()); err != nil && !p.MayLose {
+		if err := w.flush(context.Background()); err != nil && !p.MayLose {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		tell()
 		time.Sleep(p.Pause)
 	}
-	err = proc.Shutdown(context.Background())
+	err = w.proc.Shutdown(context.Background())
 	tell()
 	if p.MayLose {
 		return nil
 	}
 	return err
+}
+
+// writer records operations in one of the ways.
+type writer struct {
+	proc interface {
+		Stats() optrace.Stats
+		Shutdown(context.Context) error
+	}
+	operation func(ctx context.Context, step int64)
+	flush     func(context.Context) error
+}
+
+// start returns a writer to exp.
+func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
+	if w == FlightRecorder {
+		flight, err := optrace.NewFlightRecorder(exp, p.Batch)
+		return writer{flight, spans(flight), flight.Dump}, err
+	}
+	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(p.Policy))
+	if err != nil {
+		return writer{}, err
+	}
+	switch w {
+	case Recorder:
+		r := proc.Recorder(context.Background())
+		return writer{proc, func(_ context.Context, step int64) {
+			r.Step(step)
+			r.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).End()
+		}, func(ctx context.Context) error {
+			r.Finish()
+			return proc.ForceFlush(ctx)
+		}}, nil
+	case Queue:
+		q, err := optrace.NewQueue[passed](proc)
+		if err != nil {
+			return writer{}, err
+		}
+		prepared, err := new(optrace.Tracer).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
+		return writer{proc, func(ctx context.Context, step int64) {
+			now := passed(time.Now().UnixNano())
+			q.Launched(q.Begin(ctx, prepared), now, now)
+			q.Poll()
+		}, func(ctx context.Context) error {
+			return errors.Join(q.ForceFlush(ctx), proc.ForceFlush(ctx))
+		}}, err
+	}
+	return writer{proc, spans(proc), proc.ForceFlush}, nil
+}
+
+// passed is an event that the device got to at a time in Unix nanoseconds.
+type passed int64
+
+// Time returns the time.
+func (at passed) Time() (int64, bool, error) { return int64(at), true, nil }
+
+// spans records operations as spans that p is told about.
+func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
+	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)))
+	return func(ctx context.Context, _ int64) {
+		_, o := tracer.Start(ctx, "matmul", "cuda:0")
+		o.In(64, 784).In(784, 256).Out(64, 256).End()
+	}
 }
 
 // Process is a producer that has been started.
