@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -38,8 +39,10 @@ type Stream struct {
 	Stream op.Int `json:"stream"`
 	// Count is how many operations there are with a known launch.
 	Count int64 `json:"count"`
-	// Overhead is the time from the launch to the start of the operations whose stream had
-	// nothing to do when they were launched.
+	// Overhead is the time from the launch to the start of the operations that nothing else
+	// held back: their stream had nothing to do when they were launched, no operation on
+	// another stream of the device ended in between, less than 30 µs before the start, and
+	// they did not start early.
 	Overhead Overhead `json:"overhead"`
 	// WaitingNS is the time from the launch to the start of all operations in sum,
 	// MaxDepth the most that waited at once, and Depth the most that did in each bucket.
@@ -54,7 +57,10 @@ type Stream struct {
 type Overhead struct {
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	MaxNS int64 `json:"max_ns"`
+	// MedianNS and P95NS are unknown where Count is 0.
+	MedianNS op.Int `json:"median_ns"`
+	P95NS    op.Int `json:"p95_ns"`
+	MaxNS    int64  `json:"max_ns"`
 }
 
 // Idle divides the idle time of a stream by what the operation behind each gap
@@ -172,39 +178,46 @@ func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows 
 		Key: f.Devices.Keys[device], Stream: f.Names.Lanes.Values[f.Lane(rows[0])].Stream, Depth: make([]int64, l.Buckets),
 	}
 	var waiting wide.Sum
-	latest := int64(0)
+	var overhead []int64
+	latest := int64(-trace.MaxTime)
 	for i, r := range rows {
 		start := f.Start(r)
 		if f.Has(r, trace.FlagLaunch) {
 			s.Count++
 			wait := start - f.Launch(r)
-			if wait < 0 {
+			switch {
+			case wait < 0:
 				l.Early++
 				l.EarlyMaxNS = max(l.EarlyMaxNS, -wait)
-				wait = 0
+			case latest <= f.Launch(r) && all.dependency(r, f.Launch(r)) == trace.NoRow:
+				overhead = append(overhead, wait)
 			}
-			waiting.Add(wait)
-			if i == 0 || latest <= f.Launch(r) {
-				s.Overhead.add(wait)
-			}
+			waiting.Add(max(0, wait))
 		}
 		if i > 0 && latest < start {
 			s.Idle.of(all.gapCause(r, latest)).Add(start - latest)
 		}
-		if i == 0 || f.End(r) > latest {
-			latest = f.End(r)
-		}
+		latest = max(latest, f.End(r))
 	}
 	l.Count += s.Count
+	s.Overhead = overheadOf(overhead)
 	s.WaitingNS = waiting.Int64()
 	l.addDepth(f, &s, rows)
 	l.Streams = append(l.Streams, s)
 }
 
-func (o *Overhead) add(ns int64) {
-	o.Count++
-	o.SumNS = wide.AddSaturating(o.SumNS, ns)
-	o.MaxNS = max(o.MaxNS, ns)
+// overheadOf sums up times, which it sorts.
+func overheadOf(ns []int64) (o Overhead) {
+	if len(ns) == 0 {
+		return o
+	}
+	slices.Sort(ns)
+	var sum wide.Sum
+	for _, n := range ns {
+		sum.Add(n)
+	}
+	at := func(percent int64) op.Int { return op.Known(ns[sketch.Place(int64(len(ns)), percent)]) }
+	return Overhead{int64(len(ns)), sum.Int64(), at(50), at(95), ns[len(ns)-1]}
 }
 
 // addDepth counts the operations that wait, from the launch to the start.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,6 +114,26 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 		if e.Launch.Known && e.Launch.V < e.Start.V {
 			depth = max(depth, waiting)
 		}
+	}
+	overhead := []int64{}
+	for i, e := range of {
+		held := !e.Launch.Known || e.Launch.V > e.Start.V
+		for k, o := range of {
+			first := o.Start.V < e.Start.V || o.Start == e.Start && (o.Duration < e.Duration || o.Duration == e.Duration && k < i)
+			held = held || first && o.Start.V+o.Duration > e.Launch.V
+		}
+		for _, o := range entries {
+			end := o.Start.V + o.Duration
+			held = held || o.DeviceID == e.DeviceID && o.Stream != e.Stream && end > e.Launch.V && end <= e.Start.V &&
+				end > e.Start.V-30_000 && (end < e.Start.V+e.Duration || o.Start.V < e.Start.V)
+		}
+		if !held {
+			overhead = append(overhead, e.Start.V-e.Launch.V)
+		}
+	}
+	slices.Sort(overhead)
+	if o := s.Overhead; o.Count != int64(len(overhead)) || o.Count > 0 && (o.MedianNS.V != overhead[(o.Count-1)/2] || o.MaxNS != overhead[o.Count-1]) {
+		t.Fatalf("%v: overhead %+v, want %v", s.Stream, o, overhead)
 	}
 	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS
 	if got != idle || s.MaxDepth != depth {

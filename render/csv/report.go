@@ -270,7 +270,7 @@ func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
 // WriteLaunches writes the table of the streams on which launches are known.
 func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
 	out, err := newWriter(w, opts, []string{
-		"device_id", "rank", "stream", "count", "overhead_count", "overhead_sum_ns", "overhead_max_ns", "waiting_ns", "max_depth",
+		"device_id", "rank", "stream", "count", "overhead_count", "overhead_sum_ns", "overhead_median_ns", "overhead_p95_ns", "overhead_max_ns", "waiting_ns", "max_depth",
 		"idle_host_gaps", "idle_host_ns", "idle_dependency_gaps", "idle_dependency_ns", "idle_queue_gaps", "idle_queue_ns",
 		"idle_other_gaps", "idle_other_ns", "service", "host",
 	})
@@ -285,8 +285,10 @@ func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
 		out.text(s.DeviceID)
 		out.known(s.Rank)
 		out.known(s.Stream)
-		for _, n := range []int64{s.Count, s.Overhead.Count, s.Overhead.SumNS, s.Overhead.MaxNS, s.WaitingNS, s.MaxDepth} {
-			out.int(n)
+		o := &s.Overhead
+		for _, n := range []op.Int{op.Known(s.Count), op.Known(o.Count), op.Known(o.SumNS), o.MedianNS, o.P95NS, op.Known(o.MaxNS),
+			op.Known(s.WaitingNS), op.Known(s.MaxDepth)} {
+			out.known(n)
 		}
 		for _, sum := range []timeline.IdleSum{s.Idle.Host, s.Idle.Dependency, s.Idle.Queue, s.Idle.Other} {
 			out.int(sum.Count)

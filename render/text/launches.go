@@ -23,7 +23,7 @@ func (v *view) launches() {
 	}
 	ranks := v.severalRanks()
 	v.table(launchesTable(l.Streams, ranks))
-	v.note("overhead: from the launch to the start where the stream had nothing to do; waiting: that of all; " +
+	v.note("overhead: from the launch to the start where nothing else held it back; waiting: that of all; " +
 		"deepest: the most that waited at once")
 	v.launchesWithout(l, ranks)
 	v.queues(l, ranks)
@@ -41,19 +41,19 @@ func (v *view) launches() {
 
 // launchesTable returns the table of streams.
 func launchesTable(streams []launch.Stream, ranks bool) *table {
-	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("mean", 3),
+	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("median", 3),
 		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
 		figures("other", 7))
 	for i := range streams {
 		s := &streams[i]
-		stream, mean := "", ""
+		stream, median := "", ""
 		if s.Stream.Known {
 			stream = strconv.FormatInt(s.Stream.V, 10)
 		}
-		if s.Overhead.Count > 0 {
-			mean = units.Duration(s.Overhead.SumNS / s.Overhead.Count)
+		if m := s.Overhead.MedianNS; m.Known {
+			median = units.Duration(m.V)
 		}
-		t.add(s.Label(ranks), stream, units.Count(s.Count), units.Duration(s.Overhead.SumNS), mean, units.Duration(s.WaitingNS),
+		t.add(s.Label(ranks), stream, units.Count(s.Count), units.Duration(s.Overhead.SumNS), median, units.Duration(s.WaitingNS),
 			units.Count(s.MaxDepth), units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
 			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
 	}

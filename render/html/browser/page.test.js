@@ -89,7 +89,7 @@ for (const file of pages) {
     // So do the figures of launches; a series over time has other columns.
     const launches = await page.evaluate(() => {
       const { launches } = globalThis.optrace;
-      const figures = (s) => [s.device, s.stream, s.count, s.free, s.overhead, s.most, s.waiting, s.deepest, ...s.idle];
+      const figures = (s) => [s.device, s.stream, s.count, s.free, s.overhead, s.median, s.most, s.waiting, s.deepest, ...s.idle];
       return { own: launches.between(-Infinity, Infinity).map(figures), reported: launches.whole().map(figures), known: globalThis.optrace.view.report.launches?.count ?? 0 };
     });
     if (!merged) assert.deepEqual(launches.own, launches.reported);

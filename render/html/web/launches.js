@@ -26,8 +26,8 @@ const LISTED = 5;
 
 // launchStreams returns the streams of the devices of which some launch is known. Each has
 // its rows by start, and for each of them the latest end of those before it (-Infinity for
-// none) and the number of the cause of the gap in between. Up to threshold a gap counts
-// as queueing.
+// none), the number of the cause of the gap in between, and whether another operation held
+// it back after its launch. Up to threshold a gap counts as queueing.
 export function launchStreams(rows, threshold) {
   const devices = new Map();
   for (let i = 0; i < rows.n; i++) {
@@ -49,9 +49,10 @@ function streamsOf(rows, { device, rows: list }, threshold) {
   list.sort((a, b) => rows.start[a] - rows.start[b] || rows.dur[a] - rows.dur[b] || a - b);
   for (const i of list) {
     let s = streams.get(rows.stream[i]);
-    if (!s) streams.set(rows.stream[i], (s = { device, stream: rows.stream[i], rows: [], latest: [], cause: [] }));
+    if (!s) streams.set(rows.stream[i], (s = { device, stream: rows.stream[i], rows: [], latest: [], cause: [], held: [] }));
     const latest = s.rows.length === 0 ? -Infinity : Math.max(s.latest.at(-1), endOf(rows, s.rows.at(-1)));
     s.cause.push(s.rows.length > 0 && latest < rows.start[i] ? gapCause(rows, ends, i, latest, threshold) : -1);
+    s.held.push(latest > rows.launch[i] || hasDependency(rows, ends, i, rows.launch[i], threshold));
     s.rows.push(i);
     s.latest.push(latest);
   }
@@ -94,13 +95,15 @@ export function launchFigures(rows, s, from, to, { first, last, count }) {
     early: 0,
     free: 0,
     overhead: 0,
+    median: null,
     most: 0,
     waiting: 0,
     deepest: 0,
     idle: [0, 0, 0, 0],
     picked: [],
   };
-  const a = lowerBound(0, s.rows.length, from, (k) => rows.start[s.rows[k]]),
+  const free = [],
+    a = lowerBound(0, s.rows.length, from, (k) => rows.start[s.rows[k]]),
     b = lowerBound(a, s.rows.length, to, (k) => rows.start[s.rows[k]]);
   for (let k = a; k < b; k++) {
     const i = s.rows[k],
@@ -111,11 +114,14 @@ export function launchFigures(rows, s, from, to, { first, last, count }) {
     figures.count++;
     if (wait < 0) figures.early++;
     figures.waiting += Math.max(0, wait);
-    if (s.latest[k] > rows.launch[i]) continue;
-    figures.free++;
-    figures.overhead += Math.max(0, wait);
-    figures.most = Math.max(figures.most, wait);
+    if (wait < 0 || s.held[k]) continue;
+    free.push(wait);
+    figures.overhead += wait;
   }
+  free.sort((x, y) => x - y);
+  figures.free = free.length;
+  figures.median = free[Math.ceil(free.length / 2) - 1] ?? null;
+  figures.most = free.at(-1) ?? 0;
   return Object.assign(
     figures,
     waitingOver(rows, s.rows.slice(a), Math.max(from, first), Math.min(to, last), { from, to, count }),
@@ -178,8 +184,8 @@ export class Launches {
           numeric: true,
         },
         { title: "launches", value: (s) => s.count, text: (s) => formatCount(s.count), numeric: true },
-        time("overhead", (s) => s.overhead, "from the launch to the start, where the stream had nothing to do"),
-        time("mean", (s) => (s.free > 0 ? s.overhead / s.free : null), "of the overhead"),
+        time("overhead", (s) => s.overhead, "from the launch to the start, where nothing else held the operation back"),
+        time("median", (s) => s.median, "of the overhead"),
         time("max", (s) => (s.free > 0 ? s.most : null), "of the overhead"),
         time("waiting", (s) => s.waiting, "from the launch to the start, of all"),
         {
@@ -243,7 +249,7 @@ export class Launches {
       approximate = !whole && view.merged.boxes > 0;
     this.table.update(
       all,
-      `overhead and waiting: from the launch to the start, where the stream had nothing to do and of all; the highest column is ${formatCount(this.deepest)} that wait` +
+      `overhead and waiting: from the launch to the start, where nothing else held the operation back, and of all; the highest column is ${formatCount(this.deepest)} that wait` +
         (early > 0 ? `; ${formatCount(early)} started before their launch: the clocks of host and device differ` : "") +
         (approximate ? "; operations that are merged are left out" : ""),
     );
@@ -258,6 +264,7 @@ export class Launches {
       count: s.count,
       free: s.overhead.count,
       overhead: s.overhead.sum_ns,
+      median: s.overhead.median_ns,
       most: s.overhead.max_ns,
       waiting: s.waiting_ns,
       deepest: s.max_depth,

@@ -26,7 +26,7 @@ test("the figures of a stream are those of docs/analyses.md", () => {
   const [one, two] = streams.map((s) =>
     launchFigures(rows, s, -Infinity, Infinity, { first: 20, last: 600, count: 58 }),
   );
-  assert.deepEqual([one.count, one.free, one.overhead, one.most, one.waiting, one.deepest], [4, 2, 100, 80, 545, 3]);
+  assert.deepEqual([one.count, one.free, one.overhead, one.median, one.waiting, one.deepest], [4, 1, 20, 20, 545, 3]);
   assert.deepEqual(one.idle, [120, 50, 5, 0]);
   assert.deepEqual(
     [one.depths[0], one.depths[1], one.depths[4], one.depths[9], one.depths[20], one.depths[48], one.depths[50]],
@@ -51,7 +51,17 @@ function naive(rows, s, from, to) {
     sums.count++;
     sums.early += wait < 0 ? 1 : 0;
     sums.waiting += Math.max(0, wait);
-    sums.free += latest <= rows.launch[i] ? 1 : 0;
+    const end = (j) => rows.start[j] + rows.dur[j],
+      order = (j) => end(j) - end(i) || rows.start[j] - rows.start[i] || j - i,
+      held = Array.from({ length: rows.n }, (_, j) => j).some(
+        (j) =>
+          rows.stream[j] !== rows.stream[i] &&
+          end(j) > rows.launch[i] &&
+          end(j) <= rows.start[i] &&
+          rows.start[i] - end(j) < 4 &&
+          order(j) < 0,
+      );
+    sums.free += wait >= 0 && latest <= rows.launch[i] && !held ? 1 : 0;
   });
   const a = Math.max(0, from),
     b = Math.min(whole.last, to),
