@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -54,7 +55,7 @@ func TestConvertWholeSpan(t *testing.T) {
 		tensorconv.CollectiveSequence(17), tensorconv.CollectivePeerRank(2),
 	}
 	stub.Resource = resource.NewSchemaless(
-		attribute.String(op.KeyServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8), attribute.String("host.name", "n1"))
+		attribute.String(attrkey.ServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8), attribute.String("host.name", "n1"))
 	want := &op.Entry{
 		Step: op.Known(41), Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleAttribute,
 		Path: "encoder.0", DeviceID: "cuda:1", Stream: op.Known(7), Rank: op.Known(5),
@@ -140,7 +141,7 @@ func TestConvertSpanProperties(t *testing.T) {
 		{"rank of the resource", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(tensorconv.Rank(3)) },
 			func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
 		{"rank as text", func(s *tracetest.SpanStub) {
-			s.Resource = resource.NewSchemaless(attribute.String(op.KeyRank, "3"))
+			s.Resource = resource.NewSchemaless(attribute.String(attrkey.Rank, "3"))
 		}, func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
 		{"negative rank", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(tensorconv.Rank(-3)) },
 			func(e *op.Entry) bool { return !e.Rank.Known }},
@@ -253,7 +254,7 @@ func TestConvertShapeEncodings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			stub := spantest.Operation(0)
-			stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul"), {Key: op.KeyInputShapes, Value: tt.value}}
+			stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul"), {Key: attrkey.InputShapes, Value: tt.value}}
 			e := convert(t, stub)
 			if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
 				t.Errorf("warnings %b, want %b, input shapes (-want +got):\n%s", e.Warn, tt.warn, diff)
@@ -335,10 +336,10 @@ func TestConvertAncestor(t *testing.T) {
 
 // convertKeys are the attributes that become fields of entries, and others.
 var convertKeys = []string{
-	op.KeyName, op.KeyName, op.KeyInputShapes, op.KeyInputShapes, op.KeyOutputShape, op.KeyInputDTypes, op.KeyKind,
-	op.KeyPath, op.KeyFLOPs, op.KeySide, op.KeyOutputElements, op.KeyDType, op.KeyDevice, op.KeyStream, op.KeyStep,
-	op.KeyMemory, op.KeyCollective, op.KeyGroup, op.KeyGroupSize, op.KeySequence, op.KeyPeerRank, op.KeyInElements,
-	op.KeyRank, op.InputShapeKey(0), op.InputShapeKey(3), "pytorch.input_shapes", "pytorch.device.type",
+	attrkey.Name, attrkey.Name, attrkey.InputShapes, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind,
+	attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step,
+	attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
+	attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(3), "pytorch.input_shapes", "pytorch.device.type",
 	"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "device", "kept",
 }
 

@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -87,42 +88,42 @@ func TestMemoTellsSpansApart(t *testing.T) {
 	}
 	for name, change := range map[string]func(*tracetest.SpanStub){
 		"nothing":                   func(*tracetest.SpanStub) {},
-		"name of equal length":      set(op.KeyName, attribute.StringValue("matmuX")),
-		"name as a number":          set(op.KeyName, attribute.Int64Value(5)),
-		"device":                    set(op.KeyDevice, attribute.StringValue("cuda:1")),
-		"device empty":              set(op.KeyDevice, attribute.StringValue("")),
-		"device not UTF-8":          set(op.KeyDevice, attribute.StringValue("cuda\xff0")),
-		"device to escape":          set(op.KeyDevice, attribute.StringValue("a\"\\\n\u2028b")),
-		"device as a number":        set(op.KeyDevice, attribute.Int64Value(1)),
-		"device long":               set(op.KeyDevice, attribute.StringValue(strings.Repeat("d", 300))),
+		"name of equal length":      set(attrkey.Name, attribute.StringValue("matmuX")),
+		"name as a number":          set(attrkey.Name, attribute.Int64Value(5)),
+		"device":                    set(attrkey.Device, attribute.StringValue("cuda:1")),
+		"device empty":              set(attrkey.Device, attribute.StringValue("")),
+		"device not UTF-8":          set(attrkey.Device, attribute.StringValue("cuda\xff0")),
+		"device to escape":          set(attrkey.Device, attribute.StringValue("a\"\\\n\u2028b")),
+		"device as a number":        set(attrkey.Device, attribute.Int64Value(1)),
+		"device long":               set(attrkey.Device, attribute.StringValue(strings.Repeat("d", 300))),
 		"device of another family":  set("device", attribute.StringValue("cpu")),
-		"step":                      set(op.KeyStep, attribute.Int64Value(math.MinInt64)),
-		"step as a text":            set(op.KeyStep, attribute.StringValue("7")),
-		"step as a float":           set(op.KeyStep, attribute.Float64Value(7)),
+		"step":                      set(attrkey.Step, attribute.Int64Value(math.MinInt64)),
+		"step as a text":            set(attrkey.Step, attribute.StringValue("7")),
+		"step as a float":           set(attrkey.Step, attribute.Float64Value(7)),
 		"step of another family":    set("step", attribute.Int64Value(9)),
-		"shape":                     set(op.KeyOutputShape, attribute.Int64SliceValue([]int64{64, 255})),
-		"shape, equal":              set(op.KeyOutputShape, attribute.Int64SliceValue([]int64{64, 256})),
-		"shape as texts":            set(op.KeyOutputShape, attribute.StringSliceValue([]string{"64", "256"})),
-		"shape as floats":           set(op.KeyOutputShape, attribute.Float64SliceValue([]float64{64, 256})),
-		"shape with NaN":            set(op.KeyOutputShape, attribute.Float64SliceValue([]float64{64, math.NaN()})),
-		"shape, long":               set(op.KeyOutputShape, attribute.Int64SliceValue(make([]int64, 400))),
+		"shape":                     set(attrkey.OutputShape, attribute.Int64SliceValue([]int64{64, 255})),
+		"shape, equal":              set(attrkey.OutputShape, attribute.Int64SliceValue([]int64{64, 256})),
+		"shape as texts":            set(attrkey.OutputShape, attribute.StringSliceValue([]string{"64", "256"})),
+		"shape as floats":           set(attrkey.OutputShape, attribute.Float64SliceValue([]float64{64, 256})),
+		"shape with NaN":            set(attrkey.OutputShape, attribute.Float64SliceValue([]float64{64, math.NaN()})),
+		"shape, long":               set(attrkey.OutputShape, attribute.Int64SliceValue(make([]int64, 400))),
 		"zero":                      set("x", attribute.Float64Value(0)),
 		"minus zero":                set("x", attribute.Float64Value(math.Copysign(0, -1))),
 		"NaN":                       set("x", attribute.Float64Value(math.NaN())),
 		"list that nobody wants":    set("x", attribute.Int64SliceValue([]int64{1, 2})),
 		"text that nobody wants":    set("x", attribute.StringValue(strings.Repeat("x", 10_000))),
 		"map":                       set("x", attribute.MapValue(attribute.Int("a", 1))),
-		"rank":                      set(op.KeyRank, attribute.Int64Value(3)),
-		"launch":                    set(op.KeyLaunch, attribute.Int64Value(1_700_000_000_000_000_000)),
-		"launch again":              set(op.KeyLaunch, attribute.Int64Value(1_700_000_000_000_000_005)),
-		"launch, negative":          set(op.KeyLaunch, attribute.Int64Value(-1)),
-		"launch as a text":          set(op.KeyLaunch, attribute.StringValue("1700000000000000000")),
+		"rank":                      set(attrkey.Rank, attribute.Int64Value(3)),
+		"launch":                    set(attrkey.Launch, attribute.Int64Value(1_700_000_000_000_000_000)),
+		"launch again":              set(attrkey.Launch, attribute.Int64Value(1_700_000_000_000_000_005)),
+		"launch, negative":          set(attrkey.Launch, attribute.Int64Value(-1)),
+		"launch as a text":          set(attrkey.Launch, attribute.StringValue("1700000000000000000")),
 		"launch by its old name":    set("optrace.launch_unix_ns", attribute.Int64Value(1_700_000_000_000_000_000)),
-		"clock error":               set(op.KeyClockError, attribute.Int64Value(2000)),
-		"root in attributes":        set(op.KeyRoot, attribute.StringValue("POST /")),
-		"warnings in attributes":    set(op.KeyWarnings, attribute.StringValue("bad_time")),
-		"collective":                set(op.KeyCollective, attribute.StringValue("all_reduce")),
-		"text that looks like keys": set(op.KeyPath, attribute.StringValue(`,"duration_us":1,"trace_id":"`)),
+		"clock error":               set(attrkey.ClockError, attribute.Int64Value(2000)),
+		"root in attributes":        set(attrkey.Root, attribute.StringValue("POST /")),
+		"warnings in attributes":    set(attrkey.Warnings, attribute.StringValue("bad_time")),
+		"collective":                set(attrkey.Collective, attribute.StringValue("all_reduce")),
+		"text that looks like keys": set(attrkey.Path, attribute.StringValue(`,"duration_us":1,"trace_id":"`)),
 		"one attribute less":        func(s *tracetest.SpanStub) { s.Attributes = s.Attributes[:4] },
 		"order of attributes": func(s *tracetest.SpanStub) {
 			s.Attributes = slices.Clone(s.Attributes)
@@ -192,9 +193,9 @@ func TestMemoTellsSpansApart(t *testing.T) {
 // A mapping may make anything of the iteration and the device.
 func TestMemoWithMapping(t *testing.T) {
 	var m attr.Mapping
-	m.Keep(op.KeyStep)
-	m.Keep(op.KeyDevice)
-	m.Alias(op.KeyDevice, attr.FieldPath)
+	m.Keep(attrkey.Step)
+	m.Keep(attrkey.Device)
+	m.Alias(attrkey.Device, attr.FieldPath)
 	var stubs tracetest.SpanStubs
 	for i := range 20 {
 		s := spantest.Operation(i % 4)
@@ -272,7 +273,7 @@ func FuzzMemo(f *testing.F) {
 			case 2:
 				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{
 					Key: attribute.Key(spantest.Pick(
-						r, op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyRoot, op.KeyLaunch, op.KeyClockError, "device", "x")), Value: r.Value(1),
+						r, attrkey.Step, attrkey.Device, attrkey.DType, attrkey.Root, attrkey.Launch, attrkey.ClockError, "device", "x")), Value: r.Value(1),
 				})
 			case 3:
 				other := r.Operation()

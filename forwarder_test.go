@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
 )
 
 // A foreign exporter gets all spans, in their order, in batches that it can take.
@@ -231,7 +231,7 @@ func TestQueueFilterAndRecordOnly(t *testing.T) {
 	exp := &spantest.Exporter{}
 	proc := newForwarder(t, exp, optrace.WithRecordOnly(), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
 		for _, kv := range s.Attributes() {
-			if kv.Key == attribute.Key(op.KeyName) {
+			if kv.Key == attribute.Key(attrkey.Name) {
 				return true
 			}
 		}
@@ -343,14 +343,14 @@ func TestForwardThreshold(t *testing.T) {
 	}
 	var got []pruned
 	for _, e := range mem.Stubs()[4].Events {
-		if e.Name != op.EventPruned {
+		if e.Name != attrkey.PrunedEvent {
 			t.Errorf("event %q", e.Name)
 		}
 		set := attribute.NewSet(e.Attributes...)
 		name, _ := set.Value("tensor.op.name")
 		device, _ := set.Value("tensor.device.id")
-		count, _ := set.Value(op.KeyPrunedCount)
-		sum, ok := set.Value(op.KeyPrunedDuration)
+		count, _ := set.Value(attrkey.PrunedCount)
+		sum, ok := set.Value(attrkey.PrunedDuration)
 		if !ok || sum.AsInt64() <= 0 {
 			t.Errorf("%s: duration %v", name.AsString(), sum.AsInt64())
 		}
@@ -386,11 +386,11 @@ func TestForwardThresholdRecorder(t *testing.T) {
 		t.Fatalf("%v are forwarded, want %v", got, want)
 	}
 	events := mem.Stubs()[1].Events
-	if len(events) != 1 || events[0].Name != op.EventPruned {
+	if len(events) != 1 || events[0].Name != attrkey.PrunedEvent {
 		t.Fatalf("the request has the events %v", events)
 	}
 	set := attribute.NewSet(events[0].Attributes...)
-	if count, _ := set.Value(op.KeyPrunedCount); count.AsInt64() != ops {
+	if count, _ := set.Value(attrkey.PrunedCount); count.AsInt64() != ops {
 		t.Errorf("%d operations are summed up, want %d", count.AsInt64(), ops)
 	}
 	if st := proc.Stats(); st.Recorded != 2 || st.Skipped != ops {
@@ -417,7 +417,7 @@ func TestForwardSampling(t *testing.T) {
 		t.Fatalf("%d events, want 1", len(events))
 	}
 	set := attribute.NewSet(events[0].Attributes...)
-	count, _ := set.Value(op.KeyPrunedCount)
+	count, _ := set.Value(attrkey.PrunedCount)
 	if got := int(count.AsInt64()) + forwarded; got != n || stats.Skipped != uint64(count.AsInt64()) {
 		t.Errorf("%d pruned and %d forwarded are not %d; stats %+v", count.AsInt64(), forwarded, n, stats)
 	}

@@ -230,7 +230,7 @@ func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) RecordingOption {
 // WithForwardThreshold does not forward operations that took less than d: a
 // request may have many thousand. Only operations without an error and without
 // children are left out. The local root above them carries an event
-// [op.EventPruned] for each operation and device, with their number and the sum
+// "tensor.ops.pruned" for each operation and device, with their number and the sum
 // of their durations. Spans that are no operations are always forwarded. Default:
 // OPTRACE_FORWARD_THRESHOLD, or 0, all are forwarded; it must not be negative.
 func WithForwardThreshold(d time.Duration) ForwarderOption {

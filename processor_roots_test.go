@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -424,7 +425,7 @@ func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
 					t.Fatalf("%s is forwarded", s.Name)
 				}
 				for _, e := range s.Events {
-					if e.Name == op.EventPruned {
+					if e.Name == attrkey.PrunedEvent {
 						sums++
 					}
 				}

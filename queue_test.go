@@ -18,6 +18,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/deviceclock"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -160,7 +161,7 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 	}
 	inOrderOfLaunch(entries)
 	for i, e := range entries {
-		if len(e.Attrs) != 1 || e.Attrs[0].Key != op.KeyClockError || e.Attrs[0].Type != op.AttrInt || e.Start.V < e.Launch.V {
+		if len(e.Attrs) != 1 || e.Attrs[0].Key != attrkey.ClockError || e.Attrs[0].Type != op.AttrInt || e.Start.V < e.Launch.V {
 			t.Fatalf("%+v", e)
 		}
 		// The time was read a little before the device's clock was.

@@ -23,8 +23,8 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -36,7 +36,7 @@ func unsafeAttributes() []attribute.KeyValue {
 		attribute.Float64Slice("list", []float64{1, math.Inf(-1)}),
 		attribute.Slice("nested", attribute.StringValue("x"), attribute.SliceValue(attribute.Float64Value(math.NaN()))),
 		attribute.Map("map", attribute.Float64("deep", math.Inf(1))),
-		attribute.Float64(op.KeyPrunedDuration, math.NaN()),
+		attribute.Float64(attrkey.PrunedDuration, math.NaN()),
 	}
 }
 
@@ -197,7 +197,7 @@ func TestPrunedSummaryIsSafe(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) != 1 || mem.Stubs()[0].Events[0].Name != op.EventPruned {
+	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) != 1 || mem.Stubs()[0].Events[0].Name != attrkey.PrunedEvent {
 		t.Fatalf("spans %+v", mem.Stubs())
 	}
 	checkSafe(t, mem.Stubs()[0])

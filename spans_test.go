@@ -23,10 +23,11 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -49,7 +50,7 @@ func attributed(attrs ...attribute.KeyValue) func(*tracetest.SpanStub) {
 
 // shaped returns a change that gives a span the value for the shape of its output.
 func shaped(v attribute.Value) func(*tracetest.SpanStub) {
-	return attributed(attribute.KeyValue{Key: op.KeyOutputShape, Value: v})
+	return attributed(attribute.KeyValue{Key: attrkey.OutputShape, Value: v})
 }
 
 func shapeFaults() []spanFault {
@@ -85,8 +86,8 @@ func shapeFaults() []spanFault {
 		{"A7 a size of its own", attributed(tensorconv.OutputShape(4), tensorconv.MemorySize(100)), []string{`"memory_bytes":100`}, nil, nil},
 		{"A8 negative", attributed(tensorconv.OutputShape(4), tensorconv.MemorySize(-1)),
 			[]string{`"output_elements":4`, `"memory_bytes":null`}, []string{"bad_memory"}, nil},
-		{"A8 fraction", attributed(attribute.Float64(op.KeyMemory, 1.5)), []string{`"memory_bytes":null`}, []string{"bad_memory"}, nil},
-		{"A8 large", attributed(attribute.Float64(op.KeyMemory, 1e19)), []string{`"memory_bytes":null`}, []string{"bad_memory"}, nil},
+		{"A8 fraction", attributed(attribute.Float64(attrkey.Memory, 1.5)), []string{`"memory_bytes":null`}, []string{"bad_memory"}, nil},
+		{"A8 large", attributed(attribute.Float64(attrkey.Memory, 1e19)), []string{`"memory_bytes":null`}, []string{"bad_memory"}, nil},
 	}
 }
 
@@ -217,7 +218,7 @@ func TestLinksAreRecorded(t *testing.T) {
 			_, r := tracer.Start(t.Context(), "POST /generate")
 			requests = append(requests, r)
 			links = append(links, trace.Link{SpanContext: r.SpanContext(), Attributes: []attribute.KeyValue{
-				attribute.String("queue", "fast"), attribute.Int64(op.KeyLinkWeight, 10+i),
+				attribute.String("queue", "fast"), attribute.Int64(attrkey.LinkWeight, 10+i),
 			}})
 			want = append(want, op.Link{
 				TraceID: op.TraceID(r.SpanContext().TraceID()), SpanID: op.SpanID(r.SpanContext().SpanID()), Weight: op.Known(10 + i),
@@ -225,7 +226,7 @@ func TestLinksAreRecorded(t *testing.T) {
 		}
 		ctx, step := tracer.Start(t.Context(), "step", trace.WithLinks(links...))
 		record(ctx, tp, 2)
-		_, linked := tracer.Start(ctx, "gather", trace.WithLinks(links[0]), trace.WithAttributes(attribute.String(op.KeyName, "gather")))
+		_, linked := tracer.Start(ctx, "gather", trace.WithLinks(links[0]), trace.WithAttributes(attribute.String(attrkey.Name, "gather")))
 		linked.End()
 		step.End()
 		for _, r := range requests {
@@ -399,7 +400,7 @@ func richSpans() []sdktrace.ReadOnlySpan {
 			{Name: "done", Time: time.Unix(1_700_000_000, 6)},
 		}
 		s.Links = []sdktrace.Link{
-			{SpanContext: spantest.SpanContext(5, 6), Attributes: append(attrs[:2:2], attribute.Int(op.KeyLinkWeight, 3)), DroppedAttributeCount: 2},
+			{SpanContext: spantest.SpanContext(5, 6), Attributes: append(attrs[:2:2], attribute.Int(attrkey.LinkWeight, 3)), DroppedAttributeCount: 2},
 			{SpanContext: spantest.SpanContext(7, 8).WithRemote(true)},
 		}
 		s.DroppedAttributes, s.DroppedEvents, s.DroppedLinks = 1, 2, 3

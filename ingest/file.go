@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -77,7 +78,7 @@ func (f *file) detect() (err error) {
 	if f.format, head, f.src, err = detect(f.content, f.forced); err != nil {
 		return f.wrap(err)
 	}
-	f.hosts = bytes.Contains(head, []byte(`"`+op.KeyHostName+`"`))
+	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
 	return nil
 }
 

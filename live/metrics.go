@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
@@ -84,12 +85,12 @@ func (m *metrics) series(e *op.Entry) *series {
 	if len(m.all) >= m.most {
 		return m.rest
 	}
-	attrs := []attribute.KeyValue{attribute.String(op.KeyName, e.Operation)}
+	attrs := []attribute.KeyValue{attribute.String(attrkey.Name, e.Operation)}
 	if e.DeviceID != "" {
-		attrs = append(attrs, attribute.String(op.KeyDevice, e.DeviceID))
+		attrs = append(attrs, attribute.String(attrkey.Device, e.DeviceID))
 	}
 	if e.Kind != op.KindUnknown {
-		attrs = append(attrs, attribute.String(op.KeyKind, e.Kind.String()))
+		attrs = append(attrs, attribute.String(attrkey.Kind, e.Kind.String()))
 	}
 	s = newSeries(attrs...)
 	m.all[key] = s

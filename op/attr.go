@@ -233,7 +233,3 @@ func ValidAttr(a Attr) Attr {
 	a.Key, a.Value = jsontext.ValidUTF8(a.Key), jsontext.ValidUTF8(a.Value)
 	return a
 }
-
-// InputShapeKey returns the key of the i-th input where each input has an
-// attribute of its own.
-func InputShapeKey(i int) string { return "tensor.input." + strconv.Itoa(i) + ".shape" }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // A field that is added to Entry must be added here, and so reach the tests of

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -53,7 +54,7 @@ func appendLinks(dst []byte, links []Link) []byte {
 // warning for a value that the field cannot take, 0 for none.
 func (l *Link) Int(key string, v int64) Warning {
 	switch {
-	case key != KeyLinkWeight:
+	case key != attrkey.LinkWeight:
 		return 0
 	case v < 0:
 		return WarnBadValue
@@ -64,7 +65,7 @@ func (l *Link) Int(key string, v int64) Warning {
 
 // Str is Int for a string value, which may stand for an integer.
 func (l *Link) Str(key, v string) Warning {
-	if key != KeyLinkWeight {
+	if key != attrkey.LinkWeight {
 		return 0
 	}
 	if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
@@ -84,7 +85,7 @@ func (l *Link) Float(key string, v float64) Warning {
 
 // Other is Int for a value of any other type.
 func (l *Link) Other(key string) Warning {
-	if key == KeyLinkWeight {
+	if key == attrkey.LinkWeight {
 		return WarnBadValue
 	}
 	return 0

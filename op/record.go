@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -283,12 +284,12 @@ func (r *Resource) Set(key, value string) { r.SetAttr(new(AttrIndex), Attr{Key: 
 func (r *Resource) SetAttr(index *AttrIndex, a Attr) {
 	a = ValidAttr(a)
 	switch a.Key {
-	case KeyServiceName:
+	case attrkey.ServiceName:
 		r.Service = a.Value
 		return
-	case KeyRank, KeyWorldSize:
+	case attrkey.Rank, attrkey.WorldSize:
 		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
-			if a.Key == KeyRank {
+			if a.Key == attrkey.Rank {
 				r.Rank = Known(n)
 			} else {
 				r.WorldSize = Known(n)
@@ -296,7 +297,7 @@ func (r *Resource) SetAttr(index *AttrIndex, a Attr) {
 			return
 		}
 	}
-	if a.Key == KeyHostName {
+	if a.Key == attrkey.HostName {
 		r.Host = a.Value
 	}
 	r.Attrs = index.Set(r.Attrs, a)
@@ -309,7 +310,7 @@ type Pruned struct {
 	// TraceID and SpanID are those of the local root.
 	TraceID TraceID
 	SpanID  SpanID
-	// Operation and DeviceID are as in an [Entry]. Operation is [PrunedOthers] for
+	// Operation and DeviceID are as in an [Entry]. Operation is "(other)" for
 	// the operations beyond the summary's bounds.
 	Operation string
 	DeviceID  string
@@ -317,14 +318,3 @@ type Pruned struct {
 	Count    int64
 	Duration int64
 }
-
-// The event on a local root that carries a [Pruned]: its name, and the
-// attributes in addition to [KeyName] and [KeyDevice].
-const (
-	EventPruned       = "tensor.ops.pruned"
-	KeyPrunedCount    = "tensor.ops.pruned.count"
-	KeyPrunedDuration = "tensor.ops.pruned.duration"
-)
-
-// PrunedOthers stands for the operations that a summary does not name.
-const PrunedOthers = "(other)"

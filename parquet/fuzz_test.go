@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	lib "github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/parquet"
 )
 

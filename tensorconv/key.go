@@ -5,24 +5,24 @@ package tensorconv
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // The attributes of an operation.
 const (
 	// OpNameKey is the name of the operation, such as "matmul". Its presence makes a span an operation. It has few
 	// distinct values, and is the name of the span too.
-	OpNameKey = attribute.Key(op.KeyName)
+	OpNameKey = attribute.Key(attrkey.Name)
 	// OpKindKey is the kind of the operation: compute, collective, memory, io or control. Without it the kind is inferred
 	// from the name.
-	OpKindKey = attribute.Key(op.KeyKind)
+	OpKindKey = attribute.Key(attrkey.Kind)
 	// OpPathKey is the layer or module that the operation belongs to.
-	OpPathKey = attribute.Key(op.KeyPath)
+	OpPathKey = attribute.Key(attrkey.Path)
 	// OpFLOPCountKey is the number of floating-point operations.
-	OpFLOPCountKey = attribute.Key(op.KeyFLOPs)
+	OpFLOPCountKey = attribute.Key(attrkey.FLOPs)
 	// OpSideKey is the side of an operation that is there twice. It is "host" for the host's view of an operation whose
 	// work on the device is recorded separately. Such an operation takes no part in the sums of the device.
-	OpSideKey = attribute.Key(op.KeySide)
+	OpSideKey = attribute.Key(attrkey.Side)
 )
 
 // The attributes of the tensors of an operation.
@@ -31,67 +31,67 @@ const (
 	// as 64x784 or [64,784], for SDKs that do not nest values and backends that do not show them. No dimensions are a
 	// scalar, [] as a text; an empty value, ? as a text, is a shape that is not known; and a dimension of -1, in brackets
 	// where it is a text, is not known.
-	InputShapesKey = attribute.Key(op.KeyInputShapes)
+	InputShapesKey = attribute.Key(attrkey.InputShapes)
 	// InputDTypesKey is the element types of the inputs.
-	InputDTypesKey = attribute.Key(op.KeyInputDTypes)
+	InputDTypesKey = attribute.Key(attrkey.InputDTypes)
 	// OutputShapeKey is the dimensions of the output. No dimensions are a scalar, and a dimension of -1 is not known.
-	OutputShapeKey = attribute.Key(op.KeyOutputShape)
+	OutputShapeKey = attribute.Key(attrkey.OutputShape)
 	// OutputElementsKey is the number of elements of the output, for operations that do not know its shape.
-	OutputElementsKey = attribute.Key(op.KeyOutputElements)
+	OutputElementsKey = attribute.Key(attrkey.OutputElements)
 	// DTypeKey is the element type of the output, such as f32, bf16 or i64. The types are f64, f32, bf16, f16, f8e4m3,
 	// f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool, c64 (8 bytes) and c128. Readers take the spellings of PyTorch
 	// and NumPy as well.
-	DTypeKey = attribute.Key(op.KeyDType)
+	DTypeKey = attribute.Key(attrkey.DType)
 	// MemorySizeKey is the size of the output in bytes. Without it the size follows from the shape and element type of the
 	// output.
-	MemorySizeKey = attribute.Key(op.KeyMemory)
+	MemorySizeKey = attribute.Key(attrkey.Memory)
 )
 
 // The attributes of where and when an operation ran.
 const (
 	// DeviceIDKey is the device that runs the operation, such as "cuda:0" or "cpu".
-	DeviceIDKey = attribute.Key(op.KeyDevice)
+	DeviceIDKey = attribute.Key(attrkey.Device)
 	// StreamIDKey is the queue of the device.
-	StreamIDKey = attribute.Key(op.KeyStream)
+	StreamIDKey = attribute.Key(attrkey.Stream)
 	// LaunchTimeKey is the time at which the host launched the operation on the device, in Unix nanoseconds.
-	LaunchTimeKey = attribute.Key(op.KeyLaunch)
+	LaunchTimeKey = attribute.Key(attrkey.Launch)
 	// ClockErrorKey is the bound on how far the operation's times may be off, where they come from the clock of a device,
 	// in nanoseconds. Entries have it among their attributes.
-	ClockErrorKey = attribute.Key(op.KeyClockError)
+	ClockErrorKey = attribute.Key(attrkey.ClockError)
 	// StepKey is the iteration of a training or generation loop.
-	StepKey = attribute.Key(op.KeyStep)
+	StepKey = attribute.Key(attrkey.Step)
 )
 
 // The attributes of a collective operation. Any of them makes an operation communication.
 const (
 	// CollectiveNameKey is the collective, such as "all_reduce".
-	CollectiveNameKey = attribute.Key(op.KeyCollective)
+	CollectiveNameKey = attribute.Key(attrkey.Collective)
 	// CollectiveGroupNameKey is the name of the process group.
-	CollectiveGroupNameKey = attribute.Key(op.KeyGroup)
+	CollectiveGroupNameKey = attribute.Key(attrkey.Group)
 	// CollectiveGroupSizeKey is the number of ranks in the process group.
-	CollectiveGroupSizeKey = attribute.Key(op.KeyGroupSize)
+	CollectiveGroupSizeKey = attribute.Key(attrkey.GroupSize)
 	// CollectiveSequenceKey is the number of the collective in its group. Together with the name of the group it
 	// identifies one collective on all ranks.
-	CollectiveSequenceKey = attribute.Key(op.KeySequence)
+	CollectiveSequenceKey = attribute.Key(attrkey.Sequence)
 	// CollectivePeerRankKey is the rank at the other end of a send or receive.
-	CollectivePeerRankKey = attribute.Key(op.KeyPeerRank)
+	CollectivePeerRankKey = attribute.Key(attrkey.PeerRank)
 	// CollectiveInElementsKey is the size of the message before the collective, in elements.
-	CollectiveInElementsKey = attribute.Key(op.KeyInElements)
+	CollectiveInElementsKey = attribute.Key(attrkey.InElements)
 	// CollectiveOutElementsKey is the size of the message after the collective, in elements.
-	CollectiveOutElementsKey = attribute.Key(op.KeyOutElements)
+	CollectiveOutElementsKey = attribute.Key(attrkey.OutElements)
 )
 
 // The attribute of a span link.
 const (
 	// LinkWeightKey is the part of a span's work that is done for the span that it links to. It belongs on the link, and
 	// is by the measure of the engine, such as tokens or rows. It is not negative.
-	LinkWeightKey = attribute.Key(op.KeyLinkWeight)
+	LinkWeightKey = attribute.Key(attrkey.LinkWeight)
 )
 
 // The attributes of a process in a distributed job. They belong on the resource.
 const (
 	// RankKey is the rank of the process.
-	RankKey = attribute.Key(op.KeyRank)
+	RankKey = attribute.Key(attrkey.Rank)
 	// WorldSizeKey is the number of ranks.
-	WorldSizeKey = attribute.Key(op.KeyWorldSize)
+	WorldSizeKey = attribute.Key(attrkey.WorldSize)
 )

@@ -3,6 +3,7 @@ package tensorconv
 import (
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -15,7 +16,7 @@ func InputShapes(shapes ...[]int64) attribute.KeyValue {
 			values[i] = attribute.Int64SliceValue(dims)
 		}
 	}
-	return attribute.Slice(op.KeyInputShapes, values...)
+	return attribute.Slice(attrkey.InputShapes, values...)
 }
 
 // InputShapesText returns tensor.input.shapes as strings such as "64x784", for backends that do not show nested values. Strings
@@ -47,7 +48,7 @@ func shapeText(dims []int64) string {
 // InputShapeAt returns tensor.input.<i>.shape, the dimensions of input i in an attribute of their own, for backends that show
 // neither nested values nor lists of strings well. Inputs count from 0.
 func InputShapeAt(i int, dims ...int64) attribute.KeyValue {
-	return attribute.Int64Slice(op.InputShapeKey(i), dims)
+	return attribute.Int64Slice(attrkey.InputShape(i), dims)
 }
 
 // OutputShape returns tensor.output.shape, the dimensions of the output. No dimensions are a scalar, and a dimension of

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,7 +40,7 @@ func TestPruned(t *testing.T) {
 		"no batch":            {spans: pruned[:2], summaries: all, notHeld: 4, locally: 4, ops: 5},
 		"nothing told of one": {spans: pruned, summaries: all[:2], jaeger: 1, ops: 5},
 		"the batch lost one":  {spans: pruned[:5], summaries: all, notHeld: 1, locally: 1, ops: 5},
-		"the rest in one row": {spans: pruned, summaries: []op.Pruned{summary(op.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2,
+		"the rest in one row": {spans: pruned, summaries: []op.Pruned{summary(attrkey.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2,
 			5)}, ops: 5},
 		"more than the batch has": {spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...), notHeld: 7,
 			locally: 7, ops: 12},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -66,7 +67,7 @@ func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.
 
 // rest is 1 for the row of a summary that stands for all other operations.
 func rest(p op.Pruned) int {
-	if p.Operation == op.PrunedOthers {
+	if p.Operation == attrkey.PrunedOthers {
 		return 1
 	}
 	return 0

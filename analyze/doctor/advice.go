@@ -1,6 +1,8 @@
 package doctor
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/internal/attrkey"
+)
 
 // Where attributes stand.
 const (
@@ -62,7 +64,7 @@ var (
 			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
 			`mm.Device("cuda:0") // where it is known only after the start`,
 		},
-		Attributes: []Attribute{{onSpan, op.KeyDevice, "string", "cuda:0"}},
+		Attributes: []Attribute{{onSpan, attrkey.Device, "string", "cuda:0"}},
 	}
 	inputShapesAdvice = Advice{
 		Effect: "Without it FLOPs and moved bytes do not follow, and small and large calls of one operation cannot be told apart.",
@@ -71,7 +73,7 @@ var (
 			"operations[].mixes", "groups",
 		},
 		Go:         []string{`mm.In(64, 784).In(784, 256)`},
-		Attributes: []Attribute{{onSpan, op.KeyInputShapes, "int[][], or string[] such as 64x784", [][]int64{{64, 784}, {784, 256}}}},
+		Attributes: []Attribute{{onSpan, attrkey.InputShapes, "int[][], or string[] such as 64x784", [][]int64{{64, 784}, {784, 256}}}},
 	}
 	outputShapesAdvice = Advice{
 		Effect: "Without it the number of elements is not known, and neither are the sizes and FLOPs that follow from it.",
@@ -80,7 +82,7 @@ var (
 			"operations[].mixes", "groups",
 		},
 		Go:         []string{`mm.Out(64, 256)`},
-		Attributes: []Attribute{{onSpan, op.KeyOutputShape, "int[]", []int64{64, 256}}},
+		Attributes: []Attribute{{onSpan, attrkey.OutputShape, "int[]", []int64{64, 256}}},
 	}
 	dtypesAdvice = Advice{
 		Effect: "Without it an element is taken for 8 bytes, and no peak of a device fits the operation.",
@@ -89,7 +91,7 @@ var (
 			"operations[].mixes", "memory.hotspots",
 		},
 		Go:         []string{`mm.DType(op.F32)`},
-		Attributes: []Attribute{{onSpan, op.KeyDType, "string", "f32"}},
+		Attributes: []Attribute{{onSpan, attrkey.DType, "string", "f32"}},
 	}
 	memoryAdvice = Advice{
 		Effect: "Without it an operation has no size: shape and element type of the output would give it, or the engine can state it.",
@@ -98,13 +100,13 @@ var (
 			"communication.collectives[].bus_bytes_per_second",
 		},
 		Go:         []string{`mm.Attrs(tensorconv.MemorySize(65536))`},
-		Attributes: []Attribute{{onSpan, op.KeyMemory, "int, bytes", int64(65536)}},
+		Attributes: []Attribute{{onSpan, attrkey.Memory, "int, bytes", int64(65536)}},
 	}
 	flopsAdvice = Advice{
 		Effect:     "Without it the arithmetic is not known: the name is none of a formula, or shapes are missing.",
 		Figures:    []string{"operations[].flops", "operations[].flops_per_second", "operations[].flops_per_byte", "operations[].roofline"},
 		Go:         []string{`mm.FLOPs(2 * 64 * 784 * 256)`},
-		Attributes: []Attribute{{onSpan, op.KeyFLOPs, "int", int64(25690112)}},
+		Attributes: []Attribute{{onSpan, attrkey.FLOPs, "int", int64(25690112)}},
 	}
 	streamsAdvice = Advice{
 		Effect: "Without it the order in which a device runs operations is not known: they might all wait for each other, or none.",
@@ -112,7 +114,7 @@ var (
 			"critical_path[].drag_ns", "critical_path_totals.edges.stream", "launches.streams", "sequences", "input.suspect_durations",
 		},
 		Go:         []string{`mm.Stream(7)`},
-		Attributes: []Attribute{{onSpan, op.KeyStream, "int", int64(7)}},
+		Attributes: []Attribute{{onSpan, attrkey.Stream, "int", int64(7)}},
 	}
 	launchesAdvice = Advice{
 		Effect:  "Without it a device that idles does not tell why: the host that launches too late looks like a queue that is slow.",
@@ -121,7 +123,7 @@ var (
 			`mm.LaunchedAt(launched)`,
 			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
 		},
-		Attributes: []Attribute{{onSpan, op.KeyLaunch, "int, Unix ns", int64(1772366400000100000)}},
+		Attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},
 	}
 	stepsAdvice = Advice{
 		Effect: "Without it iterations are not told apart: nothing is said by step, and one run cannot be compared with another by its steps.",
@@ -129,13 +131,13 @@ var (
 			"steps", "stated_steps", "groups",
 		},
 		Go:         []string{`ctx = optrace.ContextWithStep(ctx, 12)`},
-		Attributes: []Attribute{{onSpan, op.KeyStep, "int", int64(12)}},
+		Attributes: []Attribute{{onSpan, attrkey.Step, "int", int64(12)}},
 	}
 	servicesAdvice = Advice{
 		Effect:     "Without it the devices of several programs that have one name share a row, and requests are told apart by name only.",
 		Figures:    []string{"devices[].service", "slowest_request.service", "steps[].service", "groups"},
 		Go:         []string{`res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))`},
-		Attributes: []Attribute{{onResource, op.KeyServiceName, "string", "trainer"}},
+		Attributes: []Attribute{{onResource, attrkey.ServiceName, "string", "trainer"}},
 	}
 	ranksAdvice = Advice{
 		Effect: "Without it the cuda:0 of every rank is one device, and who was late for a collective has no number.",
@@ -143,14 +145,14 @@ var (
 			"devices[].rank", "load_balance", "communication.collectives[].stragglers", "communication.collectives[].waits",
 		},
 		Go:         []string{`res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))`},
-		Attributes: []Attribute{{onResource, op.KeyRank, "int", int64(0)}, {onResource, op.KeyWorldSize, "int", int64(8)}},
+		Attributes: []Attribute{{onResource, attrkey.Rank, "int", int64(0)}, {onResource, attrkey.WorldSize, "int", int64(8)}},
 	}
 	groupsAdvice = Advice{
 		Effect:  "Without it collectives of one name in different process groups are taken for one.",
 		Figures: []string{"communication.collectives[].group", "communication.collectives[].transfer_ns", "communication.collectives[].wait_ns"},
 		Go:      []string{`ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))`},
 		Attributes: []Attribute{
-			{onSpan, op.KeyCollective, "string", "all_reduce"}, {onSpan, op.KeyGroup, "string", "data_parallel"},
+			{onSpan, attrkey.Collective, "string", "all_reduce"}, {onSpan, attrkey.Group, "string", "data_parallel"},
 		},
 	}
 	sequencesAdvice = Advice{
@@ -160,7 +162,7 @@ var (
 			"communication.collectives[].stragglers", "critical_path_totals.edges.collective",
 		},
 		Go:         []string{`ar.Attrs(tensorconv.CollectiveSequence(42))`},
-		Attributes: []Attribute{{onSpan, op.KeySequence, "int", int64(42)}},
+		Attributes: []Attribute{{onSpan, attrkey.Sequence, "int", int64(42)}},
 	}
 	linksAdvice = Advice{
 		Effect:  "Links say for which requests an execution works. Where the request is not in the input, its part goes nowhere.",
@@ -175,6 +177,6 @@ var (
 		Effect:     "Without it the time of a shared execution is divided equally among its requests, however large each of them is.",
 		Figures:    []string{"correlate requests[].shared_ns"},
 		Go:         []string{`mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})`},
-		Attributes: []Attribute{{onLink, op.KeyLinkWeight, "int, such as tokens or rows", int64(128)}},
+		Attributes: []Attribute{{onLink, attrkey.LinkWeight, "int, such as tokens or rows", int64(128)}},
 	}
 )

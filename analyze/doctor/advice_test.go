@@ -19,6 +19,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
@@ -129,7 +130,7 @@ func TestAttributeAdvice(t *testing.T) {
 		"name": "train_step", "kind": 1, "startTimeUnixNano": "1772366400000000000", "endTimeUnixNano": "1772366400000800000",
 	}
 	link := pair{}
-	attributes := map[string][]pair{"span attribute": {{"key": op.KeyName, "value": pair{"stringValue": "all_reduce"}}}}
+	attributes := map[string][]pair{"span attribute": {{"key": attrkey.Name, "value": pair{"stringValue": "all_reduce"}}}}
 	for _, f := range doctor.New().Report(analyze.Envelope{}).Findings {
 		for _, a := range f.Attributes {
 			switch name, of, isLink := strings.Cut(a.Key, "links[]."); {
@@ -145,7 +146,7 @@ func TestAttributeAdvice(t *testing.T) {
 	above["traceId"], above["spanId"] = span["traceId"], span["parentSpanId"]
 	link["attributes"] = attributes["link attribute"]
 	span["attributes"], span["links"] = attributes["span attribute"], []pair{link}
-	kind := pair{"key": op.KeyKind, "value": pair{"stringValue": "compute"}}
+	kind := pair{"key": attrkey.Kind, "value": pair{"stringValue": "compute"}}
 	compute := pair{"attributes": append([]pair{kind}, attributes["span attribute"]...)}
 	for key, value := range span {
 		if key != "attributes" {

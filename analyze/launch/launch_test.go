@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -149,7 +150,7 @@ func TestLaunchesDoNotDependOnOrder(t *testing.T) {
 		entries := randomLaunches(rng, 40)
 		for i := range entries {
 			entries[i].Duration += int64(i) + 1 // no two are alike
-			entries[i].Attrs = []op.Attr{{Key: op.KeyClockError, Value: "2000", Type: op.AttrInt}}
+			entries[i].Attrs = []op.Attr{{Key: attrkey.ClockError, Value: "2000", Type: op.AttrInt}}
 		}
 		want := forestOf(entries)
 		rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })

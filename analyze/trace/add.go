@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -191,7 +192,7 @@ func (f *Forest) addGroup(r *row, e *op.Entry) {
 
 // addClock counts the bound on the error of a device's clock, if a is one.
 func (c *Counts) addClock(a *op.Attr) {
-	if a.Key != op.KeyClockError || a.Type != op.AttrInt {
+	if a.Key != attrkey.ClockError || a.Type != op.AttrInt {
 		return
 	}
 	if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n >= 0 {

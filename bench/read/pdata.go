@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -74,9 +75,9 @@ type walker struct {
 
 func (w *walker) traces(td ptrace.Traces) {
 	for _, rs := range td.ResourceSpans().All() {
-		service, _ := rs.Resource().Attributes().Get(op.KeyServiceName)
+		service, _ := rs.Resource().Attributes().Get(attrkey.ServiceName)
 		rank := op.Int{}
-		if v, ok := rs.Resource().Attributes().Get(op.KeyRank); ok {
+		if v, ok := rs.Resource().Attributes().Get(attrkey.Rank); ok {
 			rank = op.Known(v.Int())
 		}
 		for _, ss := range rs.ScopeSpans().All() {
@@ -94,36 +95,36 @@ func (w *walker) span(s ptrace.Span) {
 	kind := ""
 	for key, v := range s.Attributes().All() {
 		switch key {
-		case op.KeyName:
+		case attrkey.Name:
 			e.Operation = v.Str()
-		case op.KeyKind:
+		case attrkey.Kind:
 			kind = v.Str()
-		case op.KeyPath:
+		case attrkey.Path:
 			e.Path = v.Str()
-		case op.KeyFLOPs:
+		case attrkey.FLOPs:
 			e.FLOPs = op.Known(v.Int())
-		case op.KeyDevice:
+		case attrkey.Device:
 			e.DeviceID = v.Str()
-		case op.KeyStream:
+		case attrkey.Stream:
 			e.Stream = op.Known(v.Int())
-		case op.KeyStep:
+		case attrkey.Step:
 			e.Step = op.Known(v.Int())
-		case op.KeyDType:
+		case attrkey.DType:
 			e.DType = op.DType(v.Str())
-		case op.KeyInputShapes:
+		case attrkey.InputShapes:
 			for _, shape := range v.Slice().All() {
 				w.shapes = append(w.shapes, w.shape(shape.Slice()))
 			}
 			e.InputShapes = w.shapes
-		case op.KeyOutputShape:
+		case attrkey.OutputShape:
 			e.OutputShape = w.shape(v.Slice())
-		case op.KeyCollective:
+		case attrkey.Collective:
 			w.collective().Name = v.Str()
-		case op.KeyGroup:
+		case attrkey.Group:
 			w.collective().Group = v.Str()
-		case op.KeyGroupSize:
+		case attrkey.GroupSize:
 			w.collective().GroupSize = op.Known(v.Int())
-		case op.KeySequence:
+		case attrkey.Sequence:
 			w.collective().Sequence = op.Known(v.Int())
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -167,7 +167,7 @@ func openExport(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (
 // sdkBatches returns n batches of operations as the SDK hands them to exporters.
 func sdkBatches(ctx context.Context, s *set, ops []operation, n int) ([][]sdktrace.ReadOnlySpan, error) {
 	kept := new(keeping)
-	res := resource.NewSchemaless(attribute.String(op.KeyServiceName, workload.ServiceName), tensorconv.Rank(0))
+	res := resource.NewSchemaless(attribute.String(attrkey.ServiceName, workload.ServiceName), tensorconv.Rank(0))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(res))
 	preps, err := prepareAll(optrace.NewTracer(tp), ops)
 	if err != nil {

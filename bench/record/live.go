@@ -18,8 +18,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/live"
-	"github.com/optrace/optrace/op"
 )
 
 // The sides of the suites on profiles in the process.
@@ -119,7 +119,7 @@ func newSpanMetrics(
 	if !ok {
 		return nil, errors.New("spanmetricsconnector: another configuration")
 	}
-	for _, name := range []string{op.KeyName, op.KeyDevice, op.KeyKind} {
+	for _, name := range []string{attrkey.Name, attrkey.Device, attrkey.Kind} {
 		cfg.Dimensions = append(cfg.Dimensions, spanmetricsconnector.Dimension{Name: name})
 	}
 	if change != nil {

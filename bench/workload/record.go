@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -85,7 +85,7 @@ func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
 
 // resource returns that of the process with the number.
 func (c Config) resource(process int) *resource.Resource {
-	attrs := []attribute.KeyValue{attribute.String(op.KeyServiceName, ServiceName)}
+	attrs := []attribute.KeyValue{attribute.String(attrkey.ServiceName, ServiceName)}
 	if n := c.processes(); n > 1 {
 		attrs = append(attrs, tensorconv.Rank(int64(process)), tensorconv.WorldSize(int64(n)))
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // opsPerQuickstartStep is how many operations the quickstart example records in a
@@ -106,7 +106,7 @@ func removeDerived(td ptrace.Traces) {
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, s := range ss.Spans().All() {
 				s.Attributes().RemoveIf(func(key string, _ pcommon.Value) bool {
-					return strings.HasPrefix(key, "optrace.") || key == op.KeyMemory
+					return strings.HasPrefix(key, "optrace.") || key == attrkey.Memory
 				})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -195,7 +196,7 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", f, diff)
 		}
 		text, err := os.ReadFile(file.Path)
-		if err != nil || f != Entries && bytes.Contains(text, []byte(op.KeyRoot)) {
+		if err != nil || f != Entries && bytes.Contains(text, []byte(attrkey.Root)) {
 			t.Errorf("%s: there are attributes that were not recorded (%v)", f, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 const completionUsage = `usage: optrace completion SHELL
@@ -110,8 +110,8 @@ func flagValues(name string) choice {
 	case "format":
 		return choice{words: formatWords()}
 	case "by":
-		return choice{words: wordsOf(append(key.Names(), "attr:", op.KeyHardwareID, op.KeyHardwareType, op.KeyHardwareModel,
-			op.KeyGPUIndex, op.KeyRequestModel)), list: true}
+		return choice{words: wordsOf(append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
+			attrkey.GPUIndex, attrkey.RequestModel)), list: true}
 	case "section":
 		return choice{words: wordsOf(sectionNames()), list: true}
 	case "color":

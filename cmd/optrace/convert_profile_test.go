@@ -23,6 +23,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
@@ -131,7 +132,7 @@ func addSamples(all map[string][5]int64, d pprofile.ProfilesDictionary, of pprof
 				attributes[d.StringTable().At(int(a.KeyStrindex()))] = a.Value().Str()
 			}
 			key := strings.Join(names, "|")
-			for _, name := range []string{op.KeyDevice, op.KeyKind, "tensor.op.shapes", op.KeyRoot} {
+			for _, name := range []string{attrkey.Device, attrkey.Kind, "tensor.op.shapes", attrkey.Root} {
 				key += "|" + attributes[name]
 			}
 			if l := d.LinkTable().At(int(s.LinkIndex())); s.LinkIndex() != 0 {
@@ -238,8 +239,8 @@ func perfettoSlices(t *testing.T, file string) map[string]drawn {
 	text, _ := converted(t, "perfetto", file)
 	all := make(map[string]drawn)
 	for _, s := range perfettotest.Read(t, text).Slices {
-		name, ok := s.Args[op.KeyName].(string)
-		if !ok || s.Args[op.KeySide] == op.SideHost.String() {
+		name, ok := s.Args[attrkey.Name].(string)
+		if !ok || s.Args[attrkey.Side] == op.SideHost.String() {
 			continue
 		}
 		if name != s.Name {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // defaultReportURL is the default address of a local report.
@@ -37,8 +37,8 @@ func linkPatterns(report string) []linkPattern {
 		{Type: "traces", URL: report + "/trace/#{traceID}", Text: "Operations of this request"},
 		// Jaeger 1 calls attributes tags; both versions ignore rules of unknown types.
 		// Only Jaeger 2 can name the span.
-		{Type: "tags", Key: op.KeyName, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
-		{Type: "attributes", Key: op.KeyName, URL: report + "/trace/#{trace.traceID}?span=#{spanID}", Text: "This operation"},
+		{Type: "tags", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
+		{Type: "attributes", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}?span=#{spanID}", Text: "This operation"},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -51,29 +52,29 @@ func integer(key string) string { return "toInt64OrNull(" + spanAttr(key) + ")" 
 
 // viewColumns are the columns of the view, as expressions on a span. They refer to one another.
 func viewColumns() map[string]string {
-	collective := []string{op.KeyCollective, op.KeyGroup, op.KeyGroupSize, op.KeySequence, op.KeyPeerRank, op.KeyInElements, op.KeyOutElements}
+	collective := []string{attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements}
 	e := map[string]string{
 		"row":              "greatest(toUnixTimestamp64Nano(Timestamp), 0)",
-		"record":           fmt.Sprintf("if(mapContains(SpanAttributes, %s), 'entry', 'span')", quote(op.KeyName)),
-		"step":             integer(op.KeyStep),
-		"operation":        fmt.Sprintf("if(%[1]s = '', SpanName, %[1]s)", spanAttr(op.KeyName)),
-		"device_id":        fmt.Sprintf("nullIf(if(%[1]s = '', %[2]s, %[1]s), '')", spanAttr(op.KeyDevice), spanAttr(op.KeyHardwareID)),
+		"record":           fmt.Sprintf("if(mapContains(SpanAttributes, %s), 'entry', 'span')", quote(attrkey.Name)),
+		"step":             integer(attrkey.Step),
+		"operation":        fmt.Sprintf("if(%[1]s = '', SpanName, %[1]s)", spanAttr(attrkey.Name)),
+		"device_id":        fmt.Sprintf("nullIf(if(%[1]s = '', %[2]s, %[1]s), '')", spanAttr(attrkey.Device), spanAttr(attrkey.HardwareID)),
 		"duration_ns":      "if(Duration > 9223372036854775807, 0, Duration)",
 		"start_unix_ns":    "nullIf(toUnixTimestamp64Nano(Timestamp), 0)",
-		"launch_unix_ns":   integer(op.KeyLaunch),
-		"stream":           integer(op.KeyStream),
-		"rank":             fmt.Sprintf("coalesce(%s, toInt64OrNull(ResourceAttributes[%s]))", integer(op.KeyRank), quote(op.KeyRank)),
-		"flops":            integer(op.KeyFLOPs),
+		"launch_unix_ns":   integer(attrkey.Launch),
+		"stream":           integer(attrkey.Stream),
+		"rank":             fmt.Sprintf("coalesce(%s, toInt64OrNull(ResourceAttributes[%s]))", integer(attrkey.Rank), quote(attrkey.Rank)),
+		"flops":            integer(attrkey.FLOPs),
 		"trace_id":         "TraceId",
 		"span_id":          "SpanId",
 		"parent_span_id":   "ParentSpanId",
-		"root":             spanAttr(op.KeyRoot),
-		"root_span_id":     spanAttr(op.KeyRootSpan),
+		"root":             spanAttr(attrkey.Root),
+		"root_span_id":     spanAttr(attrkey.RootSpan),
 		"service":          "ServiceName",
-		"host":             "ResourceAttributes[" + quote(op.KeyHostName) + "]",
+		"host":             "ResourceAttributes[" + quote(attrkey.HostName) + "]",
 		"scope":            "ScopeName",
-		"path":             spanAttr(op.KeyPath),
-		"side":             fmt.Sprintf("if(%s = 'host', 'host', '')", spanAttr(op.KeySide)),
+		"path":             spanAttr(attrkey.Path),
+		"side":             fmt.Sprintf("if(%s = 'host', 'host', '')", spanAttr(attrkey.Side)),
 		"failed":           "StatusCode = 'Error'",
 		"error":            "if(StatusCode = 'Error', StatusMessage, '')",
 		"attr_k":           "arrayConcat(mapKeys(SpanAttributes), mapKeys(ResourceAttributes))",
@@ -81,29 +82,29 @@ func viewColumns() map[string]string {
 		"name":             "SpanName",
 		"link_trace_ids":   "Links.TraceId",
 		"link_span_ids":    "Links.SpanId",
-		"link_weights":     fmt.Sprintf("arrayMap(m -> toInt64OrZero(m[%s]), Links.Attributes)", quote(op.KeyLinkWeight)),
-		"link_weighted":    fmt.Sprintf("arrayMap(m -> mapContains(m, %s), Links.Attributes)", quote(op.KeyLinkWeight)),
+		"link_weights":     fmt.Sprintf("arrayMap(m -> toInt64OrZero(m[%s]), Links.Attributes)", quote(attrkey.LinkWeight)),
+		"link_weighted":    fmt.Sprintf("arrayMap(m -> mapContains(m, %s), Links.Attributes)", quote(attrkey.LinkWeight)),
 		"is_collective":    "arrayExists(k -> mapContains(SpanAttributes, k), " + texts(collective) + ")",
-		"collective_name":  spanAttr(op.KeyCollective),
-		"collective_group": spanAttr(op.KeyGroup),
+		"collective_name":  spanAttr(attrkey.Collective),
+		"collective_group": spanAttr(attrkey.Group),
 		"adjusted_count":   viewWeight,
 		"warn":             viewWarnings(),
-		"dtype":            spanAttr(op.KeyDType),
-		"input_dtypes":     "JSONExtract(" + spanAttr(op.KeyInputDTypes) + ", 'Array(String)')",
-		"has_output_shape": "startsWith(" + spanAttr(op.KeyOutputShape) + ", '[')",
-		"output_shape":     "JSONExtract(" + spanAttr(op.KeyOutputShape) + ", 'Array(Int64)')",
-		"has_input_shapes": "startsWith(" + spanAttr(op.KeyInputShapes) + ", '[')",
-		"input_shapes":     "arrayMap(s -> " + viewShape + ", JSONExtractArrayRaw(" + spanAttr(op.KeyInputShapes) + "))",
+		"dtype":            spanAttr(attrkey.DType),
+		"input_dtypes":     "JSONExtract(" + spanAttr(attrkey.InputDTypes) + ", 'Array(String)')",
+		"has_output_shape": "startsWith(" + spanAttr(attrkey.OutputShape) + ", '[')",
+		"output_shape":     "JSONExtract(" + spanAttr(attrkey.OutputShape) + ", 'Array(Int64)')",
+		"has_input_shapes": "startsWith(" + spanAttr(attrkey.InputShapes) + ", '[')",
+		"input_shapes":     "arrayMap(s -> " + viewShape + ", JSONExtractArrayRaw(" + spanAttr(attrkey.InputShapes) + "))",
 		"unknown_inputs":   "arrayFilter((i, s) -> s IN ('null', '\"\"', '\"?\"'), " + viewPlaces + ")",
 		"output_elements":  viewElements(),
 		"memory_bytes":     viewMemory(),
 		"shapes":           viewShapes,
-		"kind":             viewKind("'collective'", "'collective'", "'memory'", "'compute'", spanAttr(op.KeyKind), "'collective'"),
+		"kind":             viewKind("'collective'", "'collective'", "'memory'", "'compute'", spanAttr(attrkey.Kind), "'collective'"),
 		"kind_rule":        viewKind("'library'", "'name'", "'name'", "'default'", viewRule, "'attribute'"),
 	}
 	for column, key := range map[string]string{
-		"collective_group_size": op.KeyGroupSize, "collective_sequence": op.KeySequence, "collective_peer_rank": op.KeyPeerRank,
-		"collective_in_elements": op.KeyInElements, "collective_out_elements": op.KeyOutElements,
+		"collective_group_size": attrkey.GroupSize, "collective_sequence": attrkey.Sequence, "collective_peer_rank": attrkey.PeerRank,
+		"collective_in_elements": attrkey.InElements, "collective_out_elements": attrkey.OutElements,
 	} {
 		e[column] = integer(key)
 	}
@@ -124,8 +125,8 @@ const viewShape = `if(startsWith(s, '['), JSONExtract(s, 'Array(Int64)'), arrayM
 	`splitByRegexp('[x,;]', replaceRegexpAll(JSONExtract(s, 'String'), '[^-0-9x,;]', '')))))`
 
 // viewPlaces are the numbers of the inputs, from 0, and their texts.
-var viewPlaces = "arrayMap(i -> toInt64(i) - 1, arrayEnumerate(JSONExtractArrayRaw(" + spanAttr(op.KeyInputShapes) + "))), " +
-	"JSONExtractArrayRaw(" + spanAttr(op.KeyInputShapes) + ")"
+var viewPlaces = "arrayMap(i -> toInt64(i) - 1, arrayEnumerate(JSONExtractArrayRaw(" + spanAttr(attrkey.InputShapes) + "))), " +
+	"JSONExtractArrayRaw(" + spanAttr(attrkey.InputShapes) + ")"
 
 // viewShapes is the text of the shapes and the element type.
 const viewShapes = `if(has_input_shapes + has_output_shape = 0 AND dtype = '', '', concat(` +
@@ -138,7 +139,7 @@ const viewShapes = `if(has_input_shapes + has_output_shape = 0 AND dtype = '', '
 func viewElements() string {
 	return fmt.Sprintf("multiIf(mapContains(SpanAttributes, %s), %s, has_output_shape = 0 OR has(output_shape, -1) OR "+
 		"arrayProduct(output_shape) > 9e18, NULL, arrayFold((n, d) -> n * d, output_shape, toInt64(1)))",
-		quote(op.KeyOutputElements), integer(op.KeyOutputElements))
+		quote(attrkey.OutputElements), integer(attrkey.OutputElements))
 }
 
 // viewMemory is the size of the output: as stated, or elements by the size of one.
@@ -152,11 +153,11 @@ func viewMemory() string {
 	}
 	size := fmt.Sprintf("toInt64(transform(dtype, %s, [%s], %d))", texts(names), strings.Join(sizes, ", "), op.DefaultElementSize)
 	return fmt.Sprintf("if(mapContains(SpanAttributes, %s), %s, if(toFloat64(output_elements) * %s > 9e18, NULL, output_elements * %s))",
-		quote(op.KeyMemory), integer(op.KeyMemory), size, size)
+		quote(attrkey.Memory), integer(attrkey.Memory), size, size)
 }
 
 // viewRule is the rule that stands beside a kind.
-var viewRule = fmt.Sprintf("if(%[1]s = '', 'attribute', %[1]s)", spanAttr(op.KeyKindRule))
+var viewRule = fmt.Sprintf("if(%[1]s = '', 'attribute', %[1]s)", spanAttr(attrkey.KindRule))
 
 // viewKind returns what follows from the kind that a span states or else from its name, as
 // op.InferKind has it.
@@ -170,14 +171,14 @@ func viewKind(library, word, memory, compute, stated, collective string) string 
 		"all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
 	}
 	return fmt.Sprintf("multiIf(%s IN ('compute', 'collective', 'memory', 'io', 'control'), %s, is_collective, %s, "+
-		"%s, %s, multiSearchAny(%s, %s), %s, %s, %s, %s)", spanAttr(op.KeyKind), stated, collective,
+		"%s, %s, multiSearchAny(%s, %s), %s, %s, %s, %s)", spanAttr(attrkey.Kind), stated, collective,
 		prefix("nccl", "rccl", "msccl", "hccl", "oneccl"), library, name, texts(words), word, prefix("memcpy", "memset"), memory, compute)
 }
 
 // viewWarnings are the warnings that a span states, and that of an end before the start.
 func viewWarnings() string {
 	return fmt.Sprintf("arrayFilter(w -> w != '', arrayDistinct(arrayPushBack(splitByChar(',', %s), "+
-		"if(Duration > 9223372036854775807, 'neg_duration', ''))))", spanAttr(op.KeyWarnings))
+		"if(Duration > 9223372036854775807, 'neg_duration', ''))))", spanAttr(attrkey.Warnings))
 }
 
 // viewWeight is how many spans a sampled one stands for, by the threshold in its trace state.

@@ -12,10 +12,10 @@ const commentWidth = 120
 
 const generatedGo = "// Code generated from docs/registry by contrib/conventions; DO NOT EDIT.\n\n"
 
-// opConstants returns the file with the constants of package op.
-func opConstants(r *registry, _ []byte) ([]byte, error) {
+// keyConstants returns the file with the constants of package attrkey.
+func keyConstants(r *registry, _ []byte) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(generatedGo + "package op\n")
+	b.WriteString(generatedGo + "package attrkey\n")
 	for _, g := range r.attributeGroups() {
 		writeConstants(&b, g, func(a *attribute) (name, value string) {
 			return a.Annotations.Key, fmt.Sprintf("%q", a.name())
@@ -32,12 +32,12 @@ func tensorconvConstants(r *registry, _ []byte) ([]byte, error) {
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 `)
 	for _, g := range r.attributeGroups() {
 		writeConstants(&b, g, func(a *attribute) (name, value string) {
-			return a.Annotations.Const, "attribute.Key(op." + a.Annotations.Key + ")"
+			return a.Annotations.Const, "attribute.Key(attrkey." + a.Annotations.Key + ")"
 		})
 	}
 	return format.Source(b.Bytes())

@@ -1,5 +1,5 @@
 // Conventions generates what follows from the registry of attributes in docs/registry: the
-// Go constants of packages op and tensorconv, the tables of README.md and
+// Go constants of packages attrkey and tensorconv, the tables of README.md and
 // docs/conventions.md, and descriptions in docs/entries.schema.json.
 //
 //	go generate ./tensorconv
@@ -61,7 +61,7 @@ func generate(root string) ([]file, error) {
 		path string
 		text func(r *registry, old []byte) ([]byte, error)
 	}{
-		{"op/attr_names.go", opConstants},
+		{"internal/attrkey/names.go", keyConstants},
 		{"tensorconv/key.go", tensorconvConstants},
 		{"README.md", readme},
 		{"docs/conventions.md", conventions},

@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // loadFake returns the driver of a fake.
@@ -126,7 +127,7 @@ func TestTimes(t *testing.T) {
 func clockError(t *testing.T, e *op.Entry) int64 {
 	t.Helper()
 	for _, a := range e.Attrs {
-		if a.Key == op.KeyClockError {
+		if a.Key == string(tensorconv.ClockErrorKey) {
 			ns, err := strconv.ParseInt(a.Value, 10, 64)
 			if err != nil {
 				t.Fatal(err)

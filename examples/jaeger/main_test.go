@@ -23,6 +23,7 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // receiver takes OTLP over HTTP, as Jaeger does.
@@ -84,19 +85,19 @@ func (r *receiver) service(t *testing.T, join *correlate.Join) (ops int) {
 // addSummaries adds the summaries on a span.
 func addSummaries(join *correlate.Join, s *tracepb.Span) {
 	for _, e := range s.Events {
-		if e.Name != op.EventPruned {
+		if e.Name != "tensor.ops.pruned" {
 			continue
 		}
 		p := op.Pruned{TraceID: op.TraceID(s.TraceId), SpanID: op.SpanID(s.SpanId)}
 		for _, a := range e.Attributes {
 			switch a.Key {
-			case op.KeyName:
+			case string(tensorconv.OpNameKey):
 				p.Operation = a.Value.GetStringValue()
-			case op.KeyDevice:
+			case string(tensorconv.DeviceIDKey):
 				p.DeviceID = a.Value.GetStringValue()
-			case op.KeyPrunedCount:
+			case "tensor.ops.pruned.count":
 				p.Count = a.Value.GetIntValue()
-			case op.KeyPrunedDuration:
+			case "tensor.ops.pruned.duration":
 				p.Duration = a.Value.GetIntValue()
 			}
 		}

@@ -3,6 +3,7 @@ package jaeger
 import (
 	"bytes"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -13,7 +14,7 @@ import (
 
 // prunedV3 returns the summaries in an answer of version 3.
 func prunedV3(body []byte) []op.Pruned {
-	if !bytes.Contains(body, []byte(op.EventPruned)) {
+	if !bytes.Contains(body, []byte(attrkey.PrunedEvent)) {
 		return nil
 	}
 	var p prunedReader
@@ -30,7 +31,7 @@ func prunedV3(body []byte) []op.Pruned {
 
 // prunedV1 returns the summaries in an answer of version 1.
 func prunedV1(body []byte) []op.Pruned {
-	if !bytes.Contains(body, []byte(op.EventPruned)) {
+	if !bytes.Contains(body, []byte(attrkey.PrunedEvent)) {
 		return nil
 	}
 	var p prunedReader
@@ -84,7 +85,7 @@ func (p *prunedReader) spanV3() {
 		for p.Object(); p.More(); {
 			switch string(p.Key()) {
 			case "name":
-				isSummary = p.text() == op.EventPruned
+				isSummary = p.text() == attrkey.PrunedEvent
 			case "attributes":
 				p.elements(func() { p.attribute(s) })
 			default:
@@ -99,7 +100,7 @@ func (p *prunedReader) spanV3() {
 func (p *prunedReader) spanV1() {
 	p.span("traceID", "spanID", "logs", func(s *op.Pruned) (isSummary bool) {
 		p.members("fields", func() {
-			if p.attribute(s) == op.EventPruned {
+			if p.attribute(s) == attrkey.PrunedEvent {
 				isSummary = true
 			}
 		})
@@ -163,13 +164,13 @@ func (p *prunedReader) attribute(s *op.Pruned) (event string) {
 	switch key {
 	case "event":
 		return text
-	case op.KeyName:
+	case attrkey.Name:
 		s.Operation = text
-	case op.KeyDevice:
+	case attrkey.Device:
 		s.DeviceID = text
-	case op.KeyPrunedCount:
+	case attrkey.PrunedCount:
 		s.Count = amount(text)
-	case op.KeyPrunedDuration:
+	case attrkey.PrunedDuration:
 		s.Duration = amount(text)
 	}
 	return ""

@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // lost lists the fields that API version 1 cannot hold: it floors times, answers 500 to
@@ -64,7 +65,7 @@ func encode(t *testing.T, s optest.Span) string {
 	service := "missing-service-name"
 	var resource []optest.Attr
 	for _, a := range s.Resource {
-		if a.Key == op.KeyServiceName {
+		if a.Key == attrkey.ServiceName {
 			service = a.Value.(string)
 		} else {
 			resource = append(resource, a)

@@ -3,6 +3,7 @@ package jaeger
 import (
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -219,13 +220,13 @@ func (d *decoder) addResource(r *op.Resource, t tag) {
 	n, isInt := d.tagInt(t)
 	switch {
 	case t.key == "":
-	case t.key == op.KeyRank && isInt && n >= 0:
+	case t.key == attrkey.Rank && isInt && n >= 0:
 		r.Rank = op.Known(n)
-	case t.key == op.KeyWorldSize && isInt && n >= 0:
+	case t.key == attrkey.WorldSize && isInt && n >= 0:
 		r.WorldSize = op.Known(n)
 	default:
 		attr := d.attr(t)
-		if attr.Key == op.KeyHostName {
+		if attr.Key == attrkey.HostName {
 			r.Host = attr.Value
 		}
 		r.Attrs = append(r.Attrs, attr)

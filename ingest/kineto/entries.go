@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -43,7 +44,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 		m.lex.Reset([]byte(m.symbols.text(extra)))
 		m.feed.Object(&m.lex)
 	}
-	m.build.Str(op.KeyName, m.symbols.text(name))
+	m.build.Str(attrkey.Name, m.symbols.text(name))
 	m.build.SetTime(unixTime(m.base, start), dur)
 }
 
@@ -83,8 +84,8 @@ func (m *entryMaker) host(i int) *op.Entry {
 	o := m.hostOps.at(int32(i))
 	m.begin(o.name, o.extra, o.start, o.dur)
 	m.build.SetIDs(m.trace, hostID(int32(i)), hostID(o.parent))
-	m.build.Str(op.KeyDevice, "cpu")
-	m.build.Str(op.KeySide, op.SideHost.String())
+	m.build.Str(attrkey.Device, "cpu")
+	m.build.Str(attrkey.Side, op.SideHost.String())
 	m.setStep(m.threads.process(o.thread), o.start)
 	e := m.finish(o.inputs, o.collective)
 	if o.inputs != 0 {
@@ -118,23 +119,23 @@ func (m *entryMaker) device(i int) *op.Entry {
 	b := m.build
 	b.SetIDs(m.trace, m.deviceID(i), op.SpanID{})
 	if d.has&hasDevice != 0 {
-		b.Str(op.KeyDevice, m.deviceName(d.device))
+		b.Str(attrkey.Device, m.deviceName(d.device))
 	}
 	if d.has&hasStream != 0 {
-		b.Int(op.KeyStream, int64(d.stream))
+		b.Int(attrkey.Stream, int64(d.stream))
 	}
 	switch {
 	case d.has&hasBytes != 0:
-		b.Int(op.KeyMemory, d.bytes)
+		b.Int(attrkey.Memory, d.bytes)
 	case d.memory && call != nil && call.bytes > 0:
-		b.Int(op.KeyMemory, call.bytes)
+		b.Int(attrkey.Memory, call.bytes)
 	}
 	if coll != 0 {
 		c := &m.coll
 		m.collectives.get(coll, c)
-		b.Str(op.KeyDType, string(c.dtype))
+		b.Str(attrkey.DType, string(c.dtype))
 		if c.OutElements.Known {
-			b.Int(op.KeyOutputElements, c.OutElements.V)
+			b.Int(attrkey.OutputElements, c.OutElements.V)
 		}
 	}
 	switch {
@@ -160,7 +161,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 // setStep sets the step that a process was in.
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.stepAt(process, at); s != nil {
-		m.build.Int(op.KeyStep, s.number)
+		m.build.Int(attrkey.Step, s.number)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -67,7 +68,7 @@ func (a *ownArguments) argument(key []byte) bool {
 		a.parent, _ = op.ParseSpanID(a.bytes())
 	case "optrace.parent_remote":
 		a.remote = a.isTrue()
-	case op.KeyServiceName:
+	case attrkey.ServiceName:
 		a.service = a.text()
 	case "otel.scope.name":
 		a.scope = a.text()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -79,7 +80,7 @@ func (d *decoder) record(e *traceevent.Event) op.Record {
 	}
 	b := d.build
 	b.Reset()
-	b.Str(op.KeyPath, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
+	b.Str(attrkey.Path, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
 	b.SetTime(e.Start, e.Duration.V)
 	d.arguments(e.Args)
 	entry, ok := b.Entry()
@@ -111,11 +112,11 @@ func (d *decoder) arguments(text []byte) {
 		key := d.strings.String(l.Key())
 		switch {
 		case key == "op_name" && l.Peek() == '"':
-			b.Str(op.KeyName, d.strings.String(l.Str()))
+			b.Str(attrkey.Name, d.strings.String(l.Str()))
 		case key == "provider" && l.Peek() == '"':
-			b.Str(op.KeyDevice, d.device(l.Str()))
+			b.Str(attrkey.Device, d.device(l.Str()))
 		case key == "output_size":
-			d.feed.Value(l, op.KeyMemory)
+			d.feed.Value(l, attrkey.Memory)
 		case key == "input_type_shape" && l.Peek() == '[':
 			d.inputs()
 		case key == "output_type_shape" && l.Peek() == '[':

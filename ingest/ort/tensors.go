@@ -3,6 +3,7 @@ package ort
 import (
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -69,7 +70,7 @@ func (t *tensors) readDims(l *jsontext.Lexer) []int64 {
 func (d *decoder) inputs() {
 	t, b := &d.tensors, d.build
 	t.read(&d.lex, &d.strings)
-	list := b.BeginList(op.KeyInputShapes)
+	list := b.BeginList(attrkey.InputShapes)
 	for _, shape := range t.shapes {
 		list.Begin()
 		for _, dim := range shape {
@@ -78,7 +79,7 @@ func (d *decoder) inputs() {
 		list.End()
 	}
 	list.End()
-	b.Strs(op.KeyInputDTypes, t.types)
+	b.Strs(attrkey.InputDTypes, t.types)
 }
 
 // outputs gives the type and shape of a node's first output to the builder.
@@ -88,6 +89,6 @@ func (d *decoder) outputs() {
 	if len(t.types) == 0 {
 		return
 	}
-	b.Str(op.KeyDType, t.types[0])
-	b.Ints(op.KeyOutputShape, t.shapes[0])
+	b.Str(attrkey.DType, t.types[0])
+	b.Ints(attrkey.OutputShape, t.shapes[0])
 }

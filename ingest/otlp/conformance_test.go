@@ -12,8 +12,8 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 )
 
 func TestConformanceJSON(t *testing.T) {

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -123,7 +124,7 @@ func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
 			}
 		} else {
 			_, end = jsontext.Quoted(b, jsontext.Literal(b, end, `stringValue":`))
-			if i = jsontext.Literal(b, end, `}}`); i < 0 || string(key) == op.KeyLinkWeight {
+			if i = jsontext.Literal(b, end, `}}`); i < 0 || string(key) == attrkey.LinkWeight {
 				return -1
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -108,7 +109,7 @@ func randomProtoLink(rng *rand.Rand) []byte {
 		protoField(fieldLinkSpanID, bytes.Repeat([]byte{byte(rng.IntN(3))}, 8-rng.IntN(8)/7)),
 	}
 	for range rng.IntN(3) {
-		key := []string{op.KeyLinkWeight, op.KeyLinkWeight, "other", ""}[rng.IntN(4)]
+		key := []string{attrkey.LinkWeight, attrkey.LinkWeight, "other", ""}[rng.IntN(4)]
 		fields = append(fields, protoField(fieldLinkAttributes,
 			slices.Concat(protoField(fieldKey, []byte(key)), protoField(fieldValue, randomProtoValue(rng, 0)))))
 	}
@@ -122,8 +123,8 @@ func randomProtoLink(rng *rand.Rand) []byte {
 // randomProtoSpan returns a span whose fields are drawn from few, in some order.
 func randomProtoSpan(rng *rand.Rand) (span []byte) {
 	keys := []string{
-		op.KeyName, op.KeyDType, op.KeyDevice, op.KeyInputShapes, op.KeyInputDTypes, op.KeyOutputShape, op.KeyStep,
-		op.KeyRank, op.KeyFLOPs, "op", "pytorch.flops", "other", "",
+		attrkey.Name, attrkey.DType, attrkey.Device, attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape, attrkey.Step,
+		attrkey.Rank, attrkey.FLOPs, "op", "pytorch.flops", "other", "",
 	}
 	attribute := func() []byte {
 		key, value := protoField(fieldKey, []byte(keys[rng.IntN(len(keys))])), protoField(fieldValue, randomProtoValue(rng, 0))

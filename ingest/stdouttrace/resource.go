@@ -3,6 +3,7 @@ package stdouttrace
 import (
 	"bytes"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -31,15 +32,15 @@ func (d *decoder) addResource(a attribute) {
 	n, isInt := jsontext.ParseInt(bytes.Trim(a.value, `"`))
 	switch {
 	case a.key == "" || len(a.value) == 0:
-	case a.key == op.KeyServiceName && a.kind == kindString:
+	case a.key == attrkey.ServiceName && a.kind == kindString:
 		r.Service = d.attr(a).Value
-	case a.key == op.KeyRank && isInt && n >= 0:
+	case a.key == attrkey.Rank && isInt && n >= 0:
 		r.Rank = op.Known(n)
-	case a.key == op.KeyWorldSize && isInt && n >= 0:
+	case a.key == attrkey.WorldSize && isInt && n >= 0:
 		r.WorldSize = op.Known(n)
 	default:
 		attr := d.attr(a)
-		if attr.Key == op.KeyHostName {
+		if attr.Key == attrkey.HostName {
 			r.Host = attr.Value
 		}
 		r.Attrs = append(r.Attrs, attr)

@@ -11,7 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // look looks a set up as encoders do and adds it if it is not found.
@@ -27,16 +27,16 @@ func (c *Cache[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
 // maxBytes is the bound of the caches under test.
 const maxBytes = 16 << 20
 
-func opName(name string) attribute.KeyValue { return attribute.String(op.KeyName, name) }
-func device(id string) attribute.KeyValue   { return attribute.String(op.KeyDevice, id) }
-func step(n int64) attribute.KeyValue       { return attribute.Int64(op.KeyStep, n) }
+func opName(name string) attribute.KeyValue { return attribute.String(attrkey.Name, name) }
+func device(id string) attribute.KeyValue   { return attribute.String(attrkey.Device, id) }
+func step(n int64) attribute.KeyValue       { return attribute.Int64(attrkey.Step, n) }
 
 func inputShapes(shapes ...[]int64) attribute.KeyValue {
 	values := make([]attribute.Value, len(shapes))
 	for i, s := range shapes {
 		values[i] = attribute.Int64SliceValue(s)
 	}
-	return attribute.Slice(op.KeyInputShapes, values...)
+	return attribute.Slice(attrkey.InputShapes, values...)
 }
 
 // numbered returns the i-th of sets that all differ.
@@ -179,11 +179,11 @@ func TestFindVarying(t *testing.T) {
 		{"first", []attribute.KeyValue{step(1), name}, Varying{0, absent, absent}},
 		{"twice", []attribute.KeyValue{step(1), name, step(1), device("a")}, Varying{ambiguous, 3, absent}},
 		{"three times", []attribute.KeyValue{step(1), step(1), step(1)}, Varying{ambiguous, absent, absent}},
-		{"other types", []attribute.KeyValue{attribute.String(op.KeyStep, "1"), attribute.Int(op.KeyDevice, 1)},
+		{"other types", []attribute.KeyValue{attribute.String(attrkey.Step, "1"), attribute.Int(attrkey.Device, 1)},
 			Varying{ambiguous, ambiguous, absent}},
 		{"all", []attribute.KeyValue{launch(5), name, step(1), device("cpu")}, Varying{2, 3, 0}},
 		{"a launch that entries do not take", []attribute.KeyValue{launch(-5), name}, Varying{absent, absent, ambiguous}},
-		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), step(1)}, Varying{ambiguous, absent, absent}},
+		{"a bad one first", []attribute.KeyValue{attribute.Float64(attrkey.Step, 1), step(1)}, Varying{ambiguous, absent, absent}},
 	} {
 		if got := FindVarying(tt.attrs); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
@@ -191,7 +191,7 @@ func TestFindVarying(t *testing.T) {
 	}
 }
 
-func launch(ns int64) attribute.KeyValue { return attribute.Int64(op.KeyLaunch, ns) }
+func launch(ns int64) attribute.KeyValue { return attribute.Int64(attrkey.Launch, ns) }
 
 // The fixed attributes and the varying ones are all there are, in order.
 func TestSorted(t *testing.T) {
@@ -230,7 +230,7 @@ func TestFingerprint(t *testing.T) {
 	text, list := "f32 and more", attribute.Int64SliceValue([]int64{1, 2})
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
-			opName("matmul"), device("cuda:0"), step(1), attribute.String(op.KeyDType, text), attribute.Int("n", 7),
+			opName("matmul"), device("cuda:0"), step(1), attribute.String(attrkey.DType, text), attribute.Int("n", 7),
 			attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"}, launch(3),
 		}
 	}
@@ -252,9 +252,9 @@ func TestFingerprint(t *testing.T) {
 		{"the device", 1, device("cuda:1"), true},
 		{"the step", 2, step(7), true},
 		{"the launch time", 8, launch(9), true},
-		{"the type of the step", 2, attribute.Float64(op.KeyStep, 1), false},
+		{"the type of the step", 2, attribute.Float64(attrkey.Step, 1), false},
 		{"a text", 0, opName("relu"), false},
-		{"the length of a text", 3, attribute.String(op.KeyDType, text[:3]), false},
+		{"the length of a text", 3, attribute.String(attrkey.DType, text[:3]), false},
 		{"the length of a key", 4, attribute.Int("n2"[:2], 7), false},
 		{"a number", 4, attribute.Int("n", 8), false},
 		{"the type of a number", 4, attribute.Float64("n", math.Float64frombits(7)), false},
@@ -310,7 +310,7 @@ func TestCacheComparesContent(t *testing.T) {
 	shapes := func(n int64) []attribute.KeyValue {
 		return []attribute.KeyValue{
 			opName(names[n%7]), device("cuda:0"),
-			inputShapes([]int64{n, 784}, []int64{784, 256}), attribute.Int64Slice(op.KeyOutputShape, []int64{n, 256}),
+			inputShapes([]int64{n, 784}, []int64{784, 256}), attribute.Int64Slice(attrkey.OutputShape, []int64{n, 256}),
 		}
 	}
 	const sets = 1000
@@ -382,7 +382,7 @@ func BenchmarkLookup(b *testing.B) {
 			for i := range keys {
 				n := int64(i)
 				keys[i] = []attribute.KeyValue{
-					opName("matmul"), device("cuda:0"), inputShapes([]int64{n, 8}), attribute.Int64Slice(op.KeyOutputShape, []int64{n, 8}),
+					opName("matmul"), device("cuda:0"), inputShapes([]int64{n, 8}), attribute.Int64Slice(attrkey.OutputShape, []int64{n, 8}),
 				}
 				c.look(keys[i], i, 100)
 			}

@@ -3,7 +3,7 @@ package attrcache
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // Varying holds the indexes of the attributes that are not part of the key:
@@ -29,11 +29,11 @@ func FindVarying(attrs []attribute.KeyValue) Varying {
 	v := NoVarying
 	for i := range attrs {
 		switch kv := &attrs[i]; kv.Key {
-		case op.KeyStep:
+		case attrkey.Step:
 			v.Step = onlyIndex(v.Step, i, kv.Value.Type() == attribute.INT64)
-		case op.KeyDevice:
+		case attrkey.Device:
 			v.Device = onlyIndex(v.Device, i, kv.Value.Type() == attribute.STRING)
-		case op.KeyLaunch:
+		case attrkey.Launch:
 			v.Launch = onlyIndex(v.Launch, i, kv.Value.Type() == attribute.INT64 && kv.Value.AsInt64() >= 0)
 		}
 	}

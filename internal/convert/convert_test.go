@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/convert"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
@@ -344,7 +345,7 @@ func TestAncestor(t *testing.T) {
 
 func TestResource(t *testing.T) {
 	c := convert.New(nil, 1<<10)
-	r := resource.NewSchemaless(attribute.String(op.KeyServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8),
+	r := resource.NewSchemaless(attribute.String(attrkey.ServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8),
 		attribute.String("host.name", "n1"), attribute.Int64Slice("gpus", []int64{0, 1}))
 	first := c.Resource(r)
 	want := &op.Resource{

@@ -2,7 +2,7 @@
 // up on the local root above them.
 //
 // It decides about spans one at a time, when they end; the Processor asks it
-// before a span goes to a pipeline. The summary is events named op.EventPruned.
+// before a span goes to a pipeline. The summary is events named attrkey.PrunedEvent.
 package prune
 
 import (
@@ -18,6 +18,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/convert"
 	"github.com/optrace/optrace/internal/recent"
 	"github.com/optrace/optrace/internal/span"
@@ -65,7 +66,7 @@ type sum struct {
 
 const (
 	// maxOps bounds the events on one root, and maxNames the bytes of their names;
-	// further operations are summed up under op.PrunedOthers.
+	// further operations are summed up under attrkey.PrunedOthers.
 	maxOps   = 128
 	maxNames = 32 << 10
 	// maxShardBytes bounds the memory of a shard.
@@ -181,7 +182,7 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	added := all.of[o]
 	names := len(o.name) + len(o.device)
 	if added == nil && (len(all.of) >= maxOps || all.names+names > maxNames) {
-		o, names = operation{name: op.PrunedOthers}, 0
+		o, names = operation{name: attrkey.PrunedOthers}, 0
 		added = all.of[o]
 	}
 	if added == nil {
@@ -233,8 +234,8 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 		if o.device != "" {
 			attrs = append(attrs, tensorconv.DeviceID(o.device))
 		}
-		attrs = append(attrs, attribute.Int64(op.KeyPrunedCount, sum.count), attribute.Int64(op.KeyPrunedDuration, int64(sum.duration)))
-		events = append(events, sdktrace.Event{Name: op.EventPruned, Time: s.EndTime(), Attributes: attrs})
+		attrs = append(attrs, attribute.Int64(attrkey.PrunedCount, sum.count), attribute.Int64(attrkey.PrunedDuration, int64(sum.duration)))
+		events = append(events, sdktrace.Event{Name: attrkey.PrunedEvent, Time: s.EndTime(), Attributes: attrs})
 	}
 	added := events[len(s.Events()):]
 	slices.SortFunc(added, func(a, b sdktrace.Event) int {

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/prune"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
@@ -58,18 +59,18 @@ type summary struct {
 // summaries returns the summaries of s, and the names of its other events.
 func summaries(s sdktrace.ReadOnlySpan) (sums []summary, others []string) {
 	for _, e := range s.Events() {
-		if e.Name != op.EventPruned {
+		if e.Name != attrkey.PrunedEvent {
 			others = append(others, e.Name)
 			continue
 		}
 		var sum summary
 		for _, kv := range e.Attributes {
 			switch string(kv.Key) {
-			case op.KeyName:
+			case attrkey.Name:
 				sum.Operation = kv.Value.AsString()
-			case op.KeyPrunedCount:
+			case attrkey.PrunedCount:
 				sum.Count = kv.Value.AsInt64()
-			case op.KeyPrunedDuration:
+			case attrkey.PrunedDuration:
 				sum.Duration = time.Duration(kv.Value.AsInt64())
 			default: // the device
 				sum.Device = kv.Value.AsString()
@@ -177,7 +178,7 @@ func TestSummaryManyOperations(t *testing.T) {
 		}
 	}
 	sums, _ := summaries(p.Ended(request.Snapshot(), span.Root{}))
-	want := []summary{{op.PrunedOthers, "", n - named, (n - named) * time.Microsecond}}
+	want := []summary{{attrkey.PrunedOthers, "", n - named, (n - named) * time.Microsecond}}
 	for i := range named {
 		want = append(want, summary{fmt.Sprintf("op%03d", i), "", 1, time.Microsecond})
 	}

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
@@ -28,7 +29,7 @@ func stub() tracetest.SpanStub {
 	return tracetest.SpanStub{
 		Name: "matmul", SpanContext: context(1), Parent: context(2), SpanKind: trace.SpanKindClient,
 		StartTime: start, EndTime: start.Add(time.Second),
-		Attributes: []attribute.KeyValue{attribute.String(op.KeyName, "matmul")}, DroppedAttributes: 1,
+		Attributes: []attribute.KeyValue{attribute.String(attrkey.Name, "matmul")}, DroppedAttributes: 1,
 		Events: []sdktrace.Event{{Name: "e"}}, DroppedEvents: 2,
 		Links: []sdktrace.Link{{SpanContext: context(3)}}, DroppedLinks: 3,
 		Status:               sdktrace.Status{Code: codes.Error, Description: "boom"},
@@ -90,7 +91,7 @@ func TestIsLocalRoot(t *testing.T) {
 }
 
 func TestIsOperation(t *testing.T) {
-	if !span.IsOperation(nil, []attribute.KeyValue{attribute.String("x", ""), attribute.String(op.KeyName, "matmul")}) {
+	if !span.IsOperation(nil, []attribute.KeyValue{attribute.String("x", ""), attribute.String(attrkey.Name, "matmul")}) {
 		t.Error("a span with an operation's name is none")
 	}
 	if span.IsOperation(nil, []attribute.KeyValue{attribute.String("http.route", "/")}) {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -85,7 +86,7 @@ func Request() tracetest.SpanStub {
 func Service(name string) *resource.Resource {
 	r, ok := services.Load(name)
 	if !ok {
-		r, _ = services.LoadOrStore(name, resource.NewSchemaless(attribute.String(op.KeyServiceName, name)))
+		r, _ = services.LoadOrStore(name, resource.NewSchemaless(attribute.String(attrkey.ServiceName, name)))
 	}
 	return r.(*resource.Resource)
 }

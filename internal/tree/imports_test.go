@@ -20,17 +20,17 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op":                 {own: []string{"internal/jsontext"}},
-	"op/attr":            {own: []string{"op", "internal/jsontext", "internal/intern"}},
-	"op/entries":         {own: []string{"op", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/seed":            {own: []string{"op", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/internal/decode": {own: []string{"op", "op/attr", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/optest": {
-		own:     []string{"op", "internal/jsontext"},
+	"op":                 {own: []string{"internal/attrkey", "internal/jsontext"}},
+	"op/attr":            {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/intern"}},
+	"op/entries":         {own: []string{"op", "internal/attrkey", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/seed":            {own: []string{"op", "internal/attrkey", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/internal/decode": {own: []string{"op", "internal/attrkey", "op/attr", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"internal/optest": {
+		own:     []string{"op", "internal/attrkey", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"tensorconv": {
-		own:     []string{"op", "internal/jsontext"},
+		own:     []string{"op", "internal/attrkey", "internal/jsontext"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal": {own: []string{"internal/..."}},
@@ -45,13 +45,13 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     []string{"op/...", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "internal/attrkey", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/attrkey", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
@@ -99,7 +99,7 @@ var pluginImports = map[string][]string{
 	"internal/observ":    {},
 	"internal/env":       {},
 	"internal/endsignal": {},
-	"internal/attrcache": {"internal/span", "op"},
+	"internal/attrcache": {"internal/attrkey", "internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
 	"internal/convert":   {"internal/span", "op", "op/attr"},
 	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr"},
@@ -111,7 +111,7 @@ var pluginImports = map[string][]string{
 	},
 	"internal/sink":     {"internal/encoding", "internal/observ", "internal/rotate", "op"},
 	"internal/pipeline": {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr"},
-	"internal/prune":    {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
+	"internal/prune":    {"internal/attrkey", "internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
 // analysisImports says which packages below analyze, internal ones aside, each of them
@@ -172,7 +172,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests, and one another, import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/cases", "internal/fulldisk", "internal/recordtest", "op/optest", "internal/perfettotest",
+	"internal/cases", "internal/fulldisk", "internal/recordtest", "internal/optest", "internal/perfettotest",
 	"analyze/internal/random", "analyze/internal/tracetest",
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -40,10 +41,10 @@ func (s *script) int() int64 {
 func (s *script) text() string { return string(s.take(int(s.byte() % 40))) }
 
 var fuzzKeys = []string{
-	op.KeyName, op.KeyKind, op.KeyPath, op.KeyFLOPs, op.KeySide, op.KeyInputShapes, op.KeyInputDTypes, op.KeyOutputShape,
-	op.KeyOutputElements, op.KeyDType, op.KeyDevice, op.KeyStream, op.KeyStep, op.KeyMemory, op.KeyCollective, op.KeyGroup,
-	op.KeyGroupSize, op.KeySequence, op.KeyPeerRank, op.KeyInElements, op.KeyOutElements, op.KeyRank, op.KeyWorldSize,
-	op.InputShapeKey(0), op.InputShapeKey(2), "pytorch.input_shapes", "pytorch.input_dtypes", "pytorch.device.type",
+	attrkey.Name, attrkey.Kind, attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape,
+	attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory, attrkey.Collective, attrkey.Group,
+	attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements, attrkey.Rank, attrkey.WorldSize,
+	attrkey.InputShape(0), attrkey.InputShape(2), "pytorch.input_shapes", "pytorch.input_dtypes", "pytorch.device.type",
 	"pytorch.device.index", "pytorch.cpu_memory_usage_bytes", "pytorch.device_memory_usage_bytes", "pytorch.flops",
 	"op", "device", "input_shapes", "output_shape", "memory_bytes", "step", "kept", "aliased", "",
 }

@@ -7,9 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // build returns the entry of a span with the name of an operation and the attributes
@@ -18,7 +19,7 @@ func build(t *testing.T, m *attr.Mapping, set func(b *attr.Builder)) *op.Entry {
 	t.Helper()
 	b := attr.NewBuilder(m)
 	b.Reset()
-	b.Str(op.KeyName, "matmul")
+	b.Str(attrkey.Name, "matmul")
 	set(b)
 	e, ok := b.Entry()
 	if !ok {
@@ -43,7 +44,7 @@ func TestMappingAlias(t *testing.T) {
 		t.Errorf("step %v, shape %v", e.Step, e.OutputShape)
 	}
 	e = build(t, m, func(b *attr.Builder) {
-		b.Int(op.KeyStep, 5) // the convention wins
+		b.Int(attrkey.Step, 5) // the convention wins
 		b.Int("my.step", 3)
 	})
 	if e.Step != op.Known(5) {
@@ -66,7 +67,7 @@ func TestMappingAliasOfTorch(t *testing.T) {
 
 func TestMappingKeep(t *testing.T) {
 	m := &attr.Mapping{}
-	for _, key := range []string{"s", "i", "f", "nan", "b", "list", "map", "twice", op.KeyStep, op.KeyInputShapes} {
+	for _, key := range []string{"s", "i", "f", "nan", "b", "list", "map", "twice", attrkey.Step, attrkey.InputShapes} {
 		m.Keep(key)
 	}
 	e := build(t, m, func(b *attr.Builder) {
@@ -80,8 +81,8 @@ func TestMappingKeep(t *testing.T) {
 		b.Int("twice", 1)
 		b.Int("twice", 2)
 		b.Int("not asked for", 1)
-		b.Int(op.KeyStep, 7)
-		l := b.BeginList(op.KeyInputShapes)
+		b.Int(attrkey.Step, 7)
+		l := b.BeginList(attrkey.InputShapes)
 		l.Begin()
 		l.Int(2)
 		l.Float(3)
@@ -94,8 +95,8 @@ func TestMappingKeep(t *testing.T) {
 	want := []op.Attr{
 		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt}, {Key: "f", Value: "0.5", Type: op.AttrFloat},
 		{Key: "b", Value: "true", Type: op.AttrBool}, {Key: "list", Value: `["a","\""]`, Type: op.AttrJSON},
-		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: op.KeyStep, Value: "7", Type: op.AttrInt},
-		{Key: op.KeyInputShapes, Value: "[[2,3.0],[],null]", Type: op.AttrJSON},
+		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt},
+		{Key: attrkey.InputShapes, Value: "[[2,3.0],[],null]", Type: op.AttrJSON},
 	}
 	if diff := cmp.Diff(want, e.Attrs); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
@@ -112,7 +113,7 @@ func TestWants(t *testing.T) {
 	m := &attr.Mapping{}
 	m.Keep("kept")
 	b := attr.NewBuilder(m)
-	for key, want := range map[string]bool{op.KeyName: true, "op": true, op.InputShapeKey(5): true, "kept": true, "pytorch.other": false,
+	for key, want := range map[string]bool{attrkey.Name: true, "op": true, attrkey.InputShape(5): true, "kept": true, "pytorch.other": false,
 		"http.route": false, "": false} {
 		if got := b.Wants(key); got != want {
 			t.Errorf("Wants(%q) = %v", key, got)
@@ -122,8 +123,8 @@ func TestWants(t *testing.T) {
 
 func TestWantsList(t *testing.T) {
 	b := attr.NewBuilder(nil)
-	for key, want := range map[string]bool{op.KeyInputShapes: true, op.KeyInputDTypes: true, "output_shape": true,
-		op.InputShapeKey(0): true, op.KeyName: false, "x": false} {
+	for key, want := range map[string]bool{attrkey.InputShapes: true, attrkey.InputDTypes: true, "output_shape": true,
+		attrkey.InputShape(0): true, attrkey.Name: false, "x": false} {
 		if got := b.WantsList(key); got != want {
 			t.Errorf("WantsList(%q) = %v", key, got)
 		}
@@ -143,8 +144,8 @@ func TestSetDuration(t *testing.T) {
 
 func TestInputShapeKey(t *testing.T) {
 	e := build(t, nil, func(b *attr.Builder) {
-		b.Ints(op.InputShapeKey(0), []int64{1})
-		b.Ints(op.InputShapeKey(1023), []int64{2})
+		b.Ints(attrkey.InputShape(0), []int64{1})
+		b.Ints(attrkey.InputShape(1023), []int64{2})
 		b.Ints("tensor.input.1024.shape", []int64{3}) // beyond MaxInputs
 		b.Ints("tensor.input.-1.shape", []int64{4})
 		b.Ints("tensor.input.x.shape", []int64{5})
@@ -197,8 +198,8 @@ func TestBuilderBoundsShapes(t *testing.T) {
 	b := attr.NewBuilder(nil)
 	allocated := testing.AllocsPerRun(1, func() {
 		b.Reset()
-		b.Str(op.KeyName, "matmul")
-		b.Str(op.KeyInputShapes, "["+many+"[1]]")
+		b.Str(attrkey.Name, "matmul")
+		b.Str(attrkey.InputShapes, "["+many+"[1]]")
 	})
 	e, _ := b.Entry()
 	if len(e.InputShapes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated || allocated > 100 {
@@ -209,13 +210,13 @@ func TestBuilderBoundsShapes(t *testing.T) {
 func TestResourceSet(t *testing.T) {
 	r := &op.Resource{}
 	for _, a := range [][2]string{
-		{op.KeyServiceName, "s"}, {op.KeyRank, " 3 "}, {op.KeyWorldSize, "8"}, {"host.name", "n1"}, {"host.name", "n2"},
-		{op.KeyRank, "x"}, {op.KeyWorldSize, "-1"}, {"bad", "\xff"},
+		{attrkey.ServiceName, "s"}, {attrkey.Rank, " 3 "}, {attrkey.WorldSize, "8"}, {"host.name", "n1"}, {"host.name", "n2"},
+		{attrkey.Rank, "x"}, {attrkey.WorldSize, "-1"}, {"bad", "\xff"},
 	} {
 		r.Set(a[0], a[1])
 	}
 	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n2", Attrs: []op.Attr{
-		{Key: "host.name", Value: "n2"}, {Key: op.KeyRank, Value: "x"}, {Key: op.KeyWorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
+		{Key: "host.name", Value: "n2"}, {Key: attrkey.Rank, Value: "x"}, {Key: attrkey.WorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
 	}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)

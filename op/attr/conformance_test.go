@@ -3,9 +3,9 @@ package attr_test
 import (
 	"testing"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // The Builder itself is the first adapter.

@@ -3,6 +3,7 @@ package attr_test
 import (
 	"fmt"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -14,11 +15,11 @@ func ExampleBuilder() {
 	b.Reset()
 	b.SetName("matmul")
 	b.SetTime(op.Known(1_700_000_000_000_000_000), 12_600)
-	b.Str(op.KeyName, "matmul")
-	b.Str(op.KeyDevice, "cuda:0")
-	b.Str(op.KeyDType, "torch.float32")
-	b.Str(op.KeyInputShapes, "[[64,784],[784,256]]")
-	b.Ints(op.KeyOutputShape, []int64{64, 256})
+	b.Str(attrkey.Name, "matmul")
+	b.Str(attrkey.Device, "cuda:0")
+	b.Str(attrkey.DType, "torch.float32")
+	b.Str(attrkey.InputShapes, "[[64,784],[784,256]]")
+	b.Ints(attrkey.OutputShape, []int64{64, 256})
 
 	e, ok := b.Entry()
 	fmt.Println(ok, e.Operation, e.Kind, e.DeviceID, e.DType)

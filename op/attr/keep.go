@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -54,13 +55,13 @@ func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
 		}
 	}
 	switch {
-	case key == op.KeyServiceName && e.Service != "":
+	case key == attrkey.ServiceName && e.Service != "":
 		return &op.Attr{Key: key, Value: e.Service}
 	case r == nil:
 		return nil
-	case key == op.KeyRank && r.Rank.Known:
+	case key == attrkey.Rank && r.Rank.Known:
 		return &op.Attr{Key: key, Value: strconv.FormatInt(r.Rank.V, 10), Type: op.AttrInt}
-	case key == op.KeyWorldSize && r.WorldSize.Known:
+	case key == attrkey.WorldSize && r.WorldSize.Known:
 		return &op.Attr{Key: key, Value: strconv.FormatInt(r.WorldSize.V, 10), Type: op.AttrInt}
 	}
 	return op.FindAttr(r.Attrs, key)
@@ -165,7 +166,7 @@ func (b *Builder) dropWritten() {
 	Write(e, (*writtenSink)(b))
 	e.Kind = kind
 	if r := b.resource; e.Rank.Known && (r == nil || r.Rank != e.Rank) {
-		(*writtenSink)(b).Int(op.KeyRank, e.Rank.V)
+		(*writtenSink)(b).Int(attrkey.Rank, e.Rank.V)
 	}
 }
 

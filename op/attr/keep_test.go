@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -18,23 +19,23 @@ func TestKeepAll(t *testing.T) {
 	b := attr.NewBuilder(m)
 	b.Reset()
 	b.SetName("span")
-	b.Str(op.KeyName, "matmul")
-	b.Ints(op.KeyOutputShape, []int64{2, 3})
-	b.Str(op.KeyInputShapes, "2x3")
-	b.Str(op.KeyDType, "f32")
-	b.Float(op.KeyStep, 7)
-	b.Int(op.KeyStream, 7)
-	b.Str(op.KeyKind, "compute")
-	b.Int(op.KeyMemory, 24)
-	b.Int(op.KeyRank, 3)
+	b.Str(attrkey.Name, "matmul")
+	b.Ints(attrkey.OutputShape, []int64{2, 3})
+	b.Str(attrkey.InputShapes, "2x3")
+	b.Str(attrkey.DType, "f32")
+	b.Float(attrkey.Step, 7)
+	b.Int(attrkey.Stream, 7)
+	b.Str(attrkey.Kind, "compute")
+	b.Int(attrkey.Memory, 24)
+	b.Int(attrkey.Rank, 3)
 	b.Str("engine.op", "gemm")
 	b.Str("model", "m1")
 	b.SetResource(&op.Resource{Rank: op.Known(3)})
 	b.SetScopeOf(&op.Scope{Name: "lib", Version: "1"})
 	e, ok := b.Entry()
 	want := []op.Attr{
-		{Key: op.KeyInputShapes, Value: "2x3"}, {Key: op.KeyStep, Value: "7", Type: op.AttrFloat}, {Key: op.KeyKind, Value: "compute"},
-		{Key: op.KeyRank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"}, {Key: "model", Value: "m1"},
+		{Key: attrkey.InputShapes, Value: "2x3"}, {Key: attrkey.Step, Value: "7", Type: op.AttrFloat}, {Key: attrkey.Kind, Value: "compute"},
+		{Key: attrkey.Rank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"}, {Key: "model", Value: "m1"},
 	}
 	if diff := cmp.Diff(want, e.Attrs); !ok || diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
@@ -45,13 +46,13 @@ func TestKeepAll(t *testing.T) {
 
 	b.Reset()
 	b.Str("http.route", "/")
-	b.Int(op.KeyStep, 7)
+	b.Int(attrkey.Step, 7)
 	var s op.Span
 	if _, ok := b.Entry(); ok {
 		t.Fatal("a request is an operation")
 	}
 	b.FillSpan(&s)
-	if diff := cmp.Diff([]op.Attr{{Key: "http.route", Value: "/"}, {Key: op.KeyStep, Value: "7", Type: op.AttrInt}}, s.Attrs); diff != "" {
+	if diff := cmp.Diff([]op.Attr{{Key: "http.route", Value: "/"}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt}}, s.Attrs); diff != "" {
 		t.Errorf("attributes of a span (-want +got):\n%s", diff)
 	}
 	if s.Extra != nil {

@@ -1,10 +1,10 @@
 package attr
 
 import (
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
-// The keys that are written are in attr_names.go, which is generated from docs/registry.
+// The keys that are written are in internal/attrkey, which is generated from docs/registry.
 
 // The shape of one input per attribute: tensor.input.0.shape.
 const (
@@ -15,37 +15,37 @@ const (
 // conventions is the mapping from attribute keys to fields, except for
 // tensor.input.N.shape.
 var conventions = []keyTarget{
-	{op.KeyName, target{field: FieldName, family: familyTensor}},
-	{op.KeyKind, target{field: FieldKind, family: familyTensor}},
-	{op.KeyPath, target{field: FieldPath, family: familyTensor}},
-	{op.KeyFLOPs, target{field: FieldFLOPs, family: familyTensor}},
-	{op.KeySide, target{field: FieldSide, family: familyTensor}},
-	{op.KeyInputShapes, target{field: FieldInputShapes, family: familyTensor}},
-	{op.KeyInputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
-	{op.KeyOutputShape, target{field: FieldOutputShape, family: familyTensor}},
-	{op.KeyOutputElements, target{field: FieldOutputElements, family: familyTensor}},
-	{op.KeyDType, target{field: FieldDType, family: familyTensor}},
-	{op.KeyDevice, target{field: FieldDevice, family: familyTensor}},
-	{op.KeyStream, target{field: FieldStream, family: familyTensor}},
-	{op.KeyStep, target{field: FieldStep, family: familyTensor}},
-	{op.KeyMemory, target{field: FieldMemory, family: familyTensor}},
-	{op.KeyCollective, target{field: FieldCollective, family: familyTensor}},
-	{op.KeyGroup, target{field: FieldGroup, family: familyTensor}},
-	{op.KeyGroupSize, target{field: FieldGroupSize, family: familyTensor}},
-	{op.KeySequence, target{field: FieldSequence, family: familyTensor}},
-	{op.KeyPeerRank, target{field: FieldPeerRank, family: familyTensor}},
-	{op.KeyInElements, target{field: FieldInElements, family: familyTensor}},
-	{op.KeyOutElements, target{field: FieldOutElements, family: familyTensor}},
-	{op.KeyRank, target{field: FieldRank, family: familyTensor}},
-	{op.KeyWorldSize, target{field: fieldWorldSize, family: familyTensor}},
-	{op.KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
-	{op.KeyClockError, target{family: familyTensor, keep: true}},
-	{op.KeyHardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
+	{attrkey.Name, target{field: FieldName, family: familyTensor}},
+	{attrkey.Kind, target{field: FieldKind, family: familyTensor}},
+	{attrkey.Path, target{field: FieldPath, family: familyTensor}},
+	{attrkey.FLOPs, target{field: FieldFLOPs, family: familyTensor}},
+	{attrkey.Side, target{field: FieldSide, family: familyTensor}},
+	{attrkey.InputShapes, target{field: FieldInputShapes, family: familyTensor}},
+	{attrkey.InputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
+	{attrkey.OutputShape, target{field: FieldOutputShape, family: familyTensor}},
+	{attrkey.OutputElements, target{field: FieldOutputElements, family: familyTensor}},
+	{attrkey.DType, target{field: FieldDType, family: familyTensor}},
+	{attrkey.Device, target{field: FieldDevice, family: familyTensor}},
+	{attrkey.Stream, target{field: FieldStream, family: familyTensor}},
+	{attrkey.Step, target{field: FieldStep, family: familyTensor}},
+	{attrkey.Memory, target{field: FieldMemory, family: familyTensor}},
+	{attrkey.Collective, target{field: FieldCollective, family: familyTensor}},
+	{attrkey.Group, target{field: FieldGroup, family: familyTensor}},
+	{attrkey.GroupSize, target{field: FieldGroupSize, family: familyTensor}},
+	{attrkey.Sequence, target{field: FieldSequence, family: familyTensor}},
+	{attrkey.PeerRank, target{field: FieldPeerRank, family: familyTensor}},
+	{attrkey.InElements, target{field: FieldInElements, family: familyTensor}},
+	{attrkey.OutElements, target{field: FieldOutElements, family: familyTensor}},
+	{attrkey.Rank, target{field: FieldRank, family: familyTensor}},
+	{attrkey.WorldSize, target{field: fieldWorldSize, family: familyTensor}},
+	{attrkey.Launch, target{field: FieldLaunch, family: familyTensor}},
+	{attrkey.ClockError, target{family: familyTensor, keep: true}},
+	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
 	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before
-	{op.KeyKindRule, target{field: fieldKindRule, family: familyTensor}},
-	{op.KeyRoot, target{field: FieldRoot, family: familyTensor}},
-	{op.KeyRootSpan, target{field: fieldRootSpan, family: familyTensor}},
-	{op.KeyWarnings, target{field: fieldWarnings, family: familyTensor}},
+	{attrkey.KindRule, target{field: fieldKindRule, family: familyTensor}},
+	{attrkey.Root, target{field: FieldRoot, family: familyTensor}},
+	{attrkey.RootSpan, target{field: fieldRootSpan, family: familyTensor}},
+	{attrkey.Warnings, target{field: fieldWarnings, family: familyTensor}},
 
 	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
 	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},

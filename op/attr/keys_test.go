@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // Looking a key up must stay a matter of one or two comparisons.
@@ -29,8 +29,8 @@ func TestKeyIndexProbes(t *testing.T) {
 }
 
 func TestKeyIndexFind(t *testing.T) {
-	if got := conventional.table.find(op.KeyDType); got == nil || got.field != FieldDType {
-		t.Errorf("find(%s) = %v", op.KeyDType, got)
+	if got := conventional.table.find(attrkey.DType); got == nil || got.field != FieldDType {
+		t.Errorf("find(%s) = %v", attrkey.DType, got)
 	}
 	for _, key := range []string{"", "x", "tensor.op.namf", "tensor.op.name ", "Tensor.op.name", "http.request.method"} {
 		if got := conventional.table.find(key); got != nil {
@@ -55,7 +55,7 @@ func TestKeyIndexChains(t *testing.T) {
 
 // Readers know every attribute of the conventions, that of links aside.
 func TestConventionsAreRead(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), "../attr_names.go", nil, 0)
+	f, err := parser.ParseFile(token.NewFileSet(), "../../internal/attrkey/names.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestConventionsAreRead(t *testing.T) {
 		}
 		if strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.") {
 			n++
-			if key != op.KeyLinkWeight && conventional.table.find(key) == nil {
+			if key != attrkey.LinkWeight && conventional.table.find(key) == nil {
 				t.Errorf("no reader knows %s", key)
 			}
 		}

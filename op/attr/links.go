@@ -3,6 +3,7 @@ package attr
 import (
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -29,7 +30,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 		w = l.Other(a.Key)
 	}
 	b.entry.Warn |= w
-	if b.KeepsAll() && (a.Key != op.KeyLinkWeight || a.Type != op.AttrInt || w != 0) {
+	if b.KeepsAll() && (a.Key != attrkey.LinkWeight || a.Type != op.AttrInt || w != 0) {
 		extra.Attrs = b.linkIndex.Set(extra.Attrs, op.ValidAttr(a))
 	}
 }

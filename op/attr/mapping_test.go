@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -19,12 +20,12 @@ func TestPredicate(t *testing.T) {
 		want    bool
 	}{
 		{"no attributes", nil, nil, false},
-		{"convention", nil, []string{"http.route", op.KeyName}, true},
-		{"device alone", nil, []string{op.KeyDevice, op.KeyOutputShape}, false},
+		{"convention", nil, []string{"http.route", attrkey.Name}, true},
+		{"device alone", nil, []string{attrkey.Device, attrkey.OutputShape}, false},
 		{"torch", nil, []string{"pytorch.anything"}, true},
 		{"bare name", nil, []string{"op"}, false},
 		{"bare name and shape", nil, []string{"output_shape", "operation"}, true},
-		{"bare name and indexed shape", nil, []string{"op", op.InputShapeKey(3)}, true},
+		{"bare name and indexed shape", nil, []string{"op", attrkey.InputShape(3)}, true},
 		{"unknown alias", nil, []string{"my.op"}, false},
 		{"alias", aliased, []string{"my.op"}, true},
 	} {
@@ -51,18 +52,18 @@ func TestPredicate(t *testing.T) {
 func TestNewOmittingBuilder(t *testing.T) {
 	m := new(attr.Mapping)
 	m.Alias("iteration", attr.FieldStep)
-	m.Keep(op.KeyPath)
+	m.Keep(attrkey.Path)
 	omitted := m.Without(attr.FieldsOf(attr.FieldStep, attr.FieldPath, attr.FieldScope, attr.FieldRoot, attr.FieldName))
 	build := func(b *attr.Builder) *op.Entry {
 		b.Reset()
 		b.SetName("span")
 		b.SetScopeOf(&op.Scope{Name: "scope"})
-		b.Str(op.KeyName, "matmul")
+		b.Str(attrkey.Name, "matmul")
 		b.Int("iteration", -7)
-		b.Str(op.KeyStep, "seven")
-		b.Str(op.KeyPath, "layer")
-		b.Str(op.KeyRoot, "GET /")
-		b.Str(op.KeyRootSpan, "none")
+		b.Str(attrkey.Step, "seven")
+		b.Str(attrkey.Path, "layer")
+		b.Str(attrkey.Root, "GET /")
+		b.Str(attrkey.RootSpan, "none")
 		e, ok := b.Entry()
 		if !ok {
 			t.Fatal("no operation")
@@ -71,7 +72,7 @@ func TestNewOmittingBuilder(t *testing.T) {
 	}
 	want := &op.Entry{
 		Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, Path: "layer", Scope: "scope", Root: "GET /",
-		Step: op.Known(-7), Attrs: []op.Attr{{Key: op.KeyPath, Value: "layer"}}, Warn: op.WarnBadValue,
+		Step: op.Known(-7), Attrs: []op.Attr{{Key: attrkey.Path, Value: "layer"}}, Warn: op.WarnBadValue,
 	}
 	for _, mapping := range []*attr.Mapping{m, omitted} {
 		if diff := cmp.Diff(want, build(attr.NewBuilder(mapping))); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,13 +31,13 @@ func Write(e *op.Entry, to Sink) {
 		Write(r, said)
 		w.to, w.found = unsaidSink{to, said}, r.Warn
 	}
-	w.str(op.KeyName, e.Operation)
+	w.str(attrkey.Name, e.Operation)
 	w.kind(e)
-	w.str(op.KeySide, e.Side.String())
-	w.str(op.KeyPath, e.Path)
-	w.str(op.KeyDevice, e.DeviceID)
-	w.int(op.KeyStream, e.Stream)
-	w.int(op.KeyStep, e.Step)
+	w.str(attrkey.Side, e.Side.String())
+	w.str(attrkey.Path, e.Path)
+	w.str(attrkey.Device, e.DeviceID)
+	w.int(attrkey.Stream, e.Stream)
+	w.int(attrkey.Step, e.Step)
 	w.tensors(e)
 	w.collective(e.Collective)
 	w.notes(e)
@@ -71,60 +72,60 @@ func (w *attrWriter) kind(e *op.Entry) {
 	if e.Collective != nil {
 		kind, rule = op.KindCollective, op.RuleAttribute
 	}
-	if e.Kind == kind && e.KindRule == rule || e.Kind == op.KindUnknown || !w.wants(op.KeyKind) {
+	if e.Kind == kind && e.KindRule == rule || e.Kind == op.KindUnknown || !w.wants(attrkey.Kind) {
 		return
 	}
-	w.str(op.KeyKind, e.Kind.String())
+	w.str(attrkey.Kind, e.Kind.String())
 	if e.KindRule != op.RuleAttribute {
-		w.str(op.KeyKindRule, e.KindRule.String())
+		w.str(attrkey.KindRule, e.KindRule.String())
 	}
 }
 
 // tensors passes the known properties of inputs and output.
 func (w *attrWriter) tensors(e *op.Entry) {
-	if e.InputShapes != nil && w.wants(op.KeyInputShapes) {
-		w.to.Shapes(op.KeyInputShapes, e.InputShapes)
+	if e.InputShapes != nil && w.wants(attrkey.InputShapes) {
+		w.to.Shapes(attrkey.InputShapes, e.InputShapes)
 	}
-	if e.InputDTypes != nil && w.wants(op.KeyInputDTypes) {
-		w.to.DTypes(op.KeyInputDTypes, e.InputDTypes)
+	if e.InputDTypes != nil && w.wants(attrkey.InputDTypes) {
+		w.to.DTypes(attrkey.InputDTypes, e.InputDTypes)
 	}
-	if e.OutputShape != nil && w.wants(op.KeyOutputShape) {
-		w.to.Shape(op.KeyOutputShape, e.OutputShape)
+	if e.OutputShape != nil && w.wants(attrkey.OutputShape) {
+		w.to.Shape(attrkey.OutputShape, e.OutputShape)
 	}
 	if n, _ := e.OutputShape.Elements(); n != e.OutputElements {
-		w.int(op.KeyOutputElements, e.OutputElements)
+		w.int(attrkey.OutputElements, e.OutputElements)
 	}
-	w.str(op.KeyDType, string(e.DType))
-	w.int(op.KeyMemory, e.MemoryBytes)
-	w.int(op.KeyFLOPs, e.FLOPs)
+	w.str(attrkey.DType, string(e.DType))
+	w.int(attrkey.Memory, e.MemoryBytes)
+	w.int(attrkey.FLOPs, e.FLOPs)
 }
 
 func (w *attrWriter) collective(c *op.Collective) {
 	if c == nil {
 		return
 	}
-	w.str(op.KeyCollective, c.Name)
-	w.str(op.KeyGroup, c.Group)
-	w.int(op.KeyGroupSize, c.GroupSize)
-	w.int(op.KeySequence, c.Sequence)
-	w.int(op.KeyPeerRank, c.PeerRank)
-	w.int(op.KeyInElements, c.InElements)
-	w.int(op.KeyOutElements, c.OutElements)
+	w.str(attrkey.Collective, c.Name)
+	w.str(attrkey.Group, c.Group)
+	w.int(attrkey.GroupSize, c.GroupSize)
+	w.int(attrkey.Sequence, c.Sequence)
+	w.int(attrkey.PeerRank, c.PeerRank)
+	w.int(attrkey.InElements, c.InElements)
+	w.int(attrkey.OutElements, c.OutElements)
 }
 
 // notes passes the fields that neither spans nor the convention have.
 func (w *attrWriter) notes(e *op.Entry) {
-	w.int(op.KeyLaunch, e.Launch)
-	w.str(op.KeyRoot, e.Root)
+	w.int(attrkey.Launch, e.Launch)
+	w.str(attrkey.Root, e.Root)
 	if !e.RootSpanID.IsZero() {
-		w.str(op.KeyRootSpan, e.RootSpanID.String())
+		w.str(attrkey.RootSpan, e.RootSpanID.String())
 	}
 	if warn := e.Warn &^ warnFound(e) &^ w.found; warn != 0 {
 		var names []string
 		for w := range warn.All() {
 			names = append(names, w.String())
 		}
-		w.str(op.KeyWarnings, strings.Join(names, ","))
+		w.str(attrkey.Warnings, strings.Join(names, ","))
 	}
 }
 

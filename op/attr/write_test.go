@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -26,25 +27,25 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 		want  written
 	}{
 		{"nothing is known", op.Entry{}, written{}},
-		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}}, written{op.KeyInputShapes: "[]", op.KeyInputDTypes: "[]"}},
-		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)}, written{op.KeyOutputShape: "2x3"}},
+		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}}, written{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
+		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)}, written{attrkey.OutputShape: "2x3"}},
 		{
 			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5)},
-			written{op.KeyOutputShape: "2x3", op.KeyOutputElements: "5"},
+			written{attrkey.OutputShape: "2x3", attrkey.OutputElements: "5"},
 		},
-		{"elements without a shape", op.Entry{OutputElements: op.Known(5)}, written{op.KeyOutputElements: "5"}},
+		{"elements without a shape", op.Entry{OutputElements: op.Known(5)}, written{attrkey.OutputElements: "5"}},
 		{"a warning that follows", op.Entry{DroppedAttributes: 1, Warn: op.WarnDroppedAttributes}, written{}},
 		{
 			"a warning that does not follow", op.Entry{Warn: op.WarnDroppedAttributes},
-			written{op.KeyWarnings: op.WarnDroppedAttributes.String()},
+			written{attrkey.Warnings: op.WarnDroppedAttributes.String()},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.entry.KindRule = op.RuleDefault
 			got := written{}
 			Write(&tt.entry, got)
-			delete(got, op.KeyKind)
-			delete(got, op.KeyKindRule)
+			delete(got, attrkey.Kind)
+			delete(got, attrkey.KindRule)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("attributes (-want +got):\n%s", diff)
 			}
@@ -56,8 +57,8 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 func TestBuilderEmptyLists(t *testing.T) {
 	b := NewBuilder(nil)
 	b.Reset()
-	b.Str(op.KeyName, "add")
-	for _, key := range []string{op.KeyInputShapes, op.KeyOutputShape} {
+	b.Str(attrkey.Name, "add")
+	for _, key := range []string{attrkey.InputShapes, attrkey.OutputShape} {
 		list := b.BeginList(key)
 		list.End()
 	}

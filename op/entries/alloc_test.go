@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // Once names and shapes repeat, an entry costs no allocation: not to build, to

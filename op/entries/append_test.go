@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // goldenRecords are records of every kind, each as its line.

@@ -6,10 +6,11 @@ import (
 	"io"
 	"testing"
 
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // span feeds b a typical span of six attributes whose input shapes come as set
@@ -20,12 +21,12 @@ func typicalSpan(b *attr.Builder, n int64, inputShapes func(b *attr.Builder)) *o
 	b.SetIDs(optest.TraceID, optest.SpanID, optest.ParentID)
 	b.SetTime(op.Known(1_700_000_000_000_000_000+n), 12_600)
 	b.SetScope("example.com/engine")
-	b.Str(op.KeyName, "matmul")
-	b.Str(op.KeyDevice, "cuda:0")
-	b.Str(op.KeyDType, "f32")
+	b.Str(attrkey.Name, "matmul")
+	b.Str(attrkey.Device, "cuda:0")
+	b.Str(attrkey.DType, "f32")
 	inputShapes(b)
-	b.Ints(op.KeyOutputShape, outputDims)
-	b.Int(op.KeyStep, n)
+	b.Ints(attrkey.OutputShape, outputDims)
+	b.Int(attrkey.Step, n)
 	e, _ := b.Entry()
 	return e
 }
@@ -41,9 +42,9 @@ var encodings = []struct {
 	name string
 	set  func(b *attr.Builder)
 }{
-	{"flat", func(b *attr.Builder) { b.Ints(op.KeyInputShapes, leftDims) }},
+	{"flat", func(b *attr.Builder) { b.Ints(attrkey.InputShapes, leftDims) }},
 	{"nested", func(b *attr.Builder) {
-		l := b.BeginList(op.KeyInputShapes)
+		l := b.BeginList(attrkey.InputShapes)
 		for _, dims := range [...][]int64{leftDims, rightDims} {
 			l.Begin()
 			for _, d := range dims {
@@ -53,8 +54,8 @@ var encodings = []struct {
 		}
 		l.End()
 	}},
-	{"strings", func(b *attr.Builder) { b.Strs(op.KeyInputShapes, shapeTextList) }},
-	{"JSON", func(b *attr.Builder) { b.Str(op.KeyInputShapes, "[[64,784],[784,256]]") }},
+	{"strings", func(b *attr.Builder) { b.Strs(attrkey.InputShapes, shapeTextList) }},
+	{"JSON", func(b *attr.Builder) { b.Str(attrkey.InputShapes, "[[64,784],[784,256]]") }},
 }
 
 func BenchmarkBuilder(b *testing.B) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // minimal is the least that an entry can be, changed by changes.

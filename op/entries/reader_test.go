@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // readAll returns a word for each record and error of text.

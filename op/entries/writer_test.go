@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/optest"
 )
 
 func TestWriter(t *testing.T) {

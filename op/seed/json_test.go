@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/op/seed"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/csv"
 )
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
@@ -136,9 +137,9 @@ func (t *Traces) describe(src source) []byte {
 		name = noService
 	}
 	l := tags{buf: append(jsontext.AppendString([]byte(`{"serviceName":`), name), `,"tags":[`...)}
-	l.known(op.KeyRank, src.rank)
+	l.known(attrkey.Rank, src.rank)
 	if src.service == t.resource.Service {
-		l.known(op.KeyWorldSize, t.resource.WorldSize)
+		l.known(attrkey.WorldSize, t.resource.WorldSize)
 		for i := range t.resource.Attrs {
 			l.attr(&t.resource.Attrs[i])
 		}

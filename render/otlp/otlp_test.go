@@ -10,9 +10,9 @@ import (
 
 	ingest "github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/otlp"
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -59,7 +60,7 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	w.attrs.buf = dst
 	attr.Write(e, &w.attrs)
 	if e.Rank != w.source.rank {
-		w.attrs.known(op.KeyRank, e.Rank)
+		w.attrs.known(attrkey.Rank, e.Rank)
 	}
 	w.attrs.list(e.Attrs)
 	dst = append(w.attrs.end(), ']')
@@ -161,8 +162,8 @@ func (w *Writer) appendLink(dst []byte, l *op.Link) []byte {
 	}
 	if l.Weight.Known || len(x.Attrs) > 0 {
 		w.attrs.buf = append(dst, `,"attributes":[`...)
-		if !slices.ContainsFunc(x.Attrs, func(a op.Attr) bool { return a.Key == op.KeyLinkWeight }) {
-			w.attrs.known(op.KeyLinkWeight, l.Weight)
+		if !slices.ContainsFunc(x.Attrs, func(a op.Attr) bool { return a.Key == attrkey.LinkWeight }) {
+			w.attrs.known(attrkey.LinkWeight, l.Weight)
 		}
 		w.attrs.list(x.Attrs)
 		dst = append(w.attrs.end(), ']')

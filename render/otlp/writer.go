@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
@@ -119,11 +120,11 @@ func (w *Writer) appendHead(dst []byte) []byte {
 	l := &w.attrs
 	l.buf = dst
 	if w.source.service != "" {
-		l.Str(op.KeyServiceName, w.source.service)
+		l.Str(attrkey.ServiceName, w.source.service)
 	}
-	l.known(op.KeyRank, w.source.rank)
+	l.known(attrkey.Rank, w.source.rank)
 	if w.source.whole {
-		l.known(op.KeyWorldSize, w.resource.WorldSize)
+		l.known(attrkey.WorldSize, w.resource.WorldSize)
 		l.list(w.resource.Attrs)
 	}
 	return append(l.end(), `]},"scopeSpans":[`...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/stacknotes"
 )
@@ -103,7 +104,7 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 	for _, r := range all {
 		s := sample{Stack: d.stack(r.Frames), Link: d.link(&r.Request)}
 		for _, label := range [][2]string{
-			{op.KeyDevice, r.Device}, {op.KeyKind, r.Kind.String()}, {keyShapes, r.Shape}, {op.KeyRoot, r.Request.Name},
+			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape}, {attrkey.Root, r.Request.Name},
 		} {
 			if text := stacks.Clean(label[1]); text != "" {
 				s.AttributeIndices = append(s.AttributeIndices, d.attribute(label[0], text))

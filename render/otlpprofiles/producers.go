@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -82,12 +83,12 @@ func (p *Producers) attributes() []op.Attr {
 			set(op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
 		}
 	}
-	set(op.Attr{Key: op.KeyServiceName, Value: p.last.Service})
+	set(op.Attr{Key: attrkey.ServiceName, Value: p.last.Service})
 	if p.host != "" {
-		set(op.Attr{Key: op.KeyHostName, Value: p.host})
+		set(op.Attr{Key: attrkey.HostName, Value: p.host})
 	}
-	number(op.KeyRank, p.last.Rank)
-	number(op.KeyWorldSize, p.resource.WorldSize)
+	number(attrkey.Rank, p.last.Rank)
+	number(attrkey.WorldSize, p.resource.WorldSize)
 	slices.SortFunc(attrs, func(a, b op.Attr) int { return strings.Compare(a.Key, b.Key) })
 	return attrs
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -71,9 +72,9 @@ func (v *examination) envelope() {
 func (v *examination) nothing() {
 	v.heading("NO OPERATIONS")
 	if n := v.r.Input.Spans; n > 0 {
-		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", plural(n, "span"), op.KeyName))
+		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", plural(n, "span"), attrkey.Name))
 		v.code(0, "Go", `ctx, o := tr.Start(ctx, "matmul", "cuda:0") // a Tracer of optrace; o.End() when it has ended`)
-		v.code(0, "else", attribute(&doctor.Attribute{Key: op.KeyName, Type: "string", Example: "matmul", Where: "span attribute"}))
+		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul", Where: "span attribute"}))
 		return
 	}
 	if v.r.Input.Malformed > 0 {

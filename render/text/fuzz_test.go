@@ -9,9 +9,9 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/text"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // Operations that never come again are not looked up for long, nor do they take memory.
@@ -15,9 +15,9 @@ func TestKnownOperationsAreBounded(t *testing.T) {
 	s := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	s.SetStartTimestamp(1)
 	s.SetEndTimestamp(2)
-	s.Attributes().PutStr(op.KeyName, "matmul")
+	s.Attributes().PutStr(attrkey.Name, "matmul")
 	for i := range reviewAfter + 100 {
-		s.Attributes().PutInt(op.KeyFLOPs, int64(i))
+		s.Attributes().PutInt(attrkey.FLOPs, int64(i))
 		consume(t, c, td)
 		if n := len(c.operations.byPrint); n > maxKnown {
 			t.Fatalf("%d operations are known", n)

@@ -22,7 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 )
 
 // newTestConnector returns a connector that has not been started, by a clock that
@@ -71,8 +71,8 @@ type figureKey struct {
 func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 	out := make(map[figureKey]figures)
 	add := func(rm pmetric.ResourceMetrics, a pcommon.Map, f func(*figures)) {
-		rank, _ := strconv.ParseInt(text(rm.Resource().Attributes(), op.KeyRank), 10, 64)
-		k := figureKey{rank, text(a, op.KeyName), text(a, op.KeySide), text(a, op.KeyDevice), text(a, keyOverflow) == "true"}
+		rank, _ := strconv.ParseInt(text(rm.Resource().Attributes(), attrkey.Rank), 10, 64)
+		k := figureKey{rank, text(a, attrkey.Name), text(a, attrkey.Side), text(a, attrkey.Device), text(a, keyOverflow) == "true"}
 		x := out[k]
 		f(&x)
 		out[k] = x
@@ -242,7 +242,7 @@ func TestLimits(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	td := pdatatest.Training(8, 1, 1)[0]
 	s := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
-	for _, key := range []string{op.KeyName, op.KeyDevice} {
+	for _, key := range []string{attrkey.Name, attrkey.Device} {
 		s.Attributes().PutStr(key, strings.Repeat("x", 10<<20))
 	}
 	c := newTestConnector(nil)
@@ -264,7 +264,7 @@ func TestExemplars(t *testing.T) {
 	ids := make(map[[16]byte]map[[8]byte]float64)
 	for _, td := range all {
 		for _, s := range td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
-			k := [3]string{s.Name(), text(s.Attributes(), op.KeyDevice), text(s.Attributes(), op.KeySide)}
+			k := [3]string{s.Name(), text(s.Attributes(), attrkey.Device), text(s.Attributes(), attrkey.Side)}
 			ns := seconds(int64(s.EndTimestamp() - s.StartTimestamp()))
 			longest[k] = append(longest[k], ns)
 			if ids[s.TraceID()] == nil {
@@ -278,7 +278,7 @@ func TestExemplars(t *testing.T) {
 	}
 	for _, p := range points.All() {
 		a := p.Attributes()
-		want := longest[[3]string{text(a, op.KeyName), text(a, op.KeyDevice), text(a, op.KeySide)}]
+		want := longest[[3]string{text(a, attrkey.Name), text(a, attrkey.Device), text(a, attrkey.Side)}]
 		slices.Sort(want)
 		want = want[max(0, len(want)-3):]
 		var got []float64
@@ -290,7 +290,7 @@ func TestExemplars(t *testing.T) {
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
-			t.Errorf("exemplars of %s (-want +got):\n%s", text(a, op.KeyName), diff)
+			t.Errorf("exemplars of %s (-want +got):\n%s", text(a, attrkey.Name), diff)
 		}
 	}
 	none := newTestConnector(func(c *Config) { c.Metrics.Exemplars = 0 })
@@ -310,7 +310,7 @@ func TestBuckets(t *testing.T) {
 	spans.RemoveIf(func(ptrace.Span) bool { i++; return i == 1 })
 	for i, s := range spans.All() {
 		s.Attributes().Clear()
-		s.Attributes().PutStr(op.KeyName, "matmul")
+		s.Attributes().PutStr(attrkey.Name, "matmul")
 		ns := int64(i * i * i * 1000)
 		s.SetEndTimestamp(s.StartTimestamp() + pcommon.Timestamp(ns))
 		durations = append(durations, seconds(ns))

@@ -9,6 +9,7 @@ import (
 	"github.com/lightstep/go-expohisto/structure"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -55,7 +56,7 @@ func (w *writer) write(out pmetric.Metrics, s *source) {
 		if d.overflow {
 			p.Attributes().PutBool(keyOverflow, true)
 		} else {
-			p.Attributes().PutStr(op.KeyDevice, d.id)
+			p.Attributes().PutStr(attrkey.Device, d.id)
 		}
 	}
 	sm.Metrics().RemoveIf(func(m pmetric.Metric) bool {
@@ -117,15 +118,15 @@ func (s *series) attributes(to pcommon.Map) {
 		to.PutBool(keyOverflow, true)
 		return
 	}
-	to.PutStr(op.KeyName, s.key.operation)
+	to.PutStr(attrkey.Name, s.key.operation)
 	if s.key.device != "" {
-		to.PutStr(op.KeyDevice, s.key.device)
+		to.PutStr(attrkey.Device, s.key.device)
 	}
 	if s.key.kind != op.KindUnknown {
-		to.PutStr(op.KeyKind, s.key.kind.String())
+		to.PutStr(attrkey.Kind, s.key.kind.String())
 	}
 	if s.key.side == op.SideHost {
-		to.PutStr(op.KeySide, s.key.side.String())
+		to.PutStr(attrkey.Side, s.key.side.String())
 	}
 }
 

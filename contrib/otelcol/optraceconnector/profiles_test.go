@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
@@ -141,7 +141,7 @@ func TestProfilesLifecycle(t *testing.T) {
 
 func TestProfilesOfSeveralServices(t *testing.T) {
 	td := pdatatest.Training(3, 2, 1)[0]
-	td.ResourceSpans().At(1).Resource().Attributes().PutStr(op.KeyServiceName, "other")
+	td.ResourceSpans().At(1).Resource().Attributes().PutStr(attrkey.ServiceName, "other")
 	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
 	c.add(td)
 	got, err := c.take()
@@ -150,7 +150,7 @@ func TestProfilesOfSeveralServices(t *testing.T) {
 	}
 	services := make(map[string]bool)
 	for _, rp := range got.ResourceProfiles().All() {
-		service, _ := rp.Resource().Attributes().Get(op.KeyServiceName)
+		service, _ := rp.Resource().Attributes().Get(attrkey.ServiceName)
 		services[service.Str()] = true
 	}
 	if diff := cmp.Diff(map[string]bool{"trainer": true, "other": true}, services); diff != "" {

@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -162,7 +163,7 @@ func TestLargeTexts(t *testing.T) {
 	huge := strings.Repeat("x", 20<<20)
 	rs.Resource().Attributes().PutStr("note", huge)
 	spans.At(0).SetName(huge)
-	spans.At(1).Attributes().PutStr(op.KeyPath, huge)
+	spans.At(1).Attributes().PutStr(attrkey.Path, huge)
 	path := filepath.Join(t.TempDir(), "ops")
 	export(t, path, nil, all...)
 	n, cut := 0, 0

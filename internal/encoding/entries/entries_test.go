@@ -13,6 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
@@ -27,8 +28,8 @@ func ended(i int) span.Ended {
 	d := &span.Data{
 		Name: "matmul", Context: context, Start: start, End: start.Add(time.Duration(i+1) * time.Microsecond),
 		Attrs: []attribute.KeyValue{
-			attribute.String(op.KeyName, "matmul"), attribute.String(op.KeyDevice, fmt.Sprint("cuda:", i%2)),
-			attribute.Int64Slice(op.KeyOutputShape, []int64{64, int64(i % 5)}), attribute.Int64(op.KeyStep, int64(i/3)),
+			attribute.String(attrkey.Name, "matmul"), attribute.String(attrkey.Device, fmt.Sprint("cuda:", i%2)),
+			attribute.Int64Slice(attrkey.OutputShape, []int64{64, int64(i % 5)}), attribute.Int64(attrkey.Step, int64(i/3)),
 		},
 	}
 	return span.Ended{Data: d, Context: context, Root: span.Root{Name: "request", ID: op.SpanID{1}}}

@@ -11,10 +11,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
-	"github.com/optrace/optrace/op"
 )
 
 // endMessage puts the length in front, however many bytes have been reserved.
@@ -74,7 +74,7 @@ func TestRecognize(t *testing.T) {
 	enc := newProtoEncoder(nil, encoding.DefaultCacheBytes)
 	batch := encoding.NewBatch(0)
 	enc.Add(batch, span.Ended{Data: &span.Data{
-		Name: "matmul", Resource: res, Attrs: []attribute.KeyValue{attribute.String(op.KeyName, "matmul")},
+		Name: "matmul", Resource: res, Attrs: []attribute.KeyValue{attribute.String(attrkey.Name, "matmul")},
 	}}, new(traces.WithOps))
 	text, _ := Proto.Frame(batch, &encoding.Framing{})
 	for n := 1; n <= len(text); n++ {
@@ -141,7 +141,7 @@ func BenchmarkAdd(b *testing.B) {
 			e := span.Ended{Context: context, Data: &span.Data{
 				Name: "matmul", Context: context, Start: time.Unix(1, 0), End: time.Unix(2, 0), Kind: trace.SpanKindInternal,
 				Attrs: []attribute.KeyValue{
-					attribute.String(op.KeyName, "matmul"), attribute.Int64Slice(op.KeyOutputShape, []int64{64, 256}),
+					attribute.String(attrkey.Name, "matmul"), attribute.Int64Slice(attrkey.OutputShape, []int64{64, 256}),
 				},
 			}}
 			b.ReportAllocs()

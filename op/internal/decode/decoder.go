@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -272,7 +273,7 @@ func (d *Decoder) decodeResource() *op.Resource {
 			r.WorldSize = d.amount(op.WarnBadValue)
 		case "attrs":
 			r.Attrs = d.Attributes(nil)
-			if host := op.FindAttr(r.Attrs, op.KeyHostName); host != nil {
+			if host := op.FindAttr(r.Attrs, attrkey.HostName); host != nil {
 				r.Host = host.Value
 			}
 		default:

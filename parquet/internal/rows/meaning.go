@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -214,8 +215,8 @@ func failure(b *Batch, f *Form, v Value, to *Meaning) {
 func parseShapes(b *Batch, f *Form, v Value, to *Meaning) {
 	text(b, f, v, to)
 	b.texts.Reset()
-	b.texts.Str(op.KeyName, "shapes")
-	b.texts.Str(op.KeyInputShapes, to.text)
+	b.texts.Str(attrkey.Name, "shapes")
+	b.texts.Str(attrkey.InputShapes, to.text)
 	e, _ := b.texts.Entry()
 	to.named, to.warning = e.Clone().InputShapes, to.warning|e.Warn
 }

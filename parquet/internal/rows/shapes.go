@@ -1,6 +1,9 @@
 package rows
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/op"
+)
 
 // outputShape reads a list of dimensions, or a shape as text.
 func outputShape(f *Form) Use {
@@ -88,8 +91,8 @@ func setShapeTexts(r *Row, cells []Cell, def int32) {
 	}
 	texts := r.Batch.texts
 	texts.Reset()
-	texts.Str(op.KeyName, "shapes")
-	list := texts.BeginList(op.KeyInputShapes)
+	texts.Str(attrkey.Name, "shapes")
+	list := texts.BeginList(attrkey.InputShapes)
 	for _, p := range cells {
 		switch {
 		case p.Def < def:

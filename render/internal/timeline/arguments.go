@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
@@ -44,8 +45,8 @@ func WriteEntry(to Arguments, e *op.Entry) {
 	own := *e
 	own.Attrs = nil // which have no say in what the operation is
 	attr.Write(&own, to)
-	writeInt(to, op.KeyRank, e.Rank)
-	writeText(to, op.KeyServiceName, e.Service)
+	writeInt(to, attrkey.Rank, e.Rank)
+	writeText(to, attrkey.ServiceName, e.Service)
 	writeText(to, argScope, e.Scope)
 	if e.Failed {
 		to.Str(argError, e.Error)
@@ -68,7 +69,7 @@ func WriteEntry(to Arguments, e *op.Entry) {
 func WriteSpan(to Arguments, s *op.Span) {
 	writeIDs(to, s.TraceID, s.SpanID, s.ParentSpanID)
 	writeFlag(to, argParentRemote, s.RemoteParent)
-	writeText(to, op.KeyServiceName, s.Service)
+	writeText(to, attrkey.ServiceName, s.Service)
 	if s.Failed {
 		to.Str(argError, "")
 	}
@@ -107,7 +108,7 @@ func writeLinks(to Arguments, links []op.Link) {
 // writeAttr passes on a further attribute, as text.
 func writeAttr(to Arguments, a *op.Attr) {
 	switch {
-	case a.Key == op.KeyClockError && a.Type == op.AttrInt:
+	case a.Key == attrkey.ClockError && a.Type == op.AttrInt:
 		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
 			to.Int(a.Key, n)
 			return
@@ -122,7 +123,7 @@ func writeAttr(to Arguments, a *op.Attr) {
 // name would change.
 func isReserved(key string) bool {
 	switch key {
-	case argTraceID, argSpanID, argParentSpanID, argScope, op.KeyServiceName:
+	case argTraceID, argSpanID, argParentSpanID, argScope, attrkey.ServiceName:
 		return true
 	}
 	return strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.")

@@ -3,8 +3,8 @@ package timeline_test
 import (
 	"testing"
 
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 )
 
 // Whatever names and times are, timelines read back as what was written.

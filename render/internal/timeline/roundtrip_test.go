@@ -14,9 +14,9 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	ingestperfetto "github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/chrome"
 	"github.com/optrace/optrace/render/perfetto"
 )

@@ -19,8 +19,8 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/otlpprofiles"
 	"github.com/optrace/optrace/render/pprof"
 )

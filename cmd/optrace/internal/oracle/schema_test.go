@@ -25,6 +25,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -87,30 +88,30 @@ func (w *unreliable) Write(p []byte) (int, error) {
 // attributes are those of some operations, usual ones and others.
 func attributes() [][]attribute.KeyValue {
 	shape := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
-	name := attribute.String(op.KeyName, "matmul")
+	name := attribute.String(attrkey.Name, "matmul")
 	return [][]attribute.KeyValue{
 		{name},
-		{attribute.String(op.KeyName, "")},
+		{attribute.String(attrkey.Name, "")},
 		{
-			name, attribute.String(op.KeyDevice, "cuda:0"), attribute.String(op.KeyDType, "torch.bfloat16"),
-			attribute.String(op.KeyInputShapes, "64x784,784x256"), {Key: op.KeyOutputShape, Value: shape(64, 256)},
-			attribute.Int(op.KeyStep, -1), attribute.Int(op.KeyStream, 7), attribute.String(op.KeyPath, "encoder.0"), attribute.Int(op.KeyFLOPs, 5),
+			name, attribute.String(attrkey.Device, "cuda:0"), attribute.String(attrkey.DType, "torch.bfloat16"),
+			attribute.String(attrkey.InputShapes, "64x784,784x256"), {Key: attrkey.OutputShape, Value: shape(64, 256)},
+			attribute.Int(attrkey.Step, -1), attribute.Int(attrkey.Stream, 7), attribute.String(attrkey.Path, "encoder.0"), attribute.Int(attrkey.FLOPs, 5),
 		},
-		{name, {Key: op.KeyOutputShape, Value: shape()}, attribute.String(op.KeyDevice, "")},
-		{name, {Key: op.KeyOutputShape, Value: shape(-1, 4)}, attribute.StringSlice(op.KeyInputDTypes, []string{"f32", "", "int4"})},
-		{name, {Key: op.KeyOutputShape, Value: shape(-7)}, attribute.Int(op.KeyMemory, -1), attribute.String(op.KeyStep, "first")},
-		{name, {Key: op.KeyOutputShape, Value: shape(1<<62, 1<<62)}, attribute.String(op.KeyDType, "int4")},
-		{name, {Key: op.KeyOutputShape, Value: shape(make([]int64, 2*op.MaxRank)...)}, attribute.String(op.KeyDevice, "bad \xff text\u2028")},
-		{name, attribute.Float64(op.KeyMemory, 0.5), attribute.Bool(op.KeyDevice, true), attribute.Int(op.KeyRank, -2)},
+		{name, {Key: attrkey.OutputShape, Value: shape()}, attribute.String(attrkey.Device, "")},
+		{name, {Key: attrkey.OutputShape, Value: shape(-1, 4)}, attribute.StringSlice(attrkey.InputDTypes, []string{"f32", "", "int4"})},
+		{name, {Key: attrkey.OutputShape, Value: shape(-7)}, attribute.Int(attrkey.Memory, -1), attribute.String(attrkey.Step, "first")},
+		{name, {Key: attrkey.OutputShape, Value: shape(1<<62, 1<<62)}, attribute.String(attrkey.DType, "int4")},
+		{name, {Key: attrkey.OutputShape, Value: shape(make([]int64, 2*op.MaxRank)...)}, attribute.String(attrkey.Device, "bad \xff text\u2028")},
+		{name, attribute.Float64(attrkey.Memory, 0.5), attribute.Bool(attrkey.Device, true), attribute.Int(attrkey.Rank, -2)},
 		{
-			attribute.String(op.KeyName, "all_reduce"), attribute.String(op.KeyCollective, "all_reduce"), attribute.String(op.KeyGroup, "dp"),
-			attribute.Int(op.KeyGroupSize, 8), attribute.Int(op.KeySequence, 3), attribute.Int(op.KeyPeerRank,
-				1), attribute.Int(op.KeyInElements, 9),
-			attribute.Int(op.KeyOutElements, 9), attribute.String(op.KeySide, "host"), attribute.Int(op.KeyLaunch, 5),
+			attribute.String(attrkey.Name, "all_reduce"), attribute.String(attrkey.Collective, "all_reduce"), attribute.String(attrkey.Group, "dp"),
+			attribute.Int(attrkey.GroupSize, 8), attribute.Int(attrkey.Sequence, 3), attribute.Int(attrkey.PeerRank,
+				1), attribute.Int(attrkey.InElements, 9),
+			attribute.Int(attrkey.OutElements, 9), attribute.String(attrkey.Side, "host"), attribute.Int(attrkey.Launch, 5),
 		},
-		{attribute.String(op.KeyName, "ncclKernel_AllGather")},
-		{attribute.String(op.KeyName, "allreduce"), attribute.String(op.KeyKind, "no kind"), attribute.String("kept", "value")},
-		{attribute.String(op.KeyName, "memcpy"), attribute.String(op.KeyKind, "io")},
+		{attribute.String(attrkey.Name, "ncclKernel_AllGather")},
+		{attribute.String(attrkey.Name, "allreduce"), attribute.String(attrkey.Kind, "no kind"), attribute.String("kept", "value")},
+		{attribute.String(attrkey.Name, "memcpy"), attribute.String(attrkey.Kind, "io")},
 	}
 }
 
@@ -164,7 +165,7 @@ func TestProcessorMatchesSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	recordAll(t, p, sdktrace.WithResource(resource.NewSchemaless(
-		attribute.String(op.KeyServiceName, "trainer"), attribute.Int(op.KeyRank, 1), attribute.Int(op.KeyWorldSize,
+		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1), attribute.Int(attrkey.WorldSize,
 			8), attribute.String("host.name", "n1"))))
 	kinds := validateAll(t, lineSchema(t), "Processor", w.Bytes())
 	for _, kind := range []string{"step", "schema", "batch", "gap", "span"} {

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -47,8 +48,8 @@ func TestAgainstProtobuf(t *testing.T) {
 
 // keys are keys that matter, and some that do not.
 var keys = []string{
-	op.KeyName, op.KeyKind, op.KeyDevice, op.KeyInputShapes, op.KeyOutputShape, op.KeyDType, op.KeyInputDTypes, op.KeyMemory, op.KeyFLOPs,
-	op.KeyStep, op.KeyCollective, op.KeyGroupSize, op.KeyRank, "pytorch.input_shapes", "operation", "key",
+	attrkey.Name, attrkey.Kind, attrkey.Device, attrkey.InputShapes, attrkey.OutputShape, attrkey.DType, attrkey.InputDTypes, attrkey.Memory, attrkey.FLOPs,
+	attrkey.Step, attrkey.Collective, attrkey.GroupSize, attrkey.Rank, "pytorch.input_shapes", "operation", "key",
 }
 
 // received returns the operations among spans as a Collector receives them, with texts

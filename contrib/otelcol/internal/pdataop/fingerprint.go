@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -96,7 +96,7 @@ func (f *Fingerprints) key(text string) *key {
 		clear(f.keys)
 		f.first.next = nil
 	}
-	k := &key{text: string([]byte(text)), number: maphash.String(f.seed, text), named: text == op.KeyName}
+	k := &key{text: string([]byte(text)), number: maphash.String(f.seed, text), named: text == attrkey.Name}
 	k.wanted = f.builder.Target(text).Wanted()
 	f.keys[k.text] = k
 	return k

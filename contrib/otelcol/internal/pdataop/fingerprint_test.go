@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -105,10 +106,10 @@ func variants(s ptrace.Span, f func(ptrace.Span)) {
 func TestFingerprintsOfUnusualSpans(t *testing.T) {
 	prints := NewFingerprints(nil)
 	for name, change := range map[string]func(pcommon.Map){
-		"a map":      func(m pcommon.Map) { m.PutEmptyMap(op.KeyDevice) },
-		"bytes":      func(m pcommon.Map) { m.PutEmptyBytes(op.KeyDevice) },
-		"no value":   func(m pcommon.Map) { m.PutEmpty(op.KeyDevice) },
-		"a deep one": func(m pcommon.Map) { deep(m.PutEmptySlice(op.KeyOutputShape), 2*maxDepth) },
+		"a map":      func(m pcommon.Map) { m.PutEmptyMap(attrkey.Device) },
+		"bytes":      func(m pcommon.Map) { m.PutEmptyBytes(attrkey.Device) },
+		"no value":   func(m pcommon.Map) { m.PutEmpty(attrkey.Device) },
+		"a deep one": func(m pcommon.Map) { deep(m.PutEmptySlice(attrkey.OutputShape), 2*maxDepth) },
 		"a long key": func(m pcommon.Map) { m.PutStr(strings.Repeat("k", 2*maxKeyText), "") },
 	} {
 		s := ptrace.NewSpan()
@@ -132,7 +133,7 @@ func TestFingerprintsOfManyKeys(t *testing.T) {
 	for i := range 3 * maxKeys {
 		s.Attributes().Clear()
 		s.Attributes().PutStr(fmt.Sprint("key", i), "")
-		s.Attributes().PutStr(op.KeyName, "matmul")
+		s.Attributes().PutStr(attrkey.Name, "matmul")
 		if _, ok := prints.Of(s, 0); !ok {
 			t.Fatal("no fingerprint")
 		}
@@ -141,7 +142,7 @@ func TestFingerprintsOfManyKeys(t *testing.T) {
 		t.Errorf("%d keys are remembered", len(prints.keys))
 	}
 	s.Attributes().Clear()
-	s.Attributes().PutStr(op.KeyName, "matmul")
+	s.Attributes().PutStr(attrkey.Name, "matmul")
 	one, _ := prints.Of(s, 1)
 	two, _ := prints.Of(s, 2)
 	if again, _ := prints.Of(s, 1); one == two || again != one {

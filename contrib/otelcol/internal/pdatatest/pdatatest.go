@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -46,8 +47,8 @@ type generator struct {
 // process adds the spans of a rank in a step.
 func (g *generator) process(rs ptrace.ResourceSpans, rank, step int) {
 	a := rs.Resource().Attributes()
-	a.PutStr(op.KeyServiceName, "trainer")
-	a.PutInt(op.KeyRank, int64(rank))
+	a.PutStr(attrkey.ServiceName, "trainer")
+	a.PutInt(attrkey.Rank, int64(rank))
 	a.PutStr("host.name", fmt.Sprint("node", rank/2))
 	ss := rs.ScopeSpans().AppendEmpty()
 	ss.Scope().SetName("example.com/engine")
@@ -82,27 +83,27 @@ func (g *generator) operation(s ptrace.Span, i, step int) {
 	name := names[g.rng.IntN(len(names))]
 	s.SetName(name)
 	a := s.Attributes()
-	a.PutStr(op.KeyName, name)
+	a.PutStr(attrkey.Name, name)
 	if i%20 != 7 {
-		a.PutStr(op.KeyDevice, fmt.Sprint("cuda:", g.rng.IntN(2)))
+		a.PutStr(attrkey.Device, fmt.Sprint("cuda:", g.rng.IntN(2)))
 	}
-	a.PutStr(op.KeyDType, []string{"f32", "bf16"}[g.rng.IntN(2)])
-	a.PutInt(op.KeyStep, int64(step))
-	in := a.PutEmptySlice(op.KeyInputShapes)
+	a.PutStr(attrkey.DType, []string{"f32", "bf16"}[g.rng.IntN(2)])
+	a.PutInt(attrkey.Step, int64(step))
+	in := a.PutEmptySlice(attrkey.InputShapes)
 	dims(in.AppendEmpty().SetEmptySlice(), 64, 32<<g.rng.IntN(4))
 	dims(in.AppendEmpty().SetEmptySlice(), 32<<g.rng.IntN(4), 256)
-	dims(a.PutEmptySlice(op.KeyOutputShape), 64, 32<<g.rng.IntN(4))
+	dims(a.PutEmptySlice(attrkey.OutputShape), 64, 32<<g.rng.IntN(4))
 	switch {
 	case name == "matmul":
-		a.PutInt(op.KeyFLOPs, 1000+g.rng.Int64N(1_000_000))
+		a.PutInt(attrkey.FLOPs, 1000+g.rng.Int64N(1_000_000))
 	case name == "all_reduce":
-		a.PutStr(op.KeyCollective, "all_reduce")
-		a.PutStr(op.KeyGroup, "dp")
-		a.PutInt(op.KeySequence, int64(i))
+		a.PutStr(attrkey.Collective, "all_reduce")
+		a.PutStr(attrkey.Group, "dp")
+		a.PutInt(attrkey.Sequence, int64(i))
 	case i%10 == 3:
-		a.PutInt(op.KeyMemory, g.rng.Int64N(1<<20))
+		a.PutInt(attrkey.Memory, g.rng.Int64N(1<<20))
 	case i%10 == 5:
-		a.PutStr(op.KeySide, op.SideHost.String())
+		a.PutStr(attrkey.Side, op.SideHost.String())
 	}
 	if i == 11 {
 		s.Status().SetCode(ptrace.StatusCodeError)

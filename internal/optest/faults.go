@@ -1,6 +1,7 @@
 package optest
 
 import (
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -43,29 +44,29 @@ func precedence() []Case {
 		torch("host device", device("cpu"), Attr{"pytorch.device.type", "cpu"}, Attr{"pytorch.device.index", int64(-1)}),
 		torch("device without index", device("xpu"), Attr{"pytorch.device.type", "xpu"}),
 		torch("device of the convention wins", device("cuda:7"), Attr{"pytorch.device.type", "cuda"}, Attr{"pytorch.device.index", int64(1)},
-			Attr{op.KeyDevice, "cuda:7"}),
+			Attr{attrkey.Device, "cuda:7"}),
 		torch("host memory", memory(64), Attr{"pytorch.cpu_memory_usage_bytes", int64(64)}, Attr{"pytorch.device_memory_usage_bytes", int64(0)}),
-		torch("memory of the convention wins", memory(32), Attr{op.KeyMemory, int64(32)}, Attr{"pytorch.device_memory_usage_bytes", int64(64)}),
-		{Name: "memory/explicit differs from computed", Span: matmul(Attr{op.KeyOutputShape, []int64{4}}, Attr{op.KeyMemory, int64(100)}),
+		torch("memory of the convention wins", memory(32), Attr{attrkey.Memory, int64(32)}, Attr{"pytorch.device_memory_usage_bytes", int64(64)}),
+		{Name: "memory/explicit differs from computed", Span: matmul(Attr{attrkey.OutputShape, []int64{4}}, Attr{attrkey.Memory, int64(100)}),
 			Want: entry(output(4, 4), memory(100))},
-		{Name: "duplicates/last wins", Needs: Duplicates, Span: matmul(Attr{op.KeyStep, int64(1)}, Attr{op.KeyStep, int64(2)}),
+		{Name: "duplicates/last wins", Needs: Duplicates, Span: matmul(Attr{attrkey.Step, int64(1)}, Attr{attrkey.Step, int64(2)}),
 			Want: entry(func(e *op.Entry) { e.Step = op.Known(2) })},
-		{Name: "duplicates/shapes", Needs: Duplicates, Span: matmul(Attr{op.KeyInputShapes, "2x3"}, Attr{op.KeyInputShapes, []int64{4}}),
+		{Name: "duplicates/shapes", Needs: Duplicates, Span: matmul(Attr{attrkey.InputShapes, "2x3"}, Attr{attrkey.InputShapes, []int64{4}}),
 			Want: entry(inputs(op.Shape{4}))},
 	}
-	cases = append(cases, both("name", Attr{op.KeyName, "matmul"}, Attr{"operation", "other"})...)
-	cases = append(cases, both("device", Attr{op.KeyDevice, "cuda:0"}, Attr{"device", "cpu"}, device("cuda:0"))...)
-	cases = append(cases, both("dtypes", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", "['int']"},
+	cases = append(cases, both("name", Attr{attrkey.Name, "matmul"}, Attr{"operation", "other"})...)
+	cases = append(cases, both("device", Attr{attrkey.Device, "cuda:0"}, Attr{"device", "cpu"}, device("cuda:0"))...)
+	cases = append(cases, both("dtypes", Attr{attrkey.InputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", "['int']"},
 		func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
-	cases = append(cases, both("dtypes in lists", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", []string{"int"}},
+	cases = append(cases, both("dtypes in lists", Attr{attrkey.InputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", []string{"int"}},
 		func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
 	cases = append(cases, both("torch over bare", Attr{"pytorch.input_shapes", "[[2,3]]"}, Attr{"input_shapes", "[[4]]"},
 		inputs(op.Shape{2, 3}))...)
-	cases = append(cases, both("list over indexed", Attr{op.KeyInputShapes, "[[2,3]]"}, Attr{op.InputShapeKey(0), "4"}, inputs(op.Shape{2,
+	cases = append(cases, both("list over indexed", Attr{attrkey.InputShapes, "[[2,3]]"}, Attr{attrkey.InputShape(0), "4"}, inputs(op.Shape{2,
 		3}))...)
-	cases = append(cases, both("indexed over bare", Attr{op.InputShapeKey(0), "4"}, Attr{"input_shapes", "[[2,3],[1]]"},
+	cases = append(cases, both("indexed over bare", Attr{attrkey.InputShape(0), "4"}, Attr{"input_shapes", "[[2,3],[1]]"},
 		inputs(op.Shape{4}))...)
-	cases = append(cases, both("bad yields to good", Attr{op.KeyDevice, true}, Attr{"device", "cpu"}, device("cpu"), warn(op.WarnBadValue))...)
+	cases = append(cases, both("bad yields to good", Attr{attrkey.Device, true}, Attr{"device", "cpu"}, device("cpu"), warn(op.WarnBadValue))...)
 	return cases
 }
 
@@ -73,7 +74,7 @@ func precedence() []Case {
 func faults() []Case {
 	badMemory := func(name string, value any, needs Needs) Case {
 		return Case{
-			Name: "memory/" + name, Needs: needs, Span: matmul(Attr{op.KeyOutputShape, []int64{4}}, Attr{op.KeyMemory, value}),
+			Name: "memory/" + name, Needs: needs, Span: matmul(Attr{attrkey.OutputShape, []int64{4}}, Attr{attrkey.Memory, value}),
 			Want: entry(output(4, 4), func(e *op.Entry) { e.MemoryBytes = op.Int{} }, warn(op.WarnBadMemory)),
 		}
 	}
@@ -90,7 +91,7 @@ func faults() []Case {
 	return []Case{
 		badMemory("negative", int64(-1), 0), badMemory("fraction", 1.5, 0), badMemory("beyond int64", 1e19, 0),
 		badMemory("words", "lots", 0), badMemory("bool", true, 0), badMemory("NaN", nan(), NonFinite),
-		{Name: "memory/as text", Span: matmul(Attr{op.KeyMemory, "4096"}), Want: entry(memory(4096))},
+		{Name: "memory/as text", Span: matmul(Attr{attrkey.Memory, "4096"}), Want: entry(memory(4096))},
 
 		timed("zero duration", 0, start, start, lasting(0)),
 		timed("below a microsecond", Nanoseconds, start+1, start+601, func(e *op.Entry) { e.Start, e.Duration = op.Known(start+1), 600 }),
@@ -104,9 +105,9 @@ func faults() []Case {
 			e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
 		}, warn(op.WarnBadID))},
 		{Name: "ids/root", Span: root, Want: entry(func(e *op.Entry) { e.ParentSpanID = op.SpanID{} })},
-		{Name: "text/invalid UTF-8", Needs: InvalidUTF8, Span: matmul(Attr{op.KeyPath, "a\xffb"}),
+		{Name: "text/invalid UTF-8", Needs: InvalidUTF8, Span: matmul(Attr{attrkey.Path, "a\xffb"}),
 			Want: entry(func(e *op.Entry) { e.Path = "a\ufffdb" }, warn(op.WarnInvalidUTF8))},
-		{Name: "text/control characters", Span: matmul(Attr{op.KeyPath, "a\x00\n\x1b[31m"}),
+		{Name: "text/control characters", Span: matmul(Attr{attrkey.Path, "a\x00\n\x1b[31m"}),
 			Want: entry(func(e *op.Entry) { e.Path = "a\x00\n\x1b[31m" })},
 	}
 }

@@ -1,6 +1,9 @@
 package optest
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/op"
+)
 
 // links covers links to other spans.
 func links() []Case {
@@ -20,7 +23,7 @@ func links() []Case {
 		}
 	}
 	weight := func(name string, value any, n op.Int, w op.Warning) Case {
-		attrs := []Attr{{"queue", "fast"}, {op.KeyLinkWeight, value}, {"tokens", int64(7)}}
+		attrs := []Attr{{"queue", "fast"}, {attrkey.LinkWeight, value}, {"tokens", int64(7)}}
 		return linked("weight "+name, LinkAttributes, one(attrs...), want(n, w))
 	}
 	dropped := matmul()
@@ -35,7 +38,7 @@ func links() []Case {
 		}),
 		linked("other attributes", LinkAttributes, one(Attr{"queue", "fast"}, Attr{"sizes", []int64{1}}), want(op.Int{}, 0)),
 		linked("without ids", 0, []Link{{}}, warn(op.WarnBadID)),
-		linked("weight of one of two", LinkAttributes, append(one(Attr{op.KeyLinkWeight, int64(3)}), one()...), func(e *op.Entry) {
+		linked("weight of one of two", LinkAttributes, append(one(Attr{attrkey.LinkWeight, int64(3)}), one()...), func(e *op.Entry) {
 			link := op.Link{TraceID: otherTrace, SpanID: otherSpan}
 			e.Links = []op.Link{link, link}
 			e.Links[0].Weight = op.Known(3)

@@ -3,6 +3,7 @@ package optest
 import (
 	"math"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,10 +28,10 @@ func fields() []Case {
 		}
 	}
 	dtype := func(spelling string, want op.DType) Case {
-		return one("dtype "+spelling, op.KeyDType, spelling, func(e *op.Entry) { e.DType = want })
+		return one("dtype "+spelling, attrkey.DType, spelling, func(e *op.Entry) { e.DType = want })
 	}
 	inputDTypes := func(name string, value any, want ...op.DType) Case {
-		c := one("input dtypes "+name, op.KeyInputDTypes, value, func(e *op.Entry) { e.InputDTypes = want })
+		c := one("input dtypes "+name, attrkey.InputDTypes, value, func(e *op.Entry) { e.InputDTypes = want })
 		if _, ok := value.(List); ok {
 			c.Needs, c.Want.Warn = NestedLists, op.WarnBadValue
 		}
@@ -40,27 +41,27 @@ func fields() []Case {
 		return one(key, key, id, func(e *op.Entry) { e.DeviceID = id })
 	}
 	var cases []Case
-	cases = append(cases, ints("flops", op.KeyFLOPs, func(e *op.Entry, n op.Int) { e.FLOPs = n })...)
-	cases = append(cases, ints("step", op.KeyStep, func(e *op.Entry, n op.Int) { e.Step = n })...)
-	cases = append(cases, ints("stream", op.KeyStream, func(e *op.Entry, n op.Int) { e.Stream = n })...)
-	cases = append(cases, ints("rank", op.KeyRank, func(e *op.Entry, n op.Int) { e.Rank = n })...)
+	cases = append(cases, ints("flops", attrkey.FLOPs, func(e *op.Entry, n op.Int) { e.FLOPs = n })...)
+	cases = append(cases, ints("step", attrkey.Step, func(e *op.Entry, n op.Int) { e.Step = n })...)
+	cases = append(cases, ints("stream", attrkey.Stream, func(e *op.Entry, n op.Int) { e.Stream = n })...)
+	cases = append(cases, ints("rank", attrkey.Rank, func(e *op.Entry, n op.Int) { e.Rank = n })...)
 	cases = append(cases,
-		one("path", op.KeyPath, "encoder.0.attention", func(e *op.Entry) { e.Path = "encoder.0.attention" }),
-		one("path as int", op.KeyPath, int64(1), warn(op.WarnBadValue)),
-		one("side", op.KeySide, "host", func(e *op.Entry) { e.Side = op.SideHost }),
-		one("side unknown", op.KeySide, "left", warn(op.WarnBadValue)),
+		one("path", attrkey.Path, "encoder.0.attention", func(e *op.Entry) { e.Path = "encoder.0.attention" }),
+		one("path as int", attrkey.Path, int64(1), warn(op.WarnBadValue)),
+		one("side", attrkey.Side, "host", func(e *op.Entry) { e.Side = op.SideHost }),
+		one("side unknown", attrkey.Side, "left", warn(op.WarnBadValue)),
 		one("unknown key", "http.route", "/v1", func(*op.Entry) {}),
 		one("empty key", "", "x", func(*op.Entry) {}),
-		one("negative flops", op.KeyFLOPs, int64(-1), warn(op.WarnBadValue)),
-		device(op.KeyDevice, "cuda:0"), device("device_id", "gpu:1"), device("device", "cpu"),
-		one("device as int", op.KeyDevice, int64(0), func(e *op.Entry) { e.DeviceID = "0" }),
-		one("device as bool", op.KeyDevice, true, warn(op.WarnBadValue)),
-		one("memory", op.KeyMemory, int64(4096), memory(4096)),
+		one("negative flops", attrkey.FLOPs, int64(-1), warn(op.WarnBadValue)),
+		device(attrkey.Device, "cuda:0"), device("device_id", "gpu:1"), device("device", "cpu"),
+		one("device as int", attrkey.Device, int64(0), func(e *op.Entry) { e.DeviceID = "0" }),
+		one("device as bool", attrkey.Device, true, warn(op.WarnBadValue)),
+		one("memory", attrkey.Memory, int64(4096), memory(4096)),
 		one("memory_bytes", "memory_bytes", int64(4096), memory(4096)),
 		one("bare step", "step", int64(7), func(e *op.Entry) { e.Step = op.Known(7) }),
 		dtype("f32", op.F32), dtype("float32", op.F32), dtype("torch.float16", op.F16), dtype("c10::BFloat16", op.BF16),
 		dtype("numpy.int64", op.I64), dtype("long int", op.I64), dtype("Half", op.F16), dtype("complex64", op.C64),
-		one("dtype unknown", op.KeyDType, "int4", func(e *op.Entry) { e.DType, e.Warn = "int4", op.WarnUnknownDType }),
+		one("dtype unknown", attrkey.DType, "int4", func(e *op.Entry) { e.DType, e.Warn = "int4", op.WarnUnknownDType }),
 		inputDTypes("strings", []string{"f32", "torch.int64"}, op.F32, op.I64),
 		inputDTypes("JSON text", `["f32","i64"]`, op.F32, op.I64),
 		inputDTypes("Python text", `['float', '', 'long int']`, op.F32, "", op.I64),
@@ -79,28 +80,28 @@ func notes() []Case {
 		return Case{Name: "note/" + name, Span: matmul(attrs...), Want: entry(change)}
 	}
 	return []Case{
-		note("launch", func(e *op.Entry) { e.Launch = op.Known(start - 5) }, Attr{op.KeyLaunch, int64(start - 5)}),
+		note("launch", func(e *op.Entry) { e.Launch = op.Known(start - 5) }, Attr{attrkey.Launch, int64(start - 5)}),
 		note("launch as it was called before", func(e *op.Entry) { e.Launch = op.Known(start - 5) },
 			Attr{"optrace.launch_unix_ns", int64(start - 5)}),
 		note("launch by both names", func(e *op.Entry) { e.Launch = op.Known(start - 5) },
-			Attr{op.KeyLaunch, int64(start - 5)}, Attr{"optrace.launch_unix_ns", int64(start - 7)}),
-		note("clock error", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: op.KeyClockError, Value: "2000", Type: op.AttrInt}} },
-			Attr{op.KeyClockError, int64(2000)}),
+			Attr{attrkey.Launch, int64(start - 5)}, Attr{"optrace.launch_unix_ns", int64(start - 7)}),
+		note("clock error", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: attrkey.ClockError, Value: "2000", Type: op.AttrInt}} },
+			Attr{attrkey.ClockError, int64(2000)}),
 		note("hardware", func(e *op.Entry) {
-			e.DeviceID, e.Attrs = "GPU-8f2a", []op.Attr{{Key: op.KeyHardwareID, Value: "GPU-8f2a"}}
-		}, Attr{op.KeyHardwareID, "GPU-8f2a"}),
+			e.DeviceID, e.Attrs = "GPU-8f2a", []op.Attr{{Key: attrkey.HardwareID, Value: "GPU-8f2a"}}
+		}, Attr{attrkey.HardwareID, "GPU-8f2a"}),
 		note("hardware of a device", func(e *op.Entry) {
-			e.DeviceID, e.Attrs = "cuda:0", []op.Attr{{Key: op.KeyHardwareID, Value: "GPU-8f2a"}}
-		}, Attr{op.KeyHardwareID, "GPU-8f2a"}, Attr{op.KeyDevice, "cuda:0"}),
+			e.DeviceID, e.Attrs = "cuda:0", []op.Attr{{Key: attrkey.HardwareID, Value: "GPU-8f2a"}}
+		}, Attr{attrkey.HardwareID, "GPU-8f2a"}, Attr{attrkey.Device, "cuda:0"}),
 		note("kind rule", func(e *op.Entry) { e.Kind, e.KindRule = op.KindCollective, op.RuleLibrary },
-			Attr{op.KeyKind, "collective"}, Attr{op.KeyKindRule, "library"}),
-		note("kind rule without a kind", func(*op.Entry) {}, Attr{op.KeyKindRule, "library"}),
-		note("kind rule unknown", warn(op.WarnBadValue), Attr{op.KeyKindRule, "dance"}),
-		note("kind rule as int", warn(op.WarnBadValue), Attr{op.KeyKindRule, int64(1)}),
+			Attr{attrkey.Kind, "collective"}, Attr{attrkey.KindRule, "library"}),
+		note("kind rule without a kind", func(*op.Entry) {}, Attr{attrkey.KindRule, "library"}),
+		note("kind rule unknown", warn(op.WarnBadValue), Attr{attrkey.KindRule, "dance"}),
+		note("kind rule as int", warn(op.WarnBadValue), Attr{attrkey.KindRule, int64(1)}),
 		note("root", func(e *op.Entry) { e.Root, e.RootSpanID = "POST /predict", ParentID },
-			Attr{op.KeyRoot, "POST /predict"}, Attr{op.KeyRootSpan, ParentID.String()}),
-		note("root that is no id", warn(op.WarnBadValue), Attr{op.KeyRootSpan, "xyz"}),
-		note("warnings", warn(op.WarnOverflow|op.WarnNonFinite), Attr{op.KeyWarnings, "overflow,from_the_future,non_finite"}),
+			Attr{attrkey.Root, "POST /predict"}, Attr{attrkey.RootSpan, ParentID.String()}),
+		note("root that is no id", warn(op.WarnBadValue), Attr{attrkey.RootSpan, "xyz"}),
+		note("warnings", warn(op.WarnOverflow|op.WarnNonFinite), Attr{attrkey.Warnings, "overflow,from_the_future,non_finite"}),
 	}
 }
 
@@ -121,15 +122,15 @@ func outside() []Case {
 		s.TraceState = state
 		return Case{Name: "tracestate/" + state, Span: s, Needs: TraceState, Want: entry(func(e *op.Entry) { e.AdjustedCount = count })}
 	}
-	service := Attr{op.KeyServiceName, "trainer"}
+	service := Attr{attrkey.ServiceName, "trainer"}
 	rank := func(n int64) func(*op.Entry) { return func(e *op.Entry) { e.Rank = op.Known(n) } }
 	dropped := matmul()
 	dropped.Dropped = 3
 	return []Case{
-		resource("rank", 0, matmul(), []Attr{service, {op.KeyRank, int64(2)}, {op.KeyWorldSize, int64(8)}}, rank(2)),
-		resource("rank as text", 0, matmul(), []Attr{service, {op.KeyRank, "2"}}, rank(2)),
-		resource("negative rank", 0, matmul(), []Attr{service, {op.KeyRank, int64(-1)}}, func(*op.Entry) {}),
-		resource("the span's rank wins", 0, matmul(Attr{op.KeyRank, int64(5)}), []Attr{service, {op.KeyRank, int64(2)}}, rank(5)),
+		resource("rank", 0, matmul(), []Attr{service, {attrkey.Rank, int64(2)}, {attrkey.WorldSize, int64(8)}}, rank(2)),
+		resource("rank as text", 0, matmul(), []Attr{service, {attrkey.Rank, "2"}}, rank(2)),
+		resource("negative rank", 0, matmul(), []Attr{service, {attrkey.Rank, int64(-1)}}, func(*op.Entry) {}),
+		resource("the span's rank wins", 0, matmul(Attr{attrkey.Rank, int64(5)}), []Attr{service, {attrkey.Rank, int64(2)}}, rank(5)),
 		resource("none", NoResource, matmul(), nil, func(e *op.Entry) { e.Service = "" }),
 		state("ot=th:8", 2), state("ot=th:c", 4), state("ot=th:0", 1), state("vendor=1,ot=rv:1a;th:8", 2),
 		state("vendor=1", 0), state("ot=p:8", 0), state("ot=th:123456789abcdef", 0), state("ot=th:xyz", 0),

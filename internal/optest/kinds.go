@@ -1,6 +1,7 @@
 package optest
 
 import (
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -8,12 +9,12 @@ import (
 func kinds() []Case {
 	named := func(name string, kind op.Kind, rule op.KindRule, attrs ...Attr) Case {
 		return Case{
-			Name: "kind/" + name, Span: span(append([]Attr{{op.KeyName, name}}, attrs...)...),
+			Name: "kind/" + name, Span: span(append([]Attr{{attrkey.Name, name}}, attrs...)...),
 			Want: entry(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = name, kind, rule }),
 		}
 	}
 	explicit := func(value string, kind op.Kind) Case {
-		c := named("allreduce", kind, op.RuleAttribute, Attr{op.KeyKind, value})
+		c := named("allreduce", kind, op.RuleAttribute, Attr{attrkey.Kind, value})
 		c.Name = "kind/explicit " + value
 		return c
 	}
@@ -22,10 +23,10 @@ func kinds() []Case {
 			e.Kind, e.KindRule, e.Collective = op.KindCollective, op.RuleAttribute, &want
 		})}
 	}
-	final := named("matmul", op.KindCompute, op.RuleAttribute, Attr{op.KeyKind, "compute"}, Attr{op.KeyCollective, "all_reduce"})
+	final := named("matmul", op.KindCompute, op.RuleAttribute, Attr{attrkey.Kind, "compute"}, Attr{attrkey.Collective, "all_reduce"})
 	final.Name = "collective/explicit kind is final"
 	final.Want.Collective = &op.Collective{Name: "all_reduce"}
-	unknown := named("allreduce", op.KindCollective, op.RuleName, Attr{op.KeyKind, "dance"})
+	unknown := named("allreduce", op.KindCollective, op.RuleName, Attr{attrkey.Kind, "dance"})
 	unknown.Name, unknown.Want.Warn = "kind/explicit unknown", op.WarnBadValue
 	return []Case{
 		named("matmul", op.KindCompute, op.RuleDefault),
@@ -38,18 +39,18 @@ func kinds() []Case {
 		explicit("control", op.KindControl), explicit("collective", op.KindCollective), explicit("Compute", op.KindCompute),
 		unknown,
 		collective("whole", []Attr{
-			{op.KeyCollective, "all_reduce"},
-			{op.KeyGroup, "dp"},
-			{op.KeyGroupSize, int64(8)},
-			{op.KeySequence, int64(42)},
-			{op.KeyPeerRank, int64(1)},
-			{op.KeyInElements, int64(100)},
-			{op.KeyOutElements, 100.0},
+			{attrkey.Collective, "all_reduce"},
+			{attrkey.Group, "dp"},
+			{attrkey.GroupSize, int64(8)},
+			{attrkey.Sequence, int64(42)},
+			{attrkey.PeerRank, int64(1)},
+			{attrkey.InElements, int64(100)},
+			{attrkey.OutElements, 100.0},
 		}, op.Collective{
 			Name: "all_reduce", Group: "dp", GroupSize: op.Known(8), Sequence: op.Known(42), PeerRank: op.Known(1),
 			InElements: op.Known(100), OutElements: op.Known(100),
 		}),
-		collective("group as int", []Attr{{op.KeyGroup, int64(0)}}, op.Collective{Group: "0"}),
+		collective("group as int", []Attr{{attrkey.Group, int64(0)}}, op.Collective{Group: "0"}),
 		final,
 	}
 }
@@ -61,16 +62,16 @@ func predicates() []Case {
 	return []Case{
 		no("nothing"),
 		no("other attributes", Attr{"http.route", "/v1"}),
-		no("device and shape", Attr{op.KeyDevice, "cuda:0"}, Attr{op.KeyOutputShape, []int64{2}}),
+		no("device and shape", Attr{attrkey.Device, "cuda:0"}, Attr{attrkey.OutputShape, []int64{2}}),
 		no("bare name", Attr{"op", "matmul"}),
 		no("bare shape", Attr{"output_shape", "2x3"}),
 		{Name: "op/bare name and bare shape", Span: span(Attr{"operation", "matmul"}, Attr{"output_shape", []int64{2, 3}}),
 			Want: entry(output(6, 2, 3))},
-		{Name: "op/bare name and shape", Span: span(Attr{op.InputShapeKey(0), []int64{2}}, Attr{"op", "matmul"}),
+		{Name: "op/bare name and shape", Span: span(Attr{attrkey.InputShape(0), []int64{2}}, Attr{"op", "matmul"}),
 			Want: entry(inputs(op.Shape{2}))},
 		{Name: "op/bare name and bad shape", Span: span(Attr{"op", "matmul"}, Attr{"input_shapes", true}), Want: entry(warn(op.WarnBadShape))},
 		{Name: "op/any torch key", Span: span(Attr{"pytorch.whatever", "x"}), Want: entry(operation("span name"))},
-		{Name: "op/empty name", Span: span(Attr{op.KeyName, ""}), Want: entry(operation("span name"))},
-		{Name: "op/name of a wrong type", Span: span(Attr{op.KeyName, int64(1)}), Want: entry(operation("span name"), warn(op.WarnBadValue))},
+		{Name: "op/empty name", Span: span(Attr{attrkey.Name, ""}), Want: entry(operation("span name"))},
+		{Name: "op/name of a wrong type", Span: span(Attr{attrkey.Name, int64(1)}), Want: entry(operation("span name"), warn(op.WarnBadValue))},
 	}
 }

@@ -1,6 +1,9 @@
 package optest
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/op"
+)
 
 // What the spans of most cases have in common.
 const (
@@ -20,13 +23,13 @@ func span(attrs ...Attr) Span {
 	return Span{
 		Name: "span name", TraceID: TraceID, SpanID: SpanID, ParentSpanID: ParentID,
 		Start: start, End: start + duration, Attributes: attrs,
-		Resource: []Attr{{op.KeyServiceName, "trainer"}}, Scope: "example.com/engine",
+		Resource: []Attr{{attrkey.ServiceName, "trainer"}}, Scope: "example.com/engine",
 	}
 }
 
 // matmul returns a span that tensor.op.name makes an operation.
 func matmul(attrs ...Attr) Span {
-	return span(append([]Attr{{op.KeyName, "matmul"}}, attrs...)...)
+	return span(append([]Attr{{attrkey.Name, "matmul"}}, attrs...)...)
 }
 
 // entry returns the entry of matmul, changed by changes.

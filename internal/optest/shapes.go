@@ -3,6 +3,7 @@ package optest
 import (
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -11,10 +12,10 @@ func shapes() []Case {
 	two := entry(inputs(op.Shape{64, 784}, op.Shape{784, 256}))
 	one := entry(inputs(op.Shape{64, 784}))
 	in := func(name string, value any, want *op.Entry) Case {
-		return Case{Name: "inputs/" + name, Span: matmul(Attr{op.KeyInputShapes, value}), Want: want}
+		return Case{Name: "inputs/" + name, Span: matmul(Attr{attrkey.InputShapes, value}), Want: want}
 	}
 	out := func(name string, value any, want *op.Entry) Case {
-		return Case{Name: "output/" + name, Span: matmul(Attr{op.KeyOutputShape, value}), Want: want}
+		return Case{Name: "output/" + name, Span: matmul(Attr{attrkey.OutputShape, value}), Want: want}
 	}
 	nested := func(c Case) Case {
 		c.Needs |= NestedLists
@@ -46,11 +47,11 @@ func shapes() []Case {
 		in("text of two", "64x784,784x256", two),
 		in("text of two with semicolons", "64,784;784,256", two),
 		in("empty text", "", entry()),
-		{Name: "inputs/one attribute each", Span: matmul(Attr{op.InputShapeKey(0), []int64{64, 784}}, Attr{op.InputShapeKey(1), "784x256"}),
+		{Name: "inputs/one attribute each", Span: matmul(Attr{attrkey.InputShape(0), []int64{64, 784}}, Attr{attrkey.InputShape(1), "784x256"}),
 			Want: two},
-		{Name: "inputs/one attribute each, backwards", Span: matmul(Attr{op.InputShapeKey(1), "[784,256]"}, Attr{op.InputShapeKey(0),
+		{Name: "inputs/one attribute each, backwards", Span: matmul(Attr{attrkey.InputShape(1), "[784,256]"}, Attr{attrkey.InputShape(0),
 			[]float64{64, 784}}), Want: two},
-		{Name: "inputs/one attribute each, one missing", Span: matmul(Attr{op.InputShapeKey(1), []int64{3}}), Want: entry(inputs(nil,
+		{Name: "inputs/one attribute each, one missing", Span: matmul(Attr{attrkey.InputShape(1), []int64{3}}), Want: entry(inputs(nil,
 			op.Shape{3}))},
 
 		out("ints", []int64{64, 256}, entry(output(64*256, 64, 256))),
@@ -62,11 +63,11 @@ func shapes() []Case {
 		out("text of one dimension", "64", entry(output(64, 64))),
 		out("text of a scalar", "[]", entry(output(1))),
 		nested(out("list", List{int64(64), float64(256)}, entry(output(64*256, 64, 256)))),
-		{Name: "output/scalar", Span: matmul(Attr{op.KeyOutputShape, []int64{}}), Want: entry(output(1))},
+		{Name: "output/scalar", Span: matmul(Attr{attrkey.OutputShape, []int64{}}), Want: entry(output(1))},
 		{Name: "output/absent", Span: matmul(), Want: entry()},
-		{Name: "output/dtype gives the size", Span: matmul(Attr{op.KeyOutputShape, []int64{64, 256}}, Attr{op.KeyDType, "torch.bfloat16"}),
+		{Name: "output/dtype gives the size", Span: matmul(Attr{attrkey.OutputShape, []int64{64, 256}}, Attr{attrkey.DType, "torch.bfloat16"}),
 			Want: entry(output(64*256, 64, 256), memory(2*64*256), func(e *op.Entry) { e.DType = op.BF16 })},
-		{Name: "output/elements alone", Span: matmul(Attr{op.KeyOutputElements, int64(10)}),
+		{Name: "output/elements alone", Span: matmul(Attr{attrkey.OutputElements, int64(10)}),
 			Want: entry(memory(80), func(e *op.Entry) { e.OutputElements = op.Known(10) })},
 	}
 }
@@ -75,10 +76,10 @@ func shapes() []Case {
 func badShapes() []Case {
 	bad := entry(warn(op.WarnBadShape))
 	in := func(name string, value any, needs Needs, changes ...func(*op.Entry)) Case {
-		return Case{Name: "inputs/" + name, Span: matmul(Attr{op.KeyInputShapes, value}), Needs: needs, Want: entry(changes...)}
+		return Case{Name: "inputs/" + name, Span: matmul(Attr{attrkey.InputShapes, value}), Needs: needs, Want: entry(changes...)}
 	}
 	out := func(name string, value any, needs Needs, changes ...func(*op.Entry)) Case {
-		return Case{Name: "output/" + name, Span: matmul(Attr{op.KeyOutputShape, value}), Needs: needs, Want: entry(changes...)}
+		return Case{Name: "output/" + name, Span: matmul(Attr{attrkey.OutputShape, value}), Needs: needs, Want: entry(changes...)}
 	}
 	unknownSize := func(w op.Warning, dims ...int64) func(*op.Entry) {
 		return func(e *op.Entry) {
@@ -126,8 +127,8 @@ func badShapes() []Case {
 		in("below -1", []int64{-2, 784}, 0, badShape),
 		in("too many", inputs1025, 0, func(e *op.Entry) { e.InputShapes = kept }, warn(op.WarnShapeTruncated)),
 		in("rank 65", rank65, 0, inputs(op.Shape(rank65[:64])), warn(op.WarnShapeTruncated)),
-		{Name: "inputs/bad index", Span: matmul(Attr{op.InputShapeKey(0), "x"}), Want: bad},
-		{Name: "shapes/several bad ones are one warning", Span: matmul(Attr{op.KeyInputShapes, true}, Attr{op.KeyOutputShape, "x"}), Want: bad},
+		{Name: "inputs/bad index", Span: matmul(Attr{attrkey.InputShape(0), "x"}), Want: bad},
+		{Name: "shapes/several bad ones are one warning", Span: matmul(Attr{attrkey.InputShapes, true}, Attr{attrkey.OutputShape, "x"}), Want: bad},
 
 		out("int", int64(5), 0, badShape),
 		out("bool", true, 0, badShape),

@@ -1,0 +1,19 @@
+// Package attrkey has the keys of attributes. Users have those of operations in package
+// tensorconv.
+package attrkey
+
+import "strconv"
+
+// InputShape returns the key of the i-th input where each input has an attribute of its own.
+func InputShape(i int) string { return "tensor.input." + strconv.Itoa(i) + ".shape" }
+
+// The event on a local root that carries an op.Pruned: its name, and the attributes in
+// addition to [Name] and [Device].
+const (
+	PrunedEvent    = "tensor.ops.pruned"
+	PrunedCount    = "tensor.ops.pruned.count"
+	PrunedDuration = "tensor.ops.pruned.duration"
+)
+
+// PrunedOthers stands for the operations that a summary does not name.
+const PrunedOthers = "(other)"
