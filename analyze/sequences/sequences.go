@@ -15,7 +15,7 @@ import (
 )
 
 // Sequences are sequences of short operations that come again: what could be one
-// operation instead.
+// operation instead, or part of a graph.
 type Sequences struct {
 	// ShortNS is the longest duration of a short operation, and the longest time from the end
 	// of one to the start of the next within a sequence.
@@ -38,8 +38,10 @@ type Sequences struct {
 // Sequence is a sequence of short operations below one parent, on one stream.
 type Sequence struct {
 	Operations []string `json:"operations"`
-	// Count is how many times it occurs.
-	Count int64 `json:"count"`
+	// Count is how many times it occurs. An occurrence is a number of rounds, one behind the
+	// other; Rounds is how many there are in all.
+	Count  int64 `json:"count"`
+	Rounds int64 `json:"rounds"`
 	// SumNS is the time of its operations, GapNS that between them.
 	SumNS int64 `json:"sum_ns"`
 	GapNS int64 `json:"gap_ns"`
@@ -241,12 +243,12 @@ func (s *shortRuns) run() *shortRun {
 // sequence describes a sequence that was found.
 func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 	f := s.forest
-	row := Sequence{Count: found.Count}
+	row := Sequence{Count: found.Count, Rounds: found.Rounds}
 	counts := make(map[int32]int64) // by stream
 	lanes := make(map[int32]int32)  // one of each stream
 	for _, at := range found.At {
 		run := &s.list[at.Text]
-		for i := at.From; i < at.From+found.Length; i++ {
+		for i := at.From; i < at.From+found.Length*at.Rounds; i++ {
 			row.SumNS = wide.AddSaturating(row.SumNS, run.durations[i])
 			if i > at.From {
 				row.GapNS = wide.AddSaturating(row.GapNS, run.gaps[i])

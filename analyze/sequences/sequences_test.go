@@ -34,11 +34,11 @@ func TestSequences(t *testing.T) {
 		ShortNS: 100 * us, MaxOperations: 32, Runs: 4, RunOperations: 10, Count: 2,
 		Rows: []Sequence{
 			{
-				Operations: []string{"add", "mul", "relu"}, Count: 2, SumNS: 60 * us, GapNS: 25 * us, Share: op.KnownFloat(0.5),
+				Operations: []string{"add", "mul", "relu"}, Count: 2, Rounds: 2, SumNS: 60 * us, GapNS: 25 * us, Share: op.KnownFloat(0.5),
 				GapShare: op.KnownFloat(25.0 / 85), Streams: []Stream{{gpu0, none, 2}},
 			},
 			{
-				Operations: []string{"add", "mul"}, Count: 2, SumNS: 40 * us, GapNS: 10 * us, Share: op.KnownFloat(1.0 / 3),
+				Operations: []string{"add", "mul"}, Count: 2, Rounds: 2, SumNS: 40 * us, GapNS: 10 * us, Share: op.KnownFloat(1.0 / 3),
 				GapShare: op.KnownFloat(0.2), Streams: []Stream{{gpu0, none, 1}, {gpu1, none, 1}},
 			},
 		},
@@ -130,10 +130,10 @@ func naiveSequences(runs []naiveRun) []Sequence {
 	}
 	rows := []Sequence{}
 	for _, found := range repeats.Find(texts, slices.Repeat([]int64{1}, len(texts))) {
-		row := Sequence{Count: found.Count}
+		row := Sequence{Count: found.Count, Rounds: found.Rounds}
 		for k, at := range found.At {
 			end := int64(0)
-			for i, s := range runs[at.Text][:at.From+found.Length] {
+			for i, s := range runs[at.Text][:at.From+found.Length*at.Rounds] {
 				if i >= at.From {
 					row.SumNS += s.End - s.Start
 				}
@@ -141,7 +141,7 @@ func naiveSequences(runs []naiveRun) []Sequence {
 					row.GapNS += max(0, s.Start-end)
 				}
 				end = max(end, s.End)
-				if i >= at.From && k == 0 {
+				if i >= at.From && i < at.From+found.Length && k == 0 {
 					row.Operations = append(row.Operations, s.Name)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 // WriteSequences writes the table of repeated sequences; the names of the operations are a
 // list in JSON.
 func WriteSequences(w io.Writer, r *analyze.Report, opts Options) error {
-	out, err := newWriter(w, opts, []string{"operations", "length", "count", "sum_ns", "share", "gap_ns", "gap_share", "streams"})
+	out, err := newWriter(w, opts, []string{"operations", "length", "count", "rounds", "sum_ns", "share", "gap_ns", "gap_share", "streams"})
 	switch {
 	case err != nil:
 		return err
@@ -26,6 +26,7 @@ func WriteSequences(w io.Writer, r *analyze.Report, opts Options) error {
 		out.text(string(operations))
 		out.int(int64(len(s.Operations)))
 		out.int(s.Count)
+		out.int(s.Rounds)
 		out.int(s.SumNS)
 		out.knownFloat(s.Share)
 		out.int(s.GapNS)

@@ -27,8 +27,8 @@ func (v *view) sequences() {
 	}
 	short := units.Duration(s.ShortNS)
 	text := "operations of up to " + short + " that follow each other on a stream below one parent, within " + short +
-		"; the longest sequence first, of up to " + units.Count(s.MaxOperations) +
-		" operations; gaps: the time between them, and its part of both"
+		"; up to " + units.Count(s.MaxOperations) +
+		" operations a round; times: occurrences, each of one or more rounds; gaps: the time between operations, and its part of both"
 	if s.LeftOut > 0 {
 		text += "; " + plural(s.LeftOut, "operation") + " of runs that differ from all others were not looked at"
 	}
@@ -37,7 +37,7 @@ func (v *view) sequences() {
 
 // sequenceTable returns a table of sequences.
 func sequenceTable(rows []sequences.Sequence, ranks bool) *table {
-	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("sum", 0), figures("share", 2), figures("gaps", 0),
+	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("rounds", 6), figures("sum", 0), figures("share", 2), figures("gaps", 0),
 		figures("of both", 4), names("streams", 5))
 	for i := range rows {
 		s := &rows[i]
@@ -48,7 +48,7 @@ func sequenceTable(rows []sequences.Sequence, ranks bool) *table {
 		if s.GapShare.Known {
 			gaps = units.Percent(s.GapShare.V)
 		}
-		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Duration(s.SumNS), share,
+		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Count(s.Rounds), units.Duration(s.SumNS), share,
 			units.Duration(s.GapNS), gaps, streamsText(s.Streams, ranks))
 	}
 	return t

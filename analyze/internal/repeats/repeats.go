@@ -1,46 +1,148 @@
-// Package repeats finds sequences that occur several times in texts of numbers, the
-// longest first.
+// Package repeats finds sequences of numbers that come again in texts of numbers.
 package repeats
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 )
 
 // MaxLength is the length of the longest sequence that is found.
 const MaxLength = 32
 
-// Sequence is a sequence that occurs several times.
+// Sequence is a sequence that comes again.
 type Sequence struct {
 	Length int
-	// Count is how many times it occurs, in a text of weight w w times.
-	Count int64
-	// At has where it occurs, in the order of the texts. No two occurrences overlap, nor
-	// do those of different sequences.
+	// Count is how many occurrences there are, in a text of weight w w for each place, and
+	// Rounds how many times the sequence comes in them.
+	Count, Rounds int64
+	// At has the places of the occurrences. No two of them overlap, nor do those of different
+	// sequences.
 	At []Place
 }
 
-// Place is a place in a text.
-type Place struct{ Text, From int }
+// Place is an occurrence: from a place in a text on, a number of rounds one behind the other.
+type Place struct{ Text, From, Rounds int }
 
-// Find returns the sequences of at least two numbers that occur at least twice in the
-// texts, each of which counts as often as its weight says: the longest first, of equally long
-// ones those that occur more often, then those that occur first. What one occurrence
-// covers belongs to no other.
+// Find returns the sequences that come again in texts, each of which counts as often as its
+// weight says, by three rules:
 //
-// A sequence that repeats itself is left to what it repeats: one with a period that is
-// shorter than itself, and at least 2, does not count where the period goes on for two rounds.
+//  1. Rounds. From the start of a text on, where a sequence is followed by itself at once, it is one
+//     item with as many rounds as follow; any other number is an item of its own. Of the sequences
+//     at a place the one whose rounds cover most counts, of several the shortest, and the search
+//     goes on behind the last round.
+//  2. Sequences of two items or more, and at most MaxLength numbers, that occur at least twice, items of
+//     as many rounds each: those of most items first, of as many items those that occur more
+//     often, then those that occur first. What one occurrence covers belongs to no other.
+//  3. Items of several rounds that no such sequence covers are an occurrence each.
 //
-//	a b c a b c a b c   is a b c, three times
-//	a a a   a a a       is a a a, twice
+// Equal sequences by the last two rules are one. Examples:
+//
+//	a b c a b c a b c x    is a b c, one occurrence with 3 rounds
+//	a a a b   a a          is a, two occurrences with 5 rounds
+//	a a b x   a a b y      is a a b, two occurrences of a round each
 func Find(texts [][]int32, weights []int64) []Sequence {
-	f := newFinder(texts, weights)
-	f.grow()
-	var found []Sequence
-	for length := len(f.levels) + 1; length >= 2; length-- {
-		found = append(found, f.take(length)...)
+	c := collector{texts: texts, index: make(map[string]int)}
+	items, ids := c.cut()
+	f := newFinder(ids, weights)
+	for _, text := range items {
+		for _, item := range text {
+			f.sizes = append(f.sizes, item.length*item.Rounds)
+		}
 	}
-	return found
+	f.grow()
+	for length := len(f.levels) + 1; length >= 2; length-- {
+		for _, s := range f.take(length) {
+			for i, at := range s.At {
+				first, last := items[at.Text][at.From], items[at.Text][at.From+length-1]
+				s.At[i].From, s.Length = first.From, last.From+last.length*last.Rounds-first.From
+			}
+			c.add(s)
+		}
+	}
+	for i, text := range items {
+		for k, item := range text {
+			if item.Rounds > 1 && !f.covered[f.start[i]+k] {
+				c.add(Sequence{item.length, weights[i], weights[i] * int64(item.Rounds), []Place{item.Place}})
+			}
+		}
+	}
+	return c.found
+}
+
+// item is a sequence of length numbers with its rounds.
+type item struct {
+	Place
+	length int
+}
+
+// collector collects the sequences of texts.
+type collector struct {
+	texts [][]int32
+	found []Sequence
+	index map[string]int // of found, by the numbers
+	key   []byte
+}
+
+// cut cuts the texts into items. Those with equal numbers and rounds have the same id.
+func (c *collector) cut() (items [][]item, ids [][]int32) {
+	known := make(map[string]int32)
+	for i, text := range c.texts {
+		var list []item
+		var numbers []int32
+		for at := 0; at < len(text); {
+			length, n := roundsAt(text[at:])
+			key := c.keyOf(text[at:at+length], n)
+			id, ok := known[string(key)]
+			if !ok {
+				id = int32(len(known))
+				known[string(key)] = id
+			}
+			list, numbers = append(list, item{Place{i, at, n}, length}), append(numbers, id)
+			at += length * n
+		}
+		items, ids = append(items, list), append(ids, numbers)
+	}
+	return items, ids
+}
+
+// roundsAt returns the sequence at the start of a text whose rounds cover most, by its length,
+// and how many rounds there are.
+func roundsAt(text []int32) (length, n int) {
+	length, n = 1, 1
+	for period := 1; period <= MaxLength && 2*period <= len(text); period++ {
+		end := period
+		for end < len(text) && text[end] == text[end-period] {
+			end++
+		}
+		if k := end / period; k > 1 && k*period > n*length {
+			length, n = period, k
+		}
+	}
+	return length, n
+}
+
+// keyOf returns a key of numbers and a number of rounds. It is overwritten by the next one.
+func (c *collector) keyOf(numbers []int32, rounds int) []byte {
+	c.key = binary.LittleEndian.AppendUint32(c.key[:0], uint32(rounds))
+	for _, n := range numbers {
+		c.key = binary.LittleEndian.AppendUint32(c.key, uint32(n))
+	}
+	return c.key
+}
+
+// add adds the occurrences of a sequence.
+func (c *collector) add(s Sequence) {
+	first := s.At[0]
+	key := c.keyOf(c.texts[first.Text][first.From:first.From+s.Length], 0)
+	i, ok := c.index[string(key)]
+	if !ok {
+		c.index[string(key)] = len(c.found)
+		c.found = append(c.found, s)
+		return
+	}
+	known := &c.found[i]
+	known.Count, known.Rounds, known.At = known.Count+s.Count, known.Rounds+s.Rounds, append(known.At, s.At...)
 }
 
 // finder looks for sequences in all texts, one behind the other.
@@ -50,8 +152,7 @@ type finder struct {
 	start   []int   // of each text
 	weights []int64
 	covered []bool
-	// repeating has for each place, as bits, the lengths of what repeats itself there.
-	repeating []uint64
+	sizes   []int // how much each number stands for
 	// levels has the sequences of 2, 3, … numbers that occur at least twice.
 	levels [][]window
 }
@@ -66,30 +167,8 @@ func newFinder(texts [][]int32, weights []int64) *finder {
 		f.numbers = append(f.numbers, t...)
 		f.text = append(f.text, slices.Repeat([]int32{int32(i)}, len(t))...)
 	}
-	f.covered, f.repeating = make([]bool, len(f.numbers)), make([]uint64, len(f.numbers))
-	for i, t := range texts {
-		f.findPeriods(f.start[i], f.start[i]+len(t))
-	}
+	f.covered = make([]bool, len(f.numbers))
 	return f
-}
-
-// findPeriods finds what repeats itself in [from, to).
-func (f *finder) findPeriods(from, to int) {
-	for period := 2; period < MaxLength && 2*period <= to-from; period++ {
-		for i := from; i+period < to; {
-			end := i
-			for end+period < to && f.numbers[end] == f.numbers[end+period] {
-				end++
-			}
-			if end-i >= period { // [i, end+period) has the period for two rounds
-				for ; i < end; i++ {
-					longest := min(MaxLength, end+period-i)
-					f.repeating[i] |= 1<<(longest+1) - 1<<(period+1)
-				}
-			}
-			i = end + 1
-		}
-	}
 }
 
 // grow finds the windows of each length from those that are shorter by one.
@@ -141,7 +220,7 @@ func (f *finder) take(length int) []Sequence {
 	byClass := make(map[int32]int)
 	var candidates []candidate
 	for _, w := range windows {
-		if !f.isFree(int(w.at), length) {
+		if !f.isFree(int(w.at), length) || f.size(int(w.at), length) > MaxLength {
 			continue
 		}
 		i, ok := byClass[w.class]
@@ -162,6 +241,7 @@ func (f *finder) take(length int) []Sequence {
 	for _, c := range candidates {
 		s := Sequence{Length: length}
 		s.Count = f.occurrences(c.at, length, &s.At)
+		s.Rounds = s.Count
 		if s.Count < 2 {
 			continue
 		}
@@ -182,10 +262,16 @@ type candidate struct {
 	count int64
 }
 
-// isFree reports whether nothing of the window is covered and it does not repeat itself. What
-// covers it is of its length or longer, so that its ends tell.
-func (f *finder) isFree(at, length int) bool {
-	return !f.covered[at] && !f.covered[at+length-1] && f.repeating[at]>>length&1 == 0
+// isFree reports whether nothing of the window is covered. What covers it is of its length or
+// longer, so that its ends tell.
+func (f *finder) isFree(at, length int) bool { return !f.covered[at] && !f.covered[at+length-1] }
+
+// size returns how much length numbers from a place on stand for.
+func (f *finder) size(at, length int) (n int) {
+	for _, size := range f.sizes[at : at+length] {
+		n += size
+	}
+	return n
 }
 
 // occurrences counts the free places that do not overlap, from the first on, and appends
@@ -200,7 +286,7 @@ func (f *finder) occurrences(at []int32, length int, places *[]Place) int64 {
 		count += f.weights[text]
 		next = i + int32(length)
 		if places != nil {
-			*places = append(*places, Place{int(text), int(i) - f.start[text]})
+			*places = append(*places, Place{int(text), int(i) - f.start[text], 1})
 		}
 	}
 	return count

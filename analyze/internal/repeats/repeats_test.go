@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -26,8 +27,8 @@ func letters(texts ...string) [][]int32 {
 
 // counted is a sequence as letters with how many times it occurs.
 type counted struct {
-	Text  string
-	Count int64
+	Text          string
+	Count, Rounds int64
 }
 
 func countedOf(texts [][]int32, found []Sequence) []counted {
@@ -37,7 +38,7 @@ func countedOf(texts [][]int32, found []Sequence) []counted {
 		for _, n := range texts[s.At[0].Text][s.At[0].From : s.At[0].From+s.Length] {
 			text = append(text, byte(n))
 		}
-		list = append(list, counted{string(text), s.Count})
+		list = append(list, counted{string(text), s.Count, s.Rounds})
 	}
 	return list
 }
@@ -51,17 +52,20 @@ func TestFind(t *testing.T) {
 		want    []counted
 	}{
 		{name: "nothing"},
-		{name: "nothing again", texts: []string{"abc", "a", "bca"}, want: []counted{{"bc", 2}}},
-		{name: "the longest first", texts: []string{"abcd", "xabcy", "bcd"}, want: []counted{{"abc", 2}}},
-		{name: "whole texts", texts: []string{"abc"}, weights: []int64{5}, want: []counted{{"abc", 5}}},
-		{name: "a period", texts: []string{"abcabcabcab"}, want: []counted{{"abc", 3}}},
-		{name: "a period in two texts", texts: []string{"xabab", "abababy"}, want: []counted{{"ab", 5}}},
-		{name: "the same at both ends", texts: []string{"aba", "aba"}, want: []counted{{"aba", 2}}},
-		{name: "one number", texts: []string{"aaa", "aaa"}, want: []counted{{"aaa", 2}}},
-		{name: "one number for long", texts: []string{"aaaaa"}, want: []counted{{"aa", 2}}},
-		{name: "more often first", texts: []string{"abc", "bc", "ab", "bc"}, want: []counted{{"bc", 3}}},
-		{name: "what is left", texts: []string{"pqrsab", "pqrscd", "ab", "cd"}, want: []counted{{"pqrs", 2}, {"ab", 2}, {"cd", 2}}},
-		{name: "up to a length", texts: []string{long, long}, want: []counted{{long[:32], 2}, {long[32:], 2}}},
+		{name: "nothing again", texts: []string{"abc", "a", "bca"}, want: []counted{{"bc", 2, 2}}},
+		{name: "the longest first", texts: []string{"abcd", "xabcy", "bcd"}, want: []counted{{"abc", 2, 2}}},
+		{name: "whole texts", texts: []string{"abc"}, weights: []int64{5}, want: []counted{{"abc", 5, 5}}},
+		{name: "rounds", texts: []string{"abcabcabcab"}, want: []counted{{"abc", 1, 3}}},
+		{name: "rounds in two texts", texts: []string{"xabab", "abababy"}, want: []counted{{"ab", 2, 5}}},
+		{name: "rounds and one round", texts: []string{"xababy", "abz", "cab"}, want: []counted{{"ab", 3, 4}}},
+		{name: "rounds within a sequence", texts: []string{"aabx", "yaab", "aaaz"}, want: []counted{{"aab", 2, 2}, {"a", 1, 3}}},
+		{name: "other rounds", texts: []string{"xaaa", "xaa"}, want: []counted{{"a", 2, 5}}},
+		{name: "rounds that cover most", texts: []string{"aabaabaab"}, want: []counted{{"aab", 1, 3}}},
+		{name: "the same at both ends", texts: []string{"aba", "aba"}, want: []counted{{"aba", 2, 2}}},
+		{name: "one number", texts: []string{"aaaaa", "baa"}, want: []counted{{"a", 2, 7}}},
+		{name: "more often first", texts: []string{"abc", "bc", "ab", "bc"}, want: []counted{{"bc", 3, 3}}},
+		{name: "what is left", texts: []string{"pqrsab", "pqrscd", "ab", "cd"}, want: []counted{{"pqrs", 2, 2}, {"ab", 2, 2}, {"cd", 2, 2}}},
+		{name: "up to a length", texts: []string{long, long}, want: []counted{{long[:32], 2, 2}, {long[32:], 2, 2}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,26 +80,26 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// naive finds sequences by comparing every one with all others.
+// naive finds sequences by comparing every one with all others. Its items are texts: a sequence,
+// again for each round.
 type naive struct {
-	texts   [][]int32
-	covered [][]bool
+	texts [][]string
+	found []counted
 }
 
-func (n *naive) find() []counted {
-	var found []counted
-	for _, t := range n.texts {
-		n.covered = append(n.covered, make([]bool, len(t)))
+func (n *naive) find(texts [][]int32) []counted {
+	for _, t := range texts {
+		n.texts = append(n.texts, itemsOf(t))
 	}
 	for length := MaxLength; length >= 2; length-- {
-		var candidates [][]int32
+		var candidates [][]string
 		var counts []int64
-		for i, t := range n.texts {
+		for _, t := range n.texts {
 			for at := 0; at+length <= len(t); at++ {
 				s := t[at : at+length]
-				known := slices.ContainsFunc(candidates, func(o []int32) bool { return slices.Equal(o, s) })
-				if !known && n.isFree(i, at, length) {
-					candidates, counts = append(candidates, s), append(counts, n.count(s, false))
+				known := slices.ContainsFunc(candidates, func(o []string) bool { return slices.Equal(o, s) })
+				if numbers := strings.Join(s, ""); !known && !slices.Contains(s, "") && len(numbers) <= MaxLength+length {
+					candidates, counts = append(candidates, slices.Clone(s)), append(counts, n.count(s, false))
 				}
 			}
 		}
@@ -105,66 +109,83 @@ func (n *naive) find() []counted {
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
 		for _, i := range order {
-			s := candidates[i]
-			if count := n.count(s, false); count >= 2 {
-				n.count(s, true)
-				found = append(found, countedOf([][]int32{s}, []Sequence{{Length: length, Count: count, At: []Place{{}}}})...)
+			if count := n.count(candidates[i], false); count >= 2 {
+				n.count(candidates[i], true)
+				n.add(strings.ReplaceAll(strings.Join(candidates[i], ""), ".", ""), count, count)
 			}
 		}
 	}
-	return found
+	for _, t := range n.texts {
+		for _, item := range t {
+			if round, k := roundOf(item); k > 1 {
+				n.add(round, 1, int64(k))
+			}
+		}
+	}
+	return n.found
 }
 
-// count counts the free occurrences of s that do not overlap, and covers them.
-func (n *naive) count(s []int32, cover bool) (count int64) {
-	for i, t := range n.texts {
+func (n *naive) add(text string, count, rounds int64) {
+	for i := range n.found {
+		if n.found[i].Text == text {
+			n.found[i].Count, n.found[i].Rounds = n.found[i].Count+count, n.found[i].Rounds+rounds
+			return
+		}
+	}
+	n.found = append(n.found, counted{text, count, rounds})
+}
+
+// itemsOf cuts a text into items, each of which ends with a dot.
+func itemsOf(t []int32) (items []string) {
+	var text []byte
+	for _, v := range t {
+		text = append(text, byte(v))
+	}
+	for at := 0; at < len(t); at += len(items[len(items)-1]) - 1 {
+		best := string(text[at : at+1])
+		for length := 1; length <= MaxLength; length++ {
+			for k := 2; at+k*length <= len(t); k++ {
+				if s := string(text[at : at+k*length]); s == strings.Repeat(s[:length], k) && len(s) > len(best) {
+					best = s
+				}
+			}
+		}
+		items = append(items, best+".")
+	}
+	return items
+}
+
+// roundOf returns the round of an item, the shortest, and how many there are.
+func roundOf(item string) (string, int) {
+	item = strings.TrimSuffix(item, ".")
+	for length := 1; length <= len(item); length++ {
+		if k := len(item) / length; item == strings.Repeat(item[:length], k) {
+			return item[:length], k
+		}
+	}
+	return "", 0
+}
+
+// count counts the occurrences of s that do not overlap, and takes them out.
+func (n *naive) count(s []string, take bool) (count int64) {
+	for _, t := range n.texts {
 		for at := 0; at+len(s) <= len(t); at++ {
-			if !slices.Equal(t[at:at+len(s)], s) || !n.isFree(i, at, len(s)) {
-				continue
+			if slices.Equal(t[at:at+len(s)], s) {
+				count++
+				if take {
+					copy(t[at:], make([]string, len(s)))
+				}
+				at += len(s) - 1
 			}
-			count++
-			for k := range s {
-				n.covered[i][at+k] = n.covered[i][at+k] || cover
-			}
-			at += len(s) - 1
 		}
 	}
 	return count
 }
 
-func (n *naive) isFree(i, at, length int) bool {
-	t := n.texts[i]
-	for k := range length {
-		if n.covered[i][at+k] {
-			return false
-		}
-	}
-	for period := 2; period < length; period++ {
-		has := func(from, to int) bool {
-			return from >= 0 && to <= len(t) && slices.Equal(t[from:to-period], t[from+period:to])
-		}
-		from, to := at, at+length
-		if !has(from, to) {
-			continue
-		}
-		for has(from-1, to) {
-			from--
-		}
-		for has(from, to+1) {
-			to++
-		}
-		if to-from >= 2*period {
-			return false
-		}
-	}
-	return true
-}
-
 func TestFindAgainstNaive(t *testing.T) {
 	var sequences, weighted int
 	cases.Seeds(t, 2000, func(seed uint64, r *rand.Rand) {
-		n := naive{}
-		var texts [][]int32
+		var texts, each [][]int32
 		var weights []int64
 		for range r.IntN(6) {
 			text := make([]int32, r.IntN(70))
@@ -180,11 +201,11 @@ func TestFindAgainstNaive(t *testing.T) {
 			}
 			weight := 1 + r.IntN(3)
 			texts, weights = append(texts, text), append(weights, int64(weight))
-			n.texts = append(n.texts, slices.Repeat([][]int32{text}, weight)...)
+			each = append(each, slices.Repeat([][]int32{text}, weight)...)
 			weighted += weight - 1
 		}
 		found := Find(texts, weights)
-		if diff := gocmp.Diff(n.find(), countedOf(texts, found)); diff != "" {
+		if diff := gocmp.Diff(new(naive).find(each), countedOf(texts, found)); diff != "" {
 			t.Fatalf("seed %d: %v, weights %v: found (-naive +got):\n%s", seed, texts, weights, diff)
 		}
 		sequences += len(found)
@@ -200,23 +221,24 @@ func checkPlaces(t *testing.T, texts [][]int32, weights []int64, found []Sequenc
 	t.Helper()
 	covered := make(map[Place]bool)
 	for _, s := range found {
-		count := int64(0)
+		count, rounds := int64(0), int64(0)
 		first := texts[s.At[0].Text][s.At[0].From : s.At[0].From+s.Length]
 		for _, at := range s.At {
 			count += weights[at.Text]
-			if !slices.Equal(texts[at.Text][at.From:at.From+s.Length], first) {
+			rounds += weights[at.Text] * int64(at.Rounds)
+			if got := texts[at.Text][at.From : at.From+s.Length*at.Rounds]; !slices.Equal(got, slices.Repeat(first, at.Rounds)) {
 				t.Errorf("another sequence at %+v", at)
 			}
-			for i := range s.Length {
-				p := Place{at.Text, at.From + i}
+			for i := range s.Length * at.Rounds {
+				p := Place{at.Text, at.From + i, 0}
 				if covered[p] {
 					t.Errorf("%+v is covered twice", p)
 				}
 				covered[p] = true
 			}
 		}
-		if count != s.Count {
-			t.Errorf("%d occurrences, want %d", count, s.Count)
+		if count != s.Count || rounds != s.Rounds {
+			t.Errorf("%d occurrences of %d rounds, want %d of %d", count, rounds, s.Count, s.Rounds)
 		}
 	}
 }

@@ -44,6 +44,7 @@ export function sequences(page, parent) {
       },
       { title: "length", value: (r) => r.operations.length, numeric: true },
       { title: "times", value: (r) => r.count, text: (r) => formatCount(r.count), numeric: true },
+      { title: "rounds", value: (r) => r.rounds, text: (r) => formatCount(r.rounds), numeric: true, hint: "in all occurrences" },
       time("sum", (r) => r.sum_ns),
       share("share", (r) => r.share, "of the time of all operations"),
       time("gaps", (r) => r.gap_ns),
