@@ -3,22 +3,11 @@ package clickhouse
 import (
 	"context"
 	"fmt"
-	"math/big"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/op"
 )
 
-// deviceSums are the sums over the entries of a device.
-type deviceSums struct {
-	device.Key
-	Count       int64    `json:"count"`
-	SumNS       *big.Int `json:"sum_ns"`
-	MemoryBytes *big.Int `json:"memory_bytes"`
-}
-
-// The columns that tell devices apart: the service and the host where no rank is stated.
+// deviceColumns are the columns that tell devices apart: the service and the host where no rank is stated.
 var deviceColumns = []string{
 	"rank", "device_id", "if(device_id IS NULL OR rank IS NOT NULL, '', service)", "if(device_id IS NULL OR rank IS NOT NULL, '', host)",
 }
@@ -34,9 +23,9 @@ type deviceReader struct {
 }
 
 // add adds the columns to a row.
-func (d *deviceReader) add(r *reader) {
+func (d *deviceReader) add(r *reader, columns []string) {
 	for i, place := range []any{&d.rank, &d.id, &d.service, &d.host} {
-		r.add(deviceColumns[i], place)
+		r.add(columns[i], place)
 	}
 }
 
@@ -49,83 +38,47 @@ func (d *deviceReader) key() device.Key {
 	return k
 }
 
-// devices returns the sums by device.
-func (s *selection) devices(ctx context.Context) ([]*deviceSums, error) {
-	var list []*deviceSums
+// addDevices adds the sums by device.
+func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	var r reader
-	var d deviceReader
-	var row deviceSums
-	d.add(&r)
-	r.addCount("count()", &row.Count)
-	r.addSum(sumOf(limbsOf("duration_ns"), ""), &row.SumNS)
-	r.addSum(sumOf(limbsOf("ifNull(memory_bytes, 0)"), ""), &row.MemoryBytes)
-	group := "GROUP BY " + names(deviceColumns) + fmt.Sprintf(" LIMIT %d", maxRows+1)
-	err := s.entries(ctx, r.columns, onDevice, group, func(scan func(...any) error) error {
-		if err := r.scan(scan); err != nil {
-			return err
+	var key deviceReader
+	key.add(&r, deviceColumns)
+	member[uint64](&r, "count", "count()")
+	r.sum("sum_ns", sumOf(limbsOf("duration_ns"), ""))
+	r.sum("memory_bytes", sumOf(limbsOf("ifNull(memory_bytes, 0)"), ""))
+	rows := 0
+	return r.each(ctx, s, onDevice, fmt.Sprintf("GROUP BY %s LIMIT %d", names(deviceColumns), maxRows+1), func(l line) error {
+		if rows++; rows > maxRows {
+			return fmt.Errorf("there are more than %d devices", maxRows)
 		}
-		own := row
-		own.Key = d.key()
-		list = append(list, &own)
+		k := key.key()
+		l["rank"], l["device_id"], l["named"], l["service"], l["host"] = k.Rank, k.DeviceID, k.Named, k.Service, k.Host
+		d.row("device", l)
 		return nil
 	})
-	if err == nil && len(list) > maxRows {
-		err = fmt.Errorf("there are more than %d devices", maxRows)
-	}
-	return list, err
 }
 
-// totals are the figures that are no sums over operations.
-type totals struct {
-	Weighted        int64                      `json:"weighted,omitempty"`
-	PeakMemoryBytes int64                      `json:"peak_memory_bytes"`
-	First           op.Int                     `json:"first_start_unix_ns"`
-	Last            op.Int                     `json:"last_end_unix_ns"`
-	StatedMore      int64                      `json:"stated_more_ns,omitempty"`
-	States          bool                       `json:"states_total,omitempty"`
-	Rules           profile.CommunicationRules `json:"communication_rules"`
-	Copies          []*copies                  `json:"copies,omitempty"`
-	Hotspots        int64                      `json:"hotspot_count"`
-}
-
-type copies struct {
-	Direction   string   `json:"direction"`
-	Count       int64    `json:"count"`
-	SumNS       *big.Int `json:"sum_ns"`
-	MemoryBytes *big.Int `json:"memory_bytes"`
-	TimedNS     *big.Int `json:"timed_ns"`
-	TimedBytes  *big.Int `json:"timed_bytes"`
-}
-
-// totals returns the totals, given the memory above which an entry is a hotspot.
-func (s *selection) totals(ctx context.Context, hotspotBytes int64) (*totals, error) {
-	t := new(totals)
+// totals returns the figures that are no sums over operations, given the memory above which an entry is a hotspot.
+func (s *selection) totals(ctx context.Context, hotspotBytes int64) (line, error) {
 	var r reader
-	var first, last, starts int64
-	start := "ifNull(start_unix_ns, 0)"
-	started := onDevice + " AND start_unix_ns IS NOT NULL"
 	collective := onDevice + " AND kind = 'collective' AND kind_rule"
-	r.addCount("countIf(adjusted_count > 0)", &t.Weighted)
-	r.add("maxIf(ifNull(memory_bytes, 0), "+onDevice+")", &t.PeakMemoryBytes)
-	r.addCount("countIf("+started+")", &starts)
-	r.add("minIf("+start+", "+started+")", &first)
-	r.add("maxIf("+start+" + duration_ns, "+started+")", &last)
-	r.addCount("countIf("+collective+" = 'library')", &t.Rules.Library)
-	r.addCount("countIf("+collective+" = 'name')", &t.Rules.Name)
-	r.addCount("countIf("+collective+" NOT IN ('library', 'name'))", &t.Rules.Attribute)
-	r.addCount(fmt.Sprintf("countIf(%s AND ifNull(memory_bytes, 0) > %d)", onDevice, hotspotBytes), &t.Hotspots)
-	err := s.entries(ctx, r.columns, "", "", r.scan)
-	if err != nil {
+	r.count("weighted", "adjusted_count > 0")
+	member[int64](&r, "peak_memory_bytes", "maxIf(ifNull(memory_bytes, 0), "+onDevice+")")
+	member[*int64](&r, "first_start_unix_ns", "minIf(start_unix_ns, "+onDevice+")")
+	member[*int64](&r, "last_end_unix_ns", "maxIf(start_unix_ns + duration_ns, "+onDevice+")")
+	r.count("hotspot_count", fmt.Sprintf("%s AND ifNull(memory_bytes, 0) > %d", onDevice, hotspotBytes))
+	r.object("communication_rules", "1", func() {
+		r.count("library", collective+" = 'library'")
+		r.count("name", collective+" = 'name'")
+		r.count("attribute", collective+" NOT IN ('library', 'name')")
+	})
+	var totals line
+	if err := r.each(ctx, s, "", "", func(l line) error { totals = l; return nil }); err != nil {
 		return nil, err
 	}
-	if starts > 0 {
-		t.First, t.Last = op.Known(first), op.Known(last)
-	}
-	for _, in := range s.inputs {
-		t.StatedMore += in.statedMore
-		t.States = t.States || in.states
-	}
-	return t, s.addCopies(ctx, t)
+	copies, err := s.copies(ctx)
+	totals["copies"] = copies
+	return totals, err
 }
 
 // direction is the direction of a copy by its name, "" for none.
@@ -133,25 +86,22 @@ const direction = "multiIf(" +
 	"positionCaseInsensitive(operation, 'HtoD') > 0, 'HtoD', positionCaseInsensitive(operation, 'DtoH') > 0, 'DtoH', " +
 	"positionCaseInsensitive(operation, 'DtoD') > 0, 'DtoD', positionCaseInsensitive(operation, 'PtoP') > 0, 'PtoP', '')"
 
-// addCopies adds the sums of copies by direction.
-func (s *selection) addCopies(ctx context.Context, t *totals) error {
+// copies returns the sums of copies by direction.
+func (s *selection) copies(ctx context.Context) (list []line, err error) {
 	var r reader
-	var row copies
 	duration, memory := limbsOf("duration_ns"), limbsOf("ifNull(memory_bytes, 0)")
 	timed := "memory_bytes IS NOT NULL AND duration_ns > 0"
-	r.add(direction, &row.Direction)
-	r.addCount("count()", &row.Count)
-	r.addSum(sumOf(duration, ""), &row.SumNS)
-	r.addSum(sumOf(memory, ""), &row.MemoryBytes)
-	r.addSum(sumOf(duration, timed), &row.TimedNS)
-	r.addSum(sumOf(memory, timed), &row.TimedBytes)
-	cond := onDevice + " AND kind = 'memory'"
-	return s.entries(ctx, r.columns, cond, "GROUP BY "+direction, func(scan func(...any) error) error {
-		if err := r.scan(scan); err != nil || row.Direction == "" {
-			return err
+	member[string](&r, "direction", direction)
+	member[uint64](&r, "count", "count()")
+	r.sum("sum_ns", sumOf(duration, ""))
+	r.sum("memory_bytes", sumOf(memory, ""))
+	r.sum("timed_ns", sumOf(duration, timed))
+	r.sum("timed_bytes", sumOf(memory, timed))
+	err = r.each(ctx, s, onDevice+" AND kind = 'memory'", "GROUP BY "+direction, func(l line) error {
+		if l["direction"] != "" {
+			list = append(list, l)
 		}
-		own := row
-		t.Copies = append(t.Copies, &own)
 		return nil
 	})
+	return list, err
 }

@@ -40,7 +40,7 @@ func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return d.text()
+	return d.text.Bytes(), nil
 }
 
 // selection returns the rows that a report with the options is on.
@@ -71,15 +71,11 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 	if err != nil {
 		return nil, err
 	}
-	text, err := d.text()
+	r, err := analyze.Run(ctx, partialSource(d.text.Bytes()), o)
 	if err != nil {
 		return nil, err
 	}
-	r, err := analyze.Run(ctx, partialSource(text), o)
-	if err != nil {
-		return nil, err
-	}
-	if r.Input.Entries != d.input.Entries || r.Input.Malformed != d.input.Malformed || r.Total.Count > r.Input.Entries {
+	if r.Input.Entries != d.entries || r.Input.Malformed != d.malformed || r.Total.Count > r.Input.Entries {
 		return nil, fmt.Errorf("the sums do not go together, because rows came while they were made: %q", r.Input.Problems)
 	}
 	r.LeftOut = leftOut

@@ -126,34 +126,25 @@ func appendFields[T any](list []column, prefix string, fields []op.Column[T], of
 		}
 		switch at := f.At.(type) {
 		case func(*T) *op.Int:
-			c.typ = "Nullable(Int64)"
-			c.value = func(r *row) any { return nullable(*at(of(r))) }
-			c.cell = cellOf(func(r *row, n *int64) error { *at(of(r)) = known(n); return nil })
+			hold(&c, "Nullable(Int64)", of, func(t *T) *int64 { return nullable(*at(t)) }, func(t *T, n *int64) error {
+				*at(t) = known(n)
+				return nil
+			})
 		case func(*T) *string:
-			c.typ = "String"
-			c.value = func(r *row) any { return *at(of(r)) }
-			c.cell = cellOf(func(r *row, text string) error { *at(of(r)) = text; return nil })
+			holdValue(&c, "String", of, at)
 		case func(*T) op.Name:
-			c.typ = "String"
-			c.value = func(r *row) any { return at(of(r)).String() }
-			c.cell = cellOf(func(r *row, word string) error {
-				if w := at(of(r)).SetName(word); w&op.WarnBadValue != 0 {
+			hold(&c, "String", of, func(t *T) string { return at(t).String() }, func(t *T, word string) error {
+				if w := at(t).SetName(word); w&op.WarnBadValue != 0 {
 					return fmt.Errorf("%.40q is no %s of an operation", word, f.Name)
 				}
 				return nil
 			})
 		case func(*T) []byte:
-			c.typ = "String"
-			c.value = func(r *row) any { return idText(at(of(r))) }
-			c.cell = cellOf(func(r *row, text string) error { return setID(at(of(r)), text) })
+			hold(&c, "String", of, func(t *T) string { return idText(at(t)) }, func(t *T, text string) error { return setID(at(t), text) })
 		case func(*T) *int64:
-			c.typ = "Int64"
-			c.value = func(r *row) any { return *at(of(r)) }
-			c.cell = cellOf(func(r *row, n int64) error { *at(of(r)) = n; return nil })
+			holdValue(&c, "Int64", of, at)
 		case func(*T) *float64:
-			c.typ = "Float64"
-			c.value = func(r *row) any { return *at(of(r)) }
-			c.cell = cellOf(func(r *row, f float64) error { *at(of(r)) = f; return nil })
+			holdValue(&c, "Float64", of, at)
 		default:
 			continue // a row has a field for it
 		}
@@ -162,12 +153,22 @@ func appendFields[T any](list []column, prefix string, fields []op.Column[T], of
 	return list
 }
 
-// cellOf returns what makes a cell of a type of value.
-func cellOf[V any](set func(r *row, v V) error) func(*row) cell {
-	return func(r *row) cell {
+// hold makes c a column of values that get returns and set sets.
+func hold[T, V any](c *column, typ string, of func(*row) *T, get func(*T) V, set func(*T, V) error) {
+	c.typ = typ
+	c.value = func(r *row) any { return get(of(r)) }
+	c.cell = func(r *row) cell {
 		place := new(V)
-		return cell{place, func() error { return set(r, *place) }}
+		return cell{place, func() error { return set(of(r), *place) }}
 	}
+}
+
+// holdValue makes c a column of the values at a place.
+func holdValue[T, V any](c *column, typ string, of func(*row) *T, at func(*T) *V) {
+	hold(c, typ, of, func(t *T) V { return *at(t) }, func(t *T, v V) error {
+		*at(t) = v
+		return nil
+	})
 }
 
 // values returns the values of the columns.
@@ -337,15 +338,7 @@ func (r *row) entry() (*op.Entry, error) {
 		e.DeviceID, e.EmptyDevice = *r.DeviceID, *r.DeviceID == ""
 	}
 	if r.HasInputShapes != 0 {
-		e.InputShapes = make([]op.Shape, len(r.InputShapes))
-		for i, s := range r.InputShapes {
-			e.InputShapes[i] = append(op.Shape{}, s...)
-		}
-		for _, i := range r.UnknownInputs {
-			if 0 <= i && i < int64(len(e.InputShapes)) {
-				e.InputShapes[i] = nil
-			}
-		}
+		e.InputShapes = shapesOf(r.InputShapes, r.UnknownInputs)
 	}
 	if r.HasOutputShape != 0 {
 		e.OutputShape = append(op.Shape{}, r.OutputShape...)
@@ -383,6 +376,17 @@ func (r *row) span() (*op.Span, error) {
 	s.Links = links
 	s.Extra, _ = entries.DecodeRest(r.Extra, s.Attrs, s.Links)
 	return s, nil
+}
+
+// shapesOf returns the shapes of inputs, those of unknown ones nil.
+func shapesOf(list [][]int64, unknown []int64) []op.Shape {
+	shapes := make([]op.Shape, len(list))
+	for i, s := range list {
+		if !slices.Contains(unknown, int64(i)) {
+			shapes[i] = append(op.Shape{}, s...)
+		}
+	}
+	return shapes
 }
 
 func (r *row) attrs() []op.Attr {

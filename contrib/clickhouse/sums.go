@@ -4,63 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
+	"maps"
+	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/optrace/optrace/op"
 )
-
-// sums are the sums over a group of entries, in the terms of the schema
-// optrace.profile/v1.
-type sums struct {
-	Count       int64         `json:"count"`
-	Errors      int64         `json:"errors,omitempty"`
-	MinNS       int64         `json:"min_ns"`
-	MaxNS       int64         `json:"max_ns"`
-	SumNS       *big.Int      `json:"sum_ns"`
-	Squares     *big.Int      `json:"sum_squares_ns2"`
-	Elements    *big.Int      `json:"elements"`
-	MemoryBytes *big.Int      `json:"memory_bytes"`
-	FLOPs       *big.Int      `json:"flops"`
-	Durations   []int64       `json:"durations,omitempty"`
-	Bins        []int64       `json:"bins,omitempty"`
-	Kinds       []string      `json:"kinds"`
-	Exemplar    *exemplar     `json:"exemplar,omitempty"`
-	InputShapes [][]int64     `json:"input_shapes,omitzero"`
-	OutputShape []int64       `json:"output_shape,omitzero"`
-	DType       string        `json:"dtype,omitempty"`
-	InputDTypes []string      `json:"input_dtypes,omitzero"`
-	Mixes       []string      `json:"mixes,omitempty"`
-	Weighted    *weightedSums `json:"weighted,omitempty"`
-	Work        *workSums     `json:"work,omitempty"`
-
-	key            []*string // the values of the keys
-	host           bool
-	communications int64
-	communication  *big.Int
-	timed          uint64 // the durations that percentiles are of
-	bins           map[int64]int64
-}
-
-type exemplar struct {
-	TraceID string `json:"trace_id,omitempty"`
-	SpanID  string `json:"span_id"`
-}
-
-// weightedSums are in units of 2^-32.
-type weightedSums struct {
-	Count *big.Int `json:"count_2_32"`
-	Sum   *big.Int `json:"sum_ns_2_32"`
-}
-
-type workSums struct {
-	FLOPsCount   int64    `json:"flops_count"`
-	DerivedCount int64    `json:"flops_derived_count,omitempty"`
-	MovedCount   int64    `json:"moved_count,omitempty"`
-	Derived      *big.Int `json:"flops_derived"`
-	TimeNS       *big.Int `json:"time_ns"`
-	MovedBytes   *big.Int `json:"moved_bytes"`
-	MovedFLOPs   *big.Int `json:"moved_flops"`
-}
 
 // maxExact is up to how many durations a sketch has them as they are.
 const maxExact = 32
@@ -68,149 +18,229 @@ const maxExact = 32
 // timedCond holds for entries whose duration counts in percentiles.
 const timedCond = "NOT has(warn, 'neg_duration')"
 
-// reader reads the values of a row of an answer.
-type reader struct {
-	columns []string
-	places  []any
-	after   []func() // once the row was scanned
+// exemplarIDs are the ids of an entry as one text, which sorts entries without ids, or with
+// those of a trace that only a profile has, behind all others.
+const exemplarIDs = "if(span_id = '' OR startsWith(trace_id, '6f70747261636501'), 'g', concat(trace_id, ',', span_id))"
+
+// sumsReader reads the sums over groups of entries, as members of a line of partial results.
+type sumsReader struct {
+	reader
+	keys      []string  // expressions of a text that may be null
+	key       []*string // the values of the row
+	timed     uint64    // the durations that percentiles are of
+	durations []int64   // the first of them
 }
 
-// add adds a column.
-func (r *reader) add(expr string, place any) {
-	r.columns, r.places = append(r.columns, expr), append(r.places, place)
+func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
+	q := &sumsReader{keys: keys}
+	q.addKey(&q.reader, &q.key)
+	r := &q.reader
+	member[string](r, "side", "side")
+	member[uint64](r, "count", "count()")
+	r.count("errors", "failed = 1")
+	member[int64](r, "min_ns", "min(duration_ns)")
+	member[int64](r, "max_ns", "max(duration_ns)")
+	duration := limbsOf("duration_ns")
+	r.sum("sum_ns", sumOf(duration, ""))
+	r.sum("sum_squares_ns2", sumOfProducts(duration, duration, ""))
+	r.sum("elements", sumOf(limbsOf("ifNull(output_elements, 0)"), ""))
+	r.sum("memory_bytes", sumOf(limbsOf("ifNull(memory_bytes, 0)"), ""))
+	r.add("countIf("+timedCond+")", &q.timed)
+	r.add(fmt.Sprintf("groupArrayIf(%d)(duration_ns, %s)", maxExact+1, timedCond), &q.durations)
+	member[[]string](r, "kinds", "groupUniqArray(kind)")
+	r.addExemplar()
+	r.addVariety()
+	r.addWeights(duration)
+	r.addWork(duration, recordedFLOPs)
+	return q
 }
 
-// addCount adds a column of type UInt64, for a number that is below 2^63.
-func (r *reader) addCount(expr string, n *int64) {
-	v := new(uint64)
-	r.add(expr, v)
-	r.after = append(r.after, func() { *n = int64(*v) })
-}
-
-// addSum adds the columns of an exact sum.
-func (r *reader) addSum(terms []term, sum **big.Int) {
-	values := make([]uint64, len(terms))
-	for i, t := range terms {
-		r.add(t.expr, &values[i])
+// addKey adds the columns of the keys.
+func (q *sumsReader) addKey(r *reader, values *[]*string) {
+	*values = make([]*string, len(q.keys))
+	for i, k := range q.keys {
+		r.add(k, &(*values)[i])
 	}
-	r.after = append(r.after, func() { *sum = total(terms, values) })
 }
 
-// scan scans a row.
-func (r *reader) scan(scan func(...any) error) error {
-	if err := scan(r.places...); err != nil {
+func (r *reader) addExemplar() {
+	var slowest string
+	r.add("argMin("+exemplarIDs+", tuple(-duration_ns, "+exemplarIDs+"))", &slowest)
+	r.members = append(r.members, func(l line) {
+		if trace, span, ok := strings.Cut(slowest, ","); ok {
+			e := line{"span_id": span}
+			if trace != "" {
+				e["trace_id"] = trace
+			}
+			l["exemplar"] = e
+		}
+	})
+}
+
+// addVariety adds the shapes and element types that all entries of a group have in common.
+func (r *reader) addVariety() {
+	variety[[][]int64](r, "input_shapes", "has_input_shapes = 1", "input_shapes", "unknown_inputs")
+	variety[[]int64](r, "output_shape", "has_output_shape = 1", "output_shape")
+	variety[string](r, "dtype", "dtype != ''", "dtype")
+	variety[[]string](r, "input_dtypes", "notEmpty(input_dtypes)", "input_dtypes")
+	var unknown []int64
+	r.add("anyIf(unknown_inputs, has_input_shapes = 1)", &unknown)
+	r.members = append(r.members, func(l line) {
+		if shapes, ok := l["input_shapes"].([][]int64); ok {
+			l["input_shapes"] = shapesOf(shapes, unknown)
+		}
+		if shape, ok := l["output_shape"].([]int64); ok {
+			l["output_shape"] = append(op.Shape{}, shape...)
+		}
+	})
+}
+
+// variety adds a member that is the first of columns where all rows that are known agree in these, and
+// adds its name to what differs where they do not.
+func variety[T any](r *reader, name, known string, columns ...string) {
+	var n, least, most uint64
+	var value T
+	r.add("countIf("+known+")", &n)
+	r.add("minIf(cityHash64("+names(columns)+"), "+known+")", &least)
+	r.add("maxIf(cityHash64("+names(columns)+"), "+known+")", &most)
+	r.add("anyIf("+columns[0]+", "+known+")", &value)
+	r.members = append(r.members, func(l line) {
+		switch {
+		case n > 0 && least == most:
+			l[name] = value
+		case n > 0:
+			mixes, _ := l["mixes"].([]string)
+			l["mixes"] = append(mixes, name)
+		}
+	})
+}
+
+// addWeights adds the sums of sampling weights, as numbers with 32 bits behind the point.
+func (r *reader) addWeights(duration []limb) {
+	const (
+		weighted = "adjusted_count > 0"
+		weight   = "least(adjusted_count, toFloat64(72057594037927936))"
+		whole    = "toUInt64(floor(" + weight + "))"
+	)
+	limbs := []limb{
+		{"toUInt64(floor((" + weight + " - floor(" + weight + ")) * 4294967296))", 0},
+		{"bitAnd(" + whole + ", 4294967295)", 32},
+		{"bitShiftRight(" + whole + ", 32)", 64},
+	}
+	r.object("weighted", weighted, func() {
+		r.sum("count_2_32", sumOf(limbs, weighted))
+		r.sum("sum_ns_2_32", sumOfProducts(limbs, duration, weighted))
+	})
+}
+
+// addWork adds the sums of what operations computed and moved.
+func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
+	flops, derived, moved := "work_flops", "work_derived = 1", "moved_bytes IS NOT NULL"
+	if recordedFLOPs {
+		flops, derived, moved = "flops", "0", "0"
+	}
+	limbs, known := limbsOf("ifNull("+flops+", 0)"), flops+" IS NOT NULL"
+	r.sum("flops", sumOf(limbs, ""))
+	r.object("work", known, func() {
+		r.count("flops_count", known)
+		r.count("flops_derived_count", derived)
+		r.count("moved_count", moved)
+		r.sum("flops_derived", sumOf(limbs, derived))
+		r.sum("time_ns", sumOf(duration, known))
+		r.sum("moved_bytes", sumOf(limbsOf("ifNull(moved_bytes, 0)"), moved))
+		r.sum("moved_flops", sumOf(limbs, moved))
+	})
+}
+
+// each calls f with the sums of each group and side.
+func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error {
+	bins, err := q.bins(ctx, s)
+	if err != nil {
 		return err
 	}
-	for _, f := range r.after {
-		f()
-	}
-	return nil
-}
-
-// sumsBy returns the sums by the keys, which are expressions of a text that may be null, and by
-// side.
-func (s *selection) sumsBy(ctx context.Context, keys []string) ([]*sums, error) {
-	var list []*sums
-	byKey := make(map[string]*sums)
-	q := newSumsQuery(keys, s.recordedFLOPs)
-	group := "GROUP BY " + names(append(slices.Clone(keys), "side"))
-	err := s.entries(ctx, q.reader.columns, "", group+fmt.Sprintf(" LIMIT %d", maxRows+1), func(scan func(...any) error) error {
-		row, err := q.scan(scan)
-		if err != nil {
-			return err
+	rows := 0
+	group := "GROUP BY " + names(append(slices.Clone(q.keys), "side")) + fmt.Sprintf(" LIMIT %d", maxRows+1)
+	return q.reader.each(ctx, s, "", group, func(l line) error {
+		if rows++; rows > maxRows {
+			return fmt.Errorf("there are more than %d rows by %s", maxRows, names(q.keys))
 		}
-		list = append(list, row)
-		byKey[keyOf(row.key, row.host)] = row
+		if n := l["count"].(uint64); n >= maxCount {
+			return fmt.Errorf("%d entries are in one row: sums are exact below %d", n, int64(maxCount))
+		}
+		switch own := bins[keyOf(q.key, l["side"].(string))]; {
+		case q.timed > maxExact && own == nil:
+			return errors.New("the table changed while the report was made")
+		case q.timed > maxExact:
+			l["bins"] = binsForm(own)
+		case q.timed > 0:
+			slices.Sort(q.durations)
+			l["durations"] = q.durations
+		}
+		f(l)
 		return nil
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(list) > maxRows:
-		return nil, fmt.Errorf("there are more than %d rows by %s", maxRows, names(keys))
-	}
-	if err := s.addBins(ctx, keys, byKey); err != nil {
-		return nil, err
-	}
-	for _, row := range list {
-		if err := row.finish(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 // keyOf returns a text that differs for different keys and sides.
-func keyOf(values []*string, host bool) string {
-	var b strings.Builder
+func keyOf(values []*string, side string) string {
+	b := []byte(side)
 	for _, v := range values {
 		if v == nil {
-			b.WriteByte('-')
+			b = append(b, '-')
 			continue
 		}
-		fmt.Fprintf(&b, "%d:%s", len(*v), *v)
+		b = fmt.Appendf(b, "%d:%s", len(*v), *v)
 	}
-	if host {
-		b.WriteByte('h')
-	}
-	return b.String()
+	return string(b)
 }
 
 // binOf is the first duration of the bin of a sketch: each power of two has 64 bins, and
 // durations below 128 ns have one each.
 const binOf = "duration_ns - duration_ns % greatest(intDiv(roundToExp2(duration_ns), 64), 1)"
 
-// addBins adds the bins of the durations to the rows.
-func (s *selection) addBins(ctx context.Context, keys []string, rows map[string]*sums) error {
-	values := make([]*string, len(keys))
+// bins returns how many durations the bins of each group and side have.
+func (q *sumsReader) bins(ctx context.Context, s *selection) (map[string]map[int64]uint64, error) {
+	bins := make(map[string]map[int64]uint64)
 	var r reader
-	for i, k := range keys {
-		r.add(k, &values[i])
-	}
+	var values []*string
 	var side string
-	var first, n int64
+	var first int64
+	var n uint64
+	q.addKey(&r, &values)
 	r.add("side", &side)
 	r.add(binOf, &first)
-	r.addCount("count()", &n)
-	group := "GROUP BY " + names(append(slices.Clone(keys), "side", binOf))
-	return s.entries(ctx, r.columns, timedCond, group, func(scan func(...any) error) error {
-		if err := r.scan(scan); err != nil {
-			return err
+	r.add("count()", &n)
+	group := "GROUP BY " + names(append(slices.Clone(q.keys), "side", binOf))
+	err := r.each(ctx, s, timedCond, group, func(line) error {
+		key := keyOf(values, side)
+		if bins[key] == nil {
+			bins[key] = make(map[int64]uint64)
 		}
-		row := rows[keyOf(values, side != "")]
-		if row == nil {
-			return errors.New("the table changed while the report was made")
-		}
-		if row.bins == nil {
-			row.bins = make(map[int64]int64)
-		}
-		row.bins[binNumber(first)] += n
+		bins[key][binNumber(first)] += n
 		return nil
 	})
+	return bins, err
 }
 
-// finish sets the form of the durations.
-func (s *sums) finish() error {
-	if s.Count >= maxCount {
-		return fmt.Errorf("%d entries are in one row: sums are exact below %d", s.Count, int64(maxCount))
-	}
-	if s.timed <= maxExact {
-		slices.Sort(s.Durations)
-		return nil
-	}
-	s.Durations = nil
-	numbers := make([]int64, 0, len(s.bins))
-	for b := range s.bins {
-		numbers = append(numbers, b)
-	}
-	slices.Sort(numbers)
-	for i, b := range numbers {
+// binNumber returns the number of the bin that starts with a duration.
+func binNumber(first int64) int64 {
+	const binBits = 6
+	shift := max(0, bits.Len64(uint64(first))-binBits-1)
+	return int64(shift)<<binBits + first>>shift
+}
+
+// binsForm returns bins as partial results have them.
+func binsForm(bins map[int64]uint64) []int64 {
+	var form []int64
+	last := int64(0)
+	for i, b := range slices.Sorted(maps.Keys(bins)) {
 		if i == 0 {
-			s.Bins = append(s.Bins, b)
-		} else if empty := b - numbers[i-1] - 1; empty > 0 {
-			s.Bins = append(s.Bins, -empty)
+			form = append(form, b)
+		} else if empty := b - last - 1; empty > 0 {
+			form = append(form, -empty)
 		}
-		s.Bins = append(s.Bins, s.bins[b])
+		form = append(form, int64(bins[b]))
+		last = b
 	}
-	return nil
+	return form
 }

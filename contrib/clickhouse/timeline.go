@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,24 +20,39 @@ import (
 // them are the device's. Where they overlap, the device's operations are read in the order of
 // their starts and added up here, up to a number of them.
 
-// parts are the lengths that the time of a device is made of, in nanoseconds.
+// parts are the parts of the time of a device.
 type parts struct {
-	first, last                                int64
-	compute, exposed, exposedMemory, other     int64
-	communication, memory, overlap, busy, most int64
-	overlapping                                bool
+	timeline.Parts
+	first, last int64
+	most        int64 // operations of a trace
+	overlapping bool  // traces
 }
 
 // set gives a device its parts.
 func (p *parts) set(d *profile.Device) {
-	d.SpanNS, d.BusyNS = op.Known(p.last-p.first), op.Known(p.busy)
-	d.IdleNS = op.Known(p.last - p.first - p.busy)
-	d.ComputeNS, d.OtherNS = op.Known(p.compute), op.Known(p.other)
-	d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.exposed), op.Known(p.exposedMemory)
-	d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.communication), op.Known(p.memory), op.Known(p.overlap)
-	if p.communication > 0 {
-		d.OverlapRatio = op.KnownFloat(float64(p.overlap) / float64(p.communication))
+	d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.last-p.first), op.Known(p.Busy), op.Known(p.last-p.first-p.Busy)
+	d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
+	d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
+	d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
+	if ratio, ok := p.OverlapRatio(); ok {
+		d.OverlapRatio = op.KnownFloat(ratio)
 	}
+}
+
+// lengths are the parts that are summed up: their names, and when time is theirs, where a, b, c and d operations of
+// the classes run.
+var lengths = []struct {
+	name, cond string
+	of         func(*timeline.Parts) *int64
+}{
+	{"compute", "a > 0", func(p *timeline.Parts) *int64 { return &p.Compute }},
+	{"exposed", "b > 0 AND a = 0", func(p *timeline.Parts) *int64 { return &p.ExposedCommunication }},
+	{"exposed_memory", "c > 0 AND a + b = 0", func(p *timeline.Parts) *int64 { return &p.ExposedMemory }},
+	{"other", "d > 0 AND a + b + c = 0", func(p *timeline.Parts) *int64 { return &p.Other }},
+	{"communication", "b > 0", func(p *timeline.Parts) *int64 { return &p.Communication }},
+	{"memory", "c > 0", func(p *timeline.Parts) *int64 { return &p.Memory }},
+	{"overlap", "a > 0 AND b > 0", func(p *timeline.Parts) *int64 { return &p.Overlap }},
+	{"busy", "a + b + c + d > 0", func(p *timeline.Parts) *int64 { return &p.Busy }},
 }
 
 // timed holds for entries that take part in time lines. Starts and ends lie in years that
@@ -58,19 +74,17 @@ func sweep(most int) []string {
 	running := func(class int) string {
 		return fmt.Sprintf("arrayCumSum(e -> if(e.2 = %d, e.3, 0), events) AS running%d", class, class)
 	}
-	sum := func(name, cond string) string {
-		return "arraySum(arrayMap((e, n, a, b, c, d) -> if(" + cond + ", n - e.1, 0), " +
-			"events, next, running1, running2, running3, running4)) AS " + name
-	}
-	return []string{
+	columns := []string{
 		"arraySort(arrayConcat(" + event(start, "1") + ", " + event(start+" + duration_ns", "-1") + ")) AS events",
 		"arrayPushBack(arrayMap(e -> e.1, arrayPopFront(events)), events[-1].1) AS next",
 		running(1), running(2), running(3), running(4),
 		"count() AS operations", "events[1].1 AS first", "events[-1].1 AS last",
-		sum("compute", "a > 0"), sum("exposed", "b > 0 AND a = 0"), sum("exposed_memory", "c > 0 AND a + b = 0"),
-		sum("other", "d > 0 AND a + b + c = 0"), sum("communication", "b > 0"), sum("memory", "c > 0"),
-		sum("overlap", "a > 0 AND b > 0"), sum("busy", "a + b + c + d > 0"),
 	}
+	for _, l := range lengths {
+		columns = append(columns, "arraySum(arrayMap((e, n, a, b, c, d) -> if("+l.cond+", n - e.1, 0), "+
+			"events, next, running1, running2, running3, running4)) AS "+l.name)
+	}
+	return columns
 }
 
 // deviceNames returns the columns that tell the devices of a report apart. Services and hosts are
@@ -144,22 +158,15 @@ func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[devi
 	var r reader
 	var p parts
 	var d deviceReader
+	var most uint64
 	var overlapping uint8
-	for i, place := range []any{&d.rank, &d.id, &d.service, &d.host} {
-		r.add(fmt.Sprintf("k%d", i), place)
-	}
+	d.add(&r, []string{"k0", "k1", "k2", "k3"})
 	r.add("min(first)", &p.first)
 	r.add("max(last)", &p.last)
-	for _, c := range []struct {
-		name  string
-		place *int64
-	}{
-		{"compute", &p.compute}, {"exposed", &p.exposed}, {"exposed_memory", &p.exposedMemory}, {"other", &p.other},
-		{"communication", &p.communication}, {"memory", &p.memory}, {"overlap", &p.overlap}, {"busy", &p.busy},
-	} {
-		r.add("sum("+c.name+")", c.place)
+	for _, l := range lengths {
+		r.add("sum("+l.name+")", l.of(&p.Parts))
 	}
-	r.addCount("max(operations)", &p.most)
+	r.add("max(operations)", &most)
 	r.add("arrayExists((a, b) -> b.1 < a.2, arrayPopBack("+extents+"), arrayPopFront("+extents+"))", &overlapping)
 	query := fmt.Sprintf("SELECT %s FROM (%s) GROUP BY k0, k1, k2, k3", names(r.columns), from)
 	if s.table == tableOps {
@@ -167,13 +174,11 @@ func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[devi
 	}
 	lines := make(map[device.Key]*parts)
 	err := s.db.Query(ctx, query, func(scan func(...any) error) error {
-		if err := r.scan(scan); err != nil {
-			return err
-		}
+		err := scan(r.places...)
 		own := p
-		own.overlapping = overlapping != 0
+		own.most, own.overlapping = int64(most), overlapping != 0
 		lines[d.key()] = &own
-		return nil
+		return err
 	})
 	return lines, err
 }
@@ -231,16 +236,16 @@ func (w *sweeper) advance(to int64) {
 	active := func(class int) int64 { return max(0, min(w.until[class], to)-w.at) }
 	compute, communication, memory, other := active(1), active(2), active(3), active(4)
 	p := &w.parts
-	p.compute += compute
-	p.communication += communication
-	p.memory += memory
-	p.overlap += min(compute, communication)
-	p.exposed += max(0, communication-compute)
+	p.Compute += compute
+	p.Communication += communication
+	p.Memory += memory
+	p.Overlap += min(compute, communication)
+	p.ExposedCommunication += max(0, communication-compute)
 	settled := max(compute, communication)
-	p.exposedMemory += max(0, memory-settled)
+	p.ExposedMemory += max(0, memory-settled)
 	settled = max(settled, memory)
-	p.other += max(0, other-settled)
-	p.busy += max(settled, other)
+	p.Other += max(0, other-settled)
+	p.Busy += max(settled, other)
 	w.at = to
 }
 
@@ -268,7 +273,7 @@ func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit i
 		}
 		if devices++; p != nil {
 			known++
-			longest, sum = max(longest, p.busy), addSaturating(sum, p.busy)
+			longest, sum = max(longest, p.Busy), addSaturating(sum, p.Busy)
 		}
 	}
 	if r.LoadBalance != nil && known == devices && devices > 1 {

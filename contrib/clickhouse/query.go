@@ -1,0 +1,71 @@
+package clickhouse
+
+import "context"
+
+// line is an object of JSON.
+type line map[string]any
+
+// reader reads rows of an answer: their columns into places, and from there into the members of an object.
+type reader struct {
+	columns []string
+	places  []any
+	members []func(line)
+}
+
+// add adds a column.
+func (r *reader) add(expr string, place any) {
+	r.columns, r.places = append(r.columns, expr), append(r.places, place)
+}
+
+// member adds a column that is a member.
+func member[T any](r *reader, name, expr string) {
+	place := new(T)
+	r.add(expr, place)
+	r.members = append(r.members, func(l line) { l[name] = *place })
+}
+
+// count adds a member that counts the rows at which cond holds.
+func (r *reader) count(name, cond string) { member[uint64](r, name, "countIf("+cond+")") }
+
+// sum adds a member that is an exact sum.
+func (r *reader) sum(name string, terms []term) {
+	values := make([]uint64, len(terms))
+	for i, t := range terms {
+		r.add(t.expr, &values[i])
+	}
+	r.members = append(r.members, func(l line) { l[name] = total(terms, values) })
+}
+
+// object adds a member that is an object of the members that add adds, where cond holds for any row.
+func (r *reader) object(name, cond string, add func()) {
+	var n uint64
+	r.add("countIf("+cond+")", &n)
+	outer := r.members
+	r.members = nil
+	add()
+	inner := r.members
+	r.members = append(outer, func(l line) {
+		if n > 0 {
+			l[name] = object(inner)
+		}
+	})
+}
+
+// object returns the object of members.
+func object(members []func(line)) line {
+	l := make(line, len(members))
+	for _, set := range members {
+		set(l)
+	}
+	return l
+}
+
+// each runs a query on entries and calls f with the object of each row.
+func (r *reader) each(ctx context.Context, s *selection, cond, rest string, f func(line) error) error {
+	return s.entries(ctx, r.columns, cond, rest, func(scan func(...any) error) error {
+		if err := scan(r.places...); err != nil {
+			return err
+		}
+		return f(object(r.members))
+	})
+}
