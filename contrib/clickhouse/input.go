@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -69,24 +70,9 @@ func readInputs(ctx context.Context, db DB) ([]*input, error) {
 	case len(inputs) > maxInputs:
 		return nil, fmt.Errorf("there are more than %d inputs", maxInputs)
 	}
-	slices.SortFunc(inputs, func(a, b *input) int {
-		if a.loaded != b.loaded {
-			return int(min(1, max(-1, a.loaded-b.loaded)))
-		}
-		return compareIDs(a.id, b.id)
-	})
+	slices.SortFunc(inputs, func(a, b *input) int { return cmp.Or(cmp.Compare(a.loaded, b.loaded), cmp.Compare(a.id, b.id)) })
 	// An input is there twice where a loader ended between these rows.
 	return slices.CompactFunc(inputs, func(a, b *input) bool { return a.id == b.id && a.digest == b.digest }), nil
-}
-
-func compareIDs(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // findInput returns the input of in's id that is in the table as a whole, nil for none. Another
@@ -115,11 +101,7 @@ func (in *input) complete(ctx context.Context, db DB) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, c := range inputColumns {
-		names = append(names, c.name)
-	}
-	batch, err := db.Insert(ctx, "", tableInputs, names)
+	batch, err := db.Insert(ctx, "", tableInputs, namesOf(inputColumns))
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", in.path, err)
 	}

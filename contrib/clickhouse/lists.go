@@ -31,12 +31,12 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 	var entries []*op.Entry
 	cond = "(" + cond + ") AND trace_id IN (" + names(traces) + ") AND tuple(span_id, input, row) IN (" + names(rows) + ")"
 	err = s.records(ctx, s.where(recordEntry, cond), rest, func(r *row) error {
-		e, err := r.entry()
-		if err == nil && s.listed == "" {
+		e := r.entry()
+		if s.listed == "" {
 			e.Attrs = nil // a view has all attributes, also those that other fields hold
 		}
 		entries = append(entries, e)
-		return err
+		return nil
 	})
 	return entries, err
 }
@@ -44,11 +44,7 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 // records calls f for the rows at which a condition holds. A row is valid until f returns.
 func (s *selection) records(ctx context.Context, where, rest string, f func(*row) error) error {
 	list := columns()
-	var names []string
-	for _, c := range list {
-		names = append(names, c.name)
-	}
-	return s.query(ctx, names, where, rest, func(scan func(...any) error) error {
+	return s.query(ctx, namesOf(list), where, rest, func(scan func(...any) error) error {
 		var r row
 		if err := scan(r.places(nil, list)...); err != nil {
 			return err

@@ -39,11 +39,8 @@ type loader struct {
 }
 
 func newLoader(db DB, in *input, opts LoadOptions) *loader {
-	l := &loader{db: db, in: in, opts: opts, list: columns()}
-	for _, c := range l.list {
-		l.names = append(l.names, c.name)
-	}
-	return l
+	list := columns()
+	return &loader{db: db, in: in, opts: opts, list: list, names: namesOf(list)}
 }
 
 // insertPrefix starts the ids of the statements that insert rows of the file.
@@ -145,7 +142,7 @@ func (l *loader) add(ctx context.Context, rec op.Record) error {
 	if l.there[n] || l.isFull(n) {
 		return nil
 	}
-	l.row.Input, l.row.Row = l.in.id, n
+	l.row.input, l.row.number = l.in.id, n
 	return l.insert(ctx)
 }
 
@@ -191,7 +188,7 @@ func (l *loader) insert(ctx context.Context) error {
 	}
 	l.values = l.row.values(l.values[:0], l.list)
 	if err := l.batch.Append(l.values...); err != nil {
-		return fmt.Errorf("inserting row %d: %w", l.row.Row, err)
+		return fmt.Errorf("inserting row %d: %w", l.row.number, err)
 	}
 	l.rows++
 	if l.bytes += l.row.size(); l.bytes >= l.opts.BatchBytes {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,17 +16,10 @@ import (
 	"github.com/optrace/optrace/contrib/clickhouse/internal/chdb"
 )
 
-// libraryVariable names libchdb.so; without it the tests that need it are skipped.
-const libraryVariable = "OPTRACE_CHDB_LIBRARY"
-
 // A current ClickHouse computes what package analyze does, by the statements that two shards of an
 // old one get.
 func TestOneProcess(t *testing.T) {
-	library := os.Getenv(libraryVariable)
-	if library == "" {
-		t.Skipf("%s does not name libchdb.so", libraryVariable)
-	}
-	engine, err := chdb.Open(library, t.TempDir())
+	engine, err := chdb.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestRowKeepsRecords(t *testing.T) {
 			if !own.set(rec) {
 				t.Fatalf("%+v has no row", rec)
 			}
-			got, err := own.record()
+			got, err := own.rec()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestRowsAreChecked(t *testing.T) {
 		}
 		err := r.scanned()
 		if err == nil {
-			_, err = r.record()
+			_, err = r.rec()
 		}
 		if err == nil {
 			t.Errorf("%v: no error", values)

@@ -24,14 +24,18 @@ const (
 // inputColumns are the columns of the table of inputs: a row for each that was loaded as
 // a whole.
 var inputColumns = []column{
-	{name: "input", typ: "UInt64"},
-	{name: "digest", typ: "String"},
-	{name: "path", typ: "String"},
-	{name: "loaded_unix_ns", typ: "Int64"},
-	{name: "rows", typ: "UInt64"},
-	{name: "stated_more_ns", typ: "Int64"},
-	{name: "states_total", typ: "UInt8"},
-	{name: "envelope", typ: "String"},
+	{name: "input", typ: "UInt64"}, {name: "digest", typ: "String"}, {name: "path", typ: "String"},
+	{name: "loaded_unix_ns", typ: "Int64"}, {name: "rows", typ: "UInt64"}, {name: "stated_more_ns", typ: "Int64"},
+	{name: "states_total", typ: "UInt8"}, {name: "envelope", typ: "String"},
+}
+
+// namesOf returns the names of columns.
+func namesOf(list []column) []string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // Statements returns the statements that create the tables where they are not there, for

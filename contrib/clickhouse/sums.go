@@ -87,7 +87,12 @@ func (r *reader) addVariety() {
 	r.add("anyIf(unknown_inputs, has_input_shapes = 1)", &unknown)
 	r.members = append(r.members, func(l line) {
 		if shapes, ok := l["input_shapes"].([][]int64); ok {
-			l["input_shapes"] = shapesOf(shapes, unknown)
+			list := make([]op.Shape, len(shapes))
+			for i, s := range shapes {
+				list[i] = append(op.Shape{}, s...)
+			}
+			forget(list, unknown)
+			l["input_shapes"] = list
 		}
 		if shape, ok := l["output_shape"].([]int64); ok {
 			l["output_shape"] = append(op.Shape{}, shape...)

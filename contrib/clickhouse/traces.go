@@ -76,14 +76,14 @@ func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) err
 	}
 	var source op.Resource
 	return selected.records(ctx, where, "ORDER BY "+selected.order(), func(r *row) error {
-		rec, err := r.record()
+		rec, err := r.rec()
 		if err != nil {
 			return err
 		}
-		if r.e.Service != source.Service || r.Host != source.Host {
-			source = op.Resource{Service: r.e.Service, Host: r.Host}
-			if r.Host != "" {
-				source.Attrs = []op.Attr{{Key: hostName, Value: r.Host}}
+		if r.e.Service != source.Service || r.e.Host != source.Host {
+			source = op.Resource{Service: r.e.Service, Host: r.e.Host}
+			if r.e.Host != "" {
+				source.Attrs = []op.Attr{{Key: hostName, Value: r.e.Host}}
 			}
 			if err := f(op.Record{Resource: &source}); err != nil {
 				return err

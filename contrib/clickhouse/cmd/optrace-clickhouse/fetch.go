@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"io"
 	"strings"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
@@ -52,45 +51,35 @@ func (f *traceFlags) check() error {
 	return nil
 }
 
-func runFetch(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	var c connection
+func defineFetch(fs *flag.FlagSet) func(context.Context, *call) error {
 	var chosen traceFlags
 	var src clickhouse.Source
-	fs := flag.NewFlagSet("fetch", flag.ContinueOnError)
-	c.define(fs)
 	chosen.define(fs)
 	fs.StringVar(&src.View, "view", "", "`NAME` of a view with the columns of the table, in place of it")
-	rest, err := parse(fs, fetchUsage, args)
-	if err != nil {
-		return err
-	}
-	if err := chosen.check(); err != nil {
-		return err
-	}
-	if len(rest) > 0 || !chosen.given() {
-		return usagef("fetch takes traces: -trace or -slowest-traces")
-	}
-	db, err := c.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // every answer was looked at
-	src.DB = db
-	w := entries.NewWriter(stdout, nil)
-	for rec, err := range src.Records(ctx, chosen.traces) {
-		switch {
-		case err != nil:
+	return func(ctx context.Context, c *call) error {
+		if err := chosen.check(); err != nil {
 			return err
-		case rec.Entry != nil:
-			err = w.Entry(rec.Entry)
-		case rec.Span != nil:
-			err = w.Span(rec.Span)
-		case rec.Resource != nil:
-			err = w.Resource(rec.Resource)
 		}
-		if err != nil {
-			return outputError(err)
+		if len(c.args) > 0 || !chosen.given() {
+			return usagef("fetch takes traces: -trace or -slowest-traces")
 		}
+		src.DB = c.db
+		w := entries.NewWriter(c.stdout, nil)
+		for rec, err := range src.Records(ctx, chosen.traces) {
+			switch {
+			case err != nil:
+				return err
+			case rec.Entry != nil:
+				err = w.Entry(rec.Entry)
+			case rec.Span != nil:
+				err = w.Span(rec.Span)
+			case rec.Resource != nil:
+				err = w.Resource(rec.Resource)
+			}
+			if err != nil {
+				return outputError(err)
+			}
+		}
+		return outputError(w.Flush())
 	}
-	return outputError(w.Flush())
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op/attr"
 	_ "github.com/optrace/optrace/parquet" // is read as other formats are
 )
@@ -25,45 +25,35 @@ is passed over. An INPUT is a file or a directory, of any format that optrace
 reads. A file is in the report when all of it was loaded.
 `
 
-func runLoad(ctx context.Context, args []string, _, stderr io.Writer) error {
-	var c connection
+func defineLoad(flags *flag.FlagSet) func(context.Context, *call) error {
 	var o clickhouse.LoadOptions
-	flags := flag.NewFlagSet("load", flag.ContinueOnError)
-	c.define(flags)
 	flags.IntVar(&o.BatchRows, "batch-rows", clickhouse.DefaultBatchRows, "insert up to `N` rows at once")
 	flags.IntVar(&o.BatchBytes, "batch-bytes", clickhouse.DefaultBatchBytes, "insert up to about `N` bytes at once")
 	flags.StringVar(&o.Format, "format", "", "`NAME` of the format of the inputs, in place of finding it by content")
 	keepAll := flags.Bool("keep-all", false, "keep every attribute, event and link of spans, and not those of the conventions alone")
-	inputs, err := parse(flags, loadUsage, args)
-	if err != nil {
-		return err
+	return func(ctx context.Context, c *call) error {
+		if len(c.args) == 0 {
+			return usagef("no input")
+		}
+		if *keepAll {
+			o.Mapping = new(attr.Mapping)
+			o.Mapping.KeepAll()
+		}
+		files, err := expand(c.args)
+		if err != nil {
+			return err
+		}
+		return loadFiles(ctx, c.db, files, o, c.stderr)
 	}
-	if len(inputs) == 0 {
-		return usagef("no input")
-	}
-	if *keepAll {
-		o.Mapping = new(attr.Mapping)
-		o.Mapping.KeepAll()
-	}
-	files, err := expand(inputs)
-	if err != nil {
-		return err
-	}
-	db, err := c.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // every answer was looked at
-	return loadFiles(ctx, db, files, o, stderr)
 }
 
 // loadFiles loads files, and passes over those found in directories that are of no known format.
 func loadFiles(ctx context.Context, db clickhouse.DB, files []file, o clickhouse.LoadOptions, stderr io.Writer) error {
 	for _, f := range files {
 		done, err := clickhouse.Load(ctx, db, f.path, o)
-		name := printable(f.path)
+		name := termtext.Escape(f.path)
 		if unknown := (*ingest.UnknownFormatError)(nil); errors.As(err, &unknown) && f.found {
-			fmt.Fprintf(stderr, "%s: passed over: %s\n", name, printable(unknown.Error()))
+			fmt.Fprintf(stderr, "%s: passed over: %s\n", name, termtext.Escape(unknown.Error()))
 			continue
 		}
 		if err != nil {
@@ -90,23 +80,16 @@ func expand(inputs []string) ([]file, error) {
 		if path == ingest.Stdin {
 			return nil, usagef("standard input cannot be read again, which a load that was ended needs: name a file")
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("reading input: %w", err)
-		}
-		if !info.IsDir() {
-			files = append(files, file{path: path})
-			continue
-		}
-		err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
+		err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
 				return err
-			case p != path && strings.HasPrefix(d.Name(), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-			case d.Type().IsRegular():
+			}
+			switch hidden := strings.HasPrefix(d.Name(), "."); {
+			case p == path && !d.IsDir():
+				files = append(files, file{path: path})
+			case p != path && hidden && d.IsDir():
+				return fs.SkipDir
+			case !hidden && d.Type().IsRegular():
 				files = append(files, file{p, true})
 			}
 			return nil

@@ -10,9 +10,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
-	"unicode"
+
+	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/internal/termtext"
 )
 
 // The exit codes are those of optrace.
@@ -50,12 +51,28 @@ func main() {
 	os.Exit(code)
 }
 
-// command is a subcommand: it returns an error, an exitError for another code than exitInput.
-type command func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+// command is a subcommand: define defines its flags and returns what runs it. That returns an error, an exitError for
+// another code than exitInput.
+type command struct {
+	usage  string
+	define func(*flag.FlagSet) func(context.Context, *call) error
+}
+
+// call is a command line whose flags were parsed.
+type call struct {
+	db             *clickhouse.Conn // connects when it is first used
+	args           []string
+	stdout, stderr io.Writer
+}
+
+// commands are the subcommands by name.
+var commands = map[string]command{
+	"schema": {schemaUsage, defineSchema}, "load": {loadUsage, defineLoad}, "report": {reportUsage, defineReport},
+	"fetch": {fetchUsage, defineFetch},
+}
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	commands := map[string]command{"schema": runSchema, "load": runLoad, "report": runReport, "fetch": runFetch}
 	name := ""
 	if len(args) > 0 {
 		name = args[0]
@@ -70,20 +87,43 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stderr, overview)
 		return exitUsage
 	}
-	err := c(ctx, args[1:], stdout, stderr)
-	var help *helpError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &help):
-		fmt.Fprint(stdout, help.text)
+	err := c.run(ctx, name, &call{args: args[1:], stdout: stdout, stderr: stderr})
+	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "optrace-clickhouse %s: %s\n", name, printable(err.Error()))
+	fmt.Fprintf(stderr, "optrace-clickhouse %s: %s\n", name, termtext.Escape(err.Error()))
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		return exit.code
 	}
 	return exitInput
+}
+
+// run parses the flags and runs the command, or prints its help.
+func (c command) run(ctx context.Context, name string, l *call) error {
+	o := clickhouse.Options{Password: os.Getenv("CLICKHOUSE_PASSWORD")}
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.Addr, "addr", "127.0.0.1:9000", "`HOST:PORT` of a server's native protocol")
+	fs.StringVar(&o.Database, "database", "default", "`NAME` of the database")
+	fs.StringVar(&o.User, "user", "default", "`NAME` of the user; the password is $CLICKHOUSE_PASSWORD")
+	fs.BoolVar(&o.Secure, "secure", false, "connect by TLS")
+	run := c.define(fs)
+	switch err := fs.Parse(l.args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(l.stdout, c.usage+"\nFlags:\n\n")
+		fs.SetOutput(l.stdout)
+		fs.PrintDefaults()
+		return nil
+	case err != nil:
+		return usagef("%w", err)
+	}
+	db, err := clickhouse.Open(o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // every answer was looked at
+	l.db, l.args = db, fs.Args()
+	return run(ctx, l)
 }
 
 // exitError is an error with its exit code.
@@ -91,12 +131,6 @@ type exitError struct {
 	code int
 	error
 }
-
-// helpError is a help text that was asked for.
-type helpError struct{ text string }
-
-// Error returns the text.
-func (e *helpError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
@@ -107,31 +141,4 @@ func outputError(err error) error {
 		return nil
 	}
 	return &exitError{exitOutput, fmt.Errorf("writing output: %w", err)}
-}
-
-// printable replaces what a terminal might obey: messages quote names of files and
-// operations.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
-
-// parse parses flags and returns the other arguments.
-func parse(fs *flag.FlagSet, usage string, args []string) ([]string, error) {
-	fs.SetOutput(io.Discard)
-	err := fs.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		var flags strings.Builder
-		fs.SetOutput(&flags)
-		fs.PrintDefaults()
-		return nil, &helpError{usage + "\nFlags:\n\n" + flags.String()}
-	case err != nil:
-		return nil, usagef("%w", err)
-	}
-	return fs.Args(), nil
 }

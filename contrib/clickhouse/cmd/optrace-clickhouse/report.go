@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
-	"io"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
@@ -26,7 +24,6 @@ records are read: with critical paths and all else that needs their structure.
 
 // reportFlags are the flags of the report command.
 type reportFlags struct {
-	connection
 	source          clickhouse.Source
 	options         analyze.Options
 	traces          traceFlags
@@ -35,7 +32,6 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) define(fs *flag.FlagSet) {
-	f.connection.define(fs)
 	f.traces.define(fs)
 	o := &f.options
 	fs.BoolVar(&f.json, "json", false, "print JSON, schema "+analyze.Schema)
@@ -71,42 +67,37 @@ func (f *reportFlags) check() (err error) {
 	return f.traces.check()
 }
 
-func runReport(ctx context.Context, args []string, stdout, _ io.Writer) error {
+func defineReport(fs *flag.FlagSet) func(context.Context, *call) error {
 	var f reportFlags
-	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	f.define(fs)
-	rest, err := parse(fs, reportUsage, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return usagef("report takes no inputs: load them")
-	}
-	if err := f.check(); err != nil {
-		return err
-	}
-	db, err := f.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // every answer was looked at
-	f.source.DB = db
-	if f.asProfile {
-		profile, err := f.source.Profile(ctx, f.options)
+	return func(ctx context.Context, c *call) error {
+		if len(c.args) > 0 {
+			return usagef("report takes no inputs: load them")
+		}
+		if err := f.check(); err != nil {
+			return err
+		}
+		f.source.DB = c.db
+		if f.asProfile {
+			profile, err := f.source.Profile(ctx, f.options)
+			if err != nil {
+				return err
+			}
+			_, err = c.stdout.Write(profile)
+			return outputError(err)
+		}
+		r, err := f.report(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = stdout.Write(profile)
-		return outputError(err)
+		if !f.json {
+			return outputError(text.Write(c.stdout, r, text.Options{}))
+		}
+		enc := json.NewEncoder(c.stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return outputError(enc.Encode(r))
 	}
-	r, err := f.report(ctx)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return outputError(writeJSON(stdout, r))
-	}
-	return outputError(text.Write(stdout, r, text.Options{}))
 }
 
 // report returns the report that the flags ask for.
@@ -115,17 +106,4 @@ func (f *reportFlags) report(ctx context.Context) (*analyze.Report, error) {
 		return f.source.ReportOn(ctx, f.traces.traces, f.options)
 	}
 	return f.source.Report(ctx, f.options)
-}
-
-// writeJSON writes the report as optrace report -json does.
-func writeJSON(w io.Writer, r *analyze.Report) error {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return err
-	}
-	_, err := w.Write(out.Bytes())
-	return err
 }

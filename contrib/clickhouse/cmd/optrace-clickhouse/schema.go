@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
@@ -20,39 +19,29 @@ With -view, it is the statement for a view with the columns of the table over th
 spans that the Collector's exporter writes: report -view reads it.
 `
 
-func runSchema(ctx context.Context, args []string, stdout, _ io.Writer) error {
-	var c connection
+func defineSchema(fs *flag.FlagSet) func(context.Context, *call) error {
 	var s clickhouse.Schema
-	fs := flag.NewFlagSet("schema", flag.ContinueOnError)
-	c.define(fs)
 	apply := fs.Bool("apply", false, "run the statements")
 	fs.StringVar(&s.Cluster, "cluster", "", "`NAME` of the cluster, as the servers' configuration has it")
 	view := fs.String("view", "", "`NAME` of the view to create, in place of the tables")
 	traces := fs.String("traces", "otel_traces", "`NAME` of the table of spans under the view")
-	rest, err := parse(fs, schemaUsage, args)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return usagef("schema takes no arguments")
-	}
-	statements := s.Statements()
-	if *view != "" {
-		statements = []string{clickhouse.ViewStatement(*view, *traces)}
-	}
-	if !*apply {
-		_, err := fmt.Fprintf(stdout, "%s;\n", strings.Join(statements, ";\n\n"))
-		return outputError(err)
-	}
-	db, err := c.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // every answer was looked at
-	for _, statement := range statements {
-		if err := db.Exec(ctx, statement); err != nil {
-			return err
+	return func(ctx context.Context, c *call) error {
+		if len(c.args) > 0 {
+			return usagef("schema takes no arguments")
 		}
+		statements := s.Statements()
+		if *view != "" {
+			statements = []string{clickhouse.ViewStatement(*view, *traces)}
+		}
+		if !*apply {
+			_, err := fmt.Fprintf(c.stdout, "%s;\n", strings.Join(statements, ";\n\n"))
+			return outputError(err)
+		}
+		for _, statement := range statements {
+			if err := c.db.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
 }
