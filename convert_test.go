@@ -295,7 +295,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 
 func TestConvertMapping(t *testing.T) {
 	var m attr.Mapping
-	m.Alias("engine.kernel", attr.FieldName)
+	m.Alias("engine.kernel", attrkey.Name)
 	m.Keep("user.tenant")
 	m.Keep("batch.sizes")
 	stub := spantest.Operation(0)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -248,8 +249,8 @@ func ExampleProcessor_Recorder() {
 // Attributes of other instrumentation are read by a mapping.
 func ExampleWithMapping() {
 	var m attr.Mapping
-	m.Alias("engine.kernel", attr.FieldName)
-	m.Alias("engine.out", attr.FieldOutputShape)
+	m.Alias("engine.kernel", attrkey.Name)
+	m.Alias("engine.out", attrkey.OutputShape)
 	var ops bytes.Buffer
 	exp, err := optrace.NewExporter(&ops, optrace.WithMapping(&m))
 	if err != nil {

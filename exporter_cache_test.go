@@ -195,7 +195,7 @@ func TestMemoWithMapping(t *testing.T) {
 	var m attr.Mapping
 	m.Keep(attrkey.Step)
 	m.Keep(attrkey.Device)
-	m.Alias(attrkey.Device, attr.FieldPath)
+	m.Alias(attrkey.Device, attrkey.Path)
 	var stubs tracetest.SpanStubs
 	for i := range 20 {
 		s := spantest.Operation(i % 4)

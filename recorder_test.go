@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -436,7 +437,7 @@ func TestRecorderIsBounded(t *testing.T) {
 // Current reads attributes as the Exporter does.
 func TestRecorderCurrentMapping(t *testing.T) {
 	var m attr.Mapping
-	m.Alias("engine.layer", attr.FieldPath)
+	m.Alias("engine.layer", attrkey.Path)
 	m.Keep("engine.kernel")
 	proc := newProcessor(t, newExporter(t, io.Discard, optrace.WithMapping(&m)))
 	rec := proc.Recorder(t.Context())

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // TestDocumentedFigures reads docs/analyses.md: each table of operations is an
@@ -186,13 +186,13 @@ func (r documentedRow) record() op.Record {
 	}
 	if shape := r.cells["shape"]; shape != "" {
 		var ok bool
-		if e.OutputShape, ok = attr.ParseShape(shape); !ok {
+		if e.OutputShape, ok = attrmap.ParseShape(shape); !ok {
 			r.t.Fatalf("line %d: shape %q", r.line, shape)
 		}
 	}
 	e.FLOPs = r.integer("flops")
 	for text := range strings.FieldsSeq(r.cells["inputs"]) {
-		shape, ok := attr.ParseShape(text)
+		shape, ok := attrmap.ParseShape(text)
 		if !ok {
 			r.t.Fatalf("line %d: shape %q", r.line, text)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -71,21 +72,21 @@ func (o Options) Want() attr.Want {
 }
 
 // unused returns the fields at which nothing looks.
-func (o Options) unused() attr.Fields {
+func (o Options) unused() attrmap.Fields {
 	if o.Filter != nil {
 		return 0
 	}
-	unused := attr.FieldsOf(attr.FieldScope)
+	unused := attrmap.FieldsOf(attrmap.FieldScope)
 	if !slices.Contains(o.By, key.Path) {
-		unused |= attr.FieldsOf(attr.FieldPath)
+		unused |= attrmap.FieldsOf(attrmap.FieldPath)
 	}
 	if o.structural() {
 		return unused
 	}
-	unused |= attr.FieldsOf(attr.FieldParent, attr.FieldRoot, attr.FieldLinks, attr.FieldLaunch, attr.FieldSpans)
-	for field, key := range map[attr.Field]key.Key{attr.FieldStep: key.Step, attr.FieldStream: key.Stream, attr.FieldIDs: key.Trace} {
+	unused |= attrmap.FieldsOf(attrmap.FieldParent, attrmap.FieldRoot, attrmap.FieldLinks, attrmap.FieldLaunch, attrmap.FieldSpans)
+	for field, key := range map[attrmap.Field]key.Key{attrmap.FieldStep: key.Step, attrmap.FieldStream: key.Stream, attrmap.FieldIDs: key.Trace} {
 		if !slices.Contains(o.By, key) {
-			unused |= attr.FieldsOf(field)
+			unused |= attrmap.FieldsOf(field)
 		}
 	}
 	return unused

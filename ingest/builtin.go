@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -20,7 +21,7 @@ import (
 // left out.
 func openEntries(o readerOptions) readFunc {
 	r := entries.NewReader(nil, "")
-	r.Omit(o.mapping.Omitted())
+	r.Omit(attrmap.Omitted(o.mapping))
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
 		if at.sources != nil {

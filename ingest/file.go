@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -137,7 +138,7 @@ func (f *file) part(
 
 // inherits reports whether entries are to get attributes of their resources.
 func (f *file) inherits() bool {
-	return f.format != nil && f.format.inherits && len(f.mapping.Kept()) > 0
+	return f.format != nil && f.format.inherits && len(attrmap.Kept(f.mapping)) > 0
 }
 
 // inheriting yields records, the entries with the attributes of their resources and
@@ -153,7 +154,7 @@ func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *
 				if e.Extra != nil {
 					scope = &e.Extra.Scope
 				}
-				m.Inherit(e, scope, resource)
+				attrmap.Inherit(m, e, scope, resource)
 			}
 			if !yield(rec, err) {
 				return

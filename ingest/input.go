@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -94,7 +95,7 @@ func (in *Input) begin() error {
 		in.opts.Progress(-int(in.stats.Bytes))
 	}
 	in.began, in.stats, in.files, in.readers = true, Stats{}, nil, readers{}
-	in.mapping, in.partials, in.want = in.opts.Mapping.With(in.want), in.want.Partials, attr.Want{}
+	in.mapping, in.partials, in.want = attrmap.With(in.opts.Mapping, in.want), in.want.Partials, attr.Want{}
 	in.memory.held.Store(0)
 	return nil
 }

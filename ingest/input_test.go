@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -185,7 +186,7 @@ func TestInputIsReadAgain(t *testing.T) {
 			return n, err
 		},
 		"Read that ends": func(in *ingest.Input) (int, error) {
-			in.Want(attr.Want{Omit: attr.FieldsOf(attr.FieldDevice)})
+			in.Want(attr.Want{Omit: attrmap.FieldsOf(attrmap.FieldDevice)})
 			if err := in.Read(2, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return gone }); err != gone {
 				return 0, err
 			}

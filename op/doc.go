@@ -7,7 +7,7 @@
 //
 // Below it are
 //
-//   - op/attr, the mapping from the attributes of spans to entries,
+//   - op/attr, what attributes of spans mean beside the conventions,
 //   - op/entries, the reader and the writer of the entries format,
 //   - op/seed, the format of the recorder that this project started from.
 //

@@ -91,7 +91,7 @@ func (l *Link) Other(key string) Warning {
 	return 0
 }
 
-// AppendLink appends l to the links of a record, as [attr.Builder.AddLink] does, and adds
+// AppendLink appends l to the links of a record, and adds
 // a warning about one that is left out to warn.
 func AppendLink(links []Link, l Link, warn *Warning) []Link {
 	switch {

@@ -25,7 +25,7 @@ const PartialSchema = "optrace.profile/v1"
 type Record struct {
 	// Entry is an operation.
 	Entry *Entry
-	// Whole, if not nil, tells that fields were left out of Entry, as [attr.Mapping.Without]
+	// Whole, if not nil, tells that fields were left out of Entry, as attr.Want
 	// allows.
 	Whole WholeReader
 	// Span is a span that is not an operation.

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // entry returns an operation with shapes such as "64x784 784x256 -> 64x256 f32". A shape of
@@ -36,7 +36,7 @@ func shape(t testing.TB, text string) op.Shape {
 	if text == "?" {
 		return nil
 	}
-	s, ok := attr.ParseShape(text)
+	s, ok := attrmap.ParseShape(text)
 	if !ok {
 		t.Fatalf("%q is no shape", text)
 	}
@@ -281,10 +281,10 @@ func FuzzOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, inputs, output, dtype string) {
 		e := &op.Entry{Operation: name, DType: op.DType(dtype)}
 		for text := range strings.FieldsSeq(inputs) {
-			s, _ := attr.ParseShape(text)
+			s, _ := attrmap.ParseShape(text)
 			e.InputShapes = append(e.InputShapes, s)
 		}
-		e.OutputShape, _ = attr.ParseShape(output)
+		e.OutputShape, _ = attrmap.ParseShape(output)
 		for _, s := range append(e.InputShapes, e.OutputShape) {
 			for _, d := range s {
 				if d < op.Dynamic {

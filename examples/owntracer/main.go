@@ -21,6 +21,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 func main() {
@@ -35,7 +36,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	// What the engine's own attributes mean: its name for the device is the
 	// device, and what its cache did is worth keeping in the entries.
 	var mapping attr.Mapping
-	mapping.Alias("engine.placement", attr.FieldDevice)
+	mapping.Alias("engine.placement", string(tensorconv.DeviceIDKey))
 	mapping.Keep("engine.cache")
 
 	exporter, err := optrace.NewExporter(out, optrace.WithMapping(&mapping))

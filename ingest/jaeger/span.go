@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -16,7 +17,7 @@ type decoder struct {
 	lex     jsontext.Lexer
 	value   jsontext.Lexer // of the value of a tag
 	list    jsontext.Lexer // of a list within it
-	build   *attr.Builder
+	build   *attrmap.Builder
 	feed    *attrjson.Feeder
 	strings intern.Table
 
@@ -26,7 +27,7 @@ type decoder struct {
 }
 
 func newDecoder(m *attr.Mapping) *decoder {
-	build := attr.NewBuilder(m)
+	build := attrmap.NewBuilder(m)
 	return &decoder{build: build, feed: attrjson.NewFeeder(build)}
 }
 

@@ -6,15 +6,15 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // entryMaker makes entries of the rows of joined tables.
 type entryMaker struct {
 	*join
-	build *attr.Builder
+	build *attrmap.Builder
 	feed  *attrjson.Feeder
 	trace op.TraceID
 	base  int64

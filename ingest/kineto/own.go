@@ -5,10 +5,10 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // ownArguments are the arguments of a plain span that are no attributes of an
@@ -139,7 +139,7 @@ func (a *ownArguments) readLinks() {
 }
 
 // complete adds the arguments to an operation that b has built.
-func (a *ownArguments) complete(b *attr.Builder, e *op.Entry) {
+func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	if !a.trace.IsZero() || !a.spanID.IsZero() || !a.parent.IsZero() {
 		b.SetIDs(a.trace, a.spanID, a.parent)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -86,7 +87,7 @@ type reader struct {
 	events Source
 	yield  func(op.Record, error) bool
 
-	build   *attr.Builder
+	build   *attrmap.Builder
 	feed    *attrjson.Feeder
 	own     ownArguments // of a plain span
 	args    arguments
@@ -124,7 +125,7 @@ func newReader(src io.Reader, name string, m *attr.Mapping) *reader {
 }
 
 func newReaderOf(events Source, m *attr.Mapping) *reader {
-	build := attr.NewBuilder(m)
+	build := attrmap.NewBuilder(m)
 	r := &reader{
 		events: events,
 		build:  build,

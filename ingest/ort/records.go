@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -46,7 +47,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 
 // decoder makes entries of events. What it returns is overwritten by the next.
 type decoder struct {
-	build   *attr.Builder
+	build   *attrmap.Builder
 	feed    *attrjson.Feeder
 	lex     jsontext.Lexer
 	strings intern.Table
@@ -55,7 +56,7 @@ type decoder struct {
 }
 
 func newDecoder(m *attr.Mapping) *decoder {
-	build := attr.NewBuilder(m)
+	build := attrmap.NewBuilder(m)
 	return &decoder{build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string)}
 }
 

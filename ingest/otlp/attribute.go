@@ -3,7 +3,7 @@ package otlp
 import (
 	"encoding/binary"
 
-	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/internal/attrmap"
 )
 
 // attribute is an attribute key that spans have had, with the place that its values
@@ -12,7 +12,7 @@ type attribute struct {
 	// text is the key in protobuf, and in JSON all of the text in front of the value.
 	text   string
 	kind   valueKind // of the value, in JSON
-	target attr.Target
+	target attrmap.Target
 	wanted bool // the value matters
 	// next is the attribute that followed this one last, and other an earlier one.
 	next, other *attribute

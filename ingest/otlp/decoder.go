@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -15,7 +16,7 @@ type yieldFunc func(op.Record, error) bool
 // decoder makes records of spans, whatever their encoding. A record is overwritten by
 // the next one.
 type decoder struct {
-	builder *attr.Builder
+	builder *attrmap.Builder
 	strings intern.Table // of valid UTF-8
 
 	resource op.Resource
@@ -38,11 +39,11 @@ type decoder struct {
 }
 
 func newDecoder(m *attr.Mapping) *decoder {
-	return &decoder{builder: attr.NewOmittingBuilder(m), mapping: m, omits: m.Omitted() != 0}
+	return &decoder{builder: attrmap.NewOmittingBuilder(m), mapping: m, omits: attrmap.Omitted(m) != 0}
 }
 
 // wholeDecoder returns the decoder for entries of d with all of their fields.
-func wholeDecoder(d *decoder) *decoder { return newDecoder(d.mapping.Without(0)) }
+func wholeDecoder(d *decoder) *decoder { return newDecoder(attrmap.Without(d.mapping, 0)) }
 
 // follow makes the next span of d come from where that of o does.
 func (d *decoder) follow(o *decoder) { d.resource, d.scope = o.resource, o.scope }

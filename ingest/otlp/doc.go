@@ -5,7 +5,7 @@
 // Every encoding gives the same records: a Resource in front of the spans of
 // each resource, an Entry for a span that is an operation, a Span for any
 // other, and a count of the messages of other signals. Events are
-// skipped. The mapping from attributes to fields is [attr.Builder]'s; the
+// skipped. The mapping from attributes to fields is [attrmap.Builder]'s; the
 // attributes go straight into it, without messages in between.
 //
 // Each encoding has two readers of spans. The canonical one (json_canonical.go,

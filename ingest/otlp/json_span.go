@@ -3,9 +3,9 @@ package otlp
 import (
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // parseScope reads an instrumentation scope.
@@ -250,7 +250,7 @@ func (r *jsonReader) parseAttribute(l *jsontext.Lexer) {
 }
 
 // parseValue feeds an attribute's value to the builder.
-func (r *jsonReader) parseValue(l *jsontext.Lexer, t attr.Target) {
+func (r *jsonReader) parseValue(l *jsontext.Lexer, t attrmap.Target) {
 	b := r.builder
 	if !t.Wanted() {
 		l.Skip()
@@ -274,7 +274,7 @@ func (r *jsonReader) parseValue(l *jsontext.Lexer, t attr.Target) {
 
 // parseVariant feeds a value of the type name to the builder. It passes over
 // what is none of the types.
-func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, t attr.Target) bool {
+func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, t attrmap.Target) bool {
 	b := r.builder
 	switch string(name) {
 	case "stringValue", "string_value":
@@ -320,7 +320,7 @@ func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, t attr.Target)
 }
 
 // parseArray feeds the elements of an array to a list.
-func (r *jsonReader) parseArray(l *jsontext.Lexer, list *attr.List, depth int) {
+func (r *jsonReader) parseArray(l *jsontext.Lexer, list *attrmap.List, depth int) {
 	if l.Null() {
 		return
 	}
@@ -338,7 +338,7 @@ func (r *jsonReader) parseArray(l *jsontext.Lexer, list *attr.List, depth int) {
 	}
 }
 
-func (r *jsonReader) parseElement(l *jsontext.Lexer, list *attr.List, depth int) {
+func (r *jsonReader) parseElement(l *jsontext.Lexer, list *attrmap.List, depth int) {
 	empty := true
 	for l.Object(); l.More(); {
 		if r.parseElementVariant(l, l.Key(), list, depth) {
@@ -350,7 +350,7 @@ func (r *jsonReader) parseElement(l *jsontext.Lexer, list *attr.List, depth int)
 	}
 }
 
-func (r *jsonReader) parseElementVariant(l *jsontext.Lexer, name []byte, list *attr.List, depth int) bool {
+func (r *jsonReader) parseElementVariant(l *jsontext.Lexer, name []byte, list *attrmap.List, depth int) bool {
 	switch string(name) {
 	case "stringValue", "string_value":
 		list.Str(r.parseText(l))

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Entries of which fields were left out can be read whole, and are otherwise the same.
 func TestReadWhole(t *testing.T) {
-	omitted := attr.FieldsOf(attr.FieldPath, attr.FieldScope, attr.FieldStep, attr.FieldStream, attr.FieldRoot, attr.FieldInputShapes)
+	omitted := attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldScope, attrmap.FieldStep, attrmap.FieldStream, attrmap.FieldRoot, attrmap.FieldInputShapes)
 	entries := 0
 	for seed := range cases.Numbers(t, 300) {
 		td := randomTraces(rand.New(rand.NewPCG(seed, 21)))
@@ -37,7 +37,7 @@ func TestReadWhole(t *testing.T) {
 					want = append(want, rec.Entry.Clone())
 				}
 			}
-			for rec := range in.read(bytes.NewReader(in.text), name, new(attr.Mapping).Without(omitted)) {
+			for rec := range in.read(bytes.NewReader(in.text), name, attrmap.Without(nil, omitted)) {
 				if rec.Entry == nil {
 					continue
 				}

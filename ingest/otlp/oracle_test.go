@@ -14,6 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -43,7 +44,7 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 
 // oracle returns the records of td, found by walking the generated types.
 func oracle(td *tracepb.TracesData) (records []string) {
-	b := attr.NewBuilder(nil)
+	b := attrmap.NewBuilder(nil)
 	for _, rs := range td.ResourceSpans {
 		var resource op.Resource
 		for _, a := range rs.Resource.Attributes {
@@ -80,7 +81,7 @@ func oracleAttr(k string, v *commonpb.AnyValue) op.Attr {
 	return op.Attr{Key: k, Value: naiveJSON(v), Type: op.AttrJSON}
 }
 
-func feed(b *attr.Builder, k string, v *commonpb.AnyValue) {
+func feed(b *attrmap.Builder, k string, v *commonpb.AnyValue) {
 	switch v := v.Value.(type) {
 	case *commonpb.AnyValue_StringValue:
 		b.Str(k, v.StringValue)
@@ -99,7 +100,7 @@ func feed(b *attr.Builder, k string, v *commonpb.AnyValue) {
 	}
 }
 
-func feedList(list *attr.List, s *commonpb.ArrayValue) {
+func feedList(list *attrmap.List, s *commonpb.ArrayValue) {
 	for _, v := range s.Values {
 		switch v := v.Value.(type) {
 		case *commonpb.AnyValue_StringValue:
@@ -121,7 +122,7 @@ func feedList(list *attr.List, s *commonpb.ArrayValue) {
 func traceID(b []byte) (id op.TraceID) { copy(id[:], b); return id }
 func spanID(b []byte) (id op.SpanID)   { copy(id[:], b); return id }
 
-func oracleSpan(b *attr.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
+func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
 	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
 	at, duration := op.Int{}, int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
@@ -165,7 +166,7 @@ func oracleSpan(b *attr.Builder, s *tracepb.Span, r *op.Resource, scope string) 
 	}}
 }
 
-func oracleLink(b *attr.Builder, l *tracepb.Span_Link) {
+func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 	link := op.Link{TraceID: traceID(l.TraceId), SpanID: spanID(l.SpanId)}
 	for _, a := range l.Attributes {
 		switch v := a.Value.Value.(type) {

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // The methods in this file read spans in canonical form, as programs encode them:
@@ -262,7 +262,7 @@ func (r *protoReader) attributeOf(text []byte, before *attribute) *attribute {
 // canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
 // or a list of strings, of integers or of lists of integers. It adds nothing and reports
 // false for any other value.
-func (r *protoReader) canonicalValue(t attr.Target, b []byte, i, end int) bool {
+func (r *protoReader) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
 	}
@@ -298,7 +298,7 @@ func (r *protoReader) canonicalValue(t attr.Target, b []byte, i, end int) bool {
 }
 
 // canonicalList is canonicalValue for the elements of an array.
-func (r *protoReader) canonicalList(t attr.Target, b []byte, i, end int) (ok bool) {
+func (r *protoReader) canonicalList(t attrmap.Target, b []byte, i, end int) (ok bool) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	if end-i < 3 || b[i+2] == tagInt {
 		if r.dims, ok = appendProtoInts(r.dims, b, i, end); ok {
@@ -364,7 +364,7 @@ func appendProtoInts(dst []int64, b []byte, i, end int) ([]int64, bool) {
 }
 
 // canonicalStrings is canonicalList for strings.
-func (r *protoReader) canonicalStrings(t attr.Target, b []byte, i, end int) bool {
+func (r *protoReader) canonicalStrings(t attrmap.Target, b []byte, i, end int) bool {
 	r.list = r.list[:0]
 	for i < end {
 		start, last := extent(b, i+1)

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"math"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // The field numbers of the messages, from opentelemetry/proto/trace/v1 and
@@ -176,7 +176,7 @@ func (r *protoReader) parseAttribute(w *wire) {
 }
 
 // parseValue feeds an attribute's value to the builder.
-func (r *protoReader) parseValue(w *wire, t attr.Target) {
+func (r *protoReader) parseValue(w *wire, t attrmap.Target) {
 	if !t.Wanted() {
 		r.builder.SetOther(t)
 		return
@@ -194,7 +194,7 @@ func (r *protoReader) parseValue(w *wire, t attr.Target) {
 
 // parseVariant feeds a value of the current field's type to the builder. It
 // passes over what is none of the types.
-func (r *protoReader) parseVariant(w *wire, t attr.Target) bool {
+func (r *protoReader) parseVariant(w *wire, t attrmap.Target) bool {
 	b := r.builder
 	switch w.field {
 	case fieldString:
@@ -232,7 +232,7 @@ func (r *protoReader) parseVariant(w *wire, t attr.Target) bool {
 }
 
 // parseArray feeds the elements of an array to a list.
-func (r *protoReader) parseArray(w *wire, list *attr.List, depth int) {
+func (r *protoReader) parseArray(w *wire, list *attrmap.List, depth int) {
 	for w.next() {
 		if w.field != fieldValues {
 			w.skip()
@@ -244,7 +244,7 @@ func (r *protoReader) parseArray(w *wire, list *attr.List, depth int) {
 	}
 }
 
-func (r *protoReader) parseElement(w *wire, list *attr.List, depth int) {
+func (r *protoReader) parseElement(w *wire, list *attrmap.List, depth int) {
 	empty := true
 	for w.next() {
 		if r.parseElementVariant(w, list, depth) {
@@ -256,7 +256,7 @@ func (r *protoReader) parseElement(w *wire, list *attr.List, depth int) {
 	}
 }
 
-func (r *protoReader) parseElementVariant(w *wire, list *attr.List, depth int) bool {
+func (r *protoReader) parseElementVariant(w *wire, list *attrmap.List, depth int) bool {
 	switch w.field {
 	case fieldString:
 		list.Str(r.text(w.bytes()))

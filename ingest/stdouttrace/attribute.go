@@ -1,8 +1,8 @@
 package stdouttrace
 
 import (
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // The types of values that matter here, as the exporter names them. The others
@@ -106,7 +106,7 @@ func (d *decoder) add(a attribute) {
 //
 //	[32,128]
 //	[{"Type":"INT64SLICE","Value":[32,128]},{"Type":"STRING","Value":"x"}]
-func (d *decoder) list(to *attr.List) {
+func (d *decoder) list(to *attrmap.List) {
 	l := &d.value
 	l.Array()
 	d.opaque = false
@@ -153,7 +153,7 @@ func (d *decoder) list(to *attr.List) {
 
 // elementValue moves to the value of an element with its type, and reports
 // whether it is one to be looked at.
-func (d *decoder) elementValue(to *attr.List) bool {
+func (d *decoder) elementValue(to *attrmap.List) bool {
 	l := &d.value
 	key := string(l.Key())
 	if key == "Type" && l.Peek() == '"' {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -18,7 +19,7 @@ type decoder struct {
 	open    []byte         // the lists and objects around an element of a list
 	floats  bool           // the numbers of a list are floating-point numbers
 	opaque  bool           // the element is of a type that says nothing here
-	build   *attr.Builder
+	build   *attrmap.Builder
 	strings intern.Table
 
 	fields fields
@@ -30,7 +31,7 @@ type decoder struct {
 	newResource  bool   // the span's resource is not that of the span before
 }
 
-func newDecoder(m *attr.Mapping) *decoder { return &decoder{build: attr.NewBuilder(m)} }
+func newDecoder(m *attr.Mapping) *decoder { return &decoder{build: attrmap.NewBuilder(m)} }
 
 // fields are the fields of a span that are not its attributes.
 type fields struct {

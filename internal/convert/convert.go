@@ -1,6 +1,6 @@
 // Package convert turns span data into op entries and ancestry records.
 //
-// It hands attributes to an [attr.Builder], which knows the conventions and the
+// It hands attributes to an [attrmap.Builder], which knows the conventions and the
 // mapping; it knows no file format. The entries encoder, the pruner, and
 // optrace.Converter use it.
 package convert
@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -21,7 +22,7 @@ import (
 // one goroutine at a time; its results are valid until its next call.
 type Converter struct {
 	mapping   *attr.Mapping
-	builder   *attr.Builder
+	builder   *attrmap.Builder
 	resources map[*resource.Resource]*op.Resource
 	span      op.Span
 }
@@ -32,7 +33,7 @@ const maxCachedResources = 64
 // New returns a Converter that reads attributes as m says. It remembers lists that it
 // has made texts of, in at most so many bytes.
 func New(m *attr.Mapping, textBytes int) *Converter {
-	c := &Converter{mapping: m, builder: attr.NewBuilder(m)}
+	c := &Converter{mapping: m, builder: attrmap.NewBuilder(m)}
 	c.builder.LimitTexts(textBytes)
 	return c
 }

@@ -181,7 +181,7 @@ func TestEntryOfOtherSpans(t *testing.T) {
 
 func TestEntryMapping(t *testing.T) {
 	var m attr.Mapping
-	m.Alias("engine.kernel", attr.FieldName)
+	m.Alias("engine.kernel", attrkey.Name)
 	for _, key := range []string{"text", "number", "float", "flag", "list", "nested", "flags", "map"} {
 		m.Keep(key)
 	}

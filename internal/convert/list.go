@@ -3,14 +3,14 @@ package convert
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/internal/attrmap"
 )
 
 // maxListDepth is how deep nested lists are read; shapes need two levels.
 const maxListDepth = 4
 
 // feedList hands the elements of the list v, at the given depth of nesting, to l.
-func feedList(l *attr.List, v attribute.Value, depth int) {
+func feedList(l *attrmap.List, v attribute.Value, depth int) {
 	switch v.Type() {
 	case attribute.INT64SLICE:
 		for _, n := range v.AsInt64Slice() {
@@ -36,7 +36,7 @@ func feedList(l *attr.List, v attribute.Value, depth int) {
 }
 
 // feedElement hands an element of a list at the given depth to l.
-func feedElement(l *attr.List, v attribute.Value, depth int) {
+func feedElement(l *attrmap.List, v attribute.Value, depth int) {
 	switch v.Type() {
 	case attribute.EMPTY:
 		l.Null()

@@ -18,6 +18,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -76,7 +77,7 @@ func (d *Data) Failed() bool { return d.Status.Code == codes.Error }
 // IsOperation reports whether attributes make a span an operation, as m reads
 // them.
 func IsOperation(m *attr.Mapping, attrs []attribute.KeyValue) bool {
-	p := m.Predicate()
+	p := attrmap.NewPredicate(m)
 	for i := range attrs {
 		if p.See(string(attrs[i].Key)) {
 			return true

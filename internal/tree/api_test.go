@@ -165,14 +165,15 @@ func constantText(v constant.Value) string {
 	return v.ExactString()
 }
 
-// typeName adds a type with its exported fields and methods.
+// typeName adds a type with its exported fields and methods, also one of an internal package
+// that has its name here.
 func (l *apiList) typeName(obj *types.TypeName) {
 	name := obj.Name()
-	if obj.IsAlias() {
+	named, ok := types.Unalias(obj.Type()).(*types.Named)
+	if obj.IsAlias() && !(ok && strings.Contains(named.Obj().Pkg().Path(), "/internal/")) {
 		l.add(name, "type %s = %s", name, l.typeString(types.Unalias(obj.Type())))
 		return
 	}
-	named := obj.Type().(*types.Named)
 	name += typeParams(named.TypeParams(), l.typeString)
 	switch t := named.Underlying().(type) {
 	case *types.Struct:

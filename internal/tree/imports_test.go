@@ -21,10 +21,11 @@ var importRules = map[string]struct {
 	foreign []string // module or package prefixes of others
 }{
 	"op":                 {own: []string{"internal/attrkey", "internal/jsontext"}},
-	"op/attr":            {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/intern"}},
-	"op/entries":         {own: []string{"op", "internal/attrkey", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/seed":            {own: []string{"op", "internal/attrkey", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/internal/decode": {own: []string{"op", "internal/attrkey", "op/attr", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"internal/attrmap":   {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/intern"}},
+	"op/attr":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/intern"}},
+	"op/entries":         {own: []string{"op", "internal/attrkey", "internal/attrmap", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/seed":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/internal/decode": {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/lineio", "internal/intern"}},
 	"internal/optest": {
 		own:     []string{"op", "internal/attrkey", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},
@@ -45,13 +46,13 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     []string{"op/...", "internal/attrkey", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/attrkey", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
@@ -92,7 +93,7 @@ var openTelemetry = []string{
 // pluginImports says which packages of this module each package of the plugin
 // imports at most. Every package stands below those that it imports.
 var pluginImports = map[string][]string{
-	"internal/span":      {"op/...", "op/attr"},
+	"internal/span":      {"op/...", "internal/attrmap"},
 	"internal/recent":    {},
 	"internal/traces":    {"internal/recent", "internal/span", "op"},
 	"internal/rotate":    {},
@@ -101,16 +102,16 @@ var pluginImports = map[string][]string{
 	"internal/endsignal": {},
 	"internal/attrcache": {"internal/attrkey", "internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
-	"internal/convert":   {"internal/span", "op", "op/attr"},
-	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr"},
+	"internal/convert":   {"internal/span", "op", "op/attr", "internal/attrmap"},
+	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr", "internal/attrmap"},
 	"internal/encoding/entries": {
-		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr",
+		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap",
 	},
 	"internal/encoding/otlp": {
-		"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr",
+		"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap",
 	},
 	"internal/sink":     {"internal/encoding", "internal/observ", "internal/rotate", "op"},
-	"internal/pipeline": {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr"},
+	"internal/pipeline": {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap"},
 	"internal/prune":    {"internal/attrkey", "internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 

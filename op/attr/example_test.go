@@ -2,59 +2,28 @@ package attr_test
 
 import (
 	"fmt"
+	"strings"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/tensorconv"
 )
 
-// A Builder turns the attributes of a span into an entry. It is used for one
-// span after the other.
-func ExampleBuilder() {
-	b := attr.NewBuilder(nil)
-	b.Reset()
-	b.SetName("matmul")
-	b.SetTime(op.Known(1_700_000_000_000_000_000), 12_600)
-	b.Str(attrkey.Name, "matmul")
-	b.Str(attrkey.Device, "cuda:0")
-	b.Str(attrkey.DType, "torch.float32")
-	b.Str(attrkey.InputShapes, "[[64,784],[784,256]]")
-	b.Ints(attrkey.OutputShape, []int64{64, 256})
-
-	e, ok := b.Entry()
-	fmt.Println(ok, e.Operation, e.Kind, e.DeviceID, e.DType)
-	fmt.Println(e.InputShapes, "->", e.OutputShape)
-	fmt.Println(e.OutputElements, "elements,", e.MemoryBytes, "bytes, step", e.Step)
-	// Output:
-	// true matmul compute cuda:0 f32
-	// [64x784 784x256] -> 64x256
-	// 16384 elements, 65536 bytes, step unknown
-}
-
-// A user's own attributes join the conventions by a Mapping.
+// Attributes of one's own join the conventions.
 func ExampleMapping() {
 	m := &attr.Mapping{}
-	m.Alias("engine.op", attr.FieldName)
+	m.Alias("engine.op", string(tensorconv.OpNameKey))
 	m.Keep("model")
 
-	b := attr.NewBuilder(m)
-	b.Reset()
-	b.Str("engine.op", "softmax")
-	b.Str("model", "resnet50")
-	e, ok := b.Entry()
-	fmt.Println(ok, e.Operation, e.Attrs[0].Key, e.Attrs[0].Value)
-	// Output: true softmax model resnet50
-}
-
-func ExampleParseShape() {
-	for _, text := range []string{"64x784", "[64, 784]", "[]", "64x"} {
-		s, ok := attr.ParseShape(text)
-		n, _ := s.Elements()
-		fmt.Println(s, n, ok)
+	const spans = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[
+		{"key":"engine.op","value":{"stringValue":"softmax"}},
+		{"key":"model","value":{"stringValue":"resnet50"}}]}]}]}]}`
+	for rec, err := range otlp.JSONRecords(strings.NewReader(spans), "spans", m) {
+		if err != nil {
+			fmt.Println(err)
+		} else if e := rec.Entry; e != nil {
+			fmt.Println(e.Operation, e.Attrs[0].Key, e.Attrs[0].Value)
+		}
 	}
-	// Output:
-	// 64x784 50176 true
-	// 64x784 50176 true
-	// scalar 1 true
-	// ? unknown false
+	// Output: softmax model resnet50
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -13,7 +13,7 @@ import (
 // write or to read it.
 func TestEntriesDoNotAllocate(t *testing.T) {
 	for _, enc := range encodings {
-		b := attr.NewBuilder(nil)
+		b := attrmap.NewBuilder(nil)
 		var buf []byte
 		n := int64(0)
 		once := func() {
@@ -59,7 +59,7 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 }
 
 func TestTorchDeviceDoesNotAllocate(t *testing.T) {
-	b := attr.NewBuilder(nil)
+	b := attrmap.NewBuilder(nil)
 	once := func() {
 		b.Reset()
 		b.SetName("aten::mm")

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
 // span feeds b a typical span of six attributes whose input shapes come as set
 // says.
-func typicalSpan(b *attr.Builder, n int64, inputShapes func(b *attr.Builder)) *op.Entry {
+func typicalSpan(b *attrmap.Builder, n int64, inputShapes func(b *attrmap.Builder)) *op.Entry {
 	b.Reset()
 	b.SetName("matmul")
 	b.SetIDs(optest.TraceID, optest.SpanID, optest.ParentID)
@@ -40,10 +40,10 @@ var (
 // encodings are the ways in which a span brings its input shapes.
 var encodings = []struct {
 	name string
-	set  func(b *attr.Builder)
+	set  func(b *attrmap.Builder)
 }{
-	{"flat", func(b *attr.Builder) { b.Ints(attrkey.InputShapes, leftDims) }},
-	{"nested", func(b *attr.Builder) {
+	{"flat", func(b *attrmap.Builder) { b.Ints(attrkey.InputShapes, leftDims) }},
+	{"nested", func(b *attrmap.Builder) {
 		l := b.BeginList(attrkey.InputShapes)
 		for _, dims := range [...][]int64{leftDims, rightDims} {
 			l.Begin()
@@ -54,14 +54,14 @@ var encodings = []struct {
 		}
 		l.End()
 	}},
-	{"strings", func(b *attr.Builder) { b.Strs(attrkey.InputShapes, shapeTextList) }},
-	{"JSON", func(b *attr.Builder) { b.Str(attrkey.InputShapes, "[[64,784],[784,256]]") }},
+	{"strings", func(b *attrmap.Builder) { b.Strs(attrkey.InputShapes, shapeTextList) }},
+	{"JSON", func(b *attrmap.Builder) { b.Str(attrkey.InputShapes, "[[64,784],[784,256]]") }},
 }
 
 func BenchmarkBuilder(b *testing.B) {
 	for _, enc := range encodings {
 		b.Run(enc.name, func(b *testing.B) {
-			builder := attr.NewBuilder(nil)
+			builder := attrmap.NewBuilder(nil)
 			b.ReportAllocs()
 			for i := int64(0); b.Loop(); i++ {
 				typicalSpan(builder, i, enc.set)
@@ -71,7 +71,7 @@ func BenchmarkBuilder(b *testing.B) {
 }
 
 func BenchmarkAppendJSON(b *testing.B) {
-	e := typicalSpan(attr.NewBuilder(nil), 7, encodings[1].set)
+	e := typicalSpan(attrmap.NewBuilder(nil), 7, encodings[1].set)
 	e.Service, e.Root, e.RootSpanID, e.Rank = "trainer", "POST /predict", optest.ParentID, op.Known(1)
 	var buf []byte
 	b.ReportAllocs()
@@ -83,7 +83,7 @@ func BenchmarkAppendJSON(b *testing.B) {
 
 // manyLines returns a file of n entries of several names and devices.
 func manyLines(n int) []byte {
-	builder := attr.NewBuilder(nil)
+	builder := attrmap.NewBuilder(nil)
 	var buf bytes.Buffer
 	w := entries.NewWriter(&buf, &op.Resource{Service: "trainer"})
 	names := []string{"matmul", "relu", "softmax", "all_reduce", "layer_norm"}

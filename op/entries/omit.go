@@ -1,13 +1,13 @@
 package entries
 
 import (
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
-// Omit lets r leave fields out of the entries, as [attr.Mapping.Without] says. It is called
+// Omit lets r leave fields out of the entries, as [attrmap.Without] says. It is called
 // before anything is read.
-func (r *Reader) Omit(fields attr.Fields) {
+func (r *Reader) Omit(fields attrmap.Fields) {
 	r.dec.Omitted, r.operation.Whole = fields, nil
 	if fields != 0 {
 		r.operation.Whole = wholeReader{r}

@@ -9,20 +9,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
 // omittable are the fields that a Reader may be told to leave out.
-var omittable = [][]attr.Field{
-	{attr.FieldIDs, attr.FieldParent}, {attr.FieldRoot}, {attr.FieldPath}, {attr.FieldIDs, attr.FieldParent, attr.FieldRoot, attr.FieldPath, attr.FieldScope},
+var omittable = [][]attrmap.Field{
+	{attrmap.FieldIDs, attrmap.FieldParent}, {attrmap.FieldRoot}, {attrmap.FieldPath}, {attrmap.FieldIDs, attrmap.FieldParent, attrmap.FieldRoot, attrmap.FieldPath, attrmap.FieldScope},
 }
 
 // entriesOf reads text without fields. It returns the entries, once as they are handed
 // out and once whole, and the errors.
-func entriesOf(text []byte, fields attr.Fields) (all, whole []*op.Entry, errs []string) {
+func entriesOf(text []byte, fields attrmap.Fields) (all, whole []*op.Entry, errs []string) {
 	r := entries.NewReader(bytes.NewReader(text), "")
 	r.Omit(fields)
 	for {
@@ -43,15 +43,15 @@ func entriesOf(text []byte, fields attr.Fields) (all, whole []*op.Entry, errs []
 }
 
 // without returns e without fields, in as far as a Reader leaves them out.
-func without(e *op.Entry, fields attr.Fields) *op.Entry {
+func without(e *op.Entry, fields attrmap.Fields) *op.Entry {
 	c := e.Clone()
-	if fields.Has(attr.FieldIDs) {
+	if fields.Has(attrmap.FieldIDs) {
 		c.TraceID, c.SpanID, c.ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
 	}
-	if fields.Has(attr.FieldRoot) {
+	if fields.Has(attrmap.FieldRoot) {
 		c.RootSpanID = op.SpanID{}
 	}
-	if fields.Has(attr.FieldPath) {
+	if fields.Has(attrmap.FieldPath) {
 		c.Path = ""
 	}
 	c.Warn = 0 // of which some are about those fields
@@ -65,7 +65,7 @@ func TestOmit(t *testing.T) {
 		text := linesOf(rng, lines)
 		_, want, wantErrs := entriesOf(text, 0)
 		for _, f := range omittable {
-			fields := attr.FieldsOf(f...)
+			fields := attrmap.FieldsOf(f...)
 			entries, whole, errs := entriesOf(text, fields)
 			if diff := cmp.Diff(wantErrs, errs); diff != "" {
 				t.Fatalf("errors without %d (-all fields +without):\n%s\nread:\n%s", f, diff, text)

@@ -3,9 +3,9 @@ package jaeger
 import (
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
@@ -126,7 +126,7 @@ func appendEntry(l *tags, e *op.Entry) {
 		kind, scope.Version = kindOf(x), x.Scope.Version
 	}
 	appendOrigin(l, kind, &scope)
-	attr.Write(e, l)
+	attrmap.Write(e, l)
 	appendAttrs(l, e.Attrs)
 	if e.AdjustedCount >= 1 {
 		l.Str(tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))

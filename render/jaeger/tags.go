@@ -5,9 +5,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Tags for parts of a span that are not attributes.
@@ -51,7 +51,7 @@ type tags struct {
 	list []byte // the JSON text of the current list
 }
 
-var _ attr.Sink = (*tags)(nil)
+var _ attrmap.Sink = (*tags)(nil)
 
 // end returns the text without the comma after the last tag.
 func (t *tags) end() []byte { return bytes.TrimSuffix(t.buf, []byte{','}) }

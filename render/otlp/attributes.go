@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // attributes appends attributes to a text, each followed by a comma.
@@ -16,7 +16,7 @@ type attributes struct {
 	text []byte         // the value
 }
 
-var _ attr.Sink = (*attributes)(nil)
+var _ attrmap.Sink = (*attributes)(nil)
 
 // end returns the text without the comma after the last attribute.
 func (l *attributes) end() []byte { return bytes.TrimSuffix(l.buf, []byte{','}) }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
@@ -58,7 +58,7 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	dst = appendTimes(dst, e.Start, e.Duration)
 	dst = append(dst, `,"attributes":[`...)
 	w.attrs.buf = dst
-	attr.Write(e, &w.attrs)
+	attrmap.Write(e, &w.attrs)
 	if e.Rank != w.source.rank {
 		w.attrs.known(attrkey.Rank, e.Rank)
 	}

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // metricsConnector makes metrics of traces. It is safe for concurrent use.
@@ -33,12 +33,12 @@ type metricsConnector struct {
 }
 
 // unused are the fields of entries that metrics do without.
-var unused = attr.FieldsOf(attr.FieldPath, attr.FieldInputShapes, attr.FieldInputDTypes, attr.FieldStream, attr.FieldStep,
-	attr.FieldRank, attr.FieldLaunch,
-	attr.FieldRoot, attr.FieldScope, attr.FieldLinks, attr.FieldSequence, attr.FieldPeerRank, attr.FieldInElements, attr.FieldOutElements)
+var unused = attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldInputShapes, attrmap.FieldInputDTypes, attrmap.FieldStream, attrmap.FieldStep,
+	attrmap.FieldRank, attrmap.FieldLaunch,
+	attrmap.FieldRoot, attrmap.FieldScope, attrmap.FieldLinks, attrmap.FieldSequence, attrmap.FieldPeerRank, attrmap.FieldInElements, attrmap.FieldOutElements)
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
-	m := (*attr.Mapping)(nil).Without(unused)
+	m := attrmap.Without(nil, unused)
 	c := &metricsConnector{
 		cfg: &cfg.Metrics, next: next, now: time.Now, byID: make(map[string]*source),
 		reader: pdataop.NewReader(m), operations: newOperations(m),

@@ -1,4 +1,4 @@
-// Package attrjson gives JSON values to an attr.Builder as attributes, for
+// Package attrjson gives JSON values to an attrmap.Builder as attributes, for
 // formats whose attributes are plain JSON. What is not valid JSON is the
 // lexer's to report.
 package attrjson
@@ -7,21 +7,21 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Feeder feeds a builder. Keys and texts repeat, so it keeps them. It is not
 // safe for concurrent use.
 type Feeder struct {
-	build   *attr.Builder
+	build   *attrmap.Builder
 	strings intern.Table
 }
 
 // NewFeeder returns a Feeder of b.
-func NewFeeder(b *attr.Builder) *Feeder { return &Feeder{build: b} }
+func NewFeeder(b *attrmap.Builder) *Feeder { return &Feeder{build: b} }
 
 // Object adds the members of the object that comes next in l.
 func (f *Feeder) Object(l *jsontext.Lexer) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -27,7 +28,7 @@ func TestObject(t *testing.T) {
 		{`{"op":"x","other":[1,{}],"more":1e400}`, ""},
 		{`{}`, ""},
 	} {
-		b := attr.NewBuilder(m)
+		b := attrmap.NewBuilder(m)
 		b.Reset()
 		var l jsontext.Lexer
 		l.Reset([]byte(test.text))

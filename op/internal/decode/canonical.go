@@ -3,10 +3,10 @@ package decode
 import (
 	"math"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // The methods in this file read entries and ancestry records in canonical form,
@@ -148,7 +148,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 		e.Root, i = d.repeatedText(b, j, &d.lastRoot)
 	}
 	if j := nameRootSpanID.Read(b, i); j > 0 {
-		if d.Omitted.Has(attr.FieldRoot) {
+		if d.Omitted.Has(attrmap.FieldRoot) {
 			i = jsontext.PassQuoted(b, j, 16)
 		} else {
 			i = jsontext.QuotedHex(b, j, e.RootSpanID[:])
@@ -161,7 +161,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 		e.Scope, i = d.repeatedText(b, j, &d.lastScope)
 	}
 	if j := namePath.Read(b, i); j > 0 {
-		if d.Omitted.Has(attr.FieldPath) {
+		if d.Omitted.Has(attrmap.FieldPath) {
 			_, i = jsontext.Quoted(b, j)
 		} else {
 			e.Path, i = d.canonicalText(b, j)

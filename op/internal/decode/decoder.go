@@ -6,10 +6,10 @@ import (
 	"math"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Decoder reads records of the entries format, and the entries of a seed trace,
@@ -44,7 +44,7 @@ type Decoder struct {
 	moreAttrs  []op.Attr // of events, links and scopes
 	linkExtras []op.LinkExtra
 
-	Omitted attr.Fields // see Reader.Omit
+	Omitted attrmap.Fields // see Reader.Omit
 	has     fieldsSeen
 	next    int  // column of a member, see find
 	Header  bool // the record says where those behind it come from

@@ -1,9 +1,9 @@
 package decode
 
 import (
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Field reads the value of the member called name into the entry, and reports
@@ -284,7 +284,7 @@ func (d *Decoder) shapes() []op.Shape {
 
 // omitsIDs reports whether the ids of an entry are to be left out.
 func (d *Decoder) omitsIDs() bool {
-	return d.Omitted.Has(attr.FieldIDs) && d.Omitted.Has(attr.FieldParent)
+	return d.Omitted.Has(attrmap.FieldIDs) && d.Omitted.Has(attrmap.FieldParent)
 }
 
 // omits reports whether the member of an entry is to be left out. Others cost less to
@@ -294,9 +294,9 @@ func (d *Decoder) omits(name string) bool {
 	case "trace_id", "span_id", "parent_span_id":
 		return d.omitsIDs()
 	case "root_span_id":
-		return d.Omitted.Has(attr.FieldRoot)
+		return d.Omitted.Has(attrmap.FieldRoot)
 	case "path":
-		return d.Omitted.Has(attr.FieldPath)
+		return d.Omitted.Has(attrmap.FieldPath)
 	}
 	return false
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// decodeLinks reads a list of links, as [attr.Builder.AddLink] takes them.
+// decodeLinks reads a list of links, as [attrmap.Builder.AddLink] takes them.
 func (d *Decoder) decodeLinks() []op.Link {
 	l := &d.Lex
 	d.links = d.links[:0]

@@ -1,8 +1,8 @@
 package rows
 
 import (
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // The functions below tell what the texts of columns mean, and a warning where
@@ -29,7 +29,7 @@ type ShapeText struct {
 
 // ParseShape reads a shape.
 func ParseShape(name string) (s ShapeText, warning op.Warning) {
-	shape, ok := attr.ParseShape(name)
+	shape, ok := attrmap.ParseShape(name)
 	switch {
 	case !ok:
 		return ShapeText{}, op.WarnBadShape

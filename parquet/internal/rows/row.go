@@ -7,9 +7,9 @@ import (
 	"errors"
 	"math"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -65,7 +65,7 @@ type Batch struct {
 	used   int // of others
 
 	strings intern.Table
-	texts   *attr.Builder // reads shapes that are kept as text
+	texts   *attrmap.Builder // reads shapes that are kept as text
 }
 
 // Size is how many rows are read together: many enough that turning from
@@ -76,7 +76,7 @@ const Size = 256
 func NewBatch(n int) *Batch {
 	return &Batch{
 		rows: make([]Row, n), Inputs: make([]op.Shape, 0, 4*n), Dims: make([]int64, 0, 16*n),
-		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n), texts: attr.NewBuilder(nil),
+		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n), texts: attrmap.NewBuilder(nil),
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // Arguments takes the arguments of an event in the encoding of a format.
 type Arguments interface {
-	attr.Sink
+	attrmap.Sink
 	// True takes a flag that is set.
 	True(key string)
 	// Null takes a value that is not known.
@@ -44,7 +44,7 @@ func WriteEntry(to Arguments, e *op.Entry) {
 	writeIDs(to, e.TraceID, e.SpanID, e.ParentSpanID)
 	own := *e
 	own.Attrs = nil // which have no say in what the operation is
-	attr.Write(&own, to)
+	attrmap.Write(&own, to)
 	writeInt(to, attrkey.Rank, e.Rank)
 	writeText(to, attrkey.ServiceName, e.Service)
 	writeText(to, argScope, e.Scope)

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -30,7 +31,7 @@ type wholeSource struct{ analyze.Source }
 // strippedSource is a Source that leaves out everything that it may.
 type strippedSource struct {
 	analyze.Source
-	omitted attr.Fields
+	omitted attrmap.Fields
 }
 
 func (s *strippedSource) Want(w attr.Want) { s.omitted = w.Omit }
@@ -42,7 +43,7 @@ func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq
 				if rec.Entry != nil {
 					rec.Entry, rec.Whole = stripped(rec.Entry, s.omitted), wholeEntry{rec.Entry}
 				}
-				if rec.Span != nil && s.omitted.Has(attr.FieldSpans) {
+				if rec.Span != nil && s.omitted.Has(attrmap.FieldSpans) {
 					rec = op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: 1}}
 				}
 				if !yield(rec, err) {
@@ -59,25 +60,25 @@ type wholeEntry struct{ *op.Entry }
 func (w wholeEntry) ReadWhole() *op.Entry { return w.Entry }
 
 // stripped returns a copy of an entry without some of its fields.
-func stripped(e *op.Entry, omitted attr.Fields) *op.Entry {
+func stripped(e *op.Entry, omitted attrmap.Fields) *op.Entry {
 	c := *e
-	for field, clear := range map[attr.Field]func(){
-		attr.FieldPath:   func() { c.Path = "" },
-		attr.FieldScope:  func() { c.Scope = "" },
-		attr.FieldStep:   func() { c.Step = op.Int{} },
-		attr.FieldStream: func() { c.Stream = op.Int{} },
-		attr.FieldLaunch: func() { c.Launch = op.Int{} },
-		attr.FieldRoot:   func() { c.Root, c.RootSpanID = "", op.SpanID{} },
-		attr.FieldIDs:    func() { c.TraceID, c.SpanID = op.TraceID{}, op.SpanID{} },
-		attr.FieldParent: func() { c.ParentSpanID = op.SpanID{} },
-		attr.FieldLinks:  func() { c.Links = nil },
+	for field, clear := range map[attrmap.Field]func(){
+		attrmap.FieldPath:   func() { c.Path = "" },
+		attrmap.FieldScope:  func() { c.Scope = "" },
+		attrmap.FieldStep:   func() { c.Step = op.Int{} },
+		attrmap.FieldStream: func() { c.Stream = op.Int{} },
+		attrmap.FieldLaunch: func() { c.Launch = op.Int{} },
+		attrmap.FieldRoot:   func() { c.Root, c.RootSpanID = "", op.SpanID{} },
+		attrmap.FieldIDs:    func() { c.TraceID, c.SpanID = op.TraceID{}, op.SpanID{} },
+		attrmap.FieldParent: func() { c.ParentSpanID = op.SpanID{} },
+		attrmap.FieldLinks:  func() { c.Links = nil },
 	} {
 		if omitted.Has(field) {
 			clear()
-			omitted &^= attr.FieldsOf(field)
+			omitted &^= attrmap.FieldsOf(field)
 		}
 	}
-	if omitted &^= attr.FieldsOf(attr.FieldSpans); omitted != 0 {
+	if omitted &^= attrmap.FieldsOf(attrmap.FieldSpans); omitted != 0 {
 		panic("a field that this test does not know")
 	}
 	return &c

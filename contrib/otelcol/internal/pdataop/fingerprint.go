@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -21,7 +22,7 @@ type Fingerprint [2]uint64
 // Programs write the attributes of their spans in few orders: the key that followed the
 // previous one last is tried first, and hardly any has to be looked up.
 type Fingerprints struct {
-	builder *attr.Builder // of no spans; it knows which keys matter
+	builder *attrmap.Builder // of no spans; it knows which keys matter
 	seed    maphash.Seed
 	factors [2]uint64
 	keys    map[string]*key
@@ -49,7 +50,7 @@ func NewFingerprints(m *attr.Mapping) *Fingerprints {
 	seed := maphash.MakeSeed()
 	random := func(name string) uint64 { return maphash.String(seed, name) | 1 }
 	return &Fingerprints{
-		builder: attr.NewOmittingBuilder(m), seed: seed, factors: [2]uint64{random("first"), random("second")},
+		builder: attrmap.NewOmittingBuilder(m), seed: seed, factors: [2]uint64{random("first"), random("second")},
 		keys: make(map[string]*key),
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // sums are fields of entries that sums are made of.
@@ -29,7 +29,7 @@ type sums struct {
 // Spans with equal fingerprints have equal fields, also where they differ by one attribute
 // only, by the order of attributes or by their names.
 func TestFingerprints(t *testing.T) {
-	m := (*attr.Mapping)(nil).Without(attr.FieldsOf(attr.FieldInputShapes, attr.FieldPath, attr.FieldStep))
+	m := attrmap.Without(nil, attrmap.FieldsOf(attrmap.FieldInputShapes, attrmap.FieldPath, attrmap.FieldStep))
 	reader, prints := NewReader(m), NewFingerprints(m)
 	known := make(map[Fingerprint]sums)
 	seen, equal := 0, 0

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -15,7 +16,7 @@ import (
 // results are valid until its next call.
 type Reader struct {
 	mapping  *attr.Mapping
-	builder  *attr.Builder
+	builder  *attrmap.Builder
 	resource *op.Resource
 	scope    op.Scope
 	span     op.Span
@@ -25,7 +26,7 @@ type Reader struct {
 // NewReader returns a Reader that reads attributes as m says; nil stands for the
 // conventions. It leaves out the fields that m does.
 func NewReader(m *attr.Mapping) *Reader {
-	return &Reader{mapping: m, builder: attr.NewOmittingBuilder(m)}
+	return &Reader{mapping: m, builder: attrmap.NewOmittingBuilder(m)}
 }
 
 // SetResource makes r the resource of the spans that follow, which must not change
@@ -159,7 +160,7 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // IsOperation reports whether a span is an operation.
 func (r *Reader) IsOperation(s ptrace.Span) bool {
-	p := r.mapping.Predicate()
+	p := attrmap.NewPredicate(r.mapping)
 	for key := range s.Attributes().All() {
 		if p.See(key) {
 			return true

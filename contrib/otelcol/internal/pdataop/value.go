@@ -6,8 +6,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // maxValueDepth bounds how deep attribute values are looked into. Shapes need two
@@ -15,7 +15,7 @@ import (
 const maxValueDepth = 8
 
 // value feeds an attribute's value to the builder.
-func (r *Reader) value(t attr.Target, v pcommon.Value) {
+func (r *Reader) value(t attrmap.Target, v pcommon.Value) {
 	b := r.builder
 	if !t.Wanted() {
 		b.SetOther(t)
@@ -47,7 +47,7 @@ func (r *Reader) value(t attr.Target, v pcommon.Value) {
 }
 
 // list feeds the elements of a list to the builder's.
-func (r *Reader) list(list *attr.List, s pcommon.Slice, depth int) {
+func (r *Reader) list(list *attrmap.List, s pcommon.Slice, depth int) {
 	for _, v := range s.All() {
 		switch v.Type() {
 		case pcommon.ValueTypeEmpty:

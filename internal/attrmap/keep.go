@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"slices"
@@ -20,12 +20,12 @@ func (m *Mapping) KeepAll() {
 }
 
 // KeepsAll reports whether everything is kept; false for nil.
-func (m *Mapping) KeepsAll() bool { return m != nil && m.all }
+func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
 // Inherit adds the attributes that were asked for by key, and that the entry does not
 // have, from its scope and its resource, where the sources have them; either may be
 // nil. The attribute service.name is that of the entry.
-func (m *Mapping) Inherit(e *op.Entry, s *op.Scope, r *op.Resource) {
+func Inherit(m *Mapping, e *op.Entry, s *op.Scope, r *op.Resource) {
 	if m == nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (m *Mapping) Inherit(e *op.Entry, s *op.Scope, r *op.Resource) {
 }
 
 // Kept returns the keys that [Mapping.Keep] was called with.
-func (m *Mapping) Kept() []string {
+func Kept(m *Mapping) []string {
 	if m == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
 
 // KeepsAll reports whether the mapping keeps everything, so that an adapter need to
 // fill in [Builder.Extra].
-func (b *Builder) KeepsAll() bool { return b.mapping.KeepsAll() }
+func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
 
 // Extra returns what else the span has, to fill in between Reset and Entry. It matters
 // only where everything is kept; the scope is that of SetScopeOf.
@@ -78,7 +78,7 @@ func (b *Builder) Extra() *op.Extra { return &b.extra }
 // SetScopeOf is SetScope for a scope with all that it has, which must not change until
 // the entry is complete.
 func (b *Builder) SetScopeOf(s *op.Scope) {
-	if !b.mapping.Omitted().Has(FieldScope) {
+	if !Omitted(b.mapping).Has(FieldScope) {
 		b.SetScope(s.Name)
 	}
 	b.scopeOf = s
@@ -151,7 +151,7 @@ func (b *Builder) finishAttrs() {
 		e.Attrs = b.attrs
 	}
 	if b.mapping != nil && len(b.mapping.kept) > 0 {
-		b.mapping.Inherit(e, b.scopeOf, b.resource)
+		Inherit(b.mapping, e, b.scopeOf, b.resource)
 	}
 }
 
@@ -187,19 +187,19 @@ func (w *writtenSink) drop(key string, typ op.AttrType, value []byte) {
 	}
 }
 
-// Str implements [attr.Sink].
+// Str implements [attrmap.Sink].
 func (w *writtenSink) Str(key, value string) {
 	w.scratch = append(w.scratch[:0], value...)
 	w.drop(key, op.AttrText, w.scratch)
 }
 
-// Int implements [attr.Sink].
+// Int implements [attrmap.Sink].
 func (w *writtenSink) Int(key string, value int64) {
 	w.scratch = strconv.AppendInt(w.scratch[:0], value, 10)
 	w.drop(key, op.AttrInt, w.scratch)
 }
 
-// DTypes implements [attr.Sink].
+// DTypes implements [attrmap.Sink].
 func (w *writtenSink) DTypes(key string, list []op.DType) {
 	text := listText{w.scratch[:0]}
 	text.start()
@@ -211,13 +211,13 @@ func (w *writtenSink) DTypes(key string, list []op.DType) {
 	w.drop(key, op.AttrJSON, w.scratch)
 }
 
-// Shape implements [attr.Sink].
+// Shape implements [attrmap.Sink].
 func (w *writtenSink) Shape(key string, shape op.Shape) {
 	w.scratch = shape.AppendJSON(w.scratch[:0])
 	w.drop(key, op.AttrJSON, w.scratch)
 }
 
-// Shapes implements [attr.Sink].
+// Shapes implements [attrmap.Sink].
 func (w *writtenSink) Shapes(key string, list []op.Shape) {
 	w.scratch = op.AppendShapesJSON(w.scratch[:0], list)
 	w.drop(key, op.AttrJSON, w.scratch)

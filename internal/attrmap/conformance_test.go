@@ -1,16 +1,16 @@
-package attr_test
+package attrmap_test
 
 import (
 	"testing"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // The Builder itself is the first adapter.
 func TestConformance(t *testing.T) {
-	b := attr.NewBuilder(nil) // one for all, so that fields left over from a span would show
+	b := attrmap.NewBuilder(nil) // one for all, so that fields left over from a span would show
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		b.Reset()
 		set(t, b, c)
@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 }
 
 // set sets the fields of a span that are not attributes.
-func set(t *testing.T, b *attr.Builder, c optest.Case) {
+func set(t *testing.T, b *attrmap.Builder, c optest.Case) {
 	s := c.Span
 	b.SetName(s.Name)
 	b.SetIDs(s.TraceID, s.SpanID, s.ParentSpanID)
@@ -46,7 +46,7 @@ func set(t *testing.T, b *attr.Builder, c optest.Case) {
 	}
 }
 
-func addLink(b *attr.Builder, l optest.Link) {
+func addLink(b *attrmap.Builder, l optest.Link) {
 	link := op.Link{TraceID: l.TraceID, SpanID: l.SpanID}
 	for _, a := range l.Attributes {
 		switch v := a.Value.(type) {
@@ -81,7 +81,7 @@ func resource(t *testing.T, attrs []optest.Attr) *op.Resource {
 	return r
 }
 
-func feed(b *attr.Builder, a optest.Attr) {
+func feed(b *attrmap.Builder, a optest.Attr) {
 	switch v := a.Value.(type) {
 	case string:
 		b.Str(a.Key, v)
@@ -116,7 +116,7 @@ func feed(b *attr.Builder, a optest.Attr) {
 	}
 }
 
-func feedList(l *attr.List, list optest.List) {
+func feedList(l *attrmap.List, list optest.List) {
 	for _, e := range list {
 		switch v := e.(type) {
 		case string:

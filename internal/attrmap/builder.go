@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"math"
@@ -65,8 +65,8 @@ const (
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
 // the conventions. It leaves no field out.
 func NewBuilder(mapping *Mapping) *Builder {
-	if mapping.Omitted() != 0 {
-		mapping = mapping.Without(0)
+	if Omitted(mapping) != 0 {
+		mapping = Without(mapping, 0)
 	}
 	return &Builder{mapping: mapping}
 }

@@ -1,4 +1,4 @@
-package attr_test
+package attrmap_test
 
 import (
 	"encoding/binary"
@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -50,7 +50,7 @@ var fuzzKeys = []string{
 }
 
 // attribute adds one attribute. Lists may be left open or closed too often.
-func (s *script) attribute(b *attr.Builder) {
+func (s *script) attribute(b *attrmap.Builder) {
 	key := fuzzKeys[int(s.byte())%len(fuzzKeys)]
 	switch s.byte() % 6 {
 	case 0:
@@ -94,10 +94,10 @@ func FuzzBuilder(f *testing.F) {
 	f.Add([]byte("\x05\x00\x10[[2,3],[4,5],[]]\x07\x05\x02\x05\x01\x07\x05\x02\x07"), []byte{})
 	f.Add([]byte("\x19\x00\x0c[[64, 784]]\x1b\x00\x04CUDA\x1c\x01\x01"), []byte("\x17\x00\x032x3\x18\x00\x014"))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		m := &attr.Mapping{}
+		m := &attrmap.Mapping{}
 		m.Keep("kept")
-		m.Alias("aliased", attr.FieldInputShapes)
-		span := func(b *attr.Builder, data []byte) (*op.Entry, bool) {
+		m.Alias("aliased", attrkey.InputShapes)
+		span := func(b *attrmap.Builder, data []byte) (*op.Entry, bool) {
 			s := script{data}
 			b.Reset()
 			b.SetName(s.text())
@@ -109,12 +109,12 @@ func FuzzBuilder(f *testing.F) {
 			}
 			return b.Entry()
 		}
-		b := attr.NewBuilder(m)
+		b := attrmap.NewBuilder(m)
 		if e, ok := span(b, first); ok {
 			checkBuilt(t, e)
 		}
 		reused, ok := span(b, second)
-		fresh, freshOK := span(attr.NewBuilder(m), second)
+		fresh, freshOK := span(attrmap.NewBuilder(m), second)
 		if diff := cmp.Diff(fresh, reused); ok != freshOK || diff != "" {
 			t.Fatalf("a used Builder differs (-fresh +used):\n%s", diff)
 		}

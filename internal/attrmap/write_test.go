@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"fmt"

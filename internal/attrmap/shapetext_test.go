@@ -1,4 +1,4 @@
-package attr_test
+package attrmap_test
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 var shapeTexts = []struct {
@@ -40,7 +40,7 @@ func slicesRepeat(v int64, n int) []int64 {
 
 func TestParseShape(t *testing.T) {
 	for _, test := range shapeTexts {
-		got, ok := attr.ParseShape(test.text)
+		got, ok := attrmap.ParseShape(test.text)
 		if ok != (test.want != nil) {
 			t.Errorf("ParseShape(%q) = %v, %v", test.text, got, ok)
 		}
@@ -55,7 +55,7 @@ func FuzzParseShape(f *testing.F) {
 		f.Add(test.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, ok := attr.ParseShape(text)
+		s, ok := attrmap.ParseShape(text)
 		if !ok {
 			if s != nil {
 				t.Fatalf("ParseShape(%q) = %v, false", text, s)
@@ -76,7 +76,7 @@ func FuzzParseShape(f *testing.F) {
 		if len(s) == 0 {
 			return // prints as a word
 		}
-		if back, ok := attr.ParseShape(s.String()); !ok || !cmp.Equal(s, back) {
+		if back, ok := attrmap.ParseShape(s.String()); !ok || !cmp.Equal(s, back) {
 			t.Fatalf("%q is %v, which prints as %s and reads as %v", text, s, s, back)
 		}
 	})

@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"strconv"
@@ -192,13 +192,13 @@ type attrTexts map[string]string
 
 var _ Sink = attrTexts{}
 
-// Str implements [attr.Sink].
+// Str implements [attrmap.Sink].
 func (t attrTexts) Str(key, value string) { t[key] = value }
 
-// Int implements [attr.Sink].
+// Int implements [attrmap.Sink].
 func (t attrTexts) Int(key string, value int64) { t[key] = strconv.FormatInt(value, 10) }
 
-// DTypes implements [attr.Sink].
+// DTypes implements [attrmap.Sink].
 func (t attrTexts) DTypes(key string, list []op.DType) {
 	text := listText{}
 	text.start()
@@ -209,10 +209,10 @@ func (t attrTexts) DTypes(key string, list []op.DType) {
 	t[key] = string(text.buf)
 }
 
-// Shape implements [attr.Sink].
+// Shape implements [attrmap.Sink].
 func (t attrTexts) Shape(key string, shape op.Shape) { t[key] = string(shape.AppendJSON(nil)) }
 
-// Shapes implements [attr.Sink].
+// Shapes implements [attrmap.Sink].
 func (t attrTexts) Shapes(key string, list []op.Shape) {
 	t[key] = string(op.AppendShapesJSON(nil, list))
 }
@@ -234,25 +234,25 @@ func (u unsaidSink) pass(key string, send func(Sink)) {
 	}
 }
 
-// Str implements [attr.Sink].
+// Str implements [attrmap.Sink].
 func (u unsaidSink) Str(key, value string) { u.pass(key, func(to Sink) { to.Str(key, value) }) }
 
-// Int implements [attr.Sink].
+// Int implements [attrmap.Sink].
 func (u unsaidSink) Int(key string, value int64) {
 	u.pass(key, func(to Sink) { to.Int(key, value) })
 }
 
-// DTypes implements [attr.Sink].
+// DTypes implements [attrmap.Sink].
 func (u unsaidSink) DTypes(key string, list []op.DType) {
 	u.pass(key, func(to Sink) { to.DTypes(key, list) })
 }
 
-// Shape implements [attr.Sink].
+// Shape implements [attrmap.Sink].
 func (u unsaidSink) Shape(key string, shape op.Shape) {
 	u.pass(key, func(to Sink) { to.Shape(key, shape) })
 }
 
-// Shapes implements [attr.Sink].
+// Shapes implements [attrmap.Sink].
 func (u unsaidSink) Shapes(key string, list []op.Shape) {
 	u.pass(key, func(to Sink) { to.Shapes(key, list) })
 }

@@ -1,4 +1,4 @@
-package attr_test
+package attrmap_test
 
 import (
 	"testing"
@@ -6,17 +6,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Where everything is kept, an attribute is left out only if a writer gives it back as
 // it was.
 func TestKeepAll(t *testing.T) {
-	m := new(attr.Mapping)
-	m.Alias("engine.op", attr.FieldName)
+	m := new(attrmap.Mapping)
+	m.Alias("engine.op", attrkey.Name)
 	m.KeepAll()
-	b := attr.NewBuilder(m)
+	b := attrmap.NewBuilder(m)
 	b.Reset()
 	b.SetName("span")
 	b.Str(attrkey.Name, "matmul")

@@ -1,4 +1,4 @@
-package attr_test
+package attrmap_test
 
 import (
 	"math"
@@ -8,16 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // build returns the entry of a span with the name of an operation and the attributes
 // that set adds.
-func build(t *testing.T, m *attr.Mapping, set func(b *attr.Builder)) *op.Entry {
+func build(t *testing.T, m *attrmap.Mapping, set func(b *attrmap.Builder)) *op.Entry {
 	t.Helper()
-	b := attr.NewBuilder(m)
+	b := attrmap.NewBuilder(m)
 	b.Reset()
 	b.Str(attrkey.Name, "matmul")
 	set(b)
@@ -32,10 +32,10 @@ func build(t *testing.T, m *attr.Mapping, set func(b *attr.Builder)) *op.Entry {
 }
 
 func TestMappingAlias(t *testing.T) {
-	m := &attr.Mapping{}
-	m.Alias("my.step", attr.FieldStep)
-	m.Alias("my.shape", attr.FieldOutputShape)
-	e := build(t, m, func(b *attr.Builder) {
+	m := &attrmap.Mapping{}
+	m.Alias("my.step", attrkey.Step)
+	m.Alias("my.shape", attrkey.OutputShape)
+	e := build(t, m, func(b *attrmap.Builder) {
 		b.Int("my.step", 3)
 		b.Int("step", 4) // bare: yields
 		b.Str("my.shape", "2x3")
@@ -43,7 +43,7 @@ func TestMappingAlias(t *testing.T) {
 	if e.Step != op.Known(3) || !cmp.Equal(e.OutputShape, op.Shape{2, 3}) {
 		t.Errorf("step %v, shape %v", e.Step, e.OutputShape)
 	}
-	e = build(t, m, func(b *attr.Builder) {
+	e = build(t, m, func(b *attrmap.Builder) {
 		b.Int(attrkey.Step, 5) // the convention wins
 		b.Int("my.step", 3)
 	})
@@ -54,9 +54,9 @@ func TestMappingAlias(t *testing.T) {
 
 // A key of torch's still makes a span an operation when a user maps it.
 func TestMappingAliasOfTorch(t *testing.T) {
-	m := &attr.Mapping{}
-	m.Alias("pytorch.module", attr.FieldPath)
-	b := attr.NewBuilder(m)
+	m := &attrmap.Mapping{}
+	m.Alias("pytorch.module", attrkey.Path)
+	b := attrmap.NewBuilder(m)
 	b.Reset()
 	b.SetName("aten::mm")
 	b.Str("pytorch.module", "encoder")
@@ -66,11 +66,11 @@ func TestMappingAliasOfTorch(t *testing.T) {
 }
 
 func TestMappingKeep(t *testing.T) {
-	m := &attr.Mapping{}
+	m := &attrmap.Mapping{}
 	for _, key := range []string{"s", "i", "f", "nan", "b", "list", "map", "twice", attrkey.Step, attrkey.InputShapes} {
 		m.Keep(key)
 	}
-	e := build(t, m, func(b *attr.Builder) {
+	e := build(t, m, func(b *attrmap.Builder) {
 		b.Str("s", "a\xffb")
 		b.Int("i", -5)
 		b.Float("f", 0.5)
@@ -110,9 +110,9 @@ func TestMappingKeep(t *testing.T) {
 }
 
 func TestWants(t *testing.T) {
-	m := &attr.Mapping{}
+	m := &attrmap.Mapping{}
 	m.Keep("kept")
-	b := attr.NewBuilder(m)
+	b := attrmap.NewBuilder(m)
 	for key, want := range map[string]bool{attrkey.Name: true, "op": true, attrkey.InputShape(5): true, "kept": true, "pytorch.other": false,
 		"http.route": false, "": false} {
 		if got := b.Wants(key); got != want {
@@ -122,7 +122,7 @@ func TestWants(t *testing.T) {
 }
 
 func TestWantsList(t *testing.T) {
-	b := attr.NewBuilder(nil)
+	b := attrmap.NewBuilder(nil)
 	for key, want := range map[string]bool{attrkey.InputShapes: true, attrkey.InputDTypes: true, "output_shape": true,
 		attrkey.InputShape(0): true, attrkey.Name: false, "x": false} {
 		if got := b.WantsList(key); got != want {
@@ -133,17 +133,17 @@ func TestWantsList(t *testing.T) {
 
 // An operation of a source without start times.
 func TestSetDuration(t *testing.T) {
-	e := build(t, nil, func(b *attr.Builder) { b.SetDuration(5) })
+	e := build(t, nil, func(b *attrmap.Builder) { b.SetDuration(5) })
 	if e.Duration != 5 || e.Start.Known || e.Warn != op.WarnNoStart {
 		t.Errorf("entry %+v", e)
 	}
-	if e = build(t, nil, func(b *attr.Builder) { b.SetDuration(-5) }); e.Duration != 0 {
+	if e = build(t, nil, func(b *attrmap.Builder) { b.SetDuration(-5) }); e.Duration != 0 {
 		t.Errorf("a negative duration is %d", e.Duration)
 	}
 }
 
 func TestInputShapeKey(t *testing.T) {
-	e := build(t, nil, func(b *attr.Builder) {
+	e := build(t, nil, func(b *attrmap.Builder) {
 		b.Ints(attrkey.InputShape(0), []int64{1})
 		b.Ints(attrkey.InputShape(1023), []int64{2})
 		b.Ints("tensor.input.1024.shape", []int64{3}) // beyond MaxInputs
@@ -172,7 +172,7 @@ func TestSetTime(t *testing.T) {
 		{op.Known(-5), 5, op.Known(0), 0},
 		{op.Known(5), math.MinInt64, op.Known(5), op.WarnNegativeDuration},
 	} {
-		e := build(t, nil, func(b *attr.Builder) { b.SetTime(test.start, test.duration) })
+		e := build(t, nil, func(b *attrmap.Builder) { b.SetTime(test.start, test.duration) })
 		if e.End() != test.wantEnd || e.Warn != test.warn {
 			t.Errorf("start %v, duration %d: end %v, warnings %q", test.start, test.duration, e.End(), e.Warn)
 		}
@@ -180,7 +180,7 @@ func TestSetTime(t *testing.T) {
 }
 
 func TestBuilderCallerWarnings(t *testing.T) {
-	e := build(t, nil, func(b *attr.Builder) {
+	e := build(t, nil, func(b *attrmap.Builder) {
 		b.Warn(op.WarnMicroseconds)
 		b.SetRoot("r\xff", optest.ParentID)
 		b.SetScope("s\xff")
@@ -195,7 +195,7 @@ func TestBuilderCallerWarnings(t *testing.T) {
 // A million inputs cost the memory of the limit.
 func TestBuilderBoundsShapes(t *testing.T) {
 	many := strings.Repeat("[2,3],", 1_000_000)
-	b := attr.NewBuilder(nil)
+	b := attrmap.NewBuilder(nil)
 	allocated := testing.AllocsPerRun(1, func() {
 		b.Reset()
 		b.Str(attrkey.Name, "matmul")

@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"github.com/optrace/optrace/internal/attrkey"

@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"slices"
@@ -116,14 +116,15 @@ type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep
 	all   bool     // see KeepAll
-	// omitted are the fields that readers may leave out, see Without.
+	// omitted are the fields that readers may leave out, see [Without].
 	omitted Fields
 }
 
-// Alias makes key mean field in addition to the conventions. It yields to the keys
-// of the tensor family and takes precedence over bare ones.
-func (m *Mapping) Alias(key string, field Field) {
-	t := *m.find(key)
+// Alias makes key mean what like does, a key of the conventions such as tensor.op.path. It yields
+// to the keys of the tensor family and takes precedence over bare ones. Where like means no property
+// of an operation, neither does key.
+func (m *Mapping) Alias(key, like string) {
+	t, field := *m.find(key), (*Mapping)(nil).find(like).field
 	t.field, t.family = field, familyAlias
 	// A key of torch.profiler still makes the span an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)
@@ -181,7 +182,7 @@ var conventional, keeping = newTargets(false), newTargets(true)
 func (m *Mapping) lookup(key string) *target {
 	t := m.find(key)
 	switch {
-	case !m.Omitted().Has(t.field):
+	case !Omitted(m).Has(t.field):
 		return t
 	case t.keep:
 		return &keeping.omitted[t.says]
@@ -225,8 +226,8 @@ type Predicate struct {
 	seen    signs
 }
 
-// Predicate returns a Predicate for one span.
-func (m *Mapping) Predicate() Predicate { return Predicate{mapping: m} }
+// NewPredicate returns a Predicate for one span.
+func NewPredicate(m *Mapping) Predicate { return Predicate{mapping: m} }
 
 // See takes the next key and reports whether the keys so far make the span an
 // operation.

@@ -1,4 +1,4 @@
-package attr_test
+package attrmap_test
 
 import (
 	"testing"
@@ -6,16 +6,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 func TestPredicate(t *testing.T) {
-	aliased := new(attr.Mapping)
-	aliased.Alias("my.op", attr.FieldName)
+	aliased := new(attrmap.Mapping)
+	aliased.Alias("my.op", attrkey.Name)
 	for _, tt := range []struct {
 		name    string
-		mapping *attr.Mapping
+		mapping *attrmap.Mapping
 		keys    []string
 		want    bool
 	}{
@@ -30,8 +30,8 @@ func TestPredicate(t *testing.T) {
 		{"alias", aliased, []string{"my.op"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, got := tt.mapping.Predicate(), false
-			b := attr.NewBuilder(tt.mapping)
+			p, got := attrmap.NewPredicate(tt.mapping), false
+			b := attrmap.NewBuilder(tt.mapping)
 			b.Reset()
 			for _, key := range tt.keys {
 				got = p.See(key)
@@ -50,11 +50,11 @@ func TestPredicate(t *testing.T) {
 // A field that is left out is not set, and a value that is none of the field's gives no
 // warning; the key counts all the same.
 func TestNewOmittingBuilder(t *testing.T) {
-	m := new(attr.Mapping)
-	m.Alias("iteration", attr.FieldStep)
+	m := new(attrmap.Mapping)
+	m.Alias("iteration", attrkey.Step)
 	m.Keep(attrkey.Path)
-	omitted := m.Without(attr.FieldsOf(attr.FieldStep, attr.FieldPath, attr.FieldScope, attr.FieldRoot, attr.FieldName))
-	build := func(b *attr.Builder) *op.Entry {
+	omitted := attrmap.Without(m, attrmap.FieldsOf(attrmap.FieldStep, attrmap.FieldPath, attrmap.FieldScope, attrmap.FieldRoot, attrmap.FieldName))
+	build := func(b *attrmap.Builder) *op.Entry {
 		b.Reset()
 		b.SetName("span")
 		b.SetScopeOf(&op.Scope{Name: "scope"})
@@ -74,13 +74,13 @@ func TestNewOmittingBuilder(t *testing.T) {
 		Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, Path: "layer", Scope: "scope", Root: "GET /",
 		Step: op.Known(-7), Attrs: []op.Attr{{Key: attrkey.Path, Value: "layer"}}, Warn: op.WarnBadValue,
 	}
-	for _, mapping := range []*attr.Mapping{m, omitted} {
-		if diff := cmp.Diff(want, build(attr.NewBuilder(mapping))); diff != "" {
+	for _, mapping := range []*attrmap.Mapping{m, omitted} {
+		if diff := cmp.Diff(want, build(attrmap.NewBuilder(mapping))); diff != "" {
 			t.Errorf("NewBuilder(mapping) (-want +got)\n%s", diff)
 		}
 	}
 	want = &op.Entry{Operation: "span", Kind: op.KindCompute, KindRule: op.RuleDefault, Attrs: want.Attrs}
-	if diff := cmp.Diff(want, build(attr.NewOmittingBuilder(omitted))); diff != "" {
+	if diff := cmp.Diff(want, build(attrmap.NewOmittingBuilder(omitted))); diff != "" {
 		t.Errorf("NewOmittingBuilder (-want +got)\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package attr
+package attrmap
 
 import (
 	"maps"
@@ -22,7 +22,7 @@ func (s Fields) Has(f Field) bool { return s>>f&1 != 0 }
 
 // Want is what whoever looks at the records of an input wants of them.
 type Want struct {
-	// Omit are the fields that readers may leave out, see [Mapping.Without].
+	// Omit are the fields that readers may leave out, see [Without].
 	Omit Fields
 	// Keep are the keys of attributes that entries keep, see [Mapping.Keep].
 	Keep []string
@@ -32,8 +32,8 @@ type Want struct {
 
 // With returns a mapping that keeps and leaves out what w says, and otherwise says what m says;
 // m may be nil, and does not change.
-func (m *Mapping) With(w Want) *Mapping {
-	c := m.Without(w.Omit)
+func With(m *Mapping, w Want) *Mapping {
+	c := Without(m, w.Omit)
 	c.added, c.kept = maps.Clone(c.added), slices.Clone(c.kept)
 	for _, key := range w.Keep {
 		c.Keep(key)
@@ -53,7 +53,7 @@ func (m *Mapping) With(w Want) *Mapping {
 //
 // FieldRoot stands for the id of the root too. Where everything is kept
 // ([Mapping.KeepAll]), nothing is left out.
-func (m *Mapping) Without(fields Fields) *Mapping {
+func Without(m *Mapping, fields Fields) *Mapping {
 	var c Mapping
 	if m != nil {
 		c = *m
@@ -68,7 +68,7 @@ func (m *Mapping) Without(fields Fields) *Mapping {
 }
 
 // Omitted returns the fields that a reader may leave out.
-func (m *Mapping) Omitted() Fields {
+func Omitted(m *Mapping) Fields {
 	if m == nil || m.all {
 		return 0
 	}
