@@ -107,16 +107,13 @@ func ExampleColumns() {
 	s := t.Summary()
 	fmt.Println(s.OperationSummary()["matmul"].TotalDurationUS)
 	fmt.Println(s.FlamegraphCollapsed())
-	for _, i := range t.SlowestOps(1) {
-		e := t.Entry(i)
-		fmt.Println(e.Operation, e.DeviceID, e.Duration)
-	}
+	fmt.Println(t.SlowestOps(1))
 	// Output:
 	// 400
 	// trace;gpu:0;matmul 300
 	// trace;gpu:1;allreduce 1
 	// trace;gpu:1;matmul 100
-	// matmul gpu:0 300000
+	// [{0 300000}]
 }
 
 func ExampleStacks() {

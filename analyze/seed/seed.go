@@ -1,6 +1,6 @@
 // Package seed holds the analyses of the recorder that this project started
 // from, with its definitions and its microseconds: functions over an [seed.Trace],
-// and the same over [Columns], which hold a trace column by column. What a
+// and the same over [Columns], which hold what they look at column by column. What a
 // report says beyond them is in package analyze.
 package seed
 
@@ -60,3 +60,5 @@ func CommunicationBottlenecks(t *seed.Trace, minRatio float64) []Bottleneck {
 //	    trace;gpu:0;matmul 200
 //	    trace;gpu:1;relu 50
 func FlamegraphCollapsed(t *seed.Trace) string { return summarize(t).FlamegraphCollapsed() }
+
+func summarize(t *seed.Trace) *Summary { return NewColumns(t).Summary() }

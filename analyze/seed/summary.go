@@ -5,7 +5,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/seed"
 )
 
 // Summary holds the sums of the seed's analyses. Its methods return the results
@@ -55,14 +54,12 @@ func (s *Summary) add(number int32, duration, memory int64) {
 // nothing: a second call takes as long.
 func (t *Columns) Summary() *Summary {
 	s := newSummary(t.pairs.names(), t.TotalDuration)
-	if t.duration.fitsInt64() && t.memory.fitsInt64() {
+	if t.durations.fitsInt64() && t.memories.fitsInt64() {
 		s.addPairs(t.sumPairs())
 		return s
 	}
-	for k, b := range t.blocks {
-		for i := range t.blockLen(k) {
-			s.add(b.pair[i], b.duration[i], b.memory[i])
-		}
+	for i, number := range t.pair {
+		s.add(number, t.duration[i], t.memory[i])
 	}
 	return s
 }
@@ -71,23 +68,17 @@ func (t *Columns) Summary() *Summary {
 // of pairs fit into the processor's first cache.
 type pairSum struct{ count, duration, memory, weight int64 }
 
-func (s *pairSum) add(duration, memory int64) {
-	s.count++
-	s.duration += duration
-	s.memory += memory
-	s.weight += roundMicros(duration)
-}
-
 // sumPairs returns the sums by number of the pair. It checks no addition: the
 // caller has checked that the sums fit 64 bits.
 func (t *Columns) sumPairs() []pairSum {
 	sums := make([]pairSum, len(t.pairs.all.Values))
-	for k, b := range t.blocks {
-		n := t.blockLen(k)
-		durations, memories := b.duration[:n], b.memory[:n]
-		for i, p := range b.pair[:n] {
-			sums[p].add(durations[i], memories[i])
-		}
+	durations, memories := t.duration[:len(t.pair)], t.memory[:len(t.pair)]
+	for i, p := range t.pair {
+		sum := &sums[p]
+		sum.count++
+		sum.duration += durations[i]
+		sum.memory += memories[i]
+		sum.weight += roundMicros(durations[i])
 	}
 	return sums
 }
@@ -103,33 +94,6 @@ func (s *Summary) addPairs(sums []pairSum) {
 		}
 		s.weights[number] = sum.weight
 	}
-}
-
-// summarize returns the summary of t.
-func summarize(t *seed.Trace) *Summary {
-	x := new(pairs)
-	var sums []pairSum
-	var durations, memories magnitude
-	for i := range t.Entries {
-		e := &t.Entries[i]
-		number := int(x.number(e))
-		if number == len(sums) {
-			sums = append(sums, pairSum{})
-		}
-		sums[number].add(e.Duration, e.MemoryBytes.V)
-		durations.add(e.Duration)
-		memories.add(e.MemoryBytes.V)
-	}
-	s := newSummary(x.names(), t.TotalDuration)
-	if durations.fitsInt64() && memories.fitsInt64() {
-		s.addPairs(sums)
-		return s
-	}
-	for i := range t.Entries {
-		e := &t.Entries[i]
-		s.add(x.number(e), e.Duration, e.MemoryBytes.V)
-	}
-	return s
 }
 
 // OperationSummary is [OperationSummary].

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	analysis "github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/op/seed"
 )
@@ -53,7 +52,7 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 		trace = newTrace(n)
 		results[entries] = ofEntries(trace)
 	}
-	if err := same(peer, held, results); err != nil {
+	if err := same(peer, results); err != nil {
 		return nil, errors.Join(err, peer.close())
 	}
 	perAnalysis := make([][]float64, numAnalyses)
@@ -85,13 +84,13 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 }
 
 // same returns an error unless the Rust program finds what the others did.
-func same(peer *program, t *analysis.Columns, others map[string]found) error {
+func same(peer *program, others map[string]found) error {
 	theirs, err := peer.ask("show")
 	if err != nil {
 		return err
 	}
 	for name, f := range others {
-		if ours := f.lines(t); !slices.Equal(theirs, ours) {
+		if ours := f.lines(); !slices.Equal(theirs, ours) {
 			return fmt.Errorf("the Rust program finds %q, %s %q", theirs, name, ours)
 		}
 	}

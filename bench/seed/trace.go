@@ -70,7 +70,7 @@ type found struct {
 	devices       map[string]analysis.DeviceSummary
 	communication []analysis.Bottleneck
 	stacks        string
-	slowest       []int
+	slowest       []analysis.Slow
 }
 
 // ofColumns runs the analyses over columns.
@@ -89,13 +89,13 @@ func ofEntries(t *seed.Trace) found {
 		communication: analysis.CommunicationBottlenecks(t, least), stacks: analysis.FlamegraphCollapsed(t),
 	}
 	for _, e := range t.SlowestOps(top) {
-		f.slowest = append(f.slowest, int(e.Step.V))
+		f.slowest = append(f.slowest, analysis.Slow{Index: int(e.Step.V), DurationNS: e.Duration})
 	}
 	return f
 }
 
 // lines returns the findings in the form of the Rust program.
-func (f found) lines(t *analysis.Columns) []string {
+func (f found) lines() []string {
 	ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
 	var byOperation, byDevice []string
 	for name, s := range f.operations {
@@ -111,8 +111,8 @@ func (f found) lines(t *analysis.Columns) []string {
 		lines = append(lines, fmt.Sprintf("communication %s %d %s", b.Operation, b.CallCount, ns(b.TotalDurationUS)))
 	}
 	lines = append(lines, strings.Split(f.stacks, "\n")...)
-	for _, i := range f.slowest {
-		lines = append(lines, fmt.Sprintf("slowest %d %d", i, t.Entry(i).Duration))
+	for _, e := range f.slowest {
+		lines = append(lines, fmt.Sprintf("slowest %d %d", e.Index, e.DurationNS))
 	}
 	return lines
 }

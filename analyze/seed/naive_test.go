@@ -1,0 +1,256 @@
+package seed
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
+)
+
+// The functions of this type are the seed's analyses in their plainest form: a map per
+// question, and sums that stop at the largest and the smallest number.
+type naiveSeed struct{ *seed.Trace }
+
+// naiveSum is what a name of an operation or a device adds up to.
+type naiveSum struct {
+	count        int64
+	ns, memory   int64
+	microseconds float64
+}
+
+func saturated(a, b int64) int64 {
+	switch sum := a + b; {
+	case b > 0 && sum < a:
+		return math.MaxInt64
+	case b < 0 && sum > a:
+		return math.MinInt64
+	default:
+		return sum
+	}
+}
+
+func (n naiveSeed) sumBy(name func(*op.Entry) (string, bool)) map[string]naiveSum {
+	sums := map[string]naiveSum{}
+	for i := range n.Entries {
+		e := &n.Entries[i]
+		if key, ok := name(e); ok {
+			sum := sums[key]
+			sum.count++
+			sum.ns, sum.memory = saturated(sum.ns, e.Duration), saturated(sum.memory, e.MemoryBytes.V)
+			sum.microseconds = float64(sum.ns) / 1000
+			sums[key] = sum
+		}
+	}
+	return sums
+}
+
+func (n naiveSeed) byOperation() map[string]naiveSum {
+	return n.sumBy(func(e *op.Entry) (string, bool) { return e.Operation, true })
+}
+
+func (n naiveSeed) byDevice() map[string]naiveSum {
+	return n.sumBy(func(e *op.Entry) (string, bool) { return e.DeviceID, e.HasDevice() })
+}
+
+func (n naiveSeed) operations() map[string]OpSummary {
+	m := map[string]OpSummary{}
+	for name, s := range n.byOperation() {
+		m[name] = OpSummary{s.count, s.microseconds, s.memory}
+	}
+	return m
+}
+
+func (n naiveSeed) averages() map[string]float64 {
+	m := map[string]float64{}
+	for name, s := range n.byOperation() {
+		m[name] = s.microseconds / float64(s.count)
+	}
+	return m
+}
+
+func (n naiveSeed) devices() map[string]DeviceSummary {
+	m := map[string]DeviceSummary{}
+	for name, s := range n.byDevice() {
+		m[name] = DeviceSummary{s.count, s.microseconds, s.memory}
+	}
+	return m
+}
+
+func (n naiveSeed) balance() *Balance {
+	devices := n.byDevice()
+	if len(devices) < 2 {
+		return nil
+	}
+	b, total := &Balance{DeviceCount: len(devices)}, int64(0)
+	for device, s := range devices {
+		b.PerDeviceDurationUS = append(b.PerDeviceDurationUS, DeviceDuration{device, s.microseconds})
+		b.MaxDurationUS = max(b.MaxDurationUS, s.microseconds)
+	}
+	slices.SortFunc(b.PerDeviceDurationUS, func(x, y DeviceDuration) int { return strings.Compare(x.Device, y.Device) })
+	for _, d := range b.PerDeviceDurationUS {
+		total = saturated(total, devices[d.Device].ns)
+	}
+	b.TotalDurationUS = float64(total) / 1000
+	b.IdealDurationUS = b.TotalDurationUS / float64(len(devices))
+	if b.IdealDurationUS > 0 {
+		b.ImbalanceRatio = max(0, (b.MaxDurationUS-b.IdealDurationUS)/b.IdealDurationUS)
+	}
+	return b
+}
+
+func (n naiveSeed) bottlenecks(minRatio float64) []Bottleneck {
+	total := max(1e-9, n.TotalDurationUS())
+	result := []Bottleneck{}
+	for name, s := range n.byOperation() {
+		lower := strings.ToLower(name)
+		words := []string{"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm"}
+		if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(lower, word) }) {
+			continue
+		}
+		if ratio := s.microseconds / total; ratio >= minRatio {
+			result = append(result, Bottleneck{name, s.microseconds, ratio, s.count})
+		}
+	}
+	slices.SortFunc(result, func(a, b Bottleneck) int {
+		return cmp.Or(cmp.Compare(b.TotalDurationUS, a.TotalDurationUS), strings.Compare(a.Operation, b.Operation))
+	})
+	return result
+}
+
+func (n naiveSeed) collapsed() string {
+	weights := map[string]int64{}
+	for _, e := range n.Entries {
+		device := e.DeviceID
+		if !e.HasDevice() {
+			device = "unknown"
+		}
+		us := e.Duration / 1000
+		if e.Duration%1000 >= 500 {
+			us++
+		}
+		stack := "trace;" + strings.ReplaceAll(device, ";", ":") + ";" + strings.ReplaceAll(e.Operation, ";", ":")
+		weights[stack] = saturated(weights[stack], max(us, 1))
+	}
+	var lines []string
+	for stack, weight := range weights {
+		lines = append(lines, stack+" "+strconv.FormatInt(weight, 10))
+	}
+	slices.SortFunc(lines, func(a, b string) int {
+		return strings.Compare(a[:strings.LastIndexByte(a, ' ')], b[:strings.LastIndexByte(b, ' ')])
+	})
+	return strings.Join(lines, "\n")
+}
+
+func (n naiveSeed) slowest(most int) []Slow {
+	all := []Slow{}
+	for i := range n.Entries {
+		all = append(all, Slow{i, n.Entries[i].Duration})
+	}
+	slices.SortStableFunc(all, func(a, b Slow) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
+	return all[:max(0, min(most, len(all)))]
+}
+
+func (n naiveSeed) hotspots(threshold int64) []*op.Entry {
+	found := []*op.Entry{}
+	for i := range n.Entries {
+		if n.Entries[i].MemoryBytes.V > threshold {
+			found = append(found, &n.Entries[i])
+		}
+	}
+	return found
+}
+
+// wildTrace is a random trace with what tells implementations apart: names in
+// both cases, without a device or on one called "" or "unknown", stacks that read the
+// same, durations around rounding, of zero, below it, and, where huge is set,
+// sums beyond 64 bits.
+func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
+	t := &seed.Trace{}
+	for i := range n {
+		e := random.Entry(r, i)
+		e.Operation = pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER", "all_to_all")
+		e.DeviceID = pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
+		e.EmptyDevice = e.DeviceID == "" && r.IntN(2) == 0
+		e.Duration = pick(r, 0, 1, 499, 500, 501, 999, 1000, 1499, 1500, e.Duration, -e.Duration, -700)
+		if huge && r.IntN(3) == 0 {
+			e.Duration = pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
+			e.MemoryBytes = op.Known(pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
+		}
+		t.AddEntry(&e)
+	}
+	if r.IntN(3) == 0 {
+		t.TotalDuration = r.Int64N(1_000_000)
+	}
+	return t
+}
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+// Both forms of a trace give exactly what the plain form gives.
+func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
+		trace := wildTrace(r, r.IntN(300), seed%3 == 0)
+		want, columns := naiveSeed{trace}, NewColumns(trace)
+		s := columns.Summary()
+		minRatio, threshold := r.Float64(), int64(r.IntN(100))-10
+		check := func(name string, want any, got ...any) {
+			t.Helper()
+			for _, g := range got {
+				if diff := gocmp.Diff(want, g, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
+					t.Errorf("seed %d: %s (-want +got):\n%s", seed, name, diff)
+				}
+			}
+		}
+		check("OperationSummary", want.operations(), s.OperationSummary(), OperationSummary(trace))
+		check("AvgDurationByOp", want.averages(), s.AvgDurationByOp(), AvgDurationByOp(trace))
+		check("PerDeviceSummary", want.devices(), s.PerDeviceSummary(), PerDeviceSummary(trace))
+		check("LoadBalance", want.balance(), s.LoadBalance(), LoadBalance(trace))
+		check("CommunicationBottlenecks", want.bottlenecks(minRatio),
+			s.CommunicationBottlenecks(minRatio), CommunicationBottlenecks(trace, minRatio))
+		check("FlamegraphCollapsed", want.collapsed(), s.FlamegraphCollapsed(), FlamegraphCollapsed(trace))
+		for _, n := range []int{-1, 0, 1, 2, 7, len(trace.Entries) / 2, len(trace.Entries), 1000} {
+			check("SlowestOps", want.slowest(n), columns.SlowestOps(n))
+		}
+		check("MemoryHotspots", want.hotspots(threshold), MemoryHotspots(trace, threshold))
+		check("TotalDuration", trace.TotalDuration, columns.TotalDuration)
+	})
+}
+
+// A summary stays as it is when the trace goes on, and so does the total of entries that were added
+// one by one.
+func TestSummaryIsASnapshot(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	first, more := wildTrace(r, 100, false), wildTrace(r, 3000, false)
+	columns, total := NewColumns(nil), int64(0)
+	add := func(e *op.Entry) {
+		columns.Add(e)
+		if e.Side != op.SideHost {
+			total += e.Duration
+		}
+	}
+	for i := range first.Entries {
+		add(&first.Entries[i])
+	}
+	s := columns.Summary()
+	for i := range more.Entries {
+		more.Entries[i].Operation += strconv.Itoa(i)
+		add(&more.Entries[i])
+	}
+	if diff := gocmp.Diff(naiveSeed{first}.collapsed(), s.FlamegraphCollapsed()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if columns.TotalDuration != total {
+		t.Errorf("total %d, want %d", columns.TotalDuration, total)
+	}
+}
