@@ -40,29 +40,30 @@ func copyDirection(operation string) direction {
 
 // copies sums up the copies in one direction.
 type copies struct {
-	count int64
-	sum   wide.Sum
-	bytes wide.Sum
-	// timed and timedBytes are of the copies from which a rate can be computed.
-	timed, timedBytes wide.Sum
+	Count       int64    `json:"count"`
+	SumNS       wide.Sum `json:"sum_ns"`
+	MemoryBytes wide.Sum `json:"memory_bytes"`
+	// TimedNS and TimedBytes are of the copies from which a rate can be computed.
+	TimedNS    wide.Sum `json:"timed_ns"`
+	TimedBytes wide.Sum `json:"timed_bytes"`
 }
 
 func (c *copies) add(duration int64, memory op.Int) {
-	c.count++
-	c.sum.Add(duration)
-	c.bytes.Add(memory.V)
+	c.Count++
+	c.SumNS.Add(duration)
+	c.MemoryBytes.Add(memory.V)
 	if memory.Known && duration > 0 {
-		c.timed.Add(duration)
-		c.timedBytes.Add(memory.V)
+		c.TimedNS.Add(duration)
+		c.TimedBytes.Add(memory.V)
 	}
 }
 
 func (c *copies) merge(o *copies) {
-	c.count += o.count
-	c.sum.Merge(o.sum)
-	c.bytes.Merge(o.bytes)
-	c.timed.Merge(o.timed)
-	c.timedBytes.Merge(o.timedBytes)
+	c.Count += o.Count
+	c.SumNS.Merge(o.SumNS)
+	c.MemoryBytes.Merge(o.MemoryBytes)
+	c.TimedNS.Merge(o.TimedNS)
+	c.TimedBytes.Merge(o.TimedBytes)
 }
 
 // copyRows returns a row per direction that occurs, never nil.
@@ -70,14 +71,14 @@ func copyRows(all *[numDirections]copies) []Copy {
 	rows := []Copy{}
 	for d := hostToDevice; d < numDirections; d++ {
 		c := &all[d]
-		if c.count == 0 {
+		if c.Count == 0 {
 			continue
 		}
 		row := Copy{
-			Direction: directionNames[d], Count: c.count, SumNS: c.sum.Int64(), MemoryBytes: c.bytes.Int64(),
+			Direction: directionNames[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.MemoryBytes.Int64(),
 		}
-		if ns := c.timed.Float64(); ns > 0 {
-			rate := c.timedBytes.Float64() / ns * 1e9
+		if ns := c.TimedNS.Float64(); ns > 0 {
+			rate := c.TimedBytes.Float64() / ns * 1e9
 			row.BytesPerSecond = op.KnownFloat(rate)
 		}
 		rows = append(rows, row)

@@ -55,9 +55,9 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 		}
 	}
 	p.slowest, p.hotspots = base.slowest, base.hotspots
-	p.stated, p.states = base.stated, base.states
+	p.StatedMore, p.States = base.StatedMore, base.States
 	if f.Counts.BadTimes > 0 {
-		p.extend(base.first, base.last)
+		p.extend(base.First, base.Last)
 	}
 	if !f.ByRoot {
 		p.takeVarieties(base)

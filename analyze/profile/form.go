@@ -58,37 +58,19 @@ func (l *Line) SetBins(bins []int64) bool {
 
 // totalsForm is what a Profile holds beside its tables and lists.
 type totalsForm struct {
-	Weighted        int64              `json:"weighted,omitempty"`
-	PeakMemoryBytes int64              `json:"peak_memory_bytes"`
-	First           op.Int             `json:"first_start_unix_ns"`
-	Last            op.Int             `json:"last_end_unix_ns"`
-	StatedMore      int64              `json:"stated_more_ns,omitempty"`
-	States          bool               `json:"states_total,omitempty"`
-	Rules           CommunicationRules `json:"communication_rules"`
-	Copies          []copyForm         `json:"copies,omitempty"`
-	Hotspots        int64              `json:"hotspot_count"`
+	totals
+	Copies   []copyForm `json:"copies,omitempty"`
+	Hotspots int64      `json:"hotspot_count"`
 }
 
 type copyForm struct {
-	Direction   string   `json:"direction"`
-	Count       int64    `json:"count"`
-	SumNS       wide.Sum `json:"sum_ns"`
-	MemoryBytes wide.Sum `json:"memory_bytes"`
-	TimedNS     wide.Sum `json:"timed_ns"`
-	TimedBytes  wide.Sum `json:"timed_bytes"`
+	Direction string `json:"direction"`
+	copies
 }
 
 // sumsForm is an accumulator.
 type sumsForm struct {
-	Count       int64         `json:"count"`
-	Errors      int64         `json:"errors,omitempty"`
-	MinNS       int64         `json:"min_ns"`
-	MaxNS       int64         `json:"max_ns"`
-	SumNS       wide.Sum      `json:"sum_ns"`
-	Squares     wide.Sum      `json:"sum_squares_ns2"`
-	Elements    wide.Sum      `json:"elements,omitzero"`
-	MemoryBytes wide.Sum      `json:"memory_bytes,omitzero"`
-	FLOPs       wide.Sum      `json:"flops,omitzero"`
+	sums
 	Durations   numbers       `json:"durations,omitempty"`
 	Bins        numbers       `json:"bins,omitempty"`
 	Kinds       []string      `json:"kinds"`
@@ -98,8 +80,8 @@ type sumsForm struct {
 	DType       op.DType      `json:"dtype,omitempty"`
 	InputDTypes []op.DType    `json:"input_dtypes,omitzero"`
 	Mixes       []string      `json:"mixes,omitempty"`
-	Weighted    *weightedForm `json:"weighted,omitempty"`
-	Work        *work.Form    `json:"work,omitempty"`
+	Weighted    *weighted     `json:"weighted,omitempty"`
+	Work        *work.Sums    `json:"work,omitempty"`
 }
 
 // numbers are most of the text of partial results, and read without reflection.
@@ -131,12 +113,6 @@ type exemplarForm struct {
 	SpanID  op.SpanID  `json:"span_id"`
 }
 
-// weightedForm has sums in units of 1/estimateUnit.
-type weightedForm struct {
-	Count wide.Sum `json:"count_2_32"`
-	Sum   wide.Sum `json:"sum_ns_2_32"`
-}
-
 type operationForm struct {
 	Name  string       `json:"name"`
 	Side  string       `json:"side,omitempty"`
@@ -155,8 +131,6 @@ type groupForm struct {
 
 type deviceForm struct {
 	device.Key
-	Other       *table.Other `json:"other,omitempty"`
-	Count       int64        `json:"count"`
-	SumNS       wide.Sum     `json:"sum_ns"`
-	MemoryBytes wide.Sum     `json:"memory_bytes"`
+	Other *table.Other `json:"other,omitempty"`
+	deviceSums
 }

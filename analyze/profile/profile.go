@@ -36,24 +36,28 @@ type Profile struct {
 	at      position
 	inParts bool
 
-	// weighted counts the entries that carry a sampling weight.
-	weighted int64
-	// peak, first and last are of entries that count in the total; first and
-	// last are the first start and the last end.
-	peak        int64
-	first, last op.Int
-
-	// stated is how much more time seed traces state than their entries took, and
-	// states reports whether one states a total.
-	stated int64
-	states bool
-
-	rules    CommunicationRules
+	totals
 	copies   [numDirections]copies
 	slowest  topEntries
 	hotspots topEntries
 	hotCount int64
 	told     bool // a line has told its totals, see AddLine
+}
+
+// totals are the figures that are not sums over the operations.
+type totals struct {
+	// Weighted counts the entries that carry a sampling weight.
+	Weighted int64 `json:"weighted,omitempty"`
+	// PeakMemoryBytes, First and Last are of entries that count in the total; First and
+	// Last are the first start and the last end.
+	PeakMemoryBytes int64  `json:"peak_memory_bytes"`
+	First           op.Int `json:"first_start_unix_ns"`
+	Last            op.Int `json:"last_end_unix_ns"`
+	// StatedMore is how much more time seed traces state than their entries took, and
+	// States reports whether one states a total.
+	StatedMore int64              `json:"stated_more_ns,omitempty"`
+	States     bool               `json:"states_total,omitempty"`
+	Rules      CommunicationRules `json:"communication_rules"`
 }
 
 // rowCache finds the row of a name and a number.
@@ -77,10 +81,16 @@ type operationRow struct {
 
 // deviceRow is a row of the devices table.
 type deviceRow struct {
-	key         device.Key // with its service
-	other       bool       // the devices beyond the limit
-	count       int64
-	sum, memory wide.Sum
+	key   device.Key // with its service
+	other bool       // the devices beyond the limit
+	deviceSums
+}
+
+// deviceSums are the sums of a device. Their JSON form is that of partial results.
+type deviceSums struct {
+	Count       int64    `json:"count"`
+	SumNS       wide.Sum `json:"sum_ns"`
+	MemoryBytes wide.Sum `json:"memory_bytes"`
 }
 
 // groupRow is a row of the table by the keys asked for.
@@ -158,62 +168,48 @@ func (p *Profile) AddRecord(e *op.Entry, whole op.WholeReader, w work.Work) {
 // addSums adds an entry to everything but its group and the lists of entries.
 func (p *Profile) addSums(e *op.Entry, whole op.WholeReader, w work.Work) {
 	if e.AdjustedCount > 0 {
-		p.weighted++
+		p.Weighted++
 	}
 	row := p.operation(SideIndex(e.Side), e.Operation)
 	row.add(e, whole, w)
 	if e.Side == op.SideHost {
 		return
 	}
-	p.addTotals(e)
+	p.PeakMemoryBytes = max(p.PeakMemoryBytes, e.MemoryBytes.V)
+	if e.Start.Known {
+		p.extend(e.Start, e.End())
+	}
 	p.device(e).add(e)
 	switch e.Kind {
 	case op.KindCollective:
-		p.addCollective(row, e.KindRule, e.Duration)
+		row.communications++
+		row.communicated.Add(e.Duration)
+		p.Rules.add(e.KindRule)
 	case op.KindMemory:
-		p.addCopy(row, e.Operation, e.Duration, e.MemoryBytes)
+		if d := row.copyDirection(e.Operation); d != noDirection {
+			p.copies[d].add(e.Duration, e.MemoryBytes)
+		}
 	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes {
 		p.hotCount++
 	}
 }
 
-func (p *Profile) addCollective(row *operationRow, rule op.KindRule, duration int64) {
-	row.communications++
-	row.communicated.Add(duration)
-	p.rules.add(rule)
-}
-
-// addCopy adds an operation of kind memory, if it is a copy.
-func (p *Profile) addCopy(row *operationRow, name string, duration int64, memory op.Int) {
-	if d := row.copyDirection(name); d != noDirection {
-		p.copies[d].add(duration, memory)
-	}
-}
-
 // AddStated adds a total that a seed trace states.
 func (p *Profile) AddStated(t *op.Total) {
-	p.stated = wide.AddSaturating(p.stated, wide.AddSaturating(t.Stated, -t.Sum))
-	p.states = p.states || t.Stated != t.Sum
-}
-
-// addTotals adds to the totals that are not sums over the operations.
-func (p *Profile) addTotals(e *op.Entry) {
-	p.peak = max(p.peak, e.MemoryBytes.V)
-	if e.Start.Known {
-		p.extend(e.Start, e.End())
-	}
+	p.StatedMore = wide.AddSaturating(p.StatedMore, wide.AddSaturating(t.Stated, -t.Sum))
+	p.States = p.States || t.Stated != t.Sum
 }
 
 func (p *Profile) extend(first, last op.Int) {
 	if !first.Known {
 		return
 	}
-	if !p.first.Known || first.V < p.first.V {
-		p.first = first
+	if !p.First.Known || first.V < p.First.V {
+		p.First = first
 	}
-	if !p.last.Known || last.V > p.last.V {
-		p.last = last
+	if !p.Last.Known || last.V > p.Last.V {
+		p.Last = last
 	}
 }
 
@@ -308,12 +304,12 @@ func (p *Profile) Merge(o *Profile) {
 		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.values = src.values })
 	}
 	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.key = src.key })
-	p.weighted += o.weighted
-	p.peak = max(p.peak, o.peak)
-	p.extend(o.first, o.last)
-	p.stated = wide.AddSaturating(p.stated, o.stated)
-	p.states = p.states || o.states
-	p.rules.merge(o.rules)
+	p.Weighted += o.Weighted
+	p.PeakMemoryBytes = max(p.PeakMemoryBytes, o.PeakMemoryBytes)
+	p.extend(o.First, o.Last)
+	p.StatedMore = wide.AddSaturating(p.StatedMore, o.StatedMore)
+	p.States = p.States || o.States
+	p.Rules.merge(o.Rules)
 	for d := range p.copies {
 		p.copies[d].merge(&o.copies[d])
 	}
@@ -339,20 +335,16 @@ func (r *operationRow) fold(src *operationRow) {
 
 func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
 
-func (r *deviceRow) add(e *op.Entry) {
-	r.addMeasures(measures{duration: e.Duration, memory: e.MemoryBytes.V})
-}
-
-func (r *deviceRow) addMeasures(m measures) {
-	r.count++
-	r.sum.Add(m.duration)
-	r.memory.Add(m.memory)
+func (s *deviceSums) add(e *op.Entry) {
+	s.Count++
+	s.SumNS.Add(e.Duration)
+	s.MemoryBytes.Add(e.MemoryBytes.V)
 }
 
 func (r *deviceRow) fold(src *deviceRow) {
-	r.count += src.count
-	r.sum.Merge(src.sum)
-	r.memory.Merge(src.memory)
+	r.Count += src.Count
+	r.SumNS.Merge(src.SumNS)
+	r.MemoryBytes.Merge(src.MemoryBytes)
 }
 
 func (c *CommunicationRules) add(r op.KindRule) {

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -117,14 +116,13 @@ func (r lineReader) addTotals(f *totalsForm) error {
 		max(f.Rules.Attribute, f.Rules.Library, f.Rules.Name) > wide.MaxCount {
 		return ErrNumber
 	}
-	p.weighted, p.peak, p.first, p.last = f.Weighted, f.PeakMemoryBytes, f.First, f.Last
-	p.stated, p.states, p.rules, p.hotCount = f.StatedMore, f.States, f.Rules, f.Hotspots
+	p.totals, p.hotCount = f.totals, f.Hotspots
 	for _, c := range f.Copies {
 		i := slices.Index(directionNames[:], c.Direction)
 		if i < int(hostToDevice) || !wide.IsCount(c.Count, wide.MaxCount) || !wide.ArePossible(c.SumNS, c.MemoryBytes, c.TimedNS, c.TimedBytes) {
 			return ErrNumber
 		}
-		p.copies[i] = copies{c.Count, c.SumNS, c.MemoryBytes, c.TimedNS, c.TimedBytes}
+		p.copies[i] = c.copies
 	}
 	return nil
 }
@@ -133,8 +131,7 @@ func (r lineReader) addDevice(f *deviceForm) error {
 	if !wide.IsCount(f.Count, wide.MaxCount) || !wide.ArePossible(f.SumNS, f.MemoryBytes) || f.IsNone() && f.Service+f.Host != "" {
 		return ErrNumber
 	}
-	row := deviceRow{key: f.Key, count: f.Count, sum: f.SumNS, memory: f.MemoryBytes}
-	return errors.Join(r.holdRow(f.Other), r.devices.Put(f.AppendTo(nil), row, f.Other))
+	return errors.Join(r.holdRow(f.Other), r.devices.Put(f.AppendTo(nil), deviceRow{key: f.Key, deviceSums: f.deviceSums}, f.Other))
 }
 
 // setSums sets an accumulator, which is empty.
@@ -146,8 +143,7 @@ func (r lineReader) setSums(a *accumulator, f *sumsForm) error {
 	if !wide.Possible(f.SumNS, f.Squares, f.Count) {
 		return ErrNumber
 	}
-	a.count, a.errors, a.min, a.max, a.sum, a.squares = f.Count, f.Errors, f.MinNS, f.MaxNS, f.SumNS, f.Squares
-	a.elements, a.memory, a.flops = f.Elements, f.MemoryBytes, f.FLOPs
+	a.sums = f.sums
 	var err error
 	if a.durations, err = sketch.Of(f.Durations, f.Bins); err != nil {
 		return err
@@ -171,10 +167,11 @@ func (r lineReader) setSums(a *accumulator, f *sumsForm) error {
 	if f.Exemplar != nil {
 		a.slowest = Exemplar{f.Exemplar.TraceID, f.Exemplar.SpanID}
 	}
-	if w := f.Weighted; w != nil {
-		a.weighted = &weighted{w.Count, w.Sum}
+	if f.Work != nil && !f.Work.IsPossible() {
+		return ErrNumber
 	}
-	return errors.Join(a.variety.set(f), a.setWork(f.Work))
+	a.weighted, a.work = f.Weighted, f.Work
+	return a.variety.set(f)
 }
 
 func (v *variety) set(f *sumsForm) error {
@@ -187,17 +184,5 @@ func (v *variety) set(f *sumsForm) error {
 		}
 		*flags[i] = true
 	}
-	return nil
-}
-
-func (a *accumulator) setWork(f *work.Form) error {
-	if f == nil {
-		return nil
-	}
-	work, ok := f.Sums()
-	if !ok {
-		return ErrNumber
-	}
-	a.work = work
 	return nil
 }

@@ -16,34 +16,52 @@ import (
 // accumulator adds up the statistics of a group of entries. The zero value is
 // ready to use.
 type accumulator struct {
-	count, errors           int64
-	min, max                int64
-	sum, squares            wide.Sum
-	elements, memory, flops wide.Sum
-	durations               sketch.Sketch
-	kinds                   uint8 // a bit per op.Kind
-	slowest                 Exemplar
-	variety                 variety
-	weighted                *weighted  // nil while no entry carries a weight
-	work                    *work.Sums // nil while no entry has FLOPs
+	sums
+	durations sketch.Sketch
+	kinds     uint8 // a bit per op.Kind
+	slowest   Exemplar
+	variety   variety
+	weighted  *weighted  // nil while no entry carries a weight
+	work      *work.Sums // nil while no entry has FLOPs
+}
+
+// sums are the figures of an accumulator that add up, and the extremes. Their JSON form is that of
+// partial results.
+type sums struct {
+	Count       int64    `json:"count"`
+	Errors      int64    `json:"errors,omitempty"`
+	MinNS       int64    `json:"min_ns"`
+	MaxNS       int64    `json:"max_ns"`
+	SumNS       wide.Sum `json:"sum_ns"`
+	Squares     wide.Sum `json:"sum_squares_ns2"`
+	Elements    wide.Sum `json:"elements,omitzero"`
+	MemoryBytes wide.Sum `json:"memory_bytes,omitzero"`
+	FLOPs       wide.Sum `json:"flops,omitzero"`
 }
 
 // add adds an entry, whose ids whole reads unless it is nil, and its work.
 func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
 	d := e.Duration
-	if d >= a.max || a.count == 0 {
+	if d >= a.MaxNS || a.Count == 0 {
 		with := e
 		if whole != nil && e.SpanID.IsZero() {
 			with = whole.ReadWhole()
 		}
 		a.offerSlowest(d, with.TraceID, with.SpanID)
 	}
-	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V})
+	if d < a.MinNS || a.Count == 0 {
+		a.MinNS = d
+	}
+	a.Count++
+	a.SumNS.Add(d)
+	a.Squares.AddSquare(d)
+	a.Elements.Add(e.OutputElements.V)
+	a.MemoryBytes.Add(e.MemoryBytes.V)
 	if w.Known() {
 		a.addWork(&w, d)
 	}
 	if e.Failed {
-		a.errors++
+		a.Errors++
 	}
 	if e.Warn&op.WarnNegativeDuration == 0 {
 		a.durations.Add(d)
@@ -58,27 +76,12 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
 	}
 }
 
-// measures are the quantities of an entry.
-type measures struct{ duration, elements, memory int64 }
-
-// addMeasures adds the quantities of an entry, which offerSlowest has seen.
-func (a *accumulator) addMeasures(m measures) {
-	if m.duration < a.min || a.count == 0 {
-		a.min = m.duration
-	}
-	a.count++
-	a.sum.Add(m.duration)
-	a.squares.AddSquare(m.duration)
-	a.elements.Add(m.elements)
-	a.memory.Add(m.memory)
-}
-
 // addWork adds the work, whose FLOPs are known, of an entry that took d.
 func (a *accumulator) addWork(w *work.Work, d int64) {
 	if a.work == nil {
 		a.work = new(work.Sums)
 	}
-	a.flops.Add(w.Flops)
+	a.FLOPs.Add(w.Flops)
 	a.work.Add(w, d)
 }
 
@@ -91,8 +94,8 @@ func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 		trace, span = op.TraceID{}, op.SpanID{}
 	}
 	switch {
-	case a.count == 0 || d > a.max:
-	case d < a.max || span.IsZero():
+	case a.Count == 0 || d > a.MaxNS:
+	case d < a.MaxNS || span.IsZero():
 		return
 	case a.slowest.SpanID.IsZero():
 	default:
@@ -101,21 +104,21 @@ func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 			return
 		}
 	}
-	a.max = d
+	a.MaxNS = d
 	a.slowest = Exemplar{TraceID: trace, SpanID: span}
 }
 
 // merge adds the entries of o, which does not change.
 func (a *accumulator) merge(o *accumulator) {
-	if o.count == 0 {
+	if o.Count == 0 {
 		return
 	}
-	a.offerSlowest(o.max, o.slowest.TraceID, o.slowest.SpanID)
-	if a.count == 0 || o.min < a.min {
-		a.min = o.min
+	a.offerSlowest(o.MaxNS, o.slowest.TraceID, o.slowest.SpanID)
+	if a.Count == 0 || o.MinNS < a.MinNS {
+		a.MinNS = o.MinNS
 	}
 	a.mergeSums(o)
-	a.squares.Merge(o.squares)
+	a.Squares.Merge(o.Squares)
 	a.durations.Merge(&o.durations)
 	a.kinds |= o.kinds
 	a.variety.merge(&o.variety)
@@ -123,12 +126,12 @@ func (a *accumulator) merge(o *accumulator) {
 
 // mergeSums adds the sums that a total of all groups needs.
 func (a *accumulator) mergeSums(o *accumulator) {
-	a.count += o.count
-	a.errors += o.errors
-	a.sum.Merge(o.sum)
-	a.elements.Merge(o.elements)
-	a.memory.Merge(o.memory)
-	a.flops.Merge(o.flops)
+	a.Count += o.Count
+	a.Errors += o.Errors
+	a.SumNS.Merge(o.SumNS)
+	a.Elements.Merge(o.Elements)
+	a.MemoryBytes.Merge(o.MemoryBytes)
+	a.FLOPs.Merge(o.FLOPs)
 	if o.work != nil {
 		if a.work == nil {
 			a.work = new(work.Sums)
@@ -156,7 +159,7 @@ func (a *accumulator) kind() string {
 
 // saturates reports whether a sum does not fit the report's int64.
 func (a *accumulator) saturates() bool {
-	return a.sum.ExceedsInt64() || a.elements.ExceedsInt64() || a.memory.ExceedsInt64() || a.flops.ExceedsInt64() ||
+	return a.SumNS.ExceedsInt64() || a.Elements.ExceedsInt64() || a.MemoryBytes.ExceedsInt64() || a.FLOPs.ExceedsInt64() ||
 		a.work != nil && a.work.Saturates()
 }
 
@@ -164,16 +167,16 @@ func (a *accumulator) saturates() bool {
 func (a *accumulator) stats() Stats {
 	s := Stats{
 		Kind:   a.kind(),
-		Count:  a.count,
-		SumNS:  a.sum.Int64(),
-		MeanNS: a.sum.Float64() / float64(a.count),
-		MinNS:  a.min, MaxNS: a.max,
+		Count:  a.Count,
+		SumNS:  a.SumNS.Int64(),
+		MeanNS: a.SumNS.Float64() / float64(a.Count),
+		MinNS:  a.MinNS, MaxNS: a.MaxNS,
 		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
-		Elements: a.elements.Int64(), MemoryBytes: a.memory.Int64(), FLOPs: a.flops.Int64(),
-		Errors: a.errors,
+		Elements: a.Elements.Int64(), MemoryBytes: a.MemoryBytes.Int64(), FLOPs: a.FLOPs.Int64(),
+		Errors: a.Errors,
 		Mixes:  a.variety.mixes(),
 	}
-	if std, ok := wide.SampleStd(a.sum, a.squares, a.count); ok {
+	if std, ok := wide.SampleStd(a.SumNS, a.Squares, a.Count); ok {
 		s.StdNS = op.KnownFloat(std)
 	}
 	if !a.slowest.SpanID.IsZero() {
@@ -190,7 +193,7 @@ func (a *accumulator) percentile(percent int64) op.Float {
 	if !ok {
 		return op.Float{}
 	}
-	return op.KnownFloat(min(max(v, float64(a.min)), float64(a.max)))
+	return op.KnownFloat(min(max(v, float64(a.MinNS)), float64(a.MaxNS)))
 }
 
 // estimateUnit is one in the fixed-point form of sampling weights: they are
@@ -204,8 +207,8 @@ const maxWeight = 1 << 56
 // estimator of Horvitz and Thompson: each entry counts as the inverse of the
 // probability with which it was sampled.
 type weighted struct {
-	count wide.Sum // in units of 1/estimateUnit
-	sum   wide.Sum // of nanoseconds, in the same units
+	Count wide.Sum `json:"count_2_32"`  // in units of 1/estimateUnit
+	Sum   wide.Sum `json:"sum_ns_2_32"` // of nanoseconds, in the same units
 }
 
 func (w *weighted) add(weight float64, duration int64) {
@@ -213,17 +216,17 @@ func (w *weighted) add(weight float64, duration int64) {
 	whole := uint64(weight)
 	part := uint64((weight - float64(whole)) * estimateUnit)
 	mid, lo := whole>>32, whole<<32|part
-	w.count.AddWords(0, mid, lo)
-	w.sum.AddProduct(mid, lo, duration)
+	w.Count.AddWords(0, mid, lo)
+	w.Sum.AddProduct(mid, lo, duration)
 }
 
 func (w *weighted) merge(o *weighted) {
-	w.count.Merge(o.count)
-	w.sum.Merge(o.sum)
+	w.Count.Merge(o.Count)
+	w.Sum.Merge(o.Sum)
 }
 
 func (w *weighted) estimate() Estimate {
-	count, sum := w.count.Float64()/estimateUnit, w.sum.Float64()/estimateUnit
+	count, sum := w.Count.Float64()/estimateUnit, w.Sum.Float64()/estimateUnit
 	return Estimate{EstCount: op.KnownFloat(count), EstSumNS: op.KnownFloat(sum)}
 }
 

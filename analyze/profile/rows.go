@@ -15,8 +15,8 @@ import (
 // everyWeighted reports whether estimates are sound.
 func (p *Profile) everyWeighted() bool {
 	entries := int64(0)
-	p.eachOperation(func(_ int, row *operationRow, _ bool) { entries += row.count })
-	return p.weighted > 0 && p.weighted == entries
+	p.eachOperation(func(_ int, row *operationRow, _ bool) { entries += row.Count })
+	return p.Weighted > 0 && p.Weighted == entries
 }
 
 // eachOperation calls f for every row of both sides in no particular order;
@@ -37,17 +37,17 @@ func (p *Profile) total() Total {
 		}
 	})
 	total := Total{
-		Count: sum.count, SumNS: sum.sum.Int64(),
-		MemoryBytes: sum.memory.Int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.Int64(),
+		Count: sum.Count, SumNS: sum.SumNS.Int64(),
+		MemoryBytes: sum.MemoryBytes.Int64(), PeakMemoryBytes: p.PeakMemoryBytes, FLOPs: sum.FLOPs.Int64(),
 	}
 	if sum.work != nil {
-		total.Figures = sum.work.Figures(sum.flops, false)
+		total.Figures = sum.work.Figures(sum.FLOPs, false)
 	}
-	if p.states {
-		total.StatedNS = op.Known(wide.AddSaturating(total.SumNS, p.stated))
+	if p.States {
+		total.StatedNS = op.Known(wide.AddSaturating(total.SumNS, p.StatedMore))
 	}
-	if p.first.Known {
-		total.WallNS = op.Known(wide.Between(p.first.V, p.last.V))
+	if p.First.Known {
+		total.WallNS = op.Known(wide.Between(p.First.V, p.Last.V))
 	}
 	if p.everyWeighted() && sum.weighted != nil {
 		total.Estimate = sum.weighted.estimate()
@@ -107,7 +107,7 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
 	}
 	if a.work != nil {
-		s.Figures = a.work.Figures(a.flops, side == SideIndex(op.SideHost))
+		s.Figures = a.work.Figures(a.FLOPs, side == SideIndex(op.SideHost))
 	}
 	if estimates && a.weighted != nil {
 		s.Estimate = a.weighted.estimate()
@@ -153,7 +153,7 @@ func deviceTable(sums []*deviceRow) []Device {
 		key := sum.key
 		rows = append(rows, Device{
 			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service, Host: key.Host,
-			Count: sum.count, SumNS: sum.sum.Int64(), MemoryBytes: sum.memory.Int64(),
+			Count: sum.Count, SumNS: sum.SumNS.Int64(), MemoryBytes: sum.MemoryBytes.Int64(),
 		})
 	}
 	slices.SortFunc(rows, func(a, b Device) int {
@@ -179,7 +179,7 @@ func balanceOf(sums []*deviceRow) *Balance {
 	}
 	for _, sum := range sums {
 		if !sum.other && !sum.key.IsNone() {
-			devices = append(devices, seed.Sum{Name: sum.key.Label(len(ranks) > 1), Count: sum.count, NS: sum.sum.Int64()})
+			devices = append(devices, seed.Sum{Name: sum.key.Label(len(ranks) > 1), Count: sum.Count, NS: sum.SumNS.Int64()})
 		}
 	}
 	balance := seed.NewBalance(devices)

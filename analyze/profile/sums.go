@@ -41,7 +41,7 @@ func (p *Profile) SumsOf(shared device.Shared) *Sums {
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
 		Operations:  p.operationRows(total.Whole()), Groups: p.groupRows(total.Whole()),
 		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),
-		Rules: p.rules, Bottlenecks: p.bottlenecks(total.Whole(), p.opts.MinCommunicationRatio),
+		Rules: p.Rules, Bottlenecks: p.bottlenecks(total.Whole(), p.opts.MinCommunicationRatio),
 		ThresholdBytes: p.opts.HotspotBytes, HotspotCount: p.hotCount, Hotspots: p.hotspots.list(),
 		Copies: copyRows(&p.copies), Slowest: p.slowest.list(),
 		OverflowedGroups: p.overflowedGroups(), Saturated: p.saturated(), Shared: int64(len(shared)),

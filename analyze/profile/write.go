@@ -23,7 +23,7 @@ func (p *Profile) EachLine(f func(*Line)) {
 		})
 	}
 	p.devices.Each(func(_ string, row *deviceRow, other *table.Other) {
-		f(&Line{Device: &deviceForm{Key: row.key, Other: other, Count: row.count, SumNS: row.sum, MemoryBytes: row.memory}})
+		f(&Line{Device: &deviceForm{row.key, other, row.deviceSums}})
 	})
 	for _, e := range p.slowest.sorted() {
 		f(&Line{Slowest: e.entry.AppendJSON(nil)})
@@ -34,23 +34,17 @@ func (p *Profile) EachLine(f func(*Line)) {
 }
 
 func totalsFormOf(p *Profile) *totalsForm {
-	f := &totalsForm{
-		Weighted: p.weighted, PeakMemoryBytes: p.peak, First: p.first, Last: p.last, StatedMore: p.stated, States: p.states,
-		Rules: p.rules, Hotspots: p.hotCount,
-	}
+	f := &totalsForm{totals: p.totals, Hotspots: p.hotCount}
 	for d := hostToDevice; d < numDirections; d++ {
-		if c := &p.copies[d]; c.count > 0 {
-			f.Copies = append(f.Copies, copyForm{directionNames[d], c.count, c.sum, c.bytes, c.timed, c.timedBytes})
+		if c := p.copies[d]; c.Count > 0 {
+			f.Copies = append(f.Copies, copyForm{directionNames[d], c})
 		}
 	}
 	return f
 }
 
 func sumsFormOf(a *accumulator) sumsForm {
-	f := sumsForm{
-		Count: a.count, Errors: a.errors, MinNS: a.min, MaxNS: a.max, SumNS: a.sum, Squares: a.squares,
-		Elements: a.elements, MemoryBytes: a.memory, FLOPs: a.flops,
-	}
+	f := sumsForm{sums: a.sums, Weighted: a.weighted, Work: a.work}
 	f.setVariety(&a.variety)
 	f.Durations, f.Bins = a.durations.Form()
 	for k := a.kinds; k != 0; k &= k - 1 {
@@ -58,12 +52,6 @@ func sumsFormOf(a *accumulator) sumsForm {
 	}
 	if !a.slowest.SpanID.IsZero() {
 		f.Exemplar = &exemplarForm{a.slowest.TraceID, a.slowest.SpanID}
-	}
-	if w := a.weighted; w != nil {
-		f.Weighted = &weightedForm{w.count, w.sum}
-	}
-	if a.work != nil {
-		f.Work = a.work.Form()
 	}
 	return f
 }

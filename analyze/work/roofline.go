@@ -36,9 +36,12 @@ const (
 
 // boundSums adds up least times.
 type boundSums struct {
-	count              int64
-	time, flops, bytes wide.Sum // the first in ns
-	arithmetic, memory wide.Sum // ps, that FLOPs and bytes take
+	Count        int64    `json:"bound_count,omitempty"`
+	TimeNS       wide.Sum `json:"bound_time_ns,omitzero"`
+	FLOPs        wide.Sum `json:"bound_flops,omitzero"`
+	Bytes        wide.Sum `json:"bound_bytes,omitzero"`
+	ArithmeticPS wide.Sum `json:"arithmetic_ps,omitzero"` // where FLOPs take longer
+	MemoryPS     wide.Sum `json:"memory_ps,omitzero"`     // where bytes do
 }
 
 // add adds the bound of the work of an entry that took d, if it is known.
@@ -46,41 +49,41 @@ func (s *boundSums) add(w *Work, d int64) {
 	if w.Bound == 0 {
 		return
 	}
-	s.count++
-	s.time.Add(d)
-	s.flops.Add(w.Flops)
-	s.bytes.Add(w.Bytes)
+	s.Count++
+	s.TimeNS.Add(d)
+	s.FLOPs.Add(w.Flops)
+	s.Bytes.Add(w.Bytes)
 	if w.Bound > 0 {
-		s.arithmetic.Add(w.Bound)
+		s.ArithmeticPS.Add(w.Bound)
 	} else {
-		s.memory.Add(-w.Bound)
+		s.MemoryPS.Add(-w.Bound)
 	}
 }
 
 func (s *boundSums) merge(o *boundSums) {
-	s.count += o.count
-	s.time.Merge(o.time)
-	s.flops.Merge(o.flops)
-	s.bytes.Merge(o.bytes)
-	s.arithmetic.Merge(o.arithmetic)
-	s.memory.Merge(o.memory)
+	s.Count += o.Count
+	s.TimeNS.Merge(o.TimeNS)
+	s.FLOPs.Merge(o.FLOPs)
+	s.Bytes.Merge(o.Bytes)
+	s.ArithmeticPS.Merge(o.ArithmeticPS)
+	s.MemoryPS.Merge(o.MemoryPS)
 }
 
 // figures returns the roofline, nil without an operation.
 func (s *boundSums) figures() *Roofline {
-	if s.count == 0 {
+	if s.Count == 0 {
 		return nil
 	}
-	arithmetic, all := s.arithmetic.Float64(), s.arithmetic
-	all.Merge(s.memory)
+	arithmetic, all := s.ArithmeticPS.Float64(), s.ArithmeticPS
+	all.Merge(s.MemoryPS)
 	r := &Roofline{
-		Count: s.count, SumNS: s.time.Int64(), FLOPs: s.flops.Int64(), MovedBytes: s.bytes.Int64(),
+		Count: s.Count, SumNS: s.TimeNS.Int64(), FLOPs: s.FLOPs.Int64(), MovedBytes: s.Bytes.Int64(),
 		BoundNS: all.Float64() / 1000, ComputeShare: arithmetic / all.Float64(), Bound: BoundMemory,
 	}
 	if r.ComputeShare > 0.5 {
 		r.Bound = BoundCompute
 	}
-	if ns := s.time.Float64(); ns > 0 {
+	if ns := s.TimeNS.Float64(); ns > 0 {
 		r.Share = op.KnownFloat(r.BoundNS / ns)
 	}
 	return r

@@ -58,63 +58,79 @@ func (w *Work) Derived() bool { return w.Facts&Derived != 0 }
 // Moved reports whether the bytes are known.
 func (w *Work) Moved() bool { return w.Facts&Moved != 0 }
 
-// Sums adds up work.
+// Sums adds up work. Its JSON form is that of partial results.
 type Sums struct {
-	flopsCount, derivedCount, movedCount int64
-	derived                              wide.Sum
-	time                                 wide.Sum // ns, of the entries whose FLOPs are known
-	bytes, movedFLOPs                    wide.Sum // of the entries whose bytes are known
-	bound                                boundSums
+	FLOPsCount   int64    `json:"flops_count"`
+	DerivedCount int64    `json:"flops_derived_count,omitempty"`
+	MovedCount   int64    `json:"moved_count,omitempty"`
+	Derived      wide.Sum `json:"flops_derived,omitzero"`
+	TimeNS       wide.Sum `json:"time_ns"` // of the entries whose FLOPs are known
+	// MovedBytes and MovedFLOPs are of the entries whose bytes are known.
+	MovedBytes wide.Sum `json:"moved_bytes,omitzero"`
+	MovedFLOPs wide.Sum `json:"moved_flops,omitzero"`
+	boundSums
 }
 
 // Add adds the work, whose FLOPs are known, of an entry that took d.
 func (s *Sums) Add(w *Work, d int64) {
-	s.flopsCount++
-	s.time.Add(d)
+	s.FLOPsCount++
+	s.TimeNS.Add(d)
 	if w.Derived() {
-		s.derivedCount++
-		s.derived.Add(w.Flops)
+		s.DerivedCount++
+		s.Derived.Add(w.Flops)
 	}
 	if w.Moved() {
-		s.movedCount++
-		s.bytes.Add(w.Bytes)
-		s.movedFLOPs.Add(w.Flops)
-		s.bound.add(w, d)
+		s.MovedCount++
+		s.MovedBytes.Add(w.Bytes)
+		s.MovedFLOPs.Add(w.Flops)
+		s.boundSums.add(w, d)
 	}
 }
 
 // Merge adds the work that o is the sum of.
 func (s *Sums) Merge(o *Sums) {
-	s.flopsCount += o.flopsCount
-	s.derivedCount += o.derivedCount
-	s.movedCount += o.movedCount
-	s.derived.Merge(o.derived)
-	s.time.Merge(o.time)
-	s.bytes.Merge(o.bytes)
-	s.movedFLOPs.Merge(o.movedFLOPs)
-	s.bound.merge(&o.bound)
+	s.FLOPsCount += o.FLOPsCount
+	s.DerivedCount += o.DerivedCount
+	s.MovedCount += o.MovedCount
+	s.Derived.Merge(o.Derived)
+	s.TimeNS.Merge(o.TimeNS)
+	s.MovedBytes.Merge(o.MovedBytes)
+	s.MovedFLOPs.Merge(o.MovedFLOPs)
+	s.boundSums.merge(&o.boundSums)
+}
+
+// IsPossible reports whether partial results may state the sums.
+func (s *Sums) IsPossible() bool {
+	b := &s.boundSums
+	for _, n := range []int64{s.FLOPsCount, s.DerivedCount, s.MovedCount, b.Count} {
+		if !wide.IsCount(n, wide.MaxCount) {
+			return false
+		}
+	}
+	return wide.ArePossible(s.Derived, s.TimeNS, s.MovedBytes, s.MovedFLOPs, b.TimeNS, b.FLOPs, b.Bytes, b.ArithmeticPS, b.MemoryPS) &&
+		(b.Count == 0 || b.ArithmeticPS != b.MemoryPS || b.MemoryPS != (wide.Sum{}))
 }
 
 // Saturates reports whether a sum does not fit the report's int64.
-func (s *Sums) Saturates() bool { return s.derived.ExceedsInt64() || s.bytes.ExceedsInt64() }
+func (s *Sums) Saturates() bool { return s.Derived.ExceedsInt64() || s.MovedBytes.ExceedsInt64() }
 
 // Figures returns the figures of operations of a side with so many FLOPs.
 func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
 	w := Figures{
-		FLOPsCount: s.flopsCount, FLOPsDerived: s.derived.Int64(), FLOPsDerivedCount: s.derivedCount, MovedCount: s.movedCount,
+		FLOPsCount: s.FLOPsCount, FLOPsDerived: s.Derived.Int64(), FLOPsDerivedCount: s.DerivedCount, MovedCount: s.MovedCount,
 	}
-	if ns := s.time.Float64(); ns > 0 && !host {
+	if ns := s.TimeNS.Float64(); ns > 0 && !host {
 		w.FLOPsPerSecond = op.KnownFloat(flops.Float64() / ns * 1e9)
 	}
-	if s.movedCount == 0 {
+	if s.MovedCount == 0 {
 		return w
 	}
 	if !host {
-		w.Roofline = s.bound.figures()
+		w.Roofline = s.boundSums.figures()
 	}
-	w.MovedBytes = op.Known(s.bytes.Int64())
-	if bytes := s.bytes.Float64(); bytes > 0 {
-		w.FLOPsPerByte = op.KnownFloat(s.movedFLOPs.Float64() / bytes)
+	w.MovedBytes = op.Known(s.MovedBytes.Int64())
+	if bytes := s.MovedBytes.Float64(); bytes > 0 {
+		w.FLOPsPerByte = op.KnownFloat(s.MovedFLOPs.Float64() / bytes)
 	}
 	return w
 }
