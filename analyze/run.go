@@ -45,32 +45,31 @@ func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	return c.report(), nil
 }
 
-// collect reads an input with several workers, again where that is to be.
+// collect reads an input with several workers, and tells it what is wanted.
 func collect(ctx context.Context, src Source, opts Options) (*collector, error) {
-	c, err := collectOnce(ctx, src, opts)
-	for errors.Is(err, op.ErrAgain) {
-		c, err = collectOnce(ctx, src, opts)
-	}
-	return c, err
+	want := opts.Want()
+	return collectBy(ctx, src, opts.Workers, &want, func() *collector { return newCollector(opts) })
 }
 
-func collectOnce(ctx context.Context, src Source, opts Options) (*collector, error) {
-	workers := make([]*collector, cmp.Or(max(0, opts.Workers), runtime.GOMAXPROCS(0)))
+// collectBy reads an input with n workers, again where that is to be. Each has a collector of its own.
+func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newCollector func() *collector) (*collector, error) {
+	workers := make([]*collector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
-		workers[i] = newCollector(opts)
+		workers[i] = newCollector()
+		workers[i].account = newAccount(src)
 	}
-	if s, ok := src.(wanter); ok {
-		s.Want(opts.Want())
-	}
-	for _, w := range workers {
-		w.account = newAccount(src)
+	if s, ok := src.(wanter); ok && want != nil {
+		s.Want(*want)
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		w := workers[worker]
 		w.startPart(file, part)
 		return w.addAll(ctx, records)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, op.ErrAgain):
+		return collectBy(ctx, src, n, want, newCollector)
+	case err != nil:
 		return nil, err
 	}
 	c := mergeCollectors(workers...)
@@ -103,55 +102,12 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 // ReadForest reads an input with several goroutines, 0 for one per processor, and returns
 // its structure and the counts of the input. Errors are those of [Run].
 func ReadForest(ctx context.Context, src Source, workers int) (*trace.Forest, *Envelope, error) {
-	c, err := collectForest(ctx, src, workers)
-	for errors.Is(err, op.ErrAgain) {
-		c, err = collectForest(ctx, src, workers)
-	}
+	c, err := collectBy(ctx, src, workers, nil, func() *collector { return &collector{counter: newCounter(), forest: trace.New()} })
 	if err != nil {
 		return nil, nil, err
 	}
 	env := c.counter.envelope()
 	return c.forest, &env, nil
-}
-
-// forestCollector collects the structure of an input. ReadForest gives one to each
-// worker.
-type forestCollector struct {
-	counter *counter
-	forest  *trace.Forest
-	account account
-}
-
-func collectForest(ctx context.Context, src Source, n int) (*forestCollector, error) {
-	workers := make([]forestCollector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
-	for i := range workers {
-		workers[i] = forestCollector{newCounter(), trace.New(), newAccount(src)}
-	}
-	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
-		w := &workers[worker]
-		w.counter.startFile(file)
-		w.forest.StartPart(part)
-		return each(ctx, records, func() error { return w.account.set(w.forest.Bytes()) }, func(rec op.Record, err error) {
-			w.counter.add(rec, err)
-			if err == nil {
-				w.forest.Add(rec)
-			}
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	c := &workers[0]
-	var others []*trace.Forest
-	for _, w := range workers[1:] {
-		c.counter.merge(w.counter)
-		others = append(others, w.forest)
-	}
-	if len(others) > 0 {
-		c.forest.Take(others)
-	}
-	c.counter.endFiles(src.Files())
-	return c, nil
 }
 
 // Records returns the Source of records that are no files, such as those of an
@@ -208,8 +164,8 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], check func()
 // collector collects the figures of a report. Run gives one to each worker.
 type collector struct {
 	counter *counter
-	profile *profile.Profile
-	forest  *trace.Forest // nil where neither the structure nor local roots are asked for
+	profile *profile.Profile // nil where the structure alone is asked for
+	forest  *trace.Forest    // nil where neither the structure nor local roots are asked for
 	opts    Options
 	works   work.Finder
 	account account
@@ -233,7 +189,10 @@ func newCollector(opts Options) *collector {
 
 // bytes returns about how much memory c takes.
 func (c *collector) bytes() int64 {
-	n := c.profile.Bytes() + c.partial.held
+	n := c.partial.held
+	if c.profile != nil {
+		n += c.profile.Bytes()
+	}
 	if c.forest != nil {
 		n += c.forest.Bytes()
 	}
@@ -243,7 +202,9 @@ func (c *collector) bytes() int64 {
 // startPart begins a part of a file. No part is added to two collectors.
 func (c *collector) startPart(file, part int64) {
 	c.counter.startFile(file)
-	c.profile.StartPart(part)
+	if c.profile != nil {
+		c.profile.StartPart(part)
+	}
 	if c.forest != nil {
 		c.forest.StartPart(part)
 	}
@@ -252,7 +213,7 @@ func (c *collector) startPart(file, part int64) {
 func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
 	var failed error
 	err := each(ctx, records, func() error { return c.account.set(c.bytes()) }, func(rec op.Record, err error) {
-		if rec.Partial != nil && err == nil && failed == nil {
+		if rec.Partial != nil && c.profile != nil && err == nil && failed == nil {
 			failed = c.addPartial(rec.Partial)
 			return
 		}
@@ -295,7 +256,7 @@ func (c *collector) add(rec op.Record, err error) {
 	case err != nil:
 	case rec.Entry != nil:
 		c.addEntry(rec.Entry, rec.Whole)
-	case rec.Total != nil:
+	case rec.Total != nil && c.profile != nil:
 		c.profile.AddStated(rec.Total)
 	case rec.Span != nil && c.forest != nil:
 		c.forest.AddSpan(rec.Span)
@@ -305,7 +266,9 @@ func (c *collector) add(rec op.Record, err error) {
 // addEntry adds the entry of a record to the figures.
 func (c *collector) addEntry(e *op.Entry, whole op.WholeReader) {
 	w := c.works.Entry(e)
-	c.profile.AddRecord(e, whole, w)
+	if c.profile != nil {
+		c.profile.AddRecord(e, whole, w)
+	}
 	if c.forest != nil {
 		c.forest.AddOp(e, w)
 	}
@@ -319,7 +282,9 @@ func mergeCollectors(workers ...*collector) *collector {
 	var forests []*trace.Forest
 	for _, o := range workers[1:] {
 		c.counter.merge(o.counter)
-		c.profile.Merge(o.profile)
+		if c.profile != nil {
+			c.profile.Merge(o.profile)
+		}
 		c.partial.files += o.partial.files
 		if o.forest != nil {
 			forests = append(forests, o.forest)
