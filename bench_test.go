@@ -7,12 +7,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
@@ -87,23 +83,18 @@ func TestRecordingAllocations(t *testing.T) {
 	}
 }
 
-// Exporting repeated shapes allocates nothing per span.
+// Exporting repeated shapes allocates nothing per span, in every format.
 func TestExportAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector allocates")
-	exp := newExporter(t, io.Discard)
-	spans := spantest.Operations(512)
-	ctx := context.Background()
-	export := func() {
-		if err := exp.ExportSpans(ctx, spans); err != nil {
-			t.Fatal(err)
+	spans := batchOf512(t)
+	for _, f := range allFormats {
+		exp := newExporter(t, io.Discard, optrace.WithFormat(f))
+		for range 20 {
+			export(t, exp, spans...) // what repeats gets known
 		}
-	}
-	for range 20 {
-		export() // what repeats gets known
-	}
-	got := testing.AllocsPerRun(50, export)
-	if got > 4 {
-		t.Errorf("a batch of 512 spans makes %v allocations", got)
+		if got := testing.AllocsPerRun(50, func() { export(t, exp, spans...) }); got > 4 {
+			t.Errorf("%v: a batch of 512 spans makes %v allocations", f, got)
+		}
 	}
 }
 
@@ -120,41 +111,41 @@ func TestProcessorAllocations(t *testing.T) {
 }
 
 // BenchmarkRecord is the cost of one operation to the application, in front of
-// a processor that does nothing.
+// a processor that does nothing, and with a Recorder.
 func BenchmarkRecord(b *testing.B) {
 	tp := noopProvider(b)
 	tr := optrace.NewTracer(tp)
-	p, err := tr.Prepare(matmulSpec())
-	if err != nil {
-		b.Fatal(err)
+	p := prepare(b, tr, matmulSpec())
+	tracer, attrs := tp.Tracer("by hand"), spantest.Operation(0).Attributes[:5]
+	rec := discardingRecorder(b)
+	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
+	defer proc.Shutdown(context.Background())
+	written := proc.Recorder(b.Context())
+	for _, bm := range []struct {
+		name   string
+		record func(i int)
+	}{
+		{"sdk", func(int) { sdkSpan(tracer, attrs) }},
+		{"prepared", func(int) { preparedOp(p) }},
+		{"dynamic", func(int) { dynamicOp(tr, 64) }},
+		{"dynamic, 512 shapes", func(i int) { dynamicOp(tr, int64(i%512)) }},
+		{"recorder", func(i int) { recordMatmul(rec); finish(rec, i, 1<<15) }},
+		{"recorder, prepared back to back", func(i int) { rec.BeginPrepared(p); finish(rec, i, 1<<15) }},
+		{"recorder, with entries", func(i int) { recordMatmul(written); finish(written, i, 1024) }},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 1; b.Loop(); i++ {
+				bm.record(i)
+			}
+		})
 	}
-	b.Run("sdk", func(b *testing.B) {
-		tracer, attrs := tp.Tracer("by hand"), spantest.Operation(0).Attributes[:5]
-		b.ReportAllocs()
-		for b.Loop() {
-			sdkSpan(tracer, attrs)
-		}
-	})
-	b.Run("prepared", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			preparedOp(p)
-		}
-	})
-	b.Run("dynamic", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			dynamicOp(tr, 64)
-		}
-	})
-	b.Run("dynamic, 512 shapes", func(b *testing.B) {
-		b.ReportAllocs()
-		n := int64(0)
-		for b.Loop() {
-			n++
-			dynamicOp(tr, n%512)
-		}
-	})
+}
+
+func finish(rec *optrace.Recorder, i, every int) {
+	if i%every == 0 {
+		rec.Finish()
+	}
 }
 
 // batchOf512 returns snapshots of the SDK, as its batch processor exports them:
@@ -173,37 +164,21 @@ func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 		span.End()
 	}
 	request.End()
-	if err := tp.Shutdown(context.Background()); err != nil {
-		tb.Fatal(err)
-	}
+	shutdown(tb, tp)
 	return kept.Spans()[:512]
 }
 
-// BenchmarkExportEntries is the cost of a batch of 512 spans, beside the SDK's own
-// exporter of lines.
-func BenchmarkExportEntries(b *testing.B) {
+// BenchmarkExport is the cost of a batch of 512 spans.
+func BenchmarkExport(b *testing.B) {
 	spans := batchOf512(b)
-	ours, err := optrace.NewExporter(io.Discard)
-	if err != nil {
-		b.Fatal(err)
-	}
-	theirs, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, bm := range []struct {
-		name string
-		exp  sdktrace.SpanExporter
-	}{{"optrace", ours}, {"stdouttrace", theirs}} {
-		b.Run(bm.name, func(b *testing.B) {
+	for _, o := range outputs() {
+		b.Run(o.String(), func(b *testing.B) {
+			exp := newExporter(b, io.Discard, o.options()...)
 			b.ReportAllocs()
-			ctx := context.Background()
 			for b.Loop() {
-				if err := bm.exp.ExportSpans(ctx, spans); err != nil {
-					b.Fatal(err)
-				}
+				export(b, exp, spans...)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(spans)), "ns/span")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(spans)), "ns/span")
 		})
 	}
 }
@@ -239,79 +214,7 @@ func BenchmarkOnEnd(b *testing.B) {
 	})
 }
 
-// exportBatch is how many spans OpenTelemetry's batch processor exports at a time.
-const exportBatch = 512
-
-// sdkBatch returns a batch of operations as the SDK hands them to exporters.
-func sdkBatch(tb testing.TB) []sdktrace.ReadOnlySpan {
-	tb.Helper()
-	kept := new(spantest.Exporter)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(spantest.Service("trainer")))
-	tracer := optrace.NewTracer(tp)
-	names := []string{"matmul", "softmax", "layernorm", "gelu"}
-	for i := range exportBatch {
-		n := int64(i % 32)
-		_, o := tracer.Start(tb.Context(), names[i%len(names)], "cuda:0")
-		o.In(64, 128+n).In(128+n, 256).Out(64, 256).DType(op.F16).End()
-	}
-	return kept.Spans()
-}
-
-// marshallingClient encodes what it is given, as an OTLP exporter does.
-type marshallingClient struct {
-	spantest.OTLPClient
-	bytes int
-}
-
-func (c *marshallingClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
-	encoded, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
-	c.bytes = len(encoded)
-	return err
-}
-
-func TestOTLPProtoAllocations(t *testing.T) {
-	spans := sdkBatch(t)
-	const limit = 2
-	for _, f := range []optrace.Format{optrace.FormatOTLPProto, optrace.FormatOTLPJSON} {
-		exp := newExporter(t, io.Discard, optrace.WithFormat(f))
-		export := func() {
-			if err := exp.ExportSpans(context.Background(), spans); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range 3 {
-			export() // buffers and caches grow
-		}
-		if n := testing.AllocsPerRun(20, export); n > limit {
-			t.Errorf("%v: %v allocations per batch of %d, want %d at most", f, n, len(spans), limit)
-		}
-	}
-}
-
-func BenchmarkExportFormats(b *testing.B) {
-	spans := sdkBatch(b)
-	run := func(b *testing.B, exp sdktrace.SpanExporter) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := exp.ExportSpans(context.Background(), spans); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(spans)), "ns/span")
-	}
-	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		b.Run(f.String(), func(b *testing.B) { run(b, newExporter(b, io.Discard, optrace.WithFormat(f))) })
-	}
-	for _, c := range []optrace.Compression{optrace.CompressionGzip, optrace.CompressionZstd} {
-		b.Run("otlp-proto "+c.String(), func(b *testing.B) {
-			run(b, newExporter(b, io.Discard, optrace.WithFormat(optrace.FormatOTLPProto), optrace.WithCompression(c)))
-		})
-	}
-	b.Run("otlptrace and Marshal", func(b *testing.B) {
-		run(b, otlptrace.NewUnstarted(new(marshallingClient)))
-	})
-}
-
+// A Recorder allocates nothing, whatever is said of an operation.
 func TestRecorderAllocations(t *testing.T) {
 	rec := discardingRecorder(t)
 	n := testing.AllocsPerRun(1000, func() { recordMatmul(rec) })
@@ -335,9 +238,7 @@ func TestRecorderAllocations(t *testing.T) {
 func discardingRecorder(tb testing.TB) *optrace.Recorder {
 	tb.Helper()
 	proc := newProcessor(tb, newExporter(tb, io.Discard))
-	if err := proc.Shutdown(tb.Context()); err != nil { // then it takes nothing
-		tb.Fatal(err)
-	}
+	shutdown(tb, proc)
 	rec := proc.Recorder(tb.Context())
 	for range 1 << 15 {
 		rec.Begin("warm", "up").In(1, 1).In(1, 1).Out(1, 1).Attrs(make([]attribute.KeyValue, 7)...).End()
@@ -348,50 +249,4 @@ func discardingRecorder(tb testing.TB) *optrace.Recorder {
 
 func recordMatmul(rec *optrace.Recorder) {
 	rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
-}
-
-func BenchmarkRecorder(b *testing.B) {
-	b.Run("dynamic", func(b *testing.B) {
-		rec := discardingRecorder(b)
-		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
-			recordMatmul(rec)
-			if i++; i%(1<<15) == 0 {
-				rec.Finish()
-			}
-		}
-	})
-	b.Run("prepared back to back", func(b *testing.B) {
-		rec := discardingRecorder(b)
-		prep := prepare(b, optrace.NewTracer(nil), matmulSpec())
-		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
-			rec.BeginPrepared(prep)
-			if i++; i%(1<<15) == 0 {
-				rec.Finish()
-			}
-		}
-	})
-	b.Run("with entries", func(b *testing.B) {
-		exp, err := optrace.NewExporter(io.Discard)
-		if err != nil {
-			b.Fatal(err)
-		}
-		proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer proc.Shutdown(context.Background())
-		rec := proc.Recorder(b.Context())
-		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
-			recordMatmul(rec)
-			if i++; i%1024 == 0 {
-				rec.Finish()
-			}
-		}
-	})
 }

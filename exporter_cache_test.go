@@ -2,7 +2,6 @@ package optrace_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,7 +24,6 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -44,9 +42,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	spans := stubs.Snapshots()
 	for round := range 3 {
 		for _, exp := range []*optrace.Exporter{memo, plain} {
-			if err := exp.ExportSpans(tb.Context(), spans); err != nil {
-				tb.Fatal(err)
-			}
+			export(tb, exp, spans...)
 		}
 		got, want := withoutWriter(f, with.Bytes()), withoutWriter(f, without.Bytes())
 		if !bytes.Equal(got, want) {
@@ -209,44 +205,6 @@ func TestMemoWithMapping(t *testing.T) {
 	}
 }
 
-// A Processor's spans carry their local root, whose name may be anything.
-func TestMemoWithRoots(t *testing.T) {
-	var out spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &out))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	tr := optrace.NewTracer(tp)
-	p := prepare(t, tr, matmulSpec())
-	names := []string{"POST /predict", "bad\xffname", "", `quoted "name"`}
-	for i := range 12 {
-		ctx, request := tp.Tracer("app").Start(t.Context(), names[i%len(names)])
-		for range 3 {
-			_, o := p.Start(ctx)
-			o.End()
-		}
-		request.End()
-	}
-	_, alone := p.Start(t.Context())
-	alone.End()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	rec := spantest.ReadWhole(t, out.Bytes())
-	if len(rec.Entries) != 37 {
-		t.Fatalf("%d entries, want 37", len(rec.Entries))
-	}
-	slices.SortFunc(rec.Entries, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
-	want := []string{"POST /predict", "bad\ufffdname", "", `quoted "name"`}
-	for i, e := range rec.Entries[:36] {
-		name := want[i/3%len(want)]
-		if e.Root != name || e.RootSpanID != e.ParentSpanID || (e.Warn&op.WarnInvalidUTF8 != 0) != strings.Contains(name, "\ufffd") {
-			t.Errorf("entry %d has the root %q %v and the warnings %v, want %q %v", i, e.Root, e.RootSpanID, e.Warn, name, e.ParentSpanID)
-		}
-	}
-	if e := rec.Entries[36]; e.Root != "" || !e.RootSpanID.IsZero() {
-		t.Errorf("an operation without a root has %q %v", e.Root, e.RootSpanID)
-	}
-}
-
 // FuzzMemo makes operations of its input that share attributes or differ in one.
 func FuzzMemo(f *testing.F) {
 	f.Add([]byte{})
@@ -330,10 +288,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 		t.Run(format.String(), func(t *testing.T) {
 			var out gate
 			before := heapInUse()
-			exp, err := optrace.NewExporter(&out, optrace.WithFormat(format), optrace.WithMapping(&mapping))
-			if err != nil {
-				t.Fatal(err)
-			}
+			exp := newExporter(t, &out, optrace.WithFormat(format), optrace.WithMapping(&mapping))
 			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 				optrace.WithCacheBytes(cacheBytes))
 			onEveryCore(cores, func(core int) {
@@ -361,41 +316,32 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20), (bufferBytes+cacheBytes)>>20)
 			}
 			out.shut.Unlock()
-			if err := proc.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, proc)
 			checkBooks(t, "processor", proc.Stats())
 		})
 	}
 }
 
-// The spans in the queue of a forwarder keep to its bound, whatever they hold.
+// The spans in the queue of a forwarder keep to its bound, whatever they hold and whichever are given up.
 func TestM3QueueKeepsToItsBound(t *testing.T) {
 	const bufferBytes = 4 << 20
 	for i, variety := range varieties {
-		t.Run(fmt.Sprint("variety ", i), func(t *testing.T) {
-			shut := make(chan struct{})
-			next := &spantest.Exporter{OnExport: func(context.Context) error { <-shut; return nil }}
-			before := heapInUse()
-			proc, err := optrace.NewForwarder(next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range 2 * bufferBytes / 500 {
-				stub := spantest.Operation(i)
-				stub.Attributes = variety(i)
-				proc.OnEnd(stub.Snapshot())
-			}
-			// What the exporter has got is no longer in the queue.
-			if held := int64(heapInUse()) - int64(before); held > bufferBytes*5/4+512*10_000 {
-				t.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), bufferBytes>>20)
-			}
-			close(shut)
-			if err := proc.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			checkBooks(t, "forwarder", proc.Stats())
-		})
+		shut := make(chan struct{})
+		next := &spantest.Exporter{OnExport: func(context.Context) error { <-shut; return nil }}
+		before := heapInUse()
+		proc := newForwarder(t, next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour), optrace.WithPolicy(policies[i%2]))
+		for i := range 2 * bufferBytes / 500 {
+			stub := spantest.Operation(i)
+			stub.Attributes = variety(i)
+			proc.OnEnd(stub.Snapshot())
+		}
+		// What the exporter has got is no longer in the queue.
+		if held := int64(heapInUse()) - int64(before); held > bufferBytes*5/4+512*10_000 {
+			t.Errorf("variety %d: %.1f MiB are held, want %d at most", i, float64(held)/(1<<20), bufferBytes>>20)
+		}
+		close(shut)
+		shutdown(t, proc)
+		checkBooks(t, "forwarder", proc.Stats())
 	}
 }
 

@@ -2,17 +2,19 @@ package optrace_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -41,99 +43,56 @@ func TestNewFileExporter(t *testing.T) {
 			t.Errorf("the file's mode is %v, want only its owner to read it", perm)
 		}
 	}
-	if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
-		t.Fatal(err)
-	}
+	export(t, exp, spantest.Operations(2)...)
 	if n := len(spantest.ReadWhole(t, readFile(t, path)).Entries); n != 2 {
 		t.Errorf("%d entries before Shutdown, want 2", n)
 	}
-	if err := exp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestNewFileExporterErrors(t *testing.T) {
-	dir := t.TempDir()
-	for name, path := range map[string]string{
-		"directory":         dir,
-		"missing directory": filepath.Join(dir, "missing", "ops.jsonl"),
-		"empty":             "",
-	} {
-		t.Run(name, func(t *testing.T) {
-			if exp, err := optrace.NewFileExporter(path); err == nil {
-				t.Errorf("NewFileExporter(%q) succeeds", path)
-				_ = exp.Shutdown(t.Context())
-			}
-		})
-	}
-	_, err := optrace.NewFileExporter(filepath.Join(dir, "missing", "ops.jsonl"))
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the error is %v, want fs.ErrNotExist within", err)
-	}
-}
-
-// Whatever an earlier process left, what is appended to it is readable.
-func TestFileExporterAppends(t *testing.T) {
-	var whole bytes.Buffer
-	if err := newExporter(t, &whole).ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
-		t.Fatal(err)
-	}
-	tests := []struct {
-		name      string
-		before    []byte
-		malformed int
-		want      []int64
-	}{
-		{name: "nothing", want: []int64{0}},
-		{name: "whole lines", before: whole.Bytes(), want: []int64{0, 1, 0}},
-		{name: "torn line", before: whole.Bytes()[:whole.Len()-20], malformed: 1, want: []int64{0, 0}},
-		{name: "missing newline", before: whole.Bytes()[:whole.Len()-1], want: []int64{0, 1, 0}},
-		{name: "newline alone", before: []byte("\n"), want: []int64{0}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ops.jsonl")
-			if tt.before != nil {
-				if err := os.WriteFile(path, tt.before, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			exp := newFile(t, path)
-			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
-				t.Fatal(err)
-			}
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			text := readFile(t, path)
-			if !bytes.HasPrefix(text, tt.before) {
-				t.Error("what was there before has changed")
-			}
-			rec := spantest.Read(t, text)
-			if len(rec.Malformed) != tt.malformed {
-				t.Errorf("%d lines cannot be read, want %d: %v", len(rec.Malformed), tt.malformed, rec.Malformed)
-			}
-			if diff := cmp.Diff(tt.want, rec.Steps()); diff != "" {
-				t.Errorf("entries (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A context that is done does not keep the file from being closed.
-func TestFileExporterShutdownCancelled(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp := newFile(t, path)
-	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := exp.Shutdown(ctx); err != nil {
-		t.Errorf("Shutdown of an idle exporter returns %v", err)
+	if err := exp.Shutdown(cancelled()); err != nil { // which is idle
+		t.Error(err)
 	}
 	if err := os.Remove(path); err != nil { // fails on Windows while the file is open
 		t.Error(err)
+	}
+}
+
+// What an exporter cannot be made of is an error, and no file is written to.
+func TestExporterOptionErrors(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ops.jsonl")
+	for name, tt := range map[string]struct {
+		path string
+		opt  optrace.FileExporterOption
+		want string
+	}{
+		"format":       {path, optrace.WithFormat(9), "unknown format 9"},
+		"compression":  {path, optrace.WithCompression(9), "unknown compression 9"},
+		"cache":        {path, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
+		"rotation":     {path, optrace.WithRotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
+		"a device":     {os.DevNull, optrace.WithRotation(optrace.Rotation{MaxBytes: 1000}), "rotation needs a regular file"},
+		"a directory":  {dir, nil, dir},
+		"no directory": {filepath.Join(dir, "missing", "ops.jsonl"), nil, "missing"},
+		"no name":      {"", nil, "the path is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := optrace.NewFileExporter(tt.path, tt.opt); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewFileExporter returns %v, want %q", err, tt.want)
+			}
+			if size(path) != 0 {
+				t.Error("the file has been written to")
+			}
+			if opt, ok := tt.opt.(optrace.ExporterOption); ok {
+				if _, err := optrace.NewExporter(io.Discard, opt); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("NewExporter returns %v, want %q", err, tt.want)
+				}
+			}
+		})
+	}
+	if _, err := optrace.NewFileExporter(filepath.Join(dir, "missing", "ops.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the error is %v, want fs.ErrNotExist within", err)
+	}
+	shutdown(t, newFile(t, path, optrace.WithRotation(optrace.Rotation{}), nil)) // limits that are off
+	if got := optrace.Format(7).String(); got != "Format(7)" {
+		t.Errorf("an unknown format is %q", got)
 	}
 }
 
@@ -151,9 +110,7 @@ func exportShared(t *testing.T, path string, options ...optrace.FileExporterOpti
 					t.Error(err)
 				}
 			}
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			shutdown(t, exp)
 			done <- exp.Stats()
 		}()
 	}
@@ -194,50 +151,6 @@ func files(t *testing.T, dir string) (names []string, contents [][]byte) {
 	return names, contents
 }
 
-// What would make a file unreadable is refused.
-func TestReopenForeign(t *testing.T) {
-	for _, before := range outputs() {
-		for _, o := range outputs() {
-			path := filepath.Join(t.TempDir(), "ops.out")
-			content := before.batchOf(t, 2)
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			exp, err := optrace.NewFileExporter(path, o.fileOptions()...)
-			if err == nil {
-				_ = exp.Shutdown(t.Context())
-			}
-			if (err == nil) != (before == o) {
-				t.Errorf("appending %v to %v: error %v", o, before, err)
-			}
-			if !bytes.Equal(content, readFile(t, path)) {
-				t.Errorf("appending %v to %v has changed the file", o, before)
-			}
-		}
-	}
-}
-
-// The file is the one that its path meant when the exporter was made, wherever the
-// process goes.
-func TestW6RelativePathAndChdir(t *testing.T) {
-	from, to := t.TempDir(), t.TempDir()
-	t.Chdir(from)
-	exp := newFile(t, "ops.jsonl", optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
-	t.Chdir(to)
-	for i := range 3 {
-		export(t, exp, spantest.Operation(i).Snapshot())
-	}
-	if err := exp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if names, _ := files(t, to); len(names) != 0 {
-		t.Errorf("files %q where the process went", names)
-	}
-	if names, _ := files(t, from); len(names) != 3 {
-		t.Errorf("files %q, want 3", names)
-	}
-}
-
 // H5: no name that is recorded becomes part of a path, whatever it looks like.
 func TestNamesAreNoPaths(t *testing.T) {
 	above := t.TempDir()
@@ -262,9 +175,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := recorder.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, recorder)
 	found, contents := files(t, dir)
 	checkNames(t, found)
 	entries := 0
@@ -286,5 +197,56 @@ func TestNamesAreNoPaths(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
+	}
+}
+
+// A rotated file is whole as soon as it is there: a reader may remove what it has
+// read.
+func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("this system reserves names by empty files")
+	}
+	dir := t.TempDir()
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
+	n := cases.Count(t, 300, 1000)
+	spans := spantest.Operations(n)
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := range n {
+			err = errors.Join(err, exp.ExportSpans(t.Context(), spans[i:i+1]))
+		}
+		done <- errors.Join(err, exp.Shutdown(t.Context()))
+	}()
+	found, ended := 0, false
+	for !ended {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			ended = true
+		default:
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() == "ops.jsonl" && !ended {
+				continue
+			}
+			n := len(spantest.Read(t, readFile(t, filepath.Join(dir, e.Name()))).Entries)
+			if n == 0 && !ended {
+				t.Fatalf("%s is empty", e.Name())
+			}
+			found += n
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if found != n {
+		t.Errorf("%d operations were found, want %d", found, n)
 	}
 }

@@ -5,16 +5,13 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -23,8 +20,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
@@ -34,93 +29,6 @@ import (
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
-
-func TestOutputOptionErrors(t *testing.T) {
-	type options = []optrace.FileExporterOption
-	rotation := func(r optrace.Rotation) options { return options{optrace.WithRotation(r)} }
-	for name, tt := range map[string]struct {
-		opts options
-		want string
-	}{
-		"format":             {options{optrace.WithFormat(9)}, "unknown format 9"},
-		"compression":        {options{optrace.WithCompression(9)}, "unknown compression 9"},
-		"cache":              {options{optrace.WithCacheBytes(-1)}, "cache size -1 is negative"},
-		"negative size":      {rotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
-		"negative age":       {rotation(optrace.Rotation{MaxAge: -time.Second}), "-1s is negative"},
-		"negative total":     {rotation(optrace.Rotation{MaxTotalBytes: -1}), "-1 is negative"},
-		"total without size": {rotation(optrace.Rotation{MaxTotalBytes: 10}), "needs rotation by size"},
-		"total below size":   {rotation(optrace.Rotation{MaxBytes: 11, MaxTotalBytes: 10}), "below the file size 11"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ops.jsonl")
-			if _, err := optrace.NewFileExporter(path, tt.opts...); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("NewFileExporter returns %v, want %q", err, tt.want)
-			}
-			if size(path) != 0 {
-				t.Error("the file has been written to")
-			}
-			for _, o := range tt.opts {
-				opt, ok := o.(optrace.ExporterOption)
-				if !ok {
-					continue // for files only
-				}
-				if _, err := optrace.NewExporter(io.Discard, opt); err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("NewExporter returns %v, want %q", err, tt.want)
-				}
-			}
-		})
-	}
-	exp, err := optrace.NewFileExporter(filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithRotation(optrace.Rotation{}), nil)
-	if err != nil {
-		t.Fatalf("limits that are off: %v", err)
-	}
-	if err := exp.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestOutputNames(t *testing.T) {
-	for _, tt := range []struct{ got, want string }{
-		{optrace.FormatEntries.String(), "entries"},
-		{optrace.FormatOTLPJSON.String(), "otlp-json"},
-		{optrace.FormatOTLPProto.String(), "otlp-proto"},
-		{optrace.Format(7).String(), "Format(7)"},
-		{optrace.CompressionNone.String(), "none"},
-		{optrace.CompressionGzip.String(), "gzip"},
-		{optrace.CompressionZstd.String(), "zstd"},
-		{optrace.Compression(7).String(), "Compression(7)"},
-	} {
-		if tt.got != tt.want {
-			t.Errorf("got %q, want %q", tt.got, tt.want)
-		}
-	}
-}
-
-// OTLP has no place for gaps: an exporter that only has those to write writes
-// nothing, and the next batch is whole.
-func TestOutputWithoutGaps(t *testing.T) {
-	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		var out bytes.Buffer
-		fail := true
-		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
-			if fail {
-				return 0, errDisk
-			}
-			return out.Write(p)
-		}), optrace.WithFormat(f))
-		if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); !errors.Is(err, errDisk) {
-			t.Fatal(err)
-		}
-		fail = false
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if got := bytes.TrimSpace(out.Bytes()); len(got) != 0 {
-			t.Errorf("%v: Shutdown wrote %q", f, got)
-		}
-		checkBooks(t, "exporter", exp.Stats())
-	}
-}
 
 // output is a combination of options that say what is written.
 type output struct {
@@ -176,82 +84,6 @@ func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []
 	return out.Bytes()
 }
 
-// The spans above operations are written, those of other traces are not.
-func TestOTLPAncestors(t *testing.T) {
-	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		t.Run(f.String(), func(t *testing.T) {
-			var out bytes.Buffer
-			exp := newExporter(t, &out, optrace.WithFormat(f))
-			other := spantest.Request()
-			other.SpanContext = spantest.SpanContext(9, 9)
-			spans := tracetest.SpanStubs{other, spantest.Operation(0), spantest.Request()}.Snapshots()
-			if err := exp.ExportSpans(t.Context(), spans); err != nil {
-				t.Fatal(err)
-			}
-			if err := exp.ExportSpans(t.Context(), spans[:1]); err != nil {
-				t.Fatal(err)
-			}
-			if want := exported(t, f, spans[1:]); !bytes.Equal(want, out.Bytes()) {
-				t.Errorf("want the operation and what is above it:\nwant %q\ngot  %q", want, out.Bytes())
-			}
-			if st := exp.Stats(); st.Written != 1 || st.Skipped != 3 {
-				t.Errorf("stats %+v", st)
-			}
-		})
-	}
-}
-
-// What panics halfway leaves nothing behind.
-func TestOTLPPanickingSpan(t *testing.T) {
-	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		var out bytes.Buffer
-		exp := newExporter(t, &out, optrace.WithFormat(f))
-		spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), spantest.Operation(2)}.Snapshots()
-		broken := []sdktrace.ReadOnlySpan{spans[0], hostileStatus{spans[1]}, spans[2]}
-		if err := exp.ExportSpans(t.Context(), broken); err == nil {
-			t.Errorf("%v: no error for a span that panics", f)
-		}
-		if want := exported(t, f, []sdktrace.ReadOnlySpan{spans[0], spans[2]}); !bytes.Equal(want, out.Bytes()) {
-			t.Errorf("%v: want the other spans:\nwant %q\ngot  %q", f, want, out.Bytes())
-		}
-		if st := exp.Stats(); st.Written != 2 || st.Dropped != 1 {
-			t.Errorf("%v: stats %+v", f, st)
-		}
-	}
-}
-
-type hostileStatus struct{ sdktrace.ReadOnlySpan }
-
-func (hostileStatus) DroppedLinks() int { panic("hostile span") }
-
-// A processor's recorder makes spans for an exporter of OTLP.
-func TestOTLPRecorder(t *testing.T) {
-	var out spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &out, optrace.WithFormat(optrace.FormatOTLPProto)))
-	rec := proc.Recorder(t.Context())
-	rec.Begin("matmul", "cuda:0")
-	rec.Begin("relu", "cuda:0")
-	rec.Finish()
-	if err := proc.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	spans := 0
-	for _, m := range spantest.Messages(t, out.Bytes()) {
-		var traces tracepb.TracesData
-		if err := proto.Unmarshal(m, &traces); err != nil {
-			t.Fatal(err)
-		}
-		for _, rs := range traces.ResourceSpans {
-			for _, ss := range rs.ScopeSpans {
-				spans += len(ss.Spans)
-			}
-		}
-	}
-	if spans != 2 {
-		t.Errorf("%d spans, want 2", spans)
-	}
-}
-
 func TestOTLPGolden(t *testing.T) {
 	failed := spantest.Operation(1)
 	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
@@ -269,79 +101,20 @@ func TestOTLPGolden(t *testing.T) {
 // The same operations, written in every format and rotated, read back the same.
 func TestOutputReadByIngest(t *testing.T) {
 	var want []op.Entry
-	var wantSpans int
 	for _, o := range outputs() {
 		dir := t.TempDir()
 		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: 20_000}))...)
-		for i := 0; i < 400; i += 20 {
-			var spans []sdktrace.ReadOnlySpan
-			for j := i; j < i+20; j++ {
-				spans = append(spans, spantest.Operation(j).Snapshot())
-			}
-			export(t, exp, append(spans, spantest.Request().Snapshot())...)
+		all := spantest.Operations(400)
+		for i := 0; i < len(all); i += 20 {
+			export(t, exp, append(all[i:i+20:i+20], spantest.Request().Snapshot())...)
 		}
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var got []op.Entry
-		spans := 0
-		for rec, err := range ingest.Open(dir).Records() {
-			if err != nil {
-				t.Fatalf("%v: %v", o, err)
-			}
-			if rec.Entry != nil {
-				got = append(got, *rec.Entry.Clone())
-			}
-			if rec.Span != nil {
-				spans++
-			}
-		}
+		shutdown(t, exp)
+		got, spans := recordsIn(t, dir)
 		if want == nil {
-			want, wantSpans = got, spans
-			if len(got) != 400 || spans != 20 {
-				t.Fatalf("%d entries and %d spans, want 400 and 20", len(got), spans)
-			}
+			want = got
 		}
-		if spans != wantSpans {
-			t.Errorf("%v: %d spans, want %d", o, spans, wantSpans)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%v: entries (-%v +got):\n%.2000s", o, outputs()[0], diff)
-		}
-	}
-}
-
-// The rest of a batch is written by Shutdown, or counts as dropped.
-func TestOutputRestAtShutdown(t *testing.T) {
-	for _, o := range outputs() {
-		if o.healsLines() {
-			continue
-		}
-		for _, recovers := range []bool{true, false} {
-			w := &spantest.FaultyWriter{N: 20, Fault: func(n int) (int, error) { return n, errDisk }, Broken: !recovers}
-			exp := newExporter(t, w, o.options()...)
-			proc := newProcessor(t, exp)
-			for _, s := range spantest.Operations(3) {
-				proc.OnEnd(s)
-			}
-			if err := proc.ForceFlush(t.Context()); !errors.Is(err, errDisk) {
-				t.Errorf("%v: flushing returns %v", o, err)
-			}
-			if err := proc.Shutdown(t.Context()); recovers == (err != nil) {
-				t.Errorf("%v: Shutdown returns %v with a writer that recovers: %v", o, err, recovers)
-			}
-			for what, st := range map[string]uint64{"exporter": exp.Stats().Written, "processor": proc.Stats().Written} {
-				if want := map[bool]uint64{true: 3, false: 0}[recovers]; st != want {
-					t.Errorf("%v: the %s counts %d as written, want %d", o, what, st, want)
-				}
-			}
-			checkBooks(t, "exporter", exp.Stats())
-			checkBooks(t, "processor", proc.Stats())
-			if recovers {
-				if got := slices.Sorted(slices.Values(spantest.Read(t, w.Bytes()).Steps())); !slices.Equal(got, spantest.UpTo(3)) {
-					t.Errorf("%v: entries %v", o, got)
-				}
-			}
+		if diff := cmp.Diff(want, got); diff != "" || len(got) != len(all) || len(spans) != 20 {
+			t.Errorf("%v: %d spans, entries (-%v +got):\n%.2000s", o, len(spans), outputs()[0], diff)
 		}
 	}
 }
@@ -407,9 +180,7 @@ func TestW5LargeOperations(t *testing.T) {
 				large := spantest.Operation(1)
 				enlarge(&large)
 				export(t, exp, spantest.Operation(0).Snapshot(), large.Snapshot(), spantest.Operation(2).Snapshot())
-				if err := exp.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				shutdown(t, exp)
 				found := findIn(t, dir)
 				if n := found.Operations(); n != 3 || found.Malformed > 0 || exp.Stats().Written != 3 {
 					t.Errorf("%v: %d operations and %d unreadable records, with %+v", o, n, found.Malformed, exp.Stats())
@@ -434,9 +205,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 		large.Attributes = append(large.Attributes, attribute.String("note", strings.Repeat("ü", 9<<20)))
 		proc.OnEnd(spantest.Operation(0).Snapshot())
 		proc.OnEnd(large.Snapshot())
-		if err := proc.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		shutdown(t, proc)
 		if a, b := exp.Stats().Shortened, proc.Stats().Shortened; a != 1 || b != 1 {
 			t.Errorf("%v: %d and %d records count as shortened, want 1", o, a, b)
 		}
@@ -479,9 +248,7 @@ func TestW5LargeBatches(t *testing.T) {
 				spans = append(spans, s.Snapshot())
 			}
 			export(t, exp, spans...)
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, exp)
 			found := findIn(t, dir)
 			if got := found.Operations(); got != int64(n) || found.Malformed > 0 || exp.Stats().Written != uint64(n) {
 				t.Errorf("%d operations and %d unreadable records, with %+v", got, found.Malformed, exp.Stats())
@@ -510,9 +277,7 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 	if err := exp.ExportSpans(context.Background(), spans); err == nil {
 		t.Error("no error")
 	}
-	if err := exp.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, exp)
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, out.Bytes())

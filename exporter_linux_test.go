@@ -50,9 +50,7 @@ func TestOutputFileSizeLimit(t *testing.T) {
 		}
 		setFileSizeLimit(t, before)
 		export(t, exp, spantest.Operations(1)...)
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		shutdown(t, exp)
 		if got := spantest.Read(t, readFile(t, path)).Steps(); !slices.Equal(got, []int64{0, 1, 0, 1, 2, 0}) {
 			t.Errorf("%v: entries %v", o, got)
 		}
@@ -142,9 +140,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				for _, i := range after {
 					_ = exp.ExportSpans(t.Context(), spantest.Operations(9)[i:i+1]) // tells of the loss
 				}
-				if err := exp.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				shutdown(t, exp)
 				st := exp.Stats()
 				checkBooks(t, "exporter", st)
 				if st.Recorded != 13 || st.Written < 4 || st.Written > 4+2 {
@@ -158,9 +154,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				}
 				again := newFile(t, path, o.fileOptions()...)
 				export(t, again, spantest.Operations(1)...)
-				if err := again.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				shutdown(t, again)
 				if name == "emptied" || name == "removed" || name == "moved" {
 					if diff := cmp.Diff(slices.Concat(after, []int64{0}), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
 						t.Errorf("the file holds (-want +got):\n%s", diff)
@@ -191,8 +185,6 @@ func TestW2RemovedFileIsClosed(t *testing.T) {
 				t.Errorf("%v: the removed file is still open", o)
 			}
 		}
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		shutdown(t, exp)
 	}
 }

@@ -10,18 +10,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op/entries"
 )
 
 func TestNewExporter(t *testing.T) {
@@ -57,9 +59,7 @@ func TestExportSpansGolden(t *testing.T) {
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
 	for range 2 {
-		if err := exp.ExportSpans(t.Context(), spans); err != nil {
-			t.Fatal(err)
-		}
+		export(t, exp, spans...)
 	}
 	got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
 	path := filepath.Join("testdata", "exporter_batch.jsonl")
@@ -70,90 +70,8 @@ func TestExportSpansGolden(t *testing.T) {
 	}
 }
 
-func TestExportSpansOneWritePerBatch(t *testing.T) {
-	var buf spantest.Buffer
-	exp := newExporter(t, &buf)
-	for i, n := range []int{1, 3, 512} {
-		if err := exp.ExportSpans(t.Context(), spantest.Operations(n)); err != nil {
-			t.Fatal(err)
-		}
-		if buf.Writes() != i+1 {
-			t.Fatalf("%d writes after %d batches", buf.Writes(), i+1)
-		}
-	}
-	rec := spantest.ReadWhole(t, buf.Bytes())
-	rec.CheckBatches(t, false)
-	var sizes []int64
-	for _, b := range rec.Batches {
-		sizes = append(sizes, b.Entries)
-	}
-	if diff := cmp.Diff([]int64{1, 3, 512}, sizes); diff != "" {
-		t.Errorf("entries per batch record (-want +got):\n%s", diff)
-	}
-	if len(rec.Resources) != 1 {
-		t.Errorf("%d headers for one resource, want 1", len(rec.Resources))
-	}
-}
-
-func TestExportSpansResourceChange(t *testing.T) {
-	var out bytes.Buffer
-	exp := newExporter(t, &out)
-	span := func(i int, service string) sdktrace.ReadOnlySpan {
-		s := spantest.Operation(i)
-		s.Resource = spantest.Service(service)
-		return s.Snapshot()
-	}
-	for _, batch := range [][]sdktrace.ReadOnlySpan{
-		{span(0, "a"), span(1, "a"), span(2, "b")},
-		{span(3, "b")},
-		{span(4, "a")},
-	} {
-		if err := exp.ExportSpans(t.Context(), batch); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	r := entries.NewReader(&out, "out")
-	for rec, err := range r.Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Resource != nil:
-			got = append(got, "header "+rec.Resource.Service)
-		case rec.Entry != nil:
-			got = append(got, fmt.Sprintf("%d %s", rec.Entry.Step.V, rec.Entry.Service))
-		}
-	}
-	want := []string{"header a", "0 a", "1 a", "header b", "2 b", "3 b", "header a", "4 a"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers and entries (-want +got):\n%s", diff)
-	}
-}
-
-func TestExportSpansAncestors(t *testing.T) {
-	var out bytes.Buffer
-	exp := newExporter(t, &out)
-	unrelated := spantest.Request()
-	unrelated.SpanContext = spantest.SpanContext(5, 5)
-	before := spantest.Request()
-	before.Name, before.SpanContext = "ended before any operation", spantest.SpanContext(0, 1<<21)
-	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
-	if err := exp.ExportSpans(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
-	rec := spantest.ReadWhole(t, out.Bytes())
-	if len(rec.Spans) != 1 || rec.Spans[0].Name != "POST /generate" {
-		t.Errorf("ancestry records are %+v, want the request above the operation alone", rec.Spans)
-	}
-	if st := exp.Stats(); st.Recorded != 1 || st.Skipped != 3 {
-		t.Errorf("Stats are %+v, want 1 recorded and 3 skipped", st)
-	}
-}
-
 // checks of arguments come in the order shutdown, context, empty batch.
 func TestExportSpansChecks(t *testing.T) {
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
 	tests := []struct {
 		name     string
 		ctx      context.Context
@@ -163,10 +81,10 @@ func TestExportSpansChecks(t *testing.T) {
 		stats    optrace.Stats
 	}{
 		{name: "shut down", ctx: t.Context(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
-		{name: "shut down, cancelled", ctx: cancelled, shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down, cancelled", ctx: cancelled(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
 		{name: "shut down, empty", ctx: t.Context(), shutdown: true, want: optrace.ErrExporterShutdown},
-		{name: "cancelled", ctx: cancelled, spans: spantest.Operations(2), want: context.Canceled, stats: optrace.Stats{Recorded: 2, Dropped: 2}},
-		{name: "cancelled, empty", ctx: cancelled, want: context.Canceled},
+		{name: "cancelled", ctx: cancelled(), spans: spantest.Operations(2), want: context.Canceled, stats: optrace.Stats{Recorded: 2, Dropped: 2}},
+		{name: "cancelled, empty", ctx: cancelled(), want: context.Canceled},
 		{name: "empty", ctx: t.Context(), spans: []sdktrace.ReadOnlySpan{}},
 		{name: "nil spans", ctx: t.Context(), spans: make([]sdktrace.ReadOnlySpan, 3)},
 		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{spantest.Request()}.Snapshots(), stats: optrace.Stats{Skipped: 1}},
@@ -176,9 +94,7 @@ func TestExportSpansChecks(t *testing.T) {
 			var buf spantest.Buffer
 			exp := newExporter(t, &buf)
 			if tt.shutdown {
-				if err := exp.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				shutdown(t, exp)
 			}
 			if err := exp.ExportSpans(tt.ctx, tt.spans); !errors.Is(err, tt.want) {
 				t.Errorf("ExportSpans returns %v, want %v", err, tt.want)
@@ -190,48 +106,6 @@ func TestExportSpansChecks(t *testing.T) {
 				t.Errorf("Stats are %+v, want %+v", got, tt.stats)
 			}
 		})
-	}
-}
-
-func TestExporterNilContext(t *testing.T) {
-	var buf spantest.Buffer
-	exp := newExporter(t, &buf)
-	var none context.Context
-	if err := exp.ExportSpans(none, spantest.Operations(1)); err != nil {
-		t.Errorf("ExportSpans: %v", err)
-	}
-	if err := exp.ForceFlush(none); err != nil {
-		t.Errorf("ForceFlush: %v", err)
-	}
-	if err := exp.Shutdown(none); err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 1 {
-		t.Errorf("%d entries, want 1", n)
-	}
-}
-
-func TestExporterShutdown(t *testing.T) {
-	exp := newExporter(t, io.Discard)
-	for i := range 3 {
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown %d: %v", i+1, err)
-		}
-	}
-	if err := exp.ForceFlush(t.Context()); err != nil {
-		t.Errorf("ForceFlush after Shutdown: %v", err)
-	}
-}
-
-func TestExporterForceFlushContext(t *testing.T) {
-	exp := newExporter(t, io.Discard)
-	if err := exp.ForceFlush(t.Context()); err != nil {
-		t.Errorf("ForceFlush: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := exp.ForceFlush(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("ForceFlush with a cancelled context returns %v", err)
 	}
 }
 
@@ -274,51 +148,15 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.Entries), n)
 	}
 	checkBooks(t, "exporter", st)
-	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
-		t.Fatal(err)
-	}
+	export(t, exp, spantest.Operations(1)...)
 	if lost := spantest.ReadWhole(t, buf.Bytes()).Lost(); lost != st.Dropped {
 		t.Errorf("gap records tell of %d entries, dropped are %d", lost, st.Dropped)
 	}
 }
 
-func TestExportSpansDoesNotKeepSlice(t *testing.T) {
-	var out bytes.Buffer
-	exp := newExporter(t, &out)
-	spans := spantest.Operations(3)
-	if err := exp.ExportSpans(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
-	for i := range spans { // as the SDK's batch processor does
-		spans[i] = nil
-	}
-	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
-		t.Fatal(err)
-	}
-	rec := spantest.ReadWhole(t, out.Bytes())
-	if diff := cmp.Diff([]int64{0, 1, 2, 0}, rec.Steps()); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
-}
-
-func TestExportSpansDoesNotChangeAttributes(t *testing.T) {
-	stub := spantest.Operation(0)
-	before := fmt.Sprint(stub.Attributes)
-	exp := newExporter(t, io.Discard)
-	if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {
-		t.Fatal(err)
-	}
-	if after := fmt.Sprint(stub.Attributes); after != before {
-		t.Errorf("attributes were %s and are %s", before, after)
-	}
-}
-
 func TestMarshalLogHasNoPath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret-name.jsonl")
-	exp, err := optrace.NewFileExporter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := newFile(t, path)
 	proc := newProcessor(t, exp)
 	defer func() { _ = proc.Shutdown(context.Background()) }()
 	for _, v := range []any{exp.MarshalLog(), proc.MarshalLog()} {
@@ -348,13 +186,9 @@ func TestWriterThatChangesItsInput(t *testing.T) {
 			for j := range 3 {
 				proc.OnEnd(spantest.Operation(3*i + j).Snapshot())
 			}
-			if err := proc.ForceFlush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			flush(t, proc)
 		}
-		if err := proc.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		shutdown(t, proc)
 		got := spantest.Read(t, out.Bytes()).Steps()
 		slices.Sort(got)
 		if !slices.Equal(got, spantest.UpTo(12)) {
@@ -367,7 +201,11 @@ func TestWriterThatChangesItsInput(t *testing.T) {
 func TestNilContexts(t *testing.T) {
 	var none context.Context
 	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf))
+	exp := newExporter(t, &buf)
+	proc := newProcessor(t, exp)
+	if err := errors.Join(exp.ExportSpans(none, spantest.Operations(1)), exp.ForceFlush(none)); err != nil {
+		t.Error(err)
+	}
 	proc.OnEnd(spantest.Operation(0).Snapshot())
 	if err := proc.ForceFlush(none); err != nil {
 		t.Error(err)
@@ -378,8 +216,8 @@ func TestNilContexts(t *testing.T) {
 	if err := proc.Shutdown(none); err != nil {
 		t.Error(err)
 	}
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 2 {
-		t.Errorf("%d entries, want 2", n)
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 3 {
+		t.Errorf("%d entries, want 3", n)
 	}
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, o := tr.Start(none, "matmul", "cuda:0")
@@ -395,58 +233,222 @@ func TestNilContexts(t *testing.T) {
 	}
 }
 
-func TestExportSpansWriterPanicReachesNobody(t *testing.T) {
-	exp := newExporter(t, spantest.WriterFunc(func([]byte) (int, error) { panic("boom") }))
-	err := exp.ExportSpans(t.Context(), spantest.Operations(1))
-	if err == nil || !strings.Contains(err.Error(), "boom") {
-		t.Errorf("ExportSpans returns %v, want the panic", err)
+func TestExporterConcurrentSafe(t *testing.T) {
+	var buf spantest.Buffer
+	exp := newExporter(t, &buf)
+	const exporters, batches, perBatch = 4, 50, 7
+	spans := spantest.Operations(perBatch)
+	var accepted atomic.Uint64
+	var wg sync.WaitGroup
+	for range exporters {
+		wg.Go(func() {
+			for range batches {
+				switch err := exp.ExportSpans(context.Background(), spans); {
+				case err == nil:
+					accepted.Add(perBatch)
+				case !errors.Is(err, optrace.ErrExporterShutdown):
+					t.Errorf("ExportSpans: %v", err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range batches {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				if err := exp.ForceFlush(ctx); err != nil {
+					t.Errorf("ForceFlush: %v", err)
+				}
+				_, _ = exp.Stats(), exp.MarshalLog()
+				cancel()
+			}
+		})
 	}
-	checkBooks(t, "exporter", exp.Stats())
+	wg.Go(func() {
+		for buf.Writes() < exporters*batches/2 {
+			time.Sleep(10 * time.Microsecond)
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		atEnd := buf.Writes()
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Errorf("the second Shutdown: %v", err)
+		}
+		if n := buf.Writes(); n != atEnd {
+			t.Errorf("%d writes after Shutdown", n-atEnd)
+		}
+	})
+	wg.Wait()
+	st := exp.Stats()
+	checkBooks(t, "exporter", st)
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
+	if st.Written != accepted.Load() || uint64(len(rec.Entries)) != st.Written {
+		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.Entries))
+	}
 }
 
-// hostileSpan panics wherever it is asked for its attributes.
+// A writer that is traced itself: its spans come back to the same exporter.
+func TestWriterThatStartsSpans(t *testing.T) {
+	var buf spantest.Buffer
+	var tracer *optrace.Tracer
+	writes := 0
+	exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
+		if writes++; writes <= 3 {
+			_, o := tracer.Start(context.Background(), "write", "disk")
+			o.End()
+		}
+		return buf.Write(p)
+	}))
+	proc := newProcessor(t, exp)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer = optrace.NewTracer(tp)
+	_, o := tracer.Start(t.Context(), "matmul", "cpu")
+	o.End()
+	for range 5 {
+		flush(t, proc)
+	}
+	shutdown(t, tp)
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 4 {
+		t.Errorf("%d entries, want the operation and 3 writes", n)
+	}
+	checkBooks(t, "processor", proc.Stats())
+}
+
+// The spans above operations are written, in every format; those of other traces, and those that ended before them, are not.
+func TestExportSpansAncestors(t *testing.T) {
+	unrelated, before := spantest.Request(), spantest.Request()
+	unrelated.SpanContext, before.SpanContext = spantest.SpanContext(5, 5), spantest.SpanContext(0, 1<<21)
+	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
+	for _, f := range allFormats {
+		var out bytes.Buffer
+		exp := newExporter(t, &out, optrace.WithFormat(f))
+		export(t, exp, spans...)
+		export(t, exp, spans[3])
+		if want, got := withoutWriter(f, exported(t, f, spans[1:3])), withoutWriter(f, out.Bytes()); !bytes.Equal(want, got) {
+			t.Errorf("%v: want the operation and what is above it:\nwant %q\ngot  %q", f, want, got)
+		}
+		if st := exp.Stats(); st.Written != 1 || st.Skipped != 4 {
+			t.Errorf("%v: stats %+v", f, st)
+		}
+	}
+}
+
+// hostileSpan panics when half of it has been read.
 type hostileSpan struct{ sdktrace.ReadOnlySpan }
 
-func (hostileSpan) Resource() *resource.Resource { panic("hostile span") }
+func (hostileSpan) DroppedLinks() int { panic("hostile span") }
 
+// A span that panics is counted, and leaves nothing of itself in the file.
 func TestExportSpansPanickingSpan(t *testing.T) {
-	hostile := hostileSpan{spantest.Operation(1).Snapshot()}
-	t.Run("converted", func(t *testing.T) {
+	spans := spantest.Operations(3)
+	for _, f := range allFormats {
 		var out bytes.Buffer
-		exp := newExporter(t, &out)
-		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{spantest.Operation(0).Snapshot(), hostile, spantest.Operation(2).Snapshot()})
+		exp := newExporter(t, &out, optrace.WithFormat(f))
+		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{spans[0], hostileSpan{spans[1]}, spans[2]})
 		if err == nil || !strings.Contains(err.Error(), "hostile span") {
-			t.Errorf("ExportSpans returns %v, want the panic", err)
+			t.Errorf("%v: ExportSpans returns %v, want the panic", f, err)
 		}
 		rec := spantest.ReadWhole(t, out.Bytes())
-		if diff := cmp.Diff([]int64{0, 2}, rec.Steps()); diff != "" {
-			t.Errorf("entries (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]int64{0, 2}, rec.Steps()); diff != "" || f == optrace.FormatEntries && rec.Lost() != 1 {
+			t.Errorf("%v: gap records of %d, entries (-want +got):\n%s", f, rec.Lost(), diff)
 		}
-		checkBooks(t, "exporter", exp.Stats())
-		if st := exp.Stats(); st.Dropped != 1 || rec.Lost() != 1 {
-			t.Errorf("dropped %d and gap records of %d, want 1", st.Dropped, rec.Lost())
+		if st := exp.Stats(); st.Written != 2 || st.Dropped != 1 {
+			t.Errorf("%v: stats %+v", f, st)
+		}
+	}
+}
+
+// An exporter that has ended, or whose context has, flushes nothing; ending it again does nothing.
+func TestExporterEnds(t *testing.T) {
+	exp := newExporter(t, io.Discard)
+	if err := exp.ForceFlush(cancelled()); !errors.Is(err, context.Canceled) {
+		t.Errorf("ForceFlush with a cancelled context returns %v", err)
+	}
+	if err := exp.ForceFlush(t.Context()); err != nil {
+		t.Errorf("ForceFlush: %v", err)
+	}
+	for range 3 {
+		shutdown(t, exp)
+	}
+	if err := exp.ForceFlush(cancelled()); err != nil {
+		t.Errorf("ForceFlush after Shutdown: %v", err)
+	}
+}
+
+// ExportSpans keeps neither the slice nor changes what is in it.
+func TestExportSpansKeepsNothing(t *testing.T) {
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	stubs := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1)}
+	before := fmt.Sprint(stubs)
+	spans := stubs.Snapshots()
+	export(t, exp, spans...)
+	clear(spans) // as the SDK's batch processor does
+	export(t, exp, spantest.Operations(1)...)
+	if diff := cmp.Diff([]int64{0, 1, 0}, spantest.ReadWhole(t, out.Bytes()).Steps()); diff != "" || fmt.Sprint(stubs) != before {
+		t.Errorf("spans are %v, were %s; entries (-want +got):\n%s", stubs, before, diff)
+	}
+}
+
+// What waits for a writer that hangs ends with its context; what was given up is counted, and written if the writer goes on.
+func TestExportSpansDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := spantest.NewStuckWriter()
+		exp := newExporter(t, w)
+		const deadline = 3 * time.Second
+		within := func(f func(context.Context) error) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(context.Background(), deadline)
+			defer cancel()
+			start := time.Now()
+			if err := f(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != deadline {
+				t.Errorf("%v after %v, want the deadline", err, time.Since(start))
+			}
+		}
+		within(func(ctx context.Context) error { return exp.ExportSpans(ctx, spantest.Operations(2)) }) // stays with the writer
+		within(func(ctx context.Context) error { return exp.ExportSpans(ctx, spantest.Operations(3)) }) // never gets there
+		within(exp.ForceFlush)
+		if st := exp.Stats(); st.Recorded != 5 || st.Dropped != 3 || st.Written != 0 {
+			t.Errorf("Stats are %+v while a write is under way", st)
+		}
+		flushed := make(chan error)
+		go func() { flushed <- exp.ForceFlush(context.Background()) }()
+		synctest.Wait()
+		w.Release()
+		if err := <-flushed; err != nil || w.Writes() != 1 {
+			t.Errorf("ForceFlush returns %v after %d writes", err, w.Writes())
+		}
+		export(t, exp, spantest.Operations(1)...)
+		st, rec := exp.Stats(), spantest.ReadWhole(t, w.Bytes())
+		checkBooks(t, "exporter", st)
+		if rec.CheckBatches(t, false); len(rec.Entries) != 3 || st.Written != 3 || rec.Lost() != 3 {
+			t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 		}
 	})
-	t.Run("dropped", func(t *testing.T) {
-		exp := newExporter(t, io.Discard)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := exp.ExportSpans(ctx, []sdktrace.ReadOnlySpan{hostile, spantest.Operation(2).Snapshot()}); !errors.Is(err, context.Canceled) {
-			t.Errorf("ExportSpans returns %v, want the context's error", err)
+}
+
+// Shutdown ends with its context, and what is under way counts as dropped.
+func TestShutdownDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := spantest.NewStuckWriter()
+		exp := newExporter(t, w)
+		go func() { _ = exp.ExportSpans(context.Background(), spantest.Operations(2)) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("Shutdown returns %v after %v, want the deadline", err, time.Since(start))
 		}
-		checkBooks(t, "exporter", exp.Stats())
-	})
-	t.Run("processor", func(t *testing.T) {
-		var buf spantest.Buffer
-		proc := newProcessor(t, newExporter(t, &buf))
-		proc.OnEnd(hostile)
-		proc.OnEnd(spantest.Operation(2).Snapshot())
-		if err := proc.Shutdown(t.Context()); err != nil {
-			t.Error(err)
+		if st := exp.Stats(); st != (optrace.Stats{Recorded: 2, Dropped: 2}) {
+			t.Errorf("stats %+v, want the 2 under way dropped", st)
 		}
-		checkBooks(t, "processor", proc.Stats())
-		if rec := spantest.ReadWhole(t, buf.Bytes()); len(rec.Entries) != 1 || rec.Lost() != 1 {
-			t.Errorf("%d entries and a loss of %d, want 1 and 1", len(rec.Entries), rec.Lost())
+		shutdown(t, exp)
+		w.Release()
+		synctest.Wait()
+		checkBooks(t, "exporter at last", exp.Stats())
+		if w.Writes() != 1 {
+			t.Errorf("%d writes, want the one that was under way", w.Writes())
 		}
 	})
 }

@@ -28,40 +28,41 @@ type flight struct {
 	proc *optrace.FlightRecorder
 	app  trace.Tracer
 	ops  *optrace.Tracer
-	tp   *sdktrace.TracerProvider
 }
 
 func newFlight(t *testing.T, n int, opts ...optrace.FlightOption) *flight {
 	t.Helper()
 	f := &flight{}
-	exp, err := optrace.NewExporter(&f.out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.proc, err = optrace.NewFlightRecorder(exp, n, opts...); err != nil {
-		t.Fatal(err)
-	}
-	f.tp = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
-	f.app, f.ops = f.tp.Tracer("app"), optrace.NewTracer(f.tp)
+	f.proc = must(optrace.NewFlightRecorder(newExporter(t, &f.out), n, opts...))(t)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
+	f.app, f.ops = tp.Tracer("app"), optrace.NewTracer(tp)
 	return f
 }
 
-// written returns the operations and, in angle brackets, the spans written so far.
-func (f *flight) written(t *testing.T) (names []string, dropped int64) {
+func (f *flight) dump(t *testing.T) {
 	t.Helper()
+	if err := f.proc.Dump(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// check checks the operations and, in angle brackets, the spans written so far.
+func (f *flight) check(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
 	for rec, err := range entries.NewReader(bytes.NewReader(f.out.Bytes()), "dump").Records() {
 		switch {
 		case err != nil:
 			t.Fatal(err)
 		case rec.Entry != nil:
-			names = append(names, rec.Entry.Operation)
+			got = append(got, rec.Entry.Operation)
 		case rec.Span != nil:
-			names = append(names, "<"+rec.Span.Name+">")
-		case rec.Gap != nil:
-			dropped += rec.Gap.Dropped
+			got = append(got, "<"+rec.Span.Name+">")
 		}
 	}
-	return names, dropped
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
 }
 
 // request makes a request of n operations.
@@ -77,108 +78,47 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 func TestFlightRecorderDump(t *testing.T) {
 	f := newFlight(t, 3)
 	f.request(t.Context(), 5, nil)
-	if names, _ := f.written(t); names != nil {
-		t.Errorf("written without a dump: %v", names)
-	}
-	if err := f.tp.ForceFlush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if names, _ := f.written(t); names != nil {
-		t.Errorf("written by ForceFlush: %v", names)
-	}
-	if err := f.proc.Dump(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	names, dropped := f.written(t)
-	if diff := cmp.Diff([]string{"op2", "op3", "op4", "<request>"}, names); diff != "" {
-		t.Errorf("dump (-want +got):\n%s", diff)
-	}
-	if dropped != 2 {
-		t.Errorf("the gap tells of %d operations, want 2", dropped)
-	}
+	flush(t, f.proc)
+	f.check(t) // nothing without a dump
+	f.dump(t)
+	f.check(t, "op2", "op3", "op4", "<request>")
 	f.request(t.Context(), 1, nil)
-	if err := f.proc.Dump(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	f.dump(t)
 	f.request(t.Context(), 2, nil) // nothing calls for these
-	if err := f.tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	names, _ = f.written(t)
-	if diff := cmp.Diff([]string{"op2", "op3", "op4", "<request>", "op0", "<request>"}, names); diff != "" {
-		t.Errorf("both dumps (-want +got):\n%s", diff)
-	}
-	st := f.proc.Stats()
-	if st.Recorded != 8 || st.Written != 4 || st.Dropped != 4 {
+	shutdown(t, f.proc)
+	f.check(t, "op2", "op3", "op4", "<request>", "op0", "<request>")
+	if st := f.proc.Stats(); st.Recorded != 8 || st.Written != 4 || st.Dropped != 4 {
 		t.Errorf("stats %+v", st)
 	}
-	if err := f.proc.Dump(t.Context()); err != nil {
-		t.Errorf("after Shutdown: %v", err)
-	}
+	f.dump(t) // after Shutdown it does nothing
 }
 
+// What calls for a dump has it written, by Shutdown at the latest.
 func TestFlightRecorderTriggers(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		opt   optrace.FlightOption
-		cause func(*flight)
-		want  bool
-	}{
-		{"error", optrace.WithDumpOnError(), func(f *flight) { f.request(context.Background(), 1, errors.New("boom")) }, true},
-		{"no error", optrace.WithDumpOnError(), func(f *flight) { f.request(context.Background(), 1, nil) }, false},
-		{"error of a recorder", optrace.WithDumpOnError(), func(f *flight) {
-			rec := f.proc.Recorder(context.Background())
-			rec.Begin("op0", "")
-			rec.Err(errors.New("boom"))
-			rec.Finish()
-		}, true},
-		{"slow", optrace.WithDumpOnSlow(time.Nanosecond), func(f *flight) { f.request(context.Background(), 1, nil) }, true},
-		{"fast", optrace.WithDumpOnSlow(time.Hour), func(f *flight) { f.request(context.Background(), 1, nil) }, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			f := newFlight(t, 8, tt.opt)
-			tt.cause(f)
-			// What was called for before Shutdown is written by it at the latest.
-			if err := f.tp.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if names, _ := f.written(t); (len(names) > 0) != tt.want {
-				t.Errorf("written: %v, want a dump: %v", names, tt.want)
-			}
-		})
-	}
-}
-
-func TestFlightRecorderOptionErrors(t *testing.T) {
-	exp, err := optrace.NewExporter(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := optrace.NewExporter(io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
-	if err != nil {
-		t.Fatal(err)
-	}
+	boom := errors.New("boom")
 	for name, tt := range map[string]struct {
-		exp  *optrace.Exporter
-		n    int
 		opt  optrace.FlightOption
-		want string
+		err  error
+		want bool
 	}{
-		"no exporter":    {nil, 1, nil, "the exporter is nil"},
-		"size":           {exp, 0, nil, "size 0 is not positive"},
-		"negative size":  {exp, -1, nil, "size -1 is not positive"},
-		"format":         {lines, 1, nil, "the format is otlp-json, it must be entries"},
-		"timeout":        {exp, 1, optrace.WithExportTimeout(0), "export timeout 0s is not positive"},
-		"negative cache": {exp, 1, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
-		"negative slow":  {exp, 1, optrace.WithDumpOnSlow(-1), "-1ns of slow local roots is negative"},
+		"error":    {optrace.WithDumpOnError(), boom, true},
+		"no error": {optrace.WithDumpOnError(), nil, false},
+		"slow":     {optrace.WithDumpOnSlow(time.Nanosecond), nil, true},
+		"fast":     {optrace.WithDumpOnSlow(time.Hour), nil, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f, err := optrace.NewFlightRecorder(tt.exp, tt.n, nil, tt.opt)
-			if f != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("NewFlightRecorder returns %v, %v, want %q", f, err, tt.want)
-			}
-		})
+		f := newFlight(t, 8, tt.opt)
+		f.request(t.Context(), 1, tt.err)
+		shutdown(t, f.proc)
+		if dumped := len(spantest.ReadWhole(t, f.out.Bytes()).Entries) > 0; dumped != tt.want {
+			t.Errorf("%s: a dump: %v, want %v", name, dumped, tt.want)
+		}
 	}
+	f := newFlight(t, 8, optrace.WithDumpOnError())
+	rec := f.proc.Recorder(t.Context())
+	rec.Begin("op0", "").Err(boom)
+	rec.Finish()
+	shutdown(t, f.proc)
+	f.check(t, "op0")
 }
 
 func TestFlightRecorderConcurrentSafe(t *testing.T) {
@@ -188,26 +128,15 @@ func TestFlightRecorderConcurrentSafe(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				f.request(t.Context(), 3, errors.New("boom"))
-				if err := f.proc.Dump(t.Context()); err != nil {
-					t.Error(err)
-				}
+				f.dump(t)
 			}
 		})
 	}
 	wg.Wait()
-	if err := f.tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	names, dropped := f.written(t)
-	st := f.proc.Stats()
-	ops := 0
-	for _, n := range names {
-		if n[0] != '<' {
-			ops++
-		}
-	}
-	if st.Recorded != 600 || st.Written != uint64(ops) || st.Dropped != uint64(dropped) || st.Written+st.Dropped != 600 {
-		t.Errorf("stats %+v, %d operations in the file, gaps of %d", st, ops, dropped)
+	shutdown(t, f.proc)
+	rec, st := spantest.ReadWhole(t, f.out.Bytes()), f.proc.Stats()
+	if st.Recorded != 600 || st.Written != uint64(len(rec.Entries)) || st.Dropped != rec.Lost() || st.Written+st.Dropped != 600 {
+		t.Errorf("stats %+v, %d operations in the file, gaps of %d", st, len(rec.Entries), rec.Lost())
 	}
 }
 
@@ -234,16 +163,10 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 		{"very large", 64 * mib, 6 * mib, 20, 8 * mib},
 	}) {
 		t.Run(tt.name, func(t *testing.T) {
-			exp, err := optrace.NewExporter(io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
+			exp := newExporter(t, io.Discard)
 			large := strings.Repeat("x", tt.text)
 			before := int64(heapInUse())
-			rec, err := optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
 			check := func(when string, most int64) {
 				t.Helper()
 				most += rest + int64(tt.text) // of the last operation
@@ -271,9 +194,7 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 				t.Fatal(err)
 			}
 			check("after a dump of large operations", 0)
-			if err := rec.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, rec)
 			checkBooks(t, "flight recorder", rec.Stats())
 			runtime.KeepAlive(large)
 		})
@@ -283,45 +204,29 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 // A bound and a number of operations that nobody has memory for cost nothing by
 // themselves.
 func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
-	exp, err := optrace.NewExporter(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := newExporter(t, io.Discard)
 	before := int64(heapInUse())
-	rec, err := optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50)))(t)
 	rec.Recorder(t.Context()).Begin("matmul", "").Finish()
 	if held := int64(heapInUse()) - before; held > 1<<20 {
 		t.Errorf("a recorder of one operation holds %d bytes", held)
 	}
-	if err := rec.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, rec)
 }
 
 // A dump larger than one write has all operations, in order.
 func TestM2FlightRecorderLargeDump(t *testing.T) {
 	f := newFlight(t, 10_000)
 	ops := f.proc.Recorder(t.Context())
+	var want []string
 	for i := range 10_000 {
-		ops.Begin(strconv.Itoa(i), "").Err(errors.New(strings.Repeat("x", 500)))
+		want = append(want, strconv.Itoa(i))
+		ops.Begin(want[i], "").Err(errors.New(strings.Repeat("x", 500)))
 	}
 	ops.Finish()
-	if err := f.proc.Dump(t.Context()); err != nil {
-		t.Fatal(err)
+	f.dump(t)
+	if f.check(t, want...); f.out.Writes() < 2 {
+		t.Errorf("%d writes", f.out.Writes())
 	}
-	names, dropped := f.written(t)
-	for i, name := range names {
-		if name != strconv.Itoa(i) {
-			t.Fatalf("operation %d is %q", i, name)
-		}
-	}
-	if len(names) != 10_000 || dropped != 0 || f.out.Writes() < 2 {
-		t.Errorf("%d operations in %d writes, %d are lost", len(names), f.out.Writes(), dropped)
-	}
-	if err := f.tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, f.proc)
 }

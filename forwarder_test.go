@@ -1,289 +1,34 @@
 package optrace_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/tensorconv"
 )
-
-// A foreign exporter gets all spans, in their order, in batches that it can take.
-func TestQueueBatches(t *testing.T) {
-	exp := &spantest.Exporter{}
-	proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Hour))
-	const n = 2000
-	for i := range n {
-		proc.OnEnd(spantest.Operation(i).Snapshot())
-	}
-	proc.OnEnd(spantest.Request().Snapshot())
-	if err := proc.ForceFlush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if exp.Len() != n+1 {
-		t.Errorf("%d spans after ForceFlush, want %d", exp.Len(), n+1)
-	}
-	for i, size := range exp.Batches() {
-		if size == 0 || size > 512 {
-			t.Errorf("batch %d has %d spans", i, size)
-		}
-	}
-	for i, s := range exp.Spans()[:n] {
-		if want := spantest.SpanID(i); s.SpanContext().SpanID() != want {
-			t.Fatalf("span %d is %v, want %v", i, s.SpanContext().SpanID(), want)
-		}
-	}
-	if err := errors.Join(proc.Shutdown(t.Context()), proc.Shutdown(t.Context())); err != nil {
-		t.Error(err)
-	}
-	if exp.Shutdowns() != 1 {
-		t.Errorf("the exporter was shut down %d times", exp.Shutdowns())
-	}
-	if st := proc.Stats(); st != (optrace.Stats{Recorded: n + 1, Written: n + 1}) {
-		t.Errorf("Stats are %+v", st)
-	}
-	proc.OnEnd(spantest.Operation(0).Snapshot())
-	if st := proc.Stats(); st.Recorded != n+1 {
-		t.Errorf("an operation that ended after Shutdown is counted: %+v", st)
-	}
-}
-
-func TestQueueFlushInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		exp := &spantest.Exporter{}
-		proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Second))
-		proc.OnEnd(spantest.Operation(0).Snapshot())
-		time.Sleep(time.Second - time.Nanosecond)
-		synctest.Wait()
-		if exp.Len() != 0 {
-			t.Error("a span was exported before the interval was over")
-		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if exp.Len() != 1 {
-			t.Error("no span was exported when the interval was over")
-		}
-		for i := range 512 { // a whole batch does not wait
-			proc.OnEnd(spantest.Operation(i).Snapshot())
-		}
-		synctest.Wait()
-		if exp.Len() != 513 {
-			t.Errorf("%d spans are exported, want 513", exp.Len())
-		}
-		if err := proc.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A small queue is emptied before it is full, not when the interval is over.
-func TestQueueSmallBound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		exp := &spantest.Exporter{}
-		proc := newForwarder(t, exp, optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
-		const n = 1000
-		for i := range n {
-			proc.OnEnd(spantest.Operation(i).Snapshot())
-			synctest.Wait()
-		}
-		if err := proc.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if st := proc.Stats(); st.Written != n {
-			t.Errorf("an exporter that keeps up got %d of %d: %+v", st.Written, n, st)
-		}
-	})
-}
-
-// An exporter that does not keep up, or hangs, or fails: the counts are exact.
-func TestQueuePolicies(t *testing.T) {
-	exports := map[string]func(context.Context) error{
-		"slow":   func(context.Context) error { time.Sleep(50 * time.Millisecond); return nil },
-		"fails":  func(context.Context) error { return errDisk },
-		"panics": func(context.Context) error { panic("exporter") },
-		"waits for its context": func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		},
-	}
-	for name, export := range exports {
-		for _, policy := range policies {
-			t.Run(fmt.Sprint(name, " ", policy), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					exp := &spantest.Exporter{OnExport: export}
-					proc := newForwarder(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes),
-						optrace.WithExportTimeout(time.Second))
-					const producers, each = 3, 500
-					var wg sync.WaitGroup
-					for range producers {
-						wg.Go(func() {
-							for i := range each {
-								proc.OnEnd(spantest.Operation(i).Snapshot())
-							}
-						})
-					}
-					wg.Wait()
-					// What failed before was reported to OpenTelemetry's error handler.
-					if err := proc.Shutdown(context.Background()); err != nil && name == "slow" {
-						t.Errorf("Shutdown: %v", err)
-					}
-					st := proc.Stats()
-					checkBooks(t, "processor", st)
-					if st.Recorded != producers*each || st.Written != uint64(exp.Len()) {
-						t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
-					}
-					if name == "slow" && policy == optrace.PolicyBlock && st.Dropped != 0 {
-						t.Errorf("%d spans are lost although the exporter makes progress", st.Dropped)
-					}
-				})
-			})
-		}
-	}
-}
-
-func TestQueueStuckExporter(t *testing.T) {
-	for _, policy := range policies {
-		t.Run(policy.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				exp := &spantest.Exporter{
-					OnExport:   func(context.Context) error { <-release; return nil },
-					OnShutdown: func(context.Context) error { <-release; return nil },
-				}
-				proc := newForwarder(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					for i := range 3000 {
-						proc.OnEnd(spantest.Operation(i).Snapshot())
-					}
-				}()
-				synctest.Wait()
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				if err := proc.ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("ForceFlush returns %v", err)
-				}
-				ctx, cancel = context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				start := time.Now()
-				if err := proc.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Shutdown returns %v", err)
-				}
-				if took := time.Since(start); took > 2*time.Second {
-					t.Errorf("Shutdown took %v with a deadline of 1s", took)
-				}
-				<-ended
-				checkBooks(t, "processor", proc.Stats())
-				close(release)
-				synctest.Wait()
-				st := proc.Stats()
-				checkBooks(t, "processor, at last", st)
-				if st.Written != uint64(exp.Len()) {
-					t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
-				}
-			})
-		})
-	}
-}
-
-// Spans given up for newer ones leave nothing behind.
-func TestQueueDropOldestMemory(t *testing.T) {
-	release := make(chan struct{})
-	exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
-	proc := newForwarder(t, exp, optrace.WithPolicy(optrace.PolicyDropOldest), optrace.WithBufferBytes(leastBytes))
-	span := spantest.Operation(0).Snapshot()
-	before := heapInUse()
-	for range 500_000 {
-		proc.OnEnd(span)
-	}
-	if held := int64(heapInUse()) - int64(before); held > 4<<20 {
-		t.Errorf("%d bytes are held with a bound of %d", held, leastBytes)
-	}
-	close(release)
-	if err := proc.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	checkBooks(t, "processor", proc.Stats())
-}
-
-func TestQueueExporterPanicsInShutdown(t *testing.T) {
-	exp := &spantest.Exporter{OnShutdown: func(context.Context) error { panic("exporter") }}
-	proc := newForwarder(t, exp)
-	if err := proc.Shutdown(t.Context()); err == nil {
-		t.Error("Shutdown reports no error")
-	}
-}
-
-func TestQueueFilterAndRecordOnly(t *testing.T) {
-	exp := &spantest.Exporter{}
-	proc := newForwarder(t, exp, optrace.WithRecordOnly(), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
-		for _, kv := range s.Attributes() {
-			if kv.Key == attribute.Key(attrkey.Name) {
-				return true
-			}
-		}
-		return false
-	}))
-	unsampled := spantest.Operation(1)
-	unsampled.SpanContext = unsampled.SpanContext.WithTraceFlags(0)
-	for _, s := range []sdktrace.ReadOnlySpan{spantest.Operation(0).Snapshot(), unsampled.Snapshot(), spantest.Request().Snapshot()} {
-		proc.OnEnd(s)
-	}
-	if err := proc.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if st := proc.Stats(); st != (optrace.Stats{Recorded: 2, Written: 2, Skipped: 1}) {
-		t.Errorf("Stats are %+v", st)
-	}
-}
-
-func TestQueueConcurrentSafe(t *testing.T) {
-	exp := &spantest.Exporter{}
-	proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Millisecond))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	const producers, each = 6, 200
-	var producing, wg sync.WaitGroup
-	for range producers {
-		producing.Go(func() { record(context.Background(), tp, each) })
-		wg.Go(func() {
-			for range 20 {
-				if err := proc.ForceFlush(context.Background()); err != nil {
-					t.Errorf("ForceFlush: %v", err)
-				}
-				_ = proc.Stats()
-			}
-		})
-	}
-	producing.Wait()
-	for range 3 {
-		wg.Go(func() {
-			if err := proc.Shutdown(context.Background()); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	_ = tp.Shutdown(context.Background())
-	if st := proc.Stats(); st != (optrace.Stats{Recorded: producers * each, Written: producers * each}) {
-		t.Errorf("Stats are %+v", st)
-	}
-	if exp.Len() != producers*each || exp.Shutdowns() != 1 {
-		t.Errorf("the exporter has %d spans and was shut down %d times", exp.Len(), exp.Shutdowns())
-	}
-}
 
 // forward runs record with a provider whose spans go through a Processor with
 // opts, and returns the names of the spans forwarded and the processor's stats.
@@ -292,15 +37,10 @@ func forward(
 ) (*spantest.Exporter, optrace.Stats) {
 	t.Helper()
 	mem := &spantest.Exporter{}
-	proc, err := optrace.NewForwarder(mem, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proc := newForwarder(t, mem, opts...)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	record(tp.Tracer("app"), optrace.NewTracer(tp))
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	return mem, proc.Stats()
 }
 
@@ -362,88 +102,245 @@ func TestForwardThreshold(t *testing.T) {
 	}
 }
 
-// The operations of a Recorder are pruned like those of a Tracer.
+// The operations of a Recorder are pruned like those of a Tracer; a share of them is forwarded all the same.
 func TestForwardThresholdRecorder(t *testing.T) {
+	const ops = 100
+	for ratio, names := range map[float64][]string{0: {"failed", "request"}, 1: append(slices.Repeat([]string{"relu"}, ops), "failed", "request")} {
+		mem := &spantest.Exporter{}
+		proc := newForwarder(t, mem, optrace.WithForwardThreshold(time.Second), optrace.WithForwardSampling(ratio))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+		rec := proc.Recorder(ctx)
+		for range ops {
+			rec.Begin("relu", "cuda:0").End()
+		}
+		rec.Begin("failed", "cuda:0").Err(errors.New("boom")).End()
+		rec.Finish()
+		request.End()
+		shutdown(t, tp)
+		if diff := cmp.Diff(names, mem.Names()); diff != "" {
+			t.Errorf("ratio %v: forwarded (-want +got):\n%s", ratio, diff)
+		}
+		count := attribute.Value{}
+		for _, e := range mem.Stubs()[len(names)-1].Events {
+			set := attribute.NewSet(e.Attributes...)
+			count, _ = set.Value(attrkey.PrunedCount)
+		}
+		if st := proc.Stats(); st.Recorded != uint64(len(names)) || st.Skipped != uint64(ops+2-len(names)) || count.AsInt64() != int64(st.Skipped) {
+			t.Errorf("ratio %v: %d operations are summed up, stats are %+v", ratio, count.AsInt64(), st)
+		}
+	}
+}
+
+// unsafeAttributes are what tracing backends choke on.
+func unsafeAttributes() []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.Float64("nan", math.NaN()),
+		attribute.Float64("inf", math.Inf(1)),
+		attribute.Float64Slice("list", []float64{1, math.Inf(-1)}),
+		attribute.Slice("nested", attribute.StringValue("x"), attribute.SliceValue(attribute.Float64Value(math.NaN()))),
+		attribute.Map("map", attribute.Float64("deep", math.Inf(1))),
+		attribute.Float64(attrkey.PrunedDuration, math.NaN()),
+	}
+}
+
+// harmless are attributes that stay.
+func harmless() []attribute.KeyValue {
+	return []attribute.KeyValue{
+		tensorconv.OpName("matmul"), tensorconv.OpFLOPCount(math.MaxInt64), attribute.Int64("min", math.MinInt64),
+		attribute.Float64("largest", math.MaxFloat64), attribute.Float64Slice("floats", []float64{0.5, -0.5}),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}),
+	}
+}
+
+// recordHostile makes a request with an operation in it, both with everything
+// that is not safe: 6 attributes each, and on the operation 2 links and an
+// event with 6 more.
+func recordHostile(tp *sdktrace.TracerProvider) {
+	ctx, request := tp.Tracer("app").Start(context.Background(), "request", trace.WithAttributes(unsafeAttributes()...))
+	request.SetAttributes(attribute.String("kept", "yes"))
+	opCtx, o := optrace.NewTracer(tp).Start(ctx, "matmul", "cuda:0")
+	o.Attrs(unsafeAttributes()...).Attrs(harmless()...)
+	span := o.Span()
+	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(ctx)})   // its own parent
+	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(opCtx)}) // itself
+	span.AddLink(trace.Link{
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
+		Attributes:  append(unsafeAttributes(), attribute.String("kept", "yes")),
+	})
+	span.AddEvent("exception", trace.WithAttributes(append(unsafeAttributes(), attribute.String("kept", "yes"))...))
+	o.End()
+	request.End()
+}
+
+func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
+	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p),
+		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(), attribute.String("service.name", "api"))...)))
+}
+
+// An exporter of spans behind a Processor gets no operation that Jaeger cannot take, and the
+// application's other spans as they are.
+func TestForwardedSpansAreSafe(t *testing.T) {
 	mem := &spantest.Exporter{}
-	proc, err := optrace.NewForwarder(mem, optrace.WithForwardThreshold(time.Second))
+	tp := hostileProvider(newForwarder(t, mem))
+	recordHostile(tp)
+	shutdown(t, tp)
+	if len(mem.Stubs()) != 2 {
+		t.Fatalf("%d spans", len(mem.Stubs()))
+	}
+	matmul, request := mem.Stubs()[0], mem.Stubs()[1]
+	checkSafe(t, matmul)
+	if n := len(unsafeAttributes()) + 1; len(request.Attributes) != n || request.DroppedAttributes != 0 || request.Resource.Len() != n {
+		t.Errorf("the request was changed: %+v", request)
+	}
+	if diff := cmp.Diff([]attribute.KeyValue{attribute.String("kept", "yes")}, matmul.Events[0].Attributes, compareKeyValues); diff != "" {
+		t.Errorf("attributes of the event (-want +got):\n%s", diff)
+	}
+	set := attribute.NewSet(matmul.Attributes...)
+	for _, kv := range harmless() {
+		if v, ok := set.Value(kv.Key); !ok || v != kv.Value {
+			t.Errorf("attribute %s is %v, want %v", kv.Key, v, kv.Value)
+		}
+	}
+	if matmul.DroppedAttributes != 6 || matmul.Events[0].DroppedAttributeCount != 6 || matmul.DroppedLinks != 2 || len(matmul.Links) != 1 {
+		t.Errorf("dropped %d attributes, %d of the event, %d links; %d links left",
+			matmul.DroppedAttributes, matmul.Events[0].DroppedAttributeCount, matmul.DroppedLinks, len(matmul.Links))
+	}
+	if name, _ := matmul.Resource.Set().Value("service.name"); name.AsString() != "api" || matmul.Resource.Len() != 1 {
+		t.Errorf("resource %v", matmul.Resource)
+	}
+}
+
+var compareKeyValues = cmp.Comparer(func(a, b attribute.KeyValue) bool { return a == b })
+
+func checkSafe(t *testing.T, s tracetest.SpanStub) {
+	t.Helper()
+	check := func(where string, attrs []attribute.KeyValue) {
+		for _, kv := range attrs {
+			text, err := json.Marshal(kv.Value.AsInterface())
+			if err != nil {
+				t.Errorf("%s of %s: %s: %v", where, s.Name, kv.Key, err)
+			}
+			if strings.Contains(string(text), "NaN") {
+				t.Errorf("%s of %s: %s is %s", where, s.Name, kv.Key, text)
+			}
+		}
+	}
+	check("attributes", s.Attributes)
+	check("resource", s.Resource.Attributes())
+	for _, e := range s.Events {
+		check("event", e.Attributes)
+	}
+	for _, l := range s.Links {
+		check("link", l.Attributes)
+		if l.SpanContext.TraceID() == s.SpanContext.TraceID() {
+			t.Errorf("%s has a link to %v", s.Name, l.SpanContext.SpanID())
+		}
+	}
+	if s.Parent.IsValid() && s.Parent.SpanID() == s.SpanContext.SpanID() {
+		t.Errorf("%s is its own parent", s.Name)
+	}
+}
+
+// The files that can be sent on to Jaeger are as safe.
+func TestOTLPFilesAreSafe(t *testing.T) {
+	unsafe := map[optrace.Format][]string{
+		optrace.FormatOTLPJSON: {"NaN", "Infinity", `"nan"`, `"list"`, `"nested"`, `"map"`},
+		// The last bytes of the numbers, the lowest first.
+		optrace.FormatOTLPProto: {"\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\xf0\x7f", "\x00\x00\x00\x00\x00\xf0\xff"},
+	}
+	for format, bad := range unsafe {
+		t.Run(format.String(), func(t *testing.T) {
+			var out bytes.Buffer
+			exp := newExporter(t, &out, optrace.WithFormat(format))
+			proc := newProcessor(t, exp)
+			tp := hostileProvider(proc)
+			recordHostile(tp)
+			own := spantest.Operation(7) // its own parent, which the SDK does not make
+			own.Parent = own.SpanContext
+			export(t, exp, tracetest.SpanStubs{own}.Snapshots()...)
+			shutdown(t, tp)
+			for _, text := range bad {
+				if bytes.Contains(out.Bytes(), []byte(text)) {
+					t.Errorf("%q is in the file", text)
+				}
+			}
+			if n := bytes.Count(out.Bytes(), []byte("largest")); n != 1 {
+				t.Errorf("a harmless attribute is there %d times", n)
+			}
+			if format == optrace.FormatOTLPJSON {
+				id := own.SpanContext.SpanID().String()
+				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) || !bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
+					t.Errorf("a span is its own parent:\n%s", out.String())
+				}
+			}
+		})
+	}
+}
+
+// A summary of pruned operations survives beside what is not safe.
+func TestPrunedSummaryIsSafe(t *testing.T) {
+	mem := &spantest.Exporter{}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newForwarder(t, mem, optrace.WithForwardThreshold(time.Hour))))
+	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+	_, o := optrace.NewTracer(tp).Start(ctx, "relu", "cuda:0")
+	o.Attrs(unsafeAttributes()...).End()
+	request.End()
+	shutdown(t, tp)
+	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) != 1 || mem.Stubs()[0].Events[0].Name != attrkey.PrunedEvent {
+		t.Fatalf("spans %+v", mem.Stubs())
+	}
+	checkSafe(t, mem.Stubs()[0])
+}
+
+// A real Jaeger hands out what was recorded with hostile attributes, on both
+// versions of its API.
+func TestRealJaegerTakesHostileSpans(t *testing.T) {
+	s := jaegertest.Start(t)
+	var out bytes.Buffer
+	exp := newExporter(t, &out, optrace.WithFormat(optrace.FormatOTLPJSON))
+	proc := newProcessor(t, exp)
+	tp := hostileProvider(proc)
+	recordHostile(tp)
+	shutdown(t, tp)
+	for line := range bytes.Lines(out.Bytes()) {
+		s.Send(t, line)
+	}
+
+	target, err := url.Parse(s.Query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-	rec := proc.Recorder(ctx)
-	const ops = 100
-	for range ops {
-		rec.Begin("relu", "cuda:0").End()
-	}
-	rec.Begin("failed", "cuda:0").Err(errors.New("boom")).End()
-	rec.Finish()
-	request.End()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := mem.Names(), []string{"failed", "request"}; !slices.Equal(got, want) {
-		t.Fatalf("%v are forwarded, want %v", got, want)
-	}
-	events := mem.Stubs()[1].Events
-	if len(events) != 1 || events[0].Name != attrkey.PrunedEvent {
-		t.Fatalf("the request has the events %v", events)
-	}
-	set := attribute.NewSet(events[0].Attributes...)
-	if count, _ := set.Value(attrkey.PrunedCount); count.AsInt64() != ops {
-		t.Errorf("%d operations are summed up, want %d", count.AsInt64(), ops)
-	}
-	if st := proc.Stats(); st.Recorded != 2 || st.Skipped != ops {
-		t.Errorf("stats are %+v", st)
-	}
-}
-
-func TestForwardSampling(t *testing.T) {
-	const n = 2000
-	mem, stats := forward(t, func(app trace.Tracer, tr *optrace.Tracer) {
-		ctx, request := app.Start(t.Context(), "request")
-		for range n {
-			_, o := tr.Start(ctx, "relu", "cuda:0")
-			o.End()
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	withoutV3 := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/v3/") {
+			r.URL.Path = "/"
 		}
-		request.End()
-	}, optrace.WithForwardThreshold(time.Hour), optrace.WithForwardSampling(0.25))
-	forwarded := len(mem.Stubs()) - 1
-	if forwarded < n/8 || forwarded > n/2 {
-		t.Errorf("%d of %d operations forwarded at a ratio of 0.25", forwarded, n)
-	}
-	events := mem.Stubs()[len(mem.Stubs())-1].Events
-	if len(events) != 1 {
-		t.Fatalf("%d events, want 1", len(events))
-	}
-	set := attribute.NewSet(events[0].Attributes...)
-	count, _ := set.Value(attrkey.PrunedCount)
-	if got := int(count.AsInt64()) + forwarded; got != n || stats.Skipped != uint64(count.AsInt64()) {
-		t.Errorf("%d pruned and %d forwarded are not %d; stats %+v", count.AsInt64(), forwarded, n, stats)
-	}
-}
-
-func TestForwardManyOperations(t *testing.T) {
-	mem, _ := forward(t, func(app trace.Tracer, tr *optrace.Tracer) {
-		ctx, request := app.Start(t.Context(), "request")
-		for i := range 1000 {
-			_, o := tr.Start(ctx, "op", string(rune('a'+i)))
-			o.End()
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(withoutV3.Close)
+	for version, address := range map[string]string{"v3": s.Query, "v1": withoutV3.URL} {
+		client, err := jaeger.NewClient(address, jaeger.ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		request.End()
-	}, optrace.WithForwardThreshold(time.Hour))
-	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) > 129 {
-		t.Errorf("%d spans, the root with %d events", len(mem.Stubs()), len(mem.Stubs()[0].Events))
-	}
-}
-
-func TestForwardOptionErrors(t *testing.T) {
-	for _, opt := range []optrace.ForwarderOption{
-		optrace.WithForwardThreshold(-1), optrace.WithForwardSampling(2), optrace.WithForwardSampling(-0.1),
-		optrace.WithBufferBytes(1), optrace.WithFlushInterval(0), optrace.WithExportTimeout(-1), optrace.WithPolicy(9),
-	} {
-		if _, err := optrace.NewForwarder(&spantest.Exporter{}, opt); err == nil {
-			t.Errorf("no error for %T", opt)
+		now := time.Now()
+		found := 0
+		for tr, err := range client.Search(t.Context(), jaeger.Query{Service: "api", Start: now.Add(-time.Hour), End: now, Limit: 10}) {
+			if err != nil {
+				t.Fatalf("%s: %v", version, err)
+			}
+			found++
+			if len(tr.Entries) != 1 || len(tr.Spans) != 1 {
+				t.Fatalf("%s: trace %+v", version, tr)
+			}
+			e := tr.Entries[0]
+			if e.FLOPs.V != 1<<63-1 || len(e.InputShapes) != 2 || e.ParentSpanID != tr.Spans[0].SpanID {
+				t.Errorf("%s: entry %+v", version, e)
+			}
+		}
+		if found != 1 || client.API() != version {
+			t.Errorf("%s: %d traces on api %s", version, found, client.API())
 		}
 	}
 }

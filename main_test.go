@@ -1,24 +1,25 @@
 package optrace_test
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/producer"
+	"github.com/optrace/optrace/op"
 )
 
 // TestMain fails where a test leaves a goroutine behind. As a child process it
-// records instead.
+// records instead, see package producer.
 func TestMain(m *testing.M) {
-	if path := os.Getenv(recordingChildFile); path != "" {
-		os.Exit(recordAsChild(path, os.Getenv(recordingChildEnd)))
-	}
 	producer.Main()
 	goleak.VerifyTestMain(m)
 }
@@ -32,34 +33,95 @@ func checkBooks(tb testing.TB, what string, st optrace.Stats) {
 	}
 }
 
+// must returns a function that returns v, or ends the test where there is an error.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return v
+	}
+}
+
 // newExporter returns an exporter to w.
 func newExporter(tb testing.TB, w io.Writer, opts ...optrace.ExporterOption) *optrace.Exporter {
 	tb.Helper()
-	exp, err := optrace.NewExporter(w, opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return exp
+	return must(optrace.NewExporter(w, opts...))(tb)
 }
 
 // newProcessor returns a processor that the test shuts down.
 func newProcessor(tb testing.TB, exp *optrace.Exporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
-	p, err := optrace.NewProcessor(exp, opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return must(optrace.NewProcessor(exp, opts...))(tb)
 }
 
 // newForwarder returns a forwarder that the test shuts down.
 func newForwarder(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ForwarderOption) *optrace.Processor {
 	tb.Helper()
-	p, err := optrace.NewForwarder(next, opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return must(optrace.NewForwarder(next, opts...))(tb)
 }
 
 var errDisk = fmt.Errorf("no space left on device")
+
+func newFile(tb testing.TB, path string, opts ...optrace.FileExporterOption) *optrace.Exporter {
+	tb.Helper()
+	return must(optrace.NewFileExporter(path, opts...))(tb)
+}
+
+func export(tb testing.TB, exp sdktrace.SpanExporter, spans ...sdktrace.ReadOnlySpan) {
+	tb.Helper()
+	if err := exp.ExportSpans(context.Background(), spans); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// checkNames checks the names of rotated files and, behind them, of the current one.
+func checkNames(t *testing.T, names []string) {
+	t.Helper()
+	pattern := regexp.MustCompile(`^ops-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(_\d{4})?\.jsonl(\.zst|\.gz)?$`)
+	for i, name := range names {
+		if last := i == len(names)-1; last != strings.HasPrefix(name, "ops.jsonl") || !last && !pattern.MatchString(name) {
+			t.Errorf("file %d of %d is named %q", i+1, len(names), name)
+		}
+	}
+}
+
+// shutdown ends what has a Shutdown, and checks that it reports no error.
+func shutdown(tb testing.TB, s interface{ Shutdown(context.Context) error }) {
+	tb.Helper()
+	if err := s.Shutdown(context.Background()); err != nil {
+		tb.Error(err)
+	}
+}
+
+// cancelled returns a context that is done.
+func cancelled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// flush flushes what has a ForceFlush.
+func flush(tb testing.TB, f interface{ ForceFlush(context.Context) error }) {
+	tb.Helper()
+	if err := f.ForceFlush(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// recordsIn returns the operations and the spans above them in a file or directory of any format.
+func recordsIn(t *testing.T, path string) (ops []op.Entry, spans []op.Span) {
+	t.Helper()
+	for rec, err := range ingest.Open(path).Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			ops = append(ops, *rec.Entry.Clone())
+		case rec.Span != nil:
+			spans = append(spans, *rec.Span.Clone())
+		}
+	}
+	return ops, spans
+}

@@ -27,9 +27,7 @@ func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	f(tp.Tracer("service"), optrace.NewTracer(tp))
-	if err := tp.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	got := make(map[string]string)
 	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 		if (e.Root == "") != e.RootSpanID.IsZero() {
@@ -195,9 +193,7 @@ func TestRootsRegisteredLate(t *testing.T) {
 	earlySpan.End()
 	run(late, ops, "still below late")
 	lateSpan.End()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	got := make(map[string]string)
 	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 		got[e.Operation] = e.Root
@@ -233,9 +229,7 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	}
 	wg.Wait()
 	sharedSpan.End()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	entries := spantest.ReadWhole(t, buf.Bytes()).Entries
 	for _, e := range entries {
 		if e.Root != e.Operation || e.RootSpanID == (op.SpanID{}) {
@@ -398,10 +392,7 @@ func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
 	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			out := &spantest.Exporter{}
-			proc, err := optrace.NewForwarder(out, optrace.WithForwardThreshold(time.Hour))
-			if err != nil {
-				t.Fatal(err)
-			}
+			proc := newForwarder(t, out, optrace.WithForwardThreshold(time.Hour))
 			l := newLeaks(t, proc)
 			for i := range tt.leaks {
 				ctx, _ := l.spans.Start(t.Context(), "never ends")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,9 +19,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // record makes n operations of tp, numbered by their steps, below ctx.
@@ -28,40 +32,6 @@ func record(ctx context.Context, tp *sdktrace.TracerProvider, n int) {
 	for i := range n {
 		_, o := tracer.Start(optrace.ContextWithStep(ctx, int64(i)), "matmul", "cuda:0")
 		o.In(64, 784).In(784, 256).Out(64, 256).End()
-	}
-}
-
-func TestNewProcessorOptions(t *testing.T) {
-	tests := []struct {
-		name string
-		opt  optrace.ProcessorOption
-		want string // of the error, "" for none
-	}{
-		{"none", nil, ""},
-		{"policy", optrace.WithPolicy(optrace.PolicyBlock + 1), "unknown policy"},
-		{"bytes", optrace.WithBufferBytes(64<<10 - 1), "below 65536"},
-		{"least bytes", optrace.WithBufferBytes(64 << 10), ""},
-		{"interval", optrace.WithFlushInterval(0), "flush interval"},
-		{"timeout", optrace.WithExportTimeout(-1), "export timeout"},
-		{"nil filter", optrace.WithFilter(nil), ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p, err := optrace.NewProcessor(newExporter(t, &spantest.Buffer{}), nil, tt.opt)
-			if err == nil {
-				defer func() { _ = p.Shutdown(context.Background()) }()
-			}
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("the error is %v, want %q", err, tt.want)
-			}
-		})
-	}
-	for p, want := range map[optrace.Policy]string{
-		optrace.PolicyDropNewest: "drop-newest", optrace.PolicyDropOldest: "drop-oldest", optrace.PolicyBlock: "block", 9: "Policy(9)",
-	} {
-		if got := p.String(); got != want {
-			t.Errorf("policy %d is %q, want %q", p, got, want)
-		}
 	}
 }
 
@@ -81,134 +51,6 @@ func TestProcessorWithoutExporter(t *testing.T) {
 	}
 }
 
-func TestProcessorForceFlush(t *testing.T) {
-	var buf spantest.Buffer
-	exp := newExporter(t, &buf)
-	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	for i := range 3 {
-		record(t.Context(), tp, 5)
-		if err := tp.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5*(i+1) {
-			t.Errorf("%d entries after flush %d, want %d", n, i+1, 5*(i+1))
-		}
-	}
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := proc.ForceFlush(cancelled); !errors.Is(err, context.Canceled) {
-		t.Errorf("ForceFlush with a cancelled context returns %v", err)
-	}
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := proc.ForceFlush(cancelled); err != nil {
-		t.Errorf("ForceFlush after Shutdown returns %v", err)
-	}
-	spantest.ReadWhole(t, buf.Bytes()).CheckBatches(t, false)
-}
-
-// Shutdown has the effects of ForceFlush, shuts the exporter down, and ends
-// what spans that are still under way can do.
-func TestProcessorShutdown(t *testing.T) {
-	var buf spantest.Buffer
-	exp := newExporter(t, &buf)
-	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	record(t.Context(), tp, 5)
-	_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
-	for i := range 2 {
-		if err := proc.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown %d: %v", i+1, err)
-		}
-	}
-	late.End()
-	proc.OnEnd(spantest.Operation(0).Snapshot())
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5 {
-		t.Errorf("%d entries, want 5", n)
-	}
-	if st := proc.Stats(); st != (optrace.Stats{Recorded: 5, Written: 5}) {
-		t.Errorf("Stats are %+v", st)
-	}
-	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
-		t.Errorf("the exporter behind it returns %v", err)
-	}
-	_ = tp.Shutdown(t.Context())
-}
-
-// A Shutdown whose context is done before still brings what is in the buffers
-// to a writer that takes it at once.
-func TestProcessorShutdownCancelled(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFlushInterval(time.Hour))
-	for i := range 5 {
-		proc.OnEnd(spantest.Operation(i).Snapshot())
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := proc.Shutdown(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Shutdown returns %v, want the context's error", err)
-	}
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5 {
-		t.Errorf("%d entries, want 5", n)
-	}
-	checkBooks(t, "processor", proc.Stats())
-}
-
-func TestProcessorFlushInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var buf spantest.Buffer
-		const interval = 250 * time.Millisecond
-		proc := newProcessor(t, newExporter(t, &buf), optrace.WithFlushInterval(interval))
-		for i := range 3 {
-			proc.OnEnd(spantest.Operation(i).Snapshot())
-			time.Sleep(interval - time.Nanosecond)
-			synctest.Wait()
-			if n := buf.Writes(); n != i {
-				t.Errorf("%d writes just before interval %d is over", n, i+1)
-			}
-			time.Sleep(time.Nanosecond)
-			synctest.Wait()
-			if n := buf.Writes(); n != i+1 {
-				t.Errorf("%d writes when interval %d is over", n, i+1)
-			}
-		}
-		time.Sleep(10 * interval) // nothing to write
-		if n := buf.Writes(); n != 3 {
-			t.Errorf("%d writes, want 3", n)
-		}
-		if err := proc.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestProcessorFilter(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
-		if s.Name() == "panic" {
-			panic("filter")
-		}
-		return s.Name() != "relu"
-	}))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	tracer := optrace.NewTracer(tp)
-	for _, name := range []string{"matmul", "relu", "panic", "softmax"} {
-		_, o := tracer.Start(t.Context(), name, "cpu")
-		o.End()
-	}
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if st := proc.Stats(); st != (optrace.Stats{Recorded: 3, Written: 3, Skipped: 1}) {
-		t.Errorf("Stats are %+v", st)
-	}
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 3 {
-		t.Errorf("%d entries, want 3", n)
-	}
-}
-
 // With AlwaysRecord and WithRecordOnly every operation is counted, whatever
 // the sampler decides, while others export the sampled ones only.
 func TestProcessorRecordOnly(t *testing.T) {
@@ -223,9 +65,7 @@ func TestProcessorRecordOnly(t *testing.T) {
 		sdktrace.WithSyncer(exported))
 	record(t.Context(), tp, n)
 	want := len(exported.GetSpans())
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	if got := len(spantest.ReadWhole(t, all.Bytes()).Entries); got != n {
 		t.Errorf("%d of %d operations are recorded", got, n)
 	}
@@ -234,88 +74,6 @@ func TestProcessorRecordOnly(t *testing.T) {
 	}
 	if st := usual.Stats(); st != (optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}) {
 		t.Errorf("Stats are %+v with %d of %d sampled", st, want, n)
-	}
-}
-
-func TestProcessorUnregister(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	record(t.Context(), tp, 2)
-	tp.UnregisterSpanProcessor(proc)
-	record(t.Context(), tp, 2)
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 2 {
-		t.Errorf("%d entries, want the 2 of before", n)
-	}
-	_ = tp.Shutdown(t.Context())
-}
-
-func TestProcessorAncestors(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	ctx, request := tp.Tracer("http").Start(t.Context(), "POST /generate")
-	stepCtx, step := tp.Tracer("engine").Start(ctx, "step")
-	record(stepCtx, tp, 2)
-	step.End()
-	request.End()
-	_, idle := tp.Tracer("http").Start(t.Context(), "GET /healthz")
-	idle.End()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	rec := spantest.ReadWhole(t, buf.Bytes())
-	for _, s := range rec.Spans {
-		names = append(names, s.Name)
-	}
-	if got := strings.Join(names, ","); got != "step,POST /generate" && got != "POST /generate,step" {
-		t.Errorf("ancestry records of %s", got)
-	}
-	for _, e := range rec.Entries {
-		if e.Root != "POST /generate" {
-			t.Errorf("an entry's root is %q", e.Root)
-		}
-	}
-}
-
-func TestProcessorConcurrentSafe(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf), optrace.WithBufferBytes(1<<20), optrace.WithFlushInterval(time.Millisecond))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	const producers, each = 6, 300
-	var producing, wg sync.WaitGroup
-	for range producers {
-		producing.Go(func() {
-			ctx, request := tp.Tracer("http").Start(context.Background(), "request")
-			record(ctx, tp, each)
-			request.End()
-		})
-		wg.Go(func() {
-			for range 20 {
-				if err := proc.ForceFlush(context.Background()); err != nil {
-					t.Errorf("ForceFlush: %v", err)
-				}
-				_, _ = proc.Stats(), proc.MarshalLog()
-			}
-		})
-	}
-	producing.Wait()
-	for range 3 {
-		wg.Go(func() {
-			if err := proc.Shutdown(context.Background()); err != nil {
-				t.Errorf("Shutdown: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	_ = tp.Shutdown(context.Background())
-	st := proc.Stats()
-	checkBooks(t, "processor", st)
-	rec := spantest.ReadWhole(t, buf.Bytes())
-	rec.CheckBatches(t, false)
-	if st.Recorded != producers*each || uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped {
-		t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 	}
 }
 
@@ -375,10 +133,7 @@ func TestObservability(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proc, err := optrace.NewProcessor(exp, optrace.WithFlushInterval(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	ops := optrace.NewTracer(tp)
 	record := func(n int) {
@@ -388,9 +143,7 @@ func TestObservability(t *testing.T) {
 		}
 	}
 	record(3)
-	if err := tp.ForceFlush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, tp)
 	fail = true
 	record(2)
 	if err := tp.ForceFlush(t.Context()); err == nil {
@@ -417,9 +170,7 @@ func TestObservability(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	if err := exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)); !errors.Is(err, optrace.ErrExporterShutdown) {
 		t.Errorf("export after shutdown: %v", err)
 	}
@@ -432,17 +183,459 @@ func TestObservability(t *testing.T) {
 	}
 }
 
-func TestObservabilityOff(t *testing.T) {
-	t.Setenv("OTEL_GO_X_OBSERVABILITY", "1")
-	read := observe(t)
-	exp, err := optrace.NewExporter(&bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
+// leastBytes is the smallest bound that a processor takes.
+const leastBytes = 64 << 10
+
+var policies = []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock}
+
+// The bound holds also for operations that are far larger than usual.
+func TestMaxBytesHeld(t *testing.T) {
+	tests := []struct {
+		name    string
+		bytes   int64 // the bound
+		text    int   // how long the operations' names are
+		slack   uint64
+		threads int
+	}{
+		{name: "usual", bytes: 4 << 20, text: 6, slack: 2 << 20, threads: 4},
+		{name: "large", bytes: 4 << 20, text: 200_000, slack: 4 << 20, threads: 4},
 	}
-	if err := exp.ExportSpans(t.Context(), nil); err != nil {
-		t.Fatal(err)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := spantest.NewStuckWriter()
+			proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(tt.bytes), optrace.WithFlushInterval(time.Hour))
+			name := strings.Repeat("n", tt.text)
+			before := heapInUse()
+			var wg sync.WaitGroup
+			for range tt.threads {
+				wg.Go(func() {
+					stub := spantest.Operation(0)
+					stub.Attributes = append(stub.Attributes, tensorconv.OpName(name))
+					span := stub.Snapshot()
+					for range max(200, 30_000/(1+tt.text/100)) {
+						proc.OnEnd(span)
+					}
+				})
+			}
+			wg.Wait()
+			if held := heapInUse() - before; int64(held) > tt.bytes+int64(tt.slack) {
+				t.Errorf("%d bytes are held with a bound of %d", held, tt.bytes)
+			}
+			w.Release()
+			shutdown(t, proc)
+			st := proc.Stats()
+			checkBooks(t, "processor", st)
+			if st.Dropped == 0 || st.Written == 0 {
+				t.Errorf("Stats are %+v, want some written and some dropped", st)
+			}
+		})
 	}
-	if got := read(); len(got) > 0 {
-		t.Errorf("metrics without being asked: %v", got)
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// hostileError panics when it is asked for its text.
+type hostileError struct{}
+
+func (hostileError) Error() string { panic("hostile error") }
+
+// pointerError panics when it is nil.
+type pointerError struct{ text string }
+
+func (e *pointerError) Error() string { return e.text }
+
+// An error that panics costs nothing but its text.
+func TestW7ErrorsThatPanic(t *testing.T) {
+	for name, err := range map[string]error{"hostile": hostileError{}, "typed nil": (*pointerError)(nil)} {
+		t.Run(name, func(t *testing.T) {
+			var out spantest.Buffer
+			proc := newProcessor(t, newExporter(t, &out))
+			tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc)))
+			for _, rec := range []*optrace.Recorder{proc.Recorder(t.Context()), tracer.Recorder(t.Context())} {
+				for i := range 100 {
+					rec.Begin("matmul", "cuda:0")
+					if i == 50 {
+						rec.Err(err)
+					}
+				}
+				rec.Finish()
+			}
+			_, o := tracer.Start(t.Context(), "matmul", "")
+			o.Err(err).End()
+			matmul, prepareErr := tracer.Prepare(optrace.OpSpec{Name: "matmul"})
+			if prepareErr != nil {
+				t.Fatal(prepareErr)
+			}
+			_, prepared := matmul.Start(t.Context())
+			prepared.Err(err).End()
+			shutdown(t, proc)
+			rec := spantest.ReadWhole(t, out.Bytes())
+			failed := 0
+			for _, e := range rec.Entries {
+				if e.Failed {
+					failed++
+				}
+			}
+			if st := proc.Stats(); st.Written != 202 || len(rec.Entries) != 202 || failed != 4 {
+				t.Errorf("stats %+v, %d entries, of which %d failed", st, len(rec.Entries), failed)
+			}
+		})
 	}
+}
+
+// panickingProcessor panics at the end of some spans.
+type panickingProcessor struct {
+	sdktrace.SpanProcessor
+	at func(sdktrace.ReadOnlySpan) bool
+}
+
+func (panickingProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+func (p panickingProcessor) OnEnd(s sdktrace.ReadOnlySpan) {
+	if p.at(s) {
+		panic("processor")
+	}
+}
+
+// A processor of the application that panics costs the operation at which it does,
+// no other, and nothing is emitted twice.
+func TestW7FinishWithAPanickingProcessor(t *testing.T) {
+	ended := 0
+	spans := &spantest.Exporter{}
+	tp := sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(panickingProcessor{at: func(sdktrace.ReadOnlySpan) bool {
+			ended++
+			return ended == 50
+		}}),
+		sdktrace.WithSyncer(spans))
+	rec := optrace.NewTracer(tp).Recorder(t.Context())
+	for range 2 {
+		for range 100 {
+			rec.Begin("matmul", "cuda:0")
+		}
+		rec.Finish()
+	}
+	if n := len(spans.Names()); n != 199 || ended != 200 {
+		t.Errorf("%d spans are exported and %d have ended, want 199 and 200", n, ended)
+	}
+}
+
+// hostileContextSpan is a span of the application that panics.
+type hostileContextSpan struct{ trace.Span }
+
+func (hostileContextSpan) SpanContext() trace.SpanContext { panic("hostile span") }
+
+// What is lost before the pipeline has it is counted, in the file as well.
+func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
+	var out spantest.Buffer
+	proc := newProcessor(t, newExporter(t, &out))
+	rec := proc.Recorder(trace.ContextWithSpan(t.Context(), hostileContextSpan{}))
+	for range 10 {
+		rec.Begin("matmul", "cuda:0")
+	}
+	rec.Finish()
+	proc.OnEnd(hostileStart{spantest.Operation(1).Snapshot()})
+	proc.OnEnd(spantest.Operation(2).Snapshot())
+	shutdown(t, proc)
+	if st := proc.Stats(); st.Recorded != 12 || st.Dropped != 11 || st.Written != 1 {
+		t.Errorf("stats %+v", st)
+	}
+	if lost := spantest.ReadWhole(t, out.Bytes()).Lost(); lost != 11 {
+		t.Errorf("gap records tell of %d, want 11", lost)
+	}
+}
+
+// hostileStart panics before anything is known about it.
+type hostileStart struct{ sdktrace.ReadOnlySpan }
+
+func (hostileStart) SpanContext() trace.SpanContext { panic("hostile span") }
+
+// The Exporter ends with the last of the processors in front of it.
+func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
+	var out spantest.Buffer
+	exp := newExporter(t, &out)
+	first, second := newProcessor(t, exp), newProcessor(t, exp)
+	for i := range 100 {
+		first.OnEnd(spantest.Operation(i).Snapshot())
+		second.OnEnd(spantest.Operation(100 + i).Snapshot())
+	}
+	for _, proc := range []*optrace.Processor{first, second} {
+		shutdown(t, proc)
+		if st := proc.Stats(); st.Written != 100 {
+			t.Errorf("stats %+v", st)
+		}
+	}
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
+		t.Errorf("after both have ended the exporter says %v", err)
+	}
+	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
+	slices.Sort(got)
+	if diff := cmp.Diff(spantest.UpTo(200), got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
+// Options with values that make no sense are errors of each constructor, and so is what is no exporter; nil options are ignored.
+func TestNewProcessorOptions(t *testing.T) {
+	end := func(p interface{ Shutdown(context.Context) error }, err error) error {
+		if err == nil {
+			shutdown(t, p)
+		}
+		return err
+	}
+	processor := func(o optrace.ProcessorOption) error {
+		p, err := optrace.NewProcessor(newExporter(t, io.Discard), nil, o)
+		return end(p, err)
+	}
+	forwarder := func(o optrace.ForwarderOption) error {
+		p, err := optrace.NewForwarder(&spantest.Exporter{}, nil, o)
+		return end(p, err)
+	}
+	flight := func(n int, o optrace.FlightOption) error {
+		f, err := optrace.NewFlightRecorder(newExporter(t, io.Discard), n, nil, o)
+		return end(f, err)
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		want string // "" for none
+	}{
+		"processor: none":        {processor(nil), ""},
+		"processor: policy":      {processor(optrace.WithPolicy(optrace.PolicyBlock + 1)), "unknown policy"},
+		"processor: bytes":       {processor(optrace.WithBufferBytes(64<<10 - 1)), "below 65536"},
+		"processor: least bytes": {processor(optrace.WithBufferBytes(64 << 10)), ""},
+		"processor: interval":    {processor(optrace.WithFlushInterval(0)), "flush interval"},
+		"processor: timeout":     {processor(optrace.WithExportTimeout(-1)), "export timeout"},
+		"processor: nil filter":  {processor(optrace.WithFilter(nil)), ""},
+		"forwarder: none":        {forwarder(nil), ""},
+		"forwarder: threshold":   {forwarder(optrace.WithForwardThreshold(-1)), "threshold -1ns is negative"},
+		"forwarder: sampling":    {forwarder(optrace.WithForwardSampling(2)), "ratio 2 is not between"},
+		"forwarder: negative":    {forwarder(optrace.WithForwardSampling(-0.1)), "ratio -0.1 is not between"},
+		"forwarder: bytes":       {forwarder(optrace.WithBufferBytes(1)), "below 65536"},
+		"flight recorder: none":  {flight(1, nil), ""},
+		"flight recorder: size":  {flight(0, nil), "size 0 is not positive"},
+		"flight recorder: cache": {flight(1, optrace.WithCacheBytes(-1)), "cache size -1 is negative"},
+		"flight recorder: slow":  {flight(1, optrace.WithDumpOnSlow(-1)), "-1ns of slow local roots is negative"},
+	} {
+		if (tt.err == nil) != (tt.want == "") || tt.err != nil && !strings.Contains(tt.err.Error(), tt.want) {
+			t.Errorf("%s: the error is %v, want %q", name, tt.err, tt.want)
+		}
+	}
+	lines := newExporter(t, io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
+	if f, err := optrace.NewFlightRecorder(lines, 1); f != nil || err == nil || !strings.Contains(err.Error(), "the format is otlp-json, it must be entries") {
+		t.Errorf("a flight recorder in front of lines: %v, %v", f, err)
+	}
+	if f, err := optrace.NewFlightRecorder(nil, 1); f != nil || err == nil {
+		t.Errorf("NewFlightRecorder(nil) returns %v, %v", f, err)
+	}
+}
+
+// A flush that ran out of time, and a Shutdown whose context is done, still bring what is in the buffers to a writer that
+// takes it. A Processor that has ended takes nothing more, and its exporter has ended too.
+func TestProcessorShutdown(t *testing.T) {
+	for name, ctx := range map[string]context.Context{"in time": context.Background(), "cancelled": cancelled()} {
+		t.Run(name, func(t *testing.T) {
+			var buf spantest.Buffer
+			exp := newExporter(t, &buf)
+			proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+			record(t.Context(), tp, 5)
+			if err := proc.ForceFlush(ctx); !errors.Is(err, ctx.Err()) {
+				t.Errorf("ForceFlush returns %v", err)
+			}
+			record(t.Context(), tp, 5)
+			_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
+			if err := proc.Shutdown(ctx); !errors.Is(err, ctx.Err()) {
+				t.Errorf("Shutdown returns %v", err)
+			}
+			if err := errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx)); err != nil {
+				t.Errorf("after Shutdown: %v", err)
+			}
+			late.End()
+			proc.OnEnd(spantest.Operation(0).Snapshot())
+			if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 10 || st != (optrace.Stats{Recorded: 10, Written: 10}) {
+				t.Errorf("%d entries, want 10; stats %+v", n, st)
+			}
+			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
+				t.Errorf("the exporter behind it returns %v", err)
+			}
+			_ = tp.Shutdown(t.Context())
+		})
+	}
+}
+
+// A filter leaves out the spans for which it returns false, and none when it panics; those of a Recorder too.
+func TestW7FilterThatPanics(t *testing.T) {
+	var buf spantest.Buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
+		if s.Name() == "panic" {
+			panic("filter")
+		}
+		return s.Name() != "relu"
+	}))
+	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc)))
+	rec := proc.Recorder(t.Context())
+	for _, name := range []string{"matmul", "relu", "panic", "softmax"} {
+		_, o := tracer.Start(t.Context(), name, "cpu")
+		o.End()
+		rec.Begin(name, "cpu")
+	}
+	rec.Finish()
+	shutdown(t, proc)
+	if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 6 || st != (optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}) {
+		t.Errorf("%d entries, want 6; stats %+v", n, st)
+	}
+}
+
+// Goroutines record, flush and end; everything is counted once, and the exporter behind ends once.
+func TestProcessorConcurrentSafe(t *testing.T) {
+	var buf spantest.Buffer
+	next := &spantest.Exporter{}
+	for name, proc := range map[string]*optrace.Processor{
+		"processor": newProcessor(t, newExporter(t, &buf), optrace.WithBufferBytes(1<<20), optrace.WithFlushInterval(time.Millisecond)),
+		"forwarder": newForwarder(t, next, optrace.WithFlushInterval(time.Millisecond)),
+	} {
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+		const producers, each = 6, 300
+		var producing, wg sync.WaitGroup
+		for range producers {
+			producing.Go(func() { record(context.Background(), tp, each) })
+			wg.Go(func() {
+				for range 20 {
+					if err := proc.ForceFlush(context.Background()); err != nil {
+						t.Errorf("ForceFlush: %v", err)
+					}
+					_, _ = proc.Stats(), proc.MarshalLog()
+				}
+			})
+		}
+		producing.Wait()
+		for range 3 {
+			wg.Go(func() { shutdown(t, proc) })
+		}
+		wg.Wait()
+		_ = tp.Shutdown(context.Background())
+		st := proc.Stats()
+		if checkBooks(t, name, st); st.Recorded != producers*each {
+			t.Errorf("%s: stats %+v", name, st)
+		}
+		if name == "forwarder" && (uint64(next.Len()) != st.Written || st.Dropped != 0 || next.Shutdowns() != 1) {
+			t.Errorf("the exporter has %d spans and was shut down %d times, with %+v", next.Len(), next.Shutdowns(), st)
+		}
+		if rec := spantest.ReadWhole(t, buf.Bytes()); name == "processor" && (uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped) {
+			t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
+		}
+	}
+	spantest.ReadWhole(t, buf.Bytes()).CheckBatches(t, false)
+}
+
+// A Shutdown without a deadline ends although the writer, or the exporter behind a forwarder, hangs, in the time that it
+// states, and what was not written is counted.
+func TestW8ShutdownOfAHungWriter(t *testing.T) {
+	const timeout = 200 * time.Millisecond
+	type ending interface {
+		Shutdown(context.Context) error
+		Stats() optrace.Stats
+	}
+	end := func(proc *optrace.Processor, spans int) ending {
+		go func() {
+			for i := range spans {
+				proc.OnEnd(spantest.Operation(i).Snapshot())
+			}
+		}()
+		return proc
+	}
+	for name, tt := range map[string]struct {
+		record func(w io.Writer, next sdktrace.SpanExporter) ending
+		within time.Duration
+	}{
+		"processor": {func(w io.Writer, _ sdktrace.SpanExporter) ending {
+			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout), optrace.WithBufferBytes(leastBytes)), 300)
+		}, 2 * timeout},
+		"blocking processor": {func(w io.Writer, _ sdktrace.SpanExporter) ending {
+			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout), optrace.WithBufferBytes(leastBytes),
+				optrace.WithPolicy(optrace.PolicyBlock)), 3000)
+		}, 2 * timeout},
+		"forwarder": {func(_ io.Writer, next sdktrace.SpanExporter) ending {
+			return end(newForwarder(t, next, optrace.WithExportTimeout(timeout)), 1)
+		}, 3 * timeout},
+		"flight recorder": {func(w io.Writer, _ sdktrace.SpanExporter) ending {
+			rec := must(optrace.NewFlightRecorder(newExporter(t, w), 100, optrace.WithExportTimeout(timeout)))(t)
+			rec.OnEnd(spantest.Operation(0).Snapshot())
+			go func() { _ = rec.Dump(context.Background()) }()
+			return rec
+		}, 3 * timeout},
+		"exporter": {func(w io.Writer, _ sdktrace.SpanExporter) ending {
+			exp := newExporter(t, w)
+			go func() { _ = exp.ExportSpans(context.Background(), spantest.Operations(3)) }()
+			return exp
+		}, 10*time.Second + timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				hang := func(context.Context) error { <-release; return nil }
+				w := spantest.WriterFunc(func(p []byte) (int, error) { return len(p), hang(nil) }) //nolint:staticcheck // no context
+				recorded := tt.record(w, &spantest.Exporter{OnExport: hang, OnShutdown: hang})
+				synctest.Wait()
+				begin := time.Now()
+				if err := recorded.Shutdown(context.Background()); err == nil {
+					t.Error("Shutdown reports no error")
+				}
+				if took := time.Since(begin); took > tt.within {
+					t.Errorf("Shutdown took %v, want at most %v", took, tt.within)
+				}
+				checkBooks(t, name, recorded.Stats())
+				close(release)
+				synctest.Wait()
+			})
+		})
+	}
+	proc := newForwarder(t, &spantest.Exporter{OnShutdown: func(context.Context) error { panic("exporter") }})
+	if err := proc.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "exporter panicked in Shutdown") {
+		t.Errorf("an exporter that panics: %v", err)
+	}
+}
+
+// A writer that is slow is waited for as long as batches get through.
+func TestW8ShutdownOfASlowWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &spantest.SlowWriter{Pause: 900 * time.Millisecond}
+		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second), optrace.WithBufferBytes(1<<20),
+			optrace.WithPolicy(optrace.PolicyBlock))
+		const n = 5000
+		for i := range n {
+			proc.OnEnd(spantest.Operation(i).Snapshot())
+		}
+		shutdown(t, proc)
+		if st := proc.Stats(); st.Written != n || w.Writes() < 5 {
+			t.Errorf("stats %+v after %d writes", st, w.Writes())
+		}
+	})
+}
+
+// A flush that ran out of time loses nothing for which there is room.
+func TestForceFlushDeadlineLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := spantest.NewStuckWriter()
+		proc := newProcessor(t, newExporter(t, w), optrace.WithFlushInterval(time.Hour), optrace.WithExportTimeout(time.Second))
+		for i := range 10 {
+			proc.OnEnd(spantest.Operation(i).Snapshot())
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			if err := proc.ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("ForceFlush returns %v", err)
+			}
+			cancel()
+		}
+		w.Release()
+		shutdown(t, proc)
+		if n := len(spantest.ReadWhole(t, w.Bytes()).Entries); n != 10 {
+			t.Errorf("%d entries, want 10: %+v", n, proc.Stats())
+		}
+	})
 }

@@ -1,11 +1,9 @@
 package optrace_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,73 +20,39 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// The tests of the seed's recorder, translated.
-func TestRecorderSeed(t *testing.T) {
-	newRecorder := func() *optrace.Recorder { return optrace.NewTracer(nil).Recorder(t.Context()) }
-	t.Run("begin and end", func(t *testing.T) {
-		rec := newRecorder()
-		rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
-		tr := rec.Current()
-		if len(tr) != 1 {
-			t.Fatalf("%d steps, want 1", len(tr))
+// Current has the operations that have ended, with what is known of them.
+func TestRecorderCurrent(t *testing.T) {
+	rec := optrace.NewTracer(nil).Recorder(t.Context())
+	rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
+	rec.Begin("unknown", "")
+	rec.Begin("scalar", "").Out()
+	if got := len(rec.Current()); got != 2 {
+		t.Errorf("%d operations have ended, want 2", got)
+	}
+	rec.End()
+	rec.End()
+	rec.BeginPrepared(nil).End() // has no name
+	all := rec.Current()
+	if len(all) != 4 || all[3].Operation != "unknown" {
+		t.Fatalf("%d operations, want 4", len(all))
+	}
+	for i, want := range []op.Entry{
+		{Operation: "matmul", InputShapes: []op.Shape{{2, 3}, {3, 4}}, OutputShape: op.Shape{2, 4}, OutputElements: op.Known(8)},
+		{Operation: "unknown"},
+		{Operation: "scalar", OutputShape: op.Shape{}, OutputElements: op.Known(1)},
+	} {
+		e := all[i]
+		got := op.Entry{Operation: e.Operation, InputShapes: e.InputShapes, OutputShape: e.OutputShape, OutputElements: e.OutputElements}
+		if diff := cmp.Diff(want, got); diff != "" || e.Step != op.Known(int64(i)) {
+			t.Errorf("operation %d has step %v (-want +got):\n%s", i, e.Step, diff)
 		}
-		e := tr[0]
-		if e.Operation != "matmul" || e.OutputElements != op.Known(8) {
-			t.Errorf("entry is %s of %v elements", e.Operation, e.OutputElements)
-		}
-		if diff := cmp.Diff(op.Shape{2, 4}, e.OutputShape); diff != "" {
-			t.Errorf("output shape (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]op.Shape{{2, 3}, {3, 4}}, e.InputShapes); diff != "" {
-			t.Errorf("input shapes (-want +got):\n%s", diff)
-		}
-	})
-	t.Run("multiple", func(t *testing.T) {
-		rec := newRecorder()
-		for _, name := range []string{"conv", "relu", "pool"} {
-			rec.Begin(name, "").In(1, 3, 8, 8).Out(1, 16, 6, 6).End()
-		}
-		for i, e := range rec.Current() {
-			if e.Step != op.Known(int64(i)) {
-				t.Errorf("entry %d has step %v", i, e.Step)
-			}
-		}
-	})
-	t.Run("begin ends the one before", func(t *testing.T) {
-		rec := newRecorder()
-		rec.Begin("a", "")
-		rec.Begin("b", "")
-		if got := len(rec.Current()); got != 1 {
-			t.Errorf("%d operations have ended, want 1", got)
-		}
-		rec.End()
-		rec.End()
-		tr := rec.Current()
-		if len(tr) != 2 {
-			t.Fatalf("%d operations, want 2", len(tr))
-		}
-		a, b := tr[0], tr[1]
-		if a.End() != b.Start {
-			t.Errorf("a ends at %v, b starts at %v: back to back they are one reading", a.End(), b.Start)
-		}
-	})
-	t.Run("unknown shapes", func(t *testing.T) {
-		rec := newRecorder()
-		rec.Begin("a", "")
-		rec.End()
-		rec.Begin("b", "").Out().End()
-		tr := rec.Current()
-		if e := tr[0]; e.OutputShape != nil || e.InputShapes != nil || e.OutputElements.Known {
-			t.Errorf("without shapes: %+v", e)
-		}
-		if e := tr[1]; e.OutputShape == nil || e.OutputElements != op.Known(1) {
-			t.Errorf("a scalar: %+v", e)
-		}
-	})
+	}
+	if all[1].End() != all[2].Start {
+		t.Errorf("one ends at %v, the next starts at %v: back to back they are one reading", all[1].End(), all[2].Start)
+	}
 }
 
 func TestTracerRecorderEmitsSpans(t *testing.T) {
@@ -148,43 +112,20 @@ func TestTracerRecorderEmitsSpans(t *testing.T) {
 }
 
 func TestProcessorRecorder(t *testing.T) {
-	var buf bytes.Buffer
-	exp, err := optrace.NewExporter(&buf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proc, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-	rec := proc.Recorder(ctx)
-	rec.Begin("matmul", "cuda:0").Out(64, 256)
-	rec.Begin("allreduce", "cuda:0")
-	rec.Finish()
-	request.End()
-	proc.Recorder(context.Background()).Finish() // nothing recorded, nothing emitted
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var ops []*op.Entry
-	var spans []op.Span
-	for rec, err := range entries.NewReader(&buf, "ops").Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rec.Entry != nil {
-			ops = append(ops, rec.Entry.Clone())
-		}
-		if rec.Span != nil {
-			spans = append(spans, *rec.Span.Clone())
-		}
-	}
+	var sc trace.SpanContext
+	ops, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, proc *optrace.Processor) {
+		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+		sc = request.SpanContext()
+		rec := proc.Recorder(ctx)
+		rec.Begin("matmul", "cuda:0").Out(64, 256)
+		rec.Begin("allreduce", "cuda:0")
+		rec.Finish()
+		request.End()
+		proc.Recorder(context.Background()).Finish() // nothing recorded, nothing emitted
+	})
 	if len(ops) != 2 || len(spans) != 1 {
 		t.Fatalf("%d entries and %d spans, want 2 and 1", len(ops), len(spans))
 	}
-	sc := request.SpanContext()
 	for _, e := range ops {
 		if err := e.Validate(); err != nil {
 			t.Error(err)
@@ -195,9 +136,6 @@ func TestProcessorRecorder(t *testing.T) {
 		if e.Root != "request" || e.RootSpanID != e.ParentSpanID || e.Service == "" || e.Scope != optrace.ScopeName {
 			t.Errorf("%s: root %q, service %q, scope %q", e.Operation, e.Root, e.Service, e.Scope)
 		}
-	}
-	if st := proc.Stats(); st.Recorded != 2 || st.Written != 2 || st.Dropped != 0 {
-		t.Errorf("stats %+v", st)
 	}
 }
 
@@ -214,14 +152,8 @@ func TestProcessorRecorderSampling(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			exp, err := optrace.NewExporter(io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			proc, err := optrace.NewProcessor(exp, tt.opts...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			exp := newExporter(t, io.Discard)
+			proc := newProcessor(t, exp, tt.opts...)
 			tp := sdktrace.NewTracerProvider(
 				sdktrace.WithSpanProcessor(proc), sdktrace.WithSampler(sdktrace.AlwaysRecord(sdktrace.NeverSample())))
 			ctx, span := tp.Tracer("app").Start(t.Context(), "request")
@@ -229,50 +161,11 @@ func TestProcessorRecorderSampling(t *testing.T) {
 			rec.Begin("a", "cpu")
 			rec.Finish()
 			span.End()
-			if err := tp.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, tp)
 			if got := proc.Stats().Written; got != tt.want {
 				t.Errorf("%d operations written, want %d", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestProcessorRecorderForeignExporter(t *testing.T) {
-	mem := &spantest.Exporter{}
-	proc, err := optrace.NewForwarder(mem)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := proc.Recorder(t.Context())
-	rec.Begin("matmul", "cuda:0").In(2, 2).Out(2, 2).Err(errors.New("boom"))
-	rec.Finish()
-	if err := proc.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if len(mem.Stubs()) != 1 {
-		t.Fatalf("%d spans, want 1", len(mem.Stubs()))
-	}
-	s := mem.Stubs()[0]
-	if !s.SpanContext.IsValid() || s.Name != "matmul" || s.Status.Description != "boom" || s.SpanKind != trace.SpanKindInternal {
-		t.Errorf("span %+v", s)
-	}
-}
-
-func TestRecorderManyInputs(t *testing.T) {
-	rec := optrace.NewTracer(nil).Recorder(t.Context())
-	rec.Begin("concat", strings.Repeat("d", 10)).Out(make([]int64, 2*op.MaxRank)...)
-	for range 3 * op.MaxInputs {
-		rec.In()
-	}
-	rec.End()
-	e := rec.Current()[0]
-	if err := e.Validate(); err != nil {
-		t.Error(err)
-	}
-	if e.Warn&op.WarnShapeTruncated == 0 {
-		t.Errorf("warnings %v, want a truncated shape", e.Warn)
 	}
 }
 
@@ -348,22 +241,23 @@ func TestRecorderAttributes(t *testing.T) {
 				rec.Begin("before", "cpu").In(7).Out(7).Path("before")
 				rec.Finish()
 				tt.run(rec, prepare(t, tr, spec))
-				rec.Begin("after", "cpu").In(7).Out(7).Path("after")
+				rec.Begin("after", "cpu").In(7).Out(7).Path("after").Err(errors.New("boom"))
 				rec.Finish()
 			}
 			ofTracer := recordSpans(t, func(tr *optrace.Tracer) { record(tr, tr.Recorder(t.Context())) })
 			foreign := &spantest.Exporter{}
 			proc := newForwarder(t, foreign)
 			record(optrace.NewTracer(nil), proc.Recorder(t.Context()))
-			if err := proc.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, proc)
 			for from, spans := range map[string]tracetest.SpanStubs{"Tracer": ofTracer, "Processor": foreign.Stubs()} {
 				if len(spans) != 3 {
 					t.Fatalf("%s: %d spans, want 3", from, len(spans))
 				}
 				if diff := cmp.Diff(tt.want, texts(spans[1].Attributes)); diff != "" {
 					t.Errorf("%s: attributes (-want +got):\n%s", from, diff)
+				}
+				if s := spans[2]; !s.SpanContext.IsValid() || s.Name != "after" || s.Status.Description != "boom" || s.SpanKind != trace.SpanKindInternal {
+					t.Errorf("%s: span %+v", from, s)
 				}
 			}
 		})
@@ -424,9 +318,7 @@ func TestRecorderIsBounded(t *testing.T) {
 				t.Errorf("Current has %d operations, want the %d that are held and have ended", got, tt.ops-emitted-1)
 			}
 			rec.Finish()
-			if err := proc.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, proc)
 			if st := proc.Stats(); st.Written != uint64(tt.ops) || st.Dropped != 0 {
 				t.Errorf("stats %+v, want %d written", st, tt.ops)
 			}
@@ -446,9 +338,7 @@ func TestRecorderCurrentMapping(t *testing.T) {
 	if e.Path != "encoder.0" || len(e.Attrs) != 1 || e.Warn != 0 {
 		t.Errorf("path %q, attributes %v, warnings %v", e.Path, e.Attrs, e.Warn)
 	}
-	if err := proc.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, proc)
 }
 
 // Operations below a span that was sampled with a probability stand for as many as that span.
@@ -462,9 +352,7 @@ func TestProcessorRecorderTraceState(t *testing.T) {
 	rec := proc.Recorder(trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state)))
 	rec.Begin("a", "")
 	rec.Finish()
-	if err := proc.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, proc)
 	if e := spantest.ReadWhole(t, buf.Bytes()).Entries[0]; e.AdjustedCount != 2 {
 		t.Errorf("the operation stands for %v, want 2", e.AdjustedCount)
 	}

@@ -2,7 +2,6 @@ package optrace_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -26,45 +25,32 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// readOps returns the names of the operations in a file and how many were lost.
-func readOps(t *testing.T, path string) (names []string, dropped int64) {
+// readOps returns the names of the operations in a file.
+func readOps(t *testing.T, path string) (names []string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	for _, e := range spantest.ReadWhole(t, readFile(t, path)).Entries {
+		names = append(names, e.Operation)
 	}
-	defer f.Close()
-	for rec, err := range entries.NewReader(f, path).Records() {
-		switch {
-		case err != nil:
-			t.Error(err)
-		case rec.Entry != nil:
-			names = append(names, rec.Entry.Operation)
-		case rec.Gap != nil:
-			dropped += rec.Gap.Dropped
-		}
-	}
-	return names, dropped
+	return names
+}
+
+func setup(t *testing.T, path string, opts ...optrace.SetupOption) *optrace.SDK {
+	t.Helper()
+	return must(optrace.Setup(path, opts...))(t)
 }
 
 func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	spans := &spantest.Exporter{}
 	before := otel.GetTracerProvider()
-	sdk, err := optrace.Setup(path,
+	sdk := setup(t, path,
 		optrace.WithSpanExporter(spans),
 		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)),
 		optrace.WithProviderOptions(sdktrace.WithResource(resource.NewSchemaless(tensorconv.Rank(3)))),
 		nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if otel.GetTracerProvider() != sdk.TracerProvider() {
 		t.Error("the provider is not the global one")
 	}
@@ -74,9 +60,7 @@ func TestSetup(t *testing.T) {
 	o.End()
 	request.End()
 	for range 2 { // the second call does nothing
-		if err := sdk.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		shutdown(t, sdk)
 	}
 	if otel.GetTracerProvider() != before {
 		t.Error("the provider before is not back")
@@ -84,7 +68,7 @@ func TestSetup(t *testing.T) {
 	if st := sdk.Processor().Stats(); st.Recorded != 1 || st.Written != 1 {
 		t.Errorf("stats are %+v", st)
 	}
-	names, _ := readOps(t, path)
+	names := readOps(t, path)
 	if diff := cmp.Diff([]string{"matmul"}, names); diff != "" {
 		t.Errorf("file (-want +got):\n%s", diff)
 	}
@@ -111,18 +95,13 @@ func TestSetupKeepsLinks(t *testing.T) {
 				t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", tt.env)
 			}
 			spans := &spantest.Exporter{}
-			sdk, err := optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl"), append(tt.opts, optrace.WithSpanExporter(spans))...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), append(tt.opts, optrace.WithSpanExporter(spans))...)
 			_, step := otel.Tracer("app").Start(t.Context(), "step")
 			for i := range 256 {
 				step.AddLink(trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, byte(i)}, SpanID: trace.SpanID{1}})})
 			}
 			step.End()
-			if err := sdk.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, sdk)
 			if n := len(spans.Stubs()[0].Links); n != tt.want {
 				t.Errorf("%d links, want %d", n, tt.want)
 			}
@@ -141,21 +120,14 @@ func TestSetupOptionsTwice(t *testing.T) {
 		optrace.WithProviderOptions(sdktrace.WithResource(resource.Empty())),
 		optrace.WithExporterOptions(optrace.WithFormat(optrace.FormatOTLPJSON)), optrace.WithExporterOptions(),
 		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)), optrace.WithProcessorOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, o := sdk.Tracer().Start(t.Context(), "matmul", "")
 	o.End()
-	if err := sdk.ForceFlush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, sdk)
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte("resourceSpans")) || len(spy.seen) != 1 {
 		t.Errorf("error %v, %d sampled, file %s", err, len(spy.seen), text)
 	}
-	if err := sdk.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, sdk)
 	for _, e := range []*spantest.Exporter{first, second} {
 		if len(e.Stubs()) != 1 || e.Shutdowns() != 1 {
 			t.Errorf("an exporter has %d spans, %d shutdowns", len(e.Stubs()), e.Shutdowns())
@@ -166,20 +138,12 @@ func TestSetupOptionsTwice(t *testing.T) {
 // Setups end in any order, and no provider that has ended becomes the global one.
 func TestSetupsNest(t *testing.T) {
 	before := otel.GetTracerProvider()
-	setup := func() *optrace.SDK {
-		sdk, err := optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sdk
-	}
+	setup := func() *optrace.SDK { return setup(t, filepath.Join(t.TempDir(), "ops.jsonl")) }
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		all := []*optrace.SDK{setup(), setup(), setup()}
 		left := slices.Clone(all)
 		for _, i := range order {
-			if err := all[i].Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, all[i])
 			left = slices.DeleteFunc(left, func(s *optrace.SDK) bool { return s == all[i] })
 			want := before
 			if len(left) > 0 {
@@ -212,86 +176,46 @@ func TestSetupErrors(t *testing.T) {
 			if opts == nil {
 				path = filepath.Join(path, "missing", "ops.jsonl")
 			}
-			sdk, err := optrace.Setup(path, opts...)
-			if err == nil {
-				t.Error("no error")
-			}
-			if sdk != nil {
-				t.Errorf("a failed setup returns %v", sdk)
-			}
-			if otel.GetTracerProvider() != before {
-				t.Error("a failed setup changed the provider")
+			if sdk, err := optrace.Setup(path, opts...); sdk != nil || err == nil || otel.GetTracerProvider() != before {
+				t.Errorf("a failed setup returns %v, %v, or changed the provider", sdk, err)
 			}
 		})
 	}
 }
 
 func TestSetupEnvironment(t *testing.T) {
-	dir := t.TempDir()
-	t.Run("file", func(t *testing.T) {
-		path := filepath.Join(dir, "named.jsonl")
-		t.Setenv("OPTRACE_FILE", path)
-		sdk, err := optrace.Setup("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sdk.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(path); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("disabled", func(t *testing.T) {
-		path := filepath.Join(dir, "disabled.jsonl")
-		t.Setenv("OPTRACE_DISABLED", "true")
-		sdk, err := optrace.Setup(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, o := optrace.NewTracer(otel.GetTracerProvider()).Start(t.Context(), "matmul", "")
-		if o.Span().IsRecording() {
-			t.Error("an operation is recorded")
-		}
-		o.End()
-		if sdk.Tracer() != nil {
-			t.Error("there is a Tracer")
-		}
-		rec := sdk.Processor().Recorder(t.Context())
-		rec.Begin("matmul", "cpu")
-		rec.Finish()
-		if st := sdk.Processor().Stats(); st != (optrace.Stats{}) {
-			t.Errorf("stats are %+v", st)
-		}
-		if err := sdk.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(path); !os.IsNotExist(err) {
-			t.Errorf("the file: %v, want none", err)
-		}
-	})
-	t.Run("disabled beside another exporter", func(t *testing.T) {
-		path := filepath.Join(dir, "other.jsonl")
-		t.Setenv("OPTRACE_DISABLED", "true")
-		spans := &spantest.Exporter{}
-		sdk, err := optrace.Setup(path, optrace.WithSpanExporter(spans))
-		if err != nil {
-			t.Fatal(err)
-		}
+	path := filepath.Join(t.TempDir(), "named.jsonl")
+	t.Setenv("OPTRACE_FILE", path)
+	shutdown(t, setup(t, ""))
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// With OPTRACE_DISABLED no operation is recorded, and an exporter of the program's own goes on.
+func TestSetupDisabled(t *testing.T) {
+	t.Setenv("OPTRACE_DISABLED", "true")
+	path, spans := filepath.Join(t.TempDir(), "ops.jsonl"), &spantest.Exporter{}
+	for _, opts := range [][]optrace.SetupOption{nil, {optrace.WithSpanExporter(spans)}} {
+		sdk := setup(t, path, opts...)
 		ctx, request := otel.Tracer("app").Start(t.Context(), "request")
 		_, o := sdk.Tracer().Start(ctx, "matmul", "")
 		o.End()
+		rec := sdk.Processor().Recorder(ctx)
+		rec.Begin("matmul", "cpu")
+		rec.Finish()
 		request.End()
-		if err := sdk.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
+		shutdown(t, sdk)
+		if st := sdk.Processor().Stats(); st != (optrace.Stats{}) || sdk.Tracer() != nil {
+			t.Errorf("stats are %+v, tracer %v", st, sdk.Tracer())
 		}
-		if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 {
-			t.Errorf("%d shutdowns; spans (-want +got):\n%s", spans.Shutdowns(), diff)
-		}
-		if _, err := os.Stat(path); !os.IsNotExist(err) {
-			t.Errorf("the file: %v, want none", err)
-		}
-	})
+	}
+	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 {
+		t.Errorf("%d shutdowns; spans (-want +got):\n%s", spans.Shutdowns(), diff)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file: %v, want none", err)
+	}
 }
 
 // clearLaunchers unsets the variables of whatever started the tests.
@@ -356,12 +280,12 @@ func TestProcessDetector(t *testing.T) {
 	}
 }
 
-// What the environment says of the process stands in the file, and a report groups by it.
+// What the environment says of the process stands in the file, and a report groups by it. What OpenTelemetry's variables say
+// of the rank wins.
 func TestSetupStatesProcess(t *testing.T) {
 	clearLaunchers(t)
 	t.Setenv("RANK", "3")
 	t.Setenv("WORLD_SIZE", "8")
-	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=i-7,service.name=trainer,host.name=node-7")
 	spans := func(sdk *optrace.SDK) {
 		_, o := sdk.Tracer().Start(t.Context(), "matmul", "cuda:0")
 		o.End()
@@ -375,79 +299,35 @@ func TestSetupStatesProcess(t *testing.T) {
 		name   string
 		format optrace.Format
 		record func(*optrace.SDK)
+		stated string
+		rank   string
 	}{
-		{"entries", optrace.FormatEntries, spans},
-		{"OTLP JSON", optrace.FormatOTLPJSON, spans},
-		{"OTLP protobuf", optrace.FormatOTLPProto, spans},
-		{"entries of a Recorder", optrace.FormatEntries, noSpans},
-		{"OTLP protobuf of a Recorder", optrace.FormatOTLPProto, noSpans},
+		{"entries", optrace.FormatEntries, spans, "", "3"},
+		{"OTLP JSON", optrace.FormatOTLPJSON, spans, "", "3"},
+		{"OTLP protobuf", optrace.FormatOTLPProto, spans, "", "3"},
+		{"entries of a Recorder", optrace.FormatEntries, noSpans, "", "3"},
+		{"OTLP protobuf of a Recorder", optrace.FormatOTLPProto, noSpans, "", "3"},
+		{"the rank is stated", optrace.FormatEntries, spans, ",tensor.rank=5", "5"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=i-7,service.name=trainer,host.name=node-7"+test.stated)
 			path := filepath.Join(t.TempDir(), "ops")
-			sdk, err := optrace.Setup(path, optrace.WithExporterOptions(optrace.WithFormat(test.format)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			sdk := setup(t, path, optrace.WithExporterOptions(optrace.WithFormat(test.format)))
 			test.record(sdk)
-			if err := sdk.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			by, err := key.Parse("service,rank,service.instance.id,host.name,process.pid,attr:tensor.world_size")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var m attr.Mapping
-			for _, k := range by {
-				if k.Attr() != "" {
-					m.Keep(k.Attr())
-				}
-			}
-			in := ingest.Options{Mapping: &m}.Open(path)
-			report, err := analyze.Run(t.Context(), in, analyze.Options{By: by})
-			if err != nil {
-				t.Fatal(err)
-			}
+			shutdown(t, sdk)
+			by := must(key.Parse("service,rank,service.instance.id,host.name,process.pid,attr:tensor.world_size"))(t)
+			report := must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{By: by}))(t)
 			var got []string
 			for _, g := range report.Groups {
 				for _, v := range g.Key.Values {
 					got = append(got, v.Text)
 				}
 			}
-			want := []string{"trainer", "3", "i-7", "node-7", strconv.Itoa(os.Getpid()), "8"}
+			want := []string{"trainer", test.rank, "i-7", "node-7", strconv.Itoa(os.Getpid()), "8"}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// What the environment of OpenTelemetry says of the rank wins.
-func TestSetupStatesRankOfResource(t *testing.T) {
-	clearLaunchers(t)
-	t.Setenv("RANK", "3")
-	t.Setenv("WORLD_SIZE", "8")
-	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "tensor.rank=5")
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	sdk, err := optrace.Setup(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, o := sdk.Tracer().Start(t.Context(), "matmul", "cuda:0")
-	o.End()
-	if err := sdk.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rec, err := range entries.NewReader(bytes.NewReader(text), path).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rec.Entry != nil && rec.Entry.Rank != op.Known(5) {
-			t.Errorf("the rank is %+v", rec.Entry.Rank)
-		}
 	}
 }
 
@@ -470,7 +350,8 @@ func handled(t *testing.T) func() []string {
 	}
 }
 
-func TestEnvironmentOfProcessor(t *testing.T) {
+// Variables set defaults; what cannot be is reported, and the default is used.
+func TestEnvironmentOfRecording(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		bad         []string
@@ -483,86 +364,49 @@ func TestEnvironmentOfProcessor(t *testing.T) {
 		{"OPTRACE_RECORD_ONLY", "true", []string{"maybe"}, ""},
 		{"OPTRACE_FORWARD_THRESHOLD", "1ms", []string{"-1ms", "fast"}, ""},
 		{"OPTRACE_FORWARD_SAMPLING", "0.5", []string{"NaN", "2", "-0.1", "half"}, ""},
+		{"OPTRACE_FORMAT", "otlp-json", []string{"OTLP", "json", "arrow"}, "Format:otlp-json"},
+		{"OPTRACE_COMPRESSION", "zstd", []string{"bzip2"}, "Compression:zstd"},
+		{"OPTRACE_ROTATE_BYTES", "1000000", []string{"1MB", "-1"}, ""},
+		{"OPTRACE_ROTATE_AGE", "1h", []string{"1", "-1h"}, ""},
+		{"OPTRACE_MAX_TOTAL_BYTES", "", []string{"-1", "lots", "1000"}, ""}, // none without a rotation
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			errs := handled(t)
 			t.Setenv(tt.name, tt.value)
-			log := newProcessorLog(t)
-			if !strings.Contains(log, tt.log) || len(errs()) > 0 {
+			if log := describe(t); !strings.Contains(log, tt.log) || len(errs()) > 0 {
 				t.Errorf("%s gives %s and %v", tt.value, log, errs())
 			}
 			for i, bad := range tt.bad {
 				t.Setenv(tt.name, bad)
-				if log := newProcessorLog(t); tt.log != "" && strings.Contains(log, tt.log) {
+				if log := describe(t); tt.log != "" && strings.Contains(log, tt.log) {
 					t.Errorf("%q gives %s", bad, log)
 				}
-				if got := errs(); len(got) != i+1 || !strings.Contains(got[i], tt.name) || !strings.Contains(got[i], bad) {
-					t.Errorf("%q is reported as %v", bad, got)
+				got := errs()
+				if len(got) != i+1 || bad != "1000" && !(strings.Contains(got[i], tt.name) && strings.Contains(got[i], bad)) {
+					t.Fatalf("%q is reported as %q", bad, got)
+				}
+				if bad == "arrow" && !(strings.Contains(got[i], "entries with OPTRACE_COMPRESSION=zstd") && strings.Contains(got[i], "convert -to parquet")) {
+					t.Errorf("arrow is reported as %s", got[i])
 				}
 			}
 		})
 	}
-	t.Run("options win", func(t *testing.T) {
-		t.Setenv("OPTRACE_POLICY", "block")
-		if log := newProcessorLog(t, optrace.WithPolicy(optrace.PolicyDropOldest)); !strings.Contains(log, "Policy:drop-oldest") {
-			t.Error(log)
-		}
-	})
-}
-
-func TestEnvironmentOfExporter(t *testing.T) {
-	for _, tt := range []struct {
-		name, value string
-		bad         []string
-	}{
-		{"OPTRACE_FORMAT", "otlp-json", []string{"OTLP", "json"}},
-		{"OPTRACE_COMPRESSION", "zstd", []string{"bzip2"}},
-		{"OPTRACE_ROTATE_BYTES", "1000000", []string{"1MB", "-1"}},
-		{"OPTRACE_ROTATE_AGE", "1h", []string{"1", "-1h"}},
-		{"OPTRACE_MAX_TOTAL_BYTES", "", []string{"-1", "lots", "1000"}}, // none without a rotation
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			errs := handled(t)
-			t.Setenv(tt.name, tt.value)
-			exp := newFile(t, filepath.Join(t.TempDir(), "ops"))
-			if log := fmt.Sprintf("%+v", exp.MarshalLog()); tt.name == "OPTRACE_FORMAT" && !strings.Contains(log, tt.value) {
-				t.Errorf("%s gives %s", tt.value, log)
-			}
-			if len(errs()) > 0 {
-				t.Errorf("%s gives %v", tt.value, errs())
-			}
-			for i, bad := range tt.bad {
-				t.Setenv(tt.name, bad)
-				newFile(t, filepath.Join(t.TempDir(), "ops"))
-				if got := errs(); len(got) != i+1 {
-					t.Errorf("%q is reported as %v", bad, got)
-				}
-			}
-		})
+	t.Setenv("OPTRACE_POLICY", "block")
+	if log := describe(t, optrace.WithPolicy(optrace.PolicyDropOldest)); !strings.Contains(log, "Policy:drop-oldest") {
+		t.Errorf("an option and a variable give %s", log)
 	}
-	t.Run("a format that was withdrawn", func(t *testing.T) {
-		errs := handled(t)
-		t.Setenv("OPTRACE_FORMAT", "arrow")
-		newExporter(t, io.Discard)
-		got := fmt.Sprint(errs())
-		if !strings.Contains(got, "entries with OPTRACE_COMPRESSION=zstd") || !strings.Contains(got, "convert -to parquet") {
-			t.Errorf("arrow is reported as %s", got)
-		}
-	})
-	t.Run("rotation is for files", func(t *testing.T) {
-		errs := handled(t)
-		t.Setenv("OPTRACE_ROTATE_BYTES", "1000000")
-		newExporter(t, io.Discard)
-		if len(errs()) > 0 {
-			t.Error(errs())
-		}
-	})
+	errs := handled(t)
+	t.Setenv("OPTRACE_ROTATE_BYTES", "1000000")
+	if newExporter(t, io.Discard); len(errs()) > 0 { // rotation is for files
+		t.Error(errs())
+	}
 }
 
-// newProcessorLog returns how a forwarder, which all variables apply to, describes itself.
-func newProcessorLog(t *testing.T, opts ...optrace.ForwarderOption) string {
+// describe returns how a forwarder and a file exporter, which all variables apply to, describe themselves.
+func describe(t *testing.T, opts ...optrace.ForwarderOption) string {
 	t.Helper()
-	proc := newForwarder(t, &spantest.Exporter{}, opts...)
-	t.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
-	return fmt.Sprintf("%+v", proc.MarshalLog())
+	proc, exp := newForwarder(t, &spantest.Exporter{}, opts...), newFile(t, filepath.Join(t.TempDir(), "ops"))
+	defer shutdown(t, proc)
+	defer shutdown(t, exp)
+	return fmt.Sprintf("%+v %+v", proc.MarshalLog(), exp.MarshalLog())
 }

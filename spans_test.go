@@ -24,7 +24,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -172,35 +171,15 @@ func checkFaultyLine(t *testing.T, stub tracetest.SpanStub, fault spanFault) {
 
 // In one batch, whose encoder remembers attributes, each span has its own warnings.
 func TestFaultsOfSpansInOneBatch(t *testing.T) {
-	want := make(map[string]int64)
 	var stubs tracetest.SpanStubs
-	faults := slices.Concat(shapeFaults(), timeFaults())
-	for i, fault := range faults {
+	for i, fault := range slices.Concat(shapeFaults(), timeFaults()) {
 		stub := spantest.Operation(i)
 		stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul")}
 		fault.change(&stub)
 		stubs = append(stubs, stub)
-		for _, w := range fault.warn {
-			want[w]++
-		}
 	}
-	var out bytes.Buffer
-	exp := newExporter(t, &out)
-	if err := exp.ExportSpans(t.Context(), stubs.Snapshots()); err != nil {
-		t.Fatal(err)
-	}
-	rec := spantest.ReadWhole(t, out.Bytes())
-	got := make(map[string]int64)
-	for _, e := range rec.Entries {
-		for w := range e.Warn.All() {
-			got[w.String()]++
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(rec.Entries) != len(faults) {
-		t.Errorf("%d of %d entries, warnings (-want +got):\n%s", len(rec.Entries), len(faults), diff)
-	}
-	if st := exp.Stats(); st.Written != uint64(len(faults)) {
-		t.Errorf("stats %+v", st)
+	for _, f := range allFormats {
+		checkMemo(t, f, stubs)
 	}
 }
 
@@ -234,23 +213,18 @@ func TestLinksAreRecorded(t *testing.T) {
 		}
 		_, idle := tracer.Start(t.Context(), "GET /healthz")
 		idle.End()
-		if err := tp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		shutdown(t, tp)
 
 		got := make(map[string][]op.Link)
 		names := make(map[string]int)
-		for rec, err := range ingest.Open(path).Records() {
-			switch {
-			case err != nil:
-				t.Fatalf("%v: %v", o, err)
-			case rec.Entry != nil:
-				names[rec.Entry.Operation]++
-				got[rec.Entry.Operation] = rec.Entry.Clone().Links
-			case rec.Span != nil:
-				names[rec.Span.Name]++
-				got[rec.Span.Name] = rec.Span.Clone().Links
-			}
+		ops, spans := recordsIn(t, path)
+		for _, e := range ops {
+			names[e.Operation]++
+			got[e.Operation] = e.Links
+		}
+		for _, s := range spans {
+			names[s.Name]++
+			got[s.Name] = s.Links
 		}
 		if diff := cmp.Diff(map[string]int{"POST /generate": 2, "step": 1, "matmul": 2, "gather": 1}, names); diff != "" {
 			t.Errorf("%v: records (-want +got):\n%s", o, diff)
@@ -275,111 +249,11 @@ func TestDroppedLinks(t *testing.T) {
 		s.Span().AddLink(link)
 		s.Span().AddLink(link)
 		s.End()
-		if err := tp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for rec, err := range ingest.Open(path).Records() {
-			if err != nil {
-				t.Fatalf("%v: %v", o, err)
-			}
-			if e := rec.Entry; e != nil && (len(e.Links) != 1 || e.Warn&op.WarnDroppedLinks == 0) {
-				t.Errorf("%v: links %v, warnings %q", o, e.Links, e.Warn)
-			}
+		shutdown(t, tp)
+		if ops, _ := recordsIn(t, path); len(ops) != 1 || len(ops[0].Links) != 1 || ops[0].Warn&op.WarnDroppedLinks == 0 {
+			t.Errorf("%v: %+v", o, ops)
 		}
 	}
-}
-
-// The SDK's spans mean what those of all other sources mean. The entries come
-// from the converter itself: what is written leaves out what readers infer.
-func TestConformance(t *testing.T) {
-	conv := optrace.NewConverter(nil)
-	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-		t.Helper()
-		return conv.Entry(sdkStub(t, c.Span).Snapshot())
-	})
-}
-
-// sdkStub returns a span of a conformance case as the SDK has it.
-func sdkStub(t *testing.T, s optest.Span) tracetest.SpanStub {
-	t.Helper()
-	state, err := trace.ParseTraceState(s.TraceState)
-	if err != nil {
-		t.Skipf("the SDK does not take the trace state: %v", err)
-	}
-	stub := tracetest.SpanStub{
-		Name: s.Name,
-		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
-			TraceID: trace.TraceID(s.TraceID), SpanID: trace.SpanID(s.SpanID), TraceState: state,
-		}),
-		Parent:            trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(s.TraceID), SpanID: trace.SpanID(s.ParentSpanID)}),
-		StartTime:         sdkTime(s.Start),
-		EndTime:           sdkTime(s.End),
-		Attributes:        sdkAttributes(t, s.Attributes),
-		DroppedAttributes: int(s.Dropped),
-		DroppedLinks:      int(s.DroppedLinks),
-	}
-	for _, l := range s.Links {
-		stub.Links = append(stub.Links, sdktrace.Link{
-			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(l.TraceID), SpanID: trace.SpanID(l.SpanID)}),
-			Attributes:  sdkAttributes(t, l.Attributes),
-		})
-	}
-	stub.InstrumentationScope.Name = s.Scope
-	if s.Resource != nil {
-		stub.Resource = resource.NewSchemaless(sdkAttributes(t, s.Resource)...)
-	}
-	if s.Failed {
-		stub.Status = sdktrace.Status{Code: codes.Error, Description: s.Error}
-	}
-	return stub
-}
-
-func sdkTime(ns int64) time.Time {
-	if ns == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, ns)
-}
-
-func sdkAttributes(t *testing.T, attrs []optest.Attr) []attribute.KeyValue {
-	t.Helper()
-	out := make([]attribute.KeyValue, len(attrs))
-	for i, a := range attrs {
-		out[i] = attribute.KeyValue{Key: attribute.Key(a.Key), Value: sdkValue(t, a.Value)}
-	}
-	return out
-}
-
-func sdkValue(t *testing.T, v any) attribute.Value {
-	t.Helper()
-	switch v := v.(type) {
-	case string:
-		return attribute.StringValue(v)
-	case int64:
-		return attribute.Int64Value(v)
-	case float64:
-		return attribute.Float64Value(v)
-	case bool:
-		return attribute.BoolValue(v)
-	case []string:
-		return attribute.StringSliceValue(v)
-	case []int64:
-		return attribute.Int64SliceValue(v)
-	case []float64:
-		return attribute.Float64SliceValue(v)
-	case []bool:
-		return attribute.BoolSliceValue(v)
-	case optest.List:
-		values := make([]attribute.Value, len(v))
-		for i, e := range v {
-			values[i] = sdkValue(t, e)
-		}
-		return attribute.SliceValue(values...)
-	case optest.Map:
-		return attribute.MapValue(sdkAttributes(t, v)...)
-	}
-	t.Fatalf("no attribute value for a %T", v)
-	return attribute.Value{}
 }
 
 // richSpans returns an operation and the span above it with all that spans have.
@@ -446,9 +320,7 @@ func TestKeptSpansOfStdouttrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := std.ExportSpans(t.Context(), richSpans()); err != nil {
-		t.Fatal(err)
-	}
+	export(t, std, richSpans()...)
 	want := keptRecords(t, "ops.otlp.jsonl", lines.Bytes())
 	if len(want) != 3 {
 		t.Fatalf("records are %q", want)

@@ -31,40 +31,39 @@ func TestSetupSignal(t *testing.T) {
 		return
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		t.Run(sig.String(), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ops.jsonl")
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSetupSignal$")
-			cmd.Env = append(os.Environ(), setupChildFile+"="+path, "OPTRACE_FLUSH_INTERVAL=1h")
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it has recorded
-				t.Fatal(err)
-			}
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
-			err = cmd.Wait()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
-				t.Errorf("the child ended with %v, want by %v", err, sig)
-			}
-			if names, _ := readOps(t, path); len(names) != 100 {
-				t.Errorf("%d operations in the file, want 100", len(names))
-			}
-		})
+		path := filepath.Join(t.TempDir(), "ops.jsonl")
+		err := endChild(t, sig, setupChildFile+"="+path, "OPTRACE_FLUSH_INTERVAL=1h")
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
+			t.Errorf("the child ended with %v, want by %v", err, sig)
+		}
+		if names := readOps(t, path); len(names) != 100 {
+			t.Errorf("%d operations in the file, want 100", len(names))
+		}
 	}
+}
+
+// endChild runs a test in a child process, and sends it a signal when it has recorded. It returns how the child ended.
+func endChild(t *testing.T, sig syscall.Signal, env ...string) error {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), env...)
+	out := must(cmd.StdoutPipe())(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Wait()
 }
 
 func recordUntilSignal(t *testing.T, path string) {
 	t.Helper()
-	if _, err := optrace.Setup(path, optrace.WithSignals()); err != nil {
-		t.Fatal(err)
-	}
+	setup(t, path, optrace.WithSignals())
 	tr := optrace.NewTracer(otel.GetTracerProvider())
 	for range 100 {
 		_, o := tr.Start(t.Context(), "matmul", "cuda:0")
@@ -91,25 +90,10 @@ func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
 	for _, first := range []string{"", "1"} {
 		for range cases.Count(t, 2, 5) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-			cmd.Env = append(os.Environ(), gracefulChildFile+"="+path, gracefulChildFirst+"="+first)
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Wait(); err != nil {
+			if err := endChild(t, syscall.SIGTERM, gracefulChildFile+"="+path, gracefulChildFirst+"="+first); err != nil {
 				t.Errorf("the program was cut short: %v", err)
 			}
-			if names, _ := readOps(t, path); len(names) != 101 {
+			if names := readOps(t, path); len(names) != 101 {
 				t.Errorf("%d operations in the file, want 101", len(names))
 			}
 		}
@@ -124,10 +108,7 @@ func endGracefully(t *testing.T, path string, first bool) {
 	if first {
 		handle()
 	}
-	sdk, err := optrace.Setup(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sdk := setup(t, path)
 	if !first {
 		handle()
 	}
@@ -141,9 +122,7 @@ func endGracefully(t *testing.T, path string, first bool) {
 	time.Sleep(100 * time.Millisecond) // what such programs do at the end
 	_, o := sdk.Tracer().Start(context.Background(), "last", "cuda:0")
 	o.End()
-	if err := sdk.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, sdk)
 }
 
 func TestFlightRecorderSignal(t *testing.T) {
@@ -152,45 +131,12 @@ func TestFlightRecorderSignal(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	// A signal arrives when it arrives.
-	for range 1000 {
-		if names, _ := f.written(t); len(names) == 2 {
+	for range 1000 { // it arrives when it arrives
+		if f.out.Writes() > 0 {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if names, _ := f.written(t); len(names) != 2 {
-		t.Errorf("after the signal: %v", names)
-	}
-	if err := f.tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// cpuOf returns the CPU time that the process spent while f ran.
-func cpuOf(f func()) time.Duration {
-	before := cpuTime()
-	f()
-	return cpuTime() - before
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// lockFile locks the file at path as another process does that is writing to it.
-func lockFile(t *testing.T, path string) (unlock func()) {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		t.Skip("no locks:", err)
-	}
-	return func() { _ = f.Close() }
+	f.check(t, "op0", "<request>")
+	shutdown(t, f.proc)
 }

@@ -1,9 +1,9 @@
 package optrace_test
 
 import (
-	"bytes"
 	"context"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +21,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -36,31 +35,12 @@ var ran = optrace.Times{Start: started, End: ended, Launch: launched}
 // entriesOf returns the records that a set-up with a Processor writes.
 func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []op.Entry, spans []op.Span) {
 	t.Helper()
-	var buf bytes.Buffer
-	exp, err := optrace.NewExporter(&buf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	p := newProcessor(t, newFile(t, path))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 	record(tp, p)
-	if err := tp.Shutdown(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	for rec, err := range entries.NewReader(&buf, "ops").Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			ops = append(ops, *rec.Entry)
-		case rec.Span != nil:
-			spans = append(spans, *rec.Span)
-		}
-	}
-	return ops, spans
+	shutdown(t, tp)
+	return recordsIn(t, path)
 }
 
 // Every way to record after the fact gives the same operation, also when the request
@@ -246,23 +226,15 @@ func TestRecordBeforeTheRequest(t *testing.T) {
 // In a trace that is not sampled nothing is recorded, and what a Processor was given
 // is counted.
 func TestRecordUnsampled(t *testing.T) {
-	exp, err := optrace.NewExporter(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := newExporter(t, io.Discard)
+	p := newProcessor(t, exp)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
 	ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
 	prepare(t, optrace.NewTracer(tp), matmulSpec()).Record(ctx, ran)
 	rec := p.Recorder(ctx)
 	rec.Record("a", "", ran).Record("b", "", ran)
 	rec.Finish()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	shutdown(t, tp)
 	if st := p.Stats(); st.Recorded != 0 || st.Skipped != 2 {
 		t.Errorf("%+v", st)
 	}

@@ -71,8 +71,6 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 		if got, want := q.Stats(), (optrace.QueueStats{Launched: 1, Skipped: 1}); got != want {
 			t.Errorf("%T: %+v, want %+v", to, got, want)
 		}
-		if err := q.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		shutdown(t, q)
 	}
 }

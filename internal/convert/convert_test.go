@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -52,31 +53,6 @@ func TestEntry(t *testing.T) {
 			want:   func(*op.Entry) {},
 		},
 		{
-			name: "shapes as nested values",
-			change: func(d *span.Data) {
-				d.Attrs[3].Value = attribute.SliceValue(
-					attribute.SliceValue(attribute.Int64Value(2), attribute.Float64Value(3)),
-					attribute.Float64SliceValue([]float64{3, 4}), attribute.StringValue("4x5"))
-			},
-			want: func(e *op.Entry) { e.InputShapes = []op.Shape{{2, 3}, {3, 4}, {4, 5}} },
-		},
-		{
-			name: "a value within shapes that is none",
-			change: func(d *span.Data) {
-				d.Attrs[3].Value = attribute.SliceValue(attribute.BoolValue(true), attribute.Int64SliceValue([]int64{784, 256}))
-			},
-			want: func(e *op.Entry) {
-				e.InputShapes, e.Warn = []op.Shape{nil, {784, 256}}, op.WarnBadShape
-			},
-		},
-		{
-			name:   "booleans as a shape",
-			change: func(d *span.Data) { d.Attrs[4].Value = attribute.BoolSliceValue([]bool{true}) },
-			want: func(e *op.Entry) {
-				e.OutputShape, e.OutputElements, e.MemoryBytes, e.Warn = nil, op.Int{}, op.Int{}, op.WarnBadShape
-			},
-		},
-		{
 			name: "texts",
 			change: func(d *span.Data) {
 				d.Attrs = append(d.Attrs, tensorconv.OpPath("encoder.0\xff"), attribute.String("user.note", "ignored"))
@@ -88,6 +64,12 @@ func TestEntry(t *testing.T) {
 			root:   root,
 			change: func(*span.Data) {},
 			want:   func(e *op.Entry) { e.Root, e.RootSpanID = root.Name, root.ID },
+		},
+		{
+			name:   "a root whose name is not UTF-8",
+			root:   span.Root{Name: "bad\xffname", ID: root.ID},
+			change: func(*span.Data) {},
+			want:   func(e *op.Entry) { e.Root, e.RootSpanID, e.Warn = "bad\ufffdname", root.ID, op.WarnInvalidUTF8 },
 		},
 		{
 			name:   "sampling threshold",
@@ -115,14 +97,29 @@ func TestEntry(t *testing.T) {
 			want:   func(*op.Entry) {},
 		},
 		{
-			name:   "no end",
-			change: func(d *span.Data) { d.End = time.Time{} },
-			want:   func(e *op.Entry) { e.Duration, e.Warn = 0, op.WarnBadTime },
+			name:   "rank of the resource",
+			change: func(d *span.Data) { d.Resource = resource.NewSchemaless(attribute.String(attrkey.Rank, "3")) },
+			want:   func(e *op.Entry) { e.Service, e.Rank = "", op.Known(3) },
 		},
 		{
-			name:   "end before the start",
-			change: func(d *span.Data) { d.End = d.Start.Add(-time.Second) },
-			want:   func(e *op.Entry) { e.Duration, e.Warn = 0, op.WarnNegativeDuration },
+			name:   "no parent",
+			change: func(d *span.Data) { d.Parent = trace.SpanContext{} },
+			want:   func(e *op.Entry) { e.ParentSpanID = op.SpanID{} },
+		},
+		{
+			name: "what events and links say",
+			change: func(d *span.Data) {
+				d.Events = []sdktrace.Event{{Name: "retry", Attributes: []attribute.KeyValue{tensorconv.OpName("x")}}}
+				d.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(9, 9), Attributes: []attribute.KeyValue{tensorconv.Step(1)}}}
+			},
+			want: func(e *op.Entry) {
+				e.Links = []op.Link{{TraceID: op.TraceID(spantest.TraceID(9)), SpanID: op.SpanID(spantest.SpanID(9))}}
+			},
+		},
+		{
+			name:   "name of the span",
+			change: func(d *span.Data) { d.Name, d.Attrs[0] = "conv", tensorconv.OpName("") },
+			want:   func(e *op.Entry) { e.Operation = "conv" },
 		},
 		{
 			name:   "no resource",
@@ -208,21 +205,82 @@ func TestEntryMapping(t *testing.T) {
 	}
 }
 
-// Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds.
+// Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds. Durations are those of the monotonic clock
+// where the times have it.
 func TestEntryTimes(t *testing.T) {
+	now, read := spantest.Epoch, time.Now()
+	unix := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	known := func(at time.Time) op.Int { return op.Known(at.UnixNano()) }
 	c := convert.New(nil, 0)
-	for _, tt := range []struct {
-		seconds int64
-		known   bool
+	for name, tt := range map[string]struct {
+		start, end time.Time
+		want       op.Int
+		duration   int64
+		warn       op.Warning
 	}{
-		{0, true}, {-9223372036, true}, {-9223372037, false}, {9223372035, true}, {9223372036, false},
+		"end before start":  {now, now.Add(-5 * time.Second), known(now), 0, op.WarnNegativeDuration},
+		"zero duration":     {now, now, known(now), 0, 0},
+		"nanoseconds":       {now, now.Add(125), known(now), 125, 0},
+		"monotonic":         {read, read.Add(1234), known(read), 1234, 0},
+		"no times":          {time.Time{}, time.Time{}, op.Int{}, 0, op.WarnBadTime},
+		"no start":          {time.Time{}, now, op.Int{}, 0, op.WarnBadTime},
+		"no end":            {now, time.Time{}, known(now), 0, op.WarnBadTime},
+		"after 2261":        {now, time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), known(now), 0, op.WarnBadTime},
+		"1970":              {unix(0), unix(0).Add(9), op.Known(0), 9, 0},
+		"before 1970":       {unix(-1), unix(-1).Add(9), op.Known(-1e9), 9, 0},
+		"the first second":  {unix(-9223372036), unix(-9223372036), op.Known(-9223372036e9), 0, 0},
+		"the one before":    {unix(-9223372037), unix(-9223372037), op.Int{}, 0, op.WarnBadTime},
+		"the last second":   {unix(9223372035), unix(9223372035), op.Known(9223372035e9), 0, 0},
+		"the one behind it": {unix(9223372036), unix(9223372036), op.Int{}, 0, op.WarnBadTime},
 	} {
 		d := data(spantest.Operation(0))
-		d.Start = time.Unix(tt.seconds, 0)
-		d.End = d.Start
-		e, _ := c.Entry(d, span.Root{})
-		if e.Start.Known != tt.known || tt.known && e.Start.V != tt.seconds*1e9 || (e.Warn&op.WarnBadTime != 0) == tt.known {
-			t.Errorf("second %d: start %v, warnings %v", tt.seconds, e.Start, e.Warn)
+		d.Start, d.End = tt.start, tt.end
+		if e, _ := c.Entry(d, span.Root{}); e.Start != tt.want || e.Duration != tt.duration || e.Warn != tt.warn {
+			t.Errorf("%s: start %v, duration %d, warnings %b; want %v, %d, %b", name, e.Start, e.Duration, e.Warn, tt.want, tt.duration, tt.warn)
+		}
+	}
+}
+
+// Every type of value where the shapes of inputs are expected.
+func TestEntryShapes(t *testing.T) {
+	ints := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
+	floats := func(dims ...float64) attribute.Value { return attribute.Float64SliceValue(dims) }
+	list := attribute.SliceValue
+	two, deep := []op.Shape{{2, 3}, {3, 4}}, ints(2, 3)
+	for range 50 {
+		deep = list(deep)
+	}
+	c := convert.New(nil, 1<<10)
+	for name, tt := range map[string]struct {
+		value attribute.Value
+		want  []op.Shape
+		warn  op.Warning
+	}{
+		"nested":         {list(ints(2, 3), ints(3, 4)), two, 0},
+		"nested floats":  {list(floats(2, 3), floats(3, 4)), two, 0},
+		"nested values":  {list(list(attribute.Int64Value(2), attribute.Float64Value(3)), attribute.StringValue("3x4")), two, 0},
+		"texts":          {attribute.StringSliceValue([]string{"2x3", "[3, 4]"}), two, 0},
+		"one text":       {attribute.StringValue("[[2,3],[3,4]]"), two, 0},
+		"flat":           {ints(2, 3), two[:1], 0},
+		"scalar":         {list(ints()), []op.Shape{{}}, 0},
+		"dynamic":        {list(ints(-1, 3)), []op.Shape{{-1, 3}}, 0},
+		"negative":       {list(ints(-2, 3)), nil, op.WarnBadShape},
+		"bool":           {attribute.BoolValue(true), nil, op.WarnBadShape},
+		"number":         {attribute.Float64Value(2.5), nil, op.WarnBadShape},
+		"bools":          {attribute.BoolSliceValue([]bool{true}), nil, op.WarnBadShape},
+		"fractions":      {floats(2.5), nil, op.WarnBadShape},
+		"NaN":            {floats(math.NaN()), nil, op.WarnBadShape},
+		"map":            {attribute.MapValue(attribute.Int64("0", 2)), nil, op.WarnBadShape},
+		"bytes":          {attribute.ByteSliceValue([]byte{2, 3}), nil, op.WarnBadShape},
+		"empty":          {attribute.Value{}, nil, op.WarnBadShape},
+		"map within":     {list(attribute.MapValue(), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
+		"boolean within": {list(attribute.BoolValue(true), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
+		"too deep":       {list(list(list(ints(2, 3)))), nil, op.WarnBadShape},
+		"far too deep":   {deep, nil, op.WarnBadShape},
+	} {
+		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: attrkey.InputShapes, Value: tt.value}), span.Root{})
+		if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
+			t.Errorf("%s: warnings %b, want %b, input shapes (-want +got):\n%s", name, e.Warn, tt.warn, diff)
 		}
 	}
 }
@@ -240,48 +298,29 @@ func TestResourceIsConvertedOnce(t *testing.T) {
 	}
 }
 
-// Lists are read down to a limited depth, whatever a span holds.
+// Lists and maps are read down to a limited depth, whatever a span holds.
 func TestEntryDepth(t *testing.T) {
 	var m attr.Mapping
 	m.Keep("nested")
 	c := convert.New(&m, 1<<10)
-	m.Keep("map")
+	maps := func(v attribute.Value) attribute.Value {
+		return attribute.MapValue(attribute.KeyValue{Key: "k", Value: v})
+	}
+	lists := func(v attribute.Value) attribute.Value { return attribute.SliceValue(v) }
 	for _, tt := range []struct {
+		wrap  func(attribute.Value) attribute.Value
 		depth int
 		want  string
 	}{
-		{1, `{"k":7}`}, {3, `{"k":{"k":{"k":7}}}`}, {4, `{"k":{"k":{"k":{"k":7}}}}`}, {5, `{"k":{"k":{"k":{"k":null}}}}`},
-		{50, `{"k":{"k":{"k":{"k":null}}}}`},
+		{maps, 1, `{"k":7}`}, {maps, 4, `{"k":{"k":{"k":{"k":7}}}}`}, {maps, 5, `{"k":{"k":{"k":{"k":null}}}}`},
+		{maps, 50, `{"k":{"k":{"k":{"k":null}}}}`},
+		{lists, 1, "[7]"}, {lists, 4, "[[[[7]]]]"}, {lists, 5, "[[[[null]]]]"}, {lists, 1000, "[[[[null]]]]"},
 	} {
 		v := attribute.IntValue(7)
 		for range tt.depth {
-			v = attribute.MapValue(attribute.KeyValue{Key: "k", Value: v})
+			v = tt.wrap(v)
 		}
-		e, ok := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "map", Value: v}), span.Root{})
-		if !ok {
-			t.Fatalf("depth %d: an operation has no entry", tt.depth)
-		}
-		if diff := cmp.Diff([]op.Attr{{Key: "map", Value: tt.want, Type: op.AttrJSON}}, e.Attrs); diff != "" {
-			t.Errorf("maps of depth %d kept (-want +got):\n%s", tt.depth, diff)
-		}
-	}
-	for _, tt := range []struct {
-		depth int
-		want  string
-	}{
-		{1, "[7]"},
-		{4, "[[[[7]]]]"},
-		{5, "[[[[null]]]]"},
-		{1000, "[[[[null]]]]"},
-	} {
-		v := attribute.Int64SliceValue([]int64{7})
-		for range tt.depth - 1 {
-			v = attribute.SliceValue(v)
-		}
-		e, ok := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "nested", Value: v}), span.Root{})
-		if !ok {
-			t.Fatalf("depth %d: an operation has no entry", tt.depth)
-		}
+		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "nested", Value: v}), span.Root{})
 		if diff := cmp.Diff([]op.Attr{{Key: "nested", Value: tt.want, Type: op.AttrJSON}}, e.Attrs); diff != "" {
 			t.Errorf("depth %d: attributes kept (-want +got):\n%s", tt.depth, diff)
 		}

@@ -51,25 +51,36 @@ func TestBufferedFlush(t *testing.T) {
 	checkStats(t, p.Stats(), Stats{Recorded: 10, Written: 10, Skipped: 1})
 }
 
+// What waits is written when the interval is over, and no sooner unless there is enough of it.
 func TestBufferedFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w spantest.Buffer
-		out := newOutput(t, &w)
-		cfg := newConfig(DropNewest)
-		cfg.FlushInterval = time.Second
-		p := NewBuffered(out, cfg, new(observ.Errors))
-		p.OnEnd(ended(spantest.Operation(0).Snapshot()))
-		time.Sleep(time.Second - time.Nanosecond)
-		synctest.Wait()
-		if w.Writes() != 0 {
-			t.Error("written before the interval is over")
+		out, exp, cfg := newOutput(t, &w), &spantest.Exporter{}, newConfig(DropNewest)
+		cfg.FlushInterval, cfg.MaxBytes = time.Second, 1<<20
+		p, q := NewBuffered(out, cfg, new(observ.Errors)), NewQueue(exp, cfg, new(observ.Errors))
+		check := func(when string, writes, spans int) {
+			t.Helper()
+			synctest.Wait()
+			if w.Writes() != writes || exp.Len() != spans {
+				t.Errorf("%s: %d writes and %d spans, want %d and %d", when, w.Writes(), exp.Len(), writes, spans)
+			}
 		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if w.Writes() != 1 {
-			t.Error("not written when the interval is over")
+		for i := range 2 {
+			p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+			q.OnEnd(ended(spantest.Operation(0).Snapshot()))
+			time.Sleep(time.Second - time.Nanosecond)
+			check("before the interval is over", i, i)
+			time.Sleep(time.Nanosecond)
+			check("when the interval is over", i+1, i+1)
 		}
+		for i := range maxExportBatch {
+			q.OnEnd(ended(spantest.Operation(i).Snapshot()))
+		}
+		check("a whole batch", 2, 2+maxExportBatch)
+		time.Sleep(time.Minute)
+		check("nothing to write", 2, 2+maxExportBatch)
 		stop(t, p, out.Sink)
+		stop(t, q, nil)
 	})
 }
 

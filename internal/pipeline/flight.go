@@ -33,6 +33,7 @@ type Flight struct {
 	written   uint64
 	dropped   uint64
 	stopped   bool
+	ended     bool // what is under way counts as dropped
 
 	dumps   chan struct{} // requests for a dump; holds one
 	signals chan os.Signal
@@ -281,6 +282,9 @@ func (p *Flight) Stop(ctx context.Context) error {
 	p.mu.Unlock()
 	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
 	_, err := requestStop(ctx, patience{p.cfg.ExportTimeout, progress}, p.stopReq, p.done, p.cancel)
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
 	return err
 }
 
@@ -288,5 +292,9 @@ func (p *Flight) Stop(ctx context.Context) error {
 func (p *Flight) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{Recorded: p.recorded, Written: p.written, Dropped: p.dropped, Skipped: p.skipped}
+	st := Stats{Recorded: p.recorded, Written: p.written, Dropped: p.dropped, Skipped: p.skipped}
+	if p.ended {
+		st.Dropped = p.recorded - p.written
+	}
+	return st
 }

@@ -109,20 +109,25 @@ func TestQueuePolicies(t *testing.T) {
 	}
 }
 
-// A span that is larger than the bound goes through an empty queue.
-func TestQueueLargeSpan(t *testing.T) {
-	exp := &spantest.Exporter{}
-	cfg := newConfig(Block)
-	cfg.MaxBytes = 1
-	p := NewQueue(exp, cfg, new(observ.Errors))
-	for i := range 3 {
-		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-	}
-	stop(t, p, nil)
-	checkStats(t, p.Stats(), Stats{Recorded: 3, Written: 3})
-	if diff := cmp.Diff([]int{1, 1, 1}, exp.Batches()); diff != "" {
-		t.Errorf("batches (-want +got):\n%s", diff)
-	}
+// A small queue is emptied before it is full, and a span that is larger than the bound goes through an empty one.
+func TestQueueSmallBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for bound, policy := range map[int64]Policy{MinMaxBytes: DropNewest, 1: Block} {
+			const n = 300
+			exp, cfg := &spantest.Exporter{}, newConfig(policy)
+			cfg.MaxBytes = bound
+			p := NewQueue(exp, cfg, new(observ.Errors))
+			for i := range n {
+				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+				synctest.Wait()
+			}
+			stop(t, p, nil)
+			checkStats(t, p.Stats(), Stats{Recorded: n, Written: n})
+			if bound == 1 && len(exp.Batches()) != n {
+				t.Errorf("%d batches, want one for each span", len(exp.Batches()))
+			}
+		}
+	})
 }
 
 func TestQueueExporterFails(t *testing.T) {

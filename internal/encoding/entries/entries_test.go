@@ -49,6 +49,10 @@ func TestTemplates(t *testing.T) {
 		switch i % 20 {
 		case 7:
 			e.Data.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
+		case 3:
+			e.Root.Name = `quoted "name"`
+		case 5:
+			e.Root.Name = "bad\xffname"
 		case 11:
 			e.Root = span.Root{}
 		case 13:

@@ -1,0 +1,187 @@
+//go:build unix
+
+package rotate
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+)
+
+// victim makes a file that nobody may write to, and checks at the end that nobody has.
+func victim(t *testing.T, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "victim")
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if got, err := os.ReadFile(path); err != nil || string(got) != "precious" {
+			t.Errorf("the victim holds %q, %v", got, err)
+		}
+	})
+	return path
+}
+
+func link(t *testing.T, target, path string) {
+	t.Helper()
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A link under the name of the file leads nobody's operations to another one, also when it comes later. One to a device is
+// followed: /dev/stdout is one.
+func TestFileSymlinkRefused(t *testing.T) {
+	dir := t.TempDir()
+	victim, missing := victim(t, dir), filepath.Join(dir, "missing")
+	for name, target := range map[string]string{"file": victim, "nothing": missing} {
+		path := filepath.Join(dir, "link to "+name)
+		link(t, target, path)
+		if _, err := Open(path, Limits{}, ending(EndsWhole)); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+			t.Errorf("a link to %s: %v", name, err)
+		}
+	}
+	if _, err := os.Lstat(missing); !os.IsNotExist(err) {
+		t.Errorf("the file behind the link: %v", err)
+	}
+	path := filepath.Join(dir, "ops.jsonl")
+	f := open(t, path, Limits{})
+	write(t, f, "x")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	link(t, victim, path)
+	if _, err := f.Ready(1); err == nil {
+		t.Error("a link that comes later is followed")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "y")
+	if text, err := os.ReadFile(path); err != nil || string(text) != "y" {
+		t.Errorf("without the link the file holds %q, %v", text, err)
+	}
+	device := filepath.Join(dir, "null")
+	link(t, os.DevNull, device)
+	write(t, open(t, device, Limits{}), "x")
+}
+
+// Links under the name of a rotated file are neither followed nor replaced nor deleted.
+func TestRotationSymlink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		links := []string{filepath.Join(dir, "ops-2000-01-01T00-00-00.000.jsonl"), filepath.Join(dir, "ops-2000-01-01T00-00-00.000_0001.jsonl")}
+		missing := filepath.Join(dir, "missing")
+		link(t, victim(t, dir), links[0])
+		link(t, missing, links[1])
+		f := open(t, filepath.Join(dir, "ops.jsonl"), Limits{MaxBytes: 1, MaxTotal: 1})
+		for range 4 {
+			write(t, f, "x")
+		}
+		for _, path := range links {
+			if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+				t.Errorf("%s is no link any more: %v", path, err)
+			}
+		}
+		if _, err := os.Lstat(missing); !os.IsNotExist(err) {
+			t.Errorf("the file behind the dangling link: %v", err)
+		}
+	})
+}
+
+// Files are for their owner only, whatever the process allows.
+func TestRotationPermissions(t *testing.T) {
+	before := syscall.Umask(0)
+	defer syscall.Umask(before)
+	dir := t.TempDir()
+	f := open(t, filepath.Join(dir, "ops.jsonl"), Limits{MaxBytes: 1})
+	for range 3 {
+		write(t, f, "x")
+	}
+	names, _ := files(t, dir)
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if len(names) != 3 {
+		t.Errorf("files %q, want 3", names)
+	}
+}
+
+// A named pipe whose reader has gone is an error and not a hang, and one that has a reader again is written to again.
+func TestW8PipeWithoutReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("no named pipes:", err)
+	}
+	f := open(t, path, Limits{})
+	put := func() error {
+		if _, err := f.Ready(1); err != nil {
+			return err
+		}
+		defer f.Release()
+		_, err := io.WriteString(f, "x")
+		return err
+	}
+	if put() == nil {
+		t.Error("writing without a reader is no error")
+	}
+	for round := range 2 {
+		reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := put(); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+		got := make([]byte, 2)
+		if n, err := reader.Read(got); n != 1 || got[0] != 'x' {
+			t.Errorf("round %d: the pipe has %q, %v", round, got[:n], err)
+		}
+		if err := reader.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if put() == nil {
+				t.Errorf("round %d: writing to a reader that has gone is no error", round)
+			}
+		}
+	}
+}
+
+// Files and pipes that another user has put into a shared directory are refused. Elsewhere the owner of the directory answers
+// for what is in it.
+func TestW9PlantedFiles(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files of other users")
+	}
+	shared, own := t.TempDir(), t.TempDir()
+	if err := os.Chmod(shared, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	for name, create := range map[string]func(path string) error{
+		"file": func(path string) error { return os.WriteFile(path, nil, 0o666) },
+		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o666) },
+	} {
+		for _, dir := range []string{shared, own} {
+			path := filepath.Join(dir, name)
+			if err := create(path); err != nil {
+				t.Fatal(err)
+			}
+			open(t, path, Limits{}) // one's own is accepted
+			if err := os.Chown(path, 12345, 12345); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(path, Limits{}, ending(EndsWhole))
+			if refused := err != nil && strings.Contains(err.Error(), "another user"); refused != (dir == shared) {
+				t.Errorf("a %s of another user, shared: %v: %v", name, dir == shared, err)
+			}
+		}
+	}
+}
