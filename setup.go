@@ -99,14 +99,6 @@ func WithSignals(signals ...os.Signal) SetupOption {
 	})
 }
 
-// WithoutSignals leaves all signals to the program, which is the default.
-func WithoutSignals() SetupOption {
-	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.signals = nil
-		return cfg
-	})
-}
-
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
 type SDK struct {
 	provider    *sdktrace.TracerProvider // nil if there is nothing to do
