@@ -59,6 +59,6 @@ func (b *Backend) current() (ctx context.Context, path string) {
 // Builder returns a [Builder].
 func (b *Backend) Builder(name string) backends.Builder {
 	builder := &Builder{backend: b, name: name}
-	builder.operations.builder = builder
+	builder.ops.builder = builder
 	return builder
 }

@@ -12,7 +12,7 @@ import (
 // Builder builds a graph whose operations are executables of their own. The methods of
 // the operations are those of the embedded field.
 type Builder struct {
-	operations
+	ops
 	backend *Backend
 	name    string
 

@@ -12,7 +12,7 @@ import (
 
 // Dot is the product of vectors and matrices, which sums over the last axis of lhs.
 func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
-	out, err := b.operations.Dot(lhs, rhs)
+	out, err := b.ops.Dot(lhs, rhs)
 	return summing(out, err, func(s *step) int64 {
 		d := s.operands[0].shape.Dimensions
 		if len(d) == 0 {
@@ -26,7 +26,7 @@ func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
 func (b *Builder) DotGeneral(
 	lhs backends.Op, lhsContractingAxes, lhsBatchAxes []int, rhs backends.Op, rhsContractingAxes, rhsBatchAxes []int,
 ) (backends.Op, error) {
-	out, err := b.operations.DotGeneral(lhs, lhsContractingAxes, lhsBatchAxes, rhs, rhsContractingAxes, rhsBatchAxes)
+	out, err := b.ops.DotGeneral(lhs, lhsContractingAxes, lhsBatchAxes, rhs, rhsContractingAxes, rhsBatchAxes)
 	return summing(out, err, func(s *step) int64 {
 		length := int64(1)
 		for _, axis := range lhsContractingAxes {
@@ -41,7 +41,7 @@ func (b *Builder) ConvGeneral(
 	input, kernel backends.Op, axes backends.ConvolveAxesConfig, strides []int, paddings [][2]int,
 	inputDilations, kernelDilations []int, channelGroupCount, batchGroupCount int,
 ) (backends.Op, error) {
-	out, err := b.operations.ConvGeneral(input, kernel, axes, strides, paddings, inputDilations, kernelDilations,
+	out, err := b.ops.ConvGeneral(input, kernel, axes, strides, paddings, inputDilations, kernelDilations,
 		channelGroupCount, batchGroupCount)
 	return summing(out, err, func(s *step) int64 {
 		k := s.operands[1].shape

@@ -8,699 +8,333 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// operations are the methods of [backends.Builder] that build operations. Each
-// becomes a step of the graph.
-type operations struct{ builder *Builder }
+// ops are the methods of [backends.Builder] that build operations. Each becomes a step
+// of the graph.
+type ops struct{ builder *Builder }
 
-// Abs adds the operation of that name.
-func (o operations) Abs(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Abs")
-	return s.end1(s.Abs(s.in(x0)))
+type (
+	builder = backends.Builder
+	node    = backends.Op
+)
+
+// unary adds the operation of a name that takes one operand, and binary one that takes two.
+func (o ops) unary(name string, add func(_ builder, x node) (node, error), x node) (node, error) {
+	s := o.builder.begin(name)
+	return s.end1(add(s.Builder, s.in(x)))
 }
 
-// Add adds the operation of that name.
-func (o operations) Add(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Add")
-	return s.end1(s.Add(s.in(x0), s.in(x1)))
+func (o ops) binary(name string, add func(_ builder, x, y node) (node, error), x, y node) (node, error) {
+	s := o.builder.begin(name)
+	return s.end1(add(s.Builder, s.in(x), s.in(y)))
 }
 
-// AllReduce adds the operation of that name.
-func (o operations) AllReduce(x0 []backends.Op, x1 backends.ReduceOpType, x2 [][]int) ([]backends.Op, error) {
+// The operations of one operand.
+
+func (o ops) Abs(x node) (node, error)        { return o.unary("Abs", builder.Abs, x) }
+func (o ops) BitCount(x node) (node, error)   { return o.unary("BitCount", builder.BitCount, x) }
+func (o ops) BitwiseNot(x node) (node, error) { return o.unary("BitwiseNot", builder.BitwiseNot, x) }
+func (o ops) Ceil(x node) (node, error)       { return o.unary("Ceil", builder.Ceil, x) }
+func (o ops) Clz(x node) (node, error)        { return o.unary("Clz", builder.Clz, x) }
+func (o ops) Conj(x node) (node, error)       { return o.unary("Conj", builder.Conj, x) }
+func (o ops) Cos(x node) (node, error)        { return o.unary("Cos", builder.Cos, x) }
+func (o ops) Erf(x node) (node, error)        { return o.unary("Erf", builder.Erf, x) }
+func (o ops) Exp(x node) (node, error)        { return o.unary("Exp", builder.Exp, x) }
+func (o ops) Expm1(x node) (node, error)      { return o.unary("Expm1", builder.Expm1, x) }
+func (o ops) Floor(x node) (node, error)      { return o.unary("Floor", builder.Floor, x) }
+func (o ops) Identity(x node) (node, error)   { return o.unary("Identity", builder.Identity, x) }
+func (o ops) Imag(x node) (node, error)       { return o.unary("Imag", builder.Imag, x) }
+func (o ops) IsFinite(x node) (node, error)   { return o.unary("IsFinite", builder.IsFinite, x) }
+func (o ops) IsNaN(x node) (node, error)      { return o.unary("IsNaN", builder.IsNaN, x) }
+func (o ops) Log(x node) (node, error)        { return o.unary("Log", builder.Log, x) }
+func (o ops) Log1p(x node) (node, error)      { return o.unary("Log1p", builder.Log1p, x) }
+func (o ops) LogicalNot(x node) (node, error) { return o.unary("LogicalNot", builder.LogicalNot, x) }
+func (o ops) Logistic(x node) (node, error)   { return o.unary("Logistic", builder.Logistic, x) }
+func (o ops) Neg(x node) (node, error)        { return o.unary("Neg", builder.Neg, x) }
+func (o ops) Real(x node) (node, error)       { return o.unary("Real", builder.Real, x) }
+func (o ops) Round(x node) (node, error)      { return o.unary("Round", builder.Round, x) }
+func (o ops) Rsqrt(x node) (node, error)      { return o.unary("Rsqrt", builder.Rsqrt, x) }
+func (o ops) Sign(x node) (node, error)       { return o.unary("Sign", builder.Sign, x) }
+func (o ops) Sin(x node) (node, error)        { return o.unary("Sin", builder.Sin, x) }
+func (o ops) Sqrt(x node) (node, error)       { return o.unary("Sqrt", builder.Sqrt, x) }
+func (o ops) Tanh(x node) (node, error)       { return o.unary("Tanh", builder.Tanh, x) }
+
+// The operations of two operands.
+
+func (o ops) Add(x, y node) (node, error) { return o.binary("Add", builder.Add, x, y) }
+func (o ops) BitwiseAnd(x, y node) (node, error) {
+	return o.binary("BitwiseAnd", builder.BitwiseAnd, x, y)
+}
+func (o ops) BitwiseOr(x, y node) (node, error) {
+	return o.binary("BitwiseOr", builder.BitwiseOr, x, y)
+}
+func (o ops) BitwiseXor(x, y node) (node, error) {
+	return o.binary("BitwiseXor", builder.BitwiseXor, x, y)
+}
+func (o ops) Complex(x, y node) (node, error) { return o.binary("Complex", builder.Complex, x, y) }
+func (o ops) Div(x, y node) (node, error)     { return o.binary("Div", builder.Div, x, y) }
+func (o ops) Dot(x, y node) (node, error)     { return o.binary("Dot", builder.Dot, x, y) }
+func (o ops) Equal(x, y node) (node, error)   { return o.binary("Equal", builder.Equal, x, y) }
+func (o ops) EqualTotalOrder(x, y node) (node, error) {
+	return o.binary("EqualTotalOrder", builder.EqualTotalOrder, x, y)
+}
+func (o ops) GreaterOrEqual(x, y node) (node, error) {
+	return o.binary("GreaterOrEqual", builder.GreaterOrEqual, x, y)
+}
+func (o ops) GreaterOrEqualTotalOrder(x, y node) (node, error) {
+	return o.binary("GreaterOrEqualTotalOrder", builder.GreaterOrEqualTotalOrder, x, y)
+}
+func (o ops) GreaterThan(x, y node) (node, error) {
+	return o.binary("GreaterThan", builder.GreaterThan, x, y)
+}
+func (o ops) GreaterThanTotalOrder(x, y node) (node, error) {
+	return o.binary("GreaterThanTotalOrder", builder.GreaterThanTotalOrder, x, y)
+}
+func (o ops) LessOrEqual(x, y node) (node, error) {
+	return o.binary("LessOrEqual", builder.LessOrEqual, x, y)
+}
+func (o ops) LessOrEqualTotalOrder(x, y node) (node, error) {
+	return o.binary("LessOrEqualTotalOrder", builder.LessOrEqualTotalOrder, x, y)
+}
+func (o ops) LessThan(x, y node) (node, error) { return o.binary("LessThan", builder.LessThan, x, y) }
+func (o ops) LessThanTotalOrder(x, y node) (node, error) {
+	return o.binary("LessThanTotalOrder", builder.LessThanTotalOrder, x, y)
+}
+func (o ops) LogicalAnd(x, y node) (node, error) {
+	return o.binary("LogicalAnd", builder.LogicalAnd, x, y)
+}
+func (o ops) LogicalOr(x, y node) (node, error) {
+	return o.binary("LogicalOr", builder.LogicalOr, x, y)
+}
+func (o ops) LogicalXor(x, y node) (node, error) {
+	return o.binary("LogicalXor", builder.LogicalXor, x, y)
+}
+func (o ops) Max(x, y node) (node, error)      { return o.binary("Max", builder.Max, x, y) }
+func (o ops) Min(x, y node) (node, error)      { return o.binary("Min", builder.Min, x, y) }
+func (o ops) Mul(x, y node) (node, error)      { return o.binary("Mul", builder.Mul, x, y) }
+func (o ops) NotEqual(x, y node) (node, error) { return o.binary("NotEqual", builder.NotEqual, x, y) }
+func (o ops) NotEqualTotalOrder(x, y node) (node, error) {
+	return o.binary("NotEqualTotalOrder", builder.NotEqualTotalOrder, x, y)
+}
+func (o ops) Pow(x, y node) (node, error) { return o.binary("Pow", builder.Pow, x, y) }
+func (o ops) Rem(x, y node) (node, error) { return o.binary("Rem", builder.Rem, x, y) }
+func (o ops) ShiftLeft(x, y node) (node, error) {
+	return o.binary("ShiftLeft", builder.ShiftLeft, x, y)
+}
+func (o ops) ShiftRightArithmetic(x, y node) (node, error) {
+	return o.binary("ShiftRightArithmetic", builder.ShiftRightArithmetic, x, y)
+}
+func (o ops) ShiftRightLogical(x, y node) (node, error) {
+	return o.binary("ShiftRightLogical", builder.ShiftRightLogical, x, y)
+}
+func (o ops) Sub(x, y node) (node, error) { return o.binary("Sub", builder.Sub, x, y) }
+
+// The other operations.
+
+func (o ops) AllReduce(x0 []node, x1 backends.ReduceOpType, x2 [][]int) ([]node, error) {
 	s := o.builder.begin("AllReduce")
 	list, err := s.AllReduce(s.all(x0), x1, x2)
 	return s.end(err, list...)
 }
 
-// ArgMinMax adds the operation of that name.
-func (o operations) ArgMinMax(x0 backends.Op, x1 int, x2 dtypes.DType, x3 bool) (backends.Op, error) {
+func (o ops) ArgMinMax(x0 node, x1 int, x2 dtypes.DType, x3 bool) (node, error) {
 	s := o.builder.begin("ArgMinMax")
 	return s.end1(s.ArgMinMax(s.in(x0), x1, x2, x3))
 }
 
-// BatchNormForInference adds the operation of that name.
-func (o operations) BatchNormForInference(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.Op,
-	x3 backends.Op,
-	x4 backends.Op,
-	x5 float32,
-	x6 int,
-) (backends.Op, error) {
+func (o ops) BatchNormForInference(x0, x1, x2, x3, x4 node, x5 float32, x6 int) (node, error) {
 	s := o.builder.begin("BatchNormForInference")
 	return s.end1(s.BatchNormForInference(s.in(x0), s.in(x1), s.in(x2), s.in(x3), s.in(x4), x5, x6))
 }
 
-// BatchNormForTraining adds the operation of that name.
-func (o operations) BatchNormForTraining(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.Op,
-	x3 float32,
-	x4 int,
-) (y0, y1, y2 backends.Op, err error) {
+func (o ops) BatchNormForTraining(x0, x1, x2 node, x3 float32, x4 int) (y0, y1, y2 node, err error) {
 	s := o.builder.begin("BatchNormForTraining")
 	y0, y1, y2, err = s.BatchNormForTraining(s.in(x0), s.in(x1), s.in(x2), x3, x4)
 	values, err := s.end(err, y0, y1, y2)
 	return values[0], values[1], values[2], err
 }
 
-// BatchNormGradient adds the operation of that name.
-func (o operations) BatchNormGradient(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.Op,
-	x3 backends.Op,
-	x4 backends.Op,
-	x5 float32,
-	x6 int,
-) (y0, y1, y2 backends.Op, err error) {
+func (o ops) BatchNormGradient(x0, x1, x2, x3, x4 node, x5 float32, x6 int) (y0, y1, y2 node, err error) {
 	s := o.builder.begin("BatchNormGradient")
 	y0, y1, y2, err = s.BatchNormGradient(s.in(x0), s.in(x1), s.in(x2), s.in(x3), s.in(x4), x5, x6)
 	values, err := s.end(err, y0, y1, y2)
 	return values[0], values[1], values[2], err
 }
 
-// BitCount adds the operation of that name.
-func (o operations) BitCount(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("BitCount")
-	return s.end1(s.BitCount(s.in(x0)))
-}
-
-// Bitcast adds the operation of that name.
-func (o operations) Bitcast(x0 backends.Op, x1 dtypes.DType) (backends.Op, error) {
+func (o ops) Bitcast(x0 node, x1 dtypes.DType) (node, error) {
 	s := o.builder.begin("Bitcast")
 	return s.end1(s.Bitcast(s.in(x0), x1))
 }
 
-// BitwiseAnd adds the operation of that name.
-func (o operations) BitwiseAnd(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("BitwiseAnd")
-	return s.end1(s.BitwiseAnd(s.in(x0), s.in(x1)))
-}
-
-// BitwiseNot adds the operation of that name.
-func (o operations) BitwiseNot(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("BitwiseNot")
-	return s.end1(s.BitwiseNot(s.in(x0)))
-}
-
-// BitwiseOr adds the operation of that name.
-func (o operations) BitwiseOr(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("BitwiseOr")
-	return s.end1(s.BitwiseOr(s.in(x0), s.in(x1)))
-}
-
-// BitwiseXor adds the operation of that name.
-func (o operations) BitwiseXor(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("BitwiseXor")
-	return s.end1(s.BitwiseXor(s.in(x0), s.in(x1)))
-}
-
-// BroadcastInDim adds the operation of that name.
-func (o operations) BroadcastInDim(x0 backends.Op, x1 shapes.Shape, x2 []int) (backends.Op, error) {
+func (o ops) BroadcastInDim(x0 node, x1 shapes.Shape, x2 []int) (node, error) {
 	s := o.builder.begin("BroadcastInDim")
 	return s.end1(s.BroadcastInDim(s.in(x0), x1, x2))
 }
 
-// Ceil adds the operation of that name.
-func (o operations) Ceil(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Ceil")
-	return s.end1(s.Ceil(s.in(x0)))
-}
-
-// Clamp adds the operation of that name.
-func (o operations) Clamp(x0 backends.Op, x1 backends.Op, x2 backends.Op) (backends.Op, error) {
+func (o ops) Clamp(x0, x1, x2 node) (node, error) {
 	s := o.builder.begin("Clamp")
 	return s.end1(s.Clamp(s.in(x0), s.in(x1), s.in(x2)))
 }
 
-// Clz adds the operation of that name.
-func (o operations) Clz(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Clz")
-	return s.end1(s.Clz(s.in(x0)))
-}
-
-// Complex adds the operation of that name.
-func (o operations) Complex(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Complex")
-	return s.end1(s.Complex(s.in(x0), s.in(x1)))
-}
-
-// Concatenate adds the operation of that name.
-func (o operations) Concatenate(x0 int, x1 ...backends.Op) (backends.Op, error) {
+func (o ops) Concatenate(x0 int, x1 ...node) (node, error) {
 	s := o.builder.begin("Concatenate")
 	return s.end1(s.Concatenate(x0, s.all(x1)...))
 }
 
-// Conj adds the operation of that name.
-func (o operations) Conj(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Conj")
-	return s.end1(s.Conj(s.in(x0)))
-}
-
-// ConvGeneral adds the operation of that name.
-func (o operations) ConvGeneral(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.ConvolveAxesConfig,
-	x3 []int,
-	x4 [][2]int,
-	x5 []int,
-	x6 []int,
-	x7 int,
-	x8 int,
-) (backends.Op, error) {
+func (o ops) ConvGeneral(
+	x0, x1 node, x2 backends.ConvolveAxesConfig, x3 []int, x4 [][2]int, x5, x6 []int, x7, x8 int,
+) (node, error) {
 	s := o.builder.begin("ConvGeneral")
 	return s.end1(s.ConvGeneral(s.in(x0), s.in(x1), x2, x3, x4, x5, x6, x7, x8))
 }
 
-// ConvertDType adds the operation of that name.
-func (o operations) ConvertDType(x0 backends.Op, x1 dtypes.DType) (backends.Op, error) {
+func (o ops) ConvertDType(x0 node, x1 dtypes.DType) (node, error) {
 	s := o.builder.begin("ConvertDType")
 	return s.end1(s.ConvertDType(s.in(x0), x1))
 }
 
-// Cos adds the operation of that name.
-func (o operations) Cos(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Cos")
-	return s.end1(s.Cos(s.in(x0)))
-}
-
-// Div adds the operation of that name.
-func (o operations) Div(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Div")
-	return s.end1(s.Div(s.in(x0), s.in(x1)))
-}
-
-// Dot adds the operation of that name.
-func (o operations) Dot(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Dot")
-	return s.end1(s.Dot(s.in(x0), s.in(x1)))
-}
-
-// DotGeneral adds the operation of that name.
-func (o operations) DotGeneral(
-	x0 backends.Op,
-	x1 []int,
-	x2 []int,
-	x3 backends.Op,
-	x4 []int,
-	x5 []int,
-) (backends.Op, error) {
+func (o ops) DotGeneral(x0 node, x1, x2 []int, x3 node, x4, x5 []int) (node, error) {
 	s := o.builder.begin("DotGeneral")
 	return s.end1(s.DotGeneral(s.in(x0), x1, x2, s.in(x3), x4, x5))
 }
 
-// DynamicSlice adds the operation of that name.
-func (o operations) DynamicSlice(x0 backends.Op, x1 []backends.Op, x2 []int) (backends.Op, error) {
+func (o ops) DynamicSlice(x0 node, x1 []node, x2 []int) (node, error) {
 	s := o.builder.begin("DynamicSlice")
 	return s.end1(s.DynamicSlice(s.in(x0), s.all(x1), x2))
 }
 
-// DynamicUpdateSlice adds the operation of that name.
-func (o operations) DynamicUpdateSlice(x0 backends.Op, x1 backends.Op, x2 []backends.Op) (backends.Op, error) {
+func (o ops) DynamicUpdateSlice(x0, x1 node, x2 []node) (node, error) {
 	s := o.builder.begin("DynamicUpdateSlice")
 	return s.end1(s.DynamicUpdateSlice(s.in(x0), s.in(x1), s.all(x2)))
 }
 
-// Equal adds the operation of that name.
-func (o operations) Equal(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Equal")
-	return s.end1(s.Equal(s.in(x0), s.in(x1)))
-}
-
-// EqualTotalOrder adds the operation of that name.
-func (o operations) EqualTotalOrder(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("EqualTotalOrder")
-	return s.end1(s.EqualTotalOrder(s.in(x0), s.in(x1)))
-}
-
-// Erf adds the operation of that name.
-func (o operations) Erf(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Erf")
-	return s.end1(s.Erf(s.in(x0)))
-}
-
-// Exp adds the operation of that name.
-func (o operations) Exp(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Exp")
-	return s.end1(s.Exp(s.in(x0)))
-}
-
-// Expm1 adds the operation of that name.
-func (o operations) Expm1(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Expm1")
-	return s.end1(s.Expm1(s.in(x0)))
-}
-
-// FFT adds the operation of that name.
-func (o operations) FFT(x0 backends.Op, x1 backends.FFTType, x2 []int) (backends.Op, error) {
+func (o ops) FFT(x0 node, x1 backends.FFTType, x2 []int) (node, error) {
 	s := o.builder.begin("FFT")
 	return s.end1(s.FFT(s.in(x0), x1, x2))
 }
 
-// Floor adds the operation of that name.
-func (o operations) Floor(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Floor")
-	return s.end1(s.Floor(s.in(x0)))
-}
-
-// Gather adds the operation of that name.
-func (o operations) Gather(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 int,
-	x3 []int,
-	x4 []int,
-	x5 []int,
-	x6 []int,
-	x7 bool,
-) (backends.Op, error) {
+func (o ops) Gather(x0, x1 node, x2 int, x3, x4, x5, x6 []int, x7 bool) (node, error) {
 	s := o.builder.begin("Gather")
 	return s.end1(s.Gather(s.in(x0), s.in(x1), x2, x3, x4, x5, x6, x7))
 }
 
-// GreaterOrEqual adds the operation of that name.
-func (o operations) GreaterOrEqual(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("GreaterOrEqual")
-	return s.end1(s.GreaterOrEqual(s.in(x0), s.in(x1)))
-}
-
-// GreaterOrEqualTotalOrder adds the operation of that name.
-func (o operations) GreaterOrEqualTotalOrder(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("GreaterOrEqualTotalOrder")
-	return s.end1(s.GreaterOrEqualTotalOrder(s.in(x0), s.in(x1)))
-}
-
-// GreaterThan adds the operation of that name.
-func (o operations) GreaterThan(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("GreaterThan")
-	return s.end1(s.GreaterThan(s.in(x0), s.in(x1)))
-}
-
-// GreaterThanTotalOrder adds the operation of that name.
-func (o operations) GreaterThanTotalOrder(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("GreaterThanTotalOrder")
-	return s.end1(s.GreaterThanTotalOrder(s.in(x0), s.in(x1)))
-}
-
-// Identity adds the operation of that name.
-func (o operations) Identity(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Identity")
-	return s.end1(s.Identity(s.in(x0)))
-}
-
-// Imag adds the operation of that name.
-func (o operations) Imag(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Imag")
-	return s.end1(s.Imag(s.in(x0)))
-}
-
-// Iota adds the operation of that name.
-func (o operations) Iota(x0 shapes.Shape, x1 int) (backends.Op, error) {
+func (o ops) Iota(x0 shapes.Shape, x1 int) (node, error) {
 	s := o.builder.begin("Iota")
 	return s.end1(s.Iota(x0, x1))
 }
 
-// IsFinite adds the operation of that name.
-func (o operations) IsFinite(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("IsFinite")
-	return s.end1(s.IsFinite(s.in(x0)))
-}
-
-// IsNaN adds the operation of that name.
-func (o operations) IsNaN(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("IsNaN")
-	return s.end1(s.IsNaN(s.in(x0)))
-}
-
-// LessOrEqual adds the operation of that name.
-func (o operations) LessOrEqual(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LessOrEqual")
-	return s.end1(s.LessOrEqual(s.in(x0), s.in(x1)))
-}
-
-// LessOrEqualTotalOrder adds the operation of that name.
-func (o operations) LessOrEqualTotalOrder(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LessOrEqualTotalOrder")
-	return s.end1(s.LessOrEqualTotalOrder(s.in(x0), s.in(x1)))
-}
-
-// LessThan adds the operation of that name.
-func (o operations) LessThan(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LessThan")
-	return s.end1(s.LessThan(s.in(x0), s.in(x1)))
-}
-
-// LessThanTotalOrder adds the operation of that name.
-func (o operations) LessThanTotalOrder(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LessThanTotalOrder")
-	return s.end1(s.LessThanTotalOrder(s.in(x0), s.in(x1)))
-}
-
-// Log adds the operation of that name.
-func (o operations) Log(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Log")
-	return s.end1(s.Log(s.in(x0)))
-}
-
-// Log1p adds the operation of that name.
-func (o operations) Log1p(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Log1p")
-	return s.end1(s.Log1p(s.in(x0)))
-}
-
-// LogicalAnd adds the operation of that name.
-func (o operations) LogicalAnd(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LogicalAnd")
-	return s.end1(s.LogicalAnd(s.in(x0), s.in(x1)))
-}
-
-// LogicalNot adds the operation of that name.
-func (o operations) LogicalNot(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LogicalNot")
-	return s.end1(s.LogicalNot(s.in(x0)))
-}
-
-// LogicalOr adds the operation of that name.
-func (o operations) LogicalOr(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LogicalOr")
-	return s.end1(s.LogicalOr(s.in(x0), s.in(x1)))
-}
-
-// LogicalXor adds the operation of that name.
-func (o operations) LogicalXor(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("LogicalXor")
-	return s.end1(s.LogicalXor(s.in(x0), s.in(x1)))
-}
-
-// Logistic adds the operation of that name.
-func (o operations) Logistic(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Logistic")
-	return s.end1(s.Logistic(s.in(x0)))
-}
-
-// Max adds the operation of that name.
-func (o operations) Max(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Max")
-	return s.end1(s.Max(s.in(x0), s.in(x1)))
-}
-
-// Min adds the operation of that name.
-func (o operations) Min(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Min")
-	return s.end1(s.Min(s.in(x0), s.in(x1)))
-}
-
-// Mul adds the operation of that name.
-func (o operations) Mul(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Mul")
-	return s.end1(s.Mul(s.in(x0), s.in(x1)))
-}
-
-// Neg adds the operation of that name.
-func (o operations) Neg(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Neg")
-	return s.end1(s.Neg(s.in(x0)))
-}
-
-// NotEqual adds the operation of that name.
-func (o operations) NotEqual(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("NotEqual")
-	return s.end1(s.NotEqual(s.in(x0), s.in(x1)))
-}
-
-// NotEqualTotalOrder adds the operation of that name.
-func (o operations) NotEqualTotalOrder(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("NotEqualTotalOrder")
-	return s.end1(s.NotEqualTotalOrder(s.in(x0), s.in(x1)))
-}
-
-// Pad adds the operation of that name.
-func (o operations) Pad(x0 backends.Op, x1 backends.Op, x2 ...backends.PadAxis) (backends.Op, error) {
+func (o ops) Pad(x0, x1 node, x2 ...backends.PadAxis) (node, error) {
 	s := o.builder.begin("Pad")
 	return s.end1(s.Pad(s.in(x0), s.in(x1), x2...))
 }
 
-// Pow adds the operation of that name.
-func (o operations) Pow(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Pow")
-	return s.end1(s.Pow(s.in(x0), s.in(x1)))
-}
-
-// RNGBitGenerator adds the operation of that name.
-func (o operations) RNGBitGenerator(x0 backends.Op, x1 shapes.Shape) (y0, y1 backends.Op, err error) {
+func (o ops) RNGBitGenerator(x0 node, x1 shapes.Shape) (y0, y1 node, err error) {
 	s := o.builder.begin("RNGBitGenerator")
 	y0, y1, err = s.RNGBitGenerator(s.in(x0), x1)
 	values, err := s.end(err, y0, y1)
 	return values[0], values[1], err
 }
 
-// Real adds the operation of that name.
-func (o operations) Real(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Real")
-	return s.end1(s.Real(s.in(x0)))
-}
-
-// ReduceBitwiseAnd adds the operation of that name.
-func (o operations) ReduceBitwiseAnd(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceBitwiseAnd(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceBitwiseAnd")
 	return s.end1(s.ReduceBitwiseAnd(s.in(x0), x1...))
 }
 
-// ReduceBitwiseOr adds the operation of that name.
-func (o operations) ReduceBitwiseOr(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceBitwiseOr(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceBitwiseOr")
 	return s.end1(s.ReduceBitwiseOr(s.in(x0), x1...))
 }
 
-// ReduceBitwiseXor adds the operation of that name.
-func (o operations) ReduceBitwiseXor(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceBitwiseXor(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceBitwiseXor")
 	return s.end1(s.ReduceBitwiseXor(s.in(x0), x1...))
 }
 
-// ReduceLogicalAnd adds the operation of that name.
-func (o operations) ReduceLogicalAnd(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceLogicalAnd(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceLogicalAnd")
 	return s.end1(s.ReduceLogicalAnd(s.in(x0), x1...))
 }
 
-// ReduceLogicalOr adds the operation of that name.
-func (o operations) ReduceLogicalOr(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceLogicalOr(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceLogicalOr")
 	return s.end1(s.ReduceLogicalOr(s.in(x0), x1...))
 }
 
-// ReduceLogicalXor adds the operation of that name.
-func (o operations) ReduceLogicalXor(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceLogicalXor(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceLogicalXor")
 	return s.end1(s.ReduceLogicalXor(s.in(x0), x1...))
 }
 
-// ReduceMax adds the operation of that name.
-func (o operations) ReduceMax(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceMax(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceMax")
 	return s.end1(s.ReduceMax(s.in(x0), x1...))
 }
 
-// ReduceMin adds the operation of that name.
-func (o operations) ReduceMin(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceMin(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceMin")
 	return s.end1(s.ReduceMin(s.in(x0), x1...))
 }
 
-// ReduceProduct adds the operation of that name.
-func (o operations) ReduceProduct(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceProduct(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceProduct")
 	return s.end1(s.ReduceProduct(s.in(x0), x1...))
 }
 
-// ReduceSum adds the operation of that name.
-func (o operations) ReduceSum(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) ReduceSum(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("ReduceSum")
 	return s.end1(s.ReduceSum(s.in(x0), x1...))
 }
 
-// ReduceWindow adds the operation of that name.
-func (o operations) ReduceWindow(
-	x0 backends.Op,
-	x1 backends.ReduceOpType,
-	x2 []int,
-	x3 []int,
-	x4 []int,
-	x5 []int,
-	x6 [][2]int,
-) (backends.Op, error) {
+func (o ops) ReduceWindow(x0 node, x1 backends.ReduceOpType, x2, x3, x4, x5 []int, x6 [][2]int) (node, error) {
 	s := o.builder.begin("ReduceWindow")
 	return s.end1(s.ReduceWindow(s.in(x0), x1, x2, x3, x4, x5, x6))
 }
 
-// Rem adds the operation of that name.
-func (o operations) Rem(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Rem")
-	return s.end1(s.Rem(s.in(x0), s.in(x1)))
-}
-
-// Reshape adds the operation of that name.
-func (o operations) Reshape(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) Reshape(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("Reshape")
 	return s.end1(s.Reshape(s.in(x0), x1...))
 }
 
-// Reverse adds the operation of that name.
-func (o operations) Reverse(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) Reverse(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("Reverse")
 	return s.end1(s.Reverse(s.in(x0), x1...))
 }
 
-// Round adds the operation of that name.
-func (o operations) Round(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Round")
-	return s.end1(s.Round(s.in(x0)))
-}
-
-// Rsqrt adds the operation of that name.
-func (o operations) Rsqrt(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Rsqrt")
-	return s.end1(s.Rsqrt(s.in(x0)))
-}
-
-// ScatterMax adds the operation of that name.
-func (o operations) ScatterMax(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.Op,
-	x3 int,
-	x4 []int,
-	x5 []int,
-	x6 []int,
-	x7 bool,
-	x8 bool,
-) (backends.Op, error) {
+func (o ops) ScatterMax(x0, x1, x2 node, x3 int, x4, x5, x6 []int, x7, x8 bool) (node, error) {
 	s := o.builder.begin("ScatterMax")
 	return s.end1(s.ScatterMax(s.in(x0), s.in(x1), s.in(x2), x3, x4, x5, x6, x7, x8))
 }
 
-// ScatterMin adds the operation of that name.
-func (o operations) ScatterMin(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.Op,
-	x3 int,
-	x4 []int,
-	x5 []int,
-	x6 []int,
-	x7 bool,
-	x8 bool,
-) (backends.Op, error) {
+func (o ops) ScatterMin(x0, x1, x2 node, x3 int, x4, x5, x6 []int, x7, x8 bool) (node, error) {
 	s := o.builder.begin("ScatterMin")
 	return s.end1(s.ScatterMin(s.in(x0), s.in(x1), s.in(x2), x3, x4, x5, x6, x7, x8))
 }
 
-// ScatterSum adds the operation of that name.
-func (o operations) ScatterSum(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 backends.Op,
-	x3 int,
-	x4 []int,
-	x5 []int,
-	x6 []int,
-	x7 bool,
-	x8 bool,
-) (backends.Op, error) {
+func (o ops) ScatterSum(x0, x1, x2 node, x3 int, x4, x5, x6 []int, x7, x8 bool) (node, error) {
 	s := o.builder.begin("ScatterSum")
 	return s.end1(s.ScatterSum(s.in(x0), s.in(x1), s.in(x2), x3, x4, x5, x6, x7, x8))
 }
 
-// SelectAndScatterMax adds the operation of that name.
-func (o operations) SelectAndScatterMax(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 []int,
-	x3 []int,
-	x4 [][2]int,
-) (backends.Op, error) {
+func (o ops) SelectAndScatterMax(x0, x1 node, x2, x3 []int, x4 [][2]int) (node, error) {
 	s := o.builder.begin("SelectAndScatterMax")
 	return s.end1(s.SelectAndScatterMax(s.in(x0), s.in(x1), x2, x3, x4))
 }
 
-// SelectAndScatterMin adds the operation of that name.
-func (o operations) SelectAndScatterMin(
-	x0 backends.Op,
-	x1 backends.Op,
-	x2 []int,
-	x3 []int,
-	x4 [][2]int,
-) (backends.Op, error) {
+func (o ops) SelectAndScatterMin(x0, x1 node, x2, x3 []int, x4 [][2]int) (node, error) {
 	s := o.builder.begin("SelectAndScatterMin")
 	return s.end1(s.SelectAndScatterMin(s.in(x0), s.in(x1), x2, x3, x4))
 }
 
-// ShiftLeft adds the operation of that name.
-func (o operations) ShiftLeft(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("ShiftLeft")
-	return s.end1(s.ShiftLeft(s.in(x0), s.in(x1)))
-}
-
-// ShiftRightArithmetic adds the operation of that name.
-func (o operations) ShiftRightArithmetic(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("ShiftRightArithmetic")
-	return s.end1(s.ShiftRightArithmetic(s.in(x0), s.in(x1)))
-}
-
-// ShiftRightLogical adds the operation of that name.
-func (o operations) ShiftRightLogical(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("ShiftRightLogical")
-	return s.end1(s.ShiftRightLogical(s.in(x0), s.in(x1)))
-}
-
-// Sign adds the operation of that name.
-func (o operations) Sign(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Sign")
-	return s.end1(s.Sign(s.in(x0)))
-}
-
-// Sin adds the operation of that name.
-func (o operations) Sin(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Sin")
-	return s.end1(s.Sin(s.in(x0)))
-}
-
-// Slice adds the operation of that name.
-func (o operations) Slice(x0 backends.Op, x1 []int, x2 []int, x3 []int) (backends.Op, error) {
+func (o ops) Slice(x0 node, x1, x2, x3 []int) (node, error) {
 	s := o.builder.begin("Slice")
 	return s.end1(s.Slice(s.in(x0), x1, x2, x3))
 }
 
-// Sqrt adds the operation of that name.
-func (o operations) Sqrt(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Sqrt")
-	return s.end1(s.Sqrt(s.in(x0)))
-}
-
-// Sub adds the operation of that name.
-func (o operations) Sub(x0 backends.Op, x1 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Sub")
-	return s.end1(s.Sub(s.in(x0), s.in(x1)))
-}
-
-// Tanh adds the operation of that name.
-func (o operations) Tanh(x0 backends.Op) (backends.Op, error) {
-	s := o.builder.begin("Tanh")
-	return s.end1(s.Tanh(s.in(x0)))
-}
-
-// Transpose adds the operation of that name.
-func (o operations) Transpose(x0 backends.Op, x1 ...int) (backends.Op, error) {
+func (o ops) Transpose(x0 node, x1 ...int) (node, error) {
 	s := o.builder.begin("Transpose")
 	return s.end1(s.Transpose(s.in(x0), x1...))
 }
 
-// Where adds the operation of that name.
-func (o operations) Where(x0 backends.Op, x1 backends.Op, x2 backends.Op) (backends.Op, error) {
+func (o ops) Where(x0, x1, x2 node) (node, error) {
 	s := o.builder.begin("Where")
 	return s.end1(s.Where(s.in(x0), s.in(x1), s.in(x2)))
 }

@@ -59,12 +59,39 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// operations are the methods of [backends.Builder] that build operations. Each
-// becomes a step of the graph.
-type operations struct{ builder *Builder }
+// ops are the methods of [backends.Builder] that build operations. Each becomes a step
+// of the graph.
+type ops struct{ builder *Builder }
+
+type (
+	builder = backends.Builder
+	node    = backends.Op
+)
+
+// unary adds the operation of a name that takes one operand, and binary one that takes two.
+func (o ops) unary(name string, add func(_ builder, x node) (node, error), x node) (node, error) {
+	s := o.builder.begin(name)
+	return s.end1(add(s.Builder, s.in(x)))
+}
+
+func (o ops) binary(name string, add func(_ builder, x, y node) (node, error), x, y node) (node, error) {
+	s := o.builder.begin(name)
+	return s.end1(add(s.Builder, s.in(x), s.in(y)))
+}
 `)
+	for i, of := range []string{"one operand", "two operands"} {
+		fmt.Fprintf(&b, "\n// The operations of %s.\n\n", of)
+		for _, m := range methods {
+			if m.operands() == i+1 {
+				m.writeShort(&b)
+			}
+		}
+	}
+	b.WriteString("\n// The other operations.\n")
 	for _, m := range methods {
-		m.write(&b)
+		if n := m.operands(); n != 1 && n != 2 {
+			m.write(&b)
+		}
 	}
 	return format.Source(b.Bytes())
 }
@@ -127,36 +154,66 @@ func newParameter(t reflect.Type, variadic bool) parameter {
 	return p
 }
 
-// typeName is the name of a type in the file. An interface with an alias is printed as
-// what it is.
+// typeName is the name of a type in the file.
 func typeName(t reflect.Type) string {
-	return strings.ReplaceAll(t.String(), "interface {}", "any")
+	return strings.NewReplacer("interface {}", "any", "backends.Op", "node").Replace(t.String())
 }
 
-// list joins parameters, over several lines if they are many.
-func list(parameters []string) string {
-	if len(parameters) < 5 {
-		return strings.Join(parameters, ", ")
+// operands returns how many operands the operation takes, 0 where it takes anything else or has several outputs.
+func (m *method) operands() int {
+	for _, p := range m.parameters {
+		if p.typ != typeName(operand) {
+			return 0
+		}
 	}
-	return "\n" + strings.Join(parameters, ",\n") + ",\n"
+	if m.list || m.outputs > 1 {
+		return 0
+	}
+	return len(m.parameters)
+}
+
+// writeShort writes the method of an operation of one operand or two.
+func (m *method) writeShort(b *bytes.Buffer) {
+	takes, form := "x", "unary"
+	if m.operands() == 2 {
+		takes, form = "x, y", "binary"
+	}
+	fmt.Fprintf(b, "func (o ops) %s(%s node) (node, error) { return o.%s(%[1]q, builder.%[1]s, %[2]s) }\n", m.name, takes, form)
+}
+
+// takes declares the parameters.
+func (m *method) takes() string {
+	var b strings.Builder
+	for i, p := range m.parameters {
+		fmt.Fprintf(&b, "x%d", i)
+		last := i == len(m.parameters)-1
+		if last || m.parameters[i+1].typ != p.typ {
+			b.WriteString(" " + p.typ)
+		}
+		if !last {
+			b.WriteString(", ")
+		}
+	}
+	if b.Len() > 70 {
+		return "\n" + b.String() + ",\n"
+	}
+	return b.String()
 }
 
 // write writes the method.
 func (m *method) write(b *bytes.Buffer) {
-	var takes, passes []string
+	var passes []string
 	for i, p := range m.parameters {
-		name := fmt.Sprintf("x%d", i)
-		takes = append(takes, name+" "+p.typ)
-		passes = append(passes, fmt.Sprintf(p.pass, name))
+		passes = append(passes, fmt.Sprintf(p.pass, fmt.Sprintf("x%d", i)))
 	}
 	call := fmt.Sprintf("s.%s(%s)", m.name, strings.Join(passes, ", "))
-	fmt.Fprintf(b, "\n// %s adds the operation of that name.\nfunc (o operations) %[1]s(%s)", m.name, list(takes))
+	fmt.Fprintf(b, "\nfunc (o ops) %s(%s)", m.name, m.takes())
 	begin := fmt.Sprintf("{\ns := o.builder.begin(%q)\n", m.name)
 	switch {
 	case m.list:
-		fmt.Fprintf(b, "([]backends.Op, error) %slist, err := %s\nreturn s.end(err, list...)\n}\n", begin, call)
+		fmt.Fprintf(b, "([]node, error) %slist, err := %s\nreturn s.end(err, list...)\n}\n", begin, call)
 	case m.outputs == 1:
-		fmt.Fprintf(b, "(backends.Op, error) %sreturn s.end1(%s)\n}\n", begin, call)
+		fmt.Fprintf(b, "(node, error) %sreturn s.end1(%s)\n}\n", begin, call)
 	default:
 		var results, from []string
 		for i := range m.outputs {
@@ -164,7 +221,7 @@ func (m *method) write(b *bytes.Buffer) {
 			from = append(from, fmt.Sprintf("values[%d]", i))
 		}
 		all := strings.Join(results, ", ")
-		fmt.Fprintf(b, "(%s backends.Op, err error) %s%s, err = %s\nvalues, err := s.end(err, %s)\nreturn %s, err\n}\n",
+		fmt.Fprintf(b, "(%s node, err error) %s%s, err = %s\nvalues, err := s.end(err, %s)\nreturn %s, err\n}\n",
 			all, begin, all, call, all, strings.Join(from, ", "))
 	}
 }
