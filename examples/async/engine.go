@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"gonum.org/v1/gonum/mat"
 
@@ -36,15 +35,15 @@ type engine struct {
 	matmul, relu, copyOut [copyEngine]*optrace.Prepared
 }
 
-func newEngine(dev *device, provider *sdktrace.TracerProvider, processor *optrace.Processor) (*engine, error) {
-	e := &engine{dev: dev, requests: provider.Tracer("server"), host: optrace.NewTracer(provider)}
+func newEngine(dev *device, sdk *optrace.SDK) (*engine, error) {
+	e := &engine{dev: dev, requests: sdk.TracerProvider().Tracer("server"), host: sdk.Tracer()}
 
 	// The queue records what the device has got through. It reads the device's clock every
 	// so often, and from that knows the Unix times of events, and how far they may be off.
 	read := func() (int64, error) { return dev.now(), nil }
 	clock := deviceclock.New(deviceclock.Config{})
 	var err error
-	e.queue, err = optrace.NewQueue[*event](processor, optrace.WithDeviceClock(clock, 20*time.Millisecond, read))
+	e.queue, err = optrace.NewQueue[*event](sdk.Processor(), optrace.WithDeviceClock(clock, 20*time.Millisecond, read))
 	if err != nil {
 		return nil, err
 	}

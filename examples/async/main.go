@@ -24,9 +24,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"os/signal"
 	"path/filepath"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -34,6 +31,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/demo"
 	"github.com/optrace/optrace/examples/internal/devices"
 )
 
@@ -47,24 +45,13 @@ func main() {
 	var cfg config
 	flag.IntVar(&cfg.requests, "requests", 12, "send `N` requests in each phase")
 	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing burst.jsonl and paced.jsonl")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, cfg, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "async:", err)
-		os.Exit(1)
-	}
+	demo.Main("async", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
 // run records both phases and says what each was bound by.
 func run(ctx context.Context, cfg config, out io.Writer) error {
 	if cfg.requests < 1 {
 		return errors.New("there must be requests")
-	}
-	if err := os.MkdirAll(cfg.dir, 0o777); err != nil {
-		return err
 	}
 	for _, phase := range []struct {
 		name string
@@ -84,27 +71,20 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 
 // record sets tracing and the device up, sends requests and shuts all down.
 func record(ctx context.Context, batch string, send func(context.Context, *engine) error, out io.Writer) (err error) {
-	if err := os.Remove(batch); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // a file exporter appends
+	if err := demo.NewFile(batch); err != nil {
+		return err
 	}
-	exporter, err := optrace.NewFileExporter(batch)
+	service := resource.NewSchemaless(semconv.ServiceName("async"))
+	sdk, err := optrace.Setup(batch, optrace.WithProviderOptions(sdktrace.WithResource(service)))
 	if err != nil {
 		return err
 	}
-	processor, err := optrace.NewProcessor(exporter)
-	if err != nil {
-		return errors.Join(err, exporter.Shutdown(ctx))
-	}
-	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(processor),
-		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName("async"))),
-	)
 	ctx = context.WithoutCancel(ctx) // an interrupt ends the requests, and what was recorded is written
-	defer func() { err = errors.Join(err, provider.Shutdown(ctx)) }()
+	defer func() { err = errors.Join(err, sdk.Shutdown(ctx)) }()
 
 	dev := newDevice()
 	defer dev.close()
-	e, err := newEngine(dev, provider, processor)
+	e, err := newEngine(dev, sdk)
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/optrace/optrace/examples/internal/demo"
 )
 
 // clients is how many requests are under way at once.
@@ -40,33 +38,12 @@ func sendRequests(ctx context.Context, address string, n int) error {
 }
 
 func send(ctx context.Context, address string, request generateRequest) error {
-	body, err := json.Marshal(request)
-	if err != nil {
+	var answer generateResponse
+	if err := demo.Post(ctx, address+generateRoute, request, &answer); err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+generateRoute, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // it has been read
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %s: %s", response.Status, answer)
-	}
-	var text generateResponse
-	if err := json.Unmarshal(answer, &text); err != nil {
-		return err
-	}
-	if len(text.Text) != request.Tokens {
-		return fmt.Errorf("%d tokens, want %d", len(text.Text), request.Tokens)
+	if len(answer.Text) != request.Tokens {
+		return fmt.Errorf("%d tokens, want %d", len(answer.Text), request.Tokens)
 	}
 	return nil
 }

@@ -23,11 +23,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"os"
-	"os/signal"
-	"time"
 
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -35,6 +30,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/examples/internal/demo"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/text"
 )
@@ -51,21 +47,13 @@ func main() {
 	flag.StringVar(&cfg.addr, "addr", "127.0.0.1:0", "serve on `ADDRESS`")
 	flag.StringVar(&cfg.file, "o", "batching.jsonl", "write operations to `FILE`, which is replaced")
 	flag.IntVar(&cfg.requests, "requests", 48, "send `N` requests to itself and exit; 0 serves until it is interrupted")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, cfg, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "batching:", err)
-		os.Exit(1)
-	}
+	demo.Main("batching", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
 // run records while it serves, and then prints the requests with their parts of the
 // steps.
 func run(ctx context.Context, cfg config, out io.Writer) error {
-	if err := os.Remove(cfg.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := demo.NewFile(cfg.file); err != nil {
 		return err
 	}
 	service := resource.NewSchemaless(semconv.ServiceName("generator"))
@@ -94,30 +82,15 @@ func serve(ctx context.Context, cfg config, sdk *optrace.SDK, out io.Writer) err
 		<-worked
 	}()
 
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: newService(sdk.TracerProvider(), engine), ReadHeaderTimeout: 5 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-
-	address := "http://" + listener.Addr().String()
-	if cfg.requests > 0 {
-		err = sendRequests(ctx, address, cfg.requests)
-		http.DefaultClient.CloseIdleConnections()
-	} else {
-		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"tokens\":20}' %[1]s%s\n", address, generateRoute)
-		select {
-		case <-ctx.Done():
-		case err = <-served:
-			return err
+	client := func(ctx context.Context, address string) error {
+		if cfg.requests > 0 {
+			return sendRequests(ctx, address, cfg.requests)
 		}
+		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"tokens\":20}' %[1]s%s\n", address, generateRoute)
+		<-ctx.Done()
+		return nil
 	}
-	// A connection on which nothing was sent yet counts as idle after five seconds.
-	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return errors.Join(err, server.Shutdown(shutdown))
+	return demo.Serve(ctx, cfg.addr, newService(sdk.TracerProvider(), engine), client)
 }
 
 // printRequests prints what "optrace correlate FILE" does.

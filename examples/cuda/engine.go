@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
@@ -45,11 +44,11 @@ type launched struct {
 	kernel     bool
 }
 
-func newEngine(net *network, provider *sdktrace.TracerProvider, processor *optrace.Processor) (*engine, error) {
-	e := &engine{net: net, dev: net.dev, requests: provider.Tracer("server"), host: optrace.NewTracer(provider)}
+func newEngine(net *network, sdk *optrace.SDK) (*engine, error) {
+	e := &engine{net: net, dev: net.dev, requests: sdk.TracerProvider().Tracer("server"), host: sdk.Tracer()}
 	clock := deviceclock.New(deviceclock.Config{Resolution: resolution})
 	var err error
-	e.queue, err = optrace.NewQueue[*event](processor, optrace.WithQueuePolicy(optrace.PolicyBlock),
+	e.queue, err = optrace.NewQueue[*event](sdk.Processor(), optrace.WithQueuePolicy(optrace.PolicyBlock),
 		optrace.WithDeviceClock(clock, 20*time.Millisecond, e.dev.clock.read))
 	if err != nil {
 		return nil, err

@@ -25,9 +25,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"os/signal"
 	"path/filepath"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -35,6 +32,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/demo"
 	"github.com/optrace/optrace/examples/internal/devices"
 )
 
@@ -53,15 +51,7 @@ func main() {
 	flag.IntVar(&cfg.steps, "steps", 50, "send `N` steps at once, and as many timed ones, with recording and without")
 	flag.IntVar(&cfg.n, "n", 512, "multiply matrices of `SIZE` × SIZE numbers")
 	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing cuda.jsonl and cuda-timed.jsonl")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, cfg, loadDriver, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "cuda:", err)
-		os.Exit(1)
-	}
+	demo.Main("cuda", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, loadDriver, out) })
 }
 
 // run records steps on the first device of the driver that load returns. That there is
@@ -89,9 +79,6 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.close()) }()
-	if err := os.MkdirAll(cfg.dir, 0o777); err != nil {
-		return err
-	}
 	net, err := newNetwork(dev, cfg.n)
 	if err != nil {
 		return err
@@ -127,25 +114,18 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 func record(
 	ctx context.Context, net *network, file string, send func(context.Context, *engine) error, out io.Writer,
 ) (e *engine, err error) {
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err // a file exporter appends
+	if err := demo.NewFile(file); err != nil {
+		return nil, err
 	}
-	exporter, err := optrace.NewFileExporter(file)
+	service := resource.NewSchemaless(semconv.ServiceName("cuda"))
+	sdk, err := optrace.Setup(file, optrace.WithProviderOptions(sdktrace.WithResource(service)))
 	if err != nil {
 		return nil, err
 	}
 	lasting := context.WithoutCancel(ctx) // an interrupt ends the steps, and what was recorded is written
-	processor, err := optrace.NewProcessor(exporter)
-	if err != nil {
-		return nil, errors.Join(err, exporter.Shutdown(lasting))
-	}
-	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(processor),
-		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName("cuda"))),
-	)
-	defer func() { err = errors.Join(err, provider.Shutdown(lasting)) }()
+	defer func() { err = errors.Join(err, sdk.Shutdown(lasting)) }()
 
-	if e, err = newEngine(net, provider, processor); err != nil {
+	if e, err = newEngine(net, sdk); err != nil {
 		return nil, err
 	}
 	if err := send(ctx, e); err != nil {

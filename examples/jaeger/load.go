@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
+
+	"github.com/optrace/optrace/examples/internal/demo"
 )
 
 // sendRequests sends n requests to the service at address, one after the
@@ -31,33 +29,12 @@ func sendRequests(ctx context.Context, address string, n int) error {
 }
 
 func send(ctx context.Context, address string, request rankRequest) error {
-	body, err := json.Marshal(request)
-	if err != nil {
+	var answer rankResponse
+	if err := demo.Post(ctx, address+rankRoute, request, &answer); err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+rankRoute, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // it has been read
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %s: %s", response.Status, answer)
-	}
-	var scores rankResponse
-	if err := json.Unmarshal(answer, &scores); err != nil {
-		return err
-	}
-	if len(scores.Scores) != len(request.Items) {
-		return fmt.Errorf("%d scores for %d items", len(scores.Scores), len(request.Items))
+	if len(answer.Scores) != len(request.Items) {
+		return fmt.Errorf("%d scores for %d items", len(answer.Scores), len(request.Items))
 	}
 	return nil
 }

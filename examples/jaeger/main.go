@@ -31,11 +31,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"os"
-	"os/signal"
-	"time"
+
+	"github.com/optrace/optrace/examples/internal/demo"
 )
 
 // config is what the flags say.
@@ -52,15 +49,7 @@ func main() {
 	flag.StringVar(&cfg.otlp, "otlp", "http://localhost:4318", "send traces to the OTLP receiver at `URL`")
 	flag.StringVar(&cfg.batch, "o", "ranker.jsonl", "append operations to `FILE`")
 	flag.IntVar(&cfg.requests, "requests", 0, "send `N` requests to itself and exit")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, cfg, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "jaeger:", err)
-		os.Exit(1)
-	}
+	demo.Main("jaeger", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
 // run serves until ctx is done, or until the requests of cfg are answered.
@@ -76,28 +65,13 @@ func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-
-	address := "http://" + listener.Addr().String()
-	if cfg.requests > 0 {
-		err = sendRequests(ctx, address, cfg.requests)
-		http.DefaultClient.CloseIdleConnections()
-	} else {
-		fmt.Fprintf(out, "serving on %s; try curl -d '{\"user\":1,\"items\":[7,2000]}' %[1]s/v1/rank\n", address)
-		select {
-		case <-ctx.Done():
-		case err = <-served:
-			return err
+	client := func(ctx context.Context, address string) error {
+		if cfg.requests > 0 {
+			return sendRequests(ctx, address, cfg.requests)
 		}
+		fmt.Fprintf(out, "serving on %s; try curl -d '{\"user\":1,\"items\":[7,2000]}' %[1]s/v1/rank\n", address)
+		<-ctx.Done()
+		return nil
 	}
-	// A connection on which nothing was sent yet counts as idle after five seconds.
-	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return errors.Join(err, server.Shutdown(shutdown))
+	return demo.Serve(ctx, cfg.addr, service, client)
 }

@@ -28,9 +28,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"os/signal"
 	"path/filepath"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -38,6 +35,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/demo"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -52,16 +50,8 @@ func main() {
 	flag.IntVar(&cfg.steps, "steps", 50, "train for `N` steps")
 	flag.IntVar(&cfg.devices, "devices", 4, "train on `N` devices")
 	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing ops.jsonl, ops.folded and ops.html")
-	flag.Parse()
-
 	// An interrupt ends the training; what has been recorded is still written.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, cfg, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
+	demo.Main("quickstart", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
 // run records the workload and prints the report of what it recorded.
@@ -80,12 +70,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 
 // record sets tracing up, runs the workload and shuts tracing down.
 func record(ctx context.Context, cfg config, batch string, out io.Writer) (err error) {
-	if err := os.MkdirAll(filepath.Dir(batch), 0o777); err != nil {
-		return err
-	}
-	// A file exporter appends, as a long-running service wants it. Here each run
-	// starts with an empty file.
-	if err := os.Remove(batch); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := demo.NewFile(batch); err != nil {
 		return err
 	}
 

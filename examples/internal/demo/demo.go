@@ -1,0 +1,89 @@
+// Package demo has what the example programs share and what is not about recording: a main
+// function, a file to begin with, a server and its client.
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+// Main parses the flags and runs a program, whose context is done at an interrupt. An error ends
+// the process.
+func Main(name string, run func(ctx context.Context, out io.Writer) error) {
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// NewFile makes the folder of a file and removes what an earlier run left there: a file exporter
+// appends, as a service that runs for long wants it.
+func NewFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Serve serves HTTP at addr until client, which is given the address, returns or ctx is done.
+func Serve(ctx context.Context, addr string, handler http.Handler, client func(ctx context.Context, address string) error) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan error, 2)
+	go func() { done <- server.Serve(listener) }()
+	go func() { done <- client(ctx, "http://"+listener.Addr().String()) }()
+	err = <-done
+	http.DefaultClient.CloseIdleConnections()
+	// A connection on which nothing was sent yet counts as idle after five seconds.
+	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(shutdown))
+}
+
+// Post posts a request as JSON and reads the answer.
+func Post(ctx context.Context, url string, request, answer any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it has been read
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %s: %s", response.Status, text)
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
+}
