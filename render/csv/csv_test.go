@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
@@ -103,6 +104,7 @@ func TestReportTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Peaks, r.Total.EstCount = make([]peaks.Device, 1), op.KnownFloat(1) // tables have more columns then
 	for name, table := range map[string]struct {
 		write func(io.Writer, *analyze.Report, csv.Options) error
 		want  []map[string]string // a part of each row
@@ -117,6 +119,7 @@ func TestReportTables(t *testing.T) {
 		"idle":        {csv.WriteIdle, nil},
 		"launches":    {csv.WriteLaunches, nil},
 		"path":        {csv.WriteCriticalPath, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "ns": "600", "share": "1", "rank": "0"}}},
+		"sequences":   {csv.WriteSequences, nil},
 		"steps":       {csv.WriteSteps, nil},
 		"hotspots":    {csv.WriteHotspots, nil},
 		"slowest":     {csv.WriteSlowest, []map[string]string{{"operation": "relu"}, {"operation": "'=cmd|' /C calc'!A0"}}},

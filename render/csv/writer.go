@@ -24,9 +24,6 @@ type writer struct {
 	csv  *csv.Writer
 	opts Options
 	row  []string
-	// estimates is set if the table has estimateColumns.
-	estimates bool
-	rooflines bool // likewise with rooflineColumns
 }
 
 func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {

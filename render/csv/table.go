@@ -1,0 +1,104 @@
+package csv
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// column is a column of a table whose rows are of type T.
+type column[T any] struct {
+	name string
+	add  func(w *writer, row *T) // adds the field
+}
+
+// fields returns columns of fields of T, given by their names in the report's JSON form; that of a
+// field of a field is both, joined by a dot. The column has the same name, with underscores for
+// dots, unless another one and an equals sign stand before it. Where a pointer is nil, all behind
+// it is unknown.
+func fields[T any](list string) []column[T] {
+	var columns []column[T]
+	for key := range strings.FieldsSeq(list) {
+		name, key, renamed := strings.Cut(key, "=")
+		if !renamed {
+			name, key = strings.ReplaceAll(name, ".", "_"), name
+		}
+		var path [][]int
+		at := reflect.TypeFor[T]()
+		for part := range strings.SplitSeq(key, ".") {
+			f := fieldOf(at, part)
+			path, at = append(path, f.Index), f.Type
+		}
+		columns = append(columns, column[T]{name, func(w *writer, row *T) {
+			v := reflect.ValueOf(row)
+			for _, index := range path {
+				if v = reflect.Indirect(v); !v.IsValid() {
+					w.empty()
+					return
+				}
+				v = v.FieldByIndex(index)
+			}
+			w.value(v.Addr().Interface())
+		}})
+	}
+	return columns
+}
+
+// fieldOf returns the field that a type, or what it points to, has by a name in JSON.
+func fieldOf(t reflect.Type, name string) reflect.StructField {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+			return f
+		}
+	}
+	panic(fmt.Sprintf("csv: %v has no %s", t, name))
+}
+
+// value adds a field that is at a pointer, of any of the types that rows of reports have.
+func (w *writer) value(at any) {
+	switch at := at.(type) {
+	case *string:
+		w.text(*at)
+	case *int64:
+		w.int(*at)
+	case *op.Int:
+		w.known(*at)
+	case *float64:
+		w.float(*at)
+	case *op.Float:
+		w.knownFloat(*at)
+	case *[]string:
+		w.text(strings.Join(*at, " "))
+	case fmt.Stringer: // an id
+		w.text(at.String())
+	default: // a text of a type of its own
+		w.text(reflect.ValueOf(at).Elem().String())
+	}
+}
+
+// writeTable writes the header and the rows.
+func writeTable[T any](w io.Writer, opts Options, rows []T, columns []column[T]) error {
+	header := make([]string, len(columns))
+	for i := range columns {
+		header[i] = columns[i].name
+	}
+	out, err := newWriter(w, opts, header)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		for _, c := range columns {
+			c.add(out, &rows[i])
+		}
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
