@@ -254,7 +254,7 @@ func (f *correlateFlags) write(w io.Writer, d display, r *correlate.Report) erro
 	if f.json {
 		return writeJSON(w, r)
 	}
-	return text.WriteCorrelation(w, r, text.CorrelateOptions{
+	return text.WriteCorrelation(w, r, text.Options{
 		Color: d.color, Hyperlinks: d.hyperlinks, Width: d.width, Top: f.top, Rows: tableRows(f.top, f.topSet),
 	})
 }

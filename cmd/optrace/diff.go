@@ -291,6 +291,6 @@ func (f *diffFlags) write(w io.Writer, d display, r *diff.Report) error {
 	case f.markdown:
 		return markdown.WriteDiff(w, r, markdown.Options{Rows: max(rows, 0)})
 	default:
-		return text.WriteDiff(w, r, text.DiffOptions{Color: d.color, Width: d.width, Rows: rows})
+		return text.WriteDiff(w, r, text.Options{Color: d.color, Width: d.width, Rows: rows})
 	}
 }

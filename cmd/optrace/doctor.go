@@ -74,6 +74,6 @@ func runDoctor(ctx context.Context, s streams, args []string) error {
 			return outputError(writeJSON(out, r))
 		}
 		d := f.display.on(out.screen(s))
-		return outputError(text.WriteDoctor(out, r, text.DoctorOptions{Color: d.color, Width: d.width}))
+		return outputError(text.WriteDoctor(out, r, text.Options{Color: d.color, Width: d.width}))
 	})
 }

@@ -34,7 +34,6 @@ var largerSizes = map[string]size{
 	"ingest/otlp":            {lines: 5100},
 	"internal/encoding/otlp": {cycle: 9},
 	"optrace":                {cycle: 12},
-	"render/text":            {cycle: 19},
 }
 
 func TestSizes(t *testing.T) {

@@ -41,7 +41,7 @@ func partsBar(whole int64, parts ...int64) string {
 // together returns how many neighbours of a strip share a column where there is no room
 // for a column each beside names of the width.
 func (p *page) together(buckets, names int) int {
-	room := p.width - 2*gap - names
+	room := p.Width - 2*gap - names
 	return max(1, (buckets+room-1)/room)
 }
 

@@ -26,7 +26,7 @@ func (v *view) clocks() {
 		if !o.Via.Known {
 			continue
 		}
-		t.add(strconv.FormatInt(o.Rank, 10), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
+		t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
 			knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
 	}
 	v.table(t)
@@ -35,7 +35,15 @@ func (v *view) clocks() {
 	if c.Inferred {
 		v.note("collectives have no sequence numbers and were matched by their order")
 	}
-	v.unknownClocks()
+	switch n := len(c.Unknown); n {
+	case 0:
+	case 1:
+		v.note(fmt.Sprintf("1 rank, %d, has less than %d collectives in common with others: its times are as recorded",
+			c.Unknown[0].Rank, c.MinCollectives))
+	default:
+		v.note(fmt.Sprintf("%s ranks, such as %d, have less than %d collectives in common with others: their times are as recorded",
+			units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
+	}
 	skews := newTable(names("collective", 0), names("group", 4), figures("recorded start skew", 2), figures("start skew", 0),
 		figures("recorded end skew", 1), figures("end skew", 0))
 	for _, s := range c.Collectives {
@@ -46,20 +54,6 @@ func (v *view) clocks() {
 	if c.WallNS.Known {
 		v.note(fmt.Sprintf("from the first start to the last end: %s, as recorded %s",
 			knownDuration(c.WallNS), knownDuration(c.RecordedWallNS)))
-	}
-}
-
-// unknownClocks tells of ranks whose times stay as recorded.
-func (v *view) unknownClocks() {
-	c := v.r.Clocks
-	switch n := len(c.Unknown); n {
-	case 0:
-	case 1:
-		v.note(fmt.Sprintf("1 rank, %d, has less than %d collectives in common with others: its times are as recorded",
-			c.Unknown[0].Rank, c.MinCollectives))
-	default:
-		v.note(fmt.Sprintf("%s ranks, such as %d, have less than %d collectives in common with others: their times are as recorded",
-			units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
 	}
 }
 

@@ -18,24 +18,23 @@ func (v *view) communication() {
 	v.note(fmt.Sprintf("recognised by attribute %s, by library name %s, by a word in the name %s",
 		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
 	if len(c.Bottlenecks) > 0 {
-		t := newTable(names("operation", 0), figures("calls", 0), figures("sum", 0), figures("of total", 0),
-			texts("", 1))
+		t := newTable(names("operation", 0), figures("calls", 0), figures("sum", 0), figures("of total", 0), texts("", 1))
 		for _, b := range c.Bottlenecks {
-			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal),
-				bar(b.RatioOfTotal))
+			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal), bar(b.RatioOfTotal))
 		}
 		v.table(t)
 	} else if c.Rules != (profile.CommunicationRules{}) {
 		v.note("no operation reaches -min-comm-ratio")
 	}
-	if c.Collectives == nil { // not computed
-		return
-	}
-	if len(c.Collectives) == 0 {
+	switch {
+	case c.Collectives == nil: // not computed
+	case len(c.Collectives) == 0:
 		v.note("no collectives: " + v.whyNoCollectives())
-		return
+	default:
+		v.collectives(c.Collectives)
+		v.stragglers(c.Collectives)
+		v.waits(c.Collectives)
 	}
-	v.collectives()
 }
 
 // whyNoCollectives says what the input lacks for collectives.
@@ -49,44 +48,36 @@ func (v *view) whyNoCollectives() string {
 	return "no operation is of kind collective"
 }
 
-// collectives shows what collectives cost across their devices, and which of
-// these made the others wait.
-func (v *view) collectives() {
-	rows := v.r.Communication.Collectives
+// collectives shows what collectives cost across their devices.
+func (v *view) collectives(rows []collective.Row) {
 	t := newTable(names("collective", 0), names("group", 6), figures("count", 0), figures("inferred", 8), figures("single", 7),
-		figures("repeats", 9),
-		figures("transfer", 1), figures("wait", 0), figures("max skew", 4), figures("algorithm", 5), figures("bus", 3))
-	var inferred, single, repeats int64
-	joined, rated := false, false
+		figures("repeats", 9), figures("transfer", 1), figures("wait", 0), figures("max skew", 4), figures("algorithm", 5), figures("bus", 3))
 	for i := range rows {
 		c := &rows[i]
-		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred), nonZero(c.Single), nonZero(c.Repeats),
-			knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
+		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred, units.Count), nonZero(c.Single, units.Count),
+			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
 			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond), knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
-		inferred += c.Inferred
-		single += c.Single
-		repeats += c.Repeats
-		joined = joined || c.TransferNS.Known
-		rated = rated || c.BusBytesPerSecond.Known
 	}
 	v.table(t)
-	if joined {
-		v.note("transfer: the shortest duration among the devices; wait: what all devices took beyond it")
+	for _, n := range []struct {
+		applies func(collective.Row) bool
+		text    string
+	}{
+		{func(c collective.Row) bool { return c.TransferNS.Known },
+			"transfer: the shortest duration among the devices; wait: what all devices took beyond it"},
+		{func(c collective.Row) bool { return c.BusBytesPerSecond.Known },
+			"algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of devices"},
+		{func(c collective.Row) bool { return c.Inferred > 0 },
+			"inferred: without sequence numbers, so that the k-th of each device belong together"},
+		{func(c collective.Row) bool { return c.Single > 0 },
+			"single: seen on one device only, which tells neither transfer nor wait"},
+		{func(c collective.Row) bool { return c.Repeats > 0 },
+			"repeats: the sequence number had occurred before; the k-th of each device belong together"},
+	} {
+		if slices.ContainsFunc(rows, n.applies) {
+			v.note(n.text)
+		}
 	}
-	if rated {
-		v.note("algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of devices")
-	}
-	if inferred > 0 {
-		v.note("inferred: without sequence numbers, so that the k-th of each device belong together")
-	}
-	if single > 0 {
-		v.note("single: seen on one device only, which tells neither transfer nor wait")
-	}
-	if repeats > 0 {
-		v.note("repeats: the sequence number had occurred before; the k-th of each device belong together")
-	}
-	v.stragglers(rows)
-	v.waits(rows)
 }
 
 // maxDeviceRows bounds the devices that are listed for one collective. Beyond it
@@ -95,46 +86,38 @@ const maxDeviceRows = 16
 
 // stragglers lists the devices that others waited for.
 func (v *view) stragglers(rows []collective.Row) {
-	ranks := v.severalRanks()
-	t := newTable(names("last to arrive", 0), names("group", 2), names("device", 0), figures("times", 1),
-		figures("others waited", 0))
+	t := newTable(names("last to arrive", 0), names("group", 2), names("device", 0), figures("times", 1), figures("others waited", 0))
 	left := 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Stragglers[:min(len(c.Stragglers), maxDeviceRows)]
 		left += len(c.Stragglers) - len(shown)
 		for _, s := range shown {
-			t.add(c.Name, c.Group, s.Label(ranks), fmt.Sprintf("%s of %s", units.Count(s.Count), units.Count(c.Count-c.Single)),
+			t.add(c.Name, c.Group, s.Label(v.ranks), fmt.Sprintf("%s of %s", units.Count(s.Count), units.Count(c.Count-c.Single)),
 				units.Duration(s.CausedWaitNS))
 		}
 	}
-	v.deviceTable(t, left)
+	if len(t.rows) > 0 {
+		v.first(t, v.Rows, left)
+	}
 }
 
 // waits lists how long each device waited.
 func (v *view) waits(rows []collective.Row) {
-	ranks := v.severalRanks()
-	t := newTable(names("wait by device", 0), names("group", 2), names("device", 0), figures("took part", 1),
-		figures("waited", 0))
+	t := newTable(names("wait by device", 0), names("group", 2), names("device", 0), figures("took part", 1), figures("waited", 0))
 	left := 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Waits
 		if n := len(shown); n > maxDeviceRows {
-			shown = append(shown[:maxDeviceRows/2:maxDeviceRows/2], shown[n-maxDeviceRows/2:]...)
+			shown = slices.Concat(shown[:maxDeviceRows/2], shown[n-maxDeviceRows/2:])
 		}
 		left += len(c.Waits) - len(shown)
 		for _, w := range shown {
-			t.add(c.Name, c.Group, w.Label(ranks), units.Count(w.Count), units.Duration(w.WaitNS))
+			t.add(c.Name, c.Group, w.Label(v.ranks), units.Count(w.Count), units.Duration(w.WaitNS))
 		}
 	}
-	v.deviceTable(t, left)
-}
-
-// deviceTable shows a table that leaves out some devices.
-func (v *view) deviceTable(t *table, left int) {
-	if len(t.rows) == 0 {
-		return
+	if len(t.rows) > 0 {
+		v.first(t, v.Rows, left)
 	}
-	v.first(t, v.rows, left)
 }

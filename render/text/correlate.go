@@ -12,28 +12,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// CorrelateOptions says how to render a join with service traces.
-type CorrelateOptions struct {
-	// Color marks headings up with ANSI sequences.
-	Color bool
-	// Hyperlinks makes names lead to the tracing backend, on terminals that know such
-	// links. Otherwise links are numbered and listed at the foot.
-	Hyperlinks bool
-	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
-	// [MinWidth] means that. The addresses at the foot are as long as they are.
-	Width int
-	// Top bounds the list of requests; the slowest are shown.
-	Top int
-	// Rows bounds the rows of the other tables; 0 means [DefaultRows].
-	Rows int
-}
-
 // maxEndpoints bounds how many endpoints are shown in detail.
 const maxEndpoints = 5
 
 // WriteCorrelation renders c to w with one call of Write.
-func WriteCorrelation(w io.Writer, c *correlate.Report, opts CorrelateOptions) error {
-	v := &correlation{page: newPage(opts.Width, opts.Rows, opts.Color, opts.Hyperlinks), c: c, top: opts.Top}
+func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
+	v := &correlation{newPage(opts), c}
 	v.envelope()
 	v.endpoints()
 	v.details()
@@ -41,15 +25,13 @@ func WriteCorrelation(w io.Writer, c *correlate.Report, opts CorrelateOptions) e
 	v.shared()
 	v.unattached()
 	v.foot()
-	_, err := io.WriteString(w, v.b.String())
-	return err
+	return v.writeTo(w)
 }
 
 // correlation renders one join.
 type correlation struct {
 	page
-	c   *correlate.Report
-	top int
+	c *correlate.Report
 }
 
 // envelope says what was joined, and what is wrong with it.
@@ -68,34 +50,28 @@ func (v *correlation) envelope() {
 		if s.AtLimit {
 			v.field("limit", "reached: there may be more traces", true)
 		}
-		if s.NotThere > 0 {
-			v.field("not there", plural(s.NotThere, "trace")+" of the input not in Jaeger", true)
-		}
-		if s.NotAsked > 0 {
-			v.field("not asked", plural(s.NotAsked, "trace")+" of the input beyond the limit", true)
-		}
+		v.fault("not there", s.NotThere, plural(s.NotThere, "trace")+" of the input not in Jaeger")
+		v.fault("not asked", s.NotAsked, plural(s.NotAsked, "trace")+" of the input beyond the limit")
 	}
 	if in := c.Input; in != nil {
 		v.field("input", fmt.Sprintf("%s, %s: %s and %s", plural(in.Files, "file"), units.Bytes(in.Bytes),
 			plural(in.Entries, "operation"), plural(in.Skipped, "other span")), false)
 		v.faults(in)
 	}
-	ops := int64(0)
+	own, ops, shared, sharedNS := int64(0), "", int64(0), int64(0)
 	for i := range c.Requests {
-		ops += c.Requests[i].Ops
+		own += c.Requests[i].Ops
 	}
-	own := ""
-	if len(c.Shared) > 0 {
-		own = " of their own"
+	for i := range c.Shared {
+		shared, sharedNS = shared+c.Shared[i].Ops, sharedNS+c.Shared[i].SumNS
 	}
-	v.field("requests", fmt.Sprintf("%s with %s%s", units.Count(int64(len(c.Requests))), plural(ops, "operation"), own), false)
 	if len(c.Shared) > 0 {
-		ops, ns := int64(0), int64(0)
-		for i := range c.Shared {
-			ops, ns = ops+c.Shared[i].Ops, ns+c.Shared[i].SumNS
-		}
+		ops = " of their own"
+	}
+	v.field("requests", fmt.Sprintf("%s with %s%s", units.Count(int64(len(c.Requests))), plural(own, "operation"), ops), false)
+	if len(c.Shared) > 0 {
 		v.field("shared", fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
-			plural(int64(len(c.Shared)), "execution"), plural(ops, "operation"), units.Duration(ns)), false)
+			plural(int64(len(c.Shared)), "execution"), plural(shared, "operation"), units.Duration(sharedNS)), false)
 	}
 	v.missingLinks(c.MissingLinks)
 	if c.LeftOut.Requests+c.LeftOut.Ops > 0 {
@@ -127,13 +103,10 @@ func (v *correlation) endpoints() {
 		if e.Timed > 0 {
 			mean = units.DurationFloat(float64(e.DurationNS) / float64(e.Timed))
 			longest = units.Duration(e.MaxNS)
-			uncovered, queueing = shareOf(e.UncoveredNS, e.DurationNS), shareOf(e.QueueingNS, e.DurationNS)
+			uncovered, queueing = part(e.UncoveredNS, e.DurationNS), part(e.QueueingNS, e.DurationNS)
 		}
-		pruned := ""
-		if e.Pruned.Count > 0 {
-			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.SumNS))
-		}
-		t.addLinked(address(e.Link), e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
+		pruned := nonZero(e.Pruned.Count, func(n int64) string { return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS) })
+		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
 			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
 	}
 	v.table(t)
@@ -173,9 +146,8 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
 		figures("segments", 4))
 	for _, s := range e.Path.Shares {
-		t.addLinked(address(s.Link), s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
-			bar(s.Share.Share),
-			units.Count(s.Segments))
+		t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
+			bar(s.Share.Share), units.Count(s.Segments))
 	}
 	v.table(t)
 	c := e.Slow
@@ -193,85 +165,73 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 		if c.DifferenceNS > 0 {
 			of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
 		}
-		t.addLinked(address(p.Link), p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
+		t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
 			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
 	}
 	v.table(t)
-	v.open(linked{"the slowest", address(c.Slow.Link)}, linked{"a typical one", address(c.Typical.Link)},
-		linked{"both compared", address(c.Link)})
+	v.open(linked{"the slowest", c.Slow.Link}, linked{"a typical one", c.Typical.Link}, linked{"both compared", c.Link})
 }
 
-// ids returns the columns of a row that tell what a link would.
+// ids returns the cells of a row that tell what a link would.
 func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, spanText string) {
 	if link != "" {
 		return "", ""
 	}
-	return traceID(trace), spanID(span)
+	return idText(trace), idText(span)
+}
+
+// largest returns as many of the largest rows as are shown, and a title that says so.
+func largest[T any](rows []T, most int, title, which string, size func(*T) int64) ([]*T, string) {
+	sorted := make([]*T, len(rows))
+	for i := range rows {
+		sorted[i] = &rows[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *T) int { return cmp.Compare(size(b), size(a)) })
+	if len(rows) > most {
+		title += fmt.Sprintf(", the %s %d of %s", which, most, units.Count(int64(len(rows))))
+		sorted = sorted[:most]
+	}
+	return sorted, title
 }
 
 // requests lists the slowest requests.
 func (v *correlation) requests() {
-	if len(v.c.Requests) == 0 || v.top <= 0 {
+	if len(v.c.Requests) == 0 || v.Top <= 0 {
 		return
 	}
-	slowest := make([]*correlate.Request, len(v.c.Requests))
-	for i := range slowest {
-		slowest[i] = &v.c.Requests[i]
-	}
-	slices.SortStableFunc(slowest, func(a, b *correlate.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
-	title := "REQUESTS"
-	if len(slowest) > v.top {
-		title += fmt.Sprintf(", the slowest %d of %s", v.top, units.Count(int64(len(slowest))))
-		slowest = slowest[:v.top]
-	}
+	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 { return r.DurationNS.V })
 	v.heading(title)
 	t := newTable(names("request", 0), names("service", 7), texts("start", 5), figures("duration", 0), figures("operations", 4),
 		figures("shared", 6), figures("uncovered", 1), figures("queueing", 3), names("mostly", 2), figures("not in jaeger", 3),
 		figures("not local", 3), texts("trace", 10), texts("span", 11))
 	for _, r := range slowest {
-		uncovered, queueing := absent, absent
-		if r.UncoveredNS.Known {
-			uncovered = shareOf(r.UncoveredNS.V, r.DurationNS.V)
-		}
-		if r.QueueingNS.Known {
-			queueing = shareOf(r.QueueingNS.V, r.DurationNS.V)
-		}
+		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		t.addLinked(address(r.Link), r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops),
-			sharedTime(r.SharedNS, r.SharedOps), uncovered, queueing, mostly(r),
-			someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
+		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS), units.Count(r.Ops),
+			sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS), mostly(r),
+			nonZero(r.MissingInJaeger, units.Count), nonZero(r.MissingOpsLocally, units.Count), trace, span)
 	}
 	v.table(t)
 }
 
 // sharedTime writes the part in operations of shared executions.
 func sharedTime(ns, ops int64) string {
-	if ops == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", units.Duration(ns), units.Count(ops))
+	return nonZero(ops, func(n int64) string { return units.Duration(ns) + " (" + units.Count(n) + ")" })
 }
 
 // shared shows the executions that work for several requests, those with the most
 // work.
 func (v *correlation) shared() {
-	if len(v.c.Shared) == 0 || v.top <= 0 {
+	if len(v.c.Shared) == 0 || v.Top <= 0 {
 		return
 	}
-	largest := slices.Clone(v.c.Shared)
-	slices.SortStableFunc(largest, func(a, b correlate.Shared) int { return cmp.Compare(b.SumNS, a.SumNS) })
-	title := "SHARED EXECUTIONS"
-	if len(largest) > v.top {
-		title += fmt.Sprintf(", the largest %d of %s", v.top, units.Count(int64(len(largest))))
-		largest = largest[:v.top]
-	}
+	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 { return e.SumNS })
 	v.heading(title)
 	t := newTable(names("execution", 0), names("service", 5), texts("start", 3), figures("duration", 0), figures("links", 4),
 		figures("requests", 1), figures("operations", 2), figures("sum", 0), texts("trace", 6), texts("span", 7))
-	for i := range largest {
-		e := &largest[i]
+	for _, e := range shown {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
-		t.addLinked(address(e.Link), e.Name, e.Service, start(e.StartNS), units.Duration(e.DurationNS), units.Count(e.Links),
+		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS), units.Count(e.Links),
 			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), trace, span)
 	}
 	v.table(t)
@@ -294,7 +254,7 @@ func (v *correlation) unattached() {
 	}
 	v.heading("UNATTACHED")
 	v.note(pluralOf(v.c.UnattachedOps, "operation belongs", "operations belong") + " to no request")
-	shown := v.c.Unattached[:min(len(v.c.Unattached), max(0, v.top))]
+	shown := v.c.Unattached[:min(len(v.c.Unattached), max(0, v.Top))]
 	if len(shown) == 0 {
 		return
 	}
@@ -303,23 +263,7 @@ func (v *correlation) unattached() {
 	for i := range shown {
 		o := &shown[i]
 		trace, span := ids(o.Link, o.TraceID, o.SpanID)
-		t.addLinked(address(o.Link), o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), start(o.StartNS), trace, span)
+		t.addLinked(o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), known(o.StartNS, startText), trace, span)
 	}
 	v.table(t)
-}
-
-// shareOf writes a part of a duration with its share.
-func shareOf(ns, whole int64) string {
-	if whole == 0 {
-		return units.Duration(ns)
-	}
-	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns), float64(ns)/float64(whole)*100)
-}
-
-// someCount writes a number that is usually 0, which is left out.
-func someCount(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return units.Count(n)
 }

@@ -65,14 +65,14 @@ func correlated(jaeger string) *correlate.Report {
 func TestCorrelationGolden(t *testing.T) {
 	for name, test := range map[string]struct {
 		report *correlate.Report
-		opts   text.CorrelateOptions
+		opts   text.Options
 	}{
-		"correlate_80":      {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2, Width: 80, Rows: 2}},
-		"correlate_links":   {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2, Width: 120, Color: true, Hyperlinks: true}},
-		"correlate_joined":  {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2}},
-		"correlate_offline": {correlated(""), text.CorrelateOptions{Top: 10}},
-		"correlate_color":   {correlated(""), text.CorrelateOptions{Color: true}},
-		"correlate_empty":   {correlate.NewJoin().Report(correlate.Options{}), text.CorrelateOptions{Top: 10}},
+		"correlate_80":      {correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 80, Rows: 2}},
+		"correlate_links":   {correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 120, Color: true, Hyperlinks: true}},
+		"correlate_joined":  {correlated("http://jaeger:16686"), text.Options{Top: 2}},
+		"correlate_offline": {correlated(""), text.Options{Top: 10}},
+		"correlate_color":   {correlated(""), text.Options{Color: true}},
+		"correlate_empty":   {correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -102,7 +102,7 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := text.WriteCorrelation(&b, j.Report(correlate.Options{}), text.CorrelateOptions{}); err != nil {
+	if err := text.WriteCorrelation(&b, j.Report(correlate.Options{}), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "CRITICAL PATH"); n != 5 || strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
@@ -112,7 +112,7 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 }
 
 func TestWriteCorrelationError(t *testing.T) {
-	if err := text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.CorrelateOptions{}); err == nil {
+	if err := text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}); err == nil {
 		t.Error("no error")
 	}
 }

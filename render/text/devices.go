@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/internal/natural"
@@ -20,34 +21,20 @@ func (v *view) devices() {
 		v.note(v.whyNothingRan())
 		return
 	}
-	ranks := severalRanks(v.r.Devices)
-	v.first(devicesTable(v.r.Devices, v.rows, ranks), v.rows, max(0, len(v.r.Devices)-v.rows))
+	v.first(v.devicesTable(v.r.Devices, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
 		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
 	}
 	v.devicesWithout()
-	for i := range v.r.Devices {
-		if v.r.Devices[i].SpanNS.Known {
-			v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + idle = span; " +
-				"overlap is the part of the communication under compute")
-			v.utilisation()
-			return
-		}
+	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
+		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + idle = span; overlap is the part of the communication under compute")
+		v.utilisation()
 	}
-}
-
-// whyNothingRan says why there are no operations but, perhaps, those of the
-// host's side.
-func (v *view) whyNothingRan() string {
-	if len(v.r.Operations) > 0 {
-		return "no operations of a device: all are the host's view"
-	}
-	return "no operations in the input"
 }
 
 // devicesTable has the first of the devices, in the order in which people list
 // them; that of operations without a device is the last.
-func devicesTable(devices []profile.Device, rows int, ranks bool) *table {
+func (v *view) devicesTable(devices []profile.Device, rows int) *table {
 	t := newTable(names("device", 0), figures("count", 9), figures("sum", 10), figures("memory", 11), figures("span", 0), texts("parts", 1),
 		figures("busy", 3), figures("compute", 5), figures("exposed comm", 4), figures("exposed mem", 6), figures("other", 7), figures("idle", 2),
 		figures("overlap", 8))
@@ -63,41 +50,52 @@ func devicesTable(devices []profile.Device, rows int, ranks bool) *table {
 	})
 	for i := range devices {
 		d := &devices[i]
-		t.add(deviceLabel(d, ranks), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes),
-			knownDuration(d.SpanNS),
+		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, d.SpanNS.V) }) }
+		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes), knownDuration(d.SpanNS),
 			partsBar(d.SpanNS.V, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
-			part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
-			part(d.ExposedCommunicationNS, d.SpanNS), part(d.ExposedMemoryNS, d.SpanNS), part(d.OtherNS, d.SpanNS),
-			part(d.IdleNS, d.SpanNS), knownFloat(d.OverlapRatio, units.Percent))
+			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS), share(d.OtherNS),
+			share(d.IdleNS), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	return t
 }
 
-// part writes a part of a device's span with its share.
-func part(ns, span op.Int) string {
-	if !ns.Known || span.V == 0 {
-		return knownDuration(ns)
+// devicesWithout shows the devices that have other figures without suspect times.
+func (v *view) devicesWithout() {
+	w := v.r.WithoutSuspects
+	if w == nil {
+		return
 	}
-	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns.V), float64(ns.V)/float64(span.V)*100)
-}
-
-func severalRanks(devices []profile.Device) bool {
-	for i := range devices {
-		if devices[i].Rank != devices[0].Rank {
-			return true
+	var changed []profile.Device
+	rows := deviceRows(w.Devices)
+	for i := range v.r.Devices {
+		with := &v.r.Devices[i]
+		d := rows[with.Key()]
+		if d == nil {
+			d = &profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host}
+		}
+		if *d != *with {
+			changed = append(changed, *d)
 		}
 	}
-	return false
+	v.tableWithout(v.devicesTable(changed, len(changed)))
+}
+
+func deviceRows(rows []profile.Device) map[device.Key]*profile.Device {
+	byKey := make(map[device.Key]*profile.Device, len(rows))
+	for i := range rows {
+		byKey[rows[i].Key()] = &rows[i]
+	}
+	return byKey
 }
 
 // deviceLabel is the device, in front of it the rank, or the service and the host,
 // where there are several.
-func deviceLabel(d *profile.Device, ranks bool) string {
+func (v *view) deviceLabel(d *profile.Device) string {
 	label := deviceName(d.DeviceID)
 	if d.Named {
 		label = strconv.Quote(d.DeviceID) // unlike the row of entries without a device
 	}
-	if ranks && d.Rank.Known {
+	if v.ranks && d.Rank.Known {
 		label = d.Rank.String() + "/" + label
 	}
 	for _, source := range []string{d.Host, d.Service} {
@@ -111,6 +109,24 @@ func deviceLabel(d *profile.Device, ranks bool) string {
 // deviceName is a device's id, quotes for an empty one.
 func deviceName(id string) string { return cmp.Or(id, `""`) }
 
+// utilisation draws how busy each device was over time.
+func (v *view) utilisation() {
+	u := v.r.Utilisation
+	if u == nil || len(u.Devices) == 0 || u.WidthNS <= 0 {
+		return
+	}
+	buckets := 0
+	for _, d := range u.Devices {
+		buckets = max(buckets, len(d.BusyNS))
+	}
+	together := v.together(buckets, leastName)
+	t := newTable(names("device", 0), texts("busy over time, "+units.Duration(u.WidthNS*int64(together))+" a column", 0))
+	for _, d := range u.Devices {
+		t.add(d.Label(v.ranks), strip(d.BusyNS, u.WidthNS, together))
+	}
+	v.table(t)
+}
+
 func (v *view) balance() {
 	b := v.r.LoadBalance
 	v.heading("LOAD BALANCE")
@@ -118,9 +134,10 @@ func (v *view) balance() {
 		v.note("nothing to balance: fewer than two devices")
 		return
 	}
-	v.note(balanceText(b))
-	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil && balanceText(w.LoadBalance) != balanceText(b) {
-		v.note("without suspect times: " + balanceText(w.LoadBalance))
+	text := balanceText(b)
+	v.note(text)
+	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil {
+		v.noteWithout(text, balanceText(w.LoadBalance))
 	}
 	t := newTable(names("device", 0), figures("sum", 0), figures("of ideal", 0), texts("of largest", 1))
 	devices := slices.Clone(b.PerDeviceDurationUS)
@@ -139,5 +156,3 @@ func balanceText(b *profile.Balance) string {
 	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
 		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent))
 }
-
-func micros(us float64) string { return units.DurationFloat(us * 1000) }

@@ -10,25 +10,13 @@ import (
 	"github.com/optrace/optrace/internal/units"
 )
 
-// DiffOptions says how to render a comparison.
-type DiffOptions struct {
-	// Color marks headings up with ANSI sequences.
-	Color bool
-	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
-	// [MinWidth] means that.
-	Width int
-	// Rows bounds the rows of the tables; 0 means [DefaultRows].
-	Rows int
-}
-
 // WriteDiff renders r to w with one call of Write.
-func WriteDiff(w io.Writer, r *diff.Report, opts DiffOptions) error {
-	v := &comparison{page: newPage(opts.Width, opts.Rows, opts.Color, false), r: r}
+func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
+	v := &comparison{newPage(opts), r}
 	v.envelope()
 	v.rows()
 	v.parts()
-	_, err := io.WriteString(w, v.b.String())
-	return err
+	return v.writeTo(w)
 }
 
 // comparison renders one comparison.
@@ -96,13 +84,11 @@ func (v *comparison) rows() {
 		v.note("no operations")
 		return
 	}
-	keys := v.r.Rows[0].Key.Keys
-	heads := make([]string, len(keys))
-	for i, k := range keys {
-		heads[i] = k.String()
+	var keys []string
+	for _, k := range v.r.Rows[0].Key.Keys {
+		keys = append(keys, k.String())
 	}
-	columns := append(keyColumns(heads), texts("side", 0))
-	t := newTable(append(columns, comparisonColumns(figures("count", 3), figures("", 4), names("mixes", 5))...)...)
+	t := keyTable(keys, append([]column{texts("side", 0)}, comparisonColumns(figures("count", 3), figures("", 4), names("mixes", 5))...)...)
 	for i := range v.r.Rows {
 		row := &v.r.Rows[i]
 		t.add(append(append(keyNames(row.Key, len(keys)), row.Side), comparisonCells(&row.Comparison,

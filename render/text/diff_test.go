@@ -66,12 +66,12 @@ func TestDiffGolden(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		report *diff.Report
-		opts   text.DiffOptions
+		opts   text.Options
 	}{
-		"diff":       {hostile, text.DiffOptions{}},
-		"diff_80":    {hostile, text.DiffOptions{Width: 80, Rows: 2}},
-		"diff_color": {hostile, text.DiffOptions{Color: true, Width: 120}},
-		"diff_empty": {empty, text.DiffOptions{}},
+		"diff":       {hostile, text.Options{}},
+		"diff_80":    {hostile, text.Options{Width: 80, Rows: 2}},
+		"diff_color": {hostile, text.Options{Color: true, Width: 120}},
+		"diff_empty": {empty, text.Options{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -91,7 +91,7 @@ func FuzzWriteDiff(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		var b bytes.Buffer
-		if err := text.WriteDiff(&b, compared(t, name), text.DiffOptions{Width: 80}); err != nil {
+		if err := text.WriteDiff(&b, compared(t, name), text.Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		if !utf8.ValidString(b.String()) || strings.ContainsAny(b.String(), "\x1b\r\u202e") {

@@ -13,18 +13,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// DoctorOptions says how to render what a recording lacks.
-type DoctorOptions struct {
-	// Color marks headings up with ANSI sequences.
-	Color bool
-	// Width bounds the lines, in columns, those of code aside; 0 means [DefaultWidth], and
-	// less than [MinWidth] means that.
-	Width int
-}
-
 // WriteDoctor renders r to w with one call of Write.
-func WriteDoctor(w io.Writer, r *doctor.Report, opts DoctorOptions) error {
-	v := &examination{page: newPage(opts.Width, len(r.Findings), opts.Color, false), r: r}
+func WriteDoctor(w io.Writer, r *doctor.Report, opts Options) error {
+	opts.Rows = len(r.Findings)
+	v := &examination{newPage(opts), r}
 	v.envelope()
 	if r.Input.Entries == 0 {
 		v.nothing()
@@ -36,8 +28,7 @@ func WriteDoctor(w io.Writer, r *doctor.Report, opts DoctorOptions) error {
 			v.advice(f)
 		}
 	}
-	_, err := io.WriteString(w, v.b.String())
-	return err
+	return v.writeTo(w)
 }
 
 // examination renders what a recording lacks.
@@ -50,7 +41,7 @@ func (v *examination) envelope() {
 	in := &v.r.Input
 	v.field("input", fmt.Sprintf("%s, %s", plural(in.Files, "file"), units.Bytes(in.Bytes)), false)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
-		units.Count(in.Spans), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped)), false)
+		units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped)), false)
 	v.faults(in)
 	var missing []string
 	for i := range v.r.Findings {
@@ -134,7 +125,7 @@ func (v *examination) advice(f *doctor.Finding) {
 	if len(f.Operations) > 0 {
 		var names []string
 		for _, o := range f.Operations {
-			names = append(names, termtext.Shorten(termtext.Clean(o.Operation), maxInText)+" "+units.Count(o.Missing))
+			names = append(names, inText(o.Operation)+" "+units.Count(o.Missing))
 		}
 		v.labelled("missing in", strings.Join(names, ", "))
 	}
@@ -152,7 +143,7 @@ const adviceLabel = 12
 
 // labelled writes a label and a text, indented.
 func (v *examination) labelled(label, text string) {
-	for i, line := range termtext.Wrap(text, v.width-adviceLabel-2, v.width-adviceLabel-2) {
+	for i, line := range termtext.Wrap(text, v.Width-adviceLabel-2, v.Width-adviceLabel-2) {
 		if i > 0 {
 			label = ""
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
@@ -21,7 +23,7 @@ func (v *view) envelope() {
 		formats = strings.Join(in.Formats, ", ")
 	}
 	v.field("input", fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes)), false)
-	spans := fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped))
+	spans := fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))
 	skipped, others := splitSkipped(in.SkippedBy)
 	v.field("spans", spans+reasons(skipped), false)
 	if len(others) > 0 {
@@ -32,27 +34,15 @@ func (v *view) envelope() {
 		v.field("duplicates", "not looked for: only sections that need the structure of the run do", false)
 	}
 	v.missingLinks(in.MissingLinks.V)
-	v.deviceClock(in.DeviceClock)
+	if c := in.DeviceClock; c != nil {
+		v.field("clock", fmt.Sprintf("the times of %s come from devices and may be off by %s",
+			plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
+	}
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total()
 	if v.r.LeftOut != "" {
 		v.field("left out", v.r.LeftOut, false)
-	}
-}
-
-// missingLinks says how many links lead nowhere.
-func (p *page) missingLinks(n int64) {
-	if n > 0 {
-		p.field("links", plural(n, "link")+" to spans that are not in the input", true)
-	}
-}
-
-// deviceClock says how far times may be off.
-func (v *view) deviceClock(c *analyze.DeviceClock) {
-	if c != nil {
-		v.field("clock", fmt.Sprintf("the times of %s come from devices and may be off by %s",
-			plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
 	}
 }
 
@@ -69,46 +59,56 @@ func splitSkipped(by map[string]int64) (spans, others map[string]int64) {
 	return spans, others
 }
 
+// missingLinks says how many links lead nowhere.
+func (p *page) missingLinks(n int64) {
+	p.fault("links", n, plural(n, "link")+" to spans that are not in the input")
+}
+
 // faults lists what was lost or is wrong; nothing where all is well.
 func (p *page) faults(in *analyze.Envelope) {
-	if in.Malformed > 0 {
-		p.field("malformed", pluralOf(in.Malformed, "record", "records")+" could not be read"+reasons(in.MalformedBy), true)
-	}
-	if in.Truncated > 0 {
-		p.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
-	}
+	p.fault("malformed", in.Malformed, plural(in.Malformed, "record")+" could not be read"+reasons(in.MalformedBy))
+	p.fault("truncated", in.Truncated, plural(in.Truncated, "input")+" cut off within a record")
 	for _, problem := range in.Problems {
 		p.note(termtext.Clean(problem))
 	}
-	if in.Dropped > 0 {
-		p.field("dropped", pluralOf(in.Dropped, "entry", "entries")+" lost before they were written"+reasons(in.DroppedBy), true)
-	}
-	if in.MissingBatches > 0 || in.MissingEntries > 0 {
-		p.field("missing", fmt.Sprintf("%s and %s that were announced",
-			pluralOf(in.MissingBatches, "batch", "batches"), pluralOf(in.MissingEntries, "entry", "entries")), true)
-	}
+	p.fault("dropped", in.Dropped, entries(in.Dropped)+" lost before they were written"+reasons(in.DroppedBy))
+	p.fault("missing", in.MissingBatches+in.MissingEntries,
+		fmt.Sprintf("%s and %s that were announced", batches(in.MissingBatches), entries(in.MissingEntries)))
 	if in.EarlierBatches > 0 {
-		p.field("earlier", pluralOf(in.EarlierBatches, "batch", "batches")+" written before the first of the input, to other files", false)
+		p.field("earlier", batches(in.EarlierBatches)+" written before the first of the input, to other files", false)
 	}
-	if in.Orphans.Known && in.Orphans.V > 0 {
-		p.field("orphans", pluralOf(in.Orphans.V, "entry", "entries")+" whose parent is not in the input", true)
+	p.fault("orphans", in.Orphans.V, entries(in.Orphans.V)+" whose parent is not in the input")
+	repeats := ""
+	if in.Repeated.V > 0 {
+		repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
 	}
-	if in.Duplicates.Known && in.Duplicates.V > 0 {
-		repeats := ""
-		if in.Repeated.V > 0 {
-			repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
-		}
-		p.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input"+repeats, true)
-		p.example(in, suspects.Repeat, "counted once: ")
-	}
-	if in.OverflowedGroups > 0 {
-		p.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
-	}
-	if len(in.Warnings) > 0 {
-		p.field("warnings", strings.Join(counted(in.Warnings), ", "), true)
-	}
-	p.suspects(in)
+	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats)
+	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
+	p.fault("overflow", in.OverflowedGroups, plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
+	p.fault("warnings", int64(len(in.Warnings)), strings.Join(counted(in.Warnings), ", "))
+	n := in.SuspectDurations.V
+	p.fault("suspect", n, plural(n, "duration")+", still running when a later operation of the stream had ended")
+	p.example(in, n, suspects.Duration, "the longest: ")
+	n = in.Clock.V
+	p.fault("clock", n, plural(n, "start")+" more than 1 ms before the parent started or after it ended")
+	p.example(in, n, suspects.Clock, "farthest off: ")
+	n = in.Cycles.V
+	p.fault("cycles", n, plural(n, "ring")+" of parents, cut at the span that starts first")
+	p.example(in, n, suspects.Cycle, "the first: ")
 }
+
+// example shows the example of a kind of suspect records, of which there are n.
+func (p *page) example(in *analyze.Envelope, n int64, what suspects.Kind, label string) {
+	for i := range in.Suspects {
+		if s := &in.Suspects[i]; n > 0 && s.What == what {
+			p.note(label + suspectText(s))
+		}
+	}
+}
+
+func entries(n int64) string { return pluralOf(n, "entry", "entries") }
+
+func batches(n int64) string { return pluralOf(n, "batch", "batches") }
 
 func samplingText(s analyze.Sampling) string {
 	switch s {
@@ -126,7 +126,7 @@ func (v *view) total() {
 	if t.WallNS.Known {
 		wall = " within " + units.Duration(t.WallNS.V)
 	}
-	text := fmt.Sprintf("%s, %s%s, memory %s (largest %s)", pluralOf(t.Count, "operation", "operations"),
+	text := fmt.Sprintf("%s, %s%s, memory %s (largest %s)", plural(t.Count, "operation"),
 		units.Duration(t.SumNS), wall, units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
 	if t.FLOPs > 0 {
 		text += ", " + units.FLOPs(t.FLOPs)
@@ -146,15 +146,6 @@ func (v *view) total() {
 	}
 }
 
-func plural(n int64, noun string) string { return pluralOf(n, noun, noun+"s") }
-
-func pluralOf(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return units.Count(n) + " " + many
-}
-
 // reasons returns " (a 1, b 2)", or nothing for an empty map.
 func reasons(by map[string]int64) string {
 	if len(by) == 0 {
@@ -170,4 +161,80 @@ func counted(by map[string]int64) []string {
 		parts = append(parts, termtext.Clean(k)+" "+units.Count(by[k]))
 	}
 	return parts
+}
+
+// suspectText describes a record with times that cannot be right.
+func suspectText(s *suspects.Suspect) string {
+	text := termtext.Truncate(termtext.Clean(s.Operation), maxInText)
+	if s.DeviceID != "" {
+		device := device.Key{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service, Host: s.Host}
+		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxInText)
+	}
+	if s.Stream.Known {
+		text += ", stream " + s.Stream.String()
+	}
+	text += ", " + units.Duration(s.DurationNS)
+	switch {
+	case s.OffNS.V < 0:
+		text += ", " + units.Duration(-s.OffNS.V) + " before its parent started"
+	case s.OffNS.V > 0:
+		text += ", " + units.Duration(s.OffNS.V) + " after its parent ended"
+	}
+	if s.SpanID != (op.SpanID{}) {
+		text += ", span " + s.SpanID.String()
+	}
+	return text
+}
+
+// without says in the envelope what changes without the operations whose times
+// cannot be right.
+func (v *view) without() {
+	w := v.r.WithoutSuspects
+	if w == nil {
+		return
+	}
+	if w.Total.Count == 0 {
+		v.field("without", "suspect times: no operation is left", true)
+		return
+	}
+	v.field("without", fmt.Sprintf("suspect times: %s, %s instead of %s", plural(w.Total.Count, "operation"),
+		units.Duration(w.Total.SumNS), units.Duration(v.r.Total.SumNS)), true)
+	v.largestWithout(w)
+	v.spanWithout(w)
+}
+
+// largestWithout names the operation with the largest share without suspect
+// times, where that changes.
+func (v *view) largestWithout(w *analyze.WithoutSuspects) {
+	largest := slices.IndexFunc(w.Operations, func(o profile.Operation) bool { return o.Share.Known })
+	if largest < 0 {
+		return
+	}
+	o := &w.Operations[largest]
+	share, before := knownFloat(o.Share, units.Percent), absent
+	if at := slices.IndexFunc(v.r.Operations, func(with profile.Operation) bool {
+		return with.Operation == o.Operation && with.Side == o.Side
+	}); at >= 0 {
+		before = knownFloat(v.r.Operations[at].Share, units.Percent)
+	}
+	if share != before {
+		v.note(fmt.Sprintf("%s is %s of it instead of %s", inText(o.Operation), share, before))
+	}
+}
+
+// spanWithout names the device with the span that changes most, if any does.
+func (v *view) spanWithout(w *analyze.WithoutSuspects) {
+	var device, with *profile.Device
+	most := int64(0)
+	before := deviceRows(v.r.Devices)
+	for i := range w.Devices {
+		d := &w.Devices[i]
+		b := before[d.Key()]
+		if b != nil && d.SpanNS.Known && b.SpanNS.V-d.SpanNS.V > most {
+			device, with, most = d, b, b.SpanNS.V-d.SpanNS.V
+		}
+	}
+	if device != nil {
+		v.note(fmt.Sprintf("%s spans %s instead of %s", inText(v.deviceLabel(device)), units.Duration(device.SpanNS.V), units.Duration(with.SpanNS.V)))
+	}
 }

@@ -56,7 +56,7 @@ func FuzzWriteDoctor(f *testing.F) {
 			}
 		}
 		var b strings.Builder
-		if err := text.WriteDoctor(&b, r, text.DoctorOptions{Width: 80}); err != nil {
+		if err := text.WriteDoctor(&b, r, text.Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

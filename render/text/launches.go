@@ -2,7 +2,6 @@ package text
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/launch"
@@ -13,7 +12,7 @@ import (
 // launches shows how operations fared between their launch and their start.
 func (v *view) launches() {
 	l := v.r.Launches
-	if v.r.IdleCauses == nil || l == nil && v.all {
+	if v.r.IdleCauses == nil || l == nil && v.Show == nil {
 		return
 	}
 	v.heading("LAUNCHES")
@@ -21,12 +20,11 @@ func (v *view) launches() {
 		v.note("no launch on a device is known")
 		return
 	}
-	ranks := v.severalRanks()
-	v.table(launchesTable(l.Streams, ranks))
+	v.table(v.launchesTable(l.Streams))
 	v.note("overhead: from the launch to the start where nothing else held it back; waiting: that of all; " +
 		"deepest: the most that waited at once")
-	v.launchesWithout(l, ranks)
-	v.queues(l, ranks)
+	v.launchesWithout(l)
+	v.queues(l)
 	if l.Early > 0 {
 		v.note(fmt.Sprintf("%s started before the launch, by up to %s: the clocks of host and device differ",
 			plural(l.Early, "operation"), units.Duration(l.EarlyMaxNS)))
@@ -40,28 +38,22 @@ func (v *view) launches() {
 }
 
 // launchesTable returns the table of streams.
-func launchesTable(streams []launch.Stream, ranks bool) *table {
+func (v *view) launchesTable(streams []launch.Stream) *table {
 	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("median", 3),
 		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
 		figures("other", 7))
 	for i := range streams {
 		s := &streams[i]
-		stream, median := "", ""
-		if s.Stream.Known {
-			stream = strconv.FormatInt(s.Stream.V, 10)
-		}
-		if m := s.Overhead.MedianNS; m.Known {
-			median = units.Duration(m.V)
-		}
-		t.add(s.Label(ranks), stream, units.Count(s.Count), units.Duration(s.Overhead.SumNS), median, units.Duration(s.WaitingNS),
-			units.Count(s.MaxDepth), units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
-			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
+		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), units.Count(s.Count), units.Duration(s.Overhead.SumNS),
+			ifKnown(s.Overhead.MedianNS, units.Duration), units.Duration(s.WaitingNS), units.Count(s.MaxDepth),
+			units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS), units.Duration(s.Idle.Queue.SumNS),
+			units.Duration(s.Idle.Other.SumNS))
 	}
 	return t
 }
 
 // launchesWithout shows the streams that have other figures without suspect times.
-func (v *view) launchesWithout(l *launch.Launches, ranks bool) {
+func (v *view) launchesWithout(l *launch.Launches) {
 	w := v.r.WithoutSuspects
 	if w == nil {
 		return
@@ -87,11 +79,11 @@ func (v *view) launchesWithout(l *launch.Launches, ranks bool) {
 			changed = append(changed, s)
 		}
 	}
-	v.tableWithout(launchesTable(changed, ranks))
+	v.tableWithout(v.launchesTable(changed))
 }
 
 // queues draws how many operations waited over time.
-func (v *view) queues(l *launch.Launches, ranks bool) {
+func (v *view) queues(l *launch.Launches) {
 	if l.WidthNS <= 0 {
 		return
 	}
@@ -104,27 +96,13 @@ func (v *view) queues(l *launch.Launches, ranks bool) {
 		texts("waiting over time, "+units.Duration(l.WidthNS*int64(together))+" a column, up to "+units.Count(deepest), 0))
 	for i := range l.Streams {
 		s := &l.Streams[i]
-		stream := ""
-		if s.Stream.Known {
-			stream = strconv.FormatInt(s.Stream.V, 10)
-		}
-		t.add(s.Label(ranks), stream, strip(s.Depth, deepest, together))
+		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), strip(s.Depth, deepest, together))
 	}
 	v.table(t)
 }
 
 // launchPathText sums up the path across host and devices.
 func launchPathText(p *launch.Path) string {
-	text := fmt.Sprintf("critical path across host and devices: %s, bound by %s",
-		units.Duration(p.DurationNS), boundBy(&p.BoundBy, p.DurationNS))
-	if p.DurationNS > 0 {
-		part := func(name string, ns int64) {
-			if ns > 0 {
-				text += ", " + name + " " + units.Percent(float64(ns)/float64(p.DurationNS))
-			}
-		}
-		part("launches", p.LaunchNS)
-		part("queues", p.QueueNS)
-	}
-	return text
+	return fmt.Sprintf("critical path across host and devices: %s, bound by %s%s", units.Duration(p.DurationNS),
+		boundBy(&p.BoundBy, p.DurationNS), parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}}))
 }

@@ -21,7 +21,7 @@ func address(l correlate.Link) string {
 }
 
 // hyperlink returns text that leads to an address, by the escape sequence OSC 8.
-func (p *page) hyperlink(address, text string) string {
+func hyperlink(address, text string) string {
 	return "\x1b]8;;" + address + "\x1b\\" + text + "\x1b]8;;\x1b\\"
 }
 
@@ -42,19 +42,22 @@ func (p *page) footnote(address string) string {
 	return "[" + strconv.Itoa(n) + "]"
 }
 
-// linked is a word that leads to an address.
-type linked struct{ text, address string }
+// linked is a word that leads to a link.
+type linked struct {
+	text string
+	link correlate.Link
+}
 
 // open writes a line of links.
 func (p *page) open(links ...linked) {
 	var parts []string
 	for _, l := range links {
-		switch {
-		case l.address == "":
-		case p.hyperlinks:
-			parts = append(parts, p.hyperlink(l.address, l.text))
+		switch to := address(l.link); {
+		case to == "":
+		case p.Hyperlinks:
+			parts = append(parts, hyperlink(to, l.text))
 		default:
-			parts = append(parts, l.text+" "+p.footnote(l.address))
+			parts = append(parts, l.text+" "+p.footnote(to))
 		}
 	}
 	if len(parts) > 0 {

@@ -2,53 +2,78 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/units"
-	"github.com/optrace/optrace/op"
 )
 
-// absent stands for a figure that is not known.
-const absent = "-"
-
-// operations shows the table by operation, the one by the keys that were asked for, and the
-// one by what devices can do.
+// operations shows the table by operation.
 func (v *view) operations() {
 	v.heading("OPERATIONS")
 	if len(v.r.Operations) == 0 {
 		v.note("no operations in the input")
 		return
 	}
-	t := statsTable("operation")
-	for i := range v.r.Operations {
-		o := &v.r.Operations[i]
-		t.add(append([]string{o.Operation}, statsCells(&o.Stats)...)...)
+	rows := operationStats(v.r.Operations)
+	v.stats([]string{"operation"}, rows)
+	if w := v.r.WithoutSuspects; w != nil {
+		v.statsWithout([]string{"operation"}, rows, operationStats(w.Operations))
 	}
-	v.table(t)
-	v.operationsWithout()
-	v.mixNote()
-	v.groups()
-	v.roofline()
+	p := v.r.Percentiles
+	v.note(fmt.Sprintf("percentiles are exact for up to %s entries a row, else within %s",
+		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
+	mixed := func(o profile.Operation) bool { return len(o.Mixes) > 0 }
+	if slices.ContainsFunc(v.r.Operations[:min(len(v.r.Operations), v.Rows)], mixed) {
+		v.note("mixes: what differs within a row; compare such rows by -by operation,shape")
+	}
 }
 
 // groups shows the table by the keys that were asked for.
 func (v *view) groups() {
-	if v.r.Groups == nil {
+	if v.r.Groups == nil || len(v.r.Operations) == 0 {
 		return
 	}
 	v.heading("BY " + strings.ToUpper(strings.Join(v.r.By, ", ")))
-	t := statsTable(v.r.By...)
-	for i := range v.r.Groups {
-		g := &v.r.Groups[i]
-		t.add(append(keyNames(g.Key, len(v.r.By)), statsCells(&g.Stats)...)...)
+	rows := groupStats(v.r.Groups, len(v.r.By))
+	v.stats(v.r.By, rows)
+	if w := v.r.WithoutSuspects; w != nil {
+		v.statsWithout(v.r.By, rows, groupStats(w.Groups, len(v.r.By)))
 	}
-	v.table(t)
-	v.groupsWithout()
+}
+
+// namedStats are the statistics of a row and the names in its first cells.
+type namedStats struct {
+	names []string
+	key   string // different for different rows
+	*profile.Stats
+}
+
+func operationStats(rows []profile.Operation) []namedStats {
+	stats := make([]namedStats, len(rows))
+	for i := range rows {
+		o := &rows[i]
+		stats[i] = namedStats{[]string{o.Operation}, o.Side + "|" + o.Operation, &o.Stats}
+	}
+	return stats
+}
+
+func groupStats(rows []profile.Group, keys int) []namedStats {
+	stats := make([]namedStats, len(rows))
+	for i := range rows {
+		g := &rows[i]
+		key := strconv.AppendBool([]byte(g.Side), g.Key.Other)
+		for _, value := range g.Key.Values {
+			key = strconv.AppendQuote(append(key, '|'), value.Text)
+			key = strconv.AppendBool(key, value.Known)
+		}
+		stats[i] = namedStats{keyNames(g.Key, keys), string(key), &g.Stats}
+	}
+	return stats
 }
 
 // keyNames returns the values of a group's keys, of which there are n.
@@ -67,77 +92,62 @@ func keyNames(k key.Group, n int) []string {
 	return names
 }
 
-// keyColumns are the columns of the names that rows have figures of.
-func keyColumns(keys []string) []column {
-	columns := make([]column, len(keys))
-	for i, k := range keys {
-		columns[i] = names(k, 0)
+// keyTable returns a table with columns of names in front of others.
+func keyTable(keys []string, others ...column) *table {
+	var columns []column
+	for _, k := range keys {
+		columns = append(columns, names(k, 0))
 	}
-	return columns
+	return newTable(append(columns, others...)...)
 }
 
-func statsTable(keys ...string) *table {
-	return newTable(append(keyColumns(keys), texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
+// stats shows a table of statistics.
+func (v *view) stats(keys []string, rows []namedStats) {
+	t := keyTable(keys, texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
 		figures("share", 0), texts("", 2), figures("self", 6), figures("mean", 4), figures("p50", 9), figures("p95", 11), figures("p99", 5),
 		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("flop/s", 13), figures("flop/B", 14),
-		figures("errors", 1), names("mixes", 12))...)
+		figures("errors", 1), names("mixes", 12))
+	for _, s := range rows {
+		rate, intensity := "", ""
+		if s.FLOPsPerSecond.V != 0 {
+			rate = units.FLOPsPerSecond(s.FLOPsPerSecond.V)
+		}
+		if s.FLOPsPerByte.Known {
+			intensity = units.Intensity(s.FLOPsPerByte.V)
+		}
+		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
+			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
+			units.Bytes(s.MemoryBytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity, nonZero(max(0, s.Errors), units.Count),
+			strings.Join(s.Mixes, ", "))...)
+	}
+	v.table(t)
 }
 
-func statsCells(s *profile.Stats) []string {
-	errors := ""
-	if s.Errors > 0 {
-		errors = units.Count(s.Errors)
+// statsWithout shows the rows that have other figures without suspect times.
+func (v *view) statsWithout(keys []string, with, without []namedStats) {
+	left := make(map[string]*profile.Stats, len(without))
+	for _, row := range without {
+		left[row.key] = row.Stats
 	}
-	flops := ""
-	if s.FLOPs > 0 {
-		flops = units.FLOPs(s.FLOPs)
-	}
-	intensity := ""
-	if s.FLOPsPerByte.Known {
-		intensity = units.Intensity(s.FLOPsPerByte.V)
-	}
-	return []string{
-		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
-		knownDuration(s.SelfNS),
-		units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
-		knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-		units.Bytes(s.MemoryBytes), flops, achieved(&s.Figures), intensity, errors, strings.Join(s.Mixes, ", "),
-	}
-}
-
-// achieved writes the rate of operations; nothing for those that computed nothing.
-func achieved(w *work.Figures) string {
-	if !w.FLOPsPerSecond.Known || w.FLOPsPerSecond.V == 0 {
-		return ""
-	}
-	return units.FLOPsPerSecond(w.FLOPsPerSecond.V)
-}
-
-// mixNote explains the percentiles' error and the column of what differs.
-func (v *view) mixNote() {
-	p := v.r.Percentiles
-	v.note(fmt.Sprintf("percentiles are exact for up to %s entries a row, else within %s",
-		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
-	for i := range v.r.Operations[:min(len(v.r.Operations), v.rows)] {
-		if len(v.r.Operations[i].Mixes) > 0 {
-			v.note("mixes: what differs within a row; compare such rows by -by operation,shape")
-			return
+	t := keyTable(keys, texts("side", 0), figures("count", 0), figures("sum", 0), figures("share", 0), texts("", 1),
+		figures("self", 4), figures("mean", 3), figures("p50", 6), figures("p99", 5), figures("max", 2))
+	for _, row := range with {
+		s := left[row.key]
+		switch {
+		case s == nil:
+			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
+		case !sameFigures(row.Stats, s):
+			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
+				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}
 	}
+	v.tableWithout(t)
 }
 
-// knownFloat writes a number that may be unknown.
-func knownFloat(f op.Float, format func(float64) string) string {
-	if !f.Known {
-		return absent
-	}
-	return format(f.V)
-}
-
-// knownDuration writes nanoseconds that may be unknown.
-func knownDuration(ns op.Int) string {
-	if !ns.Known {
-		return absent
-	}
-	return units.Duration(ns.V)
+// sameFigures reports whether the figures of two rows look the same.
+func sameFigures(a, b *profile.Stats) bool {
+	return a.Count == b.Count && a.SumNS == b.SumNS && a.SelfNS == b.SelfNS &&
+		knownFloat(a.Share, units.Percent) == knownFloat(b.Share, units.Percent)
 }

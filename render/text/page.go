@@ -1,7 +1,9 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/optrace/optrace/internal/termtext"
@@ -17,31 +19,44 @@ const (
 // DefaultRows bounds the rows of a table where no bound is stated.
 const DefaultRows = 30
 
-// maxInText bounds names within sentences.
-const maxInText = 48
+// Options says how to render.
+type Options struct {
+	// Color marks headings up with ANSI sequences.
+	Color bool
+	// Hyperlinks makes names lead to the tracing backend, on terminals that know such
+	// links. Otherwise links are numbered and listed at the foot.
+	Hyperlinks bool
+	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
+	// [MinWidth] means that. Addresses at the foot and lines of code are as long as they are.
+	Width int
+	// Rows bounds the rows of a table; 0 means [DefaultRows]. [WriteDoctor] shows all.
+	Rows int
+	// Top bounds the requests of a correlation; the slowest are shown.
+	Top int
+	// Show decides whether a section of a report is shown; nil shows all. Sections that were
+	// not computed are left out in any case, and with nil so are the steps of an
+	// input that states none, launches where none is known, and sequences where nothing is
+	// repeated.
+	Show func(section string) bool
+}
 
 // page is the text under way.
 type page struct {
-	b     strings.Builder
-	width int
-	rows  int // bounds the rows of a table
-	color bool
-	// hyperlinks is set where links stand behind the names. Elsewhere they are
-	// numbered and listed at the foot.
-	hyperlinks bool
-	addresses  []string
-	numbers    map[string]int
+	Options
+	b         strings.Builder
+	addresses []string // that the text refers to
+	numbers   map[string]int
 }
 
-// newPage returns an empty page; 0 stands for the default of a number.
-func newPage(width, rows int, color, hyperlinks bool) page {
-	if width == 0 {
-		width = DefaultWidth
-	}
-	if rows == 0 {
-		rows = DefaultRows
-	}
-	return page{width: max(width, MinWidth), rows: rows, color: color, hyperlinks: hyperlinks}
+func newPage(opts Options) page {
+	opts.Width, opts.Rows = max(cmp.Or(opts.Width, DefaultWidth), MinWidth), cmp.Or(opts.Rows, DefaultRows)
+	return page{Options: opts}
+}
+
+// writeTo writes the text with one call of Write.
+func (p *page) writeTo(w io.Writer) error {
+	_, err := io.WriteString(w, p.b.String())
+	return err
 }
 
 // labelWidth is the width of the labels of the envelope.
@@ -51,7 +66,7 @@ const labelWidth = 11
 // that asks for attention is marked.
 func (p *page) field(label, value string, attention bool) {
 	label += strings.Repeat(" ", max(1, labelWidth-len(label)))
-	for i, line := range termtext.Wrap(value, p.width-len(label), p.width-len(label)) {
+	for i, line := range termtext.Wrap(value, p.Width-len(label), p.Width-len(label)) {
 		if attention {
 			line = p.warn(line)
 		}
@@ -63,9 +78,16 @@ func (p *page) field(label, value string, attention bool) {
 	}
 }
 
+// fault writes a labelled line about n things that are wrong, nothing where there are none.
+func (p *page) fault(label string, n int64, text string) {
+	if n > 0 {
+		p.field(label, text, true)
+	}
+}
+
 func (p *page) heading(text string) {
 	p.b.WriteByte('\n')
-	for _, line := range termtext.Wrap(text, p.width, p.width) {
+	for _, line := range termtext.Wrap(text, p.Width, p.Width) {
 		p.b.WriteString(p.bold(line) + "\n")
 	}
 }
@@ -76,7 +98,7 @@ func (p *page) note(text string) { p.noteIn(text, func(line string) string { ret
 
 func (p *page) noteIn(text string, style func(string) string) {
 	const first, further = "  ", "    "
-	lines := termtext.Wrap(text, p.width-len(first), p.width-len(further))
+	lines := termtext.Wrap(text, p.Width-len(first), p.Width-len(further))
 	for i, line := range lines {
 		indent := further
 		if i == 0 {
@@ -87,7 +109,7 @@ func (p *page) noteIn(text string, style func(string) string) {
 }
 
 // table writes a table and tells of the rows that it leaves out.
-func (p *page) table(t *table) { p.first(t, p.rows, 0) }
+func (p *page) table(t *table) { p.first(t, p.Rows, 0) }
 
 // first writes the first rows of a table. It tells of those that it leaves out, of
 // others that are not in the table, and of columns that there is no room for.
@@ -113,7 +135,7 @@ func (p *page) dim(text string) string  { return p.wrap("2", text) }
 func (p *page) warn(text string) string { return p.wrap("33", text) }
 
 func (p *page) wrap(code, text string) string {
-	if !p.color || text == "" {
+	if !p.Color || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"

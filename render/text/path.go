@@ -1,6 +1,8 @@
 package text
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,42 +12,88 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// pathTable returns the table of what critical paths consist of: by operation, and by
-// device too where the report is by device.
-func (v *view) pathTable() *table {
-	if v.r.PathOperations == nil || slices.Contains(v.r.By, "device") {
-		return v.pathByDevice()
+// slowestRequest says what the slowest request waited for.
+func (v *view) slowestRequest() {
+	q := v.r.SlowestRequest
+	if q == nil || v.r.PathTotals == nil {
+		return
 	}
-	t := newTable(names("operation", 0), texts("kind", 2), figures("time", 0), figures("share", 0), texts("", 1), figures("drag", 0),
-		figures("segments", 3))
-	for i := range v.r.PathOperations {
-		o := &v.r.PathOperations[i]
-		t.add(o.Operation, o.Kind, units.Duration(o.TimeNS), units.Percent(o.Share), bar(o.Share), drag(o.DragNS), units.Count(o.Segments))
+	v.heading("SLOWEST REQUEST")
+	text := inText(q.Name) + " took " + units.Duration(q.DurationNS)
+	if q.Alike > 1 {
+		text += "; the median of " + units.Count(q.Alike) + " requests of the name is " + units.Duration(q.MedianNS)
 	}
-	return t
+	v.note(text + ". Trace " + idText(q.TraceID) + ", span " + idText(q.SpanID) + ".")
+	for i := range q.Causes {
+		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
+	}
 }
 
-func (v *view) pathByDevice() *table {
-	ranks := v.severalRanks()
+// criticalPath shows what the traces' longest chains of work consist of.
+func (v *view) criticalPath() {
+	totals := v.r.PathTotals
+	if totals == nil {
+		return
+	}
+	v.heading("CRITICAL PATH")
+	if totals.Paths == 0 {
+		v.note("no path: " + whyNoPath(totals))
+		return
+	}
+	text := pathText(totals)
+	v.note(text)
+	if w := v.r.WithoutSuspects; w != nil && w.PathTotals != nil {
+		v.noteWithout(text, pathText(w.PathTotals))
+	}
+	v.pathTable()
+	v.dragNotes(totals)
+	if n := totals.Edges.Links; n > 0 {
+		v.note(fmt.Sprintf("%s of %s on the paths lead to executions that requests share",
+			units.Count(n), plural(n+totals.Edges.Tree, "step")))
+	}
+}
+
+// whyNoPath says what the input lacks for critical paths.
+func whyNoPath(totals *path.Totals) string {
+	switch {
+	case totals.NoIDs > 0 && totals.NoStart > 0:
+		return plural(totals.NoIDs, "record") + " without a trace id, and no root of a trace has a start time"
+	case totals.NoIDs > 0:
+		return "no operation has a trace id"
+	case totals.NoStart > 0:
+		return "no root of a trace has a start time"
+	}
+	return "no operations in the input"
+}
+
+// pathText sums the critical paths up.
+func pathText(totals *path.Totals) string {
+	return fmt.Sprintf("%s, %s in all, bound by %s", plural(totals.Paths, "path"), units.Duration(totals.DurationNS),
+		boundBy(&totals.BoundBy, totals.DurationNS))
+}
+
+// pathTable shows what critical paths consist of: by operation, and by device too where the
+// report is by device.
+func (v *view) pathTable() {
 	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
 		figures("drag", 0), figures("segments", 4))
-	for _, s := range v.r.CriticalPath {
-		device := ""
-		if s.DeviceID != "" {
-			device = s.Label(ranks)
+	add := func(operation, kind, device string, ns int64, share float64, drag op.Int, segments int64) {
+		t.add(operation, kind, device, units.Duration(ns), units.Percent(share), bar(share), ifKnown(drag, units.Duration), units.Count(segments))
+	}
+	if v.r.PathOperations == nil || slices.Contains(v.r.By, "device") {
+		for _, s := range v.r.CriticalPath {
+			device := ""
+			if s.DeviceID != "" {
+				device = s.Label(v.ranks)
+			}
+			add(s.Operation, s.Kind, device, s.TimeNS, s.Share, s.DragNS, s.Segments)
 		}
-		t.add(s.Operation, s.Kind, device, units.Duration(s.TimeNS), units.Percent(s.Share), bar(s.Share), drag(s.DragNS),
-			units.Count(s.Segments))
+	} else {
+		for _, o := range v.r.PathOperations {
+			add(o.Operation, o.Kind, "", o.TimeNS, o.Share, o.DragNS, o.Segments)
+		}
 	}
-	return t
-}
-
-// drag returns the cell of a drag: nothing where it is not known.
-func drag(ns op.Int) string {
-	if !ns.Known {
-		return ""
-	}
-	return units.Duration(ns.V)
+	v.table(t)
 }
 
 // dragNotes says what the drag is and what it goes by.
@@ -68,19 +116,27 @@ func (v *view) dragNotes(totals *path.Totals) {
 	v.note(text)
 }
 
-// slowestRequest says what the slowest request waited for.
-func (v *view) slowestRequest() {
-	q := v.r.SlowestRequest
-	if q == nil {
-		return
+// boundBy lists what the paths were waiting for, without what they were not.
+func boundBy(b *path.BoundBy, total int64) string {
+	text := parts(total, []namedTime{
+		{"compute", b.ComputeNS}, {"communication", b.CommunicationNS}, {"memory", b.MemoryNS}, {"other", b.OtherNS},
+		{"host", b.HostNS}, {"idle", b.IdleNS},
+	})
+	return cmp.Or(strings.TrimPrefix(text, ", "), "nothing")
+}
+
+// namedTime is a part of a time, with the name of what it was for.
+type namedTime struct {
+	name string
+	ns   int64
+}
+
+// parts lists the parts of a total that are not 0, a comma in front of each.
+func parts(total int64, all []namedTime) (text string) {
+	for _, p := range all {
+		if p.ns > 0 && total > 0 {
+			text += ", " + p.name + " " + shareText(p.ns, total)
+		}
 	}
-	v.heading("SLOWEST REQUEST")
-	text := termtext.Shorten(termtext.Clean(q.Name), maxInText) + " took " + units.Duration(q.DurationNS)
-	if q.Alike > 1 {
-		text += "; the median of " + units.Count(q.Alike) + " requests of the name is " + units.Duration(q.MedianNS)
-	}
-	v.note(text + ". Trace " + traceID(q.TraceID) + ", span " + spanID(q.SpanID) + ".")
-	for i := range q.Causes {
-		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
-	}
+	return text
 }

@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/sequences"
-	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
 
 // sequences shows what short operations do one behind the other again and again.
 func (v *view) sequences() {
 	s := v.r.Sequences
-	if s == nil || s.Count == 0 && v.all {
+	if s == nil || s.Count == 0 && v.Show == nil {
 		return
 	}
 	v.heading("REPEATED SEQUENCES")
@@ -20,7 +19,7 @@ func (v *view) sequences() {
 		v.note("none of " + plural(s.RunOperations, "short operation") + " in " + plural(s.Runs, "run"))
 	}
 	if len(s.Rows) > 0 {
-		v.table(sequenceTable(s.Rows, v.severalRanks()))
+		v.sequenceTable(s.Rows)
 	}
 	if n := s.Count - int64(len(s.Rows)); n > 0 {
 		v.note("… and " + units.Count(n) + " more that take less time")
@@ -35,23 +34,16 @@ func (v *view) sequences() {
 	v.note(text)
 }
 
-// sequenceTable returns a table of sequences.
-func sequenceTable(rows []sequences.Sequence, ranks bool) *table {
-	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("rounds", 6), figures("sum", 0), figures("share", 2), figures("gaps", 0),
-		figures("of both", 4), names("streams", 5))
+// sequenceTable shows a table of sequences.
+func (v *view) sequenceTable(rows []sequences.Sequence) {
+	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("rounds", 6), figures("sum", 0),
+		figures("share", 2), figures("gaps", 0), figures("of both", 4), names("streams", 5))
 	for i := range rows {
 		s := &rows[i]
-		share, gaps := absent, absent
-		if s.Share.Known {
-			share = units.Percent(s.Share.V)
-		}
-		if s.GapShare.Known {
-			gaps = units.Percent(s.GapShare.V)
-		}
-		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Count(s.Rounds), units.Duration(s.SumNS), share,
-			units.Duration(s.GapNS), gaps, streamsText(s.Streams, ranks))
+		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Count(s.Rounds), units.Duration(s.SumNS),
+			knownFloat(s.Share, units.Percent), units.Duration(s.GapNS), knownFloat(s.GapShare, units.Percent), streamsText(s.Streams, v.ranks))
 	}
-	return t
+	v.table(t)
 }
 
 // sequenceText joins operations; an operation several times in a row is named once.
@@ -62,7 +54,7 @@ func sequenceText(operations []string) string {
 		for i+n < len(operations) && operations[i+n] == operations[i] {
 			n++
 		}
-		part := termtext.Shorten(termtext.Clean(operations[i]), maxInText)
+		part := inText(operations[i])
 		if n > 1 {
 			part += " ×" + strconv.Itoa(n)
 		}

@@ -3,6 +3,7 @@ package text
 import (
 	"slices"
 
+	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -43,13 +44,13 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// addLinked appends a row whose first cell leads to an address, "" for none.
-func (t *table) addLinked(address string, cells ...string) {
-	if address != "" {
+// addLinked appends a row whose first cell leads to a link, "" for none.
+func (t *table) addLinked(link correlate.Link, cells ...string) {
+	if to := address(link); to != "" {
 		if t.links == nil {
 			t.links = make(map[int]string)
 		}
-		t.links[len(t.rows)] = address
+		t.links[len(t.rows)] = to
 	}
 	t.add(cells...)
 }
@@ -59,7 +60,7 @@ func (t *table) addLinked(address string, cells ...string) {
 // the columns that there is no room for, and the width that would show them.
 func (t *table) write(p *page) (left []string, needed int) {
 	t.numberLinks(p)
-	l := newLayout(t, p.width)
+	l := newLayout(t, p.Width)
 	l.shortenNames(t)
 	heads := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -68,8 +69,8 @@ func (t *table) write(p *page) (left []string, needed int) {
 	p.b.WriteString(p.dim(l.line(t, heads, func(head string) string { return head })) + "\n")
 	for n, row := range t.rows {
 		p.b.WriteString(l.line(t, row, func(name string) string {
-			if address := t.links[n]; address != "" && p.hyperlinks {
-				return p.hyperlink(address, name)
+			if address := t.links[n]; address != "" && p.Hyperlinks {
+				return hyperlink(address, name)
 			}
 			return name
 		}) + "\n")
@@ -80,7 +81,7 @@ func (t *table) write(p *page) (left []string, needed int) {
 // numberLinks adds a column that refers to the foot, where links cannot be
 // followed in the text.
 func (t *table) numberLinks(p *page) {
-	if len(t.links) == 0 || p.hyperlinks {
+	if len(t.links) == 0 || p.Hyperlinks {
 		return
 	}
 	t.columns = append(t.columns, texts("link", 0))
@@ -91,9 +92,6 @@ func (t *table) numberLinks(p *page) {
 
 // gap is the space in front of each column.
 const gap = 2
-
-// isEmpty reports whether a cell says nothing.
-func isEmpty(cell string) bool { return cell == "" || cell == absent }
 
 // isUsed reports whether any row has something in a column.
 func (t *table) isUsed(i int) bool {

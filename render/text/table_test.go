@@ -13,7 +13,7 @@ import (
 )
 
 func tableOf(width int, p page, t *table) string {
-	p.width = width
+	p.Width = width
 	p.table(t)
 	return p.b.String()
 }
@@ -27,7 +27,7 @@ func TestTable(t *testing.T) {
 		t.add("gelu", "compute", "4", "4 ns", "-")
 		return t
 	}
-	p := newPage(0, 3, false, false)
+	p := newPage(Options{Rows: 3})
 	for _, tc := range []struct {
 		name  string
 		width int
@@ -57,7 +57,7 @@ func TestTable(t *testing.T) {
   without count: -width 58
 `},
 	} {
-		p.hyperlinks = tc.links
+		p.Hyperlinks = tc.links
 		got := "\n" + tableOf(tc.width, p, rows())
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
@@ -86,7 +86,7 @@ func TestTableIsAligned(t *testing.T) {
 		}
 		width := 30 + r.IntN(120)
 		end := -1
-		for line := range strings.Lines(tableOf(width, newPage(0, 0, false, false), table)) {
+		for line := range strings.Lines(tableOf(width, newPage(Options{}), table)) {
 			line = strings.TrimSuffix(line, "\n")
 			if end < 0 {
 				end = termtext.Width(line)
@@ -102,7 +102,7 @@ func TestTableIsAligned(t *testing.T) {
 }
 
 func TestNotesAreFolded(t *testing.T) {
-	p := newPage(60, 0, true, false)
+	p := newPage(Options{Width: 60, Color: true})
 	p.field("input", strings.Repeat("seven77 ", 12), true)
 	p.note(strings.Repeat("x", 130))
 	want := "\x1b[1minput      \x1b[0m" + "\x1b[33m" + strings.TrimSpace(strings.Repeat("seven77 ", 6)) + "\x1b[0m\n" +

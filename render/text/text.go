@@ -6,22 +6,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 )
 
-// Options says how to render.
-type Options struct {
-	// Color marks headings up with ANSI sequences.
-	Color bool
-	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
-	// [MinWidth] means that.
-	Width int
-	// Rows bounds the rows of a table; 0 means [DefaultRows].
-	Rows int
-	// Show decides whether a section is shown; nil shows all. Sections that were
-	// not computed are left out in any case, and with nil so are the steps of an
-	// input that states none, launches where none is known, and sequences where nothing is
-	// repeated.
-	Show func(section string) bool
-}
-
 // The sections, in the order in which they are shown.
 const (
 	SectionSummary       = "summary"
@@ -38,38 +22,37 @@ const (
 	SectionSteps         = "steps"
 )
 
-// Write renders r to w with one call of Write.
-func Write(w io.Writer, r *analyze.Report, opts Options) error {
-	v := &view{page: newPage(opts.Width, opts.Rows, opts.Color, false), r: r, all: opts.Show == nil}
-	v.envelope()
-	v.clocks()
-	for _, s := range []struct {
-		name   string
-		render func()
-	}{
-		{SectionOperations, v.operations},
-		{SectionDevices, v.devices},
-		{SectionBalance, v.balance},
-		{SectionCommunication, v.communication},
-		{SectionMemory, v.memory},
-		{SectionSlowest, v.slowest},
-		{SectionIdle, v.idle},
-		{SectionLaunches, v.launches},
-		{SectionCriticalPath, v.criticalPath},
-		{SectionSequences, v.sequences},
-		{SectionSteps, v.steps},
-	} {
-		if opts.Show == nil || opts.Show(s.name) {
-			s.render()
-		}
-	}
-	_, err := io.WriteString(w, v.b.String())
-	return err
+// sections are the parts of the text below the envelope, which is always shown. A section may have
+// several.
+var sections = []struct {
+	name  string
+	write func(*view)
+}{
+	{SectionOperations, (*view).operations},
+	{SectionOperations, (*view).groups},
+	{SectionOperations, (*view).roofline},
+	{SectionDevices, (*view).devices},
+	{SectionBalance, (*view).balance},
+	{SectionCommunication, (*view).communication},
+	{SectionMemory, (*view).memory},
+	{SectionSlowest, (*view).slowest},
+	{SectionIdle, (*view).idle},
+	{SectionLaunches, (*view).launches},
+	{SectionCriticalPath, (*view).slowestRequest},
+	{SectionCriticalPath, (*view).criticalPath},
+	{SectionSequences, (*view).sequences},
+	{SectionSteps, (*view).steps},
 }
 
-// view renders one report.
-type view struct {
-	page
-	r   *analyze.Report
-	all bool // sections were not chosen
+// Write renders r to w with one call of Write.
+func Write(w io.Writer, r *analyze.Report, opts Options) error {
+	v := newView(r, opts)
+	v.envelope()
+	v.clocks()
+	for _, s := range sections {
+		if opts.Show == nil || opts.Show(s.name) {
+			s.write(v)
+		}
+	}
+	return v.writeTo(w)
 }

@@ -1,0 +1,93 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// absent stands for a figure that is not known.
+const absent = "-"
+
+// isEmpty reports whether a cell says nothing.
+func isEmpty(cell string) bool { return cell == "" || cell == absent }
+
+// ifKnown writes a number, nothing if it is not known.
+func ifKnown(n op.Int, format func(int64) string) string {
+	if !n.Known {
+		return ""
+	}
+	return format(n.V)
+}
+
+// known is ifKnown with a sign for what is not known.
+func known(n op.Int, format func(int64) string) string { return cmp.Or(ifKnown(n, format), absent) }
+
+// knownDuration writes nanoseconds that may be unknown.
+func knownDuration(ns op.Int) string { return known(ns, units.Duration) }
+
+// knownFloat writes a number that may be unknown.
+func knownFloat(f op.Float, format func(float64) string) string {
+	if !f.Known {
+		return absent
+	}
+	return format(f.V)
+}
+
+// nonZero writes a number that is usually 0, which is left out.
+func nonZero(n int64, format func(int64) string) string {
+	if n == 0 {
+		return ""
+	}
+	return format(n)
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+func startText(ns int64) string {
+	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z")
+}
+
+// idText writes the id of a trace or span, which is the zero one if it is not known.
+func idText[T interface {
+	IsZero() bool
+	String() string
+}](id T) string {
+	if id.IsZero() {
+		return absent
+	}
+	return id.String()
+}
+
+func micros(us float64) string { return units.DurationFloat(us * 1000) }
+
+// part writes a part of a duration with its share.
+func part(ns, whole int64) string {
+	if whole == 0 {
+		return units.Duration(ns)
+	}
+	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns), float64(ns)/float64(whole)*100)
+}
+
+// shareText writes what part of a whole a number is.
+func shareText(n, whole int64) string { return units.Percent(float64(n) / float64(whole)) }
+
+// maxInText bounds names within sentences.
+const maxInText = 48
+
+// inText returns a name as it stands in a sentence.
+func inText(name string) string { return termtext.Shorten(termtext.Clean(name), maxInText) }
+
+func plural(n int64, noun string) string { return pluralOf(n, noun, noun+"s") }
+
+func pluralOf(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return units.Count(n) + " " + many
+}
