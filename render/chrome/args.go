@@ -55,23 +55,13 @@ func (a *arguments) DTypes(key string, list []op.DType) {
 // Shape appends a list of dimensions.
 func (a *arguments) Shape(key string, shape op.Shape) {
 	a.key(key)
-	a.dims(shape)
+	a.buf = shape.AppendJSON(a.buf)
 }
 
 // Shapes appends a list of shapes, null for one that is not known.
 func (a *arguments) Shapes(key string, list []op.Shape) {
 	a.key(key)
-	a.list(len(list), func(i int) {
-		if list[i] == nil {
-			a.buf = append(a.buf, "null"...)
-			return
-		}
-		a.dims(list[i])
-	})
-}
-
-func (a *arguments) dims(shape op.Shape) {
-	a.list(len(shape), func(i int) { a.buf = strconv.AppendInt(a.buf, shape[i], 10) })
+	a.buf = op.AppendShapesJSON(a.buf, list)
 }
 
 // list appends a list of n elements, each of which element appends.

@@ -1,6 +1,7 @@
 package chrome
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,7 +15,7 @@ const writeSize = 256 << 10
 
 // Write writes the timeline as one JSON document.
 func (t *Timeline) Write(w io.Writer) error {
-	out := &writer{w: w, base: t.events.Base()}
+	out := &writer{w: bufio.NewWriterSize(w, writeSize), base: t.events.Base()}
 	out.buf = append(out.buf, `{"displayTimeUnit":"ns","baseTimeNanoseconds":`...)
 	out.buf = strconv.AppendInt(out.buf, out.base, 10)
 	out.buf = append(out.buf, `,"traceEvents":[`...)
@@ -31,19 +32,20 @@ func (t *Timeline) Write(w io.Writer) error {
 		n++
 		out.arrow(n, f.Kind.String(), &t.events.Slices[f.From], &t.events.Slices[f.To])
 	}
-	out.buf = append(out.buf, "\n]}\n"...)
-	out.flush()
-	return out.err
+	out.w.Write(append(out.buf, "\n]}\n"...))
+	if err := out.w.Flush(); err != nil {
+		return fmt.Errorf("writing Chrome trace: %w", err)
+	}
+	return nil
 }
 
-// writer writes events. The first error is kept, and nothing is written after it.
+// writer writes events.
 type writer struct {
-	w       io.Writer
+	w       *bufio.Writer // which keeps the first error for Flush
 	base    int64
 	threads []track // by lane
-	buf     []byte
+	buf     []byte  // the event under way
 	events  int
-	err     error
 }
 
 // event starts an event; end ends it.
@@ -58,22 +60,7 @@ func (w *writer) event(phase byte, on track) {
 }
 
 func (w *writer) end() {
-	w.buf = append(w.buf, '}')
-	if len(w.buf) >= writeSize {
-		w.flush()
-	}
-}
-
-func (w *writer) flush() {
-	if w.err == nil {
-		n, err := w.w.Write(w.buf)
-		if err == nil && n < len(w.buf) {
-			err = io.ErrShortWrite
-		}
-		if err != nil {
-			w.err = fmt.Errorf("writing Chrome trace: %w", err)
-		}
-	}
+	w.w.Write(append(w.buf, '}'))
 	w.buf = w.buf[:0]
 }
 

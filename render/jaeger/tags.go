@@ -111,49 +111,26 @@ func (t *tags) True(key string) {
 func (t *tags) DTypes(key string, list []op.DType) {
 	t.list = append(t.list[:0], '[')
 	for i, d := range list {
-		t.separate(i)
+		if i > 0 {
+			t.list = append(t.list, ',')
+		}
 		t.list = jsontext.AppendString(t.list, string(d))
 	}
 	t.Str(key, string(append(t.list, ']')))
 }
 
 func (t *tags) Shape(key string, shape op.Shape) {
-	t.list = t.list[:0]
-	t.dims(shape)
+	t.list = shape.AppendJSON(t.list[:0])
 	t.Str(key, string(t.list))
 }
 
 // Shapes writes null for a shape that could not be read.
 func (t *tags) Shapes(key string, list []op.Shape) {
-	t.list = append(t.list[:0], '[')
-	for i, s := range list {
-		t.separate(i)
-		if s == nil {
-			t.list = append(t.list, "null"...)
-		} else {
-			t.dims(s)
-		}
-	}
-	t.Str(key, string(append(t.list, ']')))
+	t.list = op.AppendShapesJSON(t.list[:0], list)
+	t.Str(key, string(t.list))
 }
 
 func (t *tags) key(key, kind string) {
 	t.buf = jsontext.AppendString(append(t.buf, `{"key":`...), key)
 	t.buf = append(append(append(t.buf, `,"type":"`...), kind...), `","value":`...)
-}
-
-func (t *tags) dims(s op.Shape) {
-	t.list = append(t.list, '[')
-	for i, d := range s {
-		t.separate(i)
-		t.list = strconv.AppendInt(t.list, d, 10)
-	}
-	t.list = append(t.list, ']')
-}
-
-// separate appends the comma between two elements of a list.
-func (t *tags) separate(i int) {
-	if i > 0 {
-		t.list = append(t.list, ',')
-	}
 }

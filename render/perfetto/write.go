@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 
@@ -20,7 +21,7 @@ const sequence = 1
 
 // Write writes the timeline as one trace.
 func (t *Timeline) Write(w io.Writer) error {
-	out := &writer{w: w, base: t.events.Base()}
+	out := &writer{w: bufio.NewWriterSize(w, writeSize), base: t.events.Base()}
 	l := layoutOf(&t.events)
 	out.clocks()
 	out.intern(t)
@@ -29,16 +30,17 @@ func (t *Timeline) Write(w io.Writer) error {
 	}
 	out.counters(l)
 	out.slices(&t.events, l, flowsOf(&t.events))
-	out.flush()
-	return out.err
+	if err := out.w.Flush(); err != nil {
+		return fmt.Errorf("writing Perfetto trace: %w", err)
+	}
+	return nil
 }
 
-// writer writes packets. The first error is kept, and nothing is written after it.
+// writer writes packets.
 type writer struct {
-	w    io.Writer
+	w    *bufio.Writer // which keeps the first error for Flush
 	base int64
-	buf  []byte
-	err  error
+	buf  []byte // scratch
 
 	categories, labels names
 	cleared            bool   // a packet says that the state of the sequence is new
@@ -54,24 +56,9 @@ func (w *writer) end(field protowire.Number, message []byte) {
 		flags, w.cleared = stateCleared, true
 	}
 	w.packet = appendUint(w.packet, packetSequenceFlags, flags)
-	w.buf = appendMessage(w.buf, tracePacket, w.packet)
+	w.buf = appendMessage(w.buf[:0], tracePacket, w.packet)
+	w.w.Write(w.buf)
 	w.packet = w.packet[:0]
-	if len(w.buf) >= writeSize {
-		w.flush()
-	}
-}
-
-func (w *writer) flush() {
-	if w.err == nil {
-		n, err := w.w.Write(w.buf)
-		if err == nil && n < len(w.buf) {
-			err = io.ErrShortWrite
-		}
-		if err != nil {
-			w.err = fmt.Errorf("writing Perfetto trace: %w", err)
-		}
-	}
-	w.buf = w.buf[:0]
 }
 
 // clocks writes that the clock of the trace is real time.
