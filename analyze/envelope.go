@@ -70,6 +70,8 @@ type Envelope struct {
 	// SkippedBy counts everything that was passed over by reason: the spans of
 	// Skipped, and records of other kinds, which are no spans.
 	SkippedBy map[string]int64 `json:"skipped_by"`
+	// Signals has the signals of OTLP that were passed over, sorted: "metrics", "logs" and "profiles".
+	Signals []string `json:"-"`
 	// MalformedBy counts Malformed by [op.ErrorClass], DroppedBy Dropped by reason.
 	MalformedBy map[string]int64 `json:"malformed_by"`
 	DroppedBy   map[string]int64 `json:"dropped_by"`
@@ -121,6 +123,7 @@ const (
 type counter struct {
 	files, bytes int64
 	formats      map[string]struct{}
+	signals      map[string]struct{}
 
 	entries, nonOp, weighted         int64
 	malformed, truncated, droppedOps int64
@@ -162,6 +165,7 @@ func (c *reasonCount) fold(src *reasonCount) { c.n = wide.AddSaturating(c.n, src
 func newCounter() *counter {
 	return &counter{
 		formats:     make(map[string]struct{}),
+		signals:     make(map[string]struct{}),
 		skippedBy:   table.New(maxReasons, (*reasonCount).fold),
 		malformedBy: table.New(maxReasons, (*reasonCount).fold),
 		droppedBy:   table.New(maxReasons, (*reasonCount).fold),
@@ -193,6 +197,9 @@ func (in *counter) add(rec op.Record, err error) {
 	}
 	if rec.Skipped.N > 0 {
 		in.skip(rec.Skipped.Reason, rec.Skipped.N)
+		if rec.Skipped.Signal != "" {
+			in.signals[rec.Skipped.Signal] = struct{}{}
+		}
 	}
 }
 
@@ -293,6 +300,7 @@ func (in *counter) merge(o *counter) {
 	in.files += o.files
 	in.bytes += o.bytes
 	maps.Copy(in.formats, o.formats)
+	maps.Copy(in.signals, o.signals)
 	in.entries += o.entries
 	in.nonOp += o.nonOp
 	in.weighted += o.weighted
@@ -343,6 +351,7 @@ func (in *counter) envelope() Envelope {
 		Sampling:    in.sampling(),
 		Warnings:    make(map[string]int64),
 		SkippedBy:   reasons(in.skippedBy),
+		Signals:     slices.Sorted(maps.Keys(in.signals)),
 		MalformedBy: reasons(in.malformedBy),
 		DroppedBy:   reasons(in.droppedBy),
 		// A file that has not ended promises nothing yet.

@@ -37,6 +37,9 @@ func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error
 	return &Partial{c}, nil
 }
 
+// Input returns the counts of the input.
+func (p *Partial) Input() Envelope { return p.c.counter.envelope() }
+
 // Write writes the partial results as a document of the schema optrace.profile/v1, lines of
 // JSON. It holds the options that shape the sums: reports on it have the same, but that they
 // may list fewer entries and leave the groups out.

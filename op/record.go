@@ -91,6 +91,8 @@ type Total struct {
 type Skipped struct {
 	Reason SkipReason
 	N      int64
+	// Signal is "metrics", "logs" or "profiles" where the reason is SkipOtherSignal.
+	Signal string
 }
 
 // SkipReason is why a reader passed something over.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -68,7 +70,9 @@ type target struct {
 	keeps []string
 	// attributes is set where the format holds attributes, so that they are read.
 	attributes bool
-	create     func(out *output) (converter, error)
+	// binary is set where it is not for a terminal.
+	binary bool
+	create func(out *output) (converter, error)
 }
 
 // targets lists the formats that convert writes.
@@ -77,57 +81,57 @@ func targets() []target {
 		{"entries", "entries JSON Lines, the exporter's format", []string{
 			"keeps everything but schema URLs and the total that a seed trace states:",
 			"attributes with their types, of spans, resources, scopes, events and links",
-		}, true, newEntriesConverter},
+		}, true, false, newEntriesConverter},
 		{"trace", "one JSON document as the seed's recorder prints it", []string{
 			"keeps steps, names, devices, the host side, shapes, durations, elements,",
 			"bytes and metadata; no starts, ids, kinds, element types, streams, ranks and",
 			"spans; unknown numbers and dynamic dimensions are written as 0",
-		}, false, newTraceConverter},
+		}, false, false, newTraceConverter},
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", []string{
 			"keeps operations and spans with all that entries keep, and resources and",
 			"scopes as they were; no gaps and batches; operations without ids get some",
 			`that optrace takes for none, and a device called "" reads back as none`,
-		}, true, newOTLPConverter},
+		}, true, false, newOTLPConverter},
 		{"jaeger", "JSON as the Jaeger UI downloads and uploads it", []string{
 			"keeps operations and spans, their attributes and those of resources, events",
 			"and links; times in whole µs, lists as text; no gaps, batches, attributes of",
 			`scopes and links, weights of links among them, and no device called ""`,
-		}, true, newJaegerConverter},
+		}, true, false, newJaegerConverter},
 		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", []string{
 			"keeps operations and spans, times to the ns, in the order of devices, streams",
 			"and starts, and the attributes that entries files hold as text; no others, no",
 			"events, resources with their hosts, gaps, batches and spans without ids",
-		}, false, newChromeConverter},
+		}, false, false, newChromeConverter},
 		{"perfetto", "the same in Perfetto's own format, with counters", []string{
 			"keeps what chrome keeps; a file named .pftrace opens at ui.perfetto.dev",
-		}, false, newPerfettoConverter},
+		}, false, true, newPerfettoConverter},
 		{"csv", "a row per operation", []string{
 			"keeps operations, for tables: no spans, links and attributes; it is not read",
-		}, false, newCSVConverter},
+		}, false, false, newCSVConverter},
 		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse", []string{
 			"keeps what entries keep, attributes as text in attrs and with their types in",
 			`extra, but a device called ""; rows do not tell the host that they come from`,
-		}, true, newParquetConverter},
+		}, true, true, newParquetConverter},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
 			"keeps sums by stack; it is not read",
-		}, false, newCollapsedConverter},
+		}, false, false, newCollapsedConverter},
 		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", []string{
 			"keeps sums by device and operation; it is not read",
-		}, false, newFlatConverter},
+		}, false, false, newFlatConverter},
 		{"pprof", "a profile for go tool pprof and profile stores", []string{
 			"keeps sums by stack, device, kind, shape and request: count, time, self,",
 			"bytes and flops; it is not read",
-		}, false, newProfileConverter(writePprof)},
+		}, false, true, newProfileConverter(writePprof)},
 		{targetOTLPProfiles, "OpenTelemetry profiles in protobuf, with links to requests", []string{
 			"keeps what pprof keeps, a profile per value; it is not read",
-		}, false, newProfileConverter(writeOTLPProfiles)},
+		}, false, true, newProfileConverter(writeOTLPProfiles)},
 		{"otlp-profiles-json", "the same in JSON", []string{
 			"keeps what otlp-profiles keeps",
-		}, false, newProfileConverter(writeOTLPProfilesJSON)},
+		}, false, false, newProfileConverter(writeOTLPProfilesJSON)},
 		{targetProfile, "sums, which report adds up for many ranks or hours", []string{
 			"keeps the sums of a report and its lists of entries, in little space: no",
 			"operations, and nothing that needs the structure of the run",
-		}, false, nil},
+		}, false, false, nil},
 	}
 }
 
@@ -199,11 +203,15 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 
 // convert writes the records of src to out.
 func convert(s streams, src source, to target, drop bool, out *output) error {
+	if to.binary && out.terminal {
+		return usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", to.name)
+	}
 	c, err := to.create(out)
 	if err != nil {
 		return outputError(err)
 	}
 	faults := faultLog{s: s}
+	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
 	if to.attributes && !drop {
 		src.mapping = new(attr.Mapping)
 		src.mapping.KeepAll()
@@ -214,6 +222,7 @@ func convert(s streams, src source, to target, drop bool, out *output) error {
 			faults.add(err)
 			return nil
 		}
+		count(&found, rec)
 		if drop {
 			dropAttributes(rec)
 		}
@@ -223,10 +232,25 @@ func convert(s streams, src source, to target, drop bool, out *output) error {
 		return err
 	}
 	faults.end()
+	found.Malformed = faults.n
+	out.verdict = unread(src.inputs, &found)
 	if i, ok := c.(informed); ok {
 		i.leftOut(faults.n)
 	}
 	return outputError(c.end())
+}
+
+// count counts what says whether an input was read.
+func count(in *analyze.Envelope, rec op.Record) {
+	switch s := rec.Skipped; {
+	case rec.Entry != nil, rec.Span != nil, s.N > 0 && s.Reason.IsSpan():
+		in.Spans++
+	case s.N > 0:
+		in.SkippedBy[string(s.Reason)] += s.N
+		if s.Signal != "" && !slices.Contains(in.Signals, s.Signal) {
+			in.Signals = append(in.Signals, s.Signal)
+		}
+	}
 }
 
 // dropAttributes removes from a record what the flag of that name leaves out.

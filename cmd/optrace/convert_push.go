@@ -19,12 +19,13 @@ func pushConverted(ctx context.Context, s streams, address string, write func(*o
 		return err
 	}
 	return beside(ctx, s, func() error {
-		var failed error
+		var failed, verdict error
 		message, err := profilepush.Compress(func(w io.Writer) error {
 			out := &output{Writer: bufio.NewWriterSize(w, outputBuffer)}
 			if failed = write(out); failed != nil {
 				return failed
 			}
+			verdict = out.verdict
 			return out.Flush()
 		})
 		if failed != nil {
@@ -43,7 +44,7 @@ func pushConverted(ctx context.Context, s streams, address string, write func(*o
 			fmt.Fprintf(s.err, "optrace convert: %s says %q\n", client.URL(), answer.Text)
 		}
 		fmt.Fprintf(s.err, "optrace convert: pushed to %s\n", client.URL())
-		return nil
+		return verdict
 	})
 }
 

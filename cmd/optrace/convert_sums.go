@@ -85,6 +85,8 @@ func runConvertSums(ctx context.Context, s streams, fs *flag.FlagSet, f *convert
 		if err != nil {
 			return inputError(err)
 		}
+		env := p.Input()
+		out.verdict = unread(src.inputs, &env)
 		return outputError(p.Write(out))
 	})
 }

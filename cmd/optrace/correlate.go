@@ -120,6 +120,9 @@ func runCorrelate(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return err
 		}
+		if report.Input != nil {
+			out.verdict = unread(inputs, report.Input)
+		}
 		return outputError(f.write(out, f.display.on(out.screen(s)), report))
 	})
 }

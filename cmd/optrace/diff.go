@@ -88,14 +88,13 @@ func runDiff(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	var gate error
-	err = produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output) error {
-		r, head, err := f.report(ctx, s, out.exclude)
+	return produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output) error {
+		r, head, err := f.report(ctx, s, out)
 		if err != nil {
 			return err
 		}
-		if f.gate {
-			gate = f.failure(r)
+		if f.gate && out.verdict == nil {
+			out.verdict = f.failure(r)
 		}
 		if f.html != "" {
 			return outputError(html.Write(out, head, html.Options{
@@ -104,10 +103,6 @@ func runDiff(ctx context.Context, s streams, args []string) error {
 		}
 		return outputError(f.write(out, f.display.on(out.screen(s)), r))
 	})
-	if err == nil && gate != nil {
-		err = &exitError{code: exitGate, err: gate}
-	}
-	return err
 }
 
 // failure returns why the gate fails, nil where it does not.
@@ -117,11 +112,11 @@ func (f *diffFlags) failure(r *diff.Report) error {
 		of   diff.Side
 	}{{"base", r.Base}, {"head", r.Head}} {
 		if side.of.Entries == 0 {
-			return fmt.Errorf("the %s has no operations, so nothing was compared", side.name)
+			return gateError("the %s has no operations, so nothing was compared", side.name)
 		}
 	}
 	if what, by := r.Slowdown(); 100*by > f.failAbove {
-		return fmt.Errorf("%s is slower by %.1f %%, more than %g %%", what, 100*by, f.failAbove)
+		return gateError("%s is slower by %.1f %%, more than %g %%", what, 100*by, f.failAbove)
 	}
 	return nil
 }
@@ -198,15 +193,16 @@ func (f *diffFlags) check() (err error) {
 
 // report reads all runs, one after the other, and compares them. It also returns the report
 // on the first run of the head, where a page is made of it.
-func (f *diffFlags) report(ctx context.Context, s streams, exclude func(fs.FileInfo) bool) (*diff.Report, *analyze.Report, error) {
+func (f *diffFlags) report(ctx context.Context, s streams, out *output) (*diff.Report, *analyze.Report, error) {
 	single := len(f.base) == 1 && len(f.head) == 1
 	var runs []*diff.Run
 	var head *analyze.Report
 	for i, in := range f.all {
-		r, err := f.read(ctx, s, in, exclude)
+		r, err := f.read(ctx, s, in, out.exclude)
 		if err != nil {
 			return nil, nil, err
 		}
+		out.verdict = cmp.Or(out.verdict, unread([]string{in}, &r.Input))
 		run, err := diff.NewRun(in, r, f.keys, single)
 		if err != nil {
 			return nil, nil, inputError(err)

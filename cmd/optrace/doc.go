@@ -270,8 +270,9 @@
 //	  0  fine; an input without operations is fine too
 //	  1  the command worked, and a gate that was asked for failed
 //	  2  wrong usage
-//	  3  an input could not be read, or is of no known format; Jaeger does not answer
-//	     or does not hold the trace; the command was interrupted
+//	  3  an input could not be read, or is of no known format, or holds something else
+//	     than spans; Jaeger does not answer or does not hold the trace; the command was
+//	     interrupted
 //	  4  the output could not be written
 //
 // Completion prints a script for a shell, which then completes commands, flags and the

@@ -70,6 +70,7 @@ func runDoctor(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return inputError(err)
 		}
+		out.verdict = unread(inputs, &r.Input)
 		if f.json {
 			return outputError(writeJSON(out, r))
 		}

@@ -27,8 +27,9 @@ func exitCodes() []struct {
 		{exitGate, []string{"the command worked, and a gate that was asked for failed"}},
 		{exitUsage, []string{"wrong usage"}},
 		{exitInput, []string{
-			"an input could not be read, or is of no known format; Jaeger does not answer",
-			"or does not hold the trace; the command was interrupted",
+			"an input could not be read, or is of no known format, or holds something else",
+			"than spans; Jaeger does not answer or does not hold the trace; the command was",
+			"interrupted",
 		}},
 		{exitOutput, []string{"the output could not be written"}},
 	}
@@ -59,6 +60,11 @@ func (e *exitError) Unwrap() error { return e.err }
 // usagef returns an error in the command line.
 func usagef(format string, args ...any) error {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// gateError returns the error of a gate that fails.
+func gateError(format string, args ...any) error {
+	return &exitError{code: exitGate, err: fmt.Errorf(format, args...)}
 }
 
 // inputError marks err as an error of the input.

@@ -16,7 +16,8 @@ import (
 
 // produce opens the output at path, "" or "-" for standard output, and calls
 // write to fill it. The output is completed if write succeeds and removed
-// otherwise. The inputs are those that write reads.
+// otherwise. The inputs are those that write reads. The error may be the verdict
+// on a complete output.
 //
 // When ctx ends, produce removes the output and returns at once. It does not
 // wait for write, which may be blocked by a pipe and ends with the process.
@@ -36,8 +37,9 @@ func produce(ctx context.Context, s streams, path string, inputs []string, write
 	}
 	if err != nil {
 		out.discard()
+		return err
 	}
-	return err
+	return out.verdict
 }
 
 // beside calls f and returns its error, or that of ctx as soon as that ends. What f does
@@ -76,6 +78,8 @@ type output struct {
 	isNew bool
 	// terminal is set where the output is a terminal.
 	terminal bool
+	// verdict is the error that the command ends with where the output is complete.
+	verdict error
 	// existing is the regular file that is written or replaced, nil for none.
 	existing fs.FileInfo
 }

@@ -155,6 +155,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return inputError(err)
 		}
+		out.verdict = unread(inputs, &r.Input)
 		if f.csv && r.LeftOut != "" {
 			if chosen.needsStructure() {
 				return inputError(fmt.Errorf("-section %s: %s", f.section, r.LeftOut))

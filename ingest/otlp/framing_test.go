@@ -140,7 +140,7 @@ func TestRotatedFilesAndOtherSignals(t *testing.T) {
 	}
 
 	res := read(otlp.JSONRecords, load(t, "gate_off/metrics.jsonl"))
-	if want := (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1}"}, 5)}); !cmp.Equal(want, res) {
+	if want := (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1 Signal:metrics}"}, 5)}); !cmp.Equal(want, res) {
 		t.Errorf("metrics: %+v", res)
 	}
 }

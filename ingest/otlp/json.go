@@ -180,15 +180,24 @@ func (r *jsonReader) documentMember() {
 		}
 		w.array()
 		r.resources()
-	case "resourceMetrics", "resourceLogs", "resourceProfiles", "resource_metrics", "resource_logs", "resource_profiles":
-		r.found = true
-		w.skip()
-		if r.going() {
-			r.emit(op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 1}}, nil)
-		}
+	case "resourceMetrics", "resource_metrics":
+		r.otherSignal("metrics")
+	case "resourceLogs", "resource_logs":
+		r.otherSignal("logs")
+	case "resourceProfiles", "resource_profiles":
+		r.otherSignal("profiles")
 	default:
 		r.other = true
 		w.skip()
+	}
+}
+
+// otherSignal passes over the records of a signal that is not traces.
+func (r *jsonReader) otherSignal(signal string) {
+	r.found = true
+	r.w.skip()
+	if r.going() {
+		r.emit(ofSignal(signal), nil)
 	}
 }
 

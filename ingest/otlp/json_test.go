@@ -163,7 +163,7 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 		`{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7",` +
 			`"parent_span_id":"00000000000000aa",` +
 			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
-		"{Reason:other_signal N:1}", "{Reason:other_signal N:1}", "{Reason:unknown_record N:1}",
+		"{Reason:other_signal N:1 Signal:metrics}", "{Reason:other_signal N:1 Signal:logs}", "{Reason:unknown_record N:1 Signal:}",
 	}}
 	if diff := cmp.Diff(want, read(otlp.JSONRecords, []byte(text))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

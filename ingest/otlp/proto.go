@@ -26,13 +26,16 @@ func (r *protoReader) emit(rec op.Record, err error) {
 // traces reads a TracesData message.
 func (r *protoReader) traces(w wire) error {
 	for w.next() && !r.stopped {
+		if w.field == fieldProfilesDictionary {
+			r.emit(ofSignal("profiles"), nil)
+		}
 		if w.field != fieldTracesResourceSpans {
 			w.skip()
 			continue
 		}
 		m := w.message()
 		if w.err == nil {
-			w.err = r.resourceSpans(m)
+			w.err = r.otherSignal(r.resourceSpans(m))
 		}
 	}
 	return w.err
@@ -95,7 +98,13 @@ func (r *protoReader) scopeSpans(w wire) error {
 // readSpan reads a span and hands it out.
 func (r *protoReader) readSpan(b []byte) error {
 	if !r.canonicalSpan(b) {
-		if err := r.parseSpan(wire{buf: b}); err != nil {
+		err := r.parseSpan(wire{buf: b})
+		if err != nil || r.fields.badID {
+			if signal := signalOf(b); signal != "" {
+				return signalError(signal)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

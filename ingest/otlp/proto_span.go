@@ -12,6 +12,7 @@ import (
 // common/v1.
 const (
 	fieldTracesResourceSpans = 1
+	fieldProfilesDictionary  = 2 // of ProfilesData, which is like TracesData otherwise
 
 	fieldGroupHeader = 1 // the resource of ResourceSpans, the scope of ScopeSpans
 	fieldGroupList   = 2 // the scope_spans of ResourceSpans, the spans of ScopeSpans

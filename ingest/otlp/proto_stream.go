@@ -125,6 +125,9 @@ func (s *protoStream) fieldsTo(at level, end int64, listed bool) error {
 		if size > uint64(end-s.in.offset) {
 			return errWireEnd
 		}
+		if at == levelTraces && field == fieldProfilesDictionary {
+			s.r.emit(ofSignal("profiles"), nil)
+		}
 		isHeader, isList := at.header(field), at.list(field)
 		if isHeader && listed {
 			s.overLimit("resource or scope behind its spans in a message too large to be read as a whole")
@@ -181,7 +184,7 @@ func (s *protoStream) whole(at level, isHeader bool, size int64) error {
 	default:
 		err = s.r.readSpan(message)
 	}
-	if err != nil {
+	if err = s.r.otherSignal(err); err != nil {
 		s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: start, Msg: err.Error()})
 	}
 	return nil

@@ -14,7 +14,7 @@ type Framing uint8
 const (
 	// FramingNone: not recognised.
 	FramingNone Framing = iota
-	// FramingRaw: a TracesData message. See ProtoRecords.
+	// FramingRaw: a TracesData message, or one of another signal. See ProtoRecords.
 	FramingRaw
 	// FramingProto: length-prefixed frames of protobuf. See FramedRecords.
 	FramingProto
@@ -27,7 +27,7 @@ const maxFirstFrame = 0x09ffffff
 
 // Sniff returns the framing of a file that starts with head.
 func Sniff(head []byte) Framing {
-	if looksLikeTraces(head) {
+	if looksLikeTraces(head) || looksLikeProfiles(head) {
 		return FramingRaw
 	}
 	if len(head) <= framePrefix {
@@ -43,7 +43,7 @@ func Sniff(head []byte) Framing {
 	switch {
 	case len(payload) > 0 && payload[0] == '{':
 		return FramingJSON
-	case looksLikeTraces(payload):
+	case looksLikeTraces(payload), looksLikeProfiles(payload):
 		return FramingProto
 	}
 	return FramingNone

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,7 @@ func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collecto
 	defer w.Flush()
 	spans, rejected, cut := 0, int64(0), false
 	var first error
+	signal := ""
 	for rec, err := range e.records(bytes.NewReader(body), "request", nil) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -71,6 +73,7 @@ func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collecto
 			if rec.Entry != nil || rec.Span != nil {
 				spans++
 			}
+			signal = cmp.Or(rec.Skipped.Signal, signal)
 			w.Add(rec, nil)
 			continue
 		}
@@ -87,6 +90,8 @@ func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collecto
 	}
 	answer := &collector.ExportTraceServiceResponse{}
 	switch {
+	case signal != "" && spans == 0:
+		return nil, fmt.Errorf("the request holds OTLP %s, not spans", signal)
 	case rejected > 0 && (spans == 0 || cut):
 		return nil, fmt.Errorf("the request is not OTLP: %w", first)
 	case rejected > 0:

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// edgeFile writes a file and returns its name.
+func edgeFile(t *testing.T, text []byte, err error, mode os.FileMode) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, text, mode); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// runEdge runs a command line and returns its exit code and what it printed.
+func runEdge(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+const anOperation = `{"operation":"relu","duration_us":1}`
+
+// S7: files of OTLP's other signals, in JSON and in protobuf, are named as what they are, with exit code 3.
+func TestS7OtherSignals(t *testing.T) {
+	profiles := pprofile.NewProfiles()
+	profiles.Dictionary().StringTable().Append("", "time")
+	profiles.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().SetTime(17)
+	metrics := pmetric.NewMetrics()
+	metric := metrics.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
+	metric.SetName("http.server.duration")
+	metric.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(3)
+	logs := plog.NewLogs()
+	logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().SetTimestamp(17)
+	operation := edgeFile(t, []byte(anOperation), nil, 0o600)
+	for signal, marshal := range map[string][2]func() ([]byte, error){
+		"profiles": {
+			func() ([]byte, error) { return new(pprofile.JSONMarshaler).MarshalProfiles(profiles) },
+			func() ([]byte, error) { return new(pprofile.ProtoMarshaler).MarshalProfiles(profiles) },
+		},
+		"metrics": {
+			func() ([]byte, error) { return new(pmetric.JSONMarshaler).MarshalMetrics(metrics) },
+			func() ([]byte, error) { return new(pmetric.ProtoMarshaler).MarshalMetrics(metrics) },
+		},
+		"logs": {
+			func() ([]byte, error) { return new(plog.JSONMarshaler).MarshalLogs(logs) },
+			func() ([]byte, error) { return new(plog.ProtoMarshaler).MarshalLogs(logs) },
+		},
+	} {
+		for i, encode := range marshal {
+			text, err := encode()
+			in := edgeFile(t, text, err, 0o600)
+			for _, args := range []string{
+				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile", "correlate", "doctor",
+				"diff " + operation,
+			} {
+				code, out, errs := runEdge(t, append(strings.Fields(args), in)...)
+				if code != exitInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
+					t.Errorf("%s, encoding %d, %s: exit code %d, %d bytes, %s", signal, i, args, code, len(out), errs)
+				}
+			}
+			if code, _, errs := runEdge(t, "report", in, operation); code != exitOK {
+				t.Errorf("%s, encoding %d, beside an operation: exit code %d, %s", signal, i, code, errs)
+			}
+		}
+	}
+	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil, 0o600)
+	if code, out, errs := runEdge(t, "report", damaged); code != exitInput || out == "" || !strings.Contains(errs, "nothing but 2 records") {
+		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
+	}
+}
+
+// S7: what is written to a new file has the permissions of the most private input.
+func TestS7Modes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions")
+	}
+	private := edgeFile(t, []byte(anOperation), nil, 0o600)
+	public := edgeFile(t, []byte(anOperation), nil, 0o644)
+	for _, args := range []string{
+		"report -o", "report -html", "convert -to entries -o", "convert -to pprof -o", "convert -to profile -o", "diff -html", "diff -o",
+		"correlate -o", "doctor -o",
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		if code, _, errs := runEdge(t, append(strings.Fields(args), out, public, private)...); code != exitOK {
+			t.Fatalf("%s: exit code %d, %s", args, code, errs)
+		}
+		info, err := os.Stat(out)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", args, info.Mode(), err)
+		}
+	}
+}
+
+// S8: what is no text is not written to a terminal, and the error says where to.
+func TestS8BinaryToTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminal: ", err)
+	}
+	defer terminal.Close()
+	in := edgeFile(t, []byte(anOperation), nil, 0o600)
+	binary := map[string]bool{"perfetto": true, "parquet": true, "pprof": true, "otlp-profiles": true}
+	for _, to := range targets() {
+		file := filepath.Join(t.TempDir(), "out")
+		if code, _, errs := runEdge(t, "convert", "-to", to.name, "-o", file, in); code != exitOK {
+			t.Fatalf("%s: exit code %d, %s", to.name, code, errs)
+		}
+		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text, "\x00\x01\x02\x1f") != binary[to.name] {
+			t.Errorf("%s is text, or is not: %.40q, %v", to.name, text, err)
+		}
+		if !binary[to.name] {
+			continue
+		}
+		var errs bytes.Buffer
+		code := run(t.Context(), []string{"convert", "-to", to.name, in}, strings.NewReader(""), terminal, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), "not written to a terminal: give -o FILE, or redirect") {
+			t.Errorf("%s: exit code %d, %s", to.name, code, errs.String())
+		}
+	}
+}

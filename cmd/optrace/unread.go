@@ -1,0 +1,43 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// unread returns the error of inputs in which there is something, but nothing that could be read as
+// spans; nil for all others. The output says the same in figures.
+func unread(inputs []string, in *analyze.Envelope) error {
+	others := in.SkippedBy[string(op.SkipOtherSignal)]
+	if in.Spans > 0 || in.Malformed+others == 0 {
+		return nil
+	}
+	what := "nothing but " + records(in.Malformed)
+	if others > 0 {
+		what = "OTLP " + cmp.Or(strings.Join(in.Signals, " and "), "metrics, logs or profiles") + ", not spans"
+		if in.Malformed > 0 {
+			what += ", and " + records(in.Malformed)
+		}
+	}
+	if len(inputs) > 1 {
+		return inputError(fmt.Errorf("the inputs hold %s", what))
+	}
+	name := inputs[0]
+	if name == ingest.Stdin {
+		name = "standard input"
+	}
+	return inputError(fmt.Errorf("%s holds %s", name, what))
+}
+
+// records counts records that cannot be read.
+func records(n int64) string {
+	if n == 1 {
+		return "1 record that cannot be read"
+	}
+	return fmt.Sprintf("%d records that cannot be read", n)
+}
