@@ -205,3 +205,8 @@ func (d *decoder) setTimes() (start op.Int, duration int64) {
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// ofSignal returns the record in place of one of another signal.
+func ofSignal(signal string) op.Record {
+	return op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 1, Signal: signal}}
+}

@@ -23,6 +23,21 @@ func (r *protoReader) emit(rec op.Record, err error) {
 	}
 }
 
+// signalError is the error of a message that holds records of another signal.
+type signalError string
+
+// Error describes the message.
+func (e signalError) Error() string { return "records of OTLP " + string(e) }
+
+// otherSignal hands a record of another signal out in place of its error, and returns any other error.
+func (r *protoReader) otherSignal(err error) error {
+	if signal, ok := err.(signalError); ok {
+		r.emit(ofSignal(string(signal)), nil)
+		return nil
+	}
+	return err
+}
+
 // traces reads a TracesData message.
 func (r *protoReader) traces(w wire) error {
 	for w.next() && !r.stopped {

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/optrace/optrace/op"
 )
 
 // Framing is how OTLP stands in a file, apart from JSON that is not framed.
@@ -113,26 +111,6 @@ func signalOf(element []byte) string {
 		}
 	}
 	return ""
-}
-
-// signalError is the error of a message that holds records of another signal.
-type signalError string
-
-// Error describes the message.
-func (e signalError) Error() string { return "records of OTLP " + string(e) }
-
-// otherSignal hands a record of another signal out in place of its error, and returns any other error.
-func (r *protoReader) otherSignal(err error) error {
-	if signal, ok := err.(signalError); ok {
-		r.emit(ofSignal(string(signal)), nil)
-		return nil
-	}
-	return err
-}
-
-// ofSignal returns the record in place of one of another signal.
-func ofSignal(signal string) op.Record {
-	return op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 1, Signal: signal}}
 }
 
 // looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary
