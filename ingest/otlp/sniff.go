@@ -86,33 +86,6 @@ func firstBytes(frame []byte) []byte {
 	return first[:n]
 }
 
-// Messages of metrics, logs and profiles are like TracesData, down to the lists of scopes: what their
-// elements are is told by the wire types of the fields.
-
-// signals has the wire types of the fields of a LogRecord, a Metric and a Profile, by number from 0:
-// v is a varint, b bytes, q eight bytes, d four, and a dash no field.
-var signals = []struct{ name, types string }{
-	{"logs", "-qvb-bbvdbbqb"},
-	{"metrics", "-bbb-b-b-bbbb"},
-	{"profiles", "-bbqvbvbvbbb"},
-}
-
-// signalOf returns the signal that an element of a group's list is of, which is no span: "" where
-// that is none that is known.
-func signalOf(element []byte) string {
-	for _, s := range signals {
-		w, fits := wire{buf: element}, len(element) > 0
-		for fits && w.next() {
-			fits = w.field < len(s.types) && w.typ <= wireI32 && s.types[w.field] == "vqb..d"[w.typ]
-			w.skip()
-		}
-		if fits && w.err == nil {
-			return s.name
-		}
-	}
-	return ""
-}
-
 // looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary
 // in front: lists of messages and of strings.
 func looksLikeProfiles(b []byte) bool {
