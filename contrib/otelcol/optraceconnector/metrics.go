@@ -2,6 +2,7 @@ package optraceconnector
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,12 +23,11 @@ type metricsConnector struct {
 	next consumer.Metrics
 	now  func() time.Time
 
-	mu      sync.Mutex
-	reader  *pdataop.Reader
-	numbers uint64
-	sources []*source // in the order in which they came
-	byID    map[string]*source
-	rest    *source // of resources beyond the limit; nil for none
+	mu       sync.Mutex
+	reader   *pdataop.Reader
+	numbers  uint64
+	resource pcommon.Resource // of the spans that are being added
+	sources  table[string, source]
 
 	operations *operations
 }
@@ -40,9 +40,10 @@ var unused = attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldInputShapes, attrm
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
 	m := attrmap.Without(nil, unused)
 	c := &metricsConnector{
-		cfg: &cfg.Metrics, next: next, now: time.Now, byID: make(map[string]*source),
+		cfg: &cfg.Metrics, next: next, now: time.Now,
 		reader: pdataop.NewReader(m), operations: newOperations(m),
 	}
+	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, own: strings.Clone, begin: c.beginSource}
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
 	return c
 }
@@ -58,12 +59,13 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 	defer c.mu.Unlock()
 	now := pcommon.NewTimestampFromTime(c.now())
 	for _, rs := range td.ResourceSpans().All() {
-		id := op.AppendHeader(nil, pdataop.Resource(rs.Resource()))
-		from := c.byID[string(id)] // nil for a source of which no operation has come yet
+		c.resource = rs.Resource()
+		id := string(op.AppendHeader(nil, pdataop.Resource(c.resource)))
+		from := c.sources.byKey[id] // nil for a source of which no operation has come yet
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, s := range ss.Spans().All() {
 				if from == nil && c.reader.IsOperation(s) {
-					from = c.source(string(id), rs.Resource())
+					from = c.sources.find(id)
 				}
 				if from != nil {
 					c.add(s, from, now)
@@ -89,27 +91,15 @@ func (c *metricsConnector) add(s ptrace.Span, from *source, now pcommon.Timestam
 	from.add(&k, s)
 }
 
-// source begins the series of a resource, which all of its attributes tell from others.
-func (c *metricsConnector) source(id string, r pcommon.Resource) *source {
-	if len(c.byID) < c.cfg.ResourceLimit {
-		begun := newSource(c.number(), r, c.cfg)
-		c.byID[id] = begun
-		c.sources = append(c.sources, begun)
-		return begun
+// beginSource begins the series of a resource, which all of its attributes tell from others.
+func (c *metricsConnector) beginSource(_ string, overflow bool) *source {
+	r := c.resource
+	if overflow {
+		r = pcommon.NewResource()
+		r.Attributes().PutBool(keyOverflow, true)
 	}
-	if c.rest == nil {
-		overflow := pcommon.NewResource()
-		overflow.Attributes().PutBool(keyOverflow, true)
-		c.rest = newSource(c.number(), overflow, c.cfg)
-		c.sources = append(c.sources, c.rest)
-	}
-	return c.rest
-}
-
-// number returns another number each time.
-func (c *metricsConnector) number() uint64 {
 	c.numbers++
-	return c.numbers
+	return newSource(c.numbers, r, c.cfg)
 }
 
 // send sends the metrics on.
@@ -127,7 +117,7 @@ func (c *metricsConnector) take() pmetric.Metrics {
 	defer c.mu.Unlock()
 	out := pmetric.NewMetrics()
 	w := writer{temporality: c.cfg.temporality(), now: pcommon.NewTimestampFromTime(c.now())}
-	for _, s := range c.sources {
+	for _, s := range c.sources.all {
 		w.write(out, s)
 	}
 	out.ResourceMetrics().RemoveIf(func(rm pmetric.ResourceMetrics) bool { return rm.ScopeMetrics().At(0).Metrics().Len() == 0 })
@@ -141,20 +131,8 @@ func (c *metricsConnector) take() pmetric.Metrics {
 // came from in the last one.
 func (c *metricsConnector) reset(now pcommon.Timestamp) {
 	c.operations.forget() // they have series that end here
-	kept := c.sources[:0]
-	for _, s := range c.sources {
-		if s.reset(now); len(s.series) > 0 {
-			kept = append(kept, s)
-		}
+	for _, s := range c.sources.all {
+		s.reset(now)
 	}
-	clear(c.sources[len(kept):])
-	c.sources = kept
-	for id, s := range c.byID {
-		if len(s.series) == 0 {
-			delete(c.byID, id)
-		}
-	}
-	if c.rest != nil && len(c.rest.series) == 0 {
-		c.rest = nil
-	}
+	c.sources.keep(func(s *source) bool { return len(s.series.all) > 0 })
 }

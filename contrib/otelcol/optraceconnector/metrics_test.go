@@ -190,8 +190,8 @@ func TestDeltasAddUp(t *testing.T) {
 	if n := c.take().DataPointCount(); n != 0 {
 		t.Errorf("%d points of nothing", n)
 	}
-	if c.take(); len(c.sources)+len(c.byID) != 0 {
-		t.Errorf("%d resources are kept that nothing comes from", len(c.sources))
+	if c.take(); len(c.sources.all)+len(c.sources.byKey) != 0 {
+		t.Errorf("%d resources are kept that nothing comes from", len(c.sources.all))
 	}
 }
 
@@ -231,9 +231,9 @@ func TestLimits(t *testing.T) {
 		if n := m.ResourceMetrics().Len(); n > c.cfg.ResourceLimit+1 {
 			t.Errorf("%d resources", n)
 		}
-		for _, s := range c.sources {
-			if len(s.series) > c.cfg.SeriesLimit+1 || len(s.devices) > c.cfg.SeriesLimit+1 {
-				t.Errorf("%d series, %d devices of a resource", len(s.series), len(s.devices))
+		for _, s := range c.sources.all {
+			if len(s.series.all) > c.cfg.SeriesLimit+1 || len(s.devices.all) > c.cfg.SeriesLimit+1 {
+				t.Errorf("%d series, %d devices of a resource", len(s.series.all), len(s.devices.all))
 			}
 		}
 	}

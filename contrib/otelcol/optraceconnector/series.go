@@ -2,6 +2,7 @@ package optraceconnector
 
 import (
 	"math"
+	"strings"
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -15,6 +16,12 @@ type seriesKey struct {
 	operation, device string
 	kind              op.Kind
 	side              op.Side
+}
+
+// clone returns the key with texts of its own.
+func (k seriesKey) clone() seriesKey {
+	k.operation, k.device = strings.Clone(k.operation), strings.Clone(k.device)
+	return k
 }
 
 // series are the sums of an operation on a device.

@@ -39,49 +39,15 @@ service:
       exporters: [otlp_http]
 `
 
-// sampleOf is what a sample says, without the numbers of a dictionary.
-type sampleOf struct {
-	resource, scope, profile string
-	stack, attributes        string
-	link                     string
-	values                   string
-}
-
-// samplesOf returns the samples of profiles in their order.
-func samplesOf(ps pprofile.Profiles) (all []sampleOf) {
-	d := ps.Dictionary()
-	text := func(i int32) string { return d.StringTable().At(int(i)) }
-	attributes := func(indices []int32) string {
-		var list []string
-		for _, i := range indices {
-			a := d.AttributeTable().At(int(i))
-			list = append(list, text(a.KeyStrindex())+"="+a.Value().AsString())
-		}
-		return strings.Join(list, " ")
+// textOf returns profiles as text.
+func textOf(t *testing.T, ps pprofile.Profiles) string {
+	t.Helper()
+	var m pprofile.JSONMarshaler
+	text, err := m.MarshalProfiles(ps)
+	if err != nil {
+		t.Fatal(err)
 	}
-	valueType := func(v pprofile.ValueType) string { return text(v.TypeStrindex()) + "/" + text(v.UnitStrindex()) }
-	for _, rp := range ps.ResourceProfiles().All() {
-		for _, sp := range rp.ScopeProfiles().All() {
-			for _, p := range sp.Profiles().All() {
-				for _, s := range p.Samples().All() {
-					var frames []string
-					for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
-						function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
-						frames = append(frames, text(d.FunctionTable().At(int(function)).NameStrindex()))
-					}
-					link := d.LinkTable().At(int(s.LinkIndex()))
-					all = append(all, sampleOf{
-						resource: fmt.Sprint(rp.Resource().Attributes().AsRaw()), scope: sp.Scope().Name(),
-						profile: fmt.Sprint(valueType(p.SampleType()), valueType(p.PeriodType()), p.Period(), p.Time(), p.DurationNano(),
-							attributes(p.AttributeIndices().AsRaw())),
-						stack: strings.Join(frames, ";"), attributes: attributes(s.AttributeIndices().AsRaw()),
-						link: link.TraceID().String() + " " + link.SpanID().String(), values: fmt.Sprint(s.Values().AsRaw()),
-					})
-				}
-			}
-		}
-	}
-	return all
+	return string(text)
 }
 
 // A Collector takes the profiles that the command pushes, and sends them on as they are.
@@ -94,12 +60,12 @@ func TestCollectorTakesPushedProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := start(t, config)
-	var want []sampleOf
-	links, resources := make(map[string]bool), make(map[string]bool)
-	const samples = "../../../../"
+	var want, got []string
+	samples := 0
+	const root = "../../../../"
 	files := [][]string{
-		{samples + "testdata/exporter_batch.jsonl"}, {samples + "ingest/otlp/testdata/gate_off/traces.jsonl"},
-		{samples + "examples/offline/testdata/rank0.jsonl", samples + "examples/offline/testdata/rank1.jsonl"},
+		{root + "testdata/exporter_batch.jsonl"}, {root + "ingest/otlp/testdata/gate_off/traces.jsonl"},
+		{root + "examples/offline/testdata/rank0.jsonl", root + "examples/offline/testdata/rank1.jsonl"},
 	}
 	for _, inputs := range files {
 		args := append([]string{"convert", "-to", "otlp-profiles"}, inputs...)
@@ -117,21 +83,15 @@ func TestCollectorTakesPushedProfiles(t *testing.T) {
 		if err := request.UnmarshalProto(message.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, samplesOf(request.Profiles())...)
+		want = append(want, textOf(t, request.Profiles()))
+		samples += request.Profiles().SampleCount()
 	}
 	stop()
-	for _, s := range want {
-		links[s.link], resources[s.resource] = true, true
-	}
-	var got []sampleOf
 	for _, ps := range to.asProfiles {
-		got = append(got, samplesOf(ps)...)
+		got = append(got, textOf(t, ps))
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sampleOf{})); diff != "" || len(to.asProfiles) != len(files) {
-		t.Errorf("%d messages (-sent +arrived):\n%s", len(to.asProfiles), diff)
-	}
-	if len(want) < 10 || len(links) < 3 || len(resources) < 4 {
-		t.Errorf("%d samples with %d links and %d resources say little", len(want), len(links), len(resources))
+	if diff := cmp.Diff(want, got); diff != "" || samples < 10 {
+		t.Errorf("%d samples (-sent +arrived):\n%s", samples, diff)
 	}
 }
 
