@@ -80,6 +80,16 @@ func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
 	return e
 }
 
+// writeFile writes a file and returns its path.
+func writeFile(t testing.TB, name string, text []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // randomFile writes a file of n random records, some of which cannot be read, and returns its path.
 func randomFile(t testing.TB, seed uint64, n int, weighted bool) string {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -107,11 +117,7 @@ func randomFile(t testing.TB, seed uint64, n int, weighted bool) string {
 			}), '\n')
 		}
 	}
-	path := filepath.Join(t.TempDir(), fmt.Sprintf("ops-%d.jsonl", seed))
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writeFile(t, fmt.Sprintf("ops-%d.jsonl", seed), text)
 }
 
 // stepsFile writes a file of steps that follow one another on two devices: each a trace of
@@ -130,11 +136,7 @@ func stepsFile(t testing.TB, seed uint64, steps int) string {
 			text = append(e.AppendJSON(text), '\n')
 		}
 	}
-	path := filepath.Join(t.TempDir(), "steps.jsonl")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writeFile(t, "steps.jsonl", text)
 }
 
 // requestsFile writes requests, each a trace: a span, a layer and operations below it.
@@ -159,9 +161,5 @@ func requestsFile(t testing.TB, seed uint64, requests int) string {
 			text = append(s.AppendJSON(text), '\n')
 		}
 	}
-	path := filepath.Join(t.TempDir(), "requests.jsonl")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return writeFile(t, "requests.jsonl", text)
 }

@@ -67,10 +67,7 @@ func testLoadTwice(t *testing.T, c *cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(t.TempDir(), "copy.jsonl")
-	if err := os.WriteFile(copied, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	copied := writeFile(t, "copy.jsonl", text)
 	done, err := clickhouse.Load(t.Context(), db, copied, clickhouse.LoadOptions{BatchRows: 7})
 	if err != nil || done.Inserted != 0 || done.Rows == 0 {
 		t.Errorf("%+v, %v", done, err)

@@ -2,8 +2,6 @@ package clickhouse_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -167,10 +165,7 @@ func testProfile(t *testing.T, src clickhouse.Source, files []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(t.TempDir(), "sums.jsonl")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := writeFile(t, "sums.jsonl", text)
 		got, err := analyze.Run(t.Context(), ingest.Open(path), opts)
 		if err != nil {
 			t.Fatal(err)

@@ -120,7 +120,19 @@ func TestRun(t *testing.T) {
 
 	join := correlate.NewJoin()
 	held := received.service(t, join)
-	local := 0
+	r := compare(t, join, batch, n)
+	if e := r.Endpoints[0]; e.Name != "POST /v1/rank" || e.Service != serviceName || int(r.PrunedOps) != int(e.Ops)-held || held == 0 {
+		t.Errorf("%+v, %d in Jaeger and %d in summaries", e, held, r.PrunedOps)
+	}
+	if !strings.Contains(out.String(), "operations in summaries") {
+		t.Errorf("output %q", out.String())
+	}
+}
+
+// compare joins what Jaeger has with the batch of n requests: nothing is missing, and nothing is there twice.
+func compare(t *testing.T, join *correlate.Join, batch string, n int) *correlate.Report {
+	t.Helper()
+	local := int64(0)
 	for rec, err := range ingest.Open(batch).Records() {
 		if err != nil {
 			t.Fatal(err)
@@ -131,14 +143,11 @@ func TestRun(t *testing.T) {
 		join.AddLocal(rec)
 	}
 	r := join.Report(correlate.Options{Jaeger: "http://localhost:16686"})
-	if len(r.Requests) != n || len(r.Endpoints) != 1 || r.Endpoints[0].Name != "POST /v1/rank" || r.Endpoints[0].Service != serviceName {
-		t.Fatalf("%d requests, endpoints %+v", len(r.Requests), r.Endpoints)
+	if len(r.Requests) != n || len(r.Endpoints) != 1 || r.Endpoints[0].Ops != local {
+		t.Fatalf("%d requests, endpoints %+v; %d operations in the batch", len(r.Requests), r.Endpoints, local)
 	}
-	if r.MissingInJaeger != 0 || r.MissingLocally != 0 || r.UnattachedOps != 0 {
-		t.Errorf("missing in Jaeger %d, locally %d; unattached %d", r.MissingInJaeger, r.MissingLocally, r.UnattachedOps)
-	}
-	if e := r.Endpoints[0]; int(e.Ops) != local || int(r.PrunedOps) != local-held || r.PrunedOps == 0 || held == 0 {
-		t.Errorf("%d operations, %d in the batch, %d in Jaeger and %d in summaries", e.Ops, local, held, r.PrunedOps)
+	if r.MissingInJaeger != 0 || r.MissingLocally != 0 || r.UnattachedOps != 0 || r.PrunedOps == 0 {
+		t.Errorf("missing in Jaeger %d, locally %d; unattached %d, pruned %d", r.MissingInJaeger, r.MissingLocally, r.UnattachedOps, r.PrunedOps)
 	}
 	for i := range r.Requests {
 		q := &r.Requests[i]
@@ -150,9 +159,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("request %d: a path of %d, a duration of %d, in Jaeger %v, in the batch %v", i, sum, q.DurationNS.V, q.InJaeger, q.InLocal)
 		}
 	}
-	if !strings.Contains(out.String(), "operations in summaries") {
-		t.Errorf("output %q", out.String())
-	}
+	return r
 }
 
 func TestBadRequests(t *testing.T) {
@@ -214,27 +221,5 @@ func TestRunWithJaeger(t *testing.T) {
 			join.AddPruned(p)
 		}
 	}
-	local := int64(0)
-	for rec, err := range ingest.Open(batch).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rec.Entry != nil {
-			local++
-		}
-		join.AddLocal(rec)
-	}
-	r := join.Report(correlate.Options{Jaeger: client.Base()})
-	if len(r.Requests) != n || len(r.Endpoints) != 1 || r.Endpoints[0].Ops != local {
-		t.Fatalf("%d requests, endpoints %+v; %d operations in the batch", len(r.Requests), r.Endpoints, local)
-	}
-	if r.MissingInJaeger != 0 || r.MissingLocally != 0 || r.PrunedOps == 0 {
-		t.Errorf("missing in Jaeger %d, locally %d; pruned %d", r.MissingInJaeger, r.MissingLocally, r.PrunedOps)
-	}
-	e := &r.Endpoints[0]
-	t.Logf("%d requests, %d operations, %d in Jaeger, %d pruned", e.Requests, local, local-r.PrunedOps, r.PrunedOps)
-	if e.Slow != nil {
-		t.Logf("slow %.0f ns, typical %.0f ns, most of it %s: %.0f ns", e.Slow.Slow.MeanNS, e.Slow.Typical.MeanNS, e.Slow.Parts[0].Operation,
-			e.Slow.Parts[0].DifferenceNS)
-	}
+	compare(t, join, batch, n)
 }
