@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/bench/measure"
@@ -37,11 +36,7 @@ func connectorSuite() []measure.Measure {
 const limitConnector = "reading spans from memory, where each key and value lies by itself: of ours two thirds, and the peer reads fewer"
 
 func openConnectors(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
-	spans, err := newSpans(ctx, env, s)
-	if err != nil {
-		return nil, err
-	}
-	decoded, err := received(ctx, spans.batches)
+	spans, decoded, err := decodedSpans(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +56,16 @@ func openConnectors(ctx context.Context, env *measure.Env, _ measure.Want, s *se
 		Check: func() error { return sameCounts(ctx, decoded, spans.count()) },
 		Close: func() error { return errors.Join(peer.Shutdown(ctx), ours.Shutdown(ctx)) },
 	}, nil
+}
+
+// decodedSpans returns the spans of a set, and as a Collector has them behind its receiver.
+func decodedSpans(ctx context.Context, env *measure.Env, s *set) (*spans, []ptrace.Traces, error) {
+	spans, err := newSpans(ctx, env, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	decoded, err := received(ctx, spans.batches)
+	return spans, decoded, err
 }
 
 // consumeAll hands spans to a connector.
@@ -98,27 +103,10 @@ func sameCounts(ctx context.Context, decoded []ptrace.Traces, spans int64) error
 	if err != nil {
 		return err
 	}
-	counted, err := spanMetricsCalls(ctx, decoded, spans, exponential)
+	theirs, err := spanMetricsCalls(ctx, decoded, spans, exponential)
 	err = errors.Join(err, consumeAll(ctx, c, decoded), c.Shutdown(ctx))
-	if n := durations(sink.AllMetrics()); n != spans || counted != spans {
-		err = errors.Join(err, fmt.Errorf("of %d operations spanmetrics counts %d, ours %d", spans, counted, n))
+	if n := counted(sink.AllMetrics()...); n != spans || theirs != spans {
+		err = errors.Join(err, fmt.Errorf("of %d operations spanmetrics counts %d, ours %d", spans, theirs, n))
 	}
 	return err
-}
-
-// durations returns how many durations there are in exponential histograms.
-func durations(all []pmetric.Metrics) (n int64) {
-	for _, ms := range all {
-		for _, rm := range ms.ResourceMetrics().All() {
-			for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
-				if m.Type() != pmetric.MetricTypeExponentialHistogram {
-					continue
-				}
-				for _, p := range m.ExponentialHistogram().DataPoints().All() {
-					n += int64(p.Count())
-				}
-			}
-		}
-	}
-	return n
 }

@@ -49,11 +49,7 @@ func liveSuite() []measure.Measure {
 const limitLive = "reading the span by its interface, finding its attributes in a cache; the sums, sketches and latest operations"
 
 func openLive(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
-	spans, err := newSpans(ctx, env, s)
-	if err != nil {
-		return nil, err
-	}
-	decoded, err := received(ctx, spans.batches)
+	spans, decoded, err := decodedSpans(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +162,10 @@ func spanMetricsCalls(ctx context.Context, decoded []ptrace.Traces, want int64, 
 	}
 	err = consumeAll(ctx, c, decoded)
 	for range 1000 {
-		if n = calls(sink.AllMetrics()); n >= want {
+		if all := sink.AllMetrics(); len(all) > 0 {
+			n = counted(all[len(all)-1]) // of cumulative metrics
+		}
+		if n >= want {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -174,19 +173,20 @@ func spanMetricsCalls(ctx context.Context, decoded []ptrace.Traces, want int64, 
 	return n, errors.Join(err, c.Shutdown(ctx))
 }
 
-// calls returns the sum of the calls in the last metrics, which are cumulative.
-func calls(all []pmetric.Metrics) (n int64) {
-	if len(all) == 0 {
-		return 0
-	}
-	for _, rm := range all[len(all)-1].ResourceMetrics().All() {
-		for _, sm := range rm.ScopeMetrics().All() {
-			for _, m := range sm.Metrics().All() {
-				if m.Type() != pmetric.MetricTypeSum {
-					continue
-				}
-				for _, point := range m.Sum().DataPoints().All() {
-					n += point.IntValue()
+// counted returns how many operations metrics count, by calls or by the durations in histograms.
+func counted(all ...pmetric.Metrics) (n int64) {
+	for _, ms := range all {
+		for _, rm := range ms.ResourceMetrics().All() {
+			for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
+				switch {
+				case m.Name() == "traces.span.metrics.calls":
+					for _, p := range m.Sum().DataPoints().All() {
+						n += p.IntValue()
+					}
+				case m.Name() == "tensor.op.duration":
+					for _, p := range m.ExponentialHistogram().DataPoints().All() {
+						n += int64(p.Count())
+					}
 				}
 			}
 		}
