@@ -57,13 +57,11 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	if isNil(w) {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	cfg := newExporterConfig(exporterVariables)
-	for _, o := range opts {
-		if o != nil {
-			cfg = o.applyExporter(cfg)
-		}
+	cfg, err := newExporterConfig(exporterVariables, opts)
+	if err == nil && cfg.rotation.Enabled() {
+		err = errors.New("optrace: new exporter: rotation is for files")
 	}
-	if err := cfg.validate(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return newExporter(sink.ToWriter(w), cfg)
@@ -74,31 +72,25 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 // file.
 //
 // A file that holds something else, or has another format or compression, is an
-// error and stays as it is. To see that, a compressed file is read once. Nothing
-// that is in a file is ever removed or overwritten: an incomplete line, as of a
-// process that was killed, is ended by a newline, and a file that ends within
-// something else, or is damaged, is renamed as [WithRotation] does and another
-// one begun. That happens before a batch, not here.
+// error and stays as it is; to see that, a compressed file is read once. Nothing
+// that is in a file is ever removed or overwritten: an incomplete line is ended by
+// a newline, and a file that is damaged, or ends within something else, is renamed
+// as [WithRotation] does and another one begun, before a batch and not here.
 //
-// A file that is renamed or removed is created again, and the path means the same
-// file wherever the process changes its directory to. Several processes with the
-// same options may append to one file, and any of them may be killed: batches are
-// whole, and one that was cut off costs no other. Where the system has advisory
-// locks a process holds one while it writes a batch.
+// A file that is renamed or removed is created again; the path means the same file
+// wherever the process goes. Several processes with the same options may append to
+// one file, and any of them may be killed: batches are whole, and one that was cut
+// off costs no other. Where the system has advisory locks a process holds one while
+// it writes a batch.
 //
 // A symbolic link to a regular file is refused, so that nobody can lead the
 // operations elsewhere; give the file itself.
-func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error) {
+func NewFileExporter(path string, opts ...ExporterOption) (*Exporter, error) {
 	if path == "" {
 		return nil, errors.New("optrace: opening the file to export to: the path is empty")
 	}
-	cfg := newExporterConfig(slices.Concat(exporterVariables, fileVariables))
-	for _, o := range opts {
-		if o != nil {
-			cfg = o.applyFileExporter(cfg)
-		}
-	}
-	if err := cfg.validate(); err != nil {
+	cfg, err := newExporterConfig(slices.Concat(exporterVariables, fileVariables), opts)
+	if err != nil {
 		return nil, err
 	}
 	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.output(), sink.Compression(cfg.compression)))
@@ -143,9 +135,7 @@ var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 // ends while spans are converted, those converted so far are written and the
 // others count as dropped.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if e.isOff() {
 		return nil
 	}
@@ -253,9 +243,7 @@ func (e *Exporter) recycle(b *encoding.Batch) {
 // ForceFlush waits until the batch being written is with the writer: an
 // Exporter holds nothing back between batches.
 func (e *Exporter) ForceFlush(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Load() {
 		return nil
 	}
@@ -274,9 +262,7 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 // deadline; that batch then closes the file. A context that is already done does
 // not keep an idle exporter from closing. The second and later calls do nothing.
 func (e *Exporter) Shutdown(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Swap(true) {
 		return nil
 	}

@@ -61,7 +61,7 @@ func TestExporterOptionErrors(t *testing.T) {
 	path := filepath.Join(dir, "ops.jsonl")
 	for name, tt := range map[string]struct {
 		path string
-		opt  optrace.FileExporterOption
+		opt  optrace.ExporterOption
 		want string
 	}{
 		"format":       {path, optrace.WithFormat(9), "unknown format 9"},
@@ -80,15 +80,19 @@ func TestExporterOptionErrors(t *testing.T) {
 			if size(path) != 0 {
 				t.Error("the file has been written to")
 			}
-			if opt, ok := tt.opt.(optrace.ExporterOption); ok {
-				if _, err := optrace.NewExporter(io.Discard, opt); err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("NewExporter returns %v, want %q", err, tt.want)
-				}
+			if tt.path != path {
+				return
+			}
+			if _, err := optrace.NewExporter(io.Discard, tt.opt); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewExporter returns %v, want %q", err, tt.want)
 			}
 		})
 	}
 	if _, err := optrace.NewFileExporter(filepath.Join(dir, "missing", "ops.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the error is %v, want fs.ErrNotExist within", err)
+	}
+	if _, err := optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1})); err == nil || !strings.Contains(err.Error(), "rotation is for files") {
+		t.Errorf("rotation of a writer: %v", err)
 	}
 	shutdown(t, newFile(t, path, optrace.WithRotation(optrace.Rotation{}), nil)) // limits that are off
 	if got := optrace.Format(7).String(); got != "Format(7)" {
@@ -98,7 +102,7 @@ func TestExporterOptionErrors(t *testing.T) {
 
 // exportShared makes two exporters write to the file at path, at the same time, and
 // returns how many operations they have written.
-func exportShared(t *testing.T, path string, options ...optrace.FileExporterOption) (written int) {
+func exportShared(t *testing.T, path string, options ...optrace.ExporterOption) (written int) {
 	t.Helper()
 	const batches, perBatch = 40, 3
 	done := make(chan optrace.Stats)

@@ -44,8 +44,8 @@ func (o output) options() []optrace.ExporterOption {
 }
 
 // fileOptions returns the options of a file exporter: those of o, and others.
-func (o output) fileOptions(others ...optrace.FileExporterOption) []optrace.FileExporterOption {
-	return append([]optrace.FileExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
+func (o output) fileOptions(others ...optrace.ExporterOption) []optrace.ExporterOption {
+	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
 }
 
 // healsLines reports whether what was cut off is given up, up to its last whole

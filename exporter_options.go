@@ -16,16 +16,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// FileExporterOption configures an [Exporter] made by [NewFileExporter].
-type FileExporterOption interface {
-	applyFileExporter(exporterConfig) exporterConfig
-}
-
-// ExporterOption configures any [Exporter].
-type ExporterOption interface {
-	FileExporterOption
-	applyExporter(exporterConfig) exporterConfig
-}
+// ExporterOption configures an [Exporter].
+type ExporterOption interface{ applyExporter(*exporterConfig) }
 
 type exporterConfig struct {
 	mapping     *attr.Mapping
@@ -35,16 +27,21 @@ type exporterConfig struct {
 	rotation    rotate.Limits
 }
 
-// newExporterConfig applies the environment, as far as variables say, to the
+// newExporterConfig applies the environment, as far as variables say, and then opts to the
 // defaults.
-func newExporterConfig(variables []env.Variable[exporterConfig]) exporterConfig {
+func newExporterConfig(variables []env.Variable[exporterConfig], opts []ExporterOption) (exporterConfig, error) {
 	defaults := exporterConfig{cacheBytes: encoding.DefaultCacheBytes}
 	cfg := env.Apply(defaults, variables)
 	if err := cfg.validate(); err != nil { // values that do not go together
 		otel.Handle(fmt.Errorf("optrace: ignoring the environment: %w", err))
-		return defaults
+		cfg = defaults
 	}
-	return cfg
+	for _, o := range opts {
+		if o != nil {
+			o.applyExporter(&cfg)
+		}
+	}
+	return cfg, cfg.validate()
 }
 
 func (cfg exporterConfig) validate() error {
@@ -77,24 +74,15 @@ func (cfg exporterConfig) output() encoding.Format {
 	return nil
 }
 
-type fileExporterOption func(*exporterConfig)
+type exporterOption func(*exporterConfig)
 
-func (o fileExporterOption) applyFileExporter(cfg exporterConfig) exporterConfig {
-	o(&cfg)
-	return cfg
-}
-
-type exporterOption struct{ fileExporterOption }
-
-func (o exporterOption) applyExporter(cfg exporterConfig) exporterConfig {
-	return o.applyFileExporter(cfg)
-}
+func (o exporterOption) applyExporter(cfg *exporterConfig) { o(cfg) }
 
 // WithMapping makes the Exporter read attributes as m says: with aliases for
 // the keys of other instrumentation, and with further attributes kept in the
 // entries. Default: the conventions alone. m must not be changed afterwards.
 func WithMapping(m *attr.Mapping) ExporterOption {
-	return exporterOption{func(cfg *exporterConfig) { cfg.mapping = m }}
+	return exporterOption(func(cfg *exporterConfig) { cfg.mapping = m })
 }
 
 // Format is the format of an [Exporter]'s output.
@@ -129,7 +117,7 @@ func (f Format) String() string {
 // records and sequence numbers, so that losses show in [Exporter.Stats] only.
 // Default: OPTRACE_FORMAT, or [FormatEntries]; an unknown format is an error.
 func WithFormat(f Format) ExporterOption {
-	return exporterOption{func(cfg *exporterConfig) { cfg.format = f }}
+	return exporterOption(func(cfg *exporterConfig) { cfg.format = f })
 }
 
 // Compression is how an [Exporter] compresses its output.
@@ -150,7 +138,7 @@ func (c Compression) String() string { return sink.Compression(c).String() }
 // then, as those of a [Processor] are. Default: OPTRACE_COMPRESSION, or
 // [CompressionNone]; an unknown compression is an error.
 func WithCompression(c Compression) ExporterOption {
-	return exporterOption{func(cfg *exporterConfig) { cfg.compression = c }}
+	return exporterOption(func(cfg *exporterConfig) { cfg.compression = c })
 }
 
 // Rotation says when a file exporter starts a new file, and how much it keeps.
@@ -182,8 +170,8 @@ type Rotation struct {
 // Default: OPTRACE_ROTATE_BYTES, OPTRACE_ROTATE_AGE and OPTRACE_MAX_TOTAL_BYTES,
 // or no rotation. A negative limit is an error, and so is rotation of anything
 // but a regular file.
-func WithRotation(r Rotation) FileExporterOption {
-	return fileExporterOption(func(cfg *exporterConfig) {
+func WithRotation(r Rotation) ExporterOption {
+	return exporterOption(func(cfg *exporterConfig) {
 		cfg.rotation = rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
 	})
 }

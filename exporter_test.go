@@ -452,3 +452,35 @@ func TestShutdownDeadline(t *testing.T) {
 		}
 	})
 }
+
+// Errors say what was done, and that a context ended only once; a batch without entries does not count them.
+func TestErrorTexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := handled(t)
+		w := spantest.NewStuckWriter()
+		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second), optrace.WithFlushInterval(time.Second))
+		proc.OnEnd(spantest.Operation(0).Snapshot())
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := proc.Shutdown(ctx); err == nil || strings.Count(err.Error(), context.DeadlineExceeded.Error()) != 1 {
+			t.Errorf("Shutdown returns %v", err)
+		}
+		w.Release()
+		synctest.Wait()
+		if got := told(); len(got) == 0 || slices.ContainsFunc(got, func(text string) bool { return strings.HasPrefix(text, "context ") }) {
+			t.Errorf("told %q", got)
+		}
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
+			if bytes.Contains(p, []byte(`"operation"`)) {
+				return len(p), nil
+			}
+			return 0, errDisk
+		}))
+		export(t, exp, spantest.Operations(1)...)
+		err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{spantest.Request()}.Snapshots())
+		if err == nil || !strings.Contains(err.Error(), "writing spans above operations: ") {
+			t.Errorf("a batch without entries: %v", err)
+		}
+	})
+}

@@ -30,7 +30,7 @@ type flight struct {
 	ops  *optrace.Tracer
 }
 
-func newFlight(t *testing.T, n int, opts ...optrace.FlightOption) *flight {
+func newFlight(t *testing.T, n int, opts ...optrace.ProcessorOption) *flight {
 	t.Helper()
 	f := &flight{}
 	f.proc = must(optrace.NewFlightRecorder(newExporter(t, &f.out), n, opts...))(t)
@@ -93,11 +93,36 @@ func TestFlightRecorderDump(t *testing.T) {
 	f.dump(t) // after Shutdown it does nothing
 }
 
+// WriteTo is a dump to another writer, which is a file of its own; what the writer does not take is lost.
+func TestFlightRecorderWriteTo(t *testing.T) {
+	f := newFlight(t, 3)
+	f.request(t.Context(), 5, nil)
+	var out bytes.Buffer
+	if n, err := f.proc.WriteTo(&out); err != nil || n != int64(out.Len()) {
+		t.Errorf("%d bytes, %v, the writer has %d", n, err, out.Len())
+	}
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if rec.CheckBatches(t, false); len(rec.Entries) != 3 || len(rec.Spans) != 1 || len(rec.Resources) != 1 {
+		t.Errorf("%d entries, %d spans, %d resources", len(rec.Entries), len(rec.Spans), len(rec.Resources))
+	}
+	f.request(t.Context(), 1, nil)
+	if _, err := f.proc.WriteTo(spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk })); !errors.Is(err, errDisk) {
+		t.Errorf("a writer that fails: %v", err)
+	}
+	shutdown(t, f.proc)
+	if n, err := f.proc.WriteTo(&out); n != 0 || err != nil {
+		t.Errorf("after Shutdown: %d, %v", n, err)
+	}
+	if f.check(t); f.proc.Stats() != (optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}) {
+		t.Errorf("stats %+v", f.proc.Stats())
+	}
+}
+
 // What calls for a dump has it written, by Shutdown at the latest.
 func TestFlightRecorderTriggers(t *testing.T) {
 	boom := errors.New("boom")
 	for name, tt := range map[string]struct {
-		opt  optrace.FlightOption
+		opt  optrace.ProcessorOption
 		err  error
 		want bool
 	}{

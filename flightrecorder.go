@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"time"
+	"io"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -29,17 +27,12 @@ type FlightRecorder struct {
 	flight *pipeline.Flight
 }
 
-// FlightOption configures a [FlightRecorder].
-type FlightOption interface {
-	applyFlight(*processorConfig)
-}
-
 // NewFlightRecorder returns a FlightRecorder of the last n operations, or as many as
 // [WithBufferBytes] allows, with a quarter as many spans above them, in front of
 // exp, which it shuts down as a [Processor] does. exp must have
 // [FormatEntries]. A nil exp is an error, and so are an n that is not positive and
 // options with values that make no sense. Nil options are ignored.
-func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecorder, error) {
+func NewFlightRecorder(exp *Exporter, n int, opts ...ProcessorOption) (*FlightRecorder, error) {
 	if exp.isOff() {
 		return nil, errors.New("optrace: new flight recorder: the exporter is nil")
 	}
@@ -47,21 +40,12 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecor
 	if !ok {
 		return nil, fmt.Errorf("optrace: new flight recorder: the format is %v, it must be %v", exp.cfg.format, FormatEntries)
 	}
-	cfg := newProcessorConfig(recordingVariables)
-	for _, o := range opts {
-		if o != nil {
-			o.applyFlight(&cfg)
-		}
-	}
-	err := cfg.validate()
+	cfg, err := newProcessorConfig(flightRecorders, opts)
 	if n <= 0 {
-		err = errors.Join(fmt.Errorf("size %d is not positive", n), err)
-	}
-	if cfg.dumpOnSlow < 0 {
-		err = errors.Join(err, fmt.Errorf("duration %v of slow local roots is negative", cfg.dumpOnSlow))
+		err = errors.Join(fmt.Errorf("optrace: new flight recorder: size %d is not positive", n), err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("optrace: new flight recorder: %w", err)
+		return nil, err
 	}
 	p := newProcessor(cfg, exp)
 	f := &FlightRecorder{Processor: p}
@@ -79,13 +63,22 @@ func (f *FlightRecorder) Dump(ctx context.Context) error {
 	if f.processor().isOff() {
 		return nil
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if f.stopped.Load() {
 		return nil
 	}
 	return f.flight.Dump(ctx)
+}
+
+// WriteTo writes the operations that are kept to w, such as the response to a request, as a file of
+// entries, and starts over. It returns how many bytes w has taken; what it did not take is lost, and
+// counted as dropped. After Shutdown it writes nothing. It may be called at any time, also while
+// operations end and are dumped.
+func (f *FlightRecorder) WriteTo(w io.Writer) (n int64, err error) {
+	if f.processor().isOff() || f.stopped.Load() {
+		return 0, nil
+	}
+	return f.flight.WriteTo(w)
 }
 
 // processor returns the Processor, nil for none.
@@ -119,30 +112,5 @@ func (f *FlightRecorder) Stats() Stats { return f.processor().Stats() }
 // MarshalLog is [Processor.MarshalLog].
 func (f *FlightRecorder) MarshalLog() any { return f.processor().MarshalLog() }
 
-func (f *FlightRecorder) queueTarget() queueTarget { return f.processor().queueTarget() }
-
 // ForceFlush does nothing: only a dump writes operations.
 func (f *FlightRecorder) ForceFlush(context.Context) error { return nil }
-
-type flightOption func(*processorConfig)
-
-func (o flightOption) applyFlight(cfg *processorConfig) { o(cfg) }
-
-// WithDumpOnError makes an operation that fails request a dump.
-func WithDumpOnError() FlightOption {
-	return flightOption(func(cfg *processorConfig) { cfg.dumpOnError = true })
-}
-
-// WithDumpOnSlow makes a local root span, such as a request or a training step,
-// that takes d or longer request a dump. Default: 0, none does; it must not be
-// negative.
-func WithDumpOnSlow(d time.Duration) FlightOption {
-	return flightOption(func(cfg *processorConfig) { cfg.dumpOnSlow = d })
-}
-
-// WithDumpOnSignal makes the given signals request a dump. They then no longer
-// have their default effect on the process.
-func WithDumpOnSignal(signals ...os.Signal) FlightOption {
-	signals = slices.Clone(signals)
-	return flightOption(func(cfg *processorConfig) { cfg.dumpSignals = signals })
-}

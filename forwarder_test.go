@@ -33,7 +33,7 @@ import (
 // forward runs record with a provider whose spans go through a Processor with
 // opts, and returns the names of the spans forwarded and the processor's stats.
 func forward(
-	t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ForwarderOption,
+	t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ProcessorOption,
 ) (*spantest.Exporter, optrace.Stats) {
 	t.Helper()
 	mem := &spantest.Exporter{}

@@ -57,14 +57,14 @@ func newProcessor(tb testing.TB, exp *optrace.Exporter, opts ...optrace.Processo
 }
 
 // newForwarder returns a forwarder that the test shuts down.
-func newForwarder(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ForwarderOption) *optrace.Processor {
+func newForwarder(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
 	return must(optrace.NewForwarder(next, opts...))(tb)
 }
 
 var errDisk = fmt.Errorf("no space left on device")
 
-func newFile(tb testing.TB, path string, opts ...optrace.FileExporterOption) *optrace.Exporter {
+func newFile(tb testing.TB, path string, opts ...optrace.ExporterOption) *optrace.Exporter {
 	tb.Helper()
 	return must(optrace.NewFileExporter(path, opts...))(tb)
 }

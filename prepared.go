@@ -57,6 +57,12 @@ type Prepared struct {
 	taken atomic.Bool
 }
 
+// streamKey is a stream of a device.
+type streamKey struct {
+	device string
+	stream op.Int
+}
+
 // roomInPrepared is how many attributes there is room for: the launch time, the step and
 // the error of the clock.
 const roomInPrepared = 3
@@ -137,9 +143,7 @@ func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute
 func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) { return p.start(ctx) }
 
 func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (context.Context, PreparedOp) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if p == nil || p.tracer == nil {
 		return ctx, PreparedOp{}
 	}

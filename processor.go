@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -19,7 +18,6 @@ import (
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -29,11 +27,10 @@ import (
 // In front of an [Exporter], see [NewProcessor], a span is converted and encoded
 // while it ends, into one of several buffers that a goroutine writes: no span is
 // kept, and nothing is lost while the writer keeps up. In front of any other
-// exporter, see [NewForwarder], spans wait in a bounded queue; of operations, attributes
-// with numbers that are not finite and links to the span itself or its parent, which
-// tracing backends cannot process, are removed and count as dropped. Other spans are
-// forwarded as they are. If there is
-// no room, the [Policy] says what happens; every loss is counted.
+// exporter, see [NewForwarder], spans wait in a bounded queue; of operations, what
+// tracing backends cannot process (numbers that are not finite, links to the span
+// itself or its parent) is removed and counts as dropped. If there is no room, the
+// [Policy] says what happens; every loss is counted.
 //
 // Texts that repeat are recognised by their memory. A string that was made over
 // memory which changes later (package unsafe, memory of C, buffers that a server
@@ -72,14 +69,9 @@ func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
 	if exp.isOff() {
 		return nil, errors.New("optrace: new processor: the exporter is nil")
 	}
-	cfg := newProcessorConfig(recordingVariables, bufferVariables)
-	for _, o := range opts {
-		if o != nil {
-			o.applyProcessor(&cfg)
-		}
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("optrace: new processor: %w", err)
+	cfg, err := newProcessorConfig(processors, opts)
+	if err != nil {
+		return nil, err
 	}
 	p := newProcessor(cfg, exp)
 	p.start(pipeline.NewBuffered(p.toExporter(exp), cfg.pipeline(), &p.errs))
@@ -91,21 +83,16 @@ func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
 // non-operations included. A nil next is an error, and so are an [Exporter], which
 // belongs behind [NewProcessor], and options with values that make no sense. Nil
 // options are ignored.
-func NewForwarder(next sdktrace.SpanExporter, opts ...ForwarderOption) (*Processor, error) {
+func NewForwarder(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Processor, error) {
 	if isNil(next) {
 		return nil, errors.New("optrace: new forwarder: the exporter is nil")
 	}
 	if _, ok := next.(*Exporter); ok {
 		return nil, errors.New("optrace: new forwarder: use NewProcessor for an *optrace.Exporter")
 	}
-	cfg := newProcessorConfig(recordingVariables, bufferVariables, forwardVariables)
-	for _, o := range opts {
-		if o != nil {
-			o.applyForwarder(&cfg)
-		}
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("optrace: new forwarder: %w", err)
+	cfg, err := newProcessorConfig(forwarders, opts)
+	if err != nil {
+		return nil, err
 	}
 	p := newProcessor(cfg, next)
 	if cfg.forwardThreshold > 0 {
@@ -214,9 +201,7 @@ func (p *Processor) takes(s trace.SpanContext) bool { return s.IsSampled() || p.
 // the exporter's writer, or with ctx's error when ctx is done before. After
 // Shutdown it does nothing.
 func (p *Processor) ForceFlush(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Load() {
 		return nil
 	}
@@ -236,9 +221,7 @@ const lastFlush = 100 * time.Millisecond
 // none did for the time of [WithExportTimeout]. The second and later calls do
 // nothing.
 func (p *Processor) Shutdown(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Swap(true) {
 		return nil
 	}
@@ -333,57 +316,5 @@ func (p *Processor) recover(what string, lost *uint64) {
 		if p.exp != nil {
 			p.exp.sink.Drop("conversion_failed", *lost)
 		}
-	}
-}
-
-func (p *Processor) queueTarget() queueTarget {
-	return &processorTarget{Processor: p, rec: p.Recorder(context.Background())}
-}
-
-// processorTarget collects the operations of one context after the other.
-type processorTarget struct {
-	*Processor
-	rec    *Recorder
-	parent trace.SpanContext
-}
-
-func (t *processorTarget) begin(ctx context.Context) (root span.Root, taken bool) {
-	if t.isOff() {
-		return span.Root{}, false
-	}
-	return t.expect(ctx)
-}
-
-func (t *processorTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {
-	left := uint64(1)
-	defer t.recover("recording", &left)
-	parent := trace.SpanContextFromContext(l.ctx)
-	left = 0
-	if !parent.Equal(t.parent) || l.root != t.rec.root {
-		t.flush()
-	}
-	t.parent = parent
-	t.rec.ctx, t.rec.root, t.rec.step = l.ctx, l.root, op.Int{}
-	if step, ok := stepFromContext(l.ctx); ok {
-		t.rec.step = op.Known(step)
-	}
-	t.rec.RecordPrepared(l.prepared, times).Attrs(attrs...)
-}
-
-func (t *processorTarget) flush() {
-	if t.isOff() {
-		return
-	}
-	t.rec.Finish()
-	t.rec.ctx = context.Background() // the application's may be large
-}
-
-func (t *processorTarget) lose(reason string, n uint64) {
-	if t.isOff() {
-		return
-	}
-	t.lost.Add(n)
-	if t.exp != nil {
-		t.exp.sink.Drop(reason, n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,38 +15,49 @@ import (
 	"github.com/optrace/optrace/internal/shapes"
 )
 
-// ProcessorOption configures a [Processor] in front of an [Exporter].
-type ProcessorOption interface {
-	applyProcessor(*processorConfig)
-}
+// ProcessorOption configures a [Processor] or a [FlightRecorder]. Those that say so are for some of the constructors, and an
+// error of the others.
+type ProcessorOption interface{ applyProcessor(*processorConfig) }
 
-// ForwarderOption configures a [Processor] in front of any other exporter, see
-// [NewForwarder].
-type ForwarderOption interface {
-	applyForwarder(*processorConfig)
-}
-
-// BufferOption configures a [Processor] in front of any exporter.
-type BufferOption interface {
-	ProcessorOption
-	ForwarderOption
-}
-
-// RecordingOption configures a [Processor] or a [FlightRecorder].
-type RecordingOption interface {
-	BufferOption
-	FlightOption
-}
-
-// CacheOption configures an [Exporter], a [Processor] in front of it, or a
-// [FlightRecorder].
+// CacheOption configures an [Exporter], a [Processor] in front of one, or a [FlightRecorder].
 type CacheOption interface {
 	ExporterOption
 	ProcessorOption
-	FlightOption
+}
+
+// role is what an option is for.
+type role uint8
+
+const (
+	processors role = 1 << iota
+	forwarders
+	flightRecorders
+	all = processors | forwarders | flightRecorders
+)
+
+func (r role) String() string {
+	return map[role]string{processors: "processor", forwarders: "forwarder", flightRecorders: "flight recorder"}[r]
+}
+
+// processorOption is an option of the roles that its name stands for.
+type processorOption struct {
+	of   role
+	name string
+	set  func(*processorConfig)
+}
+
+func (o processorOption) applyProcessor(cfg *processorConfig) {
+	if o.of&cfg.role == 0 {
+		cfg.errs = append(cfg.errs, fmt.Errorf("%s is not for a %v", o.name, cfg.role))
+		return
+	}
+	o.set(cfg)
 }
 
 type processorConfig struct {
+	role role
+	errs []error // of options
+
 	policy        Policy
 	bufferBytes   int64
 	cacheBytes    int64
@@ -62,23 +74,33 @@ type processorConfig struct {
 	dumpSignals []os.Signal
 }
 
-// newProcessorConfig applies the environment, as far as variables say, to the
-// defaults.
-func newProcessorConfig(variables ...[]env.Variable[processorConfig]) processorConfig {
+// newProcessorConfig applies the environment and then opts to the defaults.
+func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error) {
 	cfg := processorConfig{
+		role:          r,
 		bufferBytes:   64 << 20,
 		cacheBytes:    64 << 20,
 		flushInterval: time.Second,
 		exportTimeout: 30 * time.Second,
 	}
-	for _, v := range variables {
-		cfg = env.Apply(cfg, v)
+	for of, variables := range processorVariables {
+		if of&r != 0 {
+			cfg = env.Apply(cfg, variables)
+		}
 	}
-	return cfg
+	for _, o := range opts {
+		if o != nil {
+			o.applyProcessor(&cfg)
+		}
+	}
+	if err := cfg.validate(); err != nil {
+		return cfg, fmt.Errorf("optrace: new %v: %w", r, err)
+	}
+	return cfg, nil
 }
 
 func (cfg processorConfig) validate() error {
-	var errs []error
+	errs := cfg.errs
 	if cfg.policy > PolicyBlock {
 		errs = append(errs, fmt.Errorf("unknown policy %d", cfg.policy))
 	}
@@ -100,6 +122,9 @@ func (cfg processorConfig) validate() error {
 	if !(cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1) {
 		errs = append(errs, fmt.Errorf("forwarding ratio %v is not between 0 and 1", cfg.forwardRatio))
 	}
+	if cfg.dumpOnSlow < 0 {
+		errs = append(errs, fmt.Errorf("duration %v of slow local roots is negative", cfg.dumpOnSlow))
+	}
 	return errors.Join(errs...)
 }
 
@@ -115,24 +140,6 @@ func (cfg processorConfig) pipeline() pipeline.Config {
 // operations of Recorders, and for encoders.
 func (cfg processorConfig) shapeBytes() int   { return min(shapes.DefaultBytes, int(cfg.cacheBytes/5)) }
 func (cfg processorConfig) encoderBytes() int { return int(cfg.cacheBytes) - cfg.shapeBytes() }
-
-type forwarderOption func(*processorConfig)
-
-func (o forwarderOption) applyForwarder(cfg *processorConfig) { o(cfg) }
-
-type bufferOption struct{ forwarderOption }
-
-func (o bufferOption) applyProcessor(cfg *processorConfig) { o.forwarderOption(cfg) }
-
-type recordingOption struct{ bufferOption }
-
-func (o recordingOption) applyFlight(cfg *processorConfig) { o.forwarderOption(cfg) }
-
-func newBufferOption(set func(*processorConfig)) BufferOption { return bufferOption{set} }
-
-func newRecordingOption(set func(*processorConfig)) RecordingOption {
-	return recordingOption{bufferOption{set}}
-}
 
 // Policy says what a [Processor] does with an operation for which there is no
 // room because the exporter does not keep up.
@@ -154,18 +161,18 @@ const (
 // String returns the policy's name.
 func (p Policy) String() string { return pipeline.Policy(p).String() }
 
-// WithPolicy sets what happens if there is no room. Default: OPTRACE_POLICY, or
-// [PolicyDropNewest]; an unknown policy is an error.
-func WithPolicy(p Policy) BufferOption {
-	return newBufferOption(func(cfg *processorConfig) { cfg.policy = p })
+// WithPolicy sets what happens if there is no room, for [NewProcessor] and [NewForwarder].
+// Default: OPTRACE_POLICY, or [PolicyDropNewest]; an unknown policy is an error.
+func WithPolicy(p Policy) ProcessorOption {
+	return processorOption{processors | forwarders, "WithPolicy", func(cfg *processorConfig) { cfg.policy = p }}
 }
 
 // WithBufferBytes bounds all buffers of a Processor together, in bytes: in front
 // of an [Exporter] of encoded entries, about 300 bytes each, in front of another
 // exporter of spans, whose size is estimated; and what a [FlightRecorder] keeps.
 // Default: OPTRACE_MAX_BYTES, or 64 MiB; less than 64 KiB is an error.
-func WithBufferBytes(n int64) RecordingOption {
-	return newRecordingOption(func(cfg *processorConfig) { cfg.bufferBytes = n })
+func WithBufferBytes(n int64) ProcessorOption {
+	return processorOption{all, "WithBufferBytes", func(cfg *processorConfig) { cfg.bufferBytes = n }}
 }
 
 // WithCacheBytes bounds the memory of all caches: of attribute sets and their
@@ -184,29 +191,24 @@ func WithCacheBytes(n int64) CacheOption { return cacheOption(n) }
 
 type cacheOption int64
 
-func (o cacheOption) applyProcessor(cfg *processorConfig) { cfg.cacheBytes = int64(o) }
-func (o cacheOption) applyFlight(cfg *processorConfig)    { cfg.cacheBytes = int64(o) }
+func (o cacheOption) applyExporter(cfg *exporterConfig) { cfg.cacheBytes = int64(o) }
 
-func (o cacheOption) applyExporter(cfg exporterConfig) exporterConfig {
-	cfg.cacheBytes = int64(o)
-	return cfg
-}
-
-func (o cacheOption) applyFileExporter(cfg exporterConfig) exporterConfig {
-	return o.applyExporter(cfg)
+func (o cacheOption) applyProcessor(cfg *processorConfig) {
+	processorOption{processors | flightRecorders, "WithCacheBytes", func(cfg *processorConfig) { cfg.cacheBytes = int64(o) }}.applyProcessor(cfg)
 }
 
 // WithFlushInterval sets how long an operation may wait in a buffer before it
-// goes to the exporter: a process that is killed may lose as much. Default:
-// OPTRACE_FLUSH_INTERVAL, or 1 s; it must be positive.
-func WithFlushInterval(d time.Duration) BufferOption {
-	return newBufferOption(func(cfg *processorConfig) { cfg.flushInterval = d })
+// goes to the exporter: a process that is killed may lose as much. It is for
+// [NewProcessor] and [NewForwarder]. Default: OPTRACE_FLUSH_INTERVAL, or 1 s; it
+// must be positive.
+func WithFlushInterval(d time.Duration) ProcessorOption {
+	return processorOption{processors | forwarders, "WithFlushInterval", func(cfg *processorConfig) { cfg.flushInterval = d }}
 }
 
 // WithExportTimeout bounds one export. Default: OPTRACE_EXPORT_TIMEOUT, or 30 s;
 // it must be positive.
-func WithExportTimeout(d time.Duration) RecordingOption {
-	return newRecordingOption(func(cfg *processorConfig) { cfg.exportTimeout = d })
+func WithExportTimeout(d time.Duration) ProcessorOption {
+	return processorOption{all, "WithExportTimeout", func(cfg *processorConfig) { cfg.exportTimeout = d }}
 }
 
 // WithRecordOnly makes the Processor take spans that are recorded but not
@@ -214,8 +216,8 @@ func WithExportTimeout(d time.Duration) RecordingOption {
 // gives profiles of all operations at any sampling rate, while the other
 // processors export the sampled traces only. Default: OPTRACE_RECORD_ONLY, or
 // sampled spans only.
-func WithRecordOnly() RecordingOption {
-	return newRecordingOption(func(cfg *processorConfig) { cfg.recordOnly = true })
+func WithRecordOnly() ProcessorOption {
+	return processorOption{all, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
 }
 
 // WithFilter makes the Processor leave out the spans for which keep returns
@@ -223,32 +225,51 @@ func WithRecordOnly() RecordingOption {
 // goroutine that ended it, and must be safe for concurrent use. For operations of
 // a [Recorder] a span is made so that keep can be called, which allocates. Nil
 // keeps all, which is the default.
-func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) RecordingOption {
-	return newRecordingOption(func(cfg *processorConfig) { cfg.filter = keep })
+func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
+	return processorOption{all, "WithFilter", func(cfg *processorConfig) { cfg.filter = keep }}
 }
 
 // WithForwardThreshold does not forward operations that took less than d: a
 // request may have many thousand. Only operations without an error and without
 // children are left out. The local root above them carries an event
 // "tensor.ops.pruned" for each operation and device, with their number and the sum
-// of their durations. Spans that are no operations are always forwarded. Default:
-// OPTRACE_FORWARD_THRESHOLD, or 0, all are forwarded; it must not be negative.
-func WithForwardThreshold(d time.Duration) ForwarderOption {
-	return forwarderOption(func(cfg *processorConfig) { cfg.forwardThreshold = d })
+// of their durations. Spans that are no operations are always forwarded. It is for
+// [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0, all are forwarded; it
+// must not be negative.
+func WithForwardThreshold(d time.Duration) ProcessorOption {
+	return processorOption{forwarders, "WithForwardThreshold", func(cfg *processorConfig) { cfg.forwardThreshold = d }}
 }
 
 // WithForwardSampling forwards the given share of the operations below the
 // threshold of [WithForwardThreshold] all the same, chosen by their span id, as
-// examples. They are not part of the summary. Default: OPTRACE_FORWARD_SAMPLING,
-// or 0; it must be between 0 and 1.
-func WithForwardSampling(ratio float64) ForwarderOption {
-	return forwarderOption(func(cfg *processorConfig) { cfg.forwardRatio = ratio })
+// examples, for [NewForwarder]. They are not part of the summary. Default:
+// OPTRACE_FORWARD_SAMPLING, or 0; it must be between 0 and 1.
+func WithForwardSampling(ratio float64) ProcessorOption {
+	return processorOption{forwarders, "WithForwardSampling", func(cfg *processorConfig) { cfg.forwardRatio = ratio }}
 }
 
-// The variables that set defaults: of everything in front of an exporter, of what
-// has buffers or a queue, and of forwarders.
-var (
-	recordingVariables = []env.Variable[processorConfig]{
+// WithDumpOnError makes an operation that fails request a dump of a [FlightRecorder].
+func WithDumpOnError() ProcessorOption {
+	return processorOption{flightRecorders, "WithDumpOnError", func(cfg *processorConfig) { cfg.dumpOnError = true }}
+}
+
+// WithDumpOnSlow makes a local root span, such as a request or a training step,
+// that takes d or longer request a dump of a [FlightRecorder]. Default: 0, none does;
+// it must not be negative.
+func WithDumpOnSlow(d time.Duration) ProcessorOption {
+	return processorOption{flightRecorders, "WithDumpOnSlow", func(cfg *processorConfig) { cfg.dumpOnSlow = d }}
+}
+
+// WithDumpOnSignal makes the given signals request a dump of a [FlightRecorder]. They
+// then do not have their default effect on the process.
+func WithDumpOnSignal(signals ...os.Signal) ProcessorOption {
+	signals = slices.Clone(signals)
+	return processorOption{flightRecorders, "WithDumpOnSignal", func(cfg *processorConfig) { cfg.dumpSignals = signals }}
+}
+
+// processorVariables set defaults, for the roles that they are of.
+var processorVariables = map[role][]env.Variable[processorConfig]{
+	all: {
 		{Name: "OPTRACE_MAX_BYTES", Set: func(cfg *processorConfig, v string) error {
 			return env.Int(&cfg.bufferBytes, v, pipeline.MinMaxBytes)
 		}},
@@ -258,8 +279,8 @@ var (
 		{Name: "OPTRACE_RECORD_ONLY", Set: func(cfg *processorConfig, v string) (err error) {
 			return env.Bool(&cfg.recordOnly, v)
 		}},
-	}
-	bufferVariables = []env.Variable[processorConfig]{
+	},
+	processors | forwarders: {
 		{Name: "OPTRACE_POLICY", Set: func(cfg *processorConfig, v string) (err error) {
 			cfg.policy, err = env.OneOf(v, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
 			return err
@@ -267,8 +288,8 @@ var (
 		{Name: "OPTRACE_FLUSH_INTERVAL", Set: func(cfg *processorConfig, v string) error {
 			return env.Duration(&cfg.flushInterval, v, 1)
 		}},
-	}
-	forwardVariables = []env.Variable[processorConfig]{
+	},
+	forwarders: {
 		{Name: "OPTRACE_FORWARD_THRESHOLD", Set: func(cfg *processorConfig, v string) error {
 			return env.Duration(&cfg.forwardThreshold, v, 0)
 		}},
@@ -280,5 +301,5 @@ var (
 			cfg.forwardRatio = ratio
 			return nil
 		}},
-	}
-)
+	},
+}

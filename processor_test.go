@@ -393,11 +393,11 @@ func TestNewProcessorOptions(t *testing.T) {
 		p, err := optrace.NewProcessor(newExporter(t, io.Discard), nil, o)
 		return end(p, err)
 	}
-	forwarder := func(o optrace.ForwarderOption) error {
+	forwarder := func(o optrace.ProcessorOption) error {
 		p, err := optrace.NewForwarder(&spantest.Exporter{}, nil, o)
 		return end(p, err)
 	}
-	flight := func(n int, o optrace.FlightOption) error {
+	flight := func(n int, o optrace.ProcessorOption) error {
 		f, err := optrace.NewFlightRecorder(newExporter(t, io.Discard), n, nil, o)
 		return end(f, err)
 	}
@@ -417,7 +417,11 @@ func TestNewProcessorOptions(t *testing.T) {
 		"forwarder: sampling":    {forwarder(optrace.WithForwardSampling(2)), "ratio 2 is not between"},
 		"forwarder: negative":    {forwarder(optrace.WithForwardSampling(-0.1)), "ratio -0.1 is not between"},
 		"forwarder: bytes":       {forwarder(optrace.WithBufferBytes(1)), "below 65536"},
+		"processor: forwarding":  {processor(optrace.WithForwardThreshold(1)), "WithForwardThreshold is not for a processor"},
+		"processor: dump":        {processor(optrace.WithDumpOnError()), "WithDumpOnError is not for a processor"},
+		"forwarder: cache":       {forwarder(optrace.WithCacheBytes(1)), "WithCacheBytes is not for a forwarder"},
 		"flight recorder: none":  {flight(1, nil), ""},
+		"flight recorder: queue": {flight(1, optrace.WithPolicy(optrace.PolicyBlock)), "WithPolicy is not for a flight recorder"},
 		"flight recorder: size":  {flight(0, nil), "size 0 is not positive"},
 		"flight recorder: cache": {flight(1, optrace.WithCacheBytes(-1)), "cache size -1 is negative"},
 		"flight recorder: slow":  {flight(1, optrace.WithDumpOnSlow(-1)), "-1ns of slow local roots is negative"},
@@ -580,7 +584,7 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				hang := func(context.Context) error { <-release; return nil }
-				w := spantest.WriterFunc(func(p []byte) (int, error) { return len(p), hang(nil) }) //nolint:staticcheck // no context
+				w := spantest.WriterFunc(func(p []byte) (int, error) { return len(p), hang(nil) })
 				recorded := tt.record(w, &spantest.Exporter{OnExport: hang, OnShutdown: hang})
 				synctest.Wait()
 				begin := time.Now()

@@ -73,21 +73,6 @@ type Queue[E Event] struct {
 	further []attribute.KeyValue
 }
 
-// Recording is what a [Queue] records with: a *[Tracer] or a *[Processor].
-type Recording interface{ queueTarget() queueTarget }
-
-// queueTarget takes the operations of a queue. All but begin and lose are called by who
-// polls.
-type queueTarget interface {
-	// begin returns the local root above ctx if it is known, and whether operations
-	// below ctx are taken.
-	begin(ctx context.Context) (root span.Root, taken bool)
-	record(l *Launch, t Times, attrs []attribute.KeyValue)
-	flush()
-	// lose counts operations that are lost.
-	lose(reason string, n uint64)
-}
-
 // QueueStats counts what became of the operations of a [Queue]. Launched is the sum of
 // Recorded, Skipped, Dropped, Lost, Unplaced and Pending.
 type QueueStats struct {
@@ -212,9 +197,7 @@ func (q *Queue[E]) isOff() bool { return q == nil || q.to == nil }
 // Begin notes when the host launches p below the span of ctx, before it is enqueued: the
 // device may start at once.
 func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	if q.isOff() {
 		return Launch{}
 	}
@@ -313,9 +296,7 @@ func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 	if q.isOff() {
 		return nil
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	q.mu.Lock()
 	var last []uint64
 	for _, r := range q.all {

@@ -8,14 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/deviceclock"
-	"github.com/optrace/optrace/op"
 )
-
-// streamKey is a stream of a device.
-type streamKey struct {
-	device string
-	stream op.Int
-}
 
 // ring holds the operations of a stream that wait, those with an index from head up to
 // tail. The mutex of its queue guards it, but for times, which belongs to who polls.

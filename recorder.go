@@ -94,9 +94,7 @@ const (
 )
 
 func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache, mapping *attr.Mapping) *Recorder {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	r := &Recorder{emit: emit, cache: cache, mapping: mapping, ctx: ctx, base: time.Now()}
 	if step, ok := stepFromContext(ctx); ok {
 		r.step = op.Known(step)

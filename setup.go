@@ -7,13 +7,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -21,82 +19,80 @@ import (
 	"github.com/optrace/optrace/internal/endsignal"
 	"github.com/optrace/optrace/internal/env"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/tensorconv"
 )
 
-// SetupOption configures [Setup]. What an option lists is added to what the same option lists
-// before it; of signals the last option counts.
-type SetupOption interface{ applySetup(setupConfig) setupConfig }
+// SetupOption configures [Setup] and [ProviderOptions]. What an option lists is added to what the
+// same option lists before it; of signals the last option counts.
+type SetupOption interface{ applySetup(*setupConfig) }
 
 type setupConfig struct {
 	path             string
 	disabled         bool
 	forwards         []forward
-	exporterOptions  []FileExporterOption
+	exporterOptions  []ExporterOption
 	processorOptions []ProcessorOption
 	providerOptions  []sdktrace.TracerProviderOption
+	attributes       []attribute.KeyValue
 	signals          []os.Signal
+	notGlobal        bool
 }
 
 // forward is an exporter beside the file.
 type forward struct {
 	to   sdktrace.SpanExporter
-	opts []ForwarderOption
+	opts []ProcessorOption
 }
 
-type setupOption func(setupConfig) setupConfig
+type setupOption func(*setupConfig)
 
-func (o setupOption) applySetup(cfg setupConfig) setupConfig { return o(cfg) }
+func (o setupOption) applySetup(cfg *setupConfig) { o(cfg) }
 
 // WithSpanExporter sends all spans, operations included, to another exporter
 // beside the file, such as one of OTLP. opts are those of
 // [NewForwarder]; [WithForwardThreshold] keeps short operations away from it.
-func WithSpanExporter(e sdktrace.SpanExporter, opts ...ForwarderOption) SetupOption {
-	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.forwards = append(cfg.forwards, forward{e, opts})
-		return cfg
-	})
+func WithSpanExporter(e sdktrace.SpanExporter, opts ...ProcessorOption) SetupOption {
+	return setupOption(func(cfg *setupConfig) { cfg.forwards = append(cfg.forwards, forward{e, opts}) })
 }
 
 // WithExporterOptions configures the file exporter.
-func WithExporterOptions(opts ...FileExporterOption) SetupOption {
-	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.exporterOptions = append(cfg.exporterOptions, opts...)
-		return cfg
-	})
+func WithExporterOptions(opts ...ExporterOption) SetupOption {
+	return setupOption(func(cfg *setupConfig) { cfg.exporterOptions = append(cfg.exporterOptions, opts...) })
 }
 
 // WithProcessorOptions configures the Processor in front of the file.
 func WithProcessorOptions(opts ...ProcessorOption) SetupOption {
-	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.processorOptions = append(cfg.processorOptions, opts...)
-		return cfg
-	})
+	return setupOption(func(cfg *setupConfig) { cfg.processorOptions = append(cfg.processorOptions, opts...) })
 }
 
 // WithProviderOptions configures the TracerProvider: its resource, sampler,
 // limits and further span processors.
 func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
-	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.providerOptions = append(cfg.providerOptions, opts...)
-		return cfg
-	})
+	return setupOption(func(cfg *setupConfig) { cfg.providerOptions = append(cfg.providerOptions, opts...) })
+}
+
+// WithResourceAttributes adds attributes to the resource, in place of what is detected or said by
+// the environment.
+func WithResourceAttributes(attrs ...attribute.KeyValue) SetupOption {
+	return setupOption(func(cfg *setupConfig) { cfg.attributes = append(cfg.attributes, attrs...) })
+}
+
+// WithoutGlobalProvider leaves the global TracerProvider as it is: spans are those of
+// [SDK.TracerProvider] alone. It is for [Setup].
+func WithoutGlobalProvider() SetupOption {
+	return setupOption(func(cfg *setupConfig) { cfg.notGlobal = true })
 }
 
 // WithSignals makes the given signals, or without any SIGINT and SIGTERM, flush
 // what was recorded before they end the program. It is for programs that do not
 // handle these signals: nobody can know whether a program does, and the end that
 // it prepares for itself must not be cut short. Programs that do call
-// [SDK.Shutdown] before they end.
+// [SDK.Shutdown] before they end. It is for [Setup].
 func WithSignals(signals ...os.Signal) SetupOption {
 	if len(signals) == 0 {
 		signals = endsignal.Signals()
 	}
 	signals = slices.Clone(signals)
-	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.signals = signals
-		return cfg
-	})
+	return setupOption(func(cfg *setupConfig) { cfg.signals = signals })
 }
 
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
@@ -107,7 +103,8 @@ type SDK struct {
 	once        sync.Once
 }
 
-// TracerProvider returns the TracerProvider, which is the global one too.
+// TracerProvider returns the TracerProvider, which is the global one too unless
+// [WithoutGlobalProvider] was given.
 func (s *SDK) TracerProvider() trace.TracerProvider {
 	if s == nil || s.provider == nil {
 		return noop.NewTracerProvider()
@@ -184,6 +181,9 @@ func (g *providerStack) remove(own *sdktrace.TracerProvider) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.IndexFunc(g.all, func(p globalProvider) bool { return p.own == own })
+	if i < 0 {
+		return
+	}
 	before := g.all[i].before
 	g.all = slices.Delete(g.all, i, i+1)
 	for j := range g.all {
@@ -234,31 +234,62 @@ func SpanLimits() sdktrace.SpanLimits {
 //
 // On an error nothing has been changed.
 func Setup(path string, opts ...SetupOption) (*SDK, error) {
+	cfg := newSetupConfig(path, opts)
+	if cfg.disabled && len(cfg.forwards) == 0 && len(cfg.providerOptions) == 0 {
+		return new(SDK), nil
+	}
+	provider, proc, err := cfg.provider()
+	if err != nil {
+		return nil, fmt.Errorf("optrace: setup: %w", err)
+	}
+	tp := sdktrace.NewTracerProvider(provider...)
+	if !cfg.notGlobal {
+		globals.add(tp)
+	}
+	return &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}, nil
+}
+
+// ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and
+// shuts down itself: the resource, the limits, and the span processors in front of the exporters and
+// the file. Options behind them win.
+//
+//	opts, err := optrace.ProviderOptions("ops.jsonl", optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	tp := sdktrace.NewTracerProvider(opts...)
+//	defer tp.Shutdown(context.Background())
+//
+// With OPTRACE_DISABLED=true no operation is recorded and no file is touched. An error leaves nothing
+// open.
+func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProviderOption, error) {
+	provider, _, err := newSetupConfig(path, opts).provider()
+	if err != nil {
+		return nil, fmt.Errorf("optrace: provider options: %w", err)
+	}
+	return provider, nil
+}
+
+// newSetupConfig applies the environment and then path and opts to the defaults.
+func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	cfg := env.Apply(setupConfig{path: "ops.jsonl"}, setupVariables)
 	if path != "" {
 		cfg.path = path
 	}
 	for _, o := range opts {
 		if o != nil {
-			cfg = o.applySetup(cfg)
+			o.applySetup(&cfg)
 		}
 	}
-	if cfg.disabled && len(cfg.forwards) == 0 && len(cfg.providerOptions) == 0 {
-		return new(SDK), nil
-	}
-	tp, proc, err := newProvider(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("optrace: setup: %w", err)
-	}
-	globals.add(tp)
-	return &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}, nil
+	return cfg
 }
 
-// newProvider returns the provider, and the Processor in it unless recording is disabled.
-func newProvider(cfg setupConfig) (tp *sdktrace.TracerProvider, proc *Processor, err error) {
-	res := processResource(context.Background())
-	provider := []sdktrace.TracerProviderOption{sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits())}
-	provider = append(provider, cfg.providerOptions...)
+// provider returns the options of the provider, and the Processor among them unless recording is
+// disabled.
+func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *Processor, err error) {
+	res := processResource(context.Background(), cfg.attributes)
+	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))
+	opts = append(opts, cfg.providerOptions...)
 	var made []*Processor
 	defer func() {
 		for _, p := range made {
@@ -273,10 +304,10 @@ func newProvider(cfg setupConfig) (tp *sdktrace.TracerProvider, proc *Processor,
 			return nil, nil, err
 		}
 		made = append(made, forwarder)
-		provider = append(provider, sdktrace.WithSpanProcessor(forwarder))
+		opts = append(opts, sdktrace.WithSpanProcessor(forwarder))
 	}
 	if cfg.disabled {
-		return sdktrace.NewTracerProvider(provider...), nil, nil
+		return opts, nil, nil
 	}
 	exp, err := NewFileExporter(cfg.path, cfg.exporterOptions...)
 	if err != nil {
@@ -288,7 +319,7 @@ func newProvider(cfg setupConfig) (tp *sdktrace.TracerProvider, proc *Processor,
 	if len(cfg.providerOptions) == 0 { // which may have another resource
 		proc.expected = res
 	}
-	return sdktrace.NewTracerProvider(append(provider, sdktrace.WithSpanProcessor(proc))...), proc, nil
+	return append(opts, sdktrace.WithSpanProcessor(proc)), proc, nil
 }
 
 // signalFlush is how long a program that was told to end still flushes.
@@ -333,63 +364,4 @@ var setupVariables = []env.Variable[setupConfig]{
 	{Name: "OPTRACE_DISABLED", Set: func(cfg *setupConfig, v string) error {
 		return env.Bool(&cfg.disabled, v)
 	}},
-}
-
-// ProcessDetector returns a detector of what tells the processes of a job apart: host.name,
-// process.pid, and tensor.rank with tensor.world_size where the program that started the
-// process says them in the environment. It is for resources of one's own, which [Setup]
-// knows nothing of:
-//
-//	res, err := resource.New(ctx,
-//		resource.WithDetectors(optrace.ProcessDetector()),
-//		resource.WithFromEnv(), // what is said there wins
-//		resource.WithAttributes(semconv.ServiceName("trainer")))
-//
-// The variables are RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and
-// OMPI_COMM_WORLD_SIZE of Open MPI, PMI_RANK and PMI_SIZE of MPICH, and SLURM_PROCID and
-// SLURM_STEP_NUM_TASKS of Slurm. The first pair counts that is whole, with a rank below the
-// size.
-func ProcessDetector() resource.Detector { return processDetector{} }
-
-type processDetector struct{}
-
-// Detect returns the resource.
-func (processDetector) Detect(ctx context.Context) (*resource.Resource, error) {
-	return resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(launchedAs()...))
-}
-
-// launchers are the variables with the rank and with the number of ranks.
-var launchers = [...][2]string{
-	{"RANK", "WORLD_SIZE"},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-}
-
-// launchedAs returns the rank of the process and the number of ranks, if the environment
-// has them.
-func launchedAs() []attribute.KeyValue {
-	for _, names := range launchers {
-		rank, err := strconv.ParseInt(os.Getenv(names[0]), 10, 32)
-		size, sizeErr := strconv.ParseInt(os.Getenv(names[1]), 10, 32)
-		if err == nil && sizeErr == nil && 0 <= rank && rank < size {
-			return []attribute.KeyValue{tensorconv.Rank(rank), tensorconv.WorldSize(size)}
-		}
-	}
-	return nil
-}
-
-// processResource returns the resource of a program that states none: what the SDK and the
-// environment say of it, and what is detected beside that.
-func processResource(ctx context.Context) *resource.Resource {
-	r, err := processDetector{}.Detect(ctx)
-	if err != nil {
-		otel.Handle(err)
-	}
-	for _, stated := range []*resource.Resource{resource.Default(), resource.Environment()} {
-		if r, err = resource.Merge(r, stated); err != nil {
-			otel.Handle(err)
-		}
-	}
-	return r
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
@@ -77,6 +78,43 @@ func TestSetup(t *testing.T) {
 	}
 }
 
+// A provider of the program's own is made of what Setup makes its own of, and the global one stays.
+func TestProviderOptions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	spans, before := &spantest.Exporter{}, otel.GetTracerProvider()
+	opts := must(optrace.ProviderOptions(path, optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
+		optrace.WithResourceAttributes(attribute.String("service.name", "ranker"))))(t)
+	tp := sdktrace.NewTracerProvider(opts...)
+	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+	run(ctx, optrace.NewTracer(tp), "matmul")
+	request.End()
+	shutdown(t, tp)
+	rec := spantest.ReadWhole(t, readFile(t, path))
+	if len(rec.Entries) != 1 || rec.Entries[0].Service != "ranker" || rec.Entries[0].Root != "request" {
+		t.Errorf("entries %+v", rec.Entries)
+	}
+	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 || otel.GetTracerProvider() != before {
+		t.Errorf("%d shutdowns; forwarded (-want +got):\n%s", spans.Shutdowns(), diff)
+	}
+	if opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(nil)); opts != nil || err == nil {
+		t.Errorf("a nil exporter: %v, %v", opts, err)
+	}
+}
+
+// A Setup without the global provider leaves that as it is.
+func TestSetupWithoutGlobalProvider(t *testing.T) {
+	before := otel.GetTracerProvider()
+	sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithoutGlobalProvider())
+	run(t.Context(), sdk.Tracer(), "matmul")
+	if otel.GetTracerProvider() != before {
+		t.Error("the global provider is another one")
+	}
+	shutdown(t, sdk)
+	if st := sdk.Processor().Stats(); st.Written != 1 || otel.GetTracerProvider() != before {
+		t.Errorf("stats %+v, or the global provider is another one", st)
+	}
+}
+
 // A span keeps the links to a batch of 256 requests, unless the user sets limits.
 func TestSetupKeepsLinks(t *testing.T) {
 	few := sdktrace.NewSpanLimits()
@@ -114,7 +152,7 @@ func TestSetupOptionsTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	first, second := &spantest.Exporter{}, &spantest.Exporter{}
 	spy := &spySampler{}
-	sdk, err := optrace.Setup(path,
+	sdk := setup(t, path,
 		optrace.WithSpanExporter(first), optrace.WithSpanExporter(second),
 		optrace.WithProviderOptions(sdktrace.WithSampler(spy)),
 		optrace.WithProviderOptions(sdktrace.WithResource(resource.Empty())),
@@ -403,7 +441,7 @@ func TestEnvironmentOfRecording(t *testing.T) {
 }
 
 // describe returns how a forwarder and a file exporter, which all variables apply to, describe themselves.
-func describe(t *testing.T, opts ...optrace.ForwarderOption) string {
+func describe(t *testing.T, opts ...optrace.ProcessorOption) string {
 	t.Helper()
 	proc, exp := newForwarder(t, &spantest.Exporter{}, opts...), newFile(t, filepath.Join(t.TempDir(), "ops"))
 	defer shutdown(t, proc)

@@ -67,9 +67,7 @@ func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further 
 		t.errs.Report(noTimes(p.name))
 		return
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	s := t.pool.Get().(*opState)
 	s.start[0] = trace.WithTimestamp(time.Unix(0, times.Start))
 	_, span := t.tracer.Start(ctx, p.name, s.start[:]...)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/shapes"
-	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -75,9 +74,7 @@ func (t *Tracer) Start(ctx context.Context, name, device string) (context.Contex
 }
 
 func (t *Tracer) start(ctx context.Context, name, device string, opts ...trace.SpanStartOption) (context.Context, Op) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	step, hasStep := stepFromContext(ctx)
 	var span trace.Span
 	if t.cfg.startAttributes {
@@ -152,20 +149,10 @@ func WithStartAttributes() TracerOption {
 	})
 }
 
-func (t *Tracer) queueTarget() queueTarget { return tracerTarget{t.orOff()} }
-
-type tracerTarget struct{ *Tracer }
-
-func (t tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
-	s := trace.SpanFromContext(ctx)
-	sc := s.SpanContext()
-	return span.Root{}, t.Tracer != off && (!sc.IsValid() || sc.IsSampled() || s.IsRecording())
+// orBackground returns ctx, or the background for nil.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
 }
-
-func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {
-	defer t.recover()
-	t.Tracer.record(l.ctx, l.prepared, &times, attrs)
-}
-
-func (tracerTarget) flush()              {}
-func (tracerTarget) lose(string, uint64) {}

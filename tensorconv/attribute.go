@@ -2,6 +2,7 @@ package tensorconv
 
 import (
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -78,6 +79,17 @@ func CollectiveOutElements(n int64) attribute.KeyValue { return CollectiveOutEle
 // LinkWeight returns tensor.link.weight. It belongs on a span link: the part of the span's work that is done for the linked
 // span, by the measure of the engine, such as tokens or rows.
 func LinkWeight(n int64) attribute.KeyValue { return LinkWeightKey.Int64(n) }
+
+// Link returns a link from a step that an engine runs for several requests to one of them: sc is the span of the request. weight is
+// the part of the step that is done for it, by the measure of the engine, such as tokens or rows; 0 states none, and without
+// weights all requests have equal parts.
+func Link(sc trace.SpanContext, weight int64) trace.Link {
+	link := trace.Link{SpanContext: sc}
+	if weight != 0 {
+		link.Attributes = []attribute.KeyValue{LinkWeight(weight)}
+	}
+	return link
+}
 
 // Rank returns tensor.rank, the process in a distributed job. It belongs on the resource.
 func Rank(rank int64) attribute.KeyValue { return RankKey.Int64(rank) }

@@ -2,6 +2,7 @@ package tensorconv_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +99,16 @@ func export(t *testing.T, attrs ...attribute.KeyValue) *op.Entry {
 }
 
 // Every encoding of shapes is read back.
+// A link has a weight unless that is 0.
+func TestLink(t *testing.T) {
+	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	for weight, want := range map[int64][]attribute.KeyValue{0: nil, 9: {tensorconv.LinkWeight(9)}} {
+		if l := tensorconv.Link(sc, weight); !l.SpanContext.Equal(sc) || !slices.Equal(l.Attributes, want) {
+			t.Errorf("weight %d: %+v", weight, l)
+		}
+	}
+}
+
 func TestShapesAreReadBack(t *testing.T) {
 	tests := []struct {
 		name  string

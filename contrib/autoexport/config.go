@@ -85,7 +85,7 @@ func newProcessor(text []byte, cfg *otelconf.OpenTelemetryConfiguration) (*optra
 // settings are what the section says.
 type settings struct {
 	file      string
-	exporter  []optrace.FileExporterOption
+	exporter  []optrace.ExporterOption
 	processor []optrace.ProcessorOption
 	rotation  optrace.Rotation
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
@@ -109,8 +108,7 @@ func (e *engine) admit(ctx context.Context, batch []*sequence) []*sequence {
 func (e *engine) step(number int64, batch []*sequence) {
 	links := make([]trace.Link, len(batch))
 	for i, s := range batch {
-		weight := tensorconv.LinkWeight(int64(len(s.input)))
-		links[i] = trace.Link{SpanContext: s.request, Attributes: []attribute.KeyValue{weight}}
+		links[i] = tensorconv.Link(s.request, int64(len(s.input)))
 	}
 	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...))
 	defer span.End()

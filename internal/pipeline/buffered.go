@@ -16,6 +16,7 @@ import (
 
 // buffered encodes spans while they end and writes the encoded batches to a sink.
 type buffered struct {
+	worker
 	out     Output
 	timeout time.Duration
 	buffers *bufferPool
@@ -26,18 +27,7 @@ type buffered struct {
 	local sync.Pool
 	next  atomic.Uint32
 
-	wake    chan struct{}
-	flushes chan flushRequest
-	stopReq chan flushRequest
-	done    chan struct{}
-
 	written, dropped, inFlight atomic.Uint64
-	errs                       *observ.Errors
-
-	// ctx ends when there is no time left to stop in order; every wait of the
-	// writing goroutine ends with it.
-	ctx    context.Context
-	cancel context.CancelFunc
 }
 
 type shard struct {
@@ -70,22 +60,28 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
 	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
 	p := &buffered{
+		worker:  newWorker(errs),
 		out:     out,
 		timeout: cfg.ExportTimeout,
 		buffers: newBufferPool(cfg.Policy, size, int(cfg.MaxBytes/int64(size))),
 		shards:  make([]shard, shards),
-		wake:    make(chan struct{}, 1),
-		flushes: make(chan flushRequest),
-		stopReq: make(chan flushRequest, 1),
-		done:    make(chan struct{}),
-		errs:    errs,
 	}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i := range p.shards {
 		p.shards[i].enc = out.Format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes/shards))
 	}
 	p.local.New = func() any { return &p.shards[p.next.Add(1)%uint32(len(p.shards))] }
-	go p.run(cfg.FlushInterval)
+	go p.run(cfg.FlushInterval, nil, work{
+		woken: p.writeAll,
+		due: func(ctx context.Context) error {
+			p.collect(false)
+			return p.writeAll(ctx)
+		},
+		end: func(ctx context.Context) error {
+			defer p.dropRest()
+			p.collect(true)
+			return p.writeAll(ctx)
+		},
+	})
 	return p
 }
 
@@ -177,40 +173,6 @@ func (p *buffered) drop(reason string, n uint64) {
 	p.out.Sink.Drop(reason, n)
 }
 
-// notify wakes the writing goroutine: there is a full buffer.
-func (p *buffered) notify() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-// run writes buffers: full ones at once, the others when they are due or when a
-// flush is requested.
-func (p *buffered) run(interval time.Duration) {
-	defer close(p.done)
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-p.wake:
-			p.errs.Report(p.writeAll(p.ctx))
-		case <-ticker.C:
-			p.collect(false)
-			p.errs.Report(p.writeAll(p.ctx))
-		case req := <-p.flushes:
-			p.collect(false)
-			req.done <- p.writeAll(req.ctx)
-		case req := <-p.stopReq:
-			p.collect(true)
-			err := p.writeAll(req.ctx)
-			p.dropRest()
-			req.done <- err
-			return
-		}
-	}
-}
-
 // collect takes the buffers of all shards.
 func (p *buffered) collect(stop bool) {
 	for i := range p.shards {
@@ -275,15 +237,13 @@ func (p *buffered) dropRest() {
 	}
 }
 
-func (p *buffered) Flush(ctx context.Context) error {
-	return requestFlush(ctx, p.flushes, p.done)
-}
+func (p *buffered) Flush(ctx context.Context) error { return p.flush(ctx) }
 
 func (p *buffered) Stop(ctx context.Context) error {
 	p.buffers.stop()
 	// The goroutine's waits end with their contexts: it always ends.
 	progress := func() uint64 { return p.written.Load() + p.dropped.Load() }
-	_, err := requestStop(ctx, patience{p.timeout, progress}, p.stopReq, p.done, p.cancel)
+	_, err := p.stop(ctx, patience{p.timeout, progress})
 	return err
 }
 

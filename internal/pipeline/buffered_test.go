@@ -56,7 +56,7 @@ func TestBufferedFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w spantest.Buffer
 		out, exp, cfg := newOutput(t, &w), &spantest.Exporter{}, newConfig(DropNewest)
-		cfg.FlushInterval, cfg.MaxBytes = time.Second, 1<<20
+		cfg.FlushInterval, cfg.MaxBytes = time.Second, 8<<20
 		p, q := NewBuffered(out, cfg, new(observ.Errors)), NewQueue(exp, cfg, new(observ.Errors))
 		check := func(when string, writes, spans int) {
 			t.Helper()

@@ -2,22 +2,27 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"io"
 	"iter"
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
 )
 
 // Flight keeps the last operations in memory, encoded, and writes them to a sink
 // when a dump is requested: a flight recorder.
 type Flight struct {
+	worker // is woken for a dump
 	out    Output
 	format encoding.Joiner
 	cfg    FlightConfig
@@ -35,14 +40,7 @@ type Flight struct {
 	stopped   bool
 	ended     bool // what is under way counts as dropped
 
-	dumps   chan struct{} // requests for a dump; holds one
 	signals chan os.Signal
-	flushes chan flushRequest
-	stopReq chan flushRequest
-	done    chan struct{}
-	errs    *observ.Errors
-	ctx     context.Context
-	cancel  context.CancelFunc
 }
 
 // FlightConfig configures a Flight.
@@ -70,23 +68,17 @@ const (
 func NewFlight(out Output, format encoding.Joiner, cfg FlightConfig, errs *observ.Errors) *Flight {
 	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
-		out: out, format: format, cfg: cfg,
+		worker: newWorker(errs), out: out, format: format, cfg: cfg,
 		scratch:   encoding.NewBatch(0),
 		enc:       format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
 		entries:   history{partSize: part},
 		ancestors: history{partSize: part},
-		dumps:     make(chan struct{}, 1),
 		signals:   make(chan os.Signal, 1),
-		flushes:   make(chan flushRequest),
-		stopReq:   make(chan flushRequest, 1),
-		done:      make(chan struct{}),
-		errs:      errs,
 	}
 	if len(cfg.Signals) > 0 {
 		signal.Notify(p.signals, cfg.Signals...)
 	}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	go p.run()
+	go p.run(0, p.signals, work{woken: p.dump, due: p.dump, end: p.end})
 	return p
 }
 
@@ -118,7 +110,7 @@ func (p *Flight) OnEnd(e span.Ended) {
 		p.scratch = encoding.NewBatch(0)
 	}
 	if p.triggers(&e, out) {
-		p.request()
+		p.notify()
 	}
 }
 
@@ -178,45 +170,51 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && span.Duration(e.Span) >= p.cfg.OnSlow
 }
 
-// request requests a dump, unless one has been requested and not started.
-func (p *Flight) request() {
-	select {
-	case p.dumps <- struct{}{}:
-	default:
-	}
-}
-
 // Dump writes the operations that are kept, and returns when they have been
 // written or ctx is done.
-func (p *Flight) Dump(ctx context.Context) error { return requestFlush(ctx, p.flushes, p.done) }
+func (p *Flight) Dump(ctx context.Context) error { return p.flush(ctx) }
 
-func (p *Flight) run() {
-	defer close(p.done)
-	defer signal.Stop(p.signals)
-	for {
-		select {
-		case <-p.dumps:
-			p.errs.Report(p.dump(p.ctx))
-		case <-p.signals:
-			p.errs.Report(p.dump(p.ctx))
-		case req := <-p.flushes:
-			req.done <- p.dump(req.ctx)
-		case req := <-p.stopReq:
-			var err error
-			select {
-			case <-p.dumps: // requested before the end
-				err = p.dump(req.ctx)
-			default:
-			}
-			p.dropRest()
-			req.done <- err
-			return
-		}
+// end writes a dump that has been requested, and gives up the rest.
+func (p *Flight) end(ctx context.Context) (err error) {
+	signal.Stop(p.signals)
+	select {
+	case <-p.wake:
+		err = p.dump(ctx)
+	default:
 	}
+	p.dropRest()
+	return err
 }
 
-// dump writes the records that are kept and forgets them.
-func (p *Flight) dump(ctx context.Context) error {
+// WriteTo writes the operations that are kept to w, as Dump does to the sink, and returns how many
+// bytes that takes.
+func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
+	counted := &counter{Writer: w}
+	to, err := sink.New(sink.ToWriter(counted), p.format, sink.None, nil)
+	if err != nil {
+		return 0, err
+	}
+	err = p.dumpTo(p.ctx, to)
+	err = errors.Join(err, to.Shutdown(p.ctx))
+	return counted.n.Load(), err
+}
+
+// counter counts what a writer takes.
+type counter struct {
+	io.Writer
+	n atomic.Int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (p *Flight) dump(ctx context.Context) error { return p.dumpTo(ctx, p.out.Sink) }
+
+// dumpTo writes the records that are kept and forgets them.
+func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	p.mu.Lock()
 	entries, ancestors := p.entries.take(), p.ancestors.take()
 	p.mu.Unlock()
@@ -227,14 +225,14 @@ func (p *Flight) dump(ctx context.Context) error {
 	for b := p.join(&entries, &ancestors); !b.Empty(); b = p.join(&entries, &ancestors) {
 		err := first
 		if ctx.Err() == nil || err == nil { // after an error there may be no time for the others
-			err = p.out.Sink.Acquire(ctx)
+			err = to.Acquire(ctx)
 		}
 		n := uint64(b.Entries)
 		if err != nil {
 			p.account(0, n)
-			p.out.Sink.Drop("timeout", n)
+			to.Drop("timeout", n)
 		} else {
-			err = p.out.Sink.Submit(ctx, b, func(b *encoding.Batch) { p.account(uint64(b.Written), n-uint64(b.Written)) })
+			err = to.Submit(ctx, b, func(b *encoding.Batch) { p.account(uint64(b.Written), n-uint64(b.Written)) })
 		}
 		if first == nil {
 			first = err
@@ -281,7 +279,7 @@ func (p *Flight) Stop(ctx context.Context) error {
 	p.stopped = true
 	p.mu.Unlock()
 	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
-	_, err := requestStop(ctx, patience{p.cfg.ExportTimeout, progress}, p.stopReq, p.done, p.cancel)
+	_, err := p.stop(ctx, patience{p.cfg.ExportTimeout, progress})
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()

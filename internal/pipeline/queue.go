@@ -19,6 +19,7 @@ import (
 // takes spans, such as an OTLP exporter. One goroutine exports, so that the
 // exporter's calls do not overlap.
 type queue struct {
+	worker
 	next    sdktrace.SpanExporter
 	timeout time.Duration
 	policy  Policy
@@ -38,14 +39,8 @@ type queue struct {
 	inFlight  uint64
 	abandoned bool
 
-	wake    chan struct{}
-	flushes chan flushRequest
-	stopReq chan flushRequest
-	done    chan struct{}
-	errs    *observ.Errors
-	clean   span.Sanitizer
-	ctx     context.Context
-	cancel  context.CancelFunc
+	clean span.Sanitizer
+	batch []sdktrace.ReadOnlySpan // is being exported
 }
 
 type queued struct {
@@ -60,19 +55,14 @@ const maxExportBatch = 512
 // NewQueue returns a Pipeline that queues spans in front of next.
 func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipeline {
 	p := &queue{
-		next:    next,
-		timeout: cfg.ExportTimeout,
-		policy:  cfg.Policy,
-		limit:   cfg.MaxBytes,
-		wake:    make(chan struct{}, 1),
-		flushes: make(chan flushRequest),
-		stopReq: make(chan flushRequest, 1),
-		done:    make(chan struct{}),
-		errs:    errs,
+		worker: newWorker(errs), next: next, timeout: cfg.ExportTimeout, policy: cfg.Policy, limit: cfg.MaxBytes,
+		batch: make([]sdktrace.ReadOnlySpan, 0, maxExportBatch),
 	}
 	p.space.L = &p.mu
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	go p.run(cfg.FlushInterval)
+	go p.run(cfg.FlushInterval, nil, work{woken: p.exportAll, due: p.exportAll, end: func(ctx context.Context) error {
+		defer p.dropRest()
+		return p.exportAll(ctx)
+	}})
 	return p
 }
 
@@ -151,13 +141,6 @@ func (p *queue) compact() {
 	}
 }
 
-func (p *queue) notify() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
 // take moves up to a batch of spans out of the queue.
 func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	p.mu.Lock()
@@ -175,33 +158,11 @@ func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	return batch
 }
 
-func (p *queue) run(interval time.Duration) {
-	defer close(p.done)
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	batch := make([]sdktrace.ReadOnlySpan, 0, maxExportBatch)
-	for {
-		select {
-		case <-p.wake:
-			p.errs.Report(p.exportAll(p.ctx, batch))
-		case <-ticker.C:
-			p.errs.Report(p.exportAll(p.ctx, batch))
-		case req := <-p.flushes:
-			req.done <- p.exportAll(req.ctx, batch)
-		case req := <-p.stopReq:
-			err := p.exportAll(req.ctx, batch)
-			p.dropRest()
-			req.done <- err
-			return
-		}
-	}
-}
-
 // exportAll exports the spans in the queue, until ctx is done.
-func (p *queue) exportAll(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
+func (p *queue) exportAll(ctx context.Context) error {
 	var first error
 	for ctx.Err() == nil {
-		spans := p.take(batch[:0])
+		spans := p.take(p.batch[:0])
 		if len(spans) == 0 {
 			return first
 		}
@@ -247,9 +208,7 @@ func (p *queue) dropRest() {
 	p.spans, p.head, p.bytes = nil, 0, 0
 }
 
-func (p *queue) Flush(ctx context.Context) error {
-	return requestFlush(ctx, p.flushes, p.done)
-}
+func (p *queue) Flush(ctx context.Context) error { return p.flush(ctx) }
 
 func (p *queue) Stop(ctx context.Context) error {
 	p.mu.Lock()
@@ -257,7 +216,7 @@ func (p *queue) Stop(ctx context.Context) error {
 	p.space.Broadcast()
 	p.mu.Unlock()
 	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
-	ended, err := requestStop(ctx, patience{p.timeout, progress}, p.stopReq, p.done, p.cancel)
+	ended, err := p.stop(ctx, patience{p.timeout, progress})
 	if !ended {
 		p.dropRest()
 		p.mu.Lock()

@@ -3,24 +3,84 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
+
+	"github.com/optrace/optrace/internal/observ"
 )
 
-// flushRequest asks a pipeline's goroutine to flush.
+// worker is the goroutine of a pipeline: it works when there is enough to do, at an interval, and when
+// somebody waits for it.
+type worker struct {
+	wake    chan struct{} // holds one
+	flushes chan flushRequest
+	stopReq chan flushRequest
+	done    chan struct{} // closed at its end
+	errs    *observ.Errors
+	ctx     context.Context // bounds work that nobody waits for
+	cancel  context.CancelFunc
+}
+
+// flushRequest asks a worker to work at once.
 type flushRequest struct {
 	ctx  context.Context
 	done chan error // buffered
 }
 
-// requestFlush asks the goroutine that serves requests to flush, and waits until
-// it has done so, until ctx is done, or until the goroutine has ended.
-func requestFlush(ctx context.Context, requests chan<- flushRequest, ended <-chan struct{}) error {
+func newWorker(errs *observ.Errors) worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	return worker{
+		wake: make(chan struct{}, 1), flushes: make(chan flushRequest), stopReq: make(chan flushRequest, 1),
+		done: make(chan struct{}), errs: errs, ctx: ctx, cancel: cancel,
+	}
+}
+
+// work is what a worker does: when it was woken, when that is due or asked for, and at the end.
+type work struct{ woken, due, end func(context.Context) error }
+
+// run works until it is told to end. An interval of 0 is none; signals make work due, too.
+func (p *worker) run(interval time.Duration, signals <-chan os.Signal, do work) {
+	defer close(p.done)
+	var ticks <-chan time.Time
+	if interval > 0 {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	for {
+		select {
+		case <-p.wake:
+			p.errs.Report(do.woken(p.ctx))
+		case <-ticks:
+			p.errs.Report(do.due(p.ctx))
+		case <-signals:
+			p.errs.Report(do.due(p.ctx))
+		case req := <-p.flushes:
+			req.done <- do.due(req.ctx)
+		case req := <-p.stopReq:
+			req.done <- do.end(req.ctx)
+			return
+		}
+	}
+}
+
+// notify wakes the worker, unless it has been and has not noticed yet.
+func (p *worker) notify() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// flush makes the worker work, and waits until it has done so, until ctx is done, or until the worker
+// has ended.
+func (p *worker) flush(ctx context.Context) error {
 	req := flushRequest{ctx: ctx, done: make(chan error, 1)}
 	select {
-	case requests <- req:
+	case p.flushes <- req:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-ended:
+	case <-p.done:
 		return nil
 	}
 	select {
@@ -38,7 +98,7 @@ const StopGrace = 100 * time.Millisecond
 // exporter that made no progress.
 var ErrStuck = errors.New("optrace: the exporter makes no progress")
 
-// patience is how long requestStop waits without a deadline: as long as progress,
+// patience is how long a stop waits without a deadline: as long as progress,
 // which counts what the exporter has taken, changes within this time.
 type patience struct {
 	atMost   time.Duration
@@ -73,28 +133,25 @@ func (p patience) bound(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() { stuck(nil) }
 }
 
-// requestStop asks the goroutine that serves requests to flush and end, and
-// waits for it. When ctx ends, or p without a deadline, cancel ends the waits of the
-// goroutine. If it waits for something that ignores its context, it is left running
-// and ended is false.
-func requestStop(
-	ctx context.Context, p patience, requests chan<- flushRequest, done <-chan struct{}, cancel context.CancelFunc,
-) (ended bool, err error) {
-	defer cancel()
-	ctx, free := p.bound(ctx)
+// stop ends the worker after its last work, and waits for it. When ctx ends, or patience without a
+// deadline, the waits of the worker do. If it waits for something that ignores its context, it is left
+// running and ended is false.
+func (p *worker) stop(ctx context.Context, wait patience) (ended bool, err error) {
+	defer p.cancel()
+	ctx, free := wait.bound(ctx)
 	defer free()
 	req := flushRequest{ctx: ctx, done: make(chan error, 1)}
-	requests <- req
+	p.stopReq <- req
 	select {
-	case <-done:
+	case <-p.done:
 		return true, <-req.done
 	case <-ctx.Done():
 	}
-	cancel()
+	p.cancel()
 	timer := time.NewTimer(StopGrace)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-p.done:
 		return true, errors.Join(<-req.done, onlyStuck(ctx))
 	case <-timer.C:
 		return false, context.Cause(ctx)

@@ -146,8 +146,13 @@ func (s *Sink) Acquire(ctx context.Context) error {
 	case s.busy <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return waited(ctx)
 	}
+}
+
+// waited is the error of whoever waited until ctx was done.
+func waited(ctx context.Context) error {
+	return fmt.Errorf("traces export: waiting for the writer: %w", ctx.Err())
 }
 
 // Release gives the sink back without writing.
@@ -182,7 +187,7 @@ func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*enco
 	case err := <-done:
 		return err
 	default:
-		return ctx.Err()
+		return waited(ctx)
 	}
 }
 

@@ -33,7 +33,6 @@ var largerSizes = map[string]size{
 	"ingest":                 {cycle: 10},
 	"ingest/otlp":            {lines: 5200},
 	"internal/encoding/otlp": {cycle: 9},
-	"optrace":                {cycle: 12},
 }
 
 func TestSizes(t *testing.T) {

@@ -1,0 +1,183 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace"
+)
+
+// Operations below a millisecond stay out of what goes to a backend; an event of the request sums them up.
+func ExampleNewForwarder() {
+	backend := tracetest.NewInMemoryExporter() // stands for an exporter of OTLP
+	forwarder, err := optrace.NewForwarder(backend, optrace.WithForwardThreshold(time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(forwarder))
+	defer tp.Shutdown(context.Background())
+	tr := optrace.NewTracer(tp)
+	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
+	start := time.Now()
+	for name, took := range map[string]time.Duration{"relu": time.Microsecond, "matmul": time.Second} {
+		_, o := tr.StartAt(ctx, name, "cuda:0", start)
+		o.EndAt(start.Add(took))
+	}
+	request.End()
+	if err := tp.ForceFlush(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range backend.GetSpans() {
+		fmt.Println(s.Name, len(s.Events), "events")
+	}
+	// Output:
+	// matmul 0 events
+	// POST /predict 1 events
+}
+
+// The last operations are kept, and written when somebody asks for them.
+func ExampleNewFlightRecorder() {
+	path := filepath.Join(os.TempDir(), "incidents.jsonl")
+	defer os.Remove(path)
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	flight, err := optrace.NewFlightRecorder(exp, 2, optrace.WithDumpOnSlow(time.Minute)) // of a request
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(flight))
+	defer tp.Shutdown(context.Background())
+	tr := optrace.NewTracer(tp)
+	for step := range int64(5) {
+		_, o := tr.Start(optrace.ContextWithStep(context.Background(), step), "matmul", "cuda:0")
+		o.In(64, 784).In(784, 10).Out(64, 10).End()
+	}
+	var response bytes.Buffer // or that to a request for /debug/ops
+	if _, err := flight.WriteTo(&response); err != nil {
+		log.Fatal(err)
+	}
+	printEntries(&response)
+	// Output:
+	// matmul on cuda:0: [64x784 784x10] -> 64x10, 5120 bytes, step 3
+	// matmul on cuda:0: [64x784 784x10] -> 64x10, 5120 bytes, step 4
+}
+
+// event is a mark in a stream of a device.
+type event struct{ at time.Time }
+
+func (e *event) Time() (at int64, done bool, err error) {
+	if e.at.IsZero() {
+		return 0, false, nil
+	}
+	return e.at.UnixNano(), true, nil
+}
+
+// The device runs behind the host: operations are recorded when it has got through them.
+func ExampleQueue() {
+	var ops bytes.Buffer
+	tp, shutdown := toBuffer(&ops)
+	tr := optrace.NewTracer(tp)
+	matmul, err := tr.Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err := optrace.NewQueue[*event](tr)
+	if err != nil {
+		log.Fatal(err)
+	}
+	start, end := new(event), new(event)
+	o := q.Begin(context.Background(), matmul)
+	// The start event, the kernel and the end event are enqueued here.
+	q.Launched(o, start, end)
+	fmt.Println(q.Poll(), "recorded")
+	start.at, end.at = time.Now(), time.Now() // the device gets there
+	fmt.Println(q.Poll(), "recorded")
+	if err := q.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	shutdown()
+	printEntries(&ops)
+	// Output:
+	// 0 recorded
+	// 1 recorded
+	// matmul on cuda:0: [] -> ?, unknown bytes
+}
+
+// The device has said when the operation ran, after it did.
+func ExampleTimes() {
+	var ops bytes.Buffer
+	tp, shutdown := toBuffer(&ops)
+	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	launched := time.Now().UnixNano()
+	matmul.Record(context.Background(), optrace.Times{Start: launched + 5_000, End: launched + 9_000, Launch: launched})
+	shutdown()
+	printEntries(&ops)
+	// Output:
+	// matmul on cuda:0: [] -> ?, unknown bytes
+}
+
+// The request has ended when its operations are recorded: Expect has it written all the same.
+func ExampleProcessor_Expect() {
+	var ops bytes.Buffer
+	exp, err := optrace.NewExporter(&ops)
+	if err != nil {
+		log.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
+	proc.Expect(ctx)
+	request.End()
+	now := time.Now().UnixNano()
+	err = optrace.NewTracer(tp).Record(ctx, optrace.OpSpec{Name: "matmul", Device: "cuda:0"}, optrace.Times{Start: now, End: now + 1000})
+	if err := errors.Join(err, tp.Shutdown(context.Background())); err != nil {
+		log.Fatal(err)
+	}
+	printEntries(&ops)
+	// Unordered output:
+	// below POST /predict
+	// matmul on cuda:0: [] -> ?, unknown bytes
+}
+
+// A TracerProvider of the program's own, with a file and an exporter beside it.
+func ExampleProviderOptions() {
+	path := filepath.Join(os.TempDir(), "own-provider.jsonl")
+	defer os.Remove(path)
+	otlp := tracetest.NewInMemoryExporter() // stands for an exporter of OTLP
+	opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(opts...)
+	defer tp.Shutdown(context.Background())
+	_, o := optrace.NewTracer(tp).Start(context.Background(), "matmul", "cuda:0")
+	o.End()
+	if err := tp.ForceFlush(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	ops, err := os.Open(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ops.Close()
+	printEntries(ops)
+	// Output:
+	// matmul on cuda:0: [] -> ?, unknown bytes
+}
