@@ -296,11 +296,7 @@ func (e *Exporter) Stats() Stats {
 
 // MarshalLog describes the exporter in the SDK's log, without paths.
 func (e *Exporter) MarshalLog() any {
-	log := struct {
-		Type        string
-		Format      string
-		Compression string
-	}{Type: "optrace"}
+	log := struct{ Type, Format, Compression string }{Type: "optrace"}
 	if !e.isOff() {
 		log.Format, log.Compression = e.format.Name(), e.cfg.compression.String()
 	}

@@ -32,7 +32,7 @@ var importRules = map[string]struct {
 	},
 	"tensorconv": {
 		own:     []string{"op", "internal/attrkey", "internal/jsontext"},
-		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
+		foreign: otelAPI,
 	},
 	"internal": {own: []string{"internal/..."}},
 	"live": {
@@ -61,7 +61,7 @@ var importRules = map[string]struct {
 	},
 	"internal/shapes": {
 		own:     []string{"op", "tensorconv", "internal/jsontext"},
-		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
+		foreign: otelAPI,
 	},
 	"analyze": {own: []string{"op/...", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
@@ -81,6 +81,12 @@ var importRules = map[string]struct {
 	},
 	"deviceclock": {},
 	"":            {own: []string{"op", "op/attr", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
+}
+
+// otelAPI lists what those may use who record with a tracer of their own: the API without the SDK.
+var otelAPI = []string{
+	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/semconv",
+	"github.com/cespare/xxhash",
 }
 
 // openTelemetry lists the modules that the plugin's side of the module may use:
