@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -47,7 +48,7 @@ func (p *Partial) Write(w io.Writer) error {
 	buf := bufio.NewWriter(w)
 	e := partialWriter{enc: json.NewEncoder(buf)}
 	e.enc.SetEscapeHTML(false)
-	e.line(&partialLine{Schema: op.PartialSchema, Options: optionsForm(p.c.opts.sums())})
+	e.line(&partialLine{Schema: opfile.PartialSchema, Options: optionsForm(p.c.opts.sums())})
 	e.counter(p.c.counter)
 	p.c.profile.EachLine(func(l *profile.Line) { e.line(&partialLine{Line: *l}) })
 	e.line(&partialLine{End: &endForm{Lines: e.lines}})

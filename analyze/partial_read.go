@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -125,8 +126,8 @@ func readHeader(at *linePlace, text []byte) (*partialOptions, error) {
 	var version struct {
 		Schema string `json:"schema"`
 	}
-	if json.Unmarshal(text, &version) == nil && version.Schema != op.PartialSchema {
-		return nil, at.syntax(0, fmt.Errorf("schema %q is not supported, this version reads %q", version.Schema, op.PartialSchema))
+	if json.Unmarshal(text, &version) == nil && version.Schema != opfile.PartialSchema {
+		return nil, at.syntax(0, fmt.Errorf("schema %q is not supported, this version reads %q", version.Schema, opfile.PartialSchema))
 	}
 	var line partialLine
 	if err := decodeLine(at, text, &line); err != nil {

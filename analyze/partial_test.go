@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -94,7 +95,7 @@ func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
 		case 1:
 			e.Service, e.Rank = "trainer-"+fmt.Sprint(r.IntN(2)), op.Int{}
 		case 2:
-			e.TraceID = op.LocalTraceID(uint64(r.IntN(3)))
+			e.TraceID = opfile.LocalTraceID(uint64(r.IntN(3)))
 		case 3:
 			e.Stream, e.EmptyDevice = op.Known(r.Int64N(2)), e.DeviceID == ""
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -36,7 +37,7 @@ var formats = []Format{
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
-		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+op.PartialSchema+`"` },
+		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+opfile.PartialSchema+`"` },
 		open:    holding(partialRecords),
 		partial: true,
 	},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -132,7 +133,7 @@ func (e *refusedError) Error() string { return e.reason }
 // version; nil for any other file.
 func (h *head) laterSchema() error {
 	schema := h.value("schema")
-	for _, known := range []string{op.Schema, op.PartialSchema} {
+	for _, known := range []string{op.Schema, opfile.PartialSchema} {
 		family, _, _ := strings.Cut(known, "/")
 		if bytes.HasPrefix(schema, []byte(`"`+family+"/")) && string(schema) != `"`+known+`"` {
 			return &refusedError{fmt.Sprintf("schema %s is not supported, this version reads %q", schema, known)}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -14,8 +15,8 @@ func TestAttrJSON(t *testing.T) {
 	}{
 		{op.Attr{Value: "4"}, `"4"`},
 		{op.Attr{Value: "-4", Type: op.AttrInt}, `-4`},
-		{op.FloatAttr("", 4), `4.0`}, {op.FloatAttr("", 2.5), `2.5`}, {op.FloatAttr("", 1e21), `1e+21`},
-		{op.FloatAttr("", math.NaN()), `{"doubleValue":"NaN"}`}, {op.FloatAttr("", math.Inf(-1)), `{"doubleValue":"-Infinity"}`},
+		{opmodel.FloatAttr("", 4), `4.0`}, {opmodel.FloatAttr("", 2.5), `2.5`}, {opmodel.FloatAttr("", 1e21), `1e+21`},
+		{opmodel.FloatAttr("", math.NaN()), `{"doubleValue":"NaN"}`}, {opmodel.FloatAttr("", math.Inf(-1)), `{"doubleValue":"-Infinity"}`},
 		{op.Attr{Value: "true", Type: op.AttrBool}, `true`},
 		{op.Attr{Value: "AAE=", Type: op.AttrBytes}, `{"bytesValue":"AAE="}`},
 		{op.Attr{Value: `[1,{"a":null}]`, Type: op.AttrJSON}, `[1,{"a":null}]`},

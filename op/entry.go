@@ -123,29 +123,6 @@ func (e *Entry) Throughput() float64 {
 	return float64(e.OutputElements.V) / (float64(e.Duration) / 1000)
 }
 
-// AppendShapes appends the shapes and the element type of the entry, such as
-// "64x784,784x256->64x256:f32": the inputs, the output, each as [Shape.String] writes it, and
-// the type. It appends nothing where none of them is known.
-func (e *Entry) AppendShapes(dst []byte) []byte {
-	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
-		return dst
-	}
-	if e.InputShapes == nil {
-		dst = append(dst, '?')
-	}
-	for i, s := range e.InputShapes {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = s.AppendText(dst)
-	}
-	dst = e.OutputShape.AppendText(append(dst, "->"...))
-	if e.DType != "" {
-		dst = append(append(dst, ':'), e.DType...)
-	}
-	return dst
-}
-
 // Clone returns a copy that shares nothing with e but strings.
 func (e *Entry) Clone() *Entry { return new(EntryCopy).Set(e) }
 
@@ -314,22 +291,4 @@ func checkShape(check func(bool, string, ...any), name string, s Shape) {
 	for _, d := range s {
 		check(d >= Dynamic, "%s has a dimension of %d", name, d)
 	}
-}
-
-// SetDerivedMemory sets MemoryBytes to elements × element size.
-func (e *Entry) SetDerivedMemory() {
-	n, w := e.DerivedMemory()
-	e.MemoryBytes = n
-	e.Warn |= w
-}
-
-// DerivedMemory returns elements × element size, and a warning where that is not known for its size.
-func (e *Entry) DerivedMemory() (Int, Warning) {
-	size := int64(DefaultElementSize)
-	if e.DType != "" {
-		if s := e.DType.Size(); s > 0 {
-			size = s
-		}
-	}
-	return mulBytes(e.OutputElements, size)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 )
@@ -123,7 +124,7 @@ func TestExtra(t *testing.T) {
 func TestDerivedMemory(t *testing.T) {
 	for dtype, want := range map[op.DType]int64{"": 24, op.F32: 12, "mystery": 24} {
 		e := op.Entry{OutputElements: op.Known(3), DType: dtype}
-		if e.SetDerivedMemory(); e.MemoryBytes != op.Known(want) {
+		if opmodel.SetDerivedMemory(&e); e.MemoryBytes != op.Known(want) {
 			t.Errorf("3 elements of %q are %v bytes, want %d", dtype, e.MemoryBytes, want)
 		}
 	}

@@ -2,7 +2,6 @@ package op
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -254,26 +253,4 @@ func (e *Entry) appendDevice(dst []byte) []byte {
 		return append(dst, "null"...)
 	}
 	return jsontext.AppendString(dst, e.DeviceID)
-}
-
-// AppendRest appends what of attributes, links and extra a table without types has no
-// columns for, as a JSON object; nothing where there is nothing.
-func AppendRest(dst []byte, attrs []Attr, links []Link, x *Extra) []byte {
-	start := len(dst)
-	dst = append(dst, '{')
-	var typed []Attr
-	for _, a := range attrs {
-		if a.Type != AttrText {
-			typed = append(typed, a)
-		}
-	}
-	dst = appendAttrs(dst, `,"attrs":`, typed)
-	if slices.ContainsFunc(links, func(l Link) bool { return l.Extra != nil }) {
-		dst = appendLinks(dst, links)
-	}
-	dst = appendExtra(dst, x)
-	if len(dst) == start+1 {
-		return dst[:start]
-	}
-	return append(trimComma(dst, start+1), '}')
 }

@@ -84,18 +84,6 @@ func (r *KindRule) SetName(word string) Warning {
 	return 0
 }
 
-// UsualRule returns the rule by which entries of a kind are usually found. Files
-// state the rule for collectives only, because reports explain it for these.
-func UsualRule(k Kind) KindRule {
-	switch k {
-	case KindCompute:
-		return RuleDefault
-	case KindMemory:
-		return RuleName
-	}
-	return RuleAttribute
-}
-
 // ParseKindRule returns the rule that s names.
 func ParseKindRule(s string) (KindRule, bool) {
 	for i, name := range ruleNames {
@@ -175,36 +163,4 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 		}
 	}
 	return false
-}
-
-// maxCachedName is the length of the longest name that is kept.
-const maxCachedName = 512
-
-// KindCache is a cache of InferKind: names repeat, and searching one for words costs far
-// more than comparing it. A name has two slots, unless it is long.
-type KindCache struct {
-	slots [128]struct {
-		name string
-		kind Kind
-		rule KindRule
-	}
-}
-
-// Infer is [InferKind].
-func (c *KindCache) Infer(name string) (Kind, KindRule) {
-	n := len(name)
-	if n == 0 || n > maxCachedName {
-		return InferKind(name)
-	}
-	i := (uint(n) + uint(name[n-1])*5 + uint(name[n/2])*31) % uint(len(c.slots))
-	slot := &c.slots[i]
-	if slot.name != name {
-		other := &c.slots[i^1]
-		if other.name != name {
-			other.kind, other.rule = InferKind(name)
-			other.name = name
-		}
-		*slot, *other = *other, *slot
-	}
-	return slot.kind, slot.rule
 }

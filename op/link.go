@@ -2,10 +2,6 @@ package op
 
 import (
 	"strconv"
-	"strings"
-
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
 )
 
 // Link is a reference from an operation or span to a span of any trace, such as
@@ -48,61 +44,6 @@ func appendLinks(dst []byte, links []Link) []byte {
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
-}
-
-// Int takes an attribute of the link with an integer value. The result is the
-// warning for a value that the field cannot take, 0 for none.
-func (l *Link) Int(key string, v int64) Warning {
-	switch {
-	case key != attrkey.LinkWeight:
-		return 0
-	case v < 0:
-		return WarnBadValue
-	}
-	l.Weight = Known(v)
-	return 0
-}
-
-// Str is Int for a string value, which may stand for an integer.
-func (l *Link) Str(key, v string) Warning {
-	if key != attrkey.LinkWeight {
-		return 0
-	}
-	if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
-		return l.Int(key, n)
-	}
-	return WarnBadValue
-}
-
-// Float is Int for a floating-point value, which stands for an integer where it is
-// integral and within ±2^53.
-func (l *Link) Float(key string, v float64) Warning {
-	if n, ok := jsontext.IntegralFloat(v); ok {
-		return l.Int(key, n)
-	}
-	return l.Other(key)
-}
-
-// Other is Int for a value of any other type.
-func (l *Link) Other(key string) Warning {
-	if key == attrkey.LinkWeight {
-		return WarnBadValue
-	}
-	return 0
-}
-
-// AppendLink appends l to the links of a record, and adds
-// a warning about one that is left out to warn.
-func AppendLink(links []Link, l Link, warn *Warning) []Link {
-	switch {
-	case !l.Valid():
-		*warn |= WarnBadID
-	case len(links) == MaxLinks:
-		*warn |= WarnDroppedLinks
-	default:
-		return append(links, l)
-	}
-	return links
 }
 
 // Valid reports whether the link leads to a span.

@@ -4,17 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
 )
 
 // Schema names the entries JSON Lines format and its major version.
 const Schema = "optrace.entries/v1"
-
-// PartialSchema names the format of partial results and its major version.
-const PartialSchema = "optrace.profile/v1"
 
 // Record is one thing that a reader found. At most one of the pointers is set;
 // none of them, and Skipped.N == 0, is a record without content, such as a
@@ -269,40 +262,6 @@ func (r *Resource) Clone() *Resource {
 	c := *r
 	c.Attrs = slices.Clone(r.Attrs)
 	return &c
-}
-
-// Same reports whether r and o say the same.
-func (r *Resource) Same(o *Resource) bool {
-	return r.Service == o.Service && r.Rank == o.Rank && r.WorldSize == o.WorldSize && slices.Equal(r.Attrs, o.Attrs)
-}
-
-// Set is SetAttr for a value that is text.
-func (r *Resource) Set(key, value string) { r.SetAttr(new(AttrIndex), Attr{Key: key, Value: value}) }
-
-// SetAttr adds an attribute of the resource: service.name, tensor.rank and
-// tensor.world_size set their fields. Any other attribute, and a rank that is not a
-// number, joins Attrs. Of equal keys the last wins. index is for the attributes of r, one after
-// the other.
-func (r *Resource) SetAttr(index *AttrIndex, a Attr) {
-	a = ValidAttr(a)
-	switch a.Key {
-	case attrkey.ServiceName:
-		r.Service = a.Value
-		return
-	case attrkey.Rank, attrkey.WorldSize:
-		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
-			if a.Key == attrkey.Rank {
-				r.Rank = Known(n)
-			} else {
-				r.WorldSize = Known(n)
-			}
-			return
-		}
-	}
-	if a.Key == attrkey.HostName {
-		r.Host = a.Value
-	}
-	r.Attrs = index.Set(r.Attrs, a)
 }
 
 // Pruned summarises operations that were kept out of a service trace because they

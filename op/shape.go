@@ -62,18 +62,6 @@ func (s Shape) Elements() (Int, Warning) {
 	return Known(int64(product)), 0
 }
 
-// mulBytes returns elements × size, unknown with a warning where that does not fit.
-func mulBytes(elements Int, size int64) (Int, Warning) {
-	if !elements.Known {
-		return Int{}, 0
-	}
-	hi, lo := bits.Mul64(uint64(elements.V), uint64(size))
-	if hi != 0 || lo > math.MaxInt64 {
-		return Int{}, WarnOverflow
-	}
-	return Known(int64(lo)), 0
-}
-
 // String returns the dimensions joined by x, such as "64x784"; "scalar" for no
 // dimensions, "?" for an unknown shape and for a dynamic dimension.
 func (s Shape) String() string { return string(s.AppendText(nil)) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -78,11 +79,11 @@ func TestIDs(t *testing.T) {
 }
 
 func TestPlaceholderTraceID(t *testing.T) {
-	a, b := op.PlaceholderTraceID(1), op.PlaceholderTraceID(2)
-	if a == b || !a.IsPlaceholder() || !b.IsPlaceholder() || a.IsZero() {
+	a, b := opfile.PlaceholderTraceID(1), opfile.PlaceholderTraceID(2)
+	if a == b || !opfile.IsPlaceholder(a) || !opfile.IsPlaceholder(b) || a.IsZero() {
 		t.Errorf("placeholders %s and %s", a, b)
 	}
-	if (op.TraceID{}).IsPlaceholder() || (op.TraceID{0x5b}).IsPlaceholder() {
+	if opfile.IsPlaceholder(op.TraceID{}) || opfile.IsPlaceholder(op.TraceID{0x5b}) {
 		t.Error("an id is taken for a placeholder")
 	}
 }

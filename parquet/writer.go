@@ -8,6 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -147,7 +148,7 @@ func (o *oneResource) add(r *op.Resource) {
 	switch {
 	case o.resource == nil:
 		o.resource = r.Clone()
-	case !o.resource.Same(r):
+	case !opfile.SameResource(o.resource, r):
 		o.several = true
 	}
 }

@@ -3,6 +3,7 @@ package parquet
 import (
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -177,7 +178,7 @@ func (b *rowBuffer) attrs(attrs []op.Attr) {
 
 // extra sets the column of what no other column holds, unless there is nothing.
 func (b *rowBuffer) extra(attrs []op.Attr, links []op.Link, x *op.Extra) {
-	b.rest = op.AppendRest(b.rest[:0], attrs, links, x)
+	b.rest = opfile.AppendRest(b.rest[:0], attrs, links, x)
 	b.strAt(b.leaves.extra, string(b.rest), given)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -62,11 +63,11 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 		return append(dst, byte(e.Kind))
 	case formShape:
 		start := len(dst)
-		dst = e.AppendShapes(append(dst, 0, 0, 0, 0))
+		dst = opfile.AppendShapes(append(dst, 0, 0, 0, 0), e)
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 		return dst
 	}
-	if e.TraceID.IsLocal() { // says nothing of the input's traces
+	if opfile.IsLocal(e.TraceID) { // says nothing of the input's traces
 		return append(dst, make([]byte, len(e.TraceID))...)
 	}
 	return append(dst, e.TraceID[:]...)

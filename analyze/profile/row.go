@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -90,7 +91,7 @@ func (a *accumulator) addWork(w *work.Work, d int64) {
 // none at all are the largest. Those of a local trace cannot be looked up, and count
 // as none.
 func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
-	if trace.IsLocal() {
+	if opfile.IsLocal(trace) {
 		trace, span = op.TraceID{}, op.SpanID{}
 	}
 	switch {

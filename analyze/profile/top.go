@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -206,7 +207,7 @@ func (t *topEntries) list() []*op.Entry {
 	entries := make([]*op.Entry, len(sorted))
 	for i, c := range sorted {
 		entries[i] = c.entry
-		if e := c.entry; e.TraceID.IsLocal() { // these ids cannot be looked up
+		if e := c.entry; opfile.IsLocal(e.TraceID) { // these ids cannot be looked up
 			entries[i] = e.Clone()
 			entries[i].TraceID, entries[i].SpanID, entries[i].ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
 		}

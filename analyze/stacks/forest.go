@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -192,7 +193,7 @@ func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
 
 // requestOf returns a request. The ids of a local trace stand for nothing outside.
 func requestOf(name string, id op.TraceID, span uint64) Request {
-	if id.IsLocal() || id.IsZero() {
+	if opfile.IsLocal(id) || id.IsZero() {
 		return Request{Name: name}
 	}
 	return Request{Name: name, TraceID: id, SpanID: trace.SpanID(span)}

@@ -79,7 +79,7 @@ func (n Node) Device() device.Key {
 }
 
 // TraceID returns the id of the trace; zero for a local one, which says no more
-// than what lies below n (see [op.LocalTraceID]).
+// than what lies below n (see [opfile.LocalTraceID]).
 func (n Node) TraceID() op.TraceID {
 	if n.IsZero() || n.Forest.IsLocal(n.Row) {
 		return op.TraceID{}

@@ -3,13 +3,14 @@ package trace
 import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/opfile"
 )
 
 // Service returns the service of the operation in row r.
 func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
 
 // IsLocal reports whether row r is in a local trace.
-func (f *Forest) IsLocal(r int32) bool { return f.Names.Traces.Values[f.Trace(r)].IsLocal() }
+func (f *Forest) IsLocal(r int32) bool { return opfile.IsLocal(f.Names.Traces.Values[f.Trace(r)]) }
 
 // RowName returns the name of the operation or span in row r.
 func (f *Forest) RowName(r int32) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/op/seed"
@@ -38,7 +39,7 @@ func (c *entriesConverter) record(rec op.Record) error {
 // resource writes a header if the resource differs from the last one: files of the
 // Collector repeat it with every batch.
 func (c *entriesConverter) resource(r *op.Resource) error {
-	if c.last != nil && c.last.Same(r) {
+	if c.last != nil && opfile.SameResource(c.last, r) {
 		return nil
 	}
 	c.last = r.Clone()

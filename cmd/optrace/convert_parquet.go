@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet"
 )
@@ -34,7 +35,7 @@ func (c *tableConverter) record(rec op.Record) error {
 
 // resource writes a row if the resource differs from the last one.
 func (c *tableConverter) resource(r *op.Resource) error {
-	if c.last != nil && c.last.Same(r) {
+	if c.last != nil && opfile.SameResource(c.last, r) {
 		return nil
 	}
 	c.last = r.Clone()

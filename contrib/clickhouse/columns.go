@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -279,7 +280,7 @@ func forget(shapes []op.Shape, places []int64) {
 
 // setID sets an id, to none for an empty text.
 func setID(id []byte, text string) error {
-	if !op.ParseID(id, []byte(text)) && text != "" {
+	if !jsontext.ParseID(id, []byte(text)) && text != "" {
 		return fmt.Errorf("%.40q is no id", text)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/opfile"
 )
 
 // documents are the sums of a selection, as docs/formats.md describes partial results: documents of
@@ -54,7 +54,7 @@ func (d *documents) begin(input, totals line) {
 	d.put(struct {
 		Schema  string `json:"schema"`
 		Options line   `json:"options"`
-	}{op.PartialSchema, d.options})
+	}{opfile.PartialSchema, d.options})
 	d.put(line{"input": input})
 	d.put(line{"totals": totals})
 }

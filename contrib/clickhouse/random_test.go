@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -66,7 +67,7 @@ func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
 	rarely(30, func() { e.Duration, e.Warn = 0, op.WarnNegativeDuration|op.WarnBadShape })
 	rarely(20, func() { e.Failed, e.Error = true, "out of memory" })
 	rarely(15, func() { e.SpanID, e.TraceID = op.SpanID{}, op.TraceID{} })
-	rarely(25, func() { e.TraceID = op.LocalTraceID(uint64(r.IntN(3))) })
+	rarely(25, func() { e.TraceID = opfile.LocalTraceID(uint64(r.IntN(3))) })
 	rarely(3, func() { e.FLOPs = op.Known(int64(r.IntN(1000))) })
 	rarely(5, func() { e.Stream = op.Known(r.Int64N(2)) })
 	rarely(20, func() { e.Links = []op.Link{{TraceID: op.TraceID{7}, SpanID: op.SpanID{1}, Weight: op.Known(3)}} })

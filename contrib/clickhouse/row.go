@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -95,7 +96,7 @@ func (r *row) set(rec op.Record) (ok bool) {
 	default:
 		return false
 	}
-	r.scratch = op.AppendRest(r.scratch[:0], r.e.Attrs, r.e.Links, r.e.Extra)
+	r.scratch = opfile.AppendRest(r.scratch[:0], r.e.Attrs, r.e.Links, r.e.Extra)
 	r.extra = string(r.scratch)
 	return true
 }
@@ -105,7 +106,7 @@ func (r *row) setEntry(e *op.Entry) {
 	if e.Collective != nil {
 		r.about = *e.Collective
 	}
-	r.scratch = e.AppendShapes(r.scratch[:0])
+	r.scratch = opfile.AppendShapes(r.scratch[:0], e)
 	r.shapes = string(r.scratch)
 	// FLOPs are as recorded, or else as they follow from name and shapes, and bytes are known where FLOPs are.
 	if r.derived = !e.FLOPs.Known && r.work.FLOPs.Known; !r.derived {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlp"
 )
@@ -75,7 +76,7 @@ func spansFile(t *testing.T, n int) string {
 		e.Start = op.Known(1_700_000_000_000_000_000 + int64(i)*1000)
 		e.Duration = int64(1000 + (i*7919)%100_003)
 		e.Warn &^= op.WarnNegativeDuration
-		if e.SpanID.IsZero() || e.TraceID.IsLocal() {
+		if e.SpanID.IsZero() || opfile.IsLocal(e.TraceID) {
 			e.SpanID, e.TraceID = op.SpanID{1, byte(i >> 8), byte(i)}, op.TraceID{byte(r.IntN(50)), 1}
 		}
 		if i%50 == 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -17,7 +18,7 @@ func TestPlaceholders(t *testing.T) {
 		{"100", op.WarnNoStart},
 		{"0", op.WarnBadTime},
 	} {
-		text := `{"data":[{"spans":[{"traceID":"` + op.PlaceholderTraceID(1).String() + `","spanID":"0000000000000001",` +
+		text := `{"data":[{"spans":[{"traceID":"` + opfile.PlaceholderTraceID(1).String() + `","spanID":"0000000000000001",` +
 			`"operationName":"relu","startTime":0,"duration":` + test.duration + `,"tags":[{"key":"tensor.op.name","value":"relu"}]}]}]}`
 		n := 0
 		for rec, err := range jaeger.Records(strings.NewReader(text), "test", nil) {

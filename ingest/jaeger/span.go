@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -155,7 +156,7 @@ func (d *decoder) reference() (r reference) {
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
 	b.SetName(f.name)
-	if f.trace.IsPlaceholder() {
+	if opfile.IsPlaceholder(f.trace) {
 		f.trace, f.id, f.parent = op.TraceID{}, op.SpanID{}, op.SpanID{}
 	} else {
 		b.SetIDs(f.trace, f.id, f.parent)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -248,7 +249,7 @@ func (d *decoder) attr(t tag) op.Attr {
 		a.Type = op.AttrBool
 	default:
 		if f, ok := jsontext.ParseFloat([]byte(a.Value)); ok {
-			return op.FloatAttr(t.key, f)
+			return opmodel.FloatAttr(t.key, f)
 		}
 	}
 	return a

@@ -12,7 +12,7 @@
 //
 // The operators of one thread nest: one that lies within another is its child. So
 // that this is known wherever the entries go, the reader gives entries ids of a local
-// trace ([op.LocalTraceID]), which are the same for the same content and differ from
+// trace ([opfile.LocalTraceID]), which are the same for the same content and differ from
 // those of any other trace. What ran on a device has no parent.
 //
 // A trace states its time base, and sometimes its rank, behind the events, and

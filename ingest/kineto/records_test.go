@@ -15,6 +15,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -235,7 +236,7 @@ func TestNesting(t *testing.T) {
 		if strings.Join(got, " ") != test.want || len(names) != len(entries) {
 			t.Errorf("%s: %q, want %s", test.name, got, test.want)
 		}
-		if len(slices.Compact(traces)) != 1 || !traces[0].IsLocal() {
+		if len(slices.Compact(traces)) != 1 || !opfile.IsLocal(traces[0]) {
 			t.Errorf("%s: traces %v", test.name, traces)
 		}
 	}

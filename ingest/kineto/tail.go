@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -31,7 +32,7 @@ func (r *reader) readTail() bool {
 	}
 	entries := entryMaker{
 		join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank,
-		trace: op.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
+		trace: opfile.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
 	}
 	for i := range r.tables.hostOps.n {
 		if !r.yield(op.Record{Entry: entries.host(i)}, nil) {

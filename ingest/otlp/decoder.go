@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -96,7 +97,7 @@ func (d *decoder) text(b []byte) string {
 // operation.
 func (d *decoder) end() (*op.Entry, *op.Span) {
 	f, b := &d.fields, d.builder
-	if f.trace.IsPlaceholder() {
+	if opfile.IsPlaceholder(f.trace) {
 		f.trace, f.id = op.TraceID{}, op.SpanID{}
 	} else {
 		b.SetIDs(f.trace, f.id, f.parent)

@@ -3,6 +3,7 @@ package otlp
 import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -119,7 +120,7 @@ func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
 		if j := jsontext.Literal(b, end, `intValue":"`); j > 0 {
 			var n int64
 			n, end = jsontext.Integer(b, j)
-			if i = jsontext.Literal(b, end, `"}}`); i < 0 || link.Int(string(key), n) != 0 {
+			if i = jsontext.Literal(b, end, `"}}`); i < 0 || opmodel.LinkInt(link, string(key), n) != 0 {
 				return -1
 			}
 		} else {

@@ -4,13 +4,14 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
 // parseResource reads a resource.
 func (r *jsonReader) parseResource(l *jsontext.Lexer) {
 	r.resource = op.Resource{}
-	var index op.AttrIndex
+	var index opmodel.AttrIndex
 	if l.Null() {
 		return
 	}
@@ -23,7 +24,7 @@ func (r *jsonReader) parseResource(l *jsontext.Lexer) {
 			continue
 		}
 		for l.Array(); l.More(); {
-			r.resource.SetAttr(&index, parseAttr(l))
+			opmodel.SetResourceAttr(&r.resource, &index, parseAttr(l))
 		}
 	}
 }
@@ -73,7 +74,7 @@ func parseAttrValue(l *jsontext.Lexer, a *op.Attr) {
 			}
 		case "doubleValue", "double_value":
 			if f, ok := double(l); ok {
-				*a = op.FloatAttr(a.Key, f)
+				*a = opmodel.FloatAttr(a.Key, f)
 			}
 		case "boolValue", "bool_value":
 			a.Value, a.Type = strconv.FormatBool(l.Bool()), op.AttrBool
@@ -107,7 +108,7 @@ func appendVariant(dst []byte, l *jsontext.Lexer, name []byte, depth int) (value
 	case "stringValue", "string_value":
 		return jsontext.AppendString(dst, string(l.Str())), true
 	case "bytesValue", "bytes_value":
-		return op.AppendBytesJSON(dst, string(l.Str())), true
+		return jsontext.AppendBytes(dst, string(l.Str())), true
 	case "intValue", "int_value":
 		if n, ok := integer(l); ok {
 			return strconv.AppendInt(dst, n, 10), true
@@ -115,7 +116,7 @@ func appendVariant(dst []byte, l *jsontext.Lexer, name []byte, depth int) (value
 		return append(dst, "null"...), true
 	case "doubleValue", "double_value":
 		if f, ok := double(l); ok {
-			return op.AppendFloatJSON(dst, f), true
+			return jsontext.AppendDouble(dst, f), true
 		}
 		return append(dst, "null"...), true
 	case "boolValue", "bool_value":

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -48,7 +49,7 @@ func oracle(td *tracepb.TracesData) (records []string) {
 	for _, rs := range td.ResourceSpans {
 		var resource op.Resource
 		for _, a := range rs.Resource.Attributes {
-			resource.SetAttr(new(op.AttrIndex), oracleAttr(a.Key, a.Value))
+			opmodel.SetResourceAttr(&resource, new(opmodel.AttrIndex), oracleAttr(a.Key, a.Value))
 		}
 		records = append(records, describe(op.Record{Resource: &resource}))
 		for _, ss := range rs.ScopeSpans {
@@ -72,7 +73,7 @@ func oracleAttr(k string, v *commonpb.AnyValue) op.Attr {
 	case *commonpb.AnyValue_IntValue:
 		return op.Attr{Key: k, Value: strconv.FormatInt(v.IntValue, 10), Type: op.AttrInt}
 	case *commonpb.AnyValue_DoubleValue:
-		return op.FloatAttr(k, v.DoubleValue)
+		return opmodel.FloatAttr(k, v.DoubleValue)
 	case *commonpb.AnyValue_BoolValue:
 		return op.Attr{Key: k, Value: strconv.FormatBool(v.BoolValue), Type: op.AttrBool}
 	case *commonpb.AnyValue_BytesValue:
@@ -171,13 +172,13 @@ func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 	for _, a := range l.Attributes {
 		switch v := a.Value.Value.(type) {
 		case *commonpb.AnyValue_StringValue:
-			b.Warn(link.Str(a.Key, v.StringValue))
+			b.Warn(opmodel.LinkStr(&link, a.Key, v.StringValue))
 		case *commonpb.AnyValue_IntValue:
-			b.Warn(link.Int(a.Key, v.IntValue))
+			b.Warn(opmodel.LinkInt(&link, a.Key, v.IntValue))
 		case *commonpb.AnyValue_DoubleValue:
-			b.Warn(link.Float(a.Key, v.DoubleValue))
+			b.Warn(opmodel.LinkFloat(&link, a.Key, v.DoubleValue))
 		default:
-			b.Warn(link.Other(a.Key))
+			b.Warn(opmodel.LinkOther(&link, a.Key))
 		}
 	}
 	b.AddLink(link)

@@ -6,19 +6,20 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
 // parseResource reads a Resource.
 func (r *protoReader) parseResource(w wire) error {
 	r.resource = op.Resource{}
-	var index op.AttrIndex
+	var index opmodel.AttrIndex
 	for w.next() {
 		if w.field != fieldResourceAttributes {
 			w.skip()
 			continue
 		}
-		r.resource.SetAttr(&index, w.attr())
+		opmodel.SetResourceAttr(&r.resource, &index, w.attr())
 	}
 	return w.err
 }
@@ -55,7 +56,7 @@ func (w *wire) attrValue(a *op.Attr) {
 		case fieldInt:
 			a.Value, a.Type = strconv.FormatInt(int64(w.uint()), 10), op.AttrInt
 		case fieldDouble:
-			*a = op.FloatAttr(a.Key, math.Float64frombits(w.fixed64()))
+			*a = opmodel.FloatAttr(a.Key, math.Float64frombits(w.fixed64()))
 		case fieldBytes:
 			a.Value, a.Type = base64.StdEncoding.EncodeToString(w.bytes()), op.AttrBytes
 		default:
@@ -89,7 +90,7 @@ func (w *wire) appendVariant(dst []byte, depth int) (value []byte, ok bool) {
 	case fieldInt:
 		return strconv.AppendInt(dst, int64(w.uint()), 10), true
 	case fieldDouble:
-		return op.AppendFloatJSON(dst, math.Float64frombits(w.fixed64())), true
+		return jsontext.AppendDouble(dst, math.Float64frombits(w.fixed64())), true
 	case fieldArray:
 		dst = w.appendValues(append(dst, '['), depth, (*wire).appendValue)
 		return append(dst, ']'), true
@@ -97,7 +98,7 @@ func (w *wire) appendVariant(dst []byte, depth int) (value []byte, ok bool) {
 		dst = w.appendValues(append(dst, '{'), depth, (*wire).appendMember)
 		return append(dst, '}'), true
 	case fieldBytes: // as JSON has it
-		return op.AppendBytesJSON(dst, base64.StdEncoding.EncodeToString(w.bytes())), true
+		return jsontext.AppendBytes(dst, base64.StdEncoding.EncodeToString(w.bytes())), true
 	}
 	w.skip()
 	return dst, false

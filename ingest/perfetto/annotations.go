@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
 )
 
 // annotator makes JSON of debug annotations.
@@ -109,7 +108,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 	case annotationInt:
 		return strconv.AppendInt(to, int64(f.n), 10), true
 	case annotationDouble:
-		return op.AppendFloatJSON(to, math.Float64frombits(f.n)), true
+		return jsontext.AppendDouble(to, math.Float64frombits(f.n)), true
 	case annotationString:
 		return a.text(to, key, string(f.data)), true
 	case annotationTextIID:
@@ -175,7 +174,7 @@ func (a *annotator) nested(dst []byte, b []byte, depth int) []byte {
 		case nestedInt:
 			dst = strconv.AppendInt(dst[:start], int64(f.n), 10)
 		case nestedDouble:
-			dst = op.AppendFloatJSON(dst[:start], math.Float64frombits(f.n))
+			dst = jsontext.AppendDouble(dst[:start], math.Float64frombits(f.n))
 		case nestedBool:
 			dst = strconv.AppendBool(dst[:start], f.n != 0)
 		case nestedString:

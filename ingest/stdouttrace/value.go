@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,7 +31,7 @@ func (d *decoder) attr(a attribute) op.Attr {
 		if n, ok := jsontext.ParseInt(a.value); ok && a.kind != kindFloat {
 			out.Value, out.Type = strconv.FormatInt(n, 10), op.AttrInt
 		} else if f, ok := jsontext.ParseFloat(a.value); ok {
-			return op.FloatAttr(a.key, f)
+			return opmodel.FloatAttr(a.key, f)
 		}
 	}
 	return out
@@ -72,15 +73,15 @@ func appendValue(dst []byte, kind string, value []byte, depth int) []byte {
 	read := func(to any) bool { return depth < maxDepth && json.Unmarshal(value, to) == nil }
 	switch {
 	case kind == kindFloat && read(&f):
-		return op.AppendFloatJSON(dst, f)
+		return jsontext.AppendDouble(dst, f)
 	case kind == kindFloats && read(&floats):
 		dst = append(dst, '[')
 		for i, f := range floats {
-			dst = op.AppendFloatJSON(comma(dst, i), f)
+			dst = jsontext.AppendDouble(comma(dst, i), f)
 		}
 		return append(dst, ']')
 	case kind == kindBytes && read(&text):
-		return op.AppendBytesJSON(dst, text)
+		return jsontext.AppendBytes(dst, text)
 	case kind == kindSlice && read(&list):
 		dst = append(dst, '[')
 		for i, e := range list {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,7 +31,7 @@ type Builder struct {
 	outputTruncated       bool
 	dtypes                []op.DType
 	attrs                 []op.Attr
-	index, linkIndex      op.AttrIndex
+	index, linkIndex      opmodel.AttrIndex
 	links                 []op.Link
 	extra                 op.Extra
 	scopeOf               *op.Scope
@@ -46,7 +47,7 @@ type Builder struct {
 
 	service, scope checked
 
-	kinds   op.KindCache
+	kinds   opmodel.KindCache
 	devices map[torchDevice]string
 }
 
@@ -297,7 +298,7 @@ func (b *Builder) finishSizes() {
 		b.from[FieldMemory] = familyTorch
 	}
 	if b.from[FieldMemory] == familyNone && e.Warn&op.WarnBadMemory == 0 {
-		e.SetDerivedMemory()
+		opmodel.SetDerivedMemory(e)
 	}
 }
 

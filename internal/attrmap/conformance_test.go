@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 )
@@ -51,13 +52,13 @@ func addLink(b *attrmap.Builder, l optest.Link) {
 	for _, a := range l.Attributes {
 		switch v := a.Value.(type) {
 		case string:
-			b.Warn(link.Str(a.Key, v))
+			b.Warn(opmodel.LinkStr(&link, a.Key, v))
 		case int64:
-			b.Warn(link.Int(a.Key, v))
+			b.Warn(opmodel.LinkInt(&link, a.Key, v))
 		case float64:
-			b.Warn(link.Float(a.Key, v))
+			b.Warn(opmodel.LinkFloat(&link, a.Key, v))
 		default:
-			b.Warn(link.Other(a.Key))
+			b.Warn(opmodel.LinkOther(&link, a.Key))
 		}
 	}
 	b.AddLink(link)
@@ -71,9 +72,9 @@ func resource(t *testing.T, attrs []optest.Attr) *op.Resource {
 	for _, a := range attrs {
 		switch v := a.Value.(type) {
 		case string:
-			r.Set(a.Key, v)
+			opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: a.Key, Value: v})
 		case int64:
-			r.Set(a.Key, op.Known(v).String())
+			opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: a.Key, Value: op.Known(v).String()})
 		default:
 			t.Fatalf("resource attribute of type %T", v)
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,7 +31,7 @@ func Inherit(m *Mapping, e *op.Entry, s *op.Scope, r *op.Resource) {
 		return
 	}
 	for _, key := range m.kept {
-		if op.FindAttr(e.Attrs, key) != nil {
+		if opmodel.FindAttr(e.Attrs, key) != nil {
 			continue
 		}
 		if a := inherited(key, e, s, r); a != nil {
@@ -50,7 +51,7 @@ func Kept(m *Mapping) []string {
 // inherited returns the attribute of a scope or resource, nil where there is none.
 func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
 	if s != nil {
-		if a := op.FindAttr(s.Attrs, key); a != nil {
+		if a := opmodel.FindAttr(s.Attrs, key); a != nil {
 			return a
 		}
 	}
@@ -64,7 +65,7 @@ func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
 	case key == attrkey.WorldSize && r.WorldSize.Known:
 		return &op.Attr{Key: key, Value: strconv.FormatInt(r.WorldSize.V, 10), Type: op.AttrInt}
 	}
-	return op.FindAttr(r.Attrs, key)
+	return opmodel.FindAttr(r.Attrs, key)
 }
 
 // KeepsAll reports whether the mapping keeps everything, so that an adapter need to
@@ -160,7 +161,7 @@ func (b *Builder) finishAttrs() {
 func (b *Builder) dropWritten() {
 	e := &b.entry
 	kind := e.Kind
-	if kind != op.KindCollective && e.KindRule != op.UsualRule(kind) {
+	if kind != op.KindCollective && e.KindRule != opmodel.UsualRule(kind) {
 		e.Kind = op.KindUnknown
 	}
 	Write(e, (*writtenSink)(b))

@@ -4,13 +4,14 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
 // AddLink adds a link to the span. One that does not lead to a span is left out
 // with a warning, and so are links beyond MaxLinks.
 func (b *Builder) AddLink(l op.Link) {
-	b.links = op.AppendLink(b.links, l, &b.entry.Warn)
+	b.links = opmodel.AppendLink(b.links, l, &b.entry.Warn)
 }
 
 // LinkAttr gives an attribute of any type to a link, and where everything is kept to
@@ -19,19 +20,19 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 	var w op.Warning
 	switch a.Type {
 	case op.AttrText:
-		w = l.Str(a.Key, a.Value)
+		w = opmodel.LinkStr(l, a.Key, a.Value)
 	case op.AttrInt:
 		n, _ := strconv.ParseInt(a.Value, 10, 64)
-		w = l.Int(a.Key, n)
+		w = opmodel.LinkInt(l, a.Key, n)
 	case op.AttrFloat:
 		f, _ := strconv.ParseFloat(a.Value, 64)
-		w = l.Float(a.Key, f)
+		w = opmodel.LinkFloat(l, a.Key, f)
 	default:
-		w = l.Other(a.Key)
+		w = opmodel.LinkOther(l, a.Key)
 	}
 	b.entry.Warn |= w
 	if b.KeepsAll() && (a.Key != attrkey.LinkWeight || a.Type != op.AttrInt || w != 0) {
-		extra.Attrs = b.linkIndex.Set(extra.Attrs, op.ValidAttr(a))
+		extra.Attrs = b.linkIndex.Set(extra.Attrs, opmodel.ValidAttr(a))
 	}
 }
 

@@ -200,7 +200,7 @@ func (w *listText) next() []byte {
 }
 
 func (w *listText) int(v int64)     { w.buf = strconv.AppendInt(w.next(), v, 10) }
-func (w *listText) float(v float64) { w.buf = op.AppendFloatJSON(w.next(), v) }
+func (w *listText) float(v float64) { w.buf = jsontext.AppendDouble(w.next(), v) }
 func (w *listText) str(v string)    { w.buf = jsontext.AppendString(w.next(), v) }
 func (w *listText) raw(text []byte) { w.buf = append(w.next(), text...) }
 func (w *listText) null()           { w.buf = append(w.next(), "null"...) }

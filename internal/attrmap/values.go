@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -79,7 +80,7 @@ func (b *Builder) Float(key string, v float64) {
 		if (math.IsNaN(v) || math.IsInf(v, 0)) && !b.KeepsAll() {
 			b.entry.Warn |= op.WarnNonFinite
 		} else {
-			b.keep(op.FloatAttr(key, v))
+			b.keep(opmodel.FloatAttr(key, v))
 		}
 	}
 	if t.field == FieldNone {

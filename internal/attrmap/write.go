@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -50,7 +51,7 @@ type attrWriter struct {
 	found op.Warning // in the attributes given
 }
 
-func (w *attrWriter) wants(key string) bool { return op.FindAttr(w.given, key) == nil }
+func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, key) == nil }
 
 // int passes an integer if it is known.
 func (w *attrWriter) int(key string, n op.Int) {
@@ -140,7 +141,7 @@ func warnFound(e *op.Entry) (found op.Warning) {
 	if n, w := e.OutputShape.Elements(); n == e.OutputElements {
 		found |= w
 	}
-	if n, w := e.DerivedMemory(); n == e.MemoryBytes {
+	if n, w := opmodel.DerivedMemory(e); n == e.MemoryBytes {
 		found |= w
 	}
 	if _, ok := op.ParseDType(string(e.DType)); !ok && e.DType != "" {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -106,13 +107,13 @@ func (c *Converter) links(v *span.Data) {
 func setLink(l *op.Link, key string, v attribute.Value) op.Warning {
 	switch v.Type() {
 	case attribute.STRING:
-		return l.Str(key, v.AsString())
+		return opmodel.LinkStr(l, key, v.AsString())
 	case attribute.INT64:
-		return l.Int(key, v.AsInt64())
+		return opmodel.LinkInt(l, key, v.AsInt64())
 	case attribute.FLOAT64:
-		return l.Float(key, v.AsFloat64())
+		return opmodel.LinkFloat(l, key, v.AsFloat64())
 	}
-	return l.Other(key)
+	return opmodel.LinkOther(l, key)
 }
 
 // spanTime returns when a span started, in Unix nanoseconds, and its duration,
@@ -152,9 +153,9 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 
 func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
-	var index op.AttrIndex
+	var index opmodel.AttrIndex
 	for _, kv := range r.Attributes() {
-		res.SetAttr(&index, attrOf(kv))
+		opmodel.SetResourceAttr(res, &index, attrOf(kv))
 	}
 	return res
 }

@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,7 +20,7 @@ func attrOf(kv attribute.KeyValue) op.Attr {
 	case attribute.INT64:
 		a.Value, a.Type = strconv.FormatInt(v.AsInt64(), 10), op.AttrInt
 	case attribute.FLOAT64:
-		return op.FloatAttr(a.Key, v.AsFloat64())
+		return opmodel.FloatAttr(a.Key, v.AsFloat64())
 	case attribute.BOOL:
 		a.Value, a.Type = strconv.FormatBool(v.AsBool()), op.AttrBool
 	case attribute.BYTESLICE:
@@ -38,11 +40,11 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	case attribute.INT64:
 		return strconv.AppendInt(dst, v.AsInt64(), 10)
 	case attribute.FLOAT64:
-		return op.AppendFloatJSON(dst, v.AsFloat64())
+		return jsontext.AppendDouble(dst, v.AsFloat64())
 	case attribute.BOOL:
 		return strconv.AppendBool(dst, v.AsBool())
 	case attribute.BYTESLICE:
-		return op.AppendBytesJSON(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
+		return jsontext.AppendBytes(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
 	}
 	if depth == maxListDepth {
 		return append(dst, "null"...)
@@ -51,7 +53,7 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	case attribute.INT64SLICE:
 		return appendList(dst, v.AsInt64Slice(), func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) })
 	case attribute.FLOAT64SLICE:
-		return appendList(dst, v.AsFloat64Slice(), op.AppendFloatJSON)
+		return appendList(dst, v.AsFloat64Slice(), jsontext.AppendDouble)
 	case attribute.STRINGSLICE:
 		return appendList(dst, v.AsStringSlice(), appendString)
 	case attribute.BOOLSLICE:

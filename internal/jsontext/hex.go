@@ -81,3 +81,18 @@ func hex4(b []byte, i int) (rune, bool) {
 	}
 	return rune(v[0])<<8 | rune(v[1]), true
 }
+
+// ParseID reads an id of 8 or 16 bytes in hexadecimal, one of 16 also as the 16 digits of its low
+// half. It is zero where the text is none.
+func ParseID(id, s []byte) bool {
+	clear(id)
+	to := id
+	if len(id) == 16 && len(s) == 16 {
+		to = id[8:]
+	}
+	if !DecodeHex(to, s) {
+		clear(id)
+		return false
+	}
+	return true
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -83,7 +84,7 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	}
 	switch {
 	case rec.Resource != nil:
-		if w.resource == nil || !w.resource.Same(rec.Resource) {
+		if w.resource == nil || !opfile.SameResource(w.resource, rec.Resource) {
 			w.Flush()
 			w.resource, w.text = rec.Resource.Clone(), nil
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/html"
@@ -53,7 +54,7 @@ func mixed(n int) iter.Seq2[op.Record, error] {
 			case i%50 == 3:
 				host = fmt.Sprint("node-", i%3)
 				r := &op.Resource{Service: "trainer"}
-				r.Set(attrkey.HostName, host)
+				opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: attrkey.HostName, Value: host})
 				ok = yield(op.Record{Resource: r}, nil)
 			case i%70 == 4:
 				ok = yield(op.Record{}, &op.SyntaxError{File: "f", Line: int64(i), Msg: "bad"})

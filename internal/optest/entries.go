@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -140,8 +141,8 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
 	all := []op.Attr{
 		{Key: "int", Value: strconv.FormatInt(r.Int64()-r.Int64(), 10), Type: op.AttrInt},
-		op.FloatAttr("float", r.NormFloat64()), op.FloatAttr("integral", 4), op.FloatAttr("large", 1e21), op.FloatAttr("NaN", math.NaN()),
-		op.FloatAttr("+Inf", math.Inf(1)), op.FloatAttr("-Inf", math.Inf(-1)), {Key: "bool", Value: "true", Type: op.AttrBool},
+		opmodel.FloatAttr("float", r.NormFloat64()), opmodel.FloatAttr("integral", 4), opmodel.FloatAttr("large", 1e21), opmodel.FloatAttr("NaN", math.NaN()),
+		opmodel.FloatAttr("+Inf", math.Inf(1)), opmodel.FloatAttr("-Inf", math.Inf(-1)), {Key: "bool", Value: "true", Type: op.AttrBool},
 		{Key: "no", Value: "false", Type: op.AttrBool}, {Key: "bytes", Value: "AAE=", Type: op.AttrBytes},
 		{Key: "list", Value: `[1,2.0,"a",null,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},
 		{Key: "map", Value: `{"a":{"b":[true]}}`, Type: op.AttrJSON}, {Key: "null", Value: "null", Type: op.AttrJSON},

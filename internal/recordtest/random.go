@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -71,7 +72,7 @@ func (r Random) attrs() []op.Attr {
 	}
 	return []op.Attr{
 		{Key: "a" + r.text(), Value: r.text()}, {Key: "b", Value: r.text()}, {Key: "n", Value: "7", Type: op.AttrInt},
-		op.FloatAttr("f", r.NormFloat64()), {Key: "list", Value: `[1,2.0,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},
+		opmodel.FloatAttr("f", r.NormFloat64()), {Key: "list", Value: `[1,2.0,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},
 	}[r.IntN(4):]
 }
 

@@ -21,13 +21,15 @@ var importRules = map[string]struct {
 	foreign []string // module or package prefixes of others
 }{
 	"op":                 {own: []string{"internal/attrkey", "internal/jsontext"}},
-	"internal/attrmap":   {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/intern"}},
-	"op/attr":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/intern"}},
-	"op/entries":         {own: []string{"op", "internal/attrkey", "internal/attrmap", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/seed":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/internal/decode": {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"internal/opfile":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"}},
+	"internal/opmodel":   {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
+	"internal/attrmap":   {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern"}},
+	"op/attr":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/intern"}},
+	"op/entries":         {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/seed":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/internal/decode": {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/lineio", "internal/intern"}},
 	"internal/optest": {
-		own:     []string{"op", "internal/attrkey", "internal/jsontext"},
+		own:     []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"tensorconv": {
@@ -46,13 +48,13 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     []string{"op/...", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/attrkey", "internal/attrmap", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
@@ -108,7 +110,7 @@ var pluginImports = map[string][]string{
 	"internal/endsignal": {},
 	"internal/attrcache": {"internal/attrkey", "internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
-	"internal/convert":   {"internal/span", "op", "op/attr", "internal/attrmap"},
+	"internal/convert":   {"internal/span", "op", "op/attr", "internal/attrmap", "internal/jsontext", "internal/opmodel"},
 	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr", "internal/attrmap"},
 	"internal/encoding/entries": {
 		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -19,7 +20,7 @@ func TestAttrsReadBack(t *testing.T) {
 		{Key: "t", Value: "4"}, {Key: "i", Value: "4", Type: op.AttrInt}, {Key: "f", Value: "4", Type: op.AttrFloat},
 		{Key: "e", Value: "100", Type: op.AttrFloat}, {Key: "b", Value: "false", Type: op.AttrBool}, {Key: "n", Value: "null", Type: op.AttrJSON},
 		{Key: "l", Value: "[1, 2.0]", Type: op.AttrJSON}, {Key: "m", Value: `{"k":{}}`, Type: op.AttrJSON},
-		{Key: "y", Value: "AAE=", Type: op.AttrBytes}, op.FloatAttr("inf", math.Inf(1)),
+		{Key: "y", Value: "AAE=", Type: op.AttrBytes}, opmodel.FloatAttr("inf", math.Inf(1)),
 		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON}, {Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
 		{Key: "big", Value: "18446744073709551616"}, {Key: "huge", Value: "1e999"},
 	}

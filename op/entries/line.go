@@ -1,6 +1,7 @@
 package entries
 
 import (
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )
@@ -30,7 +31,7 @@ func DecodeRest(text string, attrs []op.Attr, links []op.Link) (x *op.Extra, w o
 	}
 	e := rest.Entry
 	for i := range attrs {
-		if a := op.FindAttr(e.Attrs, attrs[i].Key); a != nil {
+		if a := opmodel.FindAttr(e.Attrs, attrs[i].Key); a != nil {
 			attrs[i].Type = a.Type
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )
@@ -56,7 +57,7 @@ func (s *Sources) Settle() (now *op.Resource, changed bool) {
 	before := s.announced
 	now = s.Resource()
 	s.announced = now
-	return now, !orEmpty(now).Same(orEmpty(before))
+	return now, !opfile.SameResource(orEmpty(now), orEmpty(before))
 }
 
 func orEmpty(r *op.Resource) *op.Resource {

@@ -89,7 +89,7 @@ func (t *tags) attr(a *op.Attr) {
 	case op.AttrFloat:
 		if f, err := strconv.ParseFloat(a.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
 			t.key(a.Key, "float64")
-			t.buf = append(op.AppendFloatJSON(t.buf, f), '}', ',')
+			t.buf = append(jsontext.AppendDouble(t.buf, f), '}', ',')
 			return
 		}
 	case op.AttrBool:

@@ -41,9 +41,9 @@ func (l *attributes) value(dst []byte, a *op.Attr) []byte {
 // appendDouble appends a floating-point number as an AnyValue.
 func appendDouble(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return op.AppendFloatJSON(dst, f) // has the form of OTLP
+		return jsontext.AppendDouble(dst, f) // has the form of OTLP
 	}
-	return append(op.AppendFloatJSON(append(dst, `{"doubleValue":`...), f), '}')
+	return append(jsontext.AppendDouble(append(dst, `{"doubleValue":`...), f), '}')
 }
 
 // json appends the value that comes next in the lexer, as op.AttrJSON describes it, as
@@ -85,7 +85,7 @@ func (l *attributes) object(dst []byte) []byte {
 	x := &l.lex
 	m := x.Mark()
 	raw := x.Raw()
-	if op.IsJSONScalar(raw) {
+	if jsontext.IsScalar(raw) {
 		return append(dst, raw...)
 	}
 	x.Rewind(m)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -47,7 +48,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Resource sets the origin of the records that follow. It copies r.
 func (w *Writer) Resource(r *op.Resource) error {
-	if r.Same(&w.resource) {
+	if opfile.SameResource(r, &w.resource) {
 		return nil
 	}
 	err := w.Flush()

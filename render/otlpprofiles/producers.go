@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,7 +42,7 @@ func (c *common) add(attrs []op.Attr) {
 
 // Resource tells the resource of the operations that follow. Nothing of r is kept.
 func (p *Producers) Resource(r *op.Resource) {
-	if !p.resource.Same(r) {
+	if !opfile.SameResource(&p.resource, r) {
 		p.resource, p.changed = *r.Clone(), true
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
@@ -14,7 +15,7 @@ func TestProducers(t *testing.T) {
 	resource := func(attrs ...op.Attr) *op.Resource {
 		r := new(op.Resource)
 		for _, a := range attrs {
-			r.SetAttr(new(op.AttrIndex), a)
+			opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), a)
 		}
 		return r
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -122,7 +123,7 @@ func (d *Decoder) canonicalNumber(b []byte, i int, a *op.Attr) int {
 	if d.Lex.Err() != nil {
 		return -1
 	}
-	a.SetNumber(number)
+	opmodel.SetNumber(a, number)
 	return i + d.Lex.Pos()
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,7 +20,7 @@ type Decoder struct {
 	Lex     jsontext.Lexer
 	strings intern.Table
 	short   intern.Short // what canonicalText finds in strings
-	kinds   op.KindCache
+	kinds   opmodel.KindCache
 
 	Entry    op.Entry
 	coll     op.Collective
@@ -35,7 +37,7 @@ type Decoder struct {
 	dims   []int64 // backs all shapes of an entry
 	dtypes []op.DType
 	attrs  []op.Attr
-	index  op.AttrIndex
+	index  opmodel.AttrIndex
 	links  []op.Link
 
 	// What entries seldom have.
@@ -179,33 +181,9 @@ func (d *Decoder) Finish() {
 	case d.has&hasDuration == 0:
 		d.Wrong("an entry without a duration")
 	}
-	if e.Duration < 0 {
-		e.Duration = 0
-		e.Warn |= op.WarnNegativeDuration
-	}
-	if e.Start.V > math.MaxInt64-e.Duration {
-		e.Start = op.Int{}
-		e.Warn |= op.WarnBadTime
-	}
-	if e.TraceID.IsZero() && !(e.SpanID.IsZero() && e.ParentSpanID.IsZero()) {
-		e.Warn |= op.WarnBadID
-	}
-	switch {
-	case e.Kind == op.KindUnknown && e.Collective != nil:
-		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
-	case e.Kind == op.KindUnknown:
-		e.Kind, e.KindRule = d.kinds.Infer(e.Operation)
-	case d.has&hasRule == 0:
-		e.KindRule = op.UsualRule(e.Kind)
-	}
-	if d.has&(hasElements|hasCutOutput) == 0 {
-		n, w := e.OutputShape.Elements()
-		e.OutputElements = n
-		e.Warn |= w
-	}
-	if d.has&hasMemory == 0 {
-		e.SetDerivedMemory()
-	}
+	opfile.Finish(e, opfile.Given{
+		Rule: d.has&hasRule != 0, Elements: d.has&(hasElements|hasCutOutput) != 0, Memory: d.has&hasMemory != 0,
+	}, &d.kinds)
 }
 
 // decodeSpan reads the value of an ancestry record; null is none.
@@ -273,7 +251,7 @@ func (d *Decoder) decodeResource() *op.Resource {
 			r.WorldSize = d.amount(op.WarnBadValue)
 		case "attrs":
 			r.Attrs = d.Attributes(nil)
-			if host := op.FindAttr(r.Attrs, attrkey.HostName); host != nil {
+			if host := opmodel.FindAttr(r.Attrs, attrkey.HostName); host != nil {
 				r.Host = host.Value
 			}
 		default:

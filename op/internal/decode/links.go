@@ -2,6 +2,7 @@ package decode
 
 import (
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -37,7 +38,7 @@ func (d *Decoder) decodeLinks() []op.Link {
 				l.Skip()
 			}
 		}
-		d.links = op.AppendLink(d.links, link, &d.Entry.Warn)
+		d.links = opmodel.AppendLink(d.links, link, &d.Entry.Warn)
 	}
 	return d.linksFound()
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -117,7 +118,7 @@ func (d *Decoder) id(to []byte, none bool) {
 			return
 		}
 		text := d.Lex.Str()
-		if ok = op.ParseID(to, text); len(text) == 0 {
+		if ok = jsontext.ParseID(to, text); len(text) == 0 {
 			return
 		}
 	}
@@ -138,9 +139,9 @@ func (d *Decoder) Attributes(dst []op.Attr) []op.Attr {
 		case c == '"':
 			a.Value = d.valid(l.Str())
 		case c == '-' || '0' <= c && c <= '9':
-			a.SetNumber(l.Number())
+			opmodel.SetNumber(&a, l.Number())
 		default:
-			a.SetRaw(d.valid(l.Raw()))
+			opmodel.SetRaw(&a, d.valid(l.Raw()))
 		}
 		dst = d.index.Set(dst, a)
 	}

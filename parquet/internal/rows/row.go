@@ -9,6 +9,8 @@ import (
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -19,7 +21,7 @@ type Row struct {
 	op.Entry
 	// Record is the value of the column record, "" where there is none.
 	Record string
-	// Rest is the value of the column extra, see op.AppendRest.
+	// Rest is the value of the column extra, see opfile.AppendRest.
 	Rest string
 	// Batch is what the slices of the row may lie in.
 	Batch  *Batch
@@ -64,6 +66,7 @@ type Batch struct {
 	others []*Others
 	used   int // of others
 
+	kinds   opmodel.KindCache
 	strings intern.Table
 	texts   *attrmap.Builder // reads shapes that are kept as text
 }
@@ -180,55 +183,12 @@ func (r *Row) finishEntry(columns Seen) error {
 		return errors.New("an entry without a duration")
 	}
 	r.Failed = r.Failed || r.StatedFailed
-	if r.Duration < 0 {
-		r.Duration = 0
-		r.Warn |= op.WarnNegativeDuration
-	}
-	if r.Start.V > math.MaxInt64-r.Duration {
-		r.Start = op.Int{}
-		r.Warn |= op.WarnBadTime
-	}
-	if r.TraceID.IsZero() && !(r.SpanID.IsZero() && r.ParentSpanID.IsZero()) {
-		r.Warn |= op.WarnBadID
-	}
 	r.Attrs = uniqueAttrs(r.Attrs)
 	r.finishLinks()
 	r.finishRest()
-	r.finishKind()
-	elements, memory, w := columns.sizes(ShapeText{r.OutputShape, r.OutputCut}, r.DType, r.OutputElements, r.MemoryBytes)
-	r.OutputElements, r.MemoryBytes = elements, memory
-	r.Warn |= w
+	given := opfile.Given{Rule: r.HasRule, Elements: columns.Elements || r.OutputCut, Memory: columns.Memory}
+	opfile.Finish(&r.Entry, given, &r.Batch.kinds)
 	return nil
-}
-
-// sizes returns the elements and the bytes of an output. Where a file has no column of
-// them they follow from the rest.
-func (s Seen) sizes(output ShapeText, t op.DType, elements, memory op.Int) (op.Int, op.Int, op.Warning) {
-	var warning op.Warning
-	if !s.Elements && !output.Cut {
-		elements, warning = output.Shape.Elements()
-	}
-	if !s.Memory && elements.Known {
-		size := t.Size()
-		if size == 0 {
-			size = op.DefaultElementSize
-		}
-		n, w := op.Shape{elements.V, size}.Elements() // a product that is checked
-		memory = n
-		warning |= w
-	}
-	return elements, memory, warning
-}
-
-func (r *Row) finishKind() {
-	switch {
-	case r.Kind == op.KindUnknown && r.Collective != nil:
-		r.Kind, r.KindRule = op.KindCollective, op.RuleAttribute
-	case r.Kind == op.KindUnknown:
-		r.Kind, r.KindRule = op.InferKind(r.Operation)
-	case !r.HasRule:
-		r.KindRule = op.UsualRule(r.Kind)
-	}
 }
 
 // finishSpan takes what spans and entries have in common from the entry.

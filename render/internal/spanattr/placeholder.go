@@ -3,6 +3,7 @@ package spanattr
 import (
 	"encoding/binary"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,5 +20,5 @@ func (p *Placeholders) IDs(e *op.Entry) (op.TraceID, op.SpanID) {
 	p.given++
 	var span op.SpanID
 	binary.BigEndian.PutUint64(span[:], p.given)
-	return op.PlaceholderTraceID(1), span
+	return opfile.PlaceholderTraceID(1), span
 }

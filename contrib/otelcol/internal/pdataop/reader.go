@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -44,9 +45,9 @@ func (r *Reader) SetScope(s pcommon.InstrumentationScope) {
 // Resource returns a resource as headers of files describe it.
 func Resource(res pcommon.Resource) *op.Resource {
 	out := &op.Resource{}
-	var index op.AttrIndex
+	var index opmodel.AttrIndex
 	for key, v := range res.Attributes().All() {
-		out.SetAttr(&index, attrOf(key, v))
+		opmodel.SetResourceAttr(out, &index, attrOf(key, v))
 	}
 	return out
 }

@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -90,7 +92,7 @@ func attrOf(key string, v pcommon.Value) op.Attr {
 	case pcommon.ValueTypeInt:
 		a.Value, a.Type = strconv.FormatInt(v.Int(), 10), op.AttrInt
 	case pcommon.ValueTypeDouble:
-		return op.FloatAttr(a.Key, v.Double())
+		return opmodel.FloatAttr(a.Key, v.Double())
 	case pcommon.ValueTypeBytes:
 		a.Value, a.Type = base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()), op.AttrBytes
 	case pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
@@ -110,9 +112,9 @@ func appendJSON(dst []byte, v pcommon.Value, depth int) []byte {
 	case pcommon.ValueTypeInt:
 		return strconv.AppendInt(dst, v.Int(), 10)
 	case pcommon.ValueTypeDouble:
-		return op.AppendFloatJSON(dst, v.Double())
+		return jsontext.AppendDouble(dst, v.Double())
 	case pcommon.ValueTypeBytes:
-		return op.AppendBytesJSON(dst, base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()))
+		return jsontext.AppendBytes(dst, base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()))
 	case pcommon.ValueTypeSlice:
 		dst = append(dst, '[')
 		if depth < maxValueDepth {

@@ -1,13 +1,17 @@
-package op
+package opmodel
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
 
 func TestKindCache(t *testing.T) {
 	var c KindCache
 	for range 2 {
 		for _, name := range []string{"", "matmul", "allreduce", "ncclKernel", "Memcpy", "a", "b"} {
 			kind, rule := c.Infer(name)
-			if wantKind, wantRule := InferKind(name); kind != wantKind || rule != wantRule {
+			if wantKind, wantRule := op.InferKind(name); kind != wantKind || rule != wantRule {
 				t.Errorf("infer(%q) = %s by %s, want %s by %s", name, kind, rule, wantKind, wantRule)
 			}
 		}

@@ -1,0 +1,26 @@
+package opfile
+
+import "github.com/optrace/optrace/op"
+
+// AppendShapes appends the shapes and the element type of the entry, such as
+// "64x784,784x256->64x256:f32": the inputs, the output, each as [op.Shape.String] writes it, and
+// the type. It appends nothing where none of them is known.
+func AppendShapes(dst []byte, e *op.Entry) []byte {
+	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
+		return dst
+	}
+	if e.InputShapes == nil {
+		dst = append(dst, '?')
+	}
+	for i, s := range e.InputShapes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = s.AppendText(dst)
+	}
+	dst = e.OutputShape.AppendText(append(dst, "->"...))
+	if e.DType != "" {
+		dst = append(append(dst, ':'), e.DType...)
+	}
+	return dst
+}

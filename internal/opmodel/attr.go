@@ -1,0 +1,96 @@
+package opmodel
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// FloatAttr returns an attribute with a floating-point value.
+func FloatAttr(key string, v float64) op.Attr {
+	return op.Attr{Key: key, Value: strconv.FormatFloat(v, 'g', -1, 64), Type: op.AttrFloat}
+}
+
+// SetNumber sets the value of an attribute to a number in JSON.
+func SetNumber(a *op.Attr, text []byte) {
+	if bytes.ContainsAny(text, ".eE") {
+		if f, ok := jsontext.ParseFloat(text); ok && !math.IsInf(f, 0) {
+			*a = FloatAttr(a.Key, f)
+			return
+		}
+	} else if n, ok := jsontext.ParseInt(text); ok {
+		a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+		return
+	}
+	a.Value, a.Type = string(text), op.AttrText // no number of 64 bits
+}
+
+// SetRaw sets the value of an attribute to JSON of any type but a string or number.
+func SetRaw(a *op.Attr, text string) {
+	a.Value, a.Type = text, op.AttrJSON
+	if text == "true" || text == "false" {
+		a.Type = op.AttrBool
+	} else if base64, ok := jsontext.CutBytes(text); ok {
+		a.Value, a.Type = base64, op.AttrBytes
+	} else if f, ok := jsontext.CutDouble(text); ok {
+		*a = FloatAttr(a.Key, f)
+	}
+}
+
+// FindAttr returns the attribute with a key, nil where there is none.
+func FindAttr(attrs []op.Attr, key string) *op.Attr {
+	for i := range attrs {
+		if attrs[i].Key == key {
+			return &attrs[i]
+		}
+	}
+	return nil
+}
+
+// SetAttr sets an attribute among attrs: of equal keys the last wins.
+func SetAttr(attrs []op.Attr, a op.Attr) []op.Attr {
+	if old := FindAttr(attrs, a.Key); old != nil {
+		*old = a
+		return attrs
+	}
+	return append(attrs, a)
+}
+
+// AttrIndex sets attributes as [SetAttr] does, in the same time in a list of any length, which
+// is one that it has set from the first attributes on. The zero value is ready, also for the
+// next list.
+type AttrIndex struct{ at map[string]int }
+
+// indexedFrom is the length from which a list is indexed: short ones are quick to look through.
+const indexedFrom = 32
+
+// Set sets an attribute among attrs: of equal keys the last wins.
+func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
+	if len(attrs) < indexedFrom {
+		if x.at != nil {
+			x.at = nil
+		}
+		return SetAttr(attrs, a)
+	}
+	if len(x.at) != len(attrs) {
+		x.at = make(map[string]int, 2*len(attrs))
+		for i := range attrs {
+			x.at[attrs[i].Key] = i
+		}
+	}
+	if i, ok := x.at[a.Key]; ok {
+		attrs[i] = a
+		return attrs
+	}
+	x.at[a.Key] = len(attrs)
+	return append(attrs, a)
+}
+
+// ValidAttr returns a with valid UTF-8.
+func ValidAttr(a op.Attr) op.Attr {
+	a.Key, a.Value = jsontext.ValidUTF8(a.Key), jsontext.ValidUTF8(a.Value)
+	return a
+}

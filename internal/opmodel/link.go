@@ -1,0 +1,64 @@
+package opmodel
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// LinkInt takes an attribute of the link with an integer value. The result is the
+// warning for a value that the field cannot take, 0 for none.
+func LinkInt(l *op.Link, key string, v int64) op.Warning {
+	switch {
+	case key != attrkey.LinkWeight:
+		return 0
+	case v < 0:
+		return op.WarnBadValue
+	}
+	l.Weight = op.Known(v)
+	return 0
+}
+
+// LinkStr is LinkInt for a string value, which may stand for an integer.
+func LinkStr(l *op.Link, key, v string) op.Warning {
+	if key != attrkey.LinkWeight {
+		return 0
+	}
+	if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
+		return LinkInt(l, key, n)
+	}
+	return op.WarnBadValue
+}
+
+// LinkFloat is LinkInt for a floating-point value, which stands for an integer where it is
+// integral and within ±2^53.
+func LinkFloat(l *op.Link, key string, v float64) op.Warning {
+	if n, ok := jsontext.IntegralFloat(v); ok {
+		return LinkInt(l, key, n)
+	}
+	return LinkOther(l, key)
+}
+
+// LinkOther is LinkInt for a value of any other type.
+func LinkOther(l *op.Link, key string) op.Warning {
+	if key == attrkey.LinkWeight {
+		return op.WarnBadValue
+	}
+	return 0
+}
+
+// AppendLink appends l to the links of a record, and adds
+// a warning about one that is left out to warn.
+func AppendLink(links []op.Link, l op.Link, warn *op.Warning) []op.Link {
+	switch {
+	case !l.Valid():
+		*warn |= op.WarnBadID
+	case len(links) == op.MaxLinks:
+		*warn |= op.WarnDroppedLinks
+	default:
+		return append(links, l)
+	}
+	return links
+}

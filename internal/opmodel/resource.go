@@ -1,0 +1,35 @@
+package opmodel
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// SetResourceAttr adds an attribute of the resource: service.name, tensor.rank and
+// tensor.world_size set their fields. Any other attribute, and a rank that is not a
+// number, joins Attrs. Of equal keys the last wins. index is for the attributes of r, one after
+// the other.
+func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
+	a = ValidAttr(a)
+	switch a.Key {
+	case attrkey.ServiceName:
+		r.Service = a.Value
+		return
+	case attrkey.Rank, attrkey.WorldSize:
+		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
+			if a.Key == attrkey.Rank {
+				r.Rank = op.Known(n)
+			} else {
+				r.WorldSize = op.Known(n)
+			}
+			return
+		}
+	}
+	if a.Key == attrkey.HostName {
+		r.Host = a.Value
+	}
+	r.Attrs = index.Set(r.Attrs, a)
+}
