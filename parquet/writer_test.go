@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -217,31 +216,6 @@ func TestWriteErrors(t *testing.T) {
 	}
 	if err := w.Span(&op.Span{}); err == nil {
 		t.Error("a span after Close")
-	}
-}
-
-// The largest and the smallest numbers are themselves.
-func TestExtremes(t *testing.T) {
-	var b bytes.Buffer
-	w := parquet.NewWriter(&b)
-	for _, n := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
-		if err := w.Entry(&op.Entry{Operation: "relu", Step: op.Known(n)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := lib.Read[row](bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []int64
-	for _, r := range rows {
-		got = append(got, *r.Step)
-	}
-	if diff := cmp.Diff([]int64{math.MinInt64, -1, 0, math.MaxInt64}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -53,7 +53,8 @@ func TestNewOmittingBuilder(t *testing.T) {
 	m := new(attrmap.Mapping)
 	m.Alias("iteration", attrkey.Step)
 	m.Keep(attrkey.Path)
-	omitted := attrmap.Without(m, attrmap.FieldsOf(attrmap.FieldStep, attrmap.FieldPath, attrmap.FieldScope, attrmap.FieldRoot, attrmap.FieldName))
+	fields := attrmap.FieldsOf(attrmap.FieldStep, attrmap.FieldPath, attrmap.FieldScope, attrmap.FieldRoot, attrmap.FieldName)
+	omitted := attrmap.Without(m, fields)
 	build := func(b *attrmap.Builder) *op.Entry {
 		b.Reset()
 		b.SetName("span")

@@ -27,7 +27,8 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 		want  written
 	}{
 		{"nothing is known", op.Entry{}, written{}},
-		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}}, written{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
+		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}},
+			written{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
 		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)}, written{attrkey.OutputShape: "2x3"}},
 		{
 			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5)},

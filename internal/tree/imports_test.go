@@ -12,6 +12,12 @@ import (
 	"testing"
 )
 
+// modelImports are the packages below the codecs of the model, and what these share.
+var modelImports = []string{
+	"op", "op/internal/decode", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext",
+	"internal/lineio", "internal/intern",
+}
+
 // importRules says which packages of this module, and which others, a package
 // may depend on, itself and the standard library aside. A rule holds for all
 // packages below its key that have no rule of their own; one whose key ends in
@@ -24,10 +30,10 @@ var importRules = map[string]struct {
 	"internal/opfile":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"}},
 	"internal/opmodel":   {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
 	"internal/attrmap":   {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern"}},
-	"op/attr":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/intern"}},
-	"op/entries":         {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/seed":            {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/internal/decode": {own: []string{"op", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/attr":            {own: modelImports},
+	"op/entries":         {own: modelImports},
+	"op/seed":            {own: modelImports},
+	"op/internal/decode": {own: modelImports},
 	"internal/optest": {
 		own:     []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},
@@ -48,13 +54,13 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     []string{"op/...", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     slices.Concat([]string{"op/..."}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     slices.Concat([]string{"op/...", "tensorconv", "ingest/otlp"}, modelImports),
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
@@ -113,14 +119,17 @@ var pluginImports = map[string][]string{
 	"internal/convert":   {"internal/span", "op", "op/attr", "internal/attrmap", "internal/jsontext", "internal/opmodel"},
 	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr", "internal/attrmap"},
 	"internal/encoding/entries": {
-		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap",
+		"internal/encoding", "internal/attrcache", "internal/attrmap", "internal/convert", "internal/jsontext", "internal/span", "internal/traces",
+		"op", "op/attr",
 	},
 	"internal/encoding/otlp": {
 		"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap",
 	},
-	"internal/sink":     {"internal/encoding", "internal/observ", "internal/rotate", "op"},
-	"internal/pipeline": {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr", "internal/attrmap"},
-	"internal/prune":    {"internal/attrkey", "internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
+	"internal/sink": {"internal/encoding", "internal/observ", "internal/rotate", "op"},
+	"internal/pipeline": {
+		"internal/attrmap", "internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr",
+	},
+	"internal/prune": {"internal/attrkey", "internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
 // analysisImports says which packages below analyze, internal ones aside, each of them

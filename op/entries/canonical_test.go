@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -190,6 +191,8 @@ func TestReaderOfRandomLines(t *testing.T) {
 		for i := range lines {
 			lines[i] = lineOf(rng)
 		}
+		whole := string(optest.RandomEntry(rng).AppendJSON(nil))
+		lines = append(lines, whole, whole[:rng.IntN(len(whole))])
 		before := linesOf(rng, lines)
 		lines = append(lines, lineOf(rng), lineOf(rng))
 		text := linesOf(rng, lines)
@@ -286,7 +289,9 @@ func TestReaderOfExtremeValues(t *testing.T) {
 		{`"cuda:0"`, "null"}, {`"step":-3`, `"step":null`}, {`"matmul"`, `""`}, {`"matmul"`, "\"\xff\""}, {`"matmul"`, "\"\u2028é\""},
 		{`100.25`, "9223372036854775.807"}, {`100.25`, "100.2505"}, {`100.25`, "0"}, {`100.25`, "00"}, {`100.25`, "1e2"}, {`100.25`, "null"},
 		{`:16384`, ":null"}, {`:65536`, ":null"}, {`:16384`, ":9223372036854775808"}, {`:16384`, ":-1"}, {`:16384`, ":016384"},
-		{`1760000000000557445`, "9223372036854775807"}, {`1760000000000557445`, "0"}, {`"duration_ns":100250`, `"duration_ns":-1`},
+		{`1760000000000557445`, "9223372036854775807"},
+		{`1760000000000557445`, "9223372036854675557"}, {`1760000000000557445`, "9223372036854675558"},
+		{`1760000000000557445`, "0"}, {`"duration_ns":100250`, `"duration_ns":-1`},
 		{`"af05757baafa7b1b1ab4219cadb9967c"`, `"00000000000000000000000000000000"`}, {`"eca553aba8d6b263"`, `"0000000000000000"`},
 		{`"b9870bd3544e583b"`, `"0000000000000000"`}, {`"eca553aba8d6b263"`, `"ECA553ABA8D6B263"`}, {`"eca553aba8d6b263"`, `""`},
 		{`["f32","odd"]`, "[]"}, {`["f32","odd"]`, "null"}, {`{"k":"v","l":"w"}`, "{}"}, {`"l":"w"`, `"k":"w"`}, {`["bad_id","odd"]`, "[]"},

@@ -17,7 +17,8 @@ import (
 
 // omittable are the fields that a Reader may be told to leave out.
 var omittable = [][]attrmap.Field{
-	{attrmap.FieldIDs, attrmap.FieldParent}, {attrmap.FieldRoot}, {attrmap.FieldPath}, {attrmap.FieldIDs, attrmap.FieldParent, attrmap.FieldRoot, attrmap.FieldPath, attrmap.FieldScope},
+	{attrmap.FieldIDs, attrmap.FieldParent}, {attrmap.FieldRoot}, {attrmap.FieldPath},
+	{attrmap.FieldIDs, attrmap.FieldParent, attrmap.FieldRoot, attrmap.FieldPath, attrmap.FieldScope},
 }
 
 // entriesOf reads text without fields. It returns the entries, once as they are handed

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -162,40 +158,6 @@ func TestRecordsStops(t *testing.T) {
 	}
 }
 
-// What a record leaves behind does not show in the next: a Reader and
-// DecodeLine, which starts with empty caches for each line, agree.
-func TestReaderAgainstDecodeLine(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	var lines []string
-	for range 2000 {
-		l := string(optest.RandomEntry(r).AppendJSON(nil))
-		switch r.IntN(10) {
-		case 0:
-			l = l[:r.IntN(len(l))+1] // torn
-		case 1:
-			l = goldenRecords()[r.IntN(len(goldenRecords()))]
-		}
-		lines = append(lines, strings.TrimSpace(l))
-	}
-	reader := entries.NewReader(strings.NewReader(strings.Join(lines, "\n")), "f")
-	for _, l := range lines {
-		want, wantErr := entries.DecodeLine([]byte(l))
-		got, err := reader.Next()
-		if err == nil && got.Resource != nil && want.Resource == nil { // where the next ones come from
-			got, err = reader.Next()
-		}
-		if (err == nil) != (wantErr == nil) {
-			t.Fatalf("%s\nerror %v, want %v", l, err, wantErr)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(op.Entry{}, "Host")); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", l, diff)
-		}
-	}
-	if _, err := reader.Next(); err != io.EOF {
-		t.Errorf("at the end: %v", err)
-	}
-}
-
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(strings.Join(goldenRecords(), "")))
 	f.Add([]byte("\ufeff" + line("a") + "\r\n\r\nx\n{\n" + line("b")))
@@ -258,53 +220,6 @@ func TestReaderHost(t *testing.T) {
 			}
 			if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
 				t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
-			}
-		}
-	}
-}
-
-// An operation may end with the last nanosecond that there is, and not later.
-func TestReaderEndOfTime(t *testing.T) {
-	const duration = 1000
-	for _, tt := range []struct {
-		start int64
-		known bool
-	}{
-		{0, true}, {math.MaxInt64 - duration, true}, {math.MaxInt64 - duration + 1, false}, {math.MaxInt64, false},
-	} {
-		lines := fmt.Sprintf(`{"operation":"add","duration_ns":%d,"start_unix_ns":%d}
-{"span":{"duration_ns":%[1]d,"start_unix_ns":%[2]d,"name":"request","trace_id":%q,"span_id":"0102030405060708"}}
-`, duration, tt.start, "0102030405060708090a0b0c0d0e0f10")
-		n := 0
-		for rec, err := range entries.NewReader(strings.NewReader(lines), "in").Records() {
-			n++
-			switch {
-			case err != nil:
-				t.Error(err)
-			case rec.Entry != nil:
-				if e := rec.Entry; e.Start.Known != tt.known || (e.Warn&op.WarnBadTime != 0) == tt.known {
-					t.Errorf("start %d of an operation: %v, warnings %v", tt.start, e.Start, e.Warn)
-				}
-			case rec.Span != nil && rec.Span.Start.Known != tt.known:
-				t.Errorf("start %d of a span: %v", tt.start, rec.Span.Start)
-			}
-		}
-		if n != 2 {
-			t.Errorf("%d records, want 2", n)
-		}
-	}
-}
-
-// An element type that is not known is kept, with a warning; none is none.
-func TestReaderElementTypes(t *testing.T) {
-	for dtype, want := range map[string]op.Warning{`"posit"`: op.WarnUnknownDType, `"f32"`: 0, `""`: 0, `null`: 0} {
-		line := `{"operation":"add","duration_ns":1, "dtype":` + dtype + `,"start_unix_ns":1}`
-		for rec, err := range entries.NewReader(strings.NewReader(line+"\n"), "in").Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := rec.Entry.Warn & op.WarnUnknownDType; got != want {
-				t.Errorf("%s: warnings %v", dtype, rec.Entry.Warn)
 			}
 		}
 	}
