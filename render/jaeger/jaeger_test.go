@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	ingest "github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/jaeger"
@@ -35,23 +35,6 @@ func write(t *testing.T, records ...op.Record) []byte {
 		t.Fatalf("not JSON: %s", b.Bytes())
 	}
 	return b.Bytes()
-}
-
-// read returns the operations and the other spans of what was written, as
-// JSON.
-func read(t *testing.T, text []byte) (records []string) {
-	t.Helper()
-	for rec, err := range ingest.Records(bytes.NewReader(text), "written", nil) {
-		switch {
-		case err != nil:
-			t.Fatalf("%v\n%s", err, text)
-		case rec.Entry != nil:
-			records = append(records, string(rec.Entry.AppendJSON(nil)))
-		case rec.Span != nil:
-			records = append(records, string(rec.Span.AppendJSON(nil)))
-		}
-	}
-	return records
 }
 
 // Two traces that lie in the input one within the other, with a resource that
@@ -104,10 +87,16 @@ func TestNoSpanIsItsOwnParent(t *testing.T) {
 	}
 }
 
-func TestWriteError(t *testing.T) {
-	var traces jaeger.Traces
-	traces.Add(&op.Entry{Operation: "relu"})
-	if err := traces.Write(&fulldisk.Writer{}); err == nil || err.Error() != "writing Jaeger JSON: disk full" {
-		t.Errorf("error %v", err)
+// Attributes cannot speak for the span.
+func TestReservedAttributes(t *testing.T) {
+	e := &op.Entry{Operation: "op", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, Start: op.Known(5000)}
+	want := string(write(t, op.Record{Entry: e}))
+	e.Attrs = []op.Attr{
+		{Key: "error", Value: "true"}, {Key: "otel.status_code", Value: "ERROR"}, {Key: "otel.status_description", Value: "x"},
+		{Key: "otel.scope.name", Value: "x"}, {Key: "otel.library.name", Value: "x"}, {Key: "span.kind", Value: "server"},
+		{Key: "w3c.tracestate", Value: "ot=th:8"}, {Key: "otel.dropped_attributes_count", Value: "5"},
+	}
+	if diff := cmp.Diff(want, string(write(t, op.Record{Entry: e}))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

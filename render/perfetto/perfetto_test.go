@@ -4,7 +4,6 @@ import (
 	"bytes"
 	gocmp "cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -184,17 +183,6 @@ func TestFlowsAreLimited(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	if trace := write(t, &perfetto.Timeline{}); len(trace.Tracks)+len(trace.Slices) != 0 {
 		t.Errorf("%+v", trace)
-	}
-}
-
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
-func TestWriteError(t *testing.T) {
-	var tl perfetto.Timeline
-	if err := tl.Write(failingWriter{}); err == nil {
-		t.Error("no error")
 	}
 }
 

@@ -1,0 +1,314 @@
+// Tests of all formats of spans: what is written reads back.
+package spanattr_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	ingestjaeger "github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/ingest/kineto"
+	ingestotlp "github.com/optrace/optrace/ingest/otlp"
+	ingestperfetto "github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/render/chrome"
+	"github.com/optrace/optrace/render/jaeger"
+	"github.com/optrace/optrace/render/otlp"
+	"github.com/optrace/optrace/render/perfetto"
+)
+
+// timeline is a writer of the formats that hold everything until it is written.
+type timeline interface {
+	Add(e *op.Entry)
+	AddSpan(s *op.Span)
+	Write(w io.Writer) error
+}
+
+// format is a format of operations and spans, and the reader of it.
+type format struct {
+	name    string
+	write   func(w io.Writer, records []op.Record) error
+	read    func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
+	inOrder bool // of the input
+}
+
+func formats() []format {
+	held := func(newTimeline func() timeline) func(io.Writer, []op.Record) error {
+		return func(w io.Writer, records []op.Record) error {
+			t := newTimeline()
+			for _, rec := range records {
+				switch {
+				case rec.Entry != nil:
+					t.Add(rec.Entry)
+				case rec.Span != nil:
+					t.AddSpan(rec.Span)
+				case rec.Resource != nil:
+					if traces, ok := t.(*jaeger.Traces); ok {
+						traces.Resource(rec.Resource)
+					}
+				}
+			}
+			return t.Write(w)
+		}
+	}
+	return []format{
+		{"chrome", held(func() timeline { return new(chrome.Timeline) }), kineto.Records, false},
+		{"perfetto", held(func() timeline { return new(perfetto.Timeline) }), ingestperfetto.Records, false},
+		{"jaeger", held(func() timeline { return new(jaeger.Traces) }), ingestjaeger.Records, false},
+		{"otlp", writeOTLP, ingestotlp.JSONRecords, true},
+	}
+}
+
+func writeOTLP(w io.Writer, records []op.Record) error {
+	out := otlp.NewWriter(w)
+	for _, rec := range records {
+		var err error
+		switch {
+		case rec.Entry != nil:
+			err = out.Entry(rec.Entry)
+		case rec.Span != nil:
+			err = out.Span(rec.Span)
+		case rec.Resource != nil:
+			err = out.Resource(rec.Resource)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// kept returns what a format keeps of a record, as JSON; nothing for a resource.
+func kept(f format, rec op.Record) []string {
+	switch {
+	case rec.Entry != nil:
+		e := rec.Entry.Clone()
+		if f.name == "jaeger" {
+			e.Start.V -= e.Start.V % 1000
+			e.Duration -= e.Duration % 1000
+			e.Warn |= op.WarnMicroseconds
+			for i := range e.Links {
+				e.Links[i].Weight = op.Int{}
+			}
+		}
+		return []string{string(e.AppendJSON(nil))}
+	case rec.Span != nil:
+		s := *rec.Span
+		s.Links = slices.Clone(s.Links)
+		for i := range s.Links {
+			if f.name == "jaeger" {
+				s.Links[i].Weight = op.Int{}
+			}
+		}
+		return []string{string(s.AppendJSON(nil))}
+	}
+	return nil
+}
+
+// readsBack writes records and checks that they are what is read.
+func readsBack(t *testing.T, f format, records ...op.Record) {
+	t.Helper()
+	var want, got []string
+	for _, rec := range records {
+		want = append(want, kept(f, rec)...)
+	}
+	text := written(t, f, records...)
+	for rec, err := range f.read(bytes.NewReader(text), "written", nil) {
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", f.name, err, text)
+		}
+		whole := f
+		whole.name = "" // keeps everything
+		got = append(got, kept(whole, rec)...)
+	}
+	if !f.inOrder {
+		slices.Sort(want)
+		slices.Sort(got)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", f.name, diff)
+	}
+	if f.name == "otlp" { // the Collector reads as many
+		spans := 0
+		for line := range bytes.Lines(text) {
+			for _, rs := range spantest.TracesJSON(t, line).ResourceSpans {
+				for _, ss := range rs.ScopeSpans {
+					spans += len(ss.Spans)
+				}
+			}
+		}
+		if spans != len(want) {
+			t.Errorf("%d spans, want %d", spans, len(want))
+		}
+	}
+}
+
+// written returns what records are written as, which is JSON in the formats that are.
+func written(t *testing.T, f format, records ...op.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.write(&b, records); err != nil {
+		t.Fatal(err)
+	}
+	if (f.name == "chrome" || f.name == "jaeger") && !json.Valid(b.Bytes()) {
+		t.Errorf("%s: not JSON: %s", f.name, b.Bytes())
+	}
+	return b.Bytes()
+}
+
+const start = 1795224124978150123
+
+func TestEntriesReadBack(t *testing.T) {
+	with := func(change func(e *op.Entry)) op.Record {
+		e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault}
+		e.TraceID, e.SpanID, e.Start = op.TraceID{1}, op.SpanID{2}, op.Known(start)
+		change(e)
+		return op.Record{Entry: e}
+	}
+	records := []op.Record{
+		with(func(e *op.Entry) { e.Start, e.Duration = op.Known(start+1), 1_234_567_891 }),
+		with(func(e *op.Entry) { e.Stream, e.Rank, e.DeviceID = op.Known(7), op.Known(1), "cuda:0" }),
+		with(func(e *op.Entry) { e.DeviceID = "unknown" }),
+		with(func(e *op.Entry) {
+			e.ParentSpanID, e.Side, e.Root, e.RootSpanID = op.SpanID{8}, op.SideHost, "POST /", op.SpanID{9}
+		}),
+		with(func(e *op.Entry) { e.ParentSpanID, e.Service, e.Scope = op.SpanID{8}, "api", "engine" }),
+		with(func(e *op.Entry) { e.InputShapes, e.Warn = []op.Shape{{2, -1}, {}, nil}, op.WarnBadShape }),
+		with(func(e *op.Entry) { e.InputShapes = []op.Shape{nil} }),
+		with(func(e *op.Entry) { e.InputShapes = []op.Shape{} }),
+		with(func(e *op.Entry) { e.InputDTypes, e.DType = []op.DType{"f32", "", "int4"}, op.BF16 }),
+		with(func(e *op.Entry) {
+			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{}, op.Known(1), op.Known(8)
+		}),
+		with(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(1<<53-1), op.Known(1<<53) }),
+		with(func(e *op.Entry) { e.Failed, e.Error = true, "</script>\u2028" }),
+		with(func(e *op.Entry) { e.Failed = true }),
+		with(func(e *op.Entry) { e.AdjustedCount, e.DroppedAttributes, e.Warn = 4, 3, op.WarnDroppedAttributes }),
+		with(func(e *op.Entry) {
+			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
+		}),
+		with(func(e *op.Entry) {
+			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2)}, {TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
+		}),
+		with(func(e *op.Entry) {
+			e.Operation, e.Kind, e.KindRule = "ncclDevKernel_AllReduce", op.KindCollective, op.RuleLibrary
+			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7), PeerRank: op.Known(1)}
+		}),
+		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "send_kernel", op.KindCompute, op.RuleDefault }),
+		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "load", op.KindIO, op.RuleAttribute }),
+		{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},
+	}
+	for _, c := range optest.Cases() {
+		if c.Want != nil {
+			records = append(records, op.Record{Entry: c.Want})
+		}
+	}
+	timelines := []op.Record{
+		with(func(e *op.Entry) { e.Start, e.Warn = op.Int{}, op.WarnNoStart }),
+		with(func(e *op.Entry) { e.EmptyDevice = true }),
+		with(func(e *op.Entry) { e.Start, e.TraceID, e.SpanID, e.Duration = op.Int{}, op.TraceID{}, op.SpanID{}, 125 }),
+	}
+	for i, f := range formats() {
+		t.Run(f.name, func(t *testing.T) {
+			all := slices.Clone(records)
+			if i < 2 {
+				all = append(all, timelines...)
+			}
+			for _, rec := range all {
+				readsBack(t, f, rec)
+			}
+			readsBack(t, f, all...) // together
+		})
+	}
+}
+
+// Operations and spans at random, of several services and ranks, many on one track.
+func TestRandomRecordsReadBack(t *testing.T) {
+	for seed := range cases.Numbers(t, 60) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		sometimes := func(n int64) op.Int {
+			if rng.IntN(2) == 0 {
+				return op.Int{}
+			}
+			return op.Known(n)
+		}
+		at := func() op.Int { return op.Known(start - start%1000 + rng.Int64N(1000)*1000) }
+		var records []op.Record
+		for i := range rng.IntN(50) {
+			service, rank := []string{"", "a", "b"}[rng.IntN(3)], sometimes(rng.Int64N(2))
+			trace := op.TraceID{byte(i % 3), 1}
+			var links []op.Link
+			for range rng.IntN(3) {
+				links = append(links, op.Link{TraceID: op.TraceID{14}, SpanID: op.SpanID{byte(1 + rng.IntN(50))}, Weight: rank})
+			}
+			switch rng.IntN(4) {
+			case 0:
+				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank, WorldSize: op.Known(2),
+					Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
+			case 1:
+				s := &op.Span{Name: "span", TraceID: trace, SpanID: op.SpanID{byte(i), 2}, ParentSpanID: op.SpanID{byte(rng.IntN(50)), 2},
+					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(1e6) * 1000, Service: service, Failed: rng.IntN(2) == 0, Links: links}
+				records = append(records, op.Record{Span: s})
+			default:
+				e := &op.Entry{
+					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: op.SpanID{byte(i), 1},
+					Start: at(), Duration: rng.Int64N(2e5), Service: service, Rank: rank, DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)],
+					Stream: sometimes(rng.Int64N(2)), Launch: sometimes(start + rng.Int64N(1e6)), Links: links, Scope: []string{"", "lib"}[rng.IntN(2)],
+				}
+				records = append(records, op.Record{Entry: e})
+			}
+		}
+		for _, f := range formats() {
+			readsBack(t, f, records...)
+		}
+	}
+}
+
+// Whatever names and times are, all formats read back as what was written.
+func FuzzWrite(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		for i, f := range formats() {
+			if i == 2 { // the others have no times before 1970
+				e.Start.V = max(e.Start.V, 1000)
+			}
+			if e.Validate() == nil { // the end still fits
+				readsBack(t, f, op.Record{Entry: e})
+			}
+		}
+	})
+}
+
+// What is no UTF-8 is written with the usual mark for it, and times that no clock shows do no harm.
+func TestOddRecords(t *testing.T) {
+	ids := op.Entry{Operation: "a\xff", Service: "b\xfe", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}
+	for _, f := range formats() {
+		written(t, f, op.Record{Entry: &ids}, op.Record{Span: &op.Span{Name: "\xff", Service: "\xff"}},
+			op.Record{Resource: &op.Resource{Service: "\xff", Attrs: []op.Attr{{Key: "\xff", Value: "\xff"}}}})
+		for _, n := range []int64{math.MinInt64, -1, 0, 999, math.MaxInt64} {
+			e := ids
+			e.Start, e.Duration = op.Known(n), max(0, -1-n)
+			written(t, f, op.Record{Entry: &e})
+		}
+	}
+}
+
+func TestWriteError(t *testing.T) {
+	for _, f := range formats() {
+		if err := f.write(&fulldisk.Writer{}, []op.Record{{Entry: &op.Entry{Operation: "relu"}}}); err == nil {
+			t.Errorf("%s: no error", f.name)
+		}
+	}
+}
