@@ -199,8 +199,7 @@ func (s *shard) drain(w *livepage.Writer, lost *livepage.Lost) {
 	}
 	clear(s.records) // what they refer to
 	s.records, s.oldest = s.records[:0], 0
-	lost.Operations += s.lost.Operations
-	lost.Spans += s.lost.Spans
+	lost.Add(s.lost)
 	s.lost = livepage.Lost{}
 }
 

@@ -93,51 +93,62 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fill puts what is pending into the window.
-func (p *Page) fill() {
+// view returns what the window holds, with what is pending.
+func (p *Page) view() *view {
 	if p.Fill != nil {
 		p.Fill()
 	}
+	return p.Window.view()
 }
 
 // serveReport writes the report on what the window holds now.
 func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
-	var write func(io.Writer, *analyze.Report, html.Options) error
-	format := r.URL.Query().Get("format")
-	kind := "text/plain; charset=utf-8"
-	switch format {
-	case "":
-		write, kind = html.Write, "text/html; charset=utf-8"
-		w.Header().Set("Content-Security-Policy", html.Policy(html.Options{Live: true}))
-	case "json":
-		write, kind = writeJSON, "application/json"
-	case "text":
-		write = writeText
-	case "collapsed":
-		write = writeCollapsed
-	case "pprof":
-		write, kind = writePprof, "application/octet-stream"
-		w.Header().Set("Content-Disposition", `attachment; filename="optrace.pb.gz"`)
-	default:
+	name := r.URL.Query().Get("format")
+	f, ok := formats[name]
+	if !ok {
 		http.Error(w, "the format is json, text, collapsed, pprof, or none for the page", http.StatusBadRequest)
 		return nil
 	}
+	switch name {
+	case "":
+		w.Header().Set("Content-Security-Policy", html.Policy(html.Options{Live: true}))
+	case "pprof":
+		w.Header().Set("Content-Disposition", `attachment; filename="optrace.pb.gz"`)
+	}
 	p.run.Lock()
 	defer p.run.Unlock()
-	p.fill()
-	v := p.Window.view()
+	v := p.view()
 	report, err := p.report(r.Context(), v)
 	if err != nil {
 		return err
 	}
 	var answer bytes.Buffer
-	if err := write(&answer, report, p.options(v)); err != nil {
+	if err := f.write(&answer, report, p.options(v)); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(answer.Bytes()) // a client that went away is no error of ours
+	send(w, f.kind, answer.Bytes())
 	return nil
 }
+
+// send answers with a body of a type.
+func send(w http.ResponseWriter, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(body) // a client that went away is no error of ours
+}
+
+// formats are the forms of a report by the name of the format, and their types.
+var formats = map[string]struct {
+	kind  string
+	write func(io.Writer, *analyze.Report, html.Options) error
+}{
+	"":          {"text/html; charset=utf-8", html.Write},
+	"json":      {"application/json", writeJSON},
+	"text":      {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error { return text.Write(w, r, text.Options{}) }},
+	"collapsed": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error { return stacks.WriteForest(r.Forest, w) }},
+	"pprof":     {"application/octet-stream", writePprof},
+}
+
+const plain = "text/plain; charset=utf-8"
 
 func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
 	opts := p.Options
@@ -153,24 +164,15 @@ func ServeJSON(w http.ResponseWriter, r *analyze.Report) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(answer.Bytes()) // a client that went away is no error of ours
+	send(w, "application/json", answer.Bytes())
 }
 
 func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(r)
-}
-
-func writeText(w io.Writer, r *analyze.Report, _ html.Options) error {
-	return text.Write(w, r, text.Options{})
-}
-
-func writeCollapsed(w io.Writer, r *analyze.Report, _ html.Options) error {
-	return stacks.WriteForest(r.Forest, w)
 }
 
 func writePprof(w io.Writer, r *analyze.Report, page html.Options) error {
@@ -192,9 +194,8 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b.data)))
-	_, _ = w.Write(b.data) // a client that went away is no error of ours
+	send(w, "application/json", b.data)
 	return nil
 }
 
@@ -203,12 +204,11 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 func (p *Page) data(ctx context.Context) (built, error) {
 	p.run.Lock()
 	defer p.run.Unlock()
-	p.fill()
-	if p.built.data != nil && (p.built.version == p.Window.Version() || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
+	v := p.view()
+	if p.built.data != nil && (p.built.version == v.version || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
 		return p.built, nil
 	}
 	start := time.Now()
-	v := p.Window.view()
 	report, err := p.report(ctx, v)
 	if err != nil {
 		return built{}, err
@@ -227,13 +227,11 @@ func (p *Page) data(ctx context.Context) (built, error) {
 func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
 	p.run.Lock()
 	defer p.run.Unlock()
-	p.fill()
 	var text bytes.Buffer
-	if err := p.Window.view().timeline().Write(&text); err != nil {
+	if err := p.view().timeline().Write(&text); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text.Bytes()) // a client that went away is no error of ours
+	send(w, "application/json", text.Bytes())
 	return nil
 }
 

@@ -65,6 +65,13 @@ type Lost struct {
 	Other int64
 }
 
+// Add adds other numbers.
+func (l *Lost) Add(o Lost) {
+	l.Operations += o.Operations
+	l.Spans += o.Spans
+	l.Other += o.Other
+}
+
 // AddLost counts records that fell out before they came in.
 func (w *Window) AddLost(lost Lost) {
 	if lost == (Lost{}) {
@@ -72,9 +79,7 @@ func (w *Window) AddLost(lost Lost) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost.Operations += lost.Operations
-	w.lost.Spans += lost.Spans
-	w.lost.Other += lost.Other
+	w.lost.Add(lost)
 	w.version++
 }
 
@@ -116,9 +121,6 @@ func NewWindow(limits Limits) *Window {
 	return &Window{limits: limits, now: time.Now, id: rand.Text()}
 }
 
-// Limits returns the limits of the window, with the defaults in place of zeros.
-func (w *Window) Limits() Limits { return w.limits }
-
 // add puts a block into the window.
 func (w *Window) add(b *block) {
 	w.mu.Lock()
@@ -142,9 +144,7 @@ func (w *Window) trim() {
 		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes && w.text <= w.limits.Text {
 			break
 		}
-		w.lost.Operations += int64(b.operations)
-		w.lost.Spans += int64(b.spans)
-		w.lost.Other += int64(len(b.others) + len(b.errors))
+		w.lost.Add(Lost{int64(b.operations), int64(b.spans), int64(len(b.others) + len(b.errors))})
 		w.records -= b.records()
 		w.bytes -= b.bytes()
 		w.text -= b.size
@@ -182,12 +182,4 @@ func (w *Window) viewLocked() *view {
 		v.inputs = append(v.inputs, input{in.format, in.bytes})
 	}
 	return v
-}
-
-// Version returns a number that grows with every change of the window.
-func (w *Window) Version() uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.trim()
-	return w.version
 }

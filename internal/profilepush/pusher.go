@@ -78,19 +78,11 @@ type Pusher struct {
 	cancel     context.CancelFunc
 	ctx        context.Context // of what is sent
 
+	changed chan struct{} // closed when nothing more comes
 	mu      sync.Mutex
 	waiting []Profile
 	bytes   int
-	ended   bool // nothing more comes
-	changed chan struct{}
 	stats   Stats
-}
-
-// Start starts a Pusher, which Shutdown ends.
-func Start(opts Options) *Pusher {
-	p := New(opts)
-	p.Start()
-	return p
 }
 
 // New returns a Pusher, which takes nothing before it is started.
@@ -122,10 +114,7 @@ func (p *Pusher) takeAll() {
 			p.take(false)
 		case <-p.stopTaking:
 			p.take(true)
-			p.mu.Lock()
-			p.ended = true
-			p.mu.Unlock()
-			p.wake()
+			close(p.changed)
 			return
 		}
 	}
@@ -150,11 +139,20 @@ func (p *Pusher) take(last bool) {
 	p.waiting = append(p.waiting, profile)
 	p.bytes += len(profile.Message)
 	for len(p.waiting) > 1 && p.bytes > maxWaiting {
-		p.lose(p.waiting[0])
-		p.waiting[0] = Profile{}
-		p.waiting = p.waiting[1:]
+		p.lose(p.first())
 	}
-	p.wake()
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// first takes the profile that waits for longest out of those that wait. The lock is held.
+func (p *Pusher) first() Profile {
+	profile := p.waiting[0]
+	p.waiting[0] = Profile{}
+	p.waiting = p.waiting[1:]
+	return profile
 }
 
 // lose counts a profile that does not wait any more, and will not get through. The lock is
@@ -165,44 +163,21 @@ func (p *Pusher) lose(profile Profile) {
 	p.stats.LostOperations += profile.Operations
 }
 
-// wake makes the sending goroutine look again.
-func (p *Pusher) wake() {
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
-}
-
 // sendAll sends what waits until nothing more comes.
 func (p *Pusher) sendAll() {
 	defer close(p.sent)
-	for {
-		profile, ok := p.next()
-		if !ok {
-			return
-		}
-		p.send(profile)
-	}
-}
-
-// next returns the profile that waits for longest, which waits no more, and waits for one
-// itself.
-func (p *Pusher) next() (Profile, bool) {
-	for {
-		p.mu.Lock()
-		if len(p.waiting) > 0 {
-			profile := p.waiting[0]
-			p.waiting[0] = Profile{}
-			p.waiting = p.waiting[1:]
+	for open := true; open; {
+		_, open = <-p.changed
+		for {
+			p.mu.Lock()
+			if len(p.waiting) == 0 {
+				p.mu.Unlock()
+				break
+			}
+			profile := p.first()
 			p.mu.Unlock()
-			return profile, true
+			p.send(profile)
 		}
-		ended := p.ended
-		p.mu.Unlock()
-		if ended {
-			return Profile{}, false
-		}
-		<-p.changed
 	}
 }
 
@@ -210,6 +185,7 @@ func (p *Pusher) next() (Profile, bool) {
 func (p *Pusher) send(profile Profile) {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		answer, err := p.opts.Client.Post(p.ctx, profile.Message)
+		over := err != nil && (!passes(err) || p.ctx.Err() != nil)
 		p.mu.Lock()
 		switch {
 		case err == nil:
@@ -218,14 +194,14 @@ func (p *Pusher) send(profile Profile) {
 			p.stats.Operations += profile.Operations
 			p.stats.Rejected += answer.Rejected
 			p.stats.LastError = answer.Text
-		case !passes(err) || p.ctx.Err() != nil:
+		case over:
 			p.lose(profile)
-		}
-		if err != nil {
+			fallthrough
+		default:
 			p.stats.LastError = err.Error()
 		}
 		p.mu.Unlock()
-		if err == nil || !passes(err) || p.ctx.Err() != nil {
+		if err == nil || over {
 			return
 		}
 		p.pause(err, pause)

@@ -63,11 +63,17 @@ func begin(t *testing.T, r *receiver, size int) *Pusher {
 		t.Fatal(err)
 	}
 	n := 0
-	return Start(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
+	return started(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
 		n++
 		m := message(t, fmt.Sprint(n))
 		return Profile{Message: append(m, make([]byte, size)...), Operations: 1, Missed: 2}, nil
 	}})
+}
+
+func started(opts Options) *Pusher {
+	p := New(opts)
+	p.Start()
+	return p
 }
 
 // gotOf returns what a receiver took.
@@ -214,7 +220,7 @@ func TestTakeFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Start(Options{Client: c, Interval: time.Second, Take: func(last bool) (Profile, error) {
+		p := started(Options{Client: c, Interval: time.Second, Take: func(last bool) (Profile, error) {
 			if last {
 				return Profile{Operations: 5}, errors.New("no memory")
 			}
@@ -240,7 +246,7 @@ func TestReady(t *testing.T) {
 		}
 		inside.Add(-1)
 	}
-	p := Start(Options{
+	p := started(Options{
 		Client: newClient(t, "http://127.0.0.1:1"), Interval: time.Millisecond, Wake: wake,
 		Ready: func() { once(); ready.Add(1) },
 		Take:  func(bool) (Profile, error) { once(); return Profile{}, nil },
@@ -265,7 +271,7 @@ func TestPusherConcurrentSafe(t *testing.T) {
 	}))
 	defer s.Close()
 	good, bad := message(t, "good"), message(t, "bad")
-	p := Start(Options{Client: newClient(t, s.URL), Interval: time.Millisecond, Take: func(bool) (Profile, error) {
+	p := started(Options{Client: newClient(t, s.URL), Interval: time.Millisecond, Take: func(bool) (Profile, error) {
 		if taken++; taken%3 == 0 {
 			return Profile{Message: bad, Operations: 1}, nil
 		}
