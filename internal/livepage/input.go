@@ -19,12 +19,6 @@ type Input struct {
 	bytes  int64 // guarded by window.mu
 }
 
-// input describes an Input.
-type input struct {
-	format string
-	bytes  int64
-}
-
 // Input returns a new input of a format, which reports name. It may be "" at first.
 func (w *Window) Input(format string) *Input {
 	in := &Input{window: w, format: format}

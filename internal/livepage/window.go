@@ -164,7 +164,7 @@ type view struct {
 	codec   *Codec
 	blocks  []*block
 	lost    Lost
-	inputs  []input
+	inputs  []Input // as they were
 }
 
 // view returns what the window holds.
@@ -179,7 +179,7 @@ func (w *Window) viewLocked() *view {
 	w.trim()
 	v := &view{version: w.version, codec: w.limits.Codec, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
 	for _, in := range w.inputs {
-		v.inputs = append(v.inputs, input{in.format, in.bytes})
+		v.inputs = append(v.inputs, *in)
 	}
 	return v
 }

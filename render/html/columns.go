@@ -1,32 +1,29 @@
 package html
 
 import (
+	"bufio"
 	"compress/flate"
 	"encoding/base64"
 	"encoding/binary"
-	"io"
+	"errors"
+	"strings"
 
 	"github.com/optrace/optrace/op"
 )
 
-// encode writes the columns as the page's function decodeRows reads them,
+// encode returns the columns as the page's function decodeRows reads them,
 // compressed and in base64.
-func (r *rows) encode(w io.Writer, level int) error {
-	text := base64.NewEncoder(base64.StdEncoding, w)
-	deflate, err := flate.NewWriter(text, level)
+func (r *rows) encode(level int) (string, error) {
+	var text strings.Builder
+	encoded := base64.NewEncoder(base64.StdEncoding, &text)
+	deflate, err := flate.NewWriter(encoded, level)
 	if err != nil {
-		return err
+		return "", err
 	}
-	buf := make([]byte, 0, 64<<10)
+	out := bufio.NewWriterSize(deflate, 64<<10) // which keeps the first error for Flush
 	column := func(value func(i int, one *row) uint64) {
 		for i := range r.list {
-			buf = binary.AppendUvarint(buf, value(i, &r.list[i]))
-			if len(buf) > 60<<10 {
-				if _, e := deflate.Write(buf); err == nil {
-					err = e
-				}
-				buf = buf[:0]
-			}
+			out.Write(binary.AppendUvarint(out.AvailableBuffer(), value(i, &r.list[i])))
 		}
 	}
 	before := r.origin
@@ -71,16 +68,8 @@ func (r *rows) encode(w io.Writer, level int) error {
 		}
 		return uint64(one.longest)
 	})
-	if _, e := deflate.Write(buf); err == nil {
-		err = e
-	}
-	if e := deflate.Close(); err == nil {
-		err = e
-	}
-	if e := text.Close(); err == nil {
-		err = e
-	}
-	return err
+	err = errors.Join(out.Flush(), deflate.Close(), encoded.Close())
+	return text.String(), err
 }
 
 // requestCode returns 0 for no request, 1 for that of the row above where that comes

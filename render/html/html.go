@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
@@ -52,14 +51,11 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	if err != nil {
 		return err
 	}
-	script, style, connect := script(opts.Live), asset("page.css"), ""
-	if opts.Live {
-		connect = " connect-src 'self';"
-	}
+	script, style := script(opts.Live), asset("page.css")
 	return page.Execute(w, map[string]any{
 		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
 		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
-		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect,
+		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect(opts),
 		// These three are this package's own files and JSON without markup.
 		"Style":  template.HTML("<style>" + style + "</style>"),
 		"View":   template.HTML(`<script type="application/json" id="view">` + string(d.View) + `</script>`),
@@ -75,21 +71,24 @@ func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 		return err
 	}
 	text, err := json.Marshal(d)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	_, err = w.Write(text)
 	return err
 }
 
 // Policy returns the content security policy of pages.
 func Policy(opts Options) string {
-	connect := ""
-	if opts.Live {
-		connect = " connect-src 'self';"
-	}
-	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" + hashOf(script(opts.Live)) + "';" + connect +
+	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" + hashOf(script(opts.Live)) + "';" + connect(opts) +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// connect is the part of the policy that lets a live page ask its server.
+func connect(opts Options) string {
+	if opts.Live {
+		return " connect-src 'self';"
+	}
+	return ""
 }
 
 // data is what a page shows of a report.
@@ -111,8 +110,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		return nil, errors.New("html: the report was made without its forest")
 	}
 	v, columns := newView(r, opts)
-	var rows bytes.Buffer
-	if err := columns.encode(&rows, level); err != nil {
+	rows, err := columns.encode(level)
+	if err != nil {
 		return nil, err
 	}
 	v.Names, v.Shapes = append(v.Names, columns.names.values...), columns.shapes.values
@@ -124,7 +123,7 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	line, chips := sentence(r, v.reportedDevices())
 	d := &data{
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
-		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows.String(),
+		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
 	}
 	for _, f := range findings(r, v) {
 		selected, err := json.Marshal(f.Select)

@@ -42,12 +42,10 @@ func (l *attributes) known(key string, n op.Int) {
 
 func (l *attributes) DTypes(key string, list []op.DType) {
 	l.key(key)
-	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
-	for i, d := range list {
-		l.separate(i)
-		l.buf = append(jsontext.AppendString(append(l.buf, `{"stringValue":`...), string(d)), '}')
-	}
-	l.buf = append(l.buf, `]}}},`...)
+	l.array(len(list), func(i int) {
+		l.buf = append(jsontext.AppendString(append(l.buf, `{"stringValue":`...), string(list[i])), '}')
+	})
+	l.buf = append(l.buf, "},"...)
 }
 
 func (l *attributes) Shape(key string, shape op.Shape) {
@@ -59,16 +57,14 @@ func (l *attributes) Shape(key string, shape op.Shape) {
 // Shapes writes an empty value for a shape that could not be read.
 func (l *attributes) Shapes(key string, list []op.Shape) {
 	l.key(key)
-	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
-	for i, s := range list {
-		l.separate(i)
-		if s == nil {
+	l.array(len(list), func(i int) {
+		if list[i] == nil {
 			l.buf = append(l.buf, "{}"...)
 		} else {
-			l.dims(s)
+			l.dims(list[i])
 		}
-	}
-	l.buf = append(l.buf, `]}}},`...)
+	})
+	l.buf = append(l.buf, "},"...)
 }
 
 func (l *attributes) key(key string) {
@@ -77,17 +73,19 @@ func (l *attributes) key(key string) {
 }
 
 func (l *attributes) dims(s op.Shape) {
-	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
-	for i, d := range s {
-		l.separate(i)
-		l.buf = append(strconv.AppendInt(append(l.buf, `{"intValue":"`...), d, 10), `"}`...)
-	}
-	l.buf = append(l.buf, "]}}"...)
+	l.array(len(s), func(i int) {
+		l.buf = append(strconv.AppendInt(append(l.buf, `{"intValue":"`...), s[i], 10), `"}`...)
+	})
 }
 
-// separate appends the comma between two elements of a list.
-func (l *attributes) separate(i int) {
-	if i > 0 {
-		l.buf = append(l.buf, ',')
+// array appends a list of n values, each of which element appends.
+func (l *attributes) array(n int, element func(i int)) {
+	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
+	for i := range n {
+		if i > 0 {
+			l.buf = append(l.buf, ',')
+		}
+		element(i)
 	}
+	l.buf = append(l.buf, "]}}"...)
 }
