@@ -144,15 +144,11 @@ const adviceLabel = 12
 // labelled writes a label and a text, indented.
 func (v *examination) labelled(label, text string) {
 	for i, line := range termtext.Wrap(text, v.Width-adviceLabel-2, v.Width-adviceLabel-2) {
-		if i > 0 {
-			label = ""
-		}
-		fmt.Fprintf(&v.b, "  %-*s%s\n", adviceLabel, label, line)
+		v.code(i, label, line)
 	}
 }
 
-// code writes the i-th line of code behind a label. It is not folded, so that it can be
-// copied.
+// code writes the i-th line behind a label. Code is not folded, so that it can be copied.
 func (v *examination) code(i int, label, line string) {
 	if i > 0 {
 		label = ""

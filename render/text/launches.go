@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/launch"
@@ -103,6 +104,7 @@ func (v *view) queues(l *launch.Launches) {
 
 // launchPathText sums up the path across host and devices.
 func launchPathText(p *launch.Path) string {
-	return fmt.Sprintf("critical path across host and devices: %s, bound by %s%s", units.Duration(p.DurationNS),
-		boundBy(&p.BoundBy, p.DurationNS), parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}}))
+	bound := append([]string{boundBy(&p.BoundBy, p.DurationNS)},
+		parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}})...)
+	return fmt.Sprintf("critical path across host and devices: %s, bound by %s", units.Duration(p.DurationNS), strings.Join(bound, ", "))
 }

@@ -122,7 +122,7 @@ func boundBy(b *path.BoundBy, total int64) string {
 		{"compute", b.ComputeNS}, {"communication", b.CommunicationNS}, {"memory", b.MemoryNS}, {"other", b.OtherNS},
 		{"host", b.HostNS}, {"idle", b.IdleNS},
 	})
-	return cmp.Or(strings.TrimPrefix(text, ", "), "nothing")
+	return cmp.Or(strings.Join(text, ", "), "nothing")
 }
 
 // namedTime is a part of a time, with the name of what it was for.
@@ -131,12 +131,12 @@ type namedTime struct {
 	ns   int64
 }
 
-// parts lists the parts of a total that are not 0, a comma in front of each.
-func parts(total int64, all []namedTime) (text string) {
+// parts lists the parts of a total that are not 0.
+func parts(total int64, all []namedTime) (texts []string) {
 	for _, p := range all {
 		if p.ns > 0 && total > 0 {
-			text += ", " + p.name + " " + shareText(p.ns, total)
+			texts = append(texts, p.name+" "+shareText(p.ns, total))
 		}
 	}
-	return text
+	return texts
 }
