@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,12 +182,6 @@ func TestPage(t *testing.T) {
 	if text := get(t, p, ""); !strings.Contains(text, "20 operations in 25 spans") {
 		t.Errorf("page:\n%.2000s", text)
 	}
-	if text := get(t, p, "?format=collapsed"); !strings.Contains(text, "POST /;cuda:0;matmul ") {
-		t.Errorf("stacks:\n%s", text)
-	}
-	if text := get(t, p, "trace.json"); !json.Valid([]byte(text)) {
-		t.Errorf("trace:\n%s", text)
-	}
 	recordSome(tp, 100)
 	var data struct {
 		Notes []struct{ Label, Detail string }
@@ -224,12 +217,18 @@ func TestPage(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]live.Option{
 		"window": live.WithWindow(0, 0), "age": live.WithWindow(5, -1), "series": live.WithMaxSeries(0),
+		"address": live.WithProfilePush("localhost:4318", time.Minute), "no interval": live.WithProfilePush("http://localhost", 0),
+		"interval": live.WithProfilePush("http://localhost", time.Millisecond),
 	} {
 		if _, err := live.NewProcessor(o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	newProcessor(t, nil, live.WithMapping(nil))
+	p := newProcessor(t, nil, live.WithMapping(nil), live.WithProfilePush("", 0))
+	recordSome(provider(p), 1)
+	if p.PushStats() != (live.PushStats{}) || p.Shutdown(t.Context()) != nil {
+		t.Errorf("%+v", p.PushStats())
+	}
 }
 
 func TestMetrics(t *testing.T) {
@@ -301,9 +300,7 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 	if n := p.Report().Total.Count; n != 4*50*4 {
 		t.Errorf("%d operations", n)
 	}
-	var b bytes.Buffer
-	b.WriteString(get(t, p, "?format=json"))
-	if r := decode(t, b.String()); r.Input.Spans > 200 {
+	if r := decode(t, get(t, p, "?format=json")); r.Input.Spans > 200 {
 		t.Errorf("the window holds %d", r.Input.Spans)
 	}
 }

@@ -79,22 +79,6 @@ func TestPushLossesAreMetrics(t *testing.T) {
 	}
 }
 
-func TestPushOptions(t *testing.T) {
-	for _, o := range []live.Option{
-		live.WithProfilePush("localhost:4318", time.Minute), live.WithProfilePush("http://localhost", 0),
-		live.WithProfilePush("http://localhost", time.Millisecond),
-	} {
-		if _, err := live.NewProcessor(o); err == nil {
-			t.Error("no error")
-		}
-	}
-	p := newProcessor(t, live.WithProfilePush("", 0))
-	recordSome(provider(p), 1)
-	if p.PushStats() != (live.PushStats{}) || p.Shutdown(t.Context()) != nil {
-		t.Errorf("%+v", p.PushStats())
-	}
-}
-
 func TestPushConcurrentSafe(t *testing.T) {
 	s := newReceiver(t)
 	p := newProcessor(t, live.WithProfilePush(s.URL, time.Second))

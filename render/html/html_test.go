@@ -254,16 +254,6 @@ func TestLaunchDevices(t *testing.T) {
 	}
 }
 
-func TestHostileNames(t *testing.T) {
-	for _, name := range hostile {
-		rec := operation(name, 2, 1_100, 500)
-		rec.Entry.DeviceID = name
-		req := request(1_000, 1_000)
-		req.Span.Name, req.Span.Service = name, name
-		checkPage(t, pageOf(t, html.Options{Title: name, Version: name}, req, rec))
-	}
-}
-
 var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)
 
 // checkPage checks that a page has the elements of the frame and no others, and
@@ -354,8 +344,8 @@ func FuzzWrite(f *testing.F) {
 		rec := operation(name, 2, start, max(0, duration))
 		rec.Entry.DeviceID, rec.Entry.DType = name, op.DType(name)
 		req := request(start/2, max(0, duration))
-		req.Span.Name = name
-		page := pageOf(t, html.Options{Title: name}, req, rec)
+		req.Span.Name, req.Span.Service = name, name
+		page := pageOf(t, html.Options{Title: name, Version: name}, req, rec)
 		checkPage(t, page)
 		decode(t, page)
 	})

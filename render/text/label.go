@@ -13,60 +13,48 @@ import (
 // the first part in which they differ; where that does not help they are numbered.
 func distinct(names []string, width int) []string {
 	short := make(map[string]string, len(names)) // by name
-	var alike groups
+	var different []string
 	for _, name := range names {
 		if _, ok := short[name]; !ok {
 			short[name] = termtext.Shorten(name, width)
-			alike.add(short[name], name)
+			different = append(different, name)
 		}
 	}
-	for _, same := range alike.list {
+	for _, same := range alike(different, short) {
 		showDifferences(same, width, short)
 	}
-	var uses groups
-	numbered := make(map[string]bool)
-	cut := make([]string, len(names))
-	for i, name := range names {
-		if !numbered[name] {
-			numbered[name] = true
-			uses.add(short[name], name)
-			for n := len(uses.list[uses.index[short[name]]]); n > 1; n++ {
-				mark := fmt.Sprintf("…#%d", n)
-				if marked := termtext.Head(name, width-termtext.Width(mark)) + mark; uses.isNew(marked) {
-					short[name] = marked
-					uses.add(marked, name)
-					break
-				}
+	uses := make(map[string]int) // by short form
+	for _, name := range different {
+		uses[short[name]]++
+		for n := uses[short[name]]; n > 1; n++ {
+			mark := fmt.Sprintf("…#%d", n)
+			if marked := termtext.Head(name, width-termtext.Width(mark)) + mark; uses[marked] == 0 {
+				short[name] = marked
+				uses[marked] = 1
+				break
 			}
 		}
+	}
+	cut := make([]string, len(names))
+	for i, name := range names {
 		cut[i] = short[name]
 	}
 	return cut
 }
 
-// groups are lists of names by what they have in common, in the order of their
-// first names.
-type groups struct {
-	index map[string]int
-	list  [][]string
-}
-
-func (g *groups) isNew(key string) bool {
-	_, ok := g.index[key]
-	return !ok
-}
-
-func (g *groups) add(key, name string) {
-	i, ok := g.index[key]
-	if !ok {
-		if g.index == nil {
-			g.index = make(map[string]int)
+// alike returns the names of each short form, in the order of their first names.
+func alike(names []string, short map[string]string) (lists [][]string) {
+	index := make(map[string]int)
+	for _, name := range names {
+		i, ok := index[short[name]]
+		if !ok {
+			i = len(lists)
+			index[short[name]] = i
+			lists = append(lists, nil)
 		}
-		i = len(g.list)
-		g.index[key] = i
-		g.list = append(g.list, nil)
+		lists[i] = append(lists[i], name)
 	}
-	g.list[i] = append(g.list[i], name)
+	return lists
 }
 
 // showDifferences sets the short forms of different names that have the same one, to
@@ -77,12 +65,10 @@ func showDifferences(same []string, width int, short map[string]string) {
 		return
 	}
 	differs := commonPrefix(same)
-	var alike groups
 	for _, name := range same {
 		short[name] = showDifference(name, differs, width)
-		alike.add(short[name], name)
 	}
-	for _, still := range alike.list {
+	for _, still := range alike(same, short) {
 		if len(still) < len(same) {
 			showDifferences(still, width, short)
 		}
