@@ -50,17 +50,16 @@ func newSeries(attrs ...attribute.KeyValue) *series {
 func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64, push *push) (*metrics, error) {
 	m := &metrics{most: most, all: make(map[seriesKey]*series), rest: newSeries(attribute.Bool("otel.metric.overflow", true))}
 	meter := p.Meter(scope)
-	var errs [5]error
+	errs := make([]error, 5)
 	m.duration, errs[0] = meter.Float64Histogram("tensor.op.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of tensor operations."))
 	m.memory, errs[1] = meter.Int64Counter("tensor.op.memory", metric.WithUnit("By"),
 		metric.WithDescription("Memory that tensor operations state."))
-	lost, err := meter.Int64ObservableCounter("tensor.op.dropped", metric.WithUnit("{operation}"),
+	var lost, unpushed metric.Int64ObservableCounter
+	lost, errs[2] = meter.Int64ObservableCounter("tensor.op.dropped", metric.WithUnit("{operation}"),
 		metric.WithDescription("Tensor operations that could not be read."))
-	errs[2] = err
-	unpushed, err := meter.Int64ObservableCounter("tensor.op.push.lost", metric.WithUnit("{operation}"),
+	unpushed, errs[3] = meter.Int64ObservableCounter("tensor.op.push.lost", metric.WithUnit("{operation}"),
 		metric.WithDescription("Tensor operations in no profile that was pushed."))
-	errs[3] = err
 	if errs[2] == nil && errs[3] == nil {
 		m.registration, errs[4] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 			o.ObserveInt64(lost, int64(dropped.Load()))
@@ -70,7 +69,7 @@ func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64, push *
 			return nil
 		}, lost, unpushed)
 	}
-	return m, errors.Join(errs[:]...)
+	return m, errors.Join(errs...)
 }
 
 // series returns the series of an operation.
