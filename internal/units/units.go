@@ -106,14 +106,6 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
-// Ratio writes a plain ratio with three digits behind the point.
-func Ratio(x float64) string {
-	if !finite(x) {
-		return "-"
-	}
-	return strconv.FormatFloat(x, 'f', 3, 64)
-}
-
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // scale writes v in the first unit in which it stays below the next one after

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,22 +89,18 @@ func (v *comparison) rows() {
 	for _, k := range v.r.Rows[0].Key.Keys {
 		keys = append(keys, k.String())
 	}
-	t := keyTable(keys, append([]column{texts("side", 0)}, comparisonColumns(figures("count", 3), figures("", 4), names("mixes", 5))...)...)
+	t := comparisonTable(keys, "side")
 	for i := range v.r.Rows {
 		row := &v.r.Rows[i]
-		t.add(append(append(keyNames(row.Key, len(keys)), row.Side), comparisonCells(&row.Comparison,
-			units.Count(row.BaseCount), countChange(row), strings.Join(row.Mixes, ", "))...)...)
+		change := ""
+		if row.BaseCount != row.HeadCount {
+			change = "→ " + units.Count(row.HeadCount)
+		}
+		t.addComparison(append(keyNames(row.Key, len(keys)), row.Side), &row.Comparison,
+			units.Count(row.BaseCount), change, strings.Join(row.Mixes, ", "))
 	}
 	v.table(t)
 	v.note("durations are geometric means; behind a change is its interval, by the row alone; ~ is none that can be told from chance")
-}
-
-// countChange returns how many operations the head has where that differs.
-func countChange(r *diff.Row) string {
-	if r.BaseCount == r.HeadCount {
-		return ""
-	}
-	return "→ " + units.Count(r.HeadCount)
 }
 
 // partNames writes parts of a device's time as the report does.
@@ -114,20 +111,15 @@ func (v *comparison) parts() {
 		return
 	}
 	v.heading("TIME")
-	t := newTable(append([]column{names("device", 0), texts("part", 0)}, comparisonColumns()...)...)
-	ranks := false
-	for i := range v.r.Parts {
-		if d := v.r.Parts[i].Device; d != nil {
-			ranks = ranks || d.Rank.Known
-		}
-	}
+	t := comparisonTable([]string{"device"}, "part")
+	ranks := slices.ContainsFunc(v.r.Parts, func(p diff.Part) bool { return p.Device != nil && p.Device.Rank.Known })
 	for i := range v.r.Parts {
 		p := &v.r.Parts[i]
 		device := "all"
 		if p.Device != nil {
 			device = p.Device.Label(ranks)
 		}
-		t.add(append([]string{device, partNames.Replace(p.Part)}, comparisonCells(&p.Comparison)...)...)
+		t.addComparison([]string{device, partNames.Replace(p.Part)}, &p.Comparison, "", "", "")
 	}
 	v.table(t)
 	per := "by run"
@@ -137,14 +129,15 @@ func (v *comparison) parts() {
 	v.note(per + ": wall is from the first start to the last end")
 }
 
-// comparisonColumns are the columns of a comparison, with others in front of the verdict.
-func comparisonColumns(others ...column) []column {
-	columns := []column{figures("base", 0), figures("head", 0), figures("change", 0), texts("", 2), figures("p", 1), figures("n", 2)}
-	return append(append(columns, others...), texts("", 0))
+// comparisonTable returns a table of comparisons behind columns of names and one of another text.
+func comparisonTable(keys []string, text string) *table {
+	return keyTable(keys, texts(text, 0), figures("base", 0), figures("head", 0), figures("change", 0), texts("", 2), figures("p", 1),
+		figures("n", 2), figures("count", 3), figures("", 4), names("mixes", 5), texts("", 0))
 }
 
-func comparisonCells(c *diff.Comparison, others ...string) []string {
-	change, interval, p := absent, "", absent
+// addComparison appends a row to a table of comparisons.
+func (t *table) addComparison(names []string, c *diff.Comparison, count, countChange, mixes string) {
+	change, interval, p, verdict := absent, "", absent, verdictText(c.Verdict)
 	if c.P.Known {
 		p = formatP(c.P.V)
 		switch {
@@ -157,15 +150,11 @@ func comparisonCells(c *diff.Comparison, others ...string) []string {
 			interval = "[" + signedPercent(c.LowNS.V/c.BaseNS.V) + ", " + signedPercent(c.HighNS.V/c.BaseNS.V) + "]"
 		}
 	}
-	n := fmt.Sprintf("%d+%d", c.NBase, c.NHead)
-	cells := []string{
-		knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p, n,
-	}
-	verdict := verdictText(c.Verdict)
 	if c.Verdict == diff.Unchanged {
 		verdict = ""
 	}
-	return append(append(cells, others...), verdict)
+	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p,
+		fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)
 }
 
 // formatP writes a p-value with three decimals.
