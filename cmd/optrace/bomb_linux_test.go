@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
 )
 
@@ -164,7 +165,7 @@ func TestR2Bombs(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err = cmd.Run()
-			var exit *exec.ExitError
+			var ended *exec.ExitError
 			switch {
 			case bomb.fails == "" && err != nil:
 				t.Errorf("%v: %s", err, &stderr)
@@ -172,7 +173,7 @@ func TestR2Bombs(t *testing.T) {
 				if !strings.Contains(stdout.String(), bomb.says) {
 					t.Errorf("the report lacks %q: %.2000s", bomb.says, stdout.String())
 				}
-			case !errors.As(err, &exit) || exit.ExitCode() != exitInput || !strings.Contains(stderr.String(), bomb.fails):
+			case !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput || !strings.Contains(stderr.String(), bomb.fails):
 				t.Errorf("ended with %v and %q, want %q", err, stderr.String(), bomb.fails)
 			}
 			const most = 400 << 10 // of which 64 MiB or more is held, and some 50 the program

@@ -11,6 +11,10 @@ import (
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/cmd/optrace/internal/convert"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 )
@@ -52,26 +56,23 @@ func completionCommand() command {
 	}
 }
 
-func runCompletion(_ context.Context, s streams, args []string) error {
+func runCompletion(_ context.Context, s streams.Streams, args []string) error {
 	if len(args) > 1 && args[0] == completionWords {
-		return outputError(writeWords(s.out, complete(args[1:])))
+		return exit.Output(writeWords(s.Out, complete(args[1:])))
 	}
-	arguments, err := parseFlags(newFlags("completion"), args)
+	arguments, err := flags.Parse(flags.New("completion"), args)
 	if err != nil {
 		return err
 	}
 	if len(arguments) != 1 || !slices.ContainsFunc(shells(), func(w word) bool { return w.text == arguments[0] }) {
-		return usagef("which shell? There are scripts for %s", strings.Join(texts(shells()), ", "))
+		return exit.Usagef("which shell? There are scripts for %s", strings.Join(texts(shells()), ", "))
 	}
 	script, err := completionScripts.ReadFile("completion/optrace." + arguments[0])
 	if err == nil {
-		_, err = s.out.Write(script)
+		_, err = s.Out.Write(script)
 	}
-	return outputError(err)
+	return exit.Output(err)
 }
-
-// word is a word of the command line and what it stands for.
-type word struct{ text, about string }
 
 // wordsOf returns words without descriptions.
 func wordsOf(texts []string) []word {
@@ -103,8 +104,8 @@ func flagValues(name string) choice {
 	switch name {
 	case "to":
 		var c choice
-		for _, t := range targets() {
-			c.words = append(c.words, word{t.name, t.summary})
+		for _, t := range convert.Targets() {
+			c.words = append(c.words, word{t.Name, t.Summary})
 		}
 		return c
 	case "format":
@@ -115,7 +116,7 @@ func flagValues(name string) choice {
 	case "section":
 		return choice{words: wordsOf(sectionNames()), list: true}
 	case "color":
-		return choice{words: wordsOf(colors())}
+		return choice{words: wordsOf(streams.Colors())}
 	case "peaks":
 		return choice{words: wordsOf(peaks.Names()), files: true}
 	case "o", "html", "link-patterns":
@@ -171,7 +172,7 @@ func commandWords() choice {
 
 // complete returns what fits as the argument last behind other arguments of the command.
 func (c command) complete(before []string, last string) choice {
-	fs := newFlags(c.name)
+	fs := flags.New(c.name)
 	if c.define != nil {
 		c.define(fs)
 	}
@@ -181,7 +182,7 @@ func (c command) complete(before []string, last string) choice {
 		case flagsEnd || arg == ingest.Stdin || !strings.HasPrefix(arg, "-"):
 		case arg == "--":
 			flagsEnd = true
-		case !valueFollows(fs, arg):
+		case !flags.ValueFollows(fs, arg):
 		case i == len(before)-1:
 			return flagValues(strings.TrimLeft(arg, "-")).starting("", last)
 		default:

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/internal/cases"
 )
 
@@ -21,7 +23,7 @@ func completed(t *testing.T, words ...string) []string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args := append([]string{"completion", completionWords}, words...)
-	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK || errs.Len() > 0 {
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exit.OK || errs.Len() > 0 {
 		t.Fatalf("%q: exit code %d: %s", words, code, errs.String())
 	}
 	found := []string{}
@@ -82,7 +84,7 @@ func TestFlagsAreDescribed(t *testing.T) {
 		if c.define == nil {
 			continue
 		}
-		fs := newFlags(c.name)
+		fs := flags.New(c.name)
 		c.define(fs)
 		about := flagSummaries(c.usage)
 		fs.VisitAll(func(f *flag.Flag) {
@@ -104,7 +106,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 		if c.define == nil {
 			continue
 		}
-		fs := newFlags(c.name)
+		fs := flags.New(c.name)
 		c.define(fs)
 		fs.VisitAll(func(f *flag.Flag) {
 			for _, w := range flagValues(f.Name).words {
@@ -116,7 +118,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 				switch {
 				case c.name == "convert" && f.Name == "by" && value == "root":
 					continue // needs the structure of the run
-				case c.name == "convert" && slices.Contains(sumsFlagNames[:], f.Name):
+				case c.name == "convert" && slices.Contains(flags.SumsNames[:], f.Name):
 					args = append(args, "-to", "profile")
 				case c.name == "convert" && f.Name != "to":
 					args = append(args, "-to", "csv")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -20,7 +21,7 @@ func converted(t *testing.T, format string, inputs ...string) (text []byte, file
 	file = filepath.Join(t.TempDir(), "out")
 	args := append([]string{"convert", "-to", format, "-o", file}, inputs...)
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exit.OK {
 		t.Fatalf("%q: exit code %d\n%s", args, code, &stderr)
 	}
 	text, err := os.ReadFile(file)

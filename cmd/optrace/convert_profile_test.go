@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
@@ -258,7 +259,7 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
 	compared, exact, derived := 0, 0, 0
 	for _, file := range samples(t) {
-		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exitOK {
+		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exit.OK {
 			continue // no input
 		}
 		t.Run(file, func(t *testing.T) {
@@ -520,7 +521,7 @@ func TestPprofTellsWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"optrace " + versionOf(buildInfo()), "not recorded: 3,012 operations that the recorder lost",
+		"optrace " + version(), "not recorded: 3,012 operations that the recorder lost",
 		"left out: 2 records that could not be read",
 	}
 	if diff := cmp.Diff(want, profileOf(t, file).Comments); diff != "" {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // convertAndPush runs the conversion of a file that pushes to an address, and returns the exit
@@ -39,7 +41,7 @@ func TestConvertPush(t *testing.T) {
 	}))
 	defer s.Close()
 	code, stdout, stderr := convertAndPush(t, "-push", s.URL, file)
-	if code != exitOK || stdout != "" || stderr != "optrace convert: pushed to "+s.URL+"/v1development/profiles\n" {
+	if code != exit.OK || stdout != "" || stderr != "optrace convert: pushed to "+s.URL+"/v1development/profiles\n" {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -74,15 +76,15 @@ func TestConvertPushFails(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"-push", s.URL + "/refuses", file}, exitOutput, "/refuses: the receiver answers 404 Not Found: no profiles here\n"},
-		{[]string{"-push", s.URL + "/rejects", file}, exitOutput, `/rejects: 2 profiles were rejected: "too old"`},
-		{[]string{"-push", s.URL + "/warns", file}, exitOK, `/warns says "nearly full"`},
-		{[]string{"-push", "http://127.0.0.1:1", file}, exitOutput, "connection refused"},
-		{[]string{"-push", s.URL, file + ".missing"}, exitInput, "no such file"},
-		{[]string{"-push", "localhost:4318", file}, exitUsage, `-push: "localhost:4318" is no http:// or https:// URL`},
-		{[]string{"-push", "", file}, exitUsage, "-push"},
-		{[]string{"-push", s.URL, "-o", "x", file}, exitUsage, "-push needs -to otlp-profiles, and no -o"},
-		{[]string{"-push", s.URL, "-to", "otlp", file}, exitUsage, "-push needs -to otlp-profiles"},
+		{[]string{"-push", s.URL + "/refuses", file}, exit.BadOutput, "/refuses: the receiver answers 404 Not Found: no profiles here\n"},
+		{[]string{"-push", s.URL + "/rejects", file}, exit.BadOutput, `/rejects: 2 profiles were rejected: "too old"`},
+		{[]string{"-push", s.URL + "/warns", file}, exit.OK, `/warns says "nearly full"`},
+		{[]string{"-push", "http://127.0.0.1:1", file}, exit.BadOutput, "connection refused"},
+		{[]string{"-push", s.URL, file + ".missing"}, exit.BadInput, "no such file"},
+		{[]string{"-push", "localhost:4318", file}, exit.WrongUsage, `-push: "localhost:4318" is no http:// or https:// URL`},
+		{[]string{"-push", "", file}, exit.WrongUsage, "-push"},
+		{[]string{"-push", s.URL, "-o", "x", file}, exit.WrongUsage, "-push needs -to otlp-profiles, and no -o"},
+		{[]string{"-push", s.URL, "-to", "otlp", file}, exit.WrongUsage, "-push needs -to otlp-profiles"},
 	} {
 		code, stdout, stderr := convertAndPush(t, test.args...)
 		if code != test.code || stdout != "" || !strings.Contains(stderr, test.stderr) {

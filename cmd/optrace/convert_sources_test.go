@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -93,7 +95,7 @@ func TestConversionsKeepSources(t *testing.T) {
 	hosts := func(file string) (all []string) {
 		m := new(attr.Mapping)
 		m.Keep("host.name")
-		err := source{inputs: []string{file}, mapping: m}.each(streams{err: os.Stderr}, nil, func(rec op.Record, err error) error {
+		err := input.Source{Inputs: []string{file}, Mapping: m}.Each(streams.Streams{Err: os.Stderr}, nil, func(rec op.Record, err error) error {
 			if rec.Entry != nil {
 				host := ""
 				for _, a := range rec.Entry.Attrs {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -15,6 +14,11 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -49,7 +53,7 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
                     given and not 0, how many rows of any table the text shows (30)
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-` + displayUsage + memoryHelp + `  -link-patterns FILE
+` + streams.DisplayUsage + flags.MemoryUsage + `  -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
                     back to the local report; nothing else is needed then
   -report-url URL   where the local report is served (http://127.0.0.1:4318)
@@ -78,12 +82,12 @@ type correlateFlags struct {
 	json         bool
 	top          int
 	format       string
-	topSet       bool
+	rows         int
 	output       string
 	linkPatterns string
 	reportURL    string
-	display      displayFlags
-	memory       *memorySize
+	display      streams.DisplayFlags
+	memory       *flags.MemorySize
 
 	traceID  op.TraceID
 	sinceSet bool
@@ -94,44 +98,44 @@ const defaultTraceLimit = 1000
 func correlateCommand() command {
 	return command{
 		name: "correlate", summary: "say which operation made a request slow",
-		usage: fmt.Sprintf(correlateUsage, formatUsage()), define: new(correlateFlags).define, run: runCorrelate,
+		usage: fmt.Sprintf(correlateUsage, flags.FormatUsage()), define: new(correlateFlags).define, run: runCorrelate,
 	}
 }
 
-func runCorrelate(ctx context.Context, s streams, args []string) error {
+func runCorrelate(ctx context.Context, s streams.Streams, args []string) error {
 	f, inputs, err := parseCorrelate(args)
 	if err != nil {
 		return err
 	}
 	if f.linkPatterns != "" {
-		err := produce(ctx, s, f.linkPatterns, inputs, func(out *output) error {
-			return outputError(writeLinkPatterns(out, f.reportURL))
+		err := output.Produce(ctx, s, f.linkPatterns, inputs, func(out *output.File) error {
+			return exit.Output(writeLinkPatterns(out, f.reportURL))
 		})
 		if err != nil || f.jaeger == "" && len(inputs) == 0 {
 			return err
 		}
 	}
-	return produce(ctx, s, f.output, inputs, func(out *output) error {
-		exclude := out.exclude
+	return output.Produce(ctx, s, f.output, inputs, func(out *output.File) error {
+		exclude := out.Exclude
 		if patterns, err := os.Stat(f.linkPatterns); err == nil {
-			exclude = func(info fs.FileInfo) bool { return os.SameFile(patterns, info) || out.exclude(info) }
+			exclude = func(info os.FileInfo) bool { return os.SameFile(patterns, info) || out.Exclude(info) }
 		}
-		report, err := f.report(ctx, s, source{inputs: inputs, format: f.format, exclude: exclude, memory: *f.memory})
+		report, err := f.report(ctx, s, input.Source{Inputs: inputs, Format: f.format, Exclude: exclude, Memory: *f.memory})
 		if err != nil {
 			return err
 		}
 		if report.Input != nil {
-			out.verdict = unread(inputs, report.Input)
+			out.Verdict = input.Unread(inputs, report.Input)
 		}
-		return outputError(f.write(out, f.display.on(out.screen(s)), report))
+		return exit.Output(f.write(out, f.display.On(out.Screen(s)), report))
 	})
 }
 
 // report joins the operations of the inputs with the traces of Jaeger.
-func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*correlate.Report, error) {
+func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src input.Source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
 	var input *analyze.Envelope
-	if len(src.inputs) > 0 {
+	if len(src.Inputs) > 0 {
 		var err error
 		if input, err = readLocal(ctx, s, src, join); err != nil {
 			return nil, err
@@ -145,11 +149,11 @@ func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*co
 			Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(*f.memory),
 		})
 		if err != nil {
-			return nil, usagef("-jaeger: %w", err)
+			return nil, exit.Usagef("-jaeger: %w", err)
 		}
 		opts.Jaeger = client.Base()
 		if service, err = readService(ctx, client, w, join); err != nil {
-			return nil, inputError(err)
+			return nil, exit.Input(err)
 		}
 	}
 	if input != nil {
@@ -169,11 +173,11 @@ func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	case f.trace == "" || len(r.Requests) > 0 || r.UnattachedOps > 0:
 		return nil
 	case r.Service == nil:
-		return inputError(fmt.Errorf("the input does not hold the trace: %s", f.traceID))
+		return exit.Input(fmt.Errorf("the input does not hold the trace: %s", f.traceID))
 	case r.Service.NotThere == 0 && len(r.Service.Problems) > 0:
-		return inputError(errors.New(strings.Join(r.Service.Problems, "; ")))
+		return exit.Input(errors.New(strings.Join(r.Service.Problems, "; ")))
 	}
-	return inputError(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", r.Jaeger, f.traceID))
+	return exit.Input(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", r.Jaeger, f.traceID))
 }
 
 // define defines the flags.
@@ -189,23 +193,23 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.redirects, "follow-redirects", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
-	formatFlag(fs, &f.format)
+	flags.Format(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
-	f.memory = addMemoryFlag(fs)
+	f.memory = flags.Memory(fs)
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
-	f.display.register(fs)
+	f.display.Register(fs)
 }
 
 // parseCorrelate parses the command line.
 func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err error) {
 	f = &correlateFlags{}
-	fs := newFlags("correlate")
+	fs := flags.New("correlate")
 	f.define(fs)
-	if inputs, err = parseFlags(fs, args); err != nil {
+	if inputs, err = flags.Parse(fs, args); err != nil {
 		return nil, nil, err
 	}
-	f.sinceSet, f.topSet = isSet(fs, "since"), isSet(fs, "top")
+	f.sinceSet, f.rows = flags.IsSet(fs, "since"), flags.Rows(fs)
 	return f, inputs, f.check(len(inputs))
 }
 
@@ -214,52 +218,51 @@ func (f *correlateFlags) check(inputs int) error {
 	var ok bool
 	if f.trace != "" {
 		if f.traceID, ok = op.ParseTraceID([]byte(f.trace)); !ok || f.traceID.IsZero() {
-			return usagef("-trace: %q is no trace id of 32 hexadecimal digits", f.trace)
+			return exit.Usagef("-trace: %q is no trace id of 32 hexadecimal digits", f.trace)
 		}
 	}
 	switch {
 	case f.trace != "" && (f.service != "" || f.operation != "" || f.minDuration != 0 || f.sinceSet):
-		return usagef("-trace goes without -service, -operation, -since and -min-duration")
+		return exit.Usagef("-trace goes without -service, -operation, -since and -min-duration")
 	case f.jaeger == "" && inputs == 0 && f.linkPatterns == "":
-		return usagef("no input: give -jaeger, files, or both; use - for standard input")
+		return exit.Usagef("no input: give -jaeger, files, or both; use - for standard input")
 	case f.jaeger != "" && inputs == 0 && f.service == "" && f.trace == "":
-		return usagef("nothing to ask Jaeger for: give -service, -trace, or inputs")
+		return exit.Usagef("nothing to ask Jaeger for: give -service, -trace, or inputs")
 	case f.since <= 0:
-		return usagef("-since is not positive")
+		return exit.Usagef("-since is not positive")
 	case f.minDuration < 0:
-		return usagef("-min-duration is negative")
+		return exit.Usagef("-min-duration is negative")
 	case f.limit <= 0:
-		return usagef("-limit is not positive")
+		return exit.Usagef("-limit is not positive")
 	case f.timeout <= 0:
-		return usagef("-timeout is not positive")
+		return exit.Usagef("-timeout is not positive")
 	case f.top < 0:
-		return usagef("-top is negative")
+		return exit.Usagef("-top is negative")
 	}
-	if err := f.display.check(); err != nil {
+	if err := f.display.Check(); err != nil {
 		return err
 	}
 	return checkReportURL(f.reportURL)
 }
 
 // readLocal reads the local batch.
-func readLocal(ctx context.Context, s streams, src source, join *correlate.Join) (*analyze.Envelope, error) {
-	in, done := src.open(s)
+func readLocal(ctx context.Context, s streams.Streams, src input.Source, join *correlate.Join) (*analyze.Envelope, error) {
+	in, done := src.Open(s)
 	defer done()
 	forest, env, err := analyze.ReadForest(ctx, in, 0)
 	if err != nil {
-		return nil, inputError(err)
+		return nil, exit.Input(err)
 	}
 	join.TakeLocal(forest)
 	return env, nil
 }
 
-func (f *correlateFlags) write(w io.Writer, d display, r *correlate.Report) error {
+func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Report) error {
 	if f.json {
-		return writeJSON(w, r)
+		return output.JSON(w, r)
 	}
-	return text.WriteCorrelation(w, r, text.Options{
-		Color: d.color, Hyperlinks: d.hyperlinks, Width: d.width, Top: f.top, Rows: tableRows(f.top, f.topSet),
-	})
+	opts.Top, opts.Rows = f.top, f.rows
+	return text.WriteCorrelation(w, r, opts)
 }
 
 // wanted selects the requests and operations of the report.

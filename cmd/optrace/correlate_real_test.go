@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -109,7 +110,7 @@ type correlated struct {
 func correlateReal(t *testing.T, args ...string) (r correlated) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), append([]string{"correlate", "-json"}, args...), strings.NewReader(""), &stdout, &stderr); code != exitOK {
+	if code := run(t.Context(), append([]string{"correlate", "-json"}, args...), strings.NewReader(""), &stdout, &stderr); code != exit.OK {
 		t.Fatalf("optrace correlate %q: exit code %d\n%s", args, code, &stderr)
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +16,11 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/markdown"
@@ -48,7 +52,7 @@ are several runs a side.
   -top N            how many rows of a table the text shows (30)
 %s
   -o FILE           write to FILE, which is no input and is replaced once complete
-` + displayUsage + memoryHelp + `
+` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
 
   optrace diff base.jsonl head.jsonl
@@ -68,40 +72,41 @@ type diffFlags struct {
 	html      string
 	format    string
 	output    string
-	display   displayFlags
-	memory    *memorySize
+	display   streams.DisplayFlags
+	memory    *flags.MemorySize
 
 	keys            []key.Key
-	gate, topSet    bool
+	gate            bool
+	rows            int
 	base, head, all []string
 }
 
 func diffCommand() command {
 	return command{
-		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, formatUsage()),
+		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, flags.FormatUsage()),
 		define: new(diffFlags).define, run: runDiff,
 	}
 }
 
-func runDiff(ctx context.Context, s streams, args []string) error {
+func runDiff(ctx context.Context, s streams.Streams, args []string) error {
 	f, err := parseDiff(args)
 	if err != nil {
 		return err
 	}
-	return produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output) error {
+	return output.Produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output.File) error {
 		r, head, err := f.report(ctx, s, out)
 		if err != nil {
 			return err
 		}
-		if f.gate && out.verdict == nil {
-			out.verdict = f.failure(r)
+		if f.gate && out.Verdict == nil {
+			out.Verdict = f.failure(r)
 		}
 		if f.html != "" {
-			return outputError(html.Write(out, head, html.Options{
-				Title: titleOf(f.head[:1]) + " against " + titleOf(f.base), Version: versionOf(buildInfo()), Diff: r,
+			return exit.Output(html.Write(out, head, html.Options{
+				Title: input.Title(f.head[:1]) + " against " + input.Title(f.base), Version: version(), Diff: r,
 			}))
 		}
-		return outputError(f.write(out, f.display.on(out.screen(s)), r))
+		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r))
 	})
 }
 
@@ -112,11 +117,11 @@ func (f *diffFlags) failure(r *diff.Report) error {
 		of   diff.Side
 	}{{"base", r.Base}, {"head", r.Head}} {
 		if side.of.Entries == 0 {
-			return gateError("the %s has no operations, so nothing was compared", side.name)
+			return exit.Gatef("the %s has no operations, so nothing was compared", side.name)
 		}
 	}
 	if what, by := r.Slowdown(); 100*by > f.failAbove {
-		return gateError("%s is slower by %.1f %%, more than %g %%", what, 100*by, f.failAbove)
+		return exit.Gatef("%s is slower by %.1f %%, more than %g %%", what, 100*by, f.failAbove)
 	}
 	return nil
 }
@@ -130,17 +135,17 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.markdown, "markdown", false, "")
 	fs.StringVar(&f.html, "html", "", "")
 	fs.IntVar(&f.top, "top", 0, "")
-	formatFlag(fs, &f.format)
+	flags.Format(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
-	f.display.register(fs)
-	f.memory = addMemoryFlag(fs)
+	f.display.Register(fs)
+	f.memory = flags.Memory(fs)
 }
 
 // parseDiff parses the command line.
 func parseDiff(args []string) (*diffFlags, error) {
 	f := &diffFlags{}
-	flags := newFlags("diff")
-	f.define(flags)
+	fs := flags.New("diff")
+	f.define(fs)
 
 	before, after := args, []string(nil)
 	separated := slices.Index(args, "--")
@@ -148,25 +153,25 @@ func parseDiff(args []string) (*diffFlags, error) {
 		before, after = args[:separated], args[separated+1:]
 	}
 	var err error
-	if f.base, err = parseFlags(flags, before); err != nil {
+	if f.base, err = flags.Parse(fs, before); err != nil {
 		return nil, err
 	}
 	switch f.head = after; {
 	case separated < 0 && len(f.base) == 2:
 		f.base, f.head = f.base[:1], f.base[1:]
 	case separated < 0:
-		return nil, usagef("give one base and one head, or put -- between several of each")
+		return nil, exit.Usagef("give one base and one head, or put -- between several of each")
 	case len(f.base) == 0 || len(f.head) == 0:
-		return nil, usagef("both sides of -- must have an input")
+		return nil, exit.Usagef("both sides of -- must have an input")
 	}
 	f.all = slices.Concat(f.base, f.head)
-	f.gate, f.topSet = isSet(flags, "fail-above"), isSet(flags, "top")
+	f.gate, f.rows = flags.IsSet(fs, "fail-above"), flags.Rows(fs)
 	return f, f.check()
 }
 
 func (f *diffFlags) check() (err error) {
 	if f.keys, err = key.Parse(f.by); err != nil {
-		return usagef("-by: %w", err)
+		return exit.Usagef("-by: %w", err)
 	}
 	stdin := 0
 	for _, in := range f.all {
@@ -176,73 +181,73 @@ func (f *diffFlags) check() (err error) {
 	}
 	switch {
 	case stdin > 1:
-		return usagef("standard input is there twice")
+		return exit.Usagef("standard input is there twice")
 	case f.json && f.markdown:
-		return usagef("-json and -markdown exclude each other")
+		return exit.Usagef("-json and -markdown exclude each other")
 	case f.html != "" && (f.json || f.markdown || f.output != ""):
-		return usagef("-html excludes -json, -markdown and -o")
+		return exit.Usagef("-html excludes -json, -markdown and -o")
 	case !(f.alpha > 0 && f.alpha < 1):
-		return usagef("-alpha is not between 0 and 1")
+		return exit.Usagef("-alpha is not between 0 and 1")
 	case !(f.failAbove >= 0):
-		return usagef("-fail-above is negative")
+		return exit.Usagef("-fail-above is negative")
 	case f.top < 0:
-		return usagef("-top is negative")
+		return exit.Usagef("-top is negative")
 	}
-	return f.display.check()
+	return f.display.Check()
 }
 
 // report reads all runs, one after the other, and compares them. It also returns the report
 // on the first run of the head, where a page is made of it.
-func (f *diffFlags) report(ctx context.Context, s streams, out *output) (*diff.Report, *analyze.Report, error) {
+func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.File) (*diff.Report, *analyze.Report, error) {
 	single := len(f.base) == 1 && len(f.head) == 1
 	var runs []*diff.Run
 	var head *analyze.Report
 	for i, in := range f.all {
-		r, err := f.read(ctx, s, in, out.exclude)
+		r, err := f.read(ctx, s, in, out)
 		if err != nil {
 			return nil, nil, err
 		}
-		out.verdict = cmp.Or(out.verdict, unread([]string{in}, &r.Input))
+		out.Verdict = cmp.Or(out.Verdict, input.Unread([]string{in}, &r.Input))
 		run, err := diff.NewRun(in, r, f.keys, single)
 		if err != nil {
-			return nil, nil, inputError(err)
+			return nil, nil, exit.Input(err)
 		}
 		runs = append(runs, run)
 		if i == len(f.base) && f.html != "" {
 			if r.Forest == nil {
-				return nil, nil, inputError(fmt.Errorf("%s is a saved report, of which no page can be made", in))
+				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report, of which no page can be made", in))
 			}
 			head = r
 		}
 	}
 	r, err := diff.Compare(runs[:len(f.base)], runs[len(f.base):], diff.Options{Alpha: f.alpha})
 	if err != nil {
-		return nil, nil, inputError(err)
+		return nil, nil, exit.Input(err)
 	}
 	return r, head, nil
 }
 
 // read returns the report on one run, or the one that was saved.
-func (f *diffFlags) read(ctx context.Context, s streams, input string, exclude func(fs.FileInfo) bool) (*analyze.Report, error) {
+func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
 	if f.format == "" {
-		r, err := readSavedReport(input, int64(*f.memory))
+		r, err := readSavedReport(in, int64(*f.memory))
 		if err != nil {
-			return nil, inputError(fmt.Errorf("%s: %w", input, err))
+			return nil, exit.Input(fmt.Errorf("%s: %w", in, err))
 		}
 		if r != nil {
 			return r, nil
 		}
 	}
-	in, done := source{
-		inputs: []string{input}, format: f.format, mapping: mappingFor(f.keys), exclude: exclude, memory: *f.memory,
-	}.open(s)
+	records, done := input.Source{
+		Inputs: []string{in}, Format: f.format, Mapping: flags.MappingFor(f.keys), Exclude: out.Exclude, Memory: *f.memory,
+	}.Open(s)
 	defer done()
-	r, err := analyze.Run(ctx, in, diff.ReportOptions(f.keys))
+	r, err := analyze.Run(ctx, records, diff.ReportOptions(f.keys))
 	if err == nil {
-		err = in.Hold(r.Input.Entries * diff.SampleBytes)
+		err = records.Hold(r.Input.Entries * diff.SampleBytes)
 	}
 	if err != nil {
-		return nil, inputError(err)
+		return nil, exit.Input(err)
 	}
 	return r, nil
 }
@@ -280,13 +285,14 @@ func readSavedReport(path string, most int64) (*analyze.Report, error) {
 	return r, nil
 }
 
-func (f *diffFlags) write(w io.Writer, d display, r *diff.Report) error {
-	switch rows := tableRows(f.top, f.topSet); {
+func (f *diffFlags) write(w io.Writer, opts text.Options, r *diff.Report) error {
+	switch {
 	case f.json:
-		return writeJSON(w, r)
+		return output.JSON(w, r)
 	case f.markdown:
-		return markdown.WriteDiff(w, r, markdown.Options{Rows: max(rows, 0)})
+		return markdown.WriteDiff(w, r, markdown.Options{Rows: max(f.rows, 0)})
 	default:
-		return text.WriteDiff(w, r, text.Options{Color: d.color, Width: d.width, Rows: rows})
+		opts.Rows = f.rows
+		return text.WriteDiff(w, r, opts)
 	}
 }

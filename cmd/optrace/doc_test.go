@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 var update = flag.Bool("update", false, "rewrite the examples in doc.go and the expected outputs of the scripts")
@@ -62,7 +64,7 @@ func runExamples(t *testing.T, doc string) string {
 		examples++
 		printed = true
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr); code != exitOK {
+		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr); code != exit.OK {
 			t.Fatalf("optrace %s: exit code %d\n%s", strings.TrimSpace(args), code, stderr.String())
 		}
 		for line := range strings.Lines(stdout.String()) {

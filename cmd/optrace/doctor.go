@@ -6,6 +6,11 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/render/text"
 )
 
@@ -20,7 +25,7 @@ language. The memory that it needs does not grow with the input.
   -json             print JSON, schema optrace.doctor/v1
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-` + displayUsage + memoryHelp + `
+` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
 
   optrace doctor ops.jsonl
@@ -32,13 +37,13 @@ type doctorFlags struct {
 	json    bool
 	format  string
 	output  string
-	display displayFlags
-	memory  *memorySize
+	display streams.DisplayFlags
+	memory  *flags.MemorySize
 }
 
 func doctorCommand() command {
 	return command{
-		name: "doctor", summary: "say what a recording lacks, and how to record it", usage: fmt.Sprintf(doctorUsage, formatUsage()),
+		name: "doctor", summary: "say what a recording lacks, and how to record it", usage: fmt.Sprintf(doctorUsage, flags.FormatUsage()),
 		define: new(doctorFlags).define, run: runDoctor,
 	}
 }
@@ -46,35 +51,34 @@ func doctorCommand() command {
 // define defines the flags.
 func (f *doctorFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
-	formatFlag(fs, &f.format)
+	flags.Format(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
-	f.display.register(fs)
-	f.memory = addMemoryFlag(fs)
+	f.display.Register(fs)
+	f.memory = flags.Memory(fs)
 }
 
-func runDoctor(ctx context.Context, s streams, args []string) error {
+func runDoctor(ctx context.Context, s streams.Streams, args []string) error {
 	var f doctorFlags
-	fs := newFlags("doctor")
+	fs := flags.New("doctor")
 	f.define(fs)
-	inputs, err := parseInputs(fs, args)
+	inputs, err := flags.ParseInputs(fs, args)
 	if err == nil {
-		err = f.display.check()
+		err = f.display.Check()
 	}
 	if err != nil {
 		return err
 	}
-	return produce(ctx, s, f.output, inputs, func(out *output) error {
-		in, done := source{inputs: inputs, format: f.format, exclude: out.exclude, memory: *f.memory}.open(s)
+	return output.Produce(ctx, s, f.output, inputs, func(out *output.File) error {
+		in, done := input.Source{Inputs: inputs, Format: f.format, Exclude: out.Exclude, Memory: *f.memory}.Open(s)
 		r, err := doctor.Run(ctx, in)
 		done()
 		if err != nil {
-			return inputError(err)
+			return exit.Input(err)
 		}
-		out.verdict = unread(inputs, &r.Input)
+		out.Verdict = input.Unread(inputs, &r.Input)
 		if f.json {
-			return outputError(writeJSON(out, r))
+			return exit.Output(output.JSON(out, r))
 		}
-		d := f.display.on(out.screen(s))
-		return outputError(text.WriteDoctor(out, r, text.Options{Color: d.color, Width: d.width}))
+		return exit.Output(text.WriteDoctor(out, r, f.display.On(out.Screen(s))))
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/help"
 )
 
 // What is said of real recordings, and of the samples of this repository.
@@ -33,7 +35,7 @@ func TestDoctorSamples(t *testing.T) {
 				t.Skipf("needs the recorded traces in %s", recorded)
 			}
 			var out, errs bytes.Buffer
-			if code := run(t.Context(), []string{"doctor", "-width", "120", path}, strings.NewReader(""), &out, &errs); code != exitOK {
+			if code := run(t.Context(), []string{"doctor", "-width", "120", path}, strings.NewReader(""), &out, &errs); code != exit.OK {
 				t.Fatalf("exit code %d: %s", code, errs.String())
 			}
 			golden := filepath.Join("testdata", "doctor", name+".txt")
@@ -56,11 +58,11 @@ func TestDoctorSamples(t *testing.T) {
 // The figures that a finding names are keys of the reports.
 func TestDoctorNamesFigures(t *testing.T) {
 	keys := make(map[string]bool)
-	for _, k := range jsonKeys(reflect.TypeFor[analyze.Report]()) {
-		keys[k.text] = true
+	for _, k := range help.Keys(reflect.TypeFor[analyze.Report]()) {
+		keys[k.Path] = true
 	}
-	for _, k := range jsonKeys(reflect.TypeFor[correlate.Report]()) {
-		keys["correlate "+strings.TrimPrefix(k.text, ".")] = true
+	for _, k := range help.Keys(reflect.TypeFor[correlate.Report]()) {
+		keys["correlate "+strings.TrimPrefix(k.Path, ".")] = true
 	}
 	for _, f := range doctor.New().Report(analyze.Envelope{}).Findings {
 		for _, figure := range f.Figures {
@@ -80,7 +82,7 @@ func TestDoctorIgnoresTheFormat(t *testing.T) {
 			converted := filepath.Join(t.TempDir(), "converted")
 			var out, errs bytes.Buffer
 			args := []string{"convert", "-to", format, "-o", converted, path}
-			if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK {
+			if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exit.OK {
 				t.Fatalf("%q: exit code %d: %s", args, code, errs.String())
 			}
 			if diff := cmp.Diff(want, findings(t, converted)); diff != "" {
@@ -94,7 +96,7 @@ func TestDoctorIgnoresTheFormat(t *testing.T) {
 func findings(t *testing.T, path string) []doctor.Finding {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"doctor", "-json", path}, strings.NewReader(""), &out, &errs); code != exitOK {
+	if code := run(t.Context(), []string{"doctor", "-json", path}, strings.NewReader(""), &out, &errs); code != exit.OK {
 		t.Fatalf("%s: exit code %d: %s", path, code, errs.String())
 	}
 	var r doctor.Report

@@ -11,6 +11,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/convert"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // edgeFile writes a file and returns its name.
@@ -70,17 +73,17 @@ func TestS7OtherSignals(t *testing.T) {
 				"diff " + operation,
 			} {
 				code, out, errs := runEdge(t, append(strings.Fields(args), in)...)
-				if code != exitInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
+				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
 					t.Errorf("%s, encoding %d, %s: exit code %d, %d bytes, %s", signal, i, args, code, len(out), errs)
 				}
 			}
-			if code, _, errs := runEdge(t, "report", in, operation); code != exitOK {
+			if code, _, errs := runEdge(t, "report", in, operation); code != exit.OK {
 				t.Errorf("%s, encoding %d, beside an operation: exit code %d, %s", signal, i, code, errs)
 			}
 		}
 	}
 	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil, 0o600)
-	if code, out, errs := runEdge(t, "report", damaged); code != exitInput || out == "" || !strings.Contains(errs, "nothing but 2 records") {
+	if code, out, errs := runEdge(t, "report", damaged); code != exit.BadInput || out == "" || !strings.Contains(errs, "nothing but 2 records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
 	}
 }
@@ -97,7 +100,7 @@ func TestS7Modes(t *testing.T) {
 		"correlate -o", "doctor -o",
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		if code, _, errs := runEdge(t, append(strings.Fields(args), out, public, private)...); code != exitOK {
+		if code, _, errs := runEdge(t, append(strings.Fields(args), out, public, private)...); code != exit.OK {
 			t.Fatalf("%s: exit code %d, %s", args, code, errs)
 		}
 		info, err := os.Stat(out)
@@ -116,21 +119,21 @@ func TestS8BinaryToTerminal(t *testing.T) {
 	defer terminal.Close()
 	in := edgeFile(t, []byte(anOperation), nil, 0o600)
 	binary := map[string]bool{"perfetto": true, "parquet": true, "pprof": true, "otlp-profiles": true}
-	for _, to := range targets() {
+	for _, to := range convert.Targets() {
 		file := filepath.Join(t.TempDir(), "out")
-		if code, _, errs := runEdge(t, "convert", "-to", to.name, "-o", file, in); code != exitOK {
-			t.Fatalf("%s: exit code %d, %s", to.name, code, errs)
+		if code, _, errs := runEdge(t, "convert", "-to", to.Name, "-o", file, in); code != exit.OK {
+			t.Fatalf("%s: exit code %d, %s", to.Name, code, errs)
 		}
-		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text, "\x00\x01\x02\x1f") != binary[to.name] {
-			t.Errorf("%s is text, or is not: %.40q, %v", to.name, text, err)
+		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text, "\x00\x01\x02\x1f") != binary[to.Name] {
+			t.Errorf("%s is text, or is not: %.40q, %v", to.Name, text, err)
 		}
-		if !binary[to.name] {
+		if !binary[to.Name] {
 			continue
 		}
 		var errs bytes.Buffer
-		code := run(t.Context(), []string{"convert", "-to", to.name, in}, strings.NewReader(""), terminal, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), "not written to a terminal: give -o FILE, or redirect") {
-			t.Errorf("%s: exit code %d, %s", to.name, code, errs.String())
+		code := run(t.Context(), []string{"convert", "-to", to.Name, in}, strings.NewReader(""), terminal, &errs)
+		if code != exit.WrongUsage || !strings.Contains(errs.String(), "not written to a terminal: give -o FILE, or redirect") {
+			t.Errorf("%s: exit code %d, %s", to.Name, code, errs.String())
 		}
 	}
 }

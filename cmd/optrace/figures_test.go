@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // TestFigures compares the figures of small inputs with those worked out by hand.
@@ -77,7 +79,7 @@ func checkWanted(t *testing.T, file string, names *strings.Replacer) {
 func runCommand(t *testing.T, at string, args []string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exit.OK {
 		t.Fatalf("%s: exit code %d\n%s", at, code, &stderr)
 	}
 	return stdout.String()

@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
 )
 
@@ -98,7 +99,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 	dir := t.TempDir()
 	for i, file := range samples(t) {
 		page := filepath.Join(dir, strconv.Itoa(i)+".html")
-		if code := run(t.Context(), []string{"report", "-html", page, file}, strings.NewReader(""), io.Discard, io.Discard); code != exitOK {
+		if code := run(t.Context(), []string{"report", "-html", page, file}, strings.NewReader(""), io.Discard, io.Discard); code != exit.OK {
 			continue // no input
 		}
 		pages, files = append(pages, page), append(files, file)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/help"
 )
 
 // Every key of a report in JSON is in the help text, and nothing that is described as a
@@ -21,17 +23,17 @@ func TestJSONHelpIsComplete(t *testing.T) {
 		"optrace.diff/v1":      {"diff -json testdata/base.jsonl testdata/head.jsonl"},
 		"optrace.doctor/v1":    {"doctor -json testdata/ops.jsonl"},
 	}
-	for _, out := range jsonOutputs() {
+	for _, out := range help.Outputs() {
 		about := make(map[string]string)
-		for _, k := range jsonKeys(out.report) {
-			about[k.text] = k.about
+		for _, k := range help.Keys(out.Report) {
+			about[k.Path] = k.About
 		}
-		if len(lines[out.schema]) == 0 {
-			t.Errorf("%s: no example", out.schema)
+		if len(lines[out.Schema]) == 0 {
+			t.Errorf("%s: no example", out.Schema)
 		}
-		for _, line := range lines[out.schema] {
+		for _, line := range lines[out.Schema] {
 			var stdout, stderr bytes.Buffer
-			if code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr); code != exitOK {
+			if code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr); code != exit.OK {
 				t.Fatalf("%s: exit code %d: %s", line, code, stderr.String())
 			}
 			var report any
@@ -55,7 +57,7 @@ func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 			}
 			return
 		}
-		if _, at, ok := strings.Cut(text, asKeys); ok {
+		if _, at, ok := strings.Cut(text, help.AsKeys); ok {
 			path, text = at, ""
 		}
 		for key, below := range v {

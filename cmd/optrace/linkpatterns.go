@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
@@ -15,7 +17,7 @@ const defaultReportURL = "http://127.0.0.1:4318"
 func checkReportURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(address, "#") {
-		return usagef("-report-url: %q is no http:// or https:// URL", address)
+		return exit.Usagef("-report-url: %q is no http:// or https:// URL", address)
 	}
 	return nil
 }
@@ -44,5 +46,5 @@ func linkPatterns(report string) []linkPattern {
 
 // writeLinkPatterns writes a configuration for Jaeger's pages.
 func writeLinkPatterns(w io.Writer, report string) error {
-	return writeJSON(w, map[string][]linkPattern{"linkPatterns": linkPatterns(report)})
+	return output.JSON(w, map[string][]linkPattern{"linkPatterns": linkPatterns(report)})
 }

@@ -11,6 +11,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/convert"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/help"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -22,25 +27,6 @@ func main() {
 	os.Exit(code)
 }
 
-// streams are the standard streams of a command.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// command is a subcommand.
-type command struct {
-	name, summary, usage string
-	// define defines the flags of the command, for those who ask which it has; nil for none.
-	define func(*flag.FlagSet)
-	// arguments are the words that the command takes in place of inputs.
-	arguments []word
-	run       func(ctx context.Context, s streams, args []string) error
-}
-
-// help returns the help text of the command.
-func (c command) help() string { return c.usage + "\n" + exitCodesHelp() }
-
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
 	return []command{
@@ -49,16 +35,31 @@ func commands() []command {
 	}
 }
 
+// topic is a help text that is not about one command.
+type topic struct {
+	name, summary string
+	text          func() string
+}
+
+// topics lists the topics in the order of the overview.
+func topics() []topic {
+	return []topic{
+		{"formats", "the formats that are read and written", formatsHelp},
+		{"exit-codes", "what the exit codes mean", func() string { return exit.Help }},
+		{"json", "the keys of the reports in JSON", help.JSON},
+	}
+}
+
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := streams{in: stdin, out: stdout, err: stderr}
+	s := streams.Streams{In: stdin, Out: stdout, Err: stderr}
 	if len(args) == 0 {
 		fmt.Fprint(stderr, overview())
-		return exitUsage
+		return exit.WrongUsage
 	}
 	switch args[0] {
 	case "-h", "-help", "--help", "help":
-		return help(s, args[1:])
+		return explain(s, args[1:])
 	case "-version", "--version":
 		args = append([]string{"version"}, args[1:]...)
 	}
@@ -72,36 +73,50 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		hint = fmt.Sprintf("'optrace report %s' profiles the operations in it", termtext.Clean(args[0]))
 	}
 	fmt.Fprintf(stderr, "optrace: unknown command %q\n%s\n", args[0], hint)
-	return exitUsage
+	return exit.WrongUsage
 }
 
 // finish reports a command's error and returns its exit code.
-func finish(s streams, c command, err error) int {
-	if err == nil {
-		return exitOK
-	}
+func finish(s streams.Streams, c command, err error) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return show(s, c.help())
 	}
-	// Errors quote file names and input, which may hold control characters.
-	fmt.Fprintf(s.err, "optrace %s: %s\n", c.name, termtext.Escape(err.Error()))
-	var exit *exitError
-	if !errors.As(err, &exit) {
-		return exitInput
+	code := exit.Code(err)
+	if err != nil { // errors quote file names and input, which may hold control characters
+		fmt.Fprintf(s.Err, "optrace %s: %s\n", c.name, termtext.Escape(err.Error()))
 	}
-	if exit.code == exitUsage {
-		fmt.Fprintf(s.err, "run 'optrace help %s' for its usage\n", c.name)
+	if code == exit.WrongUsage {
+		fmt.Fprintf(s.Err, "run 'optrace help %s' for its usage\n", c.name)
 	}
-	return exit.code
+	return code
+}
+
+// explain prints the help text of a command or topic, without arguments the overview.
+func explain(s streams.Streams, args []string) int {
+	if len(args) == 0 {
+		return show(s, overview())
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return show(s, c.help())
+		}
+	}
+	for _, t := range topics() {
+		if t.name == args[0] {
+			return show(s, t.text())
+		}
+	}
+	fmt.Fprintf(s.Err, "optrace: unknown command %q\n\n%s", args[0], overview())
+	return exit.WrongUsage
 }
 
 // show prints a help text that was asked for.
-func show(s streams, text string) int {
-	if _, err := io.WriteString(s.out, text); err != nil {
-		fmt.Fprintf(s.err, "optrace: writing help: %v\n", err)
-		return exitOutput
+func show(s streams.Streams, text string) int {
+	if _, err := io.WriteString(s.Out, text); err != nil {
+		fmt.Fprintf(s.Err, "optrace: writing help: %v\n", err)
+		return exit.BadOutput
 	}
-	return exitOK
+	return exit.OK
 }
 
 func overview() string {
@@ -115,6 +130,30 @@ func overview() string {
 	for _, t := range topics() {
 		fmt.Fprintf(&b, "  optrace help %-11s %s\n", t.name, t.summary)
 	}
-	b.WriteString("\n" + exitCodesHelp())
+	b.WriteString("\n" + exit.Help)
+	return b.String()
+}
+
+// formatsHelp lists the formats of the readers and of convert.
+func formatsHelp() string {
+	var b strings.Builder
+	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, in gzip\n" +
+		"and zstd too; -format NAME takes all inputs for files of one format:\n\n")
+	seen := make(map[string]bool)
+	for _, f := range ingest.Formats() {
+		if seen[f.Name] {
+			continue
+		}
+		seen[f.Name] = true
+		name := f.Name
+		if f.Short != "" {
+			name = f.Short + ", " + name
+		}
+		fmt.Fprintf(&b, "  %-23s %s\n", name, f.Summary)
+	}
+	b.WriteString("\nIt writes these; 'optrace help convert' says what each keeps:\n\n")
+	for _, t := range convert.Targets() {
+		fmt.Fprintf(&b, "  %-23s %s\n", t.Name, t.Summary)
+	}
 	return b.String()
 }

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"path/filepath"
-	"runtime/debug"
-	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
@@ -66,7 +61,7 @@ an INPUT.
 %s
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-` + displayUsage + memoryHelp + `
+` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
 
   optrace report ops.jsonl
@@ -82,23 +77,23 @@ Examples:
 // reportFlags are the flags of the report command.
 type reportFlags struct {
 	json, csv bool
-	sumsFlags
+	flags.Sums
 	section  string
-	topSet   bool
+	rows     int
 	minRatio float64
 	align    bool
 	format   string
 	output   string
 	html     string
-	memory   *memorySize
+	memory   *flags.MemorySize
 	table    csvTable // with csv
-	display  displayFlags
+	display  streams.DisplayFlags
 }
 
 func reportCommand() command {
 	return command{
 		name: "report", summary: "profile the operations in the inputs",
-		usage: fmt.Sprintf(reportUsage, peaksUsage(), formatUsage()), define: new(reportFlags).define, run: runReport,
+		usage: fmt.Sprintf(reportUsage, flags.PeaksUsage(), flags.FormatUsage()), define: new(reportFlags).define, run: runReport,
 	}
 }
 
@@ -106,26 +101,26 @@ func reportCommand() command {
 func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
-	f.sumsFlags.define(fs)
+	f.Sums.Define(fs)
 	fs.StringVar(&f.section, "section", "", "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.BoolVar(&f.align, "align-clocks", false, "")
-	formatFlag(fs, &f.format)
+	flags.Format(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
-	f.display.register(fs)
-	f.memory = addMemoryFlag(fs)
+	f.display.Register(fs)
+	f.memory = flags.Memory(fs)
 }
 
-func runReport(ctx context.Context, s streams, args []string) error {
+func runReport(ctx context.Context, s streams.Streams, args []string) error {
 	var f reportFlags
-	fs := newFlags("report")
+	fs := flags.New("report")
 	f.define(fs)
-	inputs, err := parseInputs(fs, args)
+	inputs, err := flags.ParseInputs(fs, args)
 	if err != nil {
 		return err
 	}
-	f.topSet = isSet(fs, "top")
+	f.rows = flags.Rows(fs)
 	chosen, err := parseSections(f.section)
 	if err != nil {
 		return err
@@ -142,30 +137,30 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	if f.html != "" {
 		f.output = f.html
 	}
-	return produce(ctx, s, f.output, inputs, func(out *output) error {
-		src := source{
-			inputs: inputs, format: f.format, mapping: mappingFor(opts.By), exclude: out.exclude, memory: *f.memory,
+	return output.Produce(ctx, s, f.output, inputs, func(out *output.File) error {
+		src := input.Source{
+			Inputs: inputs, Format: f.format, Mapping: flags.MappingFor(opts.By), Exclude: out.Exclude, Memory: *f.memory,
 		}
 		if !opts.SumsOnly {
-			src.limitGarbage()
+			src.LimitGarbage()
 		}
-		in, done := src.open(s)
+		in, done := src.Open(s)
 		r, err := analyze.Run(ctx, in, opts)
 		done()
 		if err != nil {
-			return inputError(err)
+			return exit.Input(err)
 		}
-		out.verdict = unread(inputs, &r.Input)
+		out.Verdict = input.Unread(inputs, &r.Input)
 		if f.csv && r.LeftOut != "" {
 			if chosen.needsStructure() {
-				return inputError(fmt.Errorf("-section %s: %s", f.section, r.LeftOut))
+				return exit.Input(fmt.Errorf("-section %s: %s", f.section, r.LeftOut))
 			}
-			fmt.Fprintf(s.err, "optrace report: %s\n", r.LeftOut)
+			fmt.Fprintf(s.Err, "optrace report: %s\n", r.LeftOut)
 		}
 		if f.html != "" {
-			return outputError(html.Write(out, r, html.Options{Title: titleOf(inputs), Version: versionOf(buildInfo())}))
+			return exit.Output(html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()}))
 		}
-		return outputError(f.write(out, f.display.on(out.screen(s)), r, chosen))
+		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r, chosen))
 	})
 }
 
@@ -175,88 +170,36 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	var opts analyze.Options
 	switch {
 	case f.json && f.csv:
-		return opts, usagef("-json and -csv exclude each other")
+		return opts, exit.Usagef("-json and -csv exclude each other")
 	case f.csv && f.section == "all":
-		return opts, usagef("-csv prints one table: choose one section")
+		return opts, exit.Usagef("-csv prints one table: choose one section")
 	case f.html != "" && (f.json || f.csv || f.output != ""):
-		return opts, usagef("-html excludes -json, -csv and -o")
+		return opts, exit.Usagef("-html excludes -json, -csv and -o")
 	case f.html != "" && f.section != "":
-		return opts, usagef("-html shows all sections: leave out -section")
+		return opts, exit.Usagef("-html shows all sections: leave out -section")
 	case f.align && !chosen.structural():
-		return opts, usagef("-align-clocks is for figures that depend on times: choose other sections, or leave out -section")
-	case f.display.check() != nil:
-		return opts, f.display.check()
+		return opts, exit.Usagef("-align-clocks is for figures that depend on times: choose other sections, or leave out -section")
+	case f.display.Check() != nil:
+		return opts, f.display.Check()
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
-		return opts, usagef("-min-comm-ratio is not between 0 and 1")
+		return opts, exit.Usagef("-min-comm-ratio is not between 0 and 1")
 	}
-	opts, err := f.sumsFlags.options()
+	opts, err := f.Sums.Options()
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
 	opts.AlignClocks = f.align
 	return opts, err
 }
 
-// mappingFor returns the mapping that keeps the attributes to group by.
-func mappingFor(keys []key.Key) *attr.Mapping {
-	var m attr.Mapping
-	for _, k := range keys {
-		if k.Attr() != "" {
-			m.Keep(k.Attr())
-		}
-	}
-	return &m
-}
-
-func (f *reportFlags) write(w *output, d display, r *analyze.Report, chosen selection) error {
+func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report, chosen selection) error {
 	switch {
 	case f.json:
-		return writeJSON(w, r)
+		return output.JSON(w, r)
 	case f.csv:
-		return f.table(w, r, csv.Options{Printable: w.terminal})
+		return f.table(w, r, csv.Options{Printable: w.Terminal})
 	}
-	opts := text.Options{Color: d.color, Width: d.width, Rows: tableRows(f.top, f.topSet)}
+	opts.Rows = f.rows
 	if chosen != nil {
 		opts.Show = chosen.shows
 	}
 	return text.Write(w, r, opts)
-}
-
-// tableRows returns how many rows of a table -top allows, 0 for the default.
-func tableRows(top int, set bool) int {
-	if !set {
-		return 0
-	}
-	return top
-}
-
-// writeJSON writes r as JSON that can be printed on a terminal.
-func writeJSON(w io.Writer, r any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return err
-	}
-	_, err := w.Write(termtext.EscapeJSON(text.Bytes()))
-	return err
-}
-
-// titleOf names the inputs: the last elements of their paths.
-func titleOf(inputs []string) string {
-	names := make([]string, len(inputs))
-	for i, in := range inputs {
-		if names[i] = filepath.Base(in); in == ingest.Stdin {
-			names[i] = "standard input"
-		}
-	}
-	if len(names) > 3 {
-		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
-	}
-	return strings.Join(names, ", ")
-}
-
-// buildInfo returns what is known of the build of this program.
-func buildInfo() *debug.BuildInfo {
-	info, _ := debug.ReadBuildInfo()
-	return info
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -63,7 +64,7 @@ func TestReportReadsBack(t *testing.T) {
 			}
 			samples++
 			var text, again bytes.Buffer
-			if err := writeJSON(&text, r); err != nil {
+			if err := output.JSON(&text, r); err != nil {
 				t.Fatal(err)
 			}
 			var back analyze.Report
@@ -71,7 +72,7 @@ func TestReportReadsBack(t *testing.T) {
 				t.Errorf("%s by %q: %v", path, by, err)
 				continue
 			}
-			if err := writeJSON(&again, &back); err != nil {
+			if err := output.JSON(&again, &back); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(text.String(), again.String()); diff != "" {

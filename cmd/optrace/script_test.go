@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // TestMain is the program itself where the binary of the tests is called optrace, as a link
@@ -65,7 +67,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"optrace": func(ts *testscript.TestScript, neg bool, args []string) {
-				if code := runScripted(ts, args); (code != exitOK) != neg {
+				if code := runScripted(ts, args); (code != exit.OK) != neg {
 					ts.Fatalf("exit code %d", code)
 				}
 			},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/render/csv"
 )
 
@@ -52,7 +53,7 @@ func parseSections(list string) (selection, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == name }) {
-			return nil, usagef("unknown section %q; there are %s", name, strings.Join(sectionNames(), ", "))
+			return nil, exit.Usagef("unknown section %q; there are %s", name, strings.Join(sectionNames(), ", "))
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
@@ -95,7 +96,7 @@ func (s selection) csvTable(by bool) (csvTable, error) {
 		s = selection{"operations"}
 	}
 	if len(s) > 1 {
-		return nil, usagef("-csv prints one table: choose one section, not %s", strings.Join(s, ", "))
+		return nil, exit.Usagef("-csv prints one table: choose one section, not %s", strings.Join(s, ", "))
 	}
 	chosen := sections[slices.IndexFunc(sections, func(x section) bool { return x.name == s[0] })]
 	switch {
@@ -104,5 +105,5 @@ func (s selection) csvTable(by bool) (csvTable, error) {
 	case s.shows("operations"):
 		return csv.WriteGroups, nil
 	}
-	return nil, usagef("-csv prints one table: that of the groups by -by, or that of -section %s", chosen.name)
+	return nil, exit.Usagef("-csv prints one table: that of the groups by -by, or that of -section %s", chosen.name)
 }

@@ -14,7 +14,11 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/internal/profilepush"
@@ -85,13 +89,13 @@ type serveFlags struct {
 	duration           time.Duration
 	push               string
 	pushInterval       time.Duration
-	memory             memorySize
+	memory             flags.MemorySize
 }
 
 func serveCommand() command {
 	return command{
 		name: "serve", summary: "show operations in the browser as they come in",
-		usage: fmt.Sprintf(serveUsage, formatUsage()), define: new(serveFlags).define, run: runServe,
+		usage: fmt.Sprintf(serveUsage, flags.FormatUsage()), define: new(serveFlags).define, run: runServe,
 	}
 }
 
@@ -103,7 +107,7 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.window, "window", "", "")
 	fs.StringVar(&f.hosts, "host", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
-	formatFlag(fs, &f.format)
+	flags.Format(fs, &f.format)
 	fs.StringVar(&f.push, "push", "", "")
 	fs.DurationVar(&f.pushInterval, "push-interval", defaultPushInterval, "")
 	fs.DurationVar(&f.duration, "for", 0, "")
@@ -111,37 +115,37 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.Var(&f.memory, "max-memory", "")
 }
 
-func runServe(ctx context.Context, s streams, args []string) error {
+func runServe(ctx context.Context, s streams.Streams, args []string) error {
 	var f serveFlags
-	fs := newFlags("serve")
+	fs := flags.New("serve")
 	f.define(fs)
-	inputs, err := parseFlags(fs, args)
+	inputs, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}
 	limits, err := parseWindow(f.window)
 	switch {
 	case err != nil:
-		return usagef("-window: %w", err)
+		return exit.Usagef("-window: %w", err)
 	case f.duration < 0:
-		return usagef("-for is negative")
+		return exit.Usagef("-for is negative")
 	case f.memory < minServeMemory:
-		return usagef("-max-memory is less than %s", units.Bytes(minServeMemory))
+		return exit.Usagef("-max-memory is less than %s", units.Bytes(minServeMemory))
 	case isOff(f.listen):
-		return usagef("-listen has no address")
+		return exit.Usagef("-listen has no address")
 	case f.pushInterval < profilepush.MinInterval:
-		return usagef("-push-interval is less than %v", profilepush.MinInterval)
+		return exit.Usagef("-push-interval is less than %v", profilepush.MinInterval)
 	}
 	if f.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, f.duration)
 		defer cancel()
 	}
-	f.memory.limitHeap()
+	f.memory.LimitHeap()
 	limits.Bytes, limits.Text = int64(f.memory)/windowShare, int64(f.memory)/textShare
 	limits.Codec = &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
 	server := newServer(f, livepage.NewWindow(limits))
-	if isSet(fs, "push") {
+	if flags.IsSet(fs, "push") {
 		if server.push, err = newServePush(&f, server.window); err != nil {
 			return err
 		}
@@ -210,7 +214,7 @@ func newServer(f serveFlags, window *livepage.Window) *server {
 }
 
 // run serves until ctx is done, which is no error, or until something fails.
-func (s *server) run(ctx context.Context, std streams, inputs []string) error {
+func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) error {
 	ctx, s.end = context.WithCancelCause(ctx)
 	if s.push != nil {
 		s.push.pusher.Start()
@@ -223,7 +227,7 @@ func (s *server) run(ctx context.Context, std streams, inputs []string) error {
 	s.running.Wait()
 	if s.push != nil {
 		if err := s.push.end(); err != nil {
-			return outputError(err)
+			return exit.Output(err)
 		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
@@ -233,14 +237,14 @@ func (s *server) run(ctx context.Context, std streams, inputs []string) error {
 }
 
 // start starts the servers and the reading of inputs, and says where they are.
-func (s *server) start(ctx context.Context, std streams, inputs []string) error {
+func (s *server) start(ctx context.Context, std streams.Streams, inputs []string) error {
 	page, err := listen(ctx, s.flags.listen)
 	if err != nil {
-		return outputError(fmt.Errorf("-listen: %w", err))
+		return exit.Output(fmt.Errorf("-listen: %w", err))
 	}
 	web, err := listen(ctx, s.flags.http)
 	if err != nil {
-		return inputError(errors.Join(fmt.Errorf("-otlp-http: %w", err), page.Close()))
+		return exit.Input(errors.Join(fmt.Errorf("-otlp-http: %w", err), page.Close()))
 	}
 	rpc, err := listen(ctx, s.flags.grpc)
 	if err != nil {
@@ -248,36 +252,36 @@ func (s *server) start(ctx context.Context, std streams, inputs []string) error 
 		if web != nil {
 			err = errors.Join(err, web.Close())
 		}
-		return inputError(err)
+		return exit.Input(err)
 	}
 	r := receiver.New(s.window, s.hosts)
 	var sources []string
 	if len(inputs) > 0 {
-		sources = append(sources, titleOf(inputs))
+		sources = append(sources, input.Title(inputs))
 	}
 	address := "http://" + page.Addr().String() + "/"
-	fmt.Fprintf(std.out, "page       %s\n", address)
+	fmt.Fprintf(std.Out, "page       %s\n", address)
 	if web != nil {
 		sources = append(sources, "OTLP/HTTP at "+web.Addr().String())
-		fmt.Fprintf(std.out, "OTLP/HTTP  http://%s%s\n", web.Addr(), receiver.Path)
-		s.serve(inputError, func() error { return loopback.Serve(ctx, web, r.Handler()) })
+		fmt.Fprintf(std.Out, "OTLP/HTTP  http://%s%s\n", web.Addr(), receiver.Path)
+		s.serve(exit.Input, func() error { return loopback.Serve(ctx, web, r.Handler()) })
 	}
 	if rpc != nil {
 		sources = append(sources, "OTLP/gRPC at "+rpc.Addr().String())
-		fmt.Fprintf(std.out, "OTLP/gRPC  %s\n", rpc.Addr())
-		s.serve(inputError, func() error { return loopback.Serve(ctx, rpc, r.GRPC()) })
+		fmt.Fprintf(std.Out, "OTLP/gRPC  %s\n", rpc.Addr())
+		s.serve(exit.Input, func() error { return loopback.Serve(ctx, rpc, r.GRPC()) })
 	}
 	if s.push != nil {
-		fmt.Fprintf(std.out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
+		fmt.Fprintf(std.Out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
 	}
 	handler := s.handler(strings.Join(sources, ", "))
-	s.serve(outputError, func() error { return loopback.Serve(ctx, page, handler) })
+	s.serve(exit.Output, func() error { return loopback.Serve(ctx, page, handler) })
 	if err := s.follow(ctx, std, inputs); err != nil {
 		return err
 	}
 	if s.flags.open {
 		if err := openBrowser(ctx, address); err != nil {
-			fmt.Fprintf(std.err, "optrace serve: -open: %v\n", err)
+			fmt.Fprintf(std.Err, "optrace serve: -open: %v\n", err)
 		}
 	}
 	return nil
@@ -302,7 +306,7 @@ func (s *server) serve(mark func(error) error, f func() error) {
 
 // handler returns the handler of the page.
 func (s *server) handler(title string) http.Handler {
-	page := &livepage.Page{Window: s.window, Title: title, Version: versionOf(buildInfo())}
+	page := &livepage.Page{Window: s.window, Title: title, Version: version()}
 	if s.push != nil {
 		page.Notes = s.push.notes
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
@@ -22,13 +24,13 @@ const (
 )
 
 // follow starts to read the inputs.
-func (s *server) follow(ctx context.Context, std streams, inputs []string) error {
+func (s *server) follow(ctx context.Context, std streams.Streams, inputs []string) error {
 	for _, path := range inputs {
 		var mode fs.FileMode = fs.ModeNamedPipe
 		if path != ingest.Stdin {
 			info, err := os.Stat(path)
 			if err != nil {
-				return inputError(fmt.Errorf("reading input: %w", err))
+				return exit.Input(fmt.Errorf("reading input: %w", err))
 			}
 			mode = info.Mode()
 		}
@@ -47,12 +49,12 @@ func (s *server) follow(ctx context.Context, std streams, inputs []string) error
 
 // followFile puts what a file holds, and gets, into the window. What is wrong with one
 // that was named ends the command.
-func (s *server) followFile(ctx context.Context, std streams, path string, named bool) {
+func (s *server) followFile(ctx context.Context, std streams.Streams, path string, named bool) {
 	in := s.window.Input("")
 	w := in.Writer()
 	defer w.Flush()
 	f := ingest.Follower{
-		Options: ingest.Options{Stdin: std.in, Format: s.flags.format}, Started: in.SetFormat, Idle: w.Flush,
+		Options: ingest.Options{Stdin: std.In, Format: s.flags.format}, Started: in.SetFormat, Idle: w.Flush,
 		Read: func(n int) { in.AddBytes(int64(n)) },
 	}
 	for rec, err := range f.Records(ctx, path) {
@@ -61,7 +63,7 @@ func (s *server) followFile(ctx context.Context, std streams, path string, named
 		case err == nil || ok:
 			w.Add(rec, syntax)
 		case named:
-			s.end(inputError(err))
+			s.end(exit.Input(err))
 		default:
 			w.Add(op.Record{}, &op.SyntaxError{File: path, Offset: -1, Msg: err.Error(), Class: op.ErrorFormat})
 		}
@@ -71,7 +73,7 @@ func (s *server) followFile(ctx context.Context, std streams, path string, named
 // followDirectory follows the files below a directory, and those that come into it. A file
 // that was followed under another name, and has been rotated, is not read again; nor are
 // compressed files that come later, which hold what was followed before.
-func (s *server) followDirectory(ctx context.Context, std streams, dir string) {
+func (s *server) followDirectory(ctx context.Context, std streams.Streams, dir string) {
 	var known []fs.FileInfo
 	followed := make(map[string]bool)
 	for first := true; ctx.Err() == nil; first = false {

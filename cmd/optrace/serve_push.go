@@ -49,7 +49,7 @@ func (p *servePush) take(last bool) (profile profilepush.Profile, err error) {
 		return profile, nil
 	}
 	opts := otlpprofiles.Options{Producers: &i.Producers}
-	opts.Version, opts.Lost, opts.Unread = versionOf(buildInfo()), i.Lost+i.Dropped, i.Unread
+	opts.Version, opts.Lost, opts.Unread = version(), i.Lost+i.Dropped, i.Unread
 	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, i.Stacks, opts) })
 	return profile, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -53,7 +54,7 @@ func startServe(t *testing.T, args ...string) *serving {
 		return n
 	}}
 	t.Cleanup(func() {
-		if n := s.end(); n != exitOK {
+		if n := s.end(); n != exit.OK {
 			t.Errorf("serve ended with %d: %s", n, &stderr)
 		}
 		http.DefaultClient.CloseIdleConnections()
@@ -146,7 +147,7 @@ func TestServeFiles(t *testing.T) {
 	check := func(n int) {
 		t.Helper()
 		var want bytes.Buffer
-		if code := run(t.Context(), []string{"report", "-json", dir}, nil, &want, io.Discard); code != exitOK {
+		if code := run(t.Context(), []string{"report", "-json", dir}, nil, &want, io.Discard); code != exit.OK {
 			t.Fatalf("report ended with %d", code)
 		}
 		for name, serving := range map[string]*serving{"file": s, "directory": d} {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // A command that waits ends at a signal, and leaves nothing behind.
@@ -50,9 +51,9 @@ func TestSignals(t *testing.T) {
 					t.Fatal(err)
 				}
 				err := cmd.Wait()
-				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.ExitCode() != exitInput {
-					t.Errorf("ended with %v, want exit code %d", err, exitInput)
+				var ended *exec.ExitError
+				if !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput {
+					t.Errorf("ended with %v, want exit code %d", err, exit.BadInput)
 				}
 				if want := sig.String() + " signal received"; !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
 					t.Errorf("printed %q and %q, want only %q", stdout.String(), stderr.String(), want)
@@ -102,17 +103,4 @@ func temporaries(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return found
-}
-
-// An output that is a named pipe without a reader does not keep a command from
-// ending.
-func TestSignalWhileOpening(t *testing.T) {
-	dir := t.TempDir()
-	feedPipe(t, nil, dir)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("enough"))
-	_, err := openOutput(ctx, streams{}, filepath.Join(dir, "in"), nil)
-	if err == nil || err.Error() != "enough" {
-		t.Errorf("openOutput = %v, want the cause", err)
-	}
 }

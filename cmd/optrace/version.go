@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
 
 const versionUsage = `usage: optrace version
@@ -16,24 +20,29 @@ that is known, and the version of Go. 'optrace --version' does the same.
 func versionCommand() command {
 	return command{
 		name: "version", summary: "print the version", usage: versionUsage, arguments: []word{},
-		run: func(_ context.Context, s streams, args []string) error {
-			fs := newFlags("version")
-			arguments, err := parseFlags(fs, args)
+		run: func(_ context.Context, s streams.Streams, args []string) error {
+			fs := flags.New("version")
+			arguments, err := flags.Parse(fs, args)
 			if err != nil {
 				return err
 			}
 			if len(arguments) > 0 {
-				return usagef("version takes no arguments")
+				return exit.Usagef("version takes no arguments")
 			}
-			info := buildInfo()
-			_, err = fmt.Fprintf(s.out, "optrace %s %s %s/%s\n", versionOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return outputError(err)
+			_, err = fmt.Fprintf(s.Out, "optrace %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return exit.Output(err)
 		},
 	}
 }
 
 // release is the version that the linker stamped a release with; "" for any other build.
 var release string
+
+// version returns the version of this program.
+func version() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info)
+}
 
 // versionOf returns the version of a release, or else that of the module and, for a build
 // from a work tree, its commit.

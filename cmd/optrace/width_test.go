@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -50,7 +51,7 @@ func isData(path string) bool {
 func checkWidth(t *testing.T, width int, args []string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK {
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exit.OK {
 		t.Logf("exit code %d: %s", code, errs.String())
 		return
 	}

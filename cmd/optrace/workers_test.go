@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/convert"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
 )
 
@@ -81,7 +83,7 @@ func outputWith(t *testing.T, processors int, args []string) (stdout, stderr str
 	before := runtime.GOMAXPROCS(processors)
 	defer runtime.GOMAXPROCS(before)
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(piped), &out, &errs); code != exitOK {
+	if code := run(t.Context(), args, strings.NewReader(piped), &out, &errs); code != exit.OK {
 		t.Fatalf("%q: exit code %d\n%s", args, code, &errs)
 	}
 	return out.String(), errs.String()
@@ -91,8 +93,8 @@ func outputWith(t *testing.T, processors int, args []string) (stdout, stderr str
 func TestProcessors(t *testing.T) {
 	inputs := workerInputs(t)
 	commands := [][]string{slices.Concat([]string{"correlate", "-json"}, inputs[0])}
-	for _, to := range targets() {
-		commands = append(commands, slices.Concat([]string{"convert", "-to", to.name}, inputs[0]))
+	for _, to := range convert.Targets() {
+		commands = append(commands, slices.Concat([]string{"convert", "-to", to.Name}, inputs[0]))
 	}
 	for _, files := range inputs {
 		commands = append(commands, slices.Concat([]string{"report", "-json"}, files),

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"cmp"
@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
 
-// unread returns the error of inputs in which there is something, but nothing that could be read as
+// Unread returns the error of inputs in which there is something, but nothing that could be read as
 // spans; nil for all others. The output says the same in figures.
-func unread(inputs []string, in *analyze.Envelope) error {
+func Unread(inputs []string, in *analyze.Envelope) error {
 	others := in.SkippedBy[string(op.SkipOtherSignal)]
 	if in.Spans > 0 || in.Malformed+others == 0 {
 		return nil
@@ -25,13 +26,13 @@ func unread(inputs []string, in *analyze.Envelope) error {
 		}
 	}
 	if len(inputs) > 1 {
-		return inputError(fmt.Errorf("the inputs hold %s", what))
+		return exit.Input(fmt.Errorf("the inputs hold %s", what))
 	}
 	name := inputs[0]
 	if name == ingest.Stdin {
 		name = "standard input"
 	}
-	return inputError(fmt.Errorf("%s holds %s", name, what))
+	return exit.Input(fmt.Errorf("%s holds %s", name, what))
 }
 
 // records counts records that cannot be read.

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -32,7 +33,7 @@ const (
 func newProgress(stderr io.Writer, inputs []string) *progress {
 	now := time.Now()
 	p := &progress{start: now, next: now.Add(progressDelay)}
-	if !isTerminal(stderr) {
+	if !streams.IsTerminal(stderr) {
 		return p
 	}
 	p.w, p.total = stderr, sizeOf(inputs)
@@ -91,13 +92,6 @@ func (p *progress) text(in time.Duration) string {
 // done clears the line.
 func (p *progress) done() {
 	if p.shown {
-		clearProgress(p.w)
-	}
-}
-
-// clearProgress clears the line that progress is shown on.
-func clearProgress(stderr io.Writer) {
-	if isTerminal(stderr) {
-		fmt.Fprint(stderr, "\r\x1b[K")
+		streams.ClearLine(p.w)
 	}
 }

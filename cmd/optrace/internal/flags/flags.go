@@ -1,4 +1,6 @@
-package main
+// Package flags has the flags that several commands have, and reads them from command lines in which flags and
+// inputs come in any order.
+package flags
 
 import (
 	"errors"
@@ -6,46 +8,47 @@ import (
 	"io"
 	"strings"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
 )
 
-// newFlags returns a flag set that leaves it to run to print errors.
-func newFlags(name string) *flag.FlagSet {
+// New returns a flag set that leaves it to its caller to print errors.
+func New(name string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	return fs
 }
 
-// parseFlags parses args, in which flags and inputs may come in any order, and
+// Parse parses args, in which flags and inputs may come in any order, and
 // returns the inputs. Everything after "--" is an input.
-func parseFlags(fs *flag.FlagSet, args []string) (inputs []string, err error) {
+func Parse(fs *flag.FlagSet, args []string) (inputs []string, err error) {
 	flags, inputs := splitArgs(fs, args)
 	if err := fs.Parse(flags); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		}
-		return nil, usagef("%w", err)
+		return nil, exit.Usagef("%w", err)
 	}
 	return inputs, nil
 }
 
-// parseInputs is parseFlags for commands that need an input.
-func parseInputs(fs *flag.FlagSet, args []string) ([]string, error) {
-	inputs, err := parseFlags(fs, args)
+// ParseInputs is Parse for commands that need an input.
+func ParseInputs(fs *flag.FlagSet, args []string) ([]string, error) {
+	inputs, err := Parse(fs, args)
 	if err == nil && len(inputs) == 0 {
-		err = usagef("no input; use - for standard input")
+		err = exit.Usagef("no input; use - for standard input")
 		for _, name := range []string{"html", "o"} {
 			if f := fs.Lookup(name); f != nil && f.Value.String() != "" {
-				err = usagef("no input: %q is the FILE of -%s; use - for standard input", f.Value.String(), name)
+				err = exit.Usagef("no input: %q is the FILE of -%s; use - for standard input", f.Value.String(), name)
 			}
 		}
 	}
 	return inputs, err
 }
 
-// isSet reports whether a flag was given.
-func isSet(fs *flag.FlagSet, name string) bool {
+// IsSet reports whether a flag was given.
+func IsSet(fs *flag.FlagSet, name string) bool {
 	set := false
 	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
 	return set
@@ -63,7 +66,7 @@ func splitArgs(fs *flag.FlagSet, args []string) (flags, inputs []string) {
 			inputs = append(inputs, arg)
 		default:
 			flags = append(flags, arg)
-			if len(args) > 0 && valueFollows(fs, arg) {
+			if len(args) > 0 && ValueFollows(fs, arg) {
 				flags = append(flags, args[0])
 				args = args[1:]
 			}
@@ -72,8 +75,8 @@ func splitArgs(fs *flag.FlagSet, args []string) (flags, inputs []string) {
 	return flags, inputs
 }
 
-// valueFollows reports whether the value of the flag is the next argument.
-func valueFollows(fs *flag.FlagSet, arg string) bool {
+// ValueFollows reports whether the value of the flag is the next argument.
+func ValueFollows(fs *flag.FlagSet, arg string) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	f := fs.Lookup(name) // none for "name=value"
 	if f == nil {

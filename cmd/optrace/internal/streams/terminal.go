@@ -1,8 +1,10 @@
-package main
+// Package streams has the standard streams of a command, and says how text looks on them.
+package streams
 
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -11,11 +13,18 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/render/text"
 )
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
+// Streams are the standard streams of a command.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -25,56 +34,59 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && term.IsTerminal(int(f.Fd()))
 }
 
-// displayFlags are the flags that say how text looks.
-type displayFlags struct {
+// DisplayFlags are the flags that say how text looks.
+type DisplayFlags struct {
 	color string
 	width int
 }
 
-// colors lists the values of -color.
-func colors() []string { return []string{"auto", "always", "never"} }
+// Colors lists the values of -color.
+func Colors() []string { return []string{"auto", "always", "never"} }
 
-const displayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
+const DisplayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
                     unless NO_COLOR is set (auto)
   -width N          the width of the text in columns (that of the terminal, else
                     COLUMNS, else 200)
 `
 
-func (f *displayFlags) register(fs *flag.FlagSet) {
+// Register defines the flags.
+func (f *DisplayFlags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&f.color, "color", "auto", "")
 	fs.IntVar(&f.width, "width", 0, "")
 }
 
-func (f *displayFlags) check() error {
+// Check returns an error if the values do not fit.
+func (f *DisplayFlags) Check() error {
 	switch {
-	case !slices.Contains(colors(), f.color):
-		return usagef("-color: %q is none of %s", f.color, strings.Join(colors(), ", "))
+	case !slices.Contains(Colors(), f.color):
+		return exit.Usagef("-color: %q is none of %s", f.color, strings.Join(Colors(), ", "))
 	case f.width != 0 && f.width < text.MinWidth:
-		return usagef("-width is less than %d", text.MinWidth)
+		return exit.Usagef("-width is less than %d", text.MinWidth)
 	}
 	return nil
 }
 
-// display says how text looks on an output.
-type display struct {
-	color, hyperlinks bool
-	width             int // 0 for the default
+// On returns how text looks that is written to w.
+func (f *DisplayFlags) On(w io.Writer) text.Options {
+	env := os.Getenv
+	terminal := IsTerminal(w) && env("TERM") != "dumb"
+	return text.Options{
+		Color:      f.color == "always" || f.color == "auto" && terminal && env("NO_COLOR") == "",
+		Hyperlinks: terminal && showsHyperlinks(env),
+		Width:      cmp.Or(f.width, terminalWidth(w), columns(env("COLUMNS"))),
+	}
 }
 
-// on returns how text looks that is written to w.
-func (f *displayFlags) on(w io.Writer) display {
-	env := os.Getenv
-	terminal := isTerminal(w) && env("TERM") != "dumb"
-	return display{
-		color:      f.color == "always" || f.color == "auto" && terminal && env("NO_COLOR") == "",
-		hyperlinks: terminal && showsHyperlinks(env),
-		width:      cmp.Or(f.width, terminalWidth(w), columns(env("COLUMNS"))),
+// ClearLine clears the line of a terminal, on which progress is shown.
+func ClearLine(w io.Writer) {
+	if IsTerminal(w) {
+		fmt.Fprint(w, "\r\x1b[K")
 	}
 }
 
 // terminalWidth returns the width of a terminal, 0 for anything else.
 func terminalWidth(w io.Writer) int {
-	if !isTerminal(w) {
+	if !IsTerminal(w) {
 		return 0
 	}
 	width, _, err := term.GetSize(int(w.(*os.File).Fd()))

@@ -1,4 +1,5 @@
-package main
+// Package help lists the keys of the reports in JSON, for the help texts.
+package help
 
 import (
 	"encoding/json"
@@ -16,15 +17,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// jsonOutput is the JSON that a command prints.
-type jsonOutput struct {
-	command, schema string
-	report          reflect.Type
+// Output is the JSON that a command prints.
+type Output struct {
+	Command, Schema string
+	Report          reflect.Type
 }
 
-// jsonOutputs lists what is printed with -json.
-func jsonOutputs() []jsonOutput {
-	return []jsonOutput{
+// Outputs lists what is printed with -json.
+func Outputs() []Output {
+	return []Output{
 		{"report -json", analyze.Schema, reflect.TypeFor[analyze.Report]()},
 		{"correlate -json", correlate.Schema, reflect.TypeFor[correlate.Report]()},
 		{"diff -json", diff.Schema, reflect.TypeFor[diff.Report]()},
@@ -32,8 +33,8 @@ func jsonOutputs() []jsonOutput {
 	}
 }
 
-// jsonHelp lists the keys of the reports. The list is made of the types that are printed.
-func jsonHelp() string {
+// JSON lists the keys of the reports. The list is made of the types that are printed.
+func JSON() string {
 	var b strings.Builder
 	b.WriteString(`The keys of what commands print with -json, as jq takes them. Keys are added, and
 never renamed or removed. What is not known is null, never 0; a list or an object
@@ -43,26 +44,29 @@ bytes; shares and ratios are parts of 1. An entry is an operation, as a line of 
 entries format (` + op.Schema + `) has it: docs/formats.md lists its keys. [] stands
 for any element of a list, [KEY] for any key.
 `)
-	for _, out := range jsonOutputs() {
-		fmt.Fprintf(&b, "\noptrace %s, schema %s:\n\n", out.command, out.schema)
-		for _, k := range jsonKeys(out.report) {
-			fmt.Fprintf(&b, "  %-52s %s\n", k.text, k.about)
+	for _, out := range Outputs() {
+		fmt.Fprintf(&b, "\noptrace %s, schema %s:\n\n", out.Command, out.Schema)
+		for _, k := range Keys(out.Report) {
+			fmt.Fprintf(&b, "  %-52s %s\n", k.Path, k.About)
 		}
 	}
 	return b.String()
 }
 
-// jsonKeys returns the keys that encoding/json writes for a struct type, each with its
+// Keys returns the keys that encoding/json writes for a struct type, each with its
 // path and the type of its value. The keys of a type that is there twice are listed once.
-func jsonKeys(t reflect.Type) []word {
+func Keys(t reflect.Type) []Key {
 	l := keyList{at: make(map[reflect.Type]string)}
 	l.object("", t, make(map[string]bool))
 	return l.keys
 }
 
+// Key is a key, as a path, and what it stands for.
+type Key struct{ Path, About string }
+
 // keyList is a list of keys under way.
 type keyList struct {
-	keys []word
+	keys []Key
 	at   map[reflect.Type]string // where the keys of a type are listed
 }
 
@@ -120,18 +124,18 @@ func (l *keyList) key(path string, t reflect.Type, optional bool) {
 		mark = "?"
 	}
 	if at, listed := l.at[t]; isObject && listed {
-		l.keys = append(l.keys, word{path, about + mark + asKeys + at})
+		l.keys = append(l.keys, Key{path, about + mark + AsKeys + at})
 		return
 	}
-	l.keys = append(l.keys, word{path, about + mark})
+	l.keys = append(l.keys, Key{path, about + mark})
 	if isObject {
 		l.at[t] = path
 		l.object(path, t, make(map[string]bool))
 	}
 }
 
-// asKeys stands in front of the path at which the keys of an object are listed.
-const asKeys = " with the keys of "
+// AsKeys stands in front of the path at which the keys of an object are listed.
+const AsKeys = " with the keys of "
 
 // marshalled describes the types that write their JSON themselves.
 func marshalled() map[reflect.Type]string {

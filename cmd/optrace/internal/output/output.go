@@ -1,9 +1,13 @@
-package main
+// Package output has the destination of a command's result: standard output, or a file that is as private as
+// the inputs and replaces an existing one once it is complete.
+package output
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,48 +15,51 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/termtext"
 )
 
-// produce opens the output at path, "" or "-" for standard output, and calls
+// Produce opens the output at path, "" or "-" for standard output, and calls
 // write to fill it. The output is completed if write succeeds and removed
 // otherwise. The inputs are those that write reads. The error may be the verdict
 // on a complete output.
 //
-// When ctx ends, produce removes the output and returns at once. It does not
+// When ctx ends, Produce removes the output and returns at once. It does not
 // wait for write, which may be blocked by a pipe and ends with the process.
-func produce(ctx context.Context, s streams, path string, inputs []string, write func(*output) error) error {
-	out, err := openOutput(ctx, s, path, statInputs(s, inputs))
+func Produce(ctx context.Context, s streams.Streams, path string, inputs []string, write func(*File) error) error {
+	out, err := open(ctx, s, path, statInputs(s, inputs))
 	if err != nil {
 		return err
 	}
-	err = beside(ctx, s, func() error {
+	err = Beside(ctx, s, func() error {
 		if err := write(out); err != nil {
 			return err
 		}
-		return outputError(writeError(out.Flush()))
+		return writeError(out.Flush())
 	})
 	if err == nil {
-		err = outputError(writeError(out.commit()))
+		err = writeError(out.commit())
 	}
 	if err != nil {
 		out.discard()
 		return err
 	}
-	return out.verdict
+	return out.Verdict
 }
 
-// beside calls f and returns its error, or that of ctx as soon as that ends. What f does
+// Beside calls f and returns its error, or that of ctx as soon as that ends. What f does
 // then ends with the process.
-func beside(ctx context.Context, s streams, f func() error) error {
+func Beside(ctx context.Context, s streams.Streams, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		clearProgress(s.err)
-		return inputError(context.Cause(ctx))
+		streams.ClearLine(s.Err)
+		return exit.Input(context.Cause(ctx))
 	}
 }
 
@@ -60,12 +67,11 @@ func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("writing output: %w", err)
+	return exit.Output(fmt.Errorf("writing output: %w", err))
 }
 
-// output is the destination of a command's result: standard output, or a file
-// that replaces an existing one once it is complete. Writing is buffered.
-type output struct {
+// File is the destination of a command's result. Writing is buffered.
+type File struct {
 	*bufio.Writer
 
 	// file is nil for standard output.
@@ -76,22 +82,25 @@ type output struct {
 	// narrowed by the permissions of the inputs.
 	mode  fs.FileMode
 	isNew bool
-	// terminal is set where the output is a terminal.
-	terminal bool
-	// verdict is the error that the command ends with where the output is complete.
-	verdict error
+	// Terminal is set where the output is a terminal.
+	Terminal bool
+	// Verdict is the error that the command ends with where the output is complete.
+	Verdict error
 	// existing is the regular file that is written or replaced, nil for none.
 	existing fs.FileInfo
 }
 
-const outputBuffer = 64 << 10
+func newWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10) }
 
-// openOutput opens path for writing, "" or "-" for standard output. It refuses
+// To returns the output to w.
+func To(w io.Writer) *File { return &File{Writer: newWriter(w)} }
+
+// open opens path for writing, "" or "-" for standard output. It refuses
 // to write to one of the inputs.
-func openOutput(ctx context.Context, s streams, path string, inputs []inputFile) (*output, error) {
+func open(ctx context.Context, s streams.Streams, path string, inputs []inputFile) (*File, error) {
 	if path == "" || path == ingest.Stdin {
-		o := &output{Writer: bufio.NewWriterSize(s.out, outputBuffer), terminal: isTerminal(s.out)}
-		if f, ok := s.out.(*os.File); ok {
+		o := &File{Writer: newWriter(s.Out), Terminal: streams.IsTerminal(s.Out)}
+		if f, ok := s.Out.(*os.File); ok {
 			o.existing = regular(f.Stat())
 		}
 		return o, o.refuse(inputs)
@@ -100,12 +109,12 @@ func openOutput(ctx context.Context, s streams, path string, inputs []inputFile)
 	if err == nil && !info.Mode().IsRegular() {
 		return openInPlace(ctx, path)
 	}
-	o := &output{existing: regular(info, err)}
+	o := &File{existing: regular(info, err)}
 	if err := o.refuse(inputs); err != nil {
 		return nil, err
 	}
 	if err := o.create(path); err != nil {
-		return nil, outputError(fmt.Errorf("creating output: %w", err))
+		return nil, exit.Output(fmt.Errorf("creating output: %w", err))
 	}
 	for _, in := range inputs {
 		o.narrow(in.info)
@@ -115,7 +124,7 @@ func openOutput(ctx context.Context, s streams, path string, inputs []inputFile)
 
 // openInPlace opens a device or a named pipe, which cannot be replaced; a
 // directory fails here. Opening a pipe waits for its reader.
-func openInPlace(ctx context.Context, path string) (*output, error) {
+func openInPlace(ctx context.Context, path string) (*File, error) {
 	var f *os.File
 	opened := make(chan error, 1)
 	go func() {
@@ -126,17 +135,17 @@ func openInPlace(ctx context.Context, path string) (*output, error) {
 	select {
 	case err := <-opened:
 		if err != nil {
-			return nil, outputError(fmt.Errorf("creating output: %w", err))
+			return nil, exit.Output(fmt.Errorf("creating output: %w", err))
 		}
-		return &output{Writer: bufio.NewWriterSize(f, outputBuffer), file: f, terminal: isTerminal(f)}, nil
+		return &File{Writer: newWriter(f), file: f, Terminal: streams.IsTerminal(f)}, nil
 	case <-ctx.Done():
-		return nil, outputError(context.Cause(ctx))
+		return nil, exit.Output(context.Cause(ctx))
 	}
 }
 
 // create creates the temporary file that is to replace path. Until it is
 // complete only its owner can read it.
-func (o *output) create(path string) (err error) {
+func (o *File) create(path string) (err error) {
 	// The file behind a symbolic link is replaced, not the link.
 	if o.target, err = followLinks(path); err != nil {
 		return err
@@ -157,7 +166,7 @@ func (o *output) create(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Writer = bufio.NewWriterSize(o.file, outputBuffer)
+	o.Writer = newWriter(o.file)
 	return nil
 }
 
@@ -207,18 +216,18 @@ func defaultMode(name string) (fs.FileMode, error) {
 }
 
 // refuse returns an error if the output is one of the inputs.
-func (o *output) refuse(inputs []inputFile) error {
+func (o *File) refuse(inputs []inputFile) error {
 	for _, in := range inputs {
 		if o.is(in.info) {
-			return usagef("the output is the same file as the input %s; write to another file", in.path)
+			return exit.Usagef("the output is the same file as the input %s; write to another file", in.path)
 		}
 	}
 	return nil
 }
 
-// exclude reports whether a file that was found in a directory is the output.
+// Exclude reports whether a file that was found in a directory is the output.
 // Any other is an input.
-func (o *output) exclude(info fs.FileInfo) bool {
+func (o *File) Exclude(info fs.FileInfo) bool {
 	if o.is(info) {
 		return true
 	}
@@ -226,21 +235,21 @@ func (o *output) exclude(info fs.FileInfo) bool {
 	return false
 }
 
-func (o *output) is(info fs.FileInfo) bool {
+func (o *File) is(info fs.FileInfo) bool {
 	return o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info)
 }
 
 // narrow takes permissions away from a new output that the input does not give.
 // Its owner can always read and write it. Pipes and devices say nothing about
 // who may read their contents.
-func (o *output) narrow(input fs.FileInfo) {
+func (o *File) narrow(input fs.FileInfo) {
 	if o.isNew && (input.Mode().IsRegular() || input.IsDir()) {
 		o.mode &= input.Mode().Perm() | 0o600
 	}
 }
 
 // commit completes the output, which has been flushed.
-func (o *output) commit() error {
+func (o *File) commit() error {
 	if o.file == nil {
 		return nil
 	}
@@ -256,7 +265,7 @@ func (o *output) commit() error {
 }
 
 // discard removes the output and leaves an existing file as it was.
-func (o *output) discard() {
+func (o *File) discard() {
 	if o.file == nil {
 		return
 	}
@@ -267,12 +276,12 @@ func (o *output) discard() {
 	}
 }
 
-// screen returns what may be a terminal: standard output, if that is the output.
-func (o *output) screen(s streams) io.Writer {
+// Screen returns what may be a terminal: standard output, if that is the output.
+func (o *File) Screen(s streams.Streams) io.Writer {
 	if o.file != nil {
 		return nil
 	}
-	return s.out
+	return s.Out
 }
 
 // inputFile is an input of a command that could be found.
@@ -283,14 +292,14 @@ type inputFile struct {
 
 // statInputs returns the inputs that can be found. A missing one is reported
 // when it is read.
-func statInputs(s streams, paths []string) []inputFile {
+func statInputs(s streams.Streams, paths []string) []inputFile {
 	var found []inputFile
 	for _, path := range paths {
 		var info fs.FileInfo
 		var err error
 		if path != ingest.Stdin {
 			info, err = os.Stat(path)
-		} else if f, ok := s.in.(*os.File); ok {
+		} else if f, ok := s.In.(*os.File); ok {
 			info, err = f.Stat()
 		}
 		if err == nil && info != nil {
@@ -306,4 +315,17 @@ func regular(info fs.FileInfo, err error) fs.FileInfo {
 		return nil
 	}
 	return info
+}
+
+// JSON writes v as JSON that can be printed on a terminal.
+func JSON(w io.Writer, v any) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(termtext.EscapeJSON(text.Bytes()))
+	return err
 }

@@ -1,4 +1,4 @@
-package main
+package flags
 
 import (
 	"errors"
@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // maxPeaks bounds the size of a file of peaks.
 const maxPeaks = 1 << 20
 
-// peaksUsage lists the devices whose peaks are known, for the usage of the command.
-func peaksUsage() string {
+// PeaksUsage lists the devices whose peaks are known, for the usage of the command.
+func PeaksUsage() string {
 	const indent = "                    "
 	lines := []string{indent}
 	for i, name := range peaks.Names() {
@@ -42,21 +43,21 @@ func readPeaks(name string) (*peaks.Table, error) {
 	}
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("-peaks: there is no file %s, and known devices are %s", name, strings.Join(peaks.Names(), ", "))
+		return nil, exit.Usagef("-peaks: there is no file %s, and known devices are %s", name, strings.Join(peaks.Names(), ", "))
 	} else if err != nil {
-		return nil, usagef("-peaks: %w", err)
+		return nil, exit.Usagef("-peaks: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxPeaks+1))
 	if err != nil {
-		return nil, usagef("-peaks: %w", err)
+		return nil, exit.Usagef("-peaks: %w", err)
 	}
 	if len(text) > maxPeaks {
-		return nil, usagef("-peaks: %s is larger than 1 MiB", name)
+		return nil, exit.Usagef("-peaks: %s is larger than 1 MiB", name)
 	}
 	table, err := peaks.Parse(text)
 	if err != nil {
-		return nil, usagef("-peaks: %s: %w", name, err)
+		return nil, exit.Usagef("-peaks: %s: %w", name, err)
 	}
 	return table, nil
 }

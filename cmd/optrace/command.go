@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+)
+
+// command is a subcommand.
+type command struct {
+	name, summary, usage string
+	// define defines the flags of the command, for those who ask which it has; nil for none.
+	define func(*flag.FlagSet)
+	// arguments are the words that the command takes in place of inputs.
+	arguments []word
+	run       func(ctx context.Context, s streams.Streams, args []string) error
+}
+
+// help returns the help text of the command.
+func (c command) help() string { return c.usage + "\n" + exit.Help }
+
+// word is a word of the command line and what it stands for.
+type word struct{ text, about string }

@@ -1,0 +1,132 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Find returns the format with a name.
+func Find(name string) (Target, error) {
+	var names []string
+	for _, t := range Targets() {
+		if t.Name == name || t.Name == "otlp" && name == "otlp-json" { // as inputs in the format are called
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	switch name {
+	case "":
+		return Target{}, exit.Usagef("no -to; formats are %s", strings.Join(names, ", "))
+	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
+		return Target{}, exit.Usagef("the format %s was withdrawn: parquet is for tables, entries compressed with zstd for recordings", name)
+	}
+	return Target{}, exit.Usagef("unknown format %q; formats are %s", name, strings.Join(names, ", "))
+}
+
+// Options say how records are converted.
+type Options struct {
+	// DropAttributes leaves out what no field of an operation holds.
+	DropAttributes bool
+	// Version is that of the program.
+	Version string
+}
+
+// Write writes the records of src to out. Those that cannot be read are left out and reported on s.
+func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, opts Options) error {
+	if t.binary && out.Terminal {
+		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
+	}
+	faults := faultLog{s: s}
+	c, err := t.create(options{out, out.Terminal, opts.Version, &faults.n})
+	if err != nil {
+		return exit.Output(err)
+	}
+	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
+	if t.attributes && !opts.DropAttributes {
+		src.Mapping = new(attr.Mapping)
+		src.Mapping.KeepAll()
+	}
+	err = src.Each(s, c.holds, func(rec op.Record, err error) error {
+		if err != nil {
+			faults.add(err)
+			return nil
+		}
+		count(&found, rec)
+		if opts.DropAttributes {
+			dropAttributes(rec)
+		}
+		return exit.Output(c.record(rec))
+	})
+	if err != nil {
+		return err
+	}
+	faults.end()
+	found.Malformed = faults.n
+	out.Verdict = input.Unread(src.Inputs, &found)
+	return exit.Output(c.end())
+}
+
+// count counts what says whether an input was read.
+func count(in *analyze.Envelope, rec op.Record) {
+	switch s := rec.Skipped; {
+	case rec.Entry != nil, rec.Span != nil, s.N > 0 && s.Reason.IsSpan():
+		in.Spans++
+	case s.N > 0:
+		in.SkippedBy[string(s.Reason)] += s.N
+		if s.Signal != "" && !slices.Contains(in.Signals, s.Signal) {
+			in.Signals = append(in.Signals, s.Signal)
+		}
+	}
+}
+
+// dropAttributes removes from a record what the flag of that name leaves out.
+func dropAttributes(rec op.Record) {
+	var links []op.Link
+	switch {
+	case rec.Entry != nil:
+		rec.Entry.Attrs, rec.Entry.Extra, links = nil, nil, rec.Entry.Links
+	case rec.Span != nil:
+		rec.Span.Attrs, rec.Span.Extra, links = nil, nil, rec.Span.Links
+	case rec.Resource != nil:
+		rec.Resource.Attrs = nil
+	}
+	for i := range links {
+		links[i].Extra = nil
+	}
+}
+
+// faultLog reports records that could not be read on standard error, the first
+// ones in full.
+type faultLog struct {
+	s streams.Streams
+	n int64
+}
+
+const maxFaultsShown = 10
+
+func (l *faultLog) add(err error) {
+	records := int64(1)
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
+		records = syntax.Count()
+		if l.n < maxFaultsShown {
+			fmt.Fprintf(l.s.Err, "optrace convert: left out: %q\n", syntax.Error())
+		}
+	}
+	l.n += records
+}
+
+func (l *faultLog) end() {
+	if l.n > maxFaultsShown {
+		fmt.Fprintf(l.s.Err, "optrace convert: left out %d records in all\n", l.n)
+	}
+}

@@ -1,0 +1,230 @@
+package convert
+
+import (
+	"io"
+
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
+	opseed "github.com/optrace/optrace/op/seed"
+	"github.com/optrace/optrace/parquet"
+	"github.com/optrace/optrace/render/csv"
+	"github.com/optrace/optrace/render/jaeger"
+	"github.com/optrace/optrace/render/otlp"
+	"github.com/optrace/optrace/render/otlpprofiles"
+)
+
+// options is what a converter is made with.
+type options struct {
+	out      io.Writer
+	terminal bool   // out is one
+	version  string // of the program
+	// unread has the number of records that could not be read, once all have been read.
+	unread *int64
+}
+
+// converter writes records in a format, or collects them for end.
+type converter struct {
+	// These take the records of their kinds, which they must not retain; nil passes over.
+	entry    func(*op.Entry) error
+	span     func(*op.Span) error
+	resource func(*op.Resource) error
+	gap      func(*op.Gap) error
+	batch    func(*op.Batch) error
+	total    func(*op.Total) error
+	other    func() error // every other record
+
+	// end writes the rest of the output.
+	end func() error
+	// holds returns about how much memory is held; nil for little.
+	holds func() int64
+}
+
+// record writes or collects a record.
+func (c *converter) record(rec op.Record) error {
+	switch {
+	case rec.Entry != nil && c.entry != nil:
+		return c.entry(rec.Entry)
+	case rec.Span != nil && c.span != nil:
+		return c.span(rec.Span)
+	case rec.Resource != nil && c.resource != nil:
+		return c.resource(rec.Resource)
+	case rec.Gap != nil && c.gap != nil:
+		return c.gap(rec.Gap)
+	case rec.Batch != nil && c.batch != nil:
+		return c.batch(rec.Batch)
+	case rec.Total != nil && c.total != nil:
+		return c.total(rec.Total)
+	case c.other != nil:
+		return c.other()
+	}
+	return nil
+}
+
+// always makes of a function without an error one with it.
+func always[T any](f func(T)) func(T) error {
+	return func(v T) error {
+		f(v)
+		return nil
+	}
+}
+
+// changed passes on the resources that differ from the last one: files of the Collector
+// repeat them with every batch.
+func changed(f func(*op.Resource) error) func(*op.Resource) error {
+	var last *op.Resource
+	return func(r *op.Resource) error {
+		if last != nil && opfile.SameResource(last, r) {
+			return nil
+		}
+		last = r.Clone()
+		return f(r)
+	}
+}
+
+// newEntries writes entries JSON Lines. The first header has the resource that is in front of all other
+// records, if any is.
+func newEntries(o options) (*converter, error) {
+	var w *entries.Writer
+	start := func(r *op.Resource) *entries.Writer {
+		if w == nil {
+			w = entries.NewWriter(o.out, r)
+		}
+		return w
+	}
+	return &converter{
+		entry: func(e *op.Entry) error { return start(nil).Entry(e) },
+		span:  func(s *op.Span) error { return start(nil).Span(s) },
+		gap:   func(g *op.Gap) error { return start(nil).Gap(g) },
+		batch: func(b *op.Batch) error { return start(nil).Batch(b) },
+		other: func() error {
+			start(nil)
+			return nil
+		},
+		resource: changed(func(r *op.Resource) error {
+			if w == nil {
+				start(r)
+				return nil
+			}
+			return w.Resource(r)
+		}),
+		end: func() error { return start(nil).Flush() },
+	}, nil
+}
+
+// newTrace writes a seed trace. The total and the metadata come last, so that it need not
+// hold the entries.
+func newTrace(o options) (*converter, error) {
+	enc, sum, metadata := opseed.NewEncoder(nil), int64(0), make(map[string]string)
+	return &converter{
+		entry: func(e *op.Entry) error {
+			if e.Side != op.SideHost {
+				sum += e.Duration
+			}
+			enc.Entry(e)
+			_, err := o.out.Write(enc.Buf)
+			enc.Buf = enc.Buf[:0]
+			return err
+		},
+		resource: always(func(r *op.Resource) {
+			for _, a := range r.Attrs {
+				metadata[a.Key] = a.Value
+			}
+		}),
+		total: always(func(t *op.Total) { sum += t.Stated - t.Sum }),
+		end: func() error {
+			_, err := o.out.Write(append(enc.End(sum, metadata), '\n'))
+			return err
+		},
+	}, nil
+}
+
+func newCSV(o options) (*converter, error) {
+	w, err := csv.NewEntryWriter(o.out, csv.Options{Printable: o.terminal})
+	if err != nil {
+		return nil, err
+	}
+	return &converter{entry: w.Write, end: w.Flush}, nil
+}
+
+func newOTLP(o options) (*converter, error) {
+	w := otlp.NewWriter(o.out)
+	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}, nil
+}
+
+func newParquet(o options) (*converter, error) {
+	w := parquet.NewWriter(o.out)
+	return &converter{
+		entry: w.Entry, span: w.Span, resource: changed(w.Resource), gap: w.Gap, batch: w.Batch, end: w.Close,
+	}, nil
+}
+
+func newJaeger(o options) (*converter, error) {
+	t := new(jaeger.Traces)
+	return &converter{
+		entry: always(t.Add), span: always(t.AddSpan), resource: always(t.Resource), holds: t.Bytes,
+		end: func() error { return t.Write(o.out) },
+	}, nil
+}
+
+// timeline collects operations and spans and writes them in the end.
+type timeline interface {
+	Add(e *op.Entry)
+	AddSpan(s *op.Span)
+	Bytes() int64
+	Write(w io.Writer) error
+}
+
+func newTimeline(create func() timeline) func(options) (*converter, error) {
+	return func(o options) (*converter, error) {
+		t := create()
+		return &converter{
+			entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes, end: func() error { return t.Write(o.out) },
+		}, nil
+	}
+}
+
+// newFlat writes the seed's stacks of device and operation.
+func newFlat(o options) (*converter, error) {
+	s := new(seed.Stacks)
+	return &converter{entry: always(s.Add), end: func() error { return s.Write(o.out) }}, nil
+}
+
+// ofForest returns a converter that needs the structure of the whole input.
+func ofForest(f *trace.Forest, end func() error) *converter {
+	return &converter{
+		entry: always(func(e *op.Entry) { f.Add(op.Record{Entry: e}) }), span: always(f.AddSpan), holds: f.Bytes, end: end,
+	}
+}
+
+// newCollapsed writes the folded stacks of self time.
+func newCollapsed(o options) (*converter, error) {
+	f := trace.New()
+	return ofForest(f, func() error { return stacks.WriteForest(f, o.out) }), nil
+}
+
+type table = stacks.Table
+
+// newProfile writes a profile by write.
+func newProfile(write func(io.Writer, *table, otlpprofiles.Options) error) func(options) (*converter, error) {
+	return func(o options) (*converter, error) {
+		f, from, lost := trace.New(), new(otlpprofiles.Producers), int64(0)
+		f.KeepShapes()
+		c := ofForest(f, func() error {
+			opts := otlpprofiles.Options{Producers: from}
+			opts.Version, opts.Lost, opts.Unread = o.version, lost, *o.unread
+			return write(o.out, stacks.Of(f), opts)
+		})
+		add := c.entry
+		c.entry = func(e *op.Entry) error {
+			from.Operation(e)
+			return add(e)
+		}
+		c.resource = always(from.Resource)
+		c.gap = always(func(g *op.Gap) { lost += g.Dropped })
+		return c, nil
+	}
+}

@@ -1,0 +1,82 @@
+// Package exit has the exit codes of the command and the errors that lead to them. It knows what to advise
+// where an input needs too much memory; what is wrong with inputs otherwise is for package input.
+package exit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/optrace/optrace/ingest"
+)
+
+// The exit codes, as Help describes them.
+const (
+	OK         = 0
+	FailedGate = 1
+	WrongUsage = 2
+	BadInput   = 3
+	BadOutput  = 4
+)
+
+// Help is the part of the help texts that lists the exit codes.
+const Help = `Exit codes:
+
+  0  fine; an input without operations is fine too
+  1  the command worked, and a gate that was asked for failed
+  2  wrong usage
+  3  an input could not be read, or is of no known format, or holds something else
+     than spans; Jaeger does not answer or does not hold the trace; the command was
+     interrupted
+  4  the output could not be written
+`
+
+// codeError is an error with the exit code that it leads to.
+type codeError struct {
+	code int
+	error
+}
+
+// Unwrap returns the error.
+func (e *codeError) Unwrap() error { return e.error }
+
+// Code returns the exit code that an error leads to.
+func Code(err error) int {
+	var coded *codeError
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &coded):
+		return coded.code
+	}
+	return BadInput
+}
+
+// Usagef returns an error in the command line.
+func Usagef(format string, args ...any) error {
+	return &codeError{WrongUsage, fmt.Errorf(format, args...)}
+}
+
+// Gatef returns the error of a gate that fails.
+func Gatef(format string, args ...any) error {
+	return &codeError{FailedGate, fmt.Errorf(format, args...)}
+}
+
+// Input marks err as an error of the input. To one about memory it adds what can be done.
+func Input(err error) error {
+	if tooMuch, ok := errors.AsType[*ingest.MemoryError](err); ok {
+		more := "4G"
+		if tooMuch.Limit > 1<<30 {
+			more = fmt.Sprintf("%dG", 4*(tooMuch.Limit>>30))
+		}
+		err = fmt.Errorf("%w; allow more with -max-memory %s, or ask for sums only: report -section summary", err, more)
+	}
+	return &codeError{BadInput, err}
+}
+
+// Output marks err as an error of the output. nil stays nil.
+func Output(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codeError{BadOutput, err}
+}

@@ -1,0 +1,80 @@
+package flags
+
+import (
+	"flag"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Sums are the flags that shape the sums of a report.
+type Sums struct {
+	by      string
+	top     int
+	hotspot int64
+	peaks   string
+}
+
+// SumsNames are the names of the flags.
+var SumsNames = [...]string{"by", "top", "hotspot-bytes", "peaks"}
+
+// Define defines the flags.
+func (f *Sums) Define(fs *flag.FlagSet) {
+	fs.StringVar(&f.by, "by", "", "")
+	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
+	fs.Int64Var(&f.hotspot, "hotspot-bytes", profile.DefaultHotspotBytes, "")
+	fs.StringVar(&f.peaks, "peaks", "", "")
+}
+
+// Options returns the options of the analyses, or an error if the flags do not fit.
+func (f *Sums) Options() (analyze.Options, error) {
+	keys, err := key.Parse(f.by)
+	switch {
+	case err != nil:
+		return analyze.Options{}, exit.Usagef("-by: %w", err)
+	case f.top < 0:
+		return analyze.Options{}, exit.Usagef("-top is negative")
+	case f.hotspot < 0:
+		return analyze.Options{}, exit.Usagef("-hotspot-bytes is negative")
+	}
+	table, err := readPeaks(f.peaks)
+	if err != nil {
+		return analyze.Options{}, err
+	}
+	return analyze.Options{
+		Peaks: table, By: keys,
+		// 0 lists no entry and makes every entry with memory a hotspot.
+		Top: orNegative(f.top), HotspotBytes: orNegative(f.hotspot),
+	}, nil
+}
+
+// orNegative returns n, -1 for 0, which stands for the default in options.
+func orNegative[N int | int64](n N) N {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// MappingFor returns the mapping that keeps the attributes to group by.
+func MappingFor(keys []key.Key) *attr.Mapping {
+	var m attr.Mapping
+	for _, k := range keys {
+		if k.Attr() != "" {
+			m.Keep(k.Attr())
+		}
+	}
+	return &m
+}
+
+// Rows returns how many rows of a table the flag -top allows, 0 for the default, where it was not given.
+func Rows(fs *flag.FlagSet) int {
+	if !IsSet(fs, "top") {
+		return 0
+	}
+	n, _ := fs.Lookup("top").Value.(flag.Getter).Get().(int)
+	return n
+}

@@ -1,0 +1,99 @@
+// Package input has the inputs of a command: how they are read, the progress that is shown meanwhile, and what is
+// wrong with those in which there is nothing to use.
+package input
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Source says what a command reads.
+type Source struct {
+	Inputs []string
+	// Format is the name of the inputs' format; "" finds it by content.
+	Format  string
+	Mapping *attr.Mapping
+	// Exclude reports whether a file found in a directory is left out.
+	Exclude func(fs.FileInfo) bool
+	// Memory bounds the memory that is taken for the input.
+	Memory flags.MemorySize
+}
+
+// Open returns the input, with its progress on s, and a function to call when it
+// has been read.
+func (src Source) Open(s streams.Streams) (in *ingest.Input, done func()) {
+	src.Memory.LimitHeap()
+	p := newProgress(s.Err, src.Inputs)
+	opts := ingest.Options{
+		Mapping: src.Mapping, Format: src.Format, Stdin: s.In, Progress: p.add, Exclude: src.Exclude,
+		MaxMemory: src.Memory.Option(),
+	}
+	return opts.Open(src.Inputs...), p.done
+}
+
+// largeInput is from how many bytes on an input is large.
+const largeInput = 64 << 20
+
+// LimitGarbage makes the garbage collector run earlier where the inputs are large and their
+// structure is held, unless the environment says otherwise: it holds few pointers, so that
+// looking through it takes little time.
+func (src Source) LimitGarbage() {
+	if _, set := os.LookupEnv("GOGC"); !set && sizeOf(src.Inputs) >= largeInput {
+		debug.SetGCPercent(10)
+	}
+}
+
+// checkInterval is the number of records between two looks at the memory.
+const checkInterval = 256
+
+// Each reads the inputs with all processors and calls f with every record, in the order
+// of the inputs, and with the error in place of a record that could not be read. An error
+// that ends the input is returned as an input error, one that f returns as it is. What
+// holds returns, how many bytes are kept until the end, is bounded, unless it is nil.
+func (src Source) Each(s streams.Streams, holds func() int64, f func(op.Record, error) error) error {
+	in, done := src.Open(s)
+	defer done()
+	var failed error
+	n, held := 0, int64(0)
+	err := in.InOrder(runtime.GOMAXPROCS(0), func(rec op.Record, err error) error {
+		if failed = f(rec, err); failed != nil {
+			return failed
+		}
+		if n++; holds != nil && n%checkInterval == 0 {
+			more := holds() - held
+			held += more
+			return in.Hold(more)
+		}
+		return nil
+	})
+	if err != nil && failed == nil {
+		return exit.Input(err)
+	}
+	return failed
+}
+
+// Title names inputs: the last elements of their paths.
+func Title(inputs []string) string {
+	names := make([]string, len(inputs))
+	for i, in := range inputs {
+		if names[i] = filepath.Base(in); in == ingest.Stdin {
+			names[i] = "standard input"
+		}
+	}
+	if len(names) > 3 {
+		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package output
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+)
+
+// An output that is a named pipe without a reader does not keep a command from
+// ending.
+func TestSignalWhileOpening(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if err := Produce(ctx, streams.Streams{}, pipe, nil, nil); err == nil || err.Error() != "enough" {
+		t.Errorf("Produce = %v, want the cause", err)
+	}
+}
