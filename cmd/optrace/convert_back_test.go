@@ -132,22 +132,3 @@ func TestUnknownShapesSurvive(t *testing.T) {
 		}
 	}
 }
-
-// In tables an unknown shape is a question mark or nothing, and a scalar is called so.
-func TestShapesInTables(t *testing.T) {
-	for _, test := range []struct{ inputs, output, csv, group string }{
-		{"[[2,3],null]", "[4]", ",2x3 ?,,4,", "2x3,?->4"},
-		{"[null]", "null", ",?,,,", "?->?"},
-		{"[[],null]", "[]", ",scalar ?,,scalar,", "scalar,?->scalar"},
-		{"null", "[4]", ",,,4,", "?->4"},
-		{"[]", "[4]", ",,,4,", "->4"},
-	} {
-		input := shapesFile(t, [][2]string{{test.inputs, test.output}})
-		if text, _ := converted(t, "csv", input); !strings.Contains(string(text), test.csv) {
-			t.Errorf("inputs %s, output %s: CSV %s, want %q", test.inputs, test.output, text, test.csv)
-		}
-		if text := runCommand(t, "report", []string{"report", "-by", "shape", input}); !strings.Contains(text, "\n  "+test.group+" ") {
-			t.Errorf("inputs %s, output %s: report %s, want %q", test.inputs, test.output, text, test.group)
-		}
-	}
-}

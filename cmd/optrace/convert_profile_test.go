@@ -3,11 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -353,46 +351,6 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s[:i], s[i+len(sep):], true
 	}
 	return "", s, false
-}
-
-// The profile is the same from each format that holds the same operations, and with any
-// number of workers.
-func TestPprofOfFormats(t *testing.T) {
-	input := filepath.Join(t.TempDir(), "ops.jsonl")
-	var lines strings.Builder
-	const start = 1_772_366_400_000_000_000
-	for i := range 3000 {
-		request, parent := i/10, fmt.Sprintf("%016x", 1_000_000+i/10)
-		trace, at := fmt.Sprintf("%032x", 1+request%7), start+int64(i)*7000
-		if i%10 == 0 {
-			fmt.Fprintf(&lines, `{"span":{"name":"POST /predict","trace_id":"%s","span_id":"%s","start_unix_ns":%d,"duration_ns":70000,`+
-				`"service":"api"}}`+"\n", trace, parent, at)
-		}
-		fmt.Fprintf(&lines, `{"operation":"op%d","device_id":"cuda:%d","input_shapes":[[%d,3]],"output_shape":[4],"dtype":"f32",`+
-			`"kind":"compute","kind_rule":"default","memory_bytes":16,"flops":%d,"duration_ns":%d,"start_unix_ns":%d,"trace_id":"%s",`+
-			`"parent_span_id":"%s","span_id":"%016x","service":"api"}`+"\n",
-			i%7, i%2, 2+i%3, i, 1000*(1+i%5), at, trace, parent, 1+i)
-	}
-	if err := os.WriteFile(input, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	want := profileOf(t, input).String()
-	if strings.Count(want, "request:[POST /predict]") < 100 {
-		t.Fatalf("there are few requests:\n%.1000s", want)
-	}
-	for _, format := range []string{"otlp", "jaeger", "chrome", "perfetto", "parquet"} {
-		_, file := converted(t, format, input)
-		if diff := cmp.Diff(want, profileOf(t, file).String()); diff != "" {
-			t.Errorf("%s (-entries +%s):\n%s", format, format, diff)
-		}
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, workers := range []int{1, 2, 7} {
-		runtime.GOMAXPROCS(workers)
-		if diff := cmp.Diff(want, profileOf(t, input).String()); diff != "" {
-			t.Errorf("%d workers:\n%s", workers, diff)
-		}
-	}
 }
 
 // pprofProgram returns the path of the program that "go tool pprof" runs. With -n the go command builds it and prints the path.

@@ -175,69 +175,7 @@
 // Doctor says what a recording lacks, which figures of the report that costs, and what
 // records it: lines of Go, and attributes for other languages.
 //
-//	$ optrace doctor -width 100 ops.jsonl
-//	input      1 file, 1.73 KiB
-//	spans      5: 4 entries, 1 skipped
-//	missing    streams, launch times, groups, sequence numbers
-//
-//	LOOKED FOR
-//	  what              missing           of
-//	  starts                  0            4  operations
-//	  ids                     0            4  operations
-//	  parents                 0            4  operations
-//	  parent records          0            4  operations with a parent
-//	  devices                 0            4  operations
-//	  input shapes            0            3  operations that compute
-//	  output shapes           0            3  operations that compute
-//	  dtypes                  0            3  operations that compute
-//	  memory                  0            4  operations that compute, communicate or move data
-//	  flops                   0            3  operations that compute
-//	  streams                 4  100.0 %   4  operations on accelerators
-//	  launch times            4  100.0 %   4  operations on accelerators
-//	  steps                   0            4  operations
-//	  services                0            4  operations
-//	  ranks                   0            1  operations that communicate
-//	  groups                  1  100.0 %   1  operations that communicate
-//	  sequence numbers        1  100.0 %   1  operations that communicate
-//	  linked spans                            no links
-//	  link weights                            no links
-//
-//	STREAMS
-//	  Without it the order in which a device runs operations is not known: they might all wait for each
-//	    other, or none.
-//	  missing in  matmul 2, allreduce 1, relu 1
-//	  costs       critical_path[].drag_ns, critical_path_totals.edges.stream, launches.streams,
-//	              sequences, input.suspect_durations
-//	  Go          mm.Stream(7)
-//	  else        tensor.stream.id = 7  (int; span attribute)
-//
-//	LAUNCH TIMES
-//	  Without it a device that idles does not tell why: the host that launches too late looks like a
-//	    queue that is slow.
-//	  missing in  matmul 2, allreduce 1, relu 1
-//	  costs       launches, idle[].cause, idle_causes, slowest_request.causes
-//	  Go          mm.LaunchedAt(launched)
-//	              err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns
-//	  else        tensor.launch.time = 1772366400000100000  (int, Unix ns; span attribute)
-//
-//	GROUPS
-//	  Without it collectives of one name in different process groups are taken for one.
-//	  missing in  allreduce 1
-//	  costs       communication.collectives[].group, communication.collectives[].transfer_ns,
-//	              communication.collectives[].wait_ns
-//	  Go          ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))
-//	  else        tensor.collective.name = "all_reduce"  (string; span attribute)
-//	              tensor.collective.group.name = "data_parallel"  (string; span attribute)
-//
-//	SEQUENCE NUMBERS
-//	  Without it the k-th collective of each device is taken for the same one, which a single lost
-//	    record makes wrong from there on.
-//	  missing in  allreduce 1
-//	  costs       communication.collectives[].inferred, communication.collectives[].transfer_ns,
-//	              communication.collectives[].wait_ns, communication.collectives[].stragglers,
-//	              critical_path_totals.edges.collective
-//	  Go          ar.Attrs(tensorconv.CollectiveSequence(42))
-//	  else        tensor.collective.sequence = 42  (int; span attribute)
+//	optrace doctor ops.jsonl
 //
 // # Flags and output
 //

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -71,37 +70,4 @@ func TestDoctorNamesFigures(t *testing.T) {
 			}
 		}
 	}
-}
-
-// What is missing does not depend on the format that holds the operations, among those that
-// keep everything.
-func TestDoctorIgnoresTheFormat(t *testing.T) {
-	for _, path := range []string{"testdata/requests.jsonl", "testdata/ops.jsonl", "testdata/figures/02_seq.jsonl"} {
-		want := findings(t, path)
-		for _, format := range []string{"entries", "otlp", "parquet"} {
-			converted := filepath.Join(t.TempDir(), "converted")
-			var out, errs bytes.Buffer
-			args := []string{"convert", "-to", format, "-o", converted, path}
-			if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exit.OK {
-				t.Fatalf("%q: exit code %d: %s", args, code, errs.String())
-			}
-			if diff := cmp.Diff(want, findings(t, converted)); diff != "" {
-				t.Errorf("%s as %s (-want +got):\n%s", path, format, diff)
-			}
-		}
-	}
-}
-
-// findings returns what doctor finds in a file.
-func findings(t *testing.T, path string) []doctor.Finding {
-	t.Helper()
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"doctor", "-json", path}, strings.NewReader(""), &out, &errs); code != exit.OK {
-		t.Fatalf("%s: exit code %d: %s", path, code, errs.String())
-	}
-	var r doctor.Report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r.Findings
 }

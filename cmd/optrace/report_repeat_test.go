@@ -1,6 +1,10 @@
 package main
 
 import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +16,30 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
+
+// allSamples is why tests over all samples are skipped under the race detector.
+const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
+
+// sampleFiles returns the files below the repository's testdata directories.
+func sampleFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+			return fs.SkipDir
+		case d.Type().IsRegular() && strings.Contains(path, "/testdata/"):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(cases.Of(t, 10, files))
+}
 
 // A file that is given twice makes the report that it makes once, but for the
 // description of the input, where all of its operations have ids.
