@@ -67,20 +67,18 @@ func convertCommand() command {
 
 // convertFlags are the flags of the convert command.
 type convertFlags struct {
-	to, from, output, push string
-	drop                   bool
-	memory                 *flags.MemorySize
-	sums                   flags.Sums
+	to, push string
+	drop     bool
+	flags.InOut
+	sums flags.Sums
 }
 
 // define defines the flags.
 func (f *convertFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.to, "to", "", "")
-	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.push, "push", "", "")
 	fs.BoolVar(&f.drop, "drop-attributes", false, "")
-	flags.Format(fs, &f.from)
-	f.memory = flags.Memory(fs)
+	f.InOut.Define(fs)
 	f.sums.Define(fs)
 }
 
@@ -96,7 +94,7 @@ func runConvert(ctx context.Context, s streams.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	src := input.Source{Inputs: inputs, Format: f.from, Memory: *f.memory}
+	src := input.Source{Inputs: inputs, InOut: f.InOut}
 	if to.Name == convert.Profile {
 		return f.writeSums(ctx, s, fs, src)
 	}
@@ -110,12 +108,12 @@ func runConvert(ctx context.Context, s streams.Streams, args []string) error {
 		return to.Write(s, src, out, convert.Options{DropAttributes: f.drop, Version: version()})
 	}
 	if flags.IsSet(fs, "push") {
-		if to.Name != convert.OTLPProfiles || f.output != "" {
+		if to.Name != convert.OTLPProfiles || f.Output != "" {
 			return exit.Usagef("-push needs -to %s, and no -o", convert.OTLPProfiles)
 		}
 		return pushConverted(ctx, s, f.push, write)
 	}
-	return output.Produce(ctx, s, f.output, inputs, write)
+	return output.Produce(ctx, s, f.Output, inputs, write)
 }
 
 // writeSums writes the partial results of the inputs.
@@ -132,7 +130,7 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, fs *fla
 		return exit.Usagef("-by root needs the structure of the whole run, which -to %s has not", convert.Profile)
 	}
 	src.Mapping = flags.MappingFor(opts.By)
-	return output.Produce(ctx, s, f.output, src.Inputs, func(out *output.File) error {
+	return output.Produce(ctx, s, f.Output, src.Inputs, func(out *output.File) error {
 		src.Exclude = out.Exclude
 		in, done := src.Open(s)
 		p, err := analyze.ReadPartial(ctx, in, opts)

@@ -81,13 +81,11 @@ type correlateFlags struct {
 	redirects    bool
 	json         bool
 	top          int
-	format       string
 	rows         int
-	output       string
 	linkPatterns string
 	reportURL    string
 	display      streams.DisplayFlags
-	memory       *flags.MemorySize
+	flags.InOut
 
 	traceID  op.TraceID
 	sinceSet bool
@@ -115,12 +113,12 @@ func runCorrelate(ctx context.Context, s streams.Streams, args []string) error {
 			return err
 		}
 	}
-	return output.Produce(ctx, s, f.output, inputs, func(out *output.File) error {
+	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		exclude := out.Exclude
 		if patterns, err := os.Stat(f.linkPatterns); err == nil {
 			exclude = func(info os.FileInfo) bool { return os.SameFile(patterns, info) || out.Exclude(info) }
 		}
-		report, err := f.report(ctx, s, input.Source{Inputs: inputs, Format: f.format, Exclude: exclude, Memory: *f.memory})
+		report, err := f.report(ctx, s, input.Source{Inputs: inputs, InOut: f.InOut, Exclude: exclude})
 		if err != nil {
 			return err
 		}
@@ -146,7 +144,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	var service *correlate.Service
 	if f.jaeger != "" {
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
-			Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(*f.memory),
+			Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
 		})
 		if err != nil {
 			return nil, exit.Usagef("-jaeger: %w", err)
@@ -193,10 +191,8 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.redirects, "follow-redirects", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
-	flags.Format(fs, &f.format)
-	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
-	f.memory = flags.Memory(fs)
+	f.InOut.Define(fs)
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
 	f.display.Register(fs)
 }

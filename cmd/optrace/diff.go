@@ -70,10 +70,8 @@ type diffFlags struct {
 	markdown  bool
 	top       int
 	html      string
-	format    string
-	output    string
 	display   streams.DisplayFlags
-	memory    *flags.MemorySize
+	flags.InOut
 
 	keys            []key.Key
 	gate            bool
@@ -93,7 +91,7 @@ func runDiff(ctx context.Context, s streams.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return output.Produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output.File) error {
+	return output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
 		r, head, err := f.report(ctx, s, out)
 		if err != nil {
 			return err
@@ -135,10 +133,8 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.markdown, "markdown", false, "")
 	fs.StringVar(&f.html, "html", "", "")
 	fs.IntVar(&f.top, "top", 0, "")
-	flags.Format(fs, &f.format)
-	fs.StringVar(&f.output, "o", "", "")
 	f.display.Register(fs)
-	f.memory = flags.Memory(fs)
+	f.InOut.Define(fs)
 }
 
 // parseDiff parses the command line.
@@ -184,7 +180,7 @@ func (f *diffFlags) check() (err error) {
 		return exit.Usagef("standard input is there twice")
 	case f.json && f.markdown:
 		return exit.Usagef("-json and -markdown exclude each other")
-	case f.html != "" && (f.json || f.markdown || f.output != ""):
+	case f.html != "" && (f.json || f.markdown || f.Output != ""):
 		return exit.Usagef("-html excludes -json, -markdown and -o")
 	case !(f.alpha > 0 && f.alpha < 1):
 		return exit.Usagef("-alpha is not between 0 and 1")
@@ -229,8 +225,8 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 
 // read returns the report on one run, or the one that was saved.
 func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
-	if f.format == "" {
-		r, err := readSavedReport(in, int64(*f.memory))
+	if f.Format == "" {
+		r, err := readSavedReport(in, int64(f.Memory))
 		if err != nil {
 			return nil, exit.Input(fmt.Errorf("%s: %w", in, err))
 		}
@@ -239,7 +235,7 @@ func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out 
 		}
 	}
 	records, done := input.Source{
-		Inputs: []string{in}, Format: f.format, Mapping: flags.MappingFor(f.keys), Exclude: out.Exclude, Memory: *f.memory,
+		Inputs: []string{in}, InOut: f.InOut, Mapping: flags.MappingFor(f.keys), Exclude: out.Exclude,
 	}.Open(s)
 	defer done()
 	r, err := analyze.Run(ctx, records, diff.ReportOptions(f.keys))

@@ -35,10 +35,8 @@ Examples:
 // doctorFlags are the flags of the doctor command.
 type doctorFlags struct {
 	json    bool
-	format  string
-	output  string
 	display streams.DisplayFlags
-	memory  *flags.MemorySize
+	flags.InOut
 }
 
 func doctorCommand() command {
@@ -51,10 +49,8 @@ func doctorCommand() command {
 // define defines the flags.
 func (f *doctorFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
-	flags.Format(fs, &f.format)
-	fs.StringVar(&f.output, "o", "", "")
 	f.display.Register(fs)
-	f.memory = flags.Memory(fs)
+	f.InOut.Define(fs)
 }
 
 func runDoctor(ctx context.Context, s streams.Streams, args []string) error {
@@ -68,8 +64,8 @@ func runDoctor(ctx context.Context, s streams.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return output.Produce(ctx, s, f.output, inputs, func(out *output.File) error {
-		in, done := input.Source{Inputs: inputs, Format: f.format, Exclude: out.Exclude, Memory: *f.memory}.Open(s)
+	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
+		in, done := input.Source{Inputs: inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
 		r, err := doctor.Run(ctx, in)
 		done()
 		if err != nil {

@@ -82,12 +82,10 @@ type reportFlags struct {
 	rows     int
 	minRatio float64
 	align    bool
-	format   string
-	output   string
 	html     string
-	memory   *flags.MemorySize
-	table    csvTable // with csv
-	display  streams.DisplayFlags
+	flags.InOut
+	table   csvTable // with csv
+	display streams.DisplayFlags
 }
 
 func reportCommand() command {
@@ -105,11 +103,9 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.section, "section", "", "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.BoolVar(&f.align, "align-clocks", false, "")
-	flags.Format(fs, &f.format)
-	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
 	f.display.Register(fs)
-	f.memory = flags.Memory(fs)
+	f.InOut.Define(fs)
 }
 
 func runReport(ctx context.Context, s streams.Streams, args []string) error {
@@ -135,11 +131,11 @@ func runReport(ctx context.Context, s streams.Streams, args []string) error {
 		}
 	}
 	if f.html != "" {
-		f.output = f.html
+		f.Output = f.html
 	}
-	return output.Produce(ctx, s, f.output, inputs, func(out *output.File) error {
+	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		src := input.Source{
-			Inputs: inputs, Format: f.format, Mapping: flags.MappingFor(opts.By), Exclude: out.Exclude, Memory: *f.memory,
+			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(opts.By), Exclude: out.Exclude,
 		}
 		if !opts.SumsOnly {
 			src.LimitGarbage()
@@ -173,7 +169,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, exit.Usagef("-json and -csv exclude each other")
 	case f.csv && f.section == "all":
 		return opts, exit.Usagef("-csv prints one table: choose one section")
-	case f.html != "" && (f.json || f.csv || f.output != ""):
+	case f.html != "" && (f.json || f.csv || f.Output != ""):
 		return opts, exit.Usagef("-html excludes -json, -csv and -o")
 	case f.html != "" && f.section != "":
 		return opts, exit.Usagef("-html shows all sections: leave out -section")

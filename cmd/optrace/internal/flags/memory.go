@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime/debug"
 
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -18,13 +17,6 @@ const MemoryUsage = `  -max-memory N     about how much memory an input may take
 type MemorySize int64
 
 var _ flag.Value = (*MemorySize)(nil)
-
-// Memory adds -max-memory.
-func Memory(fs *flag.FlagSet) *MemorySize {
-	m := MemorySize(ingest.DefaultMaxMemory)
-	fs.Var(&m, "max-memory", "")
-	return &m
-}
 
 // String implements [flag.Value].
 func (m *MemorySize) String() string { return units.Bytes(int64(*m)) }

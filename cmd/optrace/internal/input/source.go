@@ -22,13 +22,10 @@ import (
 // Source says what a command reads.
 type Source struct {
 	Inputs []string
-	// Format is the name of the inputs' format; "" finds it by content.
-	Format  string
+	flags.InOut
 	Mapping *attr.Mapping
 	// Exclude reports whether a file found in a directory is left out.
 	Exclude func(fs.FileInfo) bool
-	// Memory bounds the memory that is taken for the input.
-	Memory flags.MemorySize
 }
 
 // Open returns the input, with its progress on s, and a function to call when it
