@@ -43,6 +43,7 @@ type DisplayFlags struct {
 // Colors lists the values of -color.
 func Colors() []string { return []string{"auto", "always", "never"} }
 
+// DisplayUsage is the part of the help texts that describes the flags.
 const DisplayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
                     unless NO_COLOR is set (auto)
   -width N          the width of the text in columns (that of the terminal, else
