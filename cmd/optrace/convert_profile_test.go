@@ -469,20 +469,3 @@ func TestGoToolPprof(t *testing.T) {
 		}
 	}
 }
-
-// The comments tell what is not in the profile.
-func TestPprofTellsWhatIsMissing(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "bad.jsonl")
-	text := `{"operation":"matmul","device_id":"cuda:0","duration_ns":100000}` + "\nnonsense\n{\n" +
-		`{"gap":{"dropped":12,"reason":"queue_full"}}` + "\n" + `{"gap":{"dropped":3000,"reason":"write_failed"}}` + "\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{
-		"optrace " + version(), "not recorded: 3,012 operations that the recorder lost",
-		"left out: 2 records that could not be read",
-	}
-	if diff := cmp.Diff(want, profileOf(t, file).Comments); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

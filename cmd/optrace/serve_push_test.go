@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
 // What serve pushes until it ends is, added up, what the file is converted to.
@@ -56,19 +54,5 @@ func TestServePush(t *testing.T) {
 	defer mu.Unlock()
 	if diff := cmp.Diff(otlpSamples(t, file), got); diff != "" || len(got) == 0 {
 		t.Errorf("(-file +pushed):\n%s", diff)
-	}
-}
-
-func TestServePushUsage(t *testing.T) {
-	for _, args := range [][]string{{"-push", "nowhere"}, {"-push", "http://localhost", "-push-interval", "1ms"}} {
-		if code := run(t.Context(), append([]string{"serve"}, args...), nil, io.Discard, io.Discard); code != exit.WrongUsage {
-			t.Errorf("%q: exit %d", args, code)
-		}
-	}
-	code := run(t.Context(), []string{
-		"serve", "-listen", "127.0.0.1:0", "-otlp-http", "-", "-otlp-grpc", "-", "-for", "50ms", "-push", "http://127.0.0.1:1",
-	}, nil, io.Discard, io.Discard)
-	if code != exit.OK {
-		t.Errorf("nothing to push: exit %d", code)
 	}
 }

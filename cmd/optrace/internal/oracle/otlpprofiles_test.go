@@ -19,7 +19,6 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/golden"
-	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 	"github.com/optrace/optrace/render/pprof"
@@ -274,28 +273,6 @@ func TestProfilesWriteError(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
-
-// Whatever the entry is, the profiles keep the rules and have its values.
-func FuzzProfilesEntry(f *testing.F) {
-	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
-		forest := trace.New()
-		forest.KeepShapes()
-		forest.Add(op.Record{Entry: e})
-		opts := otlpprofiles.Options{
-			Options: pprof.Options{Version: e.Path, Notes: []string{e.Error}}, Producers: producers(&op.Resource{Service: e.Service}),
-		}
-		all := profilesOf(t, stacks.Of(forest), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
-		for i, want := range []int64{e.Duration, e.Duration, 1, max(0, e.MemoryBytes.V), 0} {
-			got := int64(0)
-			for _, s := range all.At(i).Samples().All() {
-				got += s.Values().At(0)
-			}
-			if got != want {
-				t.Errorf("profile %d has %d, want %d", i, got, want)
-			}
-		}
-	})
-}
 
 // randomTable returns a table of operations with hostile names, some of which become equal.
 func randomTable(r *rand.Rand) *stacks.Table {
