@@ -59,7 +59,11 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
 	a.Elements.Add(e.OutputElements.V)
 	a.MemoryBytes.Add(e.MemoryBytes.V)
 	if w.Known() {
-		a.addWork(&w, d)
+		if a.work == nil {
+			a.work = new(work.Sums)
+		}
+		a.FLOPs.Add(w.Flops)
+		a.work.Add(&w, d)
 	}
 	if e.Failed {
 		a.Errors++
@@ -75,15 +79,6 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
 		}
 		a.weighted.add(e.AdjustedCount, d)
 	}
-}
-
-// addWork adds the work, whose FLOPs are known, of an entry that took d.
-func (a *accumulator) addWork(w *work.Work, d int64) {
-	if a.work == nil {
-		a.work = new(work.Sums)
-	}
-	a.FLOPs.Add(w.Flops)
-	a.work.Add(w, d)
 }
 
 // offerSlowest raises the maximum to d and keeps the ids that come with it.

@@ -30,10 +30,12 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 	v := &r.numbers
 	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
-	v[colFLOPs], v[colMoved] = keptWork(&w)
-	v[colBound] = w.Bound
+	v[colFLOPs], v[colBound] = w.Flops, w.Bound
+	if w.Moved() {
+		v[colMoved] = ^w.Bytes
+	}
 	v[colWeight] = int64(math.Float64bits(e.AdjustedCount))
-	r.flags = FlagOp | sumFlags(e) | workFlags(&w)
+	r.flags = FlagOp | sumFlags(e, &w)
 	if e.Side == op.SideHost {
 		r.flags |= FlagHost
 	}
@@ -61,8 +63,8 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 }
 
-// sumFlags returns the facts about e that only sums need.
-func sumFlags(e *op.Entry) Flags {
+// sumFlags returns the facts about e and its work that only sums need.
+func sumFlags(e *op.Entry, w *work.Work) Flags {
 	flags := Flags(e.KindRule) << RuleShift
 	if e.MemoryBytes.Known {
 		flags |= FlagMemory
@@ -72,6 +74,12 @@ func sumFlags(e *op.Entry) Flags {
 	}
 	if e.Warn&op.WarnNegativeDuration != 0 {
 		flags |= FlagNegative
+	}
+	if w.Known() {
+		flags |= flagFLOPs
+	}
+	if w.Derived() {
+		flags |= flagDerived
 	}
 	return flags
 }
@@ -246,23 +254,4 @@ func appendShape(b []byte, s op.Shape) []byte {
 		b = strconv.AppendInt(b, d, 10)
 	}
 	return b
-}
-
-// keptWork returns the work as a Forest keeps it.
-func keptWork(w *work.Work) (flops, moved int64) {
-	if w.Moved() {
-		moved = ^w.Bytes
-	}
-	return w.Flops, moved
-}
-
-// workFlags returns the facts about the work that a Forest keeps.
-func workFlags(w *work.Work) (flags Flags) {
-	if w.Known() {
-		flags |= flagFLOPs
-	}
-	if w.Derived() {
-		flags |= flagDerived
-	}
-	return flags
 }

@@ -280,10 +280,6 @@ func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }
 // Flops returns the FLOPs of row r, 0 where they are not known.
 func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }
 
-func (c *columns) moved(r int32) int64 { return c.number(r, colMoved) }
-
-func (c *columns) bound(r int32) int64 { return c.number(r, colBound) }
-
 // Stamp returns the number of the local root that row r names in Names.Stamps.
 func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }
 

@@ -31,14 +31,14 @@ func (f *Forest) DeviceStreamOf(r int32) int32 { return f.Devices.Streams[f.Lane
 
 // Work returns the work of the operation in row r.
 func (f *Forest) Work(r int32) work.Work {
-	w := work.Work{Flops: f.Flops(r), Bound: f.bound(r)}
+	w := work.Work{Flops: f.Flops(r), Bound: f.number(r, colBound)}
 	if f.Has(r, flagFLOPs) {
 		w.Facts |= work.Known
 	}
 	if f.Has(r, flagDerived) {
 		w.Facts |= work.Derived
 	}
-	if n := f.moved(r); n < 0 {
+	if n := f.number(r, colMoved); n < 0 {
 		w.Bytes = ^n
 		w.Facts |= work.Moved
 	}

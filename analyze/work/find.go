@@ -22,28 +22,12 @@ func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
 	return Finder{recordedOnly: recordedOnly, roofs: roofs{table: table}}
 }
 
-// derivation is what follows from the name, the shapes and the element types of an entry.
-type derivation struct {
-	flops, bytes int64
-	facts        Facts
-	dtype        uint8 // its number in roofs
-}
-
 // Entry returns the work of an entry.
-func (f *Finder) Entry(e *op.Entry) Work {
+func (f *Finder) Entry(e *op.Entry) (w Work) {
 	if f.recordedOnly || e.InputShapes == nil && e.OutputShape == nil || e.Kind > op.KindCompute {
-		return recorded(e.FLOPs)
+		w.record(e.FLOPs)
+		return w
 	}
-	d := f.derived(e)
-	w := d.with(e.FLOPs)
-	if f.roofs.table != nil && w.Moved() {
-		f.roofs.of(e.DeviceID).bound(&w, d.dtype)
-	}
-	return w
-}
-
-// derived returns what follows from an entry.
-func (f *Finder) derived(e *op.Entry) derivation {
 	if f.formulas == nil {
 		f.formulas = new(symbols.Cache[struct{}, *flops.Formula])
 	}
@@ -51,28 +35,26 @@ func (f *Finder) derived(e *op.Entry) derivation {
 	if !slot.Holds(e.Operation, struct{}{}) {
 		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
 	}
-	w := slot.Value.Of(e)
-	d := derivation{flops: w.FLOPs.V, bytes: w.Bytes.V}
-	if w.FLOPs.Known {
-		d.facts = Known | Derived
+	follows := slot.Value.Of(e)
+	w.Flops, w.Bytes = follows.FLOPs.V, follows.Bytes.V
+	if follows.FLOPs.Known {
+		w.Facts = Known | Derived
 	}
-	if w.Bytes.Known {
-		d.facts |= Moved
+	if follows.Bytes.Known {
+		w.Facts |= Moved
 	}
+	w.record(e.FLOPs)
 	if f.roofs.table != nil {
-		d.dtype = f.roofs.number(w.DType)
-	}
-	return d
-}
-
-// recorded returns the work of an entry that tells no more than its FLOPs.
-func recorded(n op.Int) Work { return derivation{}.with(n) }
-
-// with returns the work of an entry that records FLOPs or does not.
-func (d derivation) with(n op.Int) Work {
-	w := Work{Flops: d.flops, Bytes: d.bytes, Facts: d.facts}
-	if n.Known {
-		w.Flops, w.Facts = n.V, d.facts&Moved|Known
+		if dtype := f.roofs.number(follows.DType); w.Moved() {
+			f.roofs.of(e.DeviceID).bound(&w, dtype)
+		}
 	}
 	return w
+}
+
+// record takes over FLOPs that were recorded.
+func (w *Work) record(n op.Int) {
+	if n.Known {
+		w.Flops, w.Facts = n.V, w.Facts&Moved|Known
+	}
 }
