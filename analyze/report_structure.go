@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -47,7 +46,7 @@ func (r *Report) addStructure(forest *trace.Forest, top, groups int) *suspects.F
 		func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) },
 		func() { r.SlowestRequest = requests.Slowest(forest, joins) },
 		func() {
-			idle := timeline.Idle(forest, timeline.IdleOptions{Top: cmp.Or(top, -1)})
+			idle := timeline.Idle(forest, top)
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		},
 		func() { r.Launches = launch.Find(forest, timeBuckets) },

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -351,7 +352,7 @@ func naiveOccurrences(parts []part, number op.Int) [][]part {
 		}
 		slices.SortStableFunc(mine, func(a, b part) int {
 			if a.timeless || b.timeless {
-				return device.CompareFlag(a.timeless, b.timeless)
+				return order.Flags(a.timeless, b.timeless)
 			}
 			return int(a.start - b.start)
 		})

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/natural"
 	"github.com/optrace/optrace/op"
@@ -88,15 +89,9 @@ func (k Key) Label(withRank bool) string {
 // Compare orders devices by rank, an unknown rank first, then by name, with numbers by
 // their value, service and host.
 func (k Key) Compare(other Key) int {
-	switch {
-	case k.Rank.Known != other.Rank.Known && k.Rank.Known:
-		return 1
-	case k.Rank.Known != other.Rank.Known:
-		return -1
-	}
 	return cmp.Or(
-		cmp.Compare(k.Rank.V, other.Rank.V), natural.Compare(k.DeviceID, other.DeviceID),
-		CompareFlag(k.Named, other.Named), strings.Compare(k.Service, other.Service), strings.Compare(k.Host, other.Host),
+		order.Ints(k.Rank, other.Rank), natural.Compare(k.DeviceID, other.DeviceID),
+		order.Flags(k.Named, other.Named), strings.Compare(k.Service, other.Service), strings.Compare(k.Host, other.Host),
 	)
 }
 
@@ -144,15 +139,4 @@ func (s Shared) Key(k Key) Key {
 		k.Host = ""
 	}
 	return k
-}
-
-// CompareFlag orders false before true.
-func CompareFlag(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }

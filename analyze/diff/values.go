@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/op"
 )
 
 const (
@@ -131,18 +132,11 @@ type part struct {
 	device device.Key
 }
 
-// The parts of a device's time, and that of all.
-const (
-	partWall     = "wall"
-	partCompute  = "compute"
-	partExposedC = "exposed_communication"
-	partExposedM = "exposed_memory"
-	partOther    = "other"
-	partIdle     = "idle"
-)
+// partWall is the time of all devices.
+const partWall = "wall"
 
-// partNames are the parts of a device in their order.
-var partNames = []string{partCompute, partExposedC, partExposedM, partOther, partIdle}
+// partNames are the parts of a device's time in their order.
+var partNames = []string{"compute", "exposed_communication", "exposed_memory", "other", "idle"}
 
 // partValues returns the values of the parts of both sides.
 func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
@@ -172,11 +166,9 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 			if !d.SpanNS.Known {
 				continue
 			}
-			add(part{partCompute, key}, d.ComputeNS.V)
-			add(part{partExposedC, key}, d.ExposedCommunicationNS.V)
-			add(part{partExposedM, key}, d.ExposedMemoryNS.V)
-			add(part{partOther, key}, d.OtherNS.V)
-			add(part{partIdle, key}, d.IdleNS.V)
+			for i, ns := range []op.Int{d.ComputeNS, d.ExposedCommunicationNS, d.ExposedMemoryNS, d.OtherNS, d.IdleNS} {
+				add(part{partNames[i], key}, ns.V)
+			}
 		}
 	}
 	return all
@@ -199,11 +191,9 @@ func (s *runSteps) parts() map[part][]float64 {
 		}
 	}
 	for _, d := range s.devices {
-		add(part{partCompute, d.Device}, d.Iteration, d.ComputeNS)
-		add(part{partExposedC, d.Device}, d.Iteration, d.ExposedCommunicationNS)
-		add(part{partExposedM, d.Device}, d.Iteration, d.ExposedMemoryNS)
-		add(part{partOther, d.Device}, d.Iteration, d.OtherNS)
-		add(part{partIdle, d.Device}, d.Iteration, d.IdleNS)
+		for i, ns := range []int64{d.Compute, d.ExposedCommunication, d.ExposedMemory, d.Other, d.Idle} {
+			add(part{partNames[i], d.Device}, d.Iteration, ns)
+		}
 	}
 	all := make(map[part][]float64)
 	for p, m := range means {

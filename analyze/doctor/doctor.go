@@ -59,17 +59,17 @@ func (d *Doctor) Add(rec op.Record) {
 	case rec.Entry != nil:
 		d.addEntry(rec.Entry)
 	case rec.Span != nil:
-		d.ids.add(rec.Span.TraceID, rec.Span.SpanID)
+		d.ids.change(rec.Span.TraceID, rec.Span.SpanID, isThere)
 		d.addLinks(rec.Span.Links)
 	}
 }
 
 func (d *Doctor) addEntry(e *op.Entry) {
-	d.ids.add(e.TraceID, e.SpanID)
+	d.ids.change(e.TraceID, e.SpanID, isThere)
 	d.addLinks(e.Links)
 	if !e.ParentSpanID.IsZero() {
 		d.children++
-		d.ids.child(e.TraceID, e.ParentSpanID)
+		d.ids.change(e.TraceID, e.ParentSpanID, func(r *references) { r.children++ })
 	}
 	row, isNew := d.byName.Row([]byte(e.Operation))
 	if isNew {
@@ -94,6 +94,6 @@ func (d *Doctor) addLinks(links []op.Link) {
 		if links[i].Weight.Known {
 			d.weights++
 		}
-		d.ids.link(links[i].TraceID, links[i].SpanID)
+		d.ids.change(links[i].TraceID, links[i].SpanID, func(r *references) { r.links++ })
 	}
 }

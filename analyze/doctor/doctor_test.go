@@ -159,12 +159,12 @@ func TestSampleOfIDsIsBounded(t *testing.T) {
 	for i := range uint64(10_000) {
 		var id op.SpanID
 		binary.BigEndian.PutUint64(id[:], i+1)
-		s.add(op.TraceID{1}, id)
+		s.change(op.TraceID{1}, id, isThere)
 		if len(s.ids) > 16 {
 			t.Fatalf("%d ids after %d", len(s.ids), i+1)
 		}
 	}
-	s.add(op.TraceID{1}, op.SpanID{})
+	s.change(op.TraceID{1}, op.SpanID{}, isThere)
 	if s.whole() || len(s.ids) == 0 {
 		t.Errorf("%d ids are left, whole %v", len(s.ids), s.whole())
 	}

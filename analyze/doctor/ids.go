@@ -3,6 +3,7 @@ package doctor
 import (
 	"math"
 
+	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/op"
 )
 
@@ -28,20 +29,10 @@ func newIDSample(room int) idSample {
 	return idSample{room: room, limit: math.MaxUint64, ids: make(map[uint64]references)}
 }
 
-// add tells of a span. Ids that are zero are none.
-func (s *idSample) add(trace op.TraceID, span op.SpanID) {
-	s.change(trace, span, func(r *references) { r.there = true })
-}
+// isThere notes that a span has an id.
+func isThere(r *references) { r.there = true }
 
-// child tells of an operation below a span, link of a link to one.
-func (s *idSample) child(trace op.TraceID, span op.SpanID) {
-	s.change(trace, span, func(r *references) { r.children++ })
-}
-
-func (s *idSample) link(trace op.TraceID, span op.SpanID) {
-	s.change(trace, span, func(r *references) { r.links++ })
-}
-
+// change changes what is known of an id. Ids that are zero are none.
 func (s *idSample) change(trace op.TraceID, span op.SpanID, change func(*references)) {
 	if span.IsZero() {
 		return
@@ -82,16 +73,9 @@ func (s *idSample) absent(total int64, of func(references) int64) int64 {
 	return int64(math.Round(float64(total) * float64(missing) / float64(kept)))
 }
 
-// hashID hashes an id by FNV-1a, and mixes the result: its upper bits decide.
+// hashID hashes an id.
 func hashID(trace op.TraceID, span op.SpanID) uint64 {
-	h := uint64(14695981039346656037)
-	for _, b := range trace {
-		h = (h ^ uint64(b)) * 1099511628211
-	}
-	for _, b := range span {
-		h = (h ^ uint64(b)) * 1099511628211
-	}
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
+	var id [len(trace) + len(span)]byte
+	copy(id[copy(id[:], trace[:]):], span[:])
+	return table.Hash(id[:])
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -155,16 +156,7 @@ func rowsOfStreams(f *trace.Forest, rows []int32) [][]int32 {
 		byStream[s] = append(byStream[s], r)
 	}
 	id := func(s int32) op.Int { return f.Names.Lanes.Values[f.Lane(byStream[s][0])].Stream }
-	slices.SortFunc(streams, func(a, b int32) int {
-		x, y := id(a), id(b)
-		if x.Known != y.Known {
-			if y.Known {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(x.V, y.V)
-	})
+	slices.SortFunc(streams, func(a, b int32) int { return order.Ints(id(a), id(b)) })
 	divided := make([][]int32, len(streams))
 	for i, s := range streams {
 		divided[i] = byStream[s]
@@ -277,7 +269,7 @@ func (l *launched) gapCause(r int32, from int64) timeline.IdleCause {
 		return timeline.IdleHost
 	case l.dependency(r, from) != trace.NoRow:
 		return idleDependency
-	case f.Start(r)-from < int64(timeline.DefaultIdleThreshold):
+	case f.Start(r)-from < int64(timeline.IdleThreshold):
 		return timeline.IdleQueue
 	}
 	return timeline.IdleOther
@@ -294,7 +286,7 @@ func (l *launched) dependency(r int32, after int64) int32 {
 	for n := 0; i >= 0 && n < most; i, n = i-1, n+1 {
 		other := l.order[places[i]]
 		end := f.End(other)
-		if end <= after || start-end >= int64(timeline.DefaultIdleThreshold) {
+		if end <= after || start-end >= int64(timeline.IdleThreshold) {
 			break
 		}
 		if f.DeviceStreamOf(other) != own && l.compare(other, r) < 0 {

@@ -65,11 +65,7 @@ func (l *launched) path() *Path {
 	}
 	return &Path{
 		StartNS: at, DurationNS: end - at, LaunchNS: w.overhead.Int64(), QueueNS: w.queueing.Int64(), Edges: w.edges,
-		BoundBy: path.BoundBy{
-			ComputeNS: w.classes[timeline.ClassCompute].Int64(), CommunicationNS: w.classes[timeline.ClassCommunication].Int64(),
-			MemoryNS: w.classes[timeline.ClassMemory].Int64(), OtherNS: w.classes[timeline.ClassOther].Int64(),
-			HostNS: w.host.Int64(), IdleNS: w.idle.Int64(),
-		},
+		BoundBy: path.BoundByOf(&w.classes, w.host, w.idle),
 	}
 }
 

@@ -269,6 +269,11 @@ func (s *Sum) BoundBy() BoundBy {
 			host.Merge(sum.Time)
 		}
 	}
+	return BoundByOf(&classes, host, idle)
+}
+
+// BoundByOf returns the division by class, host and idle time.
+func BoundByOf(classes *[timeline.NumClasses]wide.Sum, host, idle wide.Sum) BoundBy {
 	return BoundBy{
 		ComputeNS:       classes[timeline.ClassCompute].Int64(),
 		CommunicationNS: classes[timeline.ClassCommunication].Int64(),

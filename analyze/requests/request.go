@@ -133,13 +133,7 @@ func Find(f *trace.Forest) *Requests {
 		}
 	}
 	slices.SortStableFunc(all.List, func(a, b Request) int {
-		switch {
-		case a.StartNS.Known != b.StartNS.Known && a.StartNS.Known:
-			return -1
-		case a.StartNS.Known != b.StartNS.Known:
-			return 1
-		}
-		return cmp.Compare(a.StartNS.V, b.StartNS.V)
+		return cmp.Or(order.Flags(b.StartNS.Known, a.StartNS.Known), cmp.Compare(a.StartNS.V, b.StartNS.V))
 	})
 	return all
 }

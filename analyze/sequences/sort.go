@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
@@ -21,13 +22,5 @@ func sortSequences(rows []Sequence) {
 
 // sortStreams sorts by device and stream, those without a stream first.
 func sortStreams(streams []Stream) {
-	slices.SortFunc(streams, func(a, b Stream) int {
-		if a.Stream.Known != b.Stream.Known && a.Key == b.Key {
-			if b.Stream.Known {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(a.Key.Compare(b.Key), cmp.Compare(a.Stream.V, b.Stream.V))
-	})
+	slices.SortFunc(streams, func(a, b Stream) int { return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream)) })
 }

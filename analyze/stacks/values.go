@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -66,15 +67,7 @@ type Producer struct {
 
 // Compare orders producers by service, rank, an unknown one first, and host.
 func (p Producer) Compare(o Producer) int {
-	known := func(n op.Int) int {
-		if n.Known {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(
-		strings.Compare(p.Service, o.Service), known(p.Rank)-known(o.Rank), cmp.Compare(p.Rank.V, o.Rank.V), strings.Compare(p.Host, o.Host),
-	)
+	return cmp.Or(strings.Compare(p.Service, o.Service), order.Ints(p.Rank, o.Rank), strings.Compare(p.Host, o.Host))
 }
 
 // ProducerOf returns who recorded an operation.

@@ -39,13 +39,11 @@ func (it *Iterations) Len() int { return it.count }
 // Of returns the iteration that a node of the forest belongs to, -1 for none.
 func (it *Iterations) Of(n trace.Node) int { return int(it.of[n.Row]) }
 
-// Device is the time of a device within an iteration, in nanoseconds.
+// Device is the time of a device within an iteration.
 type Device struct {
 	Iteration int
 	Device    device.Key
-	// ComputeNS, ExposedCommunicationNS, ExposedMemoryNS, OtherNS and IdleNS add up to the time
-	// from the first start to the last end of the iteration on the device.
-	ComputeNS, ExposedCommunicationNS, ExposedMemoryNS, OtherNS, IdleNS int64
+	timeline.Parts
 }
 
 // Devices yields the time of each device within each iteration, device by device.
@@ -60,21 +58,10 @@ func (it *Iterations) Devices() iter.Seq[Device] {
 			}
 			for i := range it.count {
 				mine := order[first[i]:first[i+1]]
-				if len(mine) > 0 && !yield(stepDevice(f, i, f.Devices.Keys[device], mine)) {
+				if len(mine) > 0 && !yield(Device{i, f.Devices.Keys[device], timeline.PartsOf(f, mine)}) {
 					return
 				}
 			}
 		}
-	}
-}
-
-func stepDevice(f *trace.Forest, iteration int, device device.Key, rows []int32) Device {
-	var parts timeline.Parts
-	for s := range timeline.Sweep(f, rows) {
-		parts.Add(s)
-	}
-	return Device{
-		Iteration: iteration, Device: device, ComputeNS: parts.Compute, ExposedCommunicationNS: parts.ExposedCommunication,
-		ExposedMemoryNS: parts.ExposedMemory, OtherNS: parts.Other, IdleNS: parts.Idle,
 	}
 }

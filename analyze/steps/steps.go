@@ -126,10 +126,7 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 		started = len(rows)
 	}
 	if started > 0 {
-		var parts timeline.Parts
-		for s := range timeline.Sweep(f, rows[:started]) {
-			parts.Add(s)
-		}
+		parts := timeline.PartsOf(f, rows[:started])
 		step.WallNS, step.BusyNS = op.Known(parts.Span), op.Known(parts.Busy)
 	}
 	return step

@@ -9,21 +9,9 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// The defaults of idleOptions.
-const (
-	DefaultIdleThreshold = 30 * time.Microsecond
-	defaultIdleTop       = 10
-)
-
-// IdleOptions configures Forest.idle. The zero value is the defaults.
-type IdleOptions struct {
-	// Threshold is up to where a gap before an operation that the host had
-	// launched in time is put down to queueing; 0 is defaultIdleThreshold.
-	Threshold time.Duration
-	// Top is how many of the longest gaps are listed; 0 is defaultIdleTop, a
-	// negative number lists none.
-	Top int
-}
+// IdleThreshold is up to where a gap before an operation that the host had launched in time is put
+// down to queueing.
+const IdleThreshold = 30 * time.Microsecond
 
 // IdleCause says why nothing ran on a device.
 type IdleCause string
@@ -78,16 +66,17 @@ type IdleSum struct {
 // or the host's view of one. When such a span was
 // running as the gap began, the launch may lie on either side of that and the
 // cause is other.
-func Idle(f *trace.Forest, o IdleOptions) *Gaps {
+//
+// It lists the top longest gaps; with a top of 0 or less none.
+func Idle(f *trace.Forest, top int) *Gaps { return idleGaps(f, IdleThreshold, top) }
+
+func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 	f.Build()
-	idle := &Gaps{IdleCauses: IdleCauses{
-		ThresholdNS: int64(cmp.Or(o.Threshold, DefaultIdleThreshold)),
-		Devices:     []IdleDevice{},
-	}}
-	longest := longestGaps{limit: max(0, cmp.Or(o.Top, defaultIdleTop))}
+	idle := &Gaps{IdleCauses: IdleCauses{ThresholdNS: int64(threshold), Devices: []IdleDevice{}}}
+	longest := longestGaps{limit: max(0, top)}
 	for _, device := range f.Devices.Order {
 		sums := IdleDevice{Key: f.Devices.Keys[device]}
-		for s := range Sweep(f, f.Devices.Of(device)) {
+		for s := range sweep(f, f.Devices.Of(device)) {
 			length := s.to - s.from - s.busy
 			if length == 0 {
 				continue
@@ -106,7 +95,7 @@ func Idle(f *trace.Forest, o IdleOptions) *Gaps {
 }
 
 // CausesOf returns the sums of the idle gaps.
-func CausesOf(f *trace.Forest) *IdleCauses { return &Idle(f, IdleOptions{Top: -1}).IdleCauses }
+func CausesOf(f *trace.Forest) *IdleCauses { return &Idle(f, 0).IdleCauses }
 
 func (d *IdleDevice) of(c IdleCause) *IdleSum {
 	switch c {

@@ -59,7 +59,7 @@ func TestIdleCauses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			idle := Idle(tracetest.AddTo(trace.New(), tt.specs...), IdleOptions{Threshold: tt.threshold})
+			idle := idleGaps(tracetest.AddTo(trace.New(), tt.specs...), cmp.Or(tt.threshold, IdleThreshold), 10)
 			want := []IdleGap{{
 				Key: device.Key{DeviceID: "cuda:0"}, StartNS: 10, DurationNS: 10, Cause: tt.want, After: "first", Before: "next",
 			}}
@@ -79,7 +79,7 @@ func TestIdleLongest(t *testing.T) {
 		forest.Add(tracetest.OpAt("op", uint64(i+1), 0, at, at+1).Record())
 		at += 1 + int64(i%100) // gaps of 0 to 99 ns, ten times each
 	}
-	idle := Idle(forest, IdleOptions{Top: 12})
+	idle := Idle(forest, 12)
 	var got []int64
 	for _, g := range idle.Longest {
 		got = append(got, g.DurationNS)
@@ -90,14 +90,11 @@ func TestIdleLongest(t *testing.T) {
 	if !slices.IsSortedFunc(idle.Longest[:9], func(a, b IdleGap) int { return cmp.Compare(a.StartNS, b.StartNS) }) {
 		t.Errorf("gaps of the same length are not in the order of time: %+v", idle.Longest)
 	}
-	if n := len(Idle(forest, IdleOptions{}).Longest); n != defaultIdleTop {
-		t.Errorf("%d gaps by default, want %d", n, defaultIdleTop)
-	}
-	if n := len(Idle(forest, IdleOptions{Top: -1}).Longest); n != 0 {
+	if n := len(Idle(forest, -1).Longest); n != 0 {
 		t.Errorf("%d gaps, want none", n)
 	}
-	if got := Idle(forest, IdleOptions{}).ThresholdNS; got != 30_000 {
-		t.Errorf("default threshold %d ns, want 30000", got)
+	if idle.ThresholdNS != 30_000 {
+		t.Errorf("threshold %d ns, want 30000", idle.ThresholdNS)
 	}
 }
 
@@ -152,7 +149,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(15))
 		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
-		idle := Idle(forest, IdleOptions{Threshold: 20, Top: 5})
+		idle := idleGaps(forest, 20, 5)
 
 		want := []IdleGap{}
 		for _, key := range tracetest.DevicesOf(specs) {

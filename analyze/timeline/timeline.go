@@ -47,8 +47,16 @@ func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
 	return float64(p.Overlap) / float64(p.Communication), true
 }
 
-// Add adds the stretch s.
-func (p *Parts) Add(s *Stretch) {
+// PartsOf returns the parts of the time of rows, which are sorted by start.
+func PartsOf(f *trace.Forest, rows []int32) (p Parts) {
+	for s := range sweep(f, rows) {
+		p.add(s)
+	}
+	return p
+}
+
+// add adds the stretch s.
+func (p *Parts) add(s *stretch) {
 	compute, communication, memory := s.active[ClassCompute], s.active[ClassCommunication], s.active[ClassMemory]
 	p.Span += s.to - s.from
 	p.Busy += s.busy
@@ -83,10 +91,7 @@ func Timelines(f *trace.Forest) []Timeline {
 	for _, device := range f.Devices.Order {
 		line := Timeline{Key: f.Devices.Keys[device]}
 		if rows := f.Devices.Of(device); len(rows) > 0 {
-			line.Parts = new(Parts)
-			for s := range Sweep(f, rows) {
-				line.Parts.Add(s)
-			}
+			line.Parts = new(PartsOf(f, rows))
 		}
 		timelines = append(timelines, line)
 	}
@@ -120,9 +125,9 @@ func ClassOf(k op.Kind) Class {
 	return ClassOther
 }
 
-// Stretch is the time from one start on a device to the next. Whatever runs in
+// stretch is the time from one start on a device to the next. Whatever runs in
 // it runs from its beginning on, so that one length per class describes it.
-type Stretch struct {
+type stretch struct {
 	from, to int64
 	// active is for how long something of each class runs.
 	active [NumClasses]int64
@@ -133,10 +138,10 @@ type Stretch struct {
 	last, next int32
 }
 
-// Sweep goes over rows, which are sorted by start, from the first start to the
+// sweep goes over rows, which are sorted by start, from the first start to the
 // last end. Stretches without length are left out.
-func Sweep(f *trace.Forest, rows []int32) iter.Seq[*Stretch] {
-	return func(yield func(*Stretch) bool) {
+func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
+	return func(yield func(*stretch) bool) {
 		if len(rows) == 0 {
 			return
 		}
@@ -144,7 +149,7 @@ func Sweep(f *trace.Forest, rows []int32) iter.Seq[*Stretch] {
 		for k := range until {
 			until[k] = -trace.MaxTime
 		}
-		s := Stretch{last: trace.NoRow}
+		s := stretch{last: trace.NoRow}
 		latest := int64(-trace.MaxTime)
 		finish := func(to int64, next int32) bool { // the stretch that began with the row before
 			s.to, s.next = to, next

@@ -64,7 +64,7 @@ func UseOf(f *trace.Forest, buckets int) *Utilisation {
 			continue
 		}
 		use := DeviceUtilisation{Key: f.Devices.Keys[device], BusyNS: make([]int64, u.Buckets)}
-		for s := range Sweep(f, rows) {
+		for s := range sweep(f, rows) {
 			u.Spread(s.from, s.from+s.busy, func(b int, length int64) { use.BusyNS[b] += length })
 		}
 		u.Devices = append(u.Devices, use)

@@ -42,7 +42,7 @@ func BenchmarkForest(b *testing.B) {
 		}{
 			{"self", func() { timeline.OperationSelfTimes(forest) }},
 			{"timelines", func() { timeline.Timelines(forest) }},
-			{"idle", func() { timeline.Idle(forest, timeline.IdleOptions{}) }},
+			{"idle", func() { timeline.Idle(forest, 10) }},
 			{"concurrency", func() { timeline.Concurrency(forest) }},
 			{"memory", func() { timeline.MemoryOf(forest, 100) }},
 			{"steps", func() { steps.Rows(forest) }},

@@ -52,7 +52,7 @@ func tellEverything(t *testing.T, forest *trace.Forest) everything {
 		Structure:   forest.Structure(),
 		SelfTimes:   timeline.OperationSelfTimes(forest),
 		Timelines:   timeline.Timelines(forest),
-		Idle:        timeline.Idle(forest, timeline.IdleOptions{Threshold: 20}),
+		Idle:        timeline.Idle(forest, 10),
 		Utilisation: timeline.UseOf(forest, 7),
 		Memory:      timeline.MemoryOf(forest, 7),
 		Concurrency: timeline.Concurrency(forest),

@@ -3,38 +3,43 @@ package table
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"slices"
 )
 
-// Other marks the form of the row of the keys beyond the limit, see [Rest].
+// Other is what a table holds beside its rows, once there was no room for one. It marks the
+// form of the row of the keys beyond the limit.
 type Other struct {
-	Beyond    []byte `json:"beyond"`
-	Hashes    []byte `json:"hashes"` // eight bytes each, big-endian
+	// Beyond is the smallest key that there was no room for.
+	Beyond []byte `json:"beyond"`
+	// Hashes are those of the keys beyond the limit, ascending, eight bytes each, big-endian: the
+	// smallest ones, where Estimated is set.
+	Hashes    []byte `json:"hashes"`
 	Estimated bool   `json:"estimated,omitempty"`
 }
 
 // Each calls f with the key of each row, by key, and at last with the row of the keys beyond
 // the limit, if there is one.
 func (t *Table[R]) Each(f func(key string, row *R, other *Other)) {
-	for key, row := range t.Rows() {
-		f(key, row, nil)
+	for _, key := range slices.Sorted(maps.Keys(t.rows)) {
+		f(key, &t.rows[key].Value, nil)
 	}
-	rest, ok := t.Rest()
-	if !ok {
+	if !t.full {
 		return
 	}
-	other := &Other{Beyond: []byte(rest.Beyond), Estimated: rest.Estimated}
-	for _, h := range rest.Hashes {
+	other := &Other{Beyond: []byte(t.beyond.key), Estimated: t.overflowed.overflow}
+	for _, h := range slices.Sorted(maps.Keys(t.overflowed.kept)) {
 		other.Hashes = binary.BigEndian.AppendUint64(other.Hashes, h)
 	}
-	f("", &rest.Other, other)
+	f("", &t.other.Value, other)
 }
 
 // Put puts back what Each handed out. A row that the table cannot have had is an error.
 func (t *Table[R]) Put(key []byte, value R, other *Other) error {
 	if other == nil {
+		before := len(t.rows)
 		row, isNew := t.Row(key)
-		if !isNew || t.Evictions() > 0 {
+		if !isNew || len(t.rows) == before {
 			return errors.New("a row is there twice, or there are more rows than the table may have")
 		}
 		row.Value = value
@@ -43,9 +48,15 @@ func (t *Table[R]) Put(key []byte, value R, other *Other) error {
 	if len(other.Hashes)%8 != 0 {
 		return errors.New("hashes are not of eight bytes each")
 	}
-	rest := Rest[R]{Other: value, Beyond: string(other.Beyond), Estimated: other.Estimated}
-	for h := range slices.Chunk(other.Hashes, 8) {
-		rest.Hashes = append(rest.Hashes, binary.BigEndian.Uint64(h))
+	beyond, n := place{string(other.Beyond), t.hash(other.Beyond)}, len(other.Hashes)/8
+	if t.full || t.reaches(beyond) || n == 0 || n > maxDistinct || other.Estimated && n < maxDistinct {
+		return errors.New("no table holds this beside its rows")
 	}
-	return t.SetRest(rest)
+	for h := range slices.Chunk(other.Hashes, 8) {
+		t.overflowed.addSpread(binary.BigEndian.Uint64(h))
+	}
+	t.overflowed.overflow = other.Estimated
+	t.other = &Row[R]{Value: value}
+	t.beyond, t.full = beyond, true
+	return nil
 }

@@ -4,10 +4,7 @@
 package table
 
 import (
-	"errors"
 	"iter"
-	"maps"
-	"slices"
 	"unsafe"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
@@ -34,7 +31,6 @@ type Table[R any] struct {
 	// other is the row of the keys beyond the limit, nil while there are none.
 	other      *Row[R]
 	overflowed distinct
-	evictions  int64
 }
 
 // Row is a row of a Table.
@@ -116,65 +112,12 @@ func (t *Table[R]) evict() {
 	delete(t.rows, last.key)
 	t.keyBytes -= len(last.key)
 	last.Evicted = true
-	t.evictions++
 	t.beyond, t.full = last.place, true
-}
-
-// Rest is what a table holds beside its rows, once there was no room for one.
-type Rest[R any] struct {
-	// Other is the row of the keys beyond the limit.
-	Other R
-	// Beyond is the smallest key that there was no room for.
-	Beyond string
-	// Hashes are those of the keys beyond the limit, ascending: the smallest ones, where
-	// Estimated is set.
-	Hashes    []uint64
-	Estimated bool
-}
-
-// Rest returns what t holds beside its rows; ok is false while there was room for all. It
-// shares Other's contents with t.
-func (t *Table[R]) Rest() (rest Rest[R], ok bool) {
-	if !t.full {
-		return rest, false
-	}
-	return Rest[R]{t.other.Value, t.beyond.key, slices.Sorted(maps.Keys(t.overflowed.kept)), t.overflowed.overflow}, true
-}
-
-// SetRest sets what t, which had room for all rows so far, holds beside them. It fails
-// where no table holds this beside these rows.
-func (t *Table[R]) SetRest(rest Rest[R]) error {
-	beyond := place{rest.Beyond, t.hash([]byte(rest.Beyond))}
-	n := len(rest.Hashes)
-	if t.full || t.reaches(beyond) || n == 0 || n > maxDistinct || rest.Estimated && n < maxDistinct {
-		return errors.New("no table holds this beside its rows")
-	}
-	for _, h := range rest.Hashes {
-		t.overflowed.addSpread(h)
-	}
-	t.overflowed.overflow = rest.Estimated
-	t.other = &Row[R]{Value: rest.Other}
-	t.beyond, t.full = beyond, true
-	return nil
-}
-
-// Rows yields the rows but for that of the others, and their keys, in the order of the keys.
-func (t *Table[R]) Rows() iter.Seq2[string, *R] {
-	return func(yield func(key string, row *R) bool) {
-		for _, key := range slices.Sorted(maps.Keys(t.rows)) {
-			if !yield(key, &t.rows[key].Value) {
-				return
-			}
-		}
-	}
 }
 
 // Whole reports whether the table has had room for all keys with the hash of a key that
 // it has.
 func (t *Table[R]) Whole(key string) bool { return !t.full || t.hash([]byte(key)) < t.beyond.hash }
-
-// Evictions returns how many rows have been evicted.
-func (t *Table[R]) Evictions() int64 { return t.evictions }
 
 // Bytes returns about how much memory the rows and their keys take, but for what the rows
 // point to.
