@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -127,9 +128,7 @@ func TestAlignClocks(t *testing.T) {
 			row.MaxStartSkewNS != want.Communication.Collectives[0].MaxStartSkewNS.V {
 			t.Errorf("seed %d: skews are %+v, the clocks %d apart", seed, row, most-least)
 		}
-		if c.WallNS != want.Total.WallNS {
-			t.Errorf("seed %d: wall %+v, want %+v", seed, c.WallNS, want.Total.WallNS)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: wall", seed), want.Total.WallNS, c.WallNS)
 		got.Clocks = nil
 		ignored := cmpopts.IgnoreFields(Report{}, "Slowest")
 		if diff := cmp.Diff(want, got, tracetest.EqualKeys, ignored); diff != "" {
@@ -166,9 +165,7 @@ func TestClocksThatStay(t *testing.T) {
 				t.Errorf("clocks are %+v", c)
 			}
 			got.Clocks = nil
-			if diff := cmp.Diff(want, got, cmp.Options{tracetest.EqualKeys}); diff != "" {
-				t.Errorf("(-as recorded +got):\n%s", diff)
-			}
+			check.Equal(t, "", want, got, cmp.Options{tracetest.EqualKeys})
 		})
 	}
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -178,9 +180,7 @@ func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 		for _, g := range collected(r, records, opts, 2).Groups {
 			got[g.Side+"|"+g.Key.String()] = g.SelfNS.V
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d, by %v (-naive +got):\n%s", seed, opts.By, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d, by %v", seed, opts.By), want, got)
 	})
 }
 

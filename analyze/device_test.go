@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,9 +42,7 @@ func TestSharedDevices(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff([]string{"a cuda:0", "b cuda:0"}, got); diff != "" {
-			t.Errorf("structure %t (-want +got):\n%s", structure, diff)
-		}
+		check.Equal(t, fmt.Sprintf("structure %t", structure), []string{"a cuda:0", "b cuda:0"}, got)
 		if n := rep.Input.Warnings[warnDeviceShared]; n != 1 {
 			t.Errorf("%d shared, want 1", n)
 		}
@@ -110,9 +109,7 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 		if err := stacks.WriteForest(tracetest.AddTo(trace.New(), renamed...), &renamedStacks); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(renamedStacks.String(), collapsed.String()); diff != "" {
-			t.Errorf("seed %d: stacks (-renamed +shared):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: stacks", seed), renamedStacks.String(), collapsed.String())
 	})
 }
 

@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // TestDocumentedStructure reads docs/analyses.md: a block of requests or of
@@ -38,13 +37,9 @@ func TestDocumentedStructure(t *testing.T) {
 				input = table
 			}
 		}
-		if diff := cmp.Diff(block.text, write(t, input)); diff != "" {
-			t.Errorf("line %d: %s (-document +computed):\n%s", block.line, block.language, diff)
-		}
+		check.Equal(t, fmt.Sprintf("line %d: %s", block.line, block.language), block.text, write(t, input))
 	}
-	if blocks != len(blockWriters) {
-		t.Errorf("%d blocks were found, want %d", blocks, len(blockWriters))
-	}
+	check.Equal(t, "blocks", len(blockWriters), blocks)
 }
 
 // blockWriters make the text of a block from a table of operations.

@@ -8,9 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -119,9 +118,7 @@ func TestInput(t *testing.T) {
 			in.endFile("entries-jsonl", 100)
 			want := empty(tc.want)
 			want.Files, want.Bytes, want.Formats = 1, 100, []string{"entries-jsonl"}
-			if diff := cmp.Diff(want, in.envelope()); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "", want, in.envelope())
 		})
 	}
 }
@@ -140,9 +137,7 @@ func TestInputCountsMissingEntriesByFile(t *testing.T) {
 	if got.MissingEntries != 5 || got.Entries != 9 {
 		t.Errorf("%d missing of %d, want 5 of 9", got.MissingEntries, got.Entries)
 	}
-	if diff := cmp.Diff([]string{"entries-jsonl", "otlp-json"}, got.Formats); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", []string{"entries-jsonl", "otlp-json"}, got.Formats)
 }
 
 // Workers that share files come to what one of them alone counts.
@@ -163,9 +158,7 @@ func TestInputMerge(t *testing.T) {
 			whole.endFile("entries-jsonl", int64(file))
 			merged.endFile("entries-jsonl", int64(file))
 		}
-		if diff := cmp.Diff(whole.envelope(), merged.envelope()); diff != "" {
-			t.Errorf("seed %d: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), whole.envelope(), merged.envelope())
 	})
 }
 

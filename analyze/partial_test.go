@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -216,9 +217,7 @@ func TestPartialsOfManyRanks(t *testing.T) {
 	}
 	want := reportOf(t, files, opts)
 	opts.Workers = 3
-	if diff := cmp.Diff(want, reportOf(t, partials, opts)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, reportOf(t, partials, opts))
 }
 
 // samplePartial returns partial results with everything that they may have.
@@ -297,9 +296,7 @@ func TestDamagedPartials(t *testing.T) {
 			t.Errorf("%s: %d malformed, %d truncated, %q", test.name, r.Input.Malformed, r.Input.Truncated, problem)
 		}
 		r.Input = want.Input
-		if diff := cmp.Diff(want, r, tracetest.EqualKeys); diff != "" {
-			t.Errorf("%s: %s", test.name, diff)
-		}
+		check.Equal(t, test.name, want, r, tracetest.EqualKeys)
 	}
 }
 
@@ -339,9 +336,7 @@ func TestPartialOptions(t *testing.T) {
 		}
 		if err == nil {
 			want := reportOf(t, inputFiles{{name: "ops", text: runLines}}, test.opts)
-			if diff := cmp.Diff(want, reportOf(t, inputFiles{{"part", text, true}}, test.opts)); diff != "" {
-				t.Errorf("%s: %s", test.name, diff)
-			}
+			check.Equal(t, test.name, want, reportOf(t, inputFiles{{"part", text, true}}, test.opts))
 		}
 	}
 	if _, err := ReadPartial(t.Context(), inputFiles{}, Options{By: by("root")}); err == nil {
@@ -390,9 +385,7 @@ func FuzzPartial(f *testing.F) {
 		}
 		again := inputFiles{{"again", partialOf(t, files, samplePartialOptions()), true}}
 		want := reportOf(t, files, samplePartialOptions())
-		if diff := cmp.Diff(want, reportOf(t, again, samplePartialOptions())); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", want, reportOf(t, again, samplePartialOptions()))
 	})
 }
 
@@ -421,9 +414,7 @@ func TestLineDecoder(t *testing.T) {
 			at := linePlace{file: "part", line: 3, offset: 17}
 			var got, want partialLine
 			gotErr, wantErr := decoder.decode(&at, []byte(text), &got), decodeLine(&at, []byte(text), &want)
-			if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(gotErr)); diff != "" {
-				t.Errorf("%s: %s", text, diff)
-			}
+			check.Equal(t, fmt.Sprint(text), fmt.Sprint(wantErr), fmt.Sprint(gotErr))
 			if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); wantErr == nil && diff != "" {
 				t.Errorf("%s (-want +got):\n%s", text, diff)
 			}

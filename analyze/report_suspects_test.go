@@ -2,15 +2,15 @@ package analyze
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -40,9 +40,7 @@ func TestReportWithoutSuspects(t *testing.T) {
 			Communication: left.Communication, IdleCauses: left.IdleCauses, Launches: left.Launches,
 			PathTotals: left.PathTotals, Steps: left.Steps,
 		}
-		if diff := cmp.Diff(want, got, tracetest.EqualKeys); diff != "" {
-			t.Errorf("seed %d: (-report on the others +without):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got, tracetest.EqualKeys)
 	})
 	if cases.All() && (none == 0 || none > 75) {
 		t.Errorf("%d of 100 inputs have no suspects", none)
@@ -84,19 +82,13 @@ func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 			if workers == 1 {
 				want = string(text)
 			}
-			if diff := cmp.Diff(want, string(text)); diff != "" {
-				t.Errorf("seed %d: %d workers: %s", seed, workers, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %d workers", seed, workers), want, string(text))
 			var back Report
 			if err := json.Unmarshal(text, &back); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			if diff := cmp.Diff(report.WithoutSuspects, back.WithoutSuspects); diff != "" {
-				t.Errorf("seed %d: (-written +read):\n%s", seed, diff)
-			}
-			if diff := cmp.Diff(report.Input, back.Input); diff != "" {
-				t.Errorf("seed %d: (-written +read):\n%s", seed, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d", seed), report.WithoutSuspects, back.WithoutSuspects)
+			check.Equal(t, fmt.Sprintf("seed %d", seed), report.Input, back.Input)
 		}
 	})
 }

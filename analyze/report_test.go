@@ -3,6 +3,7 @@ package analyze
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
@@ -145,9 +147,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Report{}, "CriticalPath", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
 			cmpopts.IgnoreFields(Report{}, "Idle", "IdleCauses", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
 		}
-		if diff := cmp.Diff(full, flat, structural); diff != "" {
-			t.Errorf("seed %d: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)
 		if flat.Input.Orphans.Known || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil || flat.PathTotals != nil {
 			t.Errorf("seed %d: a figure without the structure it needs", seed)
 		}
@@ -177,9 +177,7 @@ func TestReportBusyImbalance(t *testing.T) {
 		{"no time at all", []op.Record{on("a", at, 0), on("b", at, 0)}, op.KnownFloat(0.0)},
 	} {
 		balance := sampleReport(tc.records, "", true).LoadBalance
-		if diff := cmp.Diff(tc.want, balance.BusyImbalanceRatio); diff != "" {
-			t.Errorf("%s: %s", tc.name, diff)
-		}
+		check.Equal(t, tc.name, tc.want, balance.BusyImbalanceRatio)
 	}
 	if balance := sampleReport([]op.Record{on("a", at, 30), on("", at, 30)}, "", true).LoadBalance; balance != nil {
 		t.Errorf("one device is balanced: %+v", balance)
@@ -219,9 +217,7 @@ func TestReportHasSeedFigures(t *testing.T) {
 		rep := ReportOn(p)
 		check := func(name string, want, got any) {
 			t.Helper()
-			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
-				t.Errorf("seed %d: %s: %s", number, name, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %s", number, name), want, got, cmpopts.EquateApprox(1e-12, 1e-9))
 		}
 		summary := map[string]seed.OpSummary{}
 		for _, row := range rep.Operations {

@@ -11,10 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -105,9 +104,7 @@ func TestRunWorkersConcurrentSafe(t *testing.T) {
 	}
 	want := report(1)
 	for workers := range 5 {
-		if diff := cmp.Diff(want, report(workers)); diff != "" {
-			t.Errorf("%d workers: %s", workers, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%d workers", workers), want, report(workers))
 	}
 }
 
@@ -193,9 +190,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"matmul", "relu", "matmul", "relu"}, names); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", []string{"matmul", "relu", "matmul", "relu"}, names)
 	if env.Files != 2 || env.Entries != 4 || env.Malformed != 2 || env.Skipped != 2 {
 		t.Errorf("%+v", env)
 	}
@@ -292,9 +287,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 			`"" false 9 9`, `"unknown" false 6 6`, `"gpu:0" false 4 4`, `"unknown" true 3 3`,
 			`"" true 9 9`, `"" false 6 6`, `"gpu:0" true 4 4`, `"unknown" true 3 3`,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d workers (-want +got):\n%s", workers, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%d workers", workers), want, got)
 		if r.LoadBalance.DeviceCount != 3 {
 			t.Errorf("%d workers: balance over %d devices", workers, r.LoadBalance.DeviceCount)
 		}
@@ -317,7 +310,5 @@ func TestOrderOfStreams(t *testing.T) {
 	for _, s := range r.Launches.Streams {
 		got = append(got, s.Stream)
 	}
-	if diff := cmp.Diff([]op.Int{{}, op.Known(-3), op.Known(0), op.Known(7), op.Known(12)}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", []op.Int{{}, op.Known(-3), op.Known(0), op.Known(7), op.Known(12)}, got)
 }

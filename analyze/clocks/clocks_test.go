@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -80,9 +80,7 @@ func TestEstimate(t *testing.T) {
 				e.Add(c)
 			}
 			test.want.MinCollectives = clocks.MinCollectives
-			if diff := cmp.Diff(test.want, e.Estimate(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", test.want, e.Estimate(), cmpopts.EquateEmpty())
 		})
 	}
 }

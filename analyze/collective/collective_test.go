@@ -1,17 +1,18 @@
 package collective
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -133,9 +134,7 @@ func TestCollectives(t *testing.T) {
 			for _, p := range tc.parts {
 				forest.Add(op.Record{Entry: p.entry(tc.collective)})
 			}
-			if diff := cmp.Diff(tc.want, Rows(forest), cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "", tc.want, Rows(forest), cmpopts.EquateApprox(1e-12, 1e-9))
 		})
 	}
 }
@@ -156,9 +155,7 @@ func TestCollectivesAreOfTheKind(t *testing.T) {
 		Name: "allreduce", Count: 1, Inferred: 1, TransferNS: op.Known(10), WaitNS: op.Known(0),
 		Stragglers: []Straggler{}, Waits: []Wait{{unknown(0), 1, 0}, {unknown(1), 1, 0}},
 	}}
-	if diff := cmp.Diff(want, Rows(forest)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, Rows(forest))
 }
 
 func TestCollectiveSizes(t *testing.T) {
@@ -191,9 +188,7 @@ func TestCollectiveSizes(t *testing.T) {
 		row := Rows(forest)[0]
 		want := []op.Float{tc.algorithm, tc.bytes}
 		got := []op.Float{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
-		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
-			t.Errorf("%s of %d %s: %s", tc.name, tc.elements, tc.dtype, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s of %d %s", tc.name, tc.elements, tc.dtype), want, got, cmpopts.EquateApprox(1e-12, 1e-9))
 	}
 }
 
@@ -214,9 +209,7 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 			merged.Merge(s)
 		}
 		rows := Rows(merged)
-		if diff := cmp.Diff(naiveCollectives(parts), rows, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
-			t.Errorf("seed %d (-definition +rows):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), naiveCollectives(parts), rows, cmpopts.EquateApprox(1e-12, 1e-9))
 		for _, row := range rows {
 			caused, waited := int64(0), int64(0)
 			for _, s := range row.Stragglers {

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -53,9 +52,7 @@ func TestFlows(t *testing.T) {
 		{"launches", launches, []string{"matmul at 2"}},
 		{"collectives", collectives, []string{"cuda:0 at 10, cuda:1 at 12, ", "cuda:0 at 30, cuda:1 at 31, "}},
 	} {
-		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
-		}
+		check.Equal(t, tc.name, tc.want, tc.got)
 	}
 	for range Nodes(forest) {
 		break

@@ -4,10 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -61,9 +60,7 @@ func TestComparison(t *testing.T) {
 		}
 		c.Parts[i].Link = ""
 	}
-	if diff := cmp.Diff(want, c.Parts); diff != "" {
-		t.Errorf("parts (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "parts", want, c.Parts)
 	wantLink := address + "/trace/" + c.Slow.TraceID.String() + "..." + c.Typical.TraceID.String()
 	if string(c.Link) != wantLink {
 		t.Errorf("link %v, want %s", c.Link, wantLink)

@@ -3,11 +3,10 @@ package correlate_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -62,9 +61,7 @@ func TestReport(t *testing.T) {
 	}
 	got.Endpoints = nil
 	got.Jaeger = address
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "report", want, got)
 }
 
 // Either side may be absent. What is asked of it is then not counted as missing.
@@ -118,9 +115,7 @@ func TestReportRemoteParent(t *testing.T) {
 	for _, q := range r.Requests {
 		got = append(got, q.Root)
 	}
-	if diff := cmp.Diff([]string{"GET /", "POST /predict"}, got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "requests", []string{"GET /", "POST /predict"}, got)
 	if r.Requests[0].Ops != 0 || r.Requests[1].Ops != 1 {
 		t.Errorf("operations %d and %d", r.Requests[0].Ops, r.Requests[1].Ops)
 	}
@@ -164,9 +159,7 @@ func TestReportKeep(t *testing.T) {
 	if len(r.Requests) != 1 || len(r.Endpoints) != 1 || r.UnattachedOps != 0 {
 		t.Errorf("%d requests, %d endpoints, %d unattached", len(r.Requests), len(r.Endpoints), r.UnattachedOps)
 	}
-	if diff := cmp.Diff(correlate.LeftOut{Requests: 1, Ops: 2}, r.LeftOut); diff != "" {
-		t.Errorf("left out (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "left out", correlate.LeftOut{Requests: 1, Ops: 2}, r.LeftOut)
 	if r.MissingLocally != 2 {
 		t.Errorf("missing locally %d", r.MissingLocally)
 	}
@@ -199,9 +192,7 @@ func TestReportShared(t *testing.T) {
 		Name: "step", Service: "api", TraceID: traceOf(3), SpanID: idOf(1), StartNS: op.Known(10), DurationNS: 31,
 		Links: 3, Requests: 2, Ops: 1, SumNS: 31, Link: address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
 	}}
-	if diff := cmp.Diff(want, whole.Shared); diff != "" {
-		t.Errorf("shared (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "shared", want, whole.Shared)
 	if whole.MissingLinks != 1 || whole.MissingInJaeger != 1 || whole.MissingLocally != 2 || whole.UnattachedOps != 0 {
 		t.Errorf("%d links and %d operations missing in Jaeger, %d spans locally, %d operations unattached",
 			whole.MissingLinks, whole.MissingInJaeger, whole.MissingLocally, whole.UnattachedOps)

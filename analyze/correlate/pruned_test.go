@@ -3,11 +3,11 @@ package correlate_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -60,28 +60,20 @@ func TestPruned(t *testing.T) {
 			want.NotHeld = tc.notHeld
 			r := j.Report(correlate.Options{Jaeger: address})
 			q := r.Requests[0]
-			if diff := cmp.Diff(want, q.Pruned); diff != "" {
-				t.Errorf("pruned (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(want, r.Endpoints[0].Pruned); diff != "" {
-				t.Errorf("pruned at the endpoint (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "pruned", want, q.Pruned)
+			check.Equal(t, "pruned at the endpoint", want, r.Endpoints[0].Pruned)
 			if q.MissingInJaeger != tc.jaeger || r.MissingInJaeger != tc.jaeger || q.MissingOpsLocally != tc.locally ||
 				r.MissingOpsLocally != tc.locally {
 				t.Errorf("missing in Jaeger %d, want %d; locally %d, want %d", r.MissingInJaeger, tc.jaeger, r.MissingOpsLocally, tc.locally)
 			}
-			if q.Ops != tc.ops {
-				t.Errorf("%d operations, want %d", q.Ops, tc.ops)
-			}
+			check.Equal(t, "operations", tc.ops, q.Ops)
 			if len(tc.spans) < len(pruned) {
 				return
 			}
 			// Jaeger adds nothing to what a complete batch tells.
 			ignore := cmpopts.IgnoreFields(correlate.Request{}, "Ops", "Pruned", "InJaeger", "MissingInJaeger", "MissingOpsLocally", "Link")
 			links := cmpopts.IgnoreFields(correlate.PathPart{}, "Link")
-			if diff := cmp.Diff(offline.Requests[0], q, ignore, links); diff != "" {
-				t.Errorf("request (-offline +joined):\n%s", diff)
-			}
+			check.Equal(t, "request", offline.Requests[0], q, ignore, links)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package correlate_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -55,9 +57,7 @@ func TestJoinRandom(t *testing.T) {
 		byID := cmpopts.SortSlices(func(a, b correlate.Shared) bool {
 			return a.TraceID.String()+a.SpanID.String() < b.TraceID.String()+b.SpanID.String()
 		})
-		if diff := cmp.Diff(whole.Shared, joined.Shared, byID); diff != "" {
-			t.Errorf("shared executions of %+v (-one side +joined):\n%s", spans, diff)
-		}
+		check.Equal(t, fmt.Sprintf("shared executions of %+v", spans), whole.Shared, joined.Shared, byID)
 		if diff := cmp.Diff(whole.Requests, joined.Requests, sides, byStart,
 			cmpopts.IgnoreFields(correlate.Request{}, "Slow"), // ties go by the order of the input
 			cmpopts.IgnoreFields(correlate.PathPart{}, "SpanID")); diff != "" {

@@ -1,11 +1,11 @@
 package device
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -53,12 +53,8 @@ func TestShared(t *testing.T) {
 			got = append(got, shared.Key(k).Label(true))
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff(tc.want, slices.Compact(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
-		}
-		if len(shared) != tc.shared {
-			t.Errorf("%s: %d shared, want %d", tc.name, len(shared), tc.shared)
-		}
+		check.Equal(t, tc.name, tc.want, slices.Compact(got))
+		check.Equal(t, fmt.Sprintf("%s: shared", tc.name), tc.shared, len(shared))
 	}
 }
 
@@ -75,8 +71,6 @@ func TestLabel(t *testing.T) {
 		{Key{DeviceID: "cuda:0", Service: "trainer"}, false, "trainer cuda:0"},
 	}
 	for _, tt := range tests {
-		if got := tt.key.Label(tt.withRank); got != tt.want {
-			t.Errorf("label of %v = %q, want %q", tt.key, got, tt.want)
-		}
+		check.Equal(t, fmt.Sprintf("label of %v", tt.key), tt.want, tt.key.Label(tt.withRank))
 	}
 }

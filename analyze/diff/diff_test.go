@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -139,9 +139,7 @@ func TestVerdicts(t *testing.T) {
 		got[row.Key.String()] = row.Verdict
 	}
 	want := map[string]diff.Verdict{"matmul": diff.Faster, "relu": diff.Unchanged, "new": diff.Added, "old": diff.Removed}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, got)
 	if d := r.Rows[0].Delta.V; r.Rows[0].Verdict != diff.Faster || math.Abs(d+0.5) > 0.01 {
 		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
 	}
@@ -260,9 +258,7 @@ func TestKeys(t *testing.T) {
 		got = append(got, row.Key.String()+": "+string(row.Verdict))
 	}
 	want := []string{"matmul, gpu:1: slower", "conv2d, gpu:0: unchanged", "conv2d, gpu:1: unchanged", "matmul, gpu:0: unchanged"}
-	if diff := cmp.Diff(want, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, got, cmpopts.SortSlices(strings.Compare))
 	var parts []string
 	for _, p := range r.Parts {
 		device := ""
@@ -272,9 +268,7 @@ func TestKeys(t *testing.T) {
 		parts = append(parts, device+" "+p.Part+" "+string(p.Verdict))
 	}
 	want = []string{" wall slower", "gpu:0 compute unchanged", "gpu:0 idle unchanged", "gpu:1 compute slower", "gpu:1 idle unchanged"}
-	if diff := cmp.Diff(want, parts); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, parts)
 }
 
 // What was lost makes a comparison doubtful.
@@ -296,9 +290,7 @@ func TestWarnings(t *testing.T) {
 		"base, a.jsonl: 7 operations were lost before they were written", "base, a.jsonl: 1 records could not be read",
 		"head, b.jsonl: no operations",
 	}
-	if diff := cmp.Diff(want, r.Warnings); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, r.Warnings)
 }
 
 // The report reads back from JSON.

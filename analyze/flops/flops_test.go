@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -179,9 +178,7 @@ func TestFLOPs(t *testing.T) {
 		{"", "5x7 5x7 -> 5x7", unknown},
 	} {
 		t.Run(test.name+" "+test.shapes, func(t *testing.T) {
-			if diff := cmp.Diff(known(test.want), flops.Of(entry(t, test.name, test.shapes)).FLOPs); diff != "" {
-				t.Errorf("FLOPs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "FLOPs", known(test.want), flops.Of(entry(t, test.name, test.shapes)).FLOPs)
 		})
 	}
 }
@@ -219,9 +216,7 @@ func TestBytes(t *testing.T) {
 			e := entry(t, test.name, test.shapes)
 			e.InputDTypes = test.inputs
 			got := flops.Of(e)
-			if diff := cmp.Diff(flops.Work{FLOPs: got.FLOPs, Bytes: known(test.want), DType: test.dtype}, got); diff != "" {
-				t.Errorf("work (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "work", flops.Work{FLOPs: got.FLOPs, Bytes: known(test.want), DType: test.dtype}, got)
 		})
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/ingest/ort"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -65,9 +64,7 @@ func TestConvolutionsOfAModel(t *testing.T) {
 			seen[e.Path] = got.V
 		}
 	})
-	if diff := cmp.Diff(byHand, seen); diff != "" {
-		t.Errorf("by hand (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "by hand", byHand, seen)
 	if convolutions != 11 {
 		t.Errorf("%d convolutions", convolutions)
 	}
@@ -96,7 +93,5 @@ func TestOperationsOfAModel(t *testing.T) {
 	if want := int64(5 * (2*8*20*20 + 20*6625)); sums["Softmax"] != want {
 		t.Errorf("Softmax: %d, want %d", sums["Softmax"], want)
 	}
-	if diff := cmp.Diff(map[string]int{"AveragePool": 1, "Shape": 3}, unknown); diff != "" {
-		t.Errorf("unknown (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "unknown", map[string]int{"AveragePool": 1, "Shape": 3}, unknown)
 }

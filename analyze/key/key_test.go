@@ -2,6 +2,7 @@ package key
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,9 +40,7 @@ func TestParseKeys(t *testing.T) {
 		for i, k := range keys {
 			names[i] = k.String()
 		}
-		if got := strings.Join(names, " "); got != tc.want {
-			t.Errorf("%q: keys %q, want %q", tc.text, got, tc.want)
-		}
+		check.Equal(t, fmt.Sprintf("%q: keys", tc.text), tc.want, strings.Join(names, " "))
 		if (err == nil) != (tc.problem == "") || err != nil && !strings.HasPrefix(err.Error(), tc.problem) {
 			t.Errorf("%q: error %v, want %q", tc.text, err, tc.problem)
 		}

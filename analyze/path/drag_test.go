@@ -2,16 +2,16 @@ package path
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -211,9 +211,7 @@ func TestDragAgainstNaive(t *testing.T) {
 				continue
 			}
 			want := naiveDrag(t, forest, naive, func(s tracetest.Spec) bool { return s.Name == row.Operation })
-			if row.DragNS.V != want {
-				t.Errorf("seed %d: drag of %s is %d, want %d", seed, row.Operation, row.DragNS.V, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: drag of %s", seed, row.Operation), want, row.DragNS.V)
 			dragged += want
 		}
 		for _, row := range path.Shares {
@@ -223,9 +221,7 @@ func TestDragAgainstNaive(t *testing.T) {
 			want := naiveDrag(t, forest, naive, func(s tracetest.Spec) bool {
 				return s.Name == row.Operation && s.Kind.String() == row.Kind && s.DeviceKey() == row.Key
 			})
-			if row.DragNS.V != want {
-				t.Errorf("seed %d: drag of %s on %v is %d, want %d", seed, row.Operation, row.Key, row.DragNS.V, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: drag of %s on %v", seed, row.Operation, row.Key), want, row.DragNS.V)
 		}
 		joined, stream, links = joined+path.Edges.Collective, stream+path.Edges.Stream, links+path.Edges.Links
 	})
@@ -286,12 +282,8 @@ func TestDrag(t *testing.T) {
 			for _, o := range operations {
 				got = append(got, row{o.Operation, o.DragNS})
 			}
-			if diff := gocmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("drag (-want +got):\n%s", diff)
-			}
-			if path.Edges != tt.edges {
-				t.Errorf("edges %+v, want %+v", path.Edges, tt.edges)
-			}
+			check.Equal(t, "drag", tt.want, got)
+			check.Equal(t, "edges", tt.edges, path.Edges)
 		})
 	}
 }

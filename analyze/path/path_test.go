@@ -1,15 +1,15 @@
 package path
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -103,9 +103,7 @@ func TestCriticalPaths(t *testing.T) {
 			for _, path := range All(tracetest.AddTo(trace.New(), tt.specs...)) {
 				got = append(got, pathSteps(path))
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("paths (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "paths", tt.want, got)
 		})
 	}
 }
@@ -224,9 +222,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 			slices.Reverse(steps)
 			want[op.TraceID{15: number}] = steps
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: paths (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: paths", seed), want, got)
 		checkSummary(t, seed, forest, total)
 	})
 }
@@ -243,9 +239,7 @@ func checkSummary(t *testing.T, seed uint64, forest *trace.Forest, total int64) 
 			}
 			at += s.DurationNS
 		}
-		if at != path.StartNS+path.DurationNS {
-			t.Errorf("seed %d: trace %v: the segments end at %d, want %d", seed, id, at, path.StartNS+path.DurationNS)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: trace %v: the segments end at", seed, id), path.StartNS+path.DurationNS, at)
 	}
 	sum := Summarize(forest)
 	shares, part := int64(0), 0.0

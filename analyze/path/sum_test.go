@@ -3,11 +3,10 @@ package path
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -37,14 +36,10 @@ func TestCriticalPathSummary(t *testing.T) {
 		},
 		Edges: Edges{Tree: 6},
 	}
-	if diff := cmp.Diff(want, Summarize(forest)); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "summary", want, Summarize(forest))
 }
 
 func TestCriticalPathSummaryOfNothing(t *testing.T) {
 	want := &Summary{Shares: []Share{}}
-	if diff := cmp.Diff(want, Summarize(trace.New())); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "summary", want, Summarize(trace.New()))
 }

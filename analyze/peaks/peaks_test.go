@@ -1,12 +1,12 @@
 package peaks_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -34,9 +34,7 @@ func TestKnownDevices(t *testing.T) {
 		}
 		want := d
 		want.Match = "cuda:*"
-		if diff := cmp.Diff(&want, file.Find("cuda:3")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", d.Device, diff)
-		}
+		check.Equal(t, fmt.Sprint(d.Device), &want, file.Find("cuda:3"))
 		if file.Find("cpu") != nil {
 			t.Errorf("%s: a CPU", d.Device)
 		}
@@ -54,13 +52,9 @@ func TestParse(t *testing.T) {
 	want := &peaks.Device{
 		Match: "cpu", Name: "host", BytesPerSecond: 2e11, FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
 	}
-	if diff := cmp.Diff(want, table.Find("cpu")); diff != "" {
-		t.Errorf("cpu (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "cpu", want, table.Find("cpu"))
 	for id, bytes := range map[string]float64{"/device:GPU:1": 1, "GPU1": 1, "GPU0": 4.8e12, "GP1U": 4.8e12, "": 4.8e12, "cpu:0": 4.8e12} {
-		if got := table.Find(id).BytesPerSecond; got != bytes {
-			t.Errorf("%q: %g bytes per second, want %g", id, got, bytes)
-		}
+		check.Equal(t, fmt.Sprintf("%q: bytes per second", id), bytes, table.Find(id).BytesPerSecond)
 	}
 	for text, want := range map[string]string{
 		``:                                       "EOF",

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A Forest has the sums over a part of its operations as a Profile has them that
@@ -64,12 +66,8 @@ func TestForestProfile(t *testing.T) {
 		if !slices.Contains(opts.By, key.Root) {
 			ignored = append(ignored, cmpopts.IgnoreFields(Stats{}, "Mixes"))
 		}
-		if diff := cmp.Diff(want.Sums(), got, ignored); diff != "" {
-			t.Errorf("seed %d, by %v (-profile +forest):\n%s", seed, opts.By, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d, by %v", seed, opts.By), want.Sums(), got, ignored)
 		all := Of(forests[0], base, func(int32) bool { return true }).Sums()
-		if diff := cmp.Diff(base.Sums(), all, tracetest.EqualKeys); diff != "" {
-			t.Errorf("seed %d, by %v: all operations (-profile +forest):\n%s", seed, opts.By, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d, by %v: all operations", seed, opts.By), base.Sums(), all, tracetest.EqualKeys)
 	})
 }

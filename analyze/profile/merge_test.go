@@ -5,11 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -61,9 +60,8 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 			merged.Merge(w)
 		}
 		want := whole.Sums()
-		if diff := cmp.Diff(want, merged.Sums(), tracetest.EqualKeys); diff != "" {
-			t.Errorf("seed %d, %d workers, by %v, limit %d: %s", seed, len(workers), opts.By, opts.MaxGroups, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d, %d workers, by %v, limit %d", seed, len(workers), opts.By, opts.MaxGroups),
+			want, merged.Sums(), tracetest.EqualKeys)
 	})
 }
 
@@ -112,15 +110,11 @@ func TestProfileMergeLeavesSource(t *testing.T) {
 	before := shard.Sums()
 	sum := New(opts)
 	sum.Merge(shard)
-	if diff := cmp.Diff(before, sum.Sums(), tracetest.EqualKeys); diff != "" {
-		t.Errorf("a merged copy differs: %s", diff)
-	}
+	check.Equal(t, "a merged copy", before, sum.Sums(), tracetest.EqualKeys)
 	for i := range entries[250:] {
 		sum.Add(&entries[250+i])
 	}
-	if diff := cmp.Diff(before, shard.Sums(), tracetest.EqualKeys); diff != "" {
-		t.Errorf("the source changed: %s", diff)
-	}
+	check.Equal(t, "the source changed", before, shard.Sums(), tracetest.EqualKeys)
 }
 
 // The reader reuses the entry: what the profile keeps must not change with it.
@@ -137,12 +131,8 @@ func TestProfileKeepsNoEntry(t *testing.T) {
 	dims[0] = 7
 	e = op.Entry{Operation: "overwritten"}
 	got := p.Sums()
-	if diff := cmp.Diff(want, got, tracetest.EqualKeys); diff != "" {
-		t.Error(diff)
-	}
-	if gotText := fmt.Sprint(got.Slowest[0].OutputShape, got.Groups[0].Key); gotText != wantText {
-		t.Errorf("%s, want %s", gotText, wantText)
-	}
+	check.Equal(t, "", want, got, tracetest.EqualKeys)
+	check.Equal(t, "", wantText, fmt.Sprint(got.Slowest[0].OutputShape, got.Groups[0].Key))
 }
 
 // Entries of a group that is there already cost no allocation.

@@ -3,6 +3,7 @@ package profile
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -140,9 +142,7 @@ func TestProfileAgainstReference(t *testing.T) {
 		total.FLOPs, total.Figures = naiveWork(slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost }))
 		rep := p.Sums()
 		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), tracetest.EqualKeys}
-		if diff := gocmp.Diff(total, rep.Total, options); diff != "" {
-			t.Errorf("seed %d: total: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: total", seed), total, rep.Total, options)
 
 		want := map[string]Stats{}
 		for key, group := range groupEntries(entries, func(e op.Entry) string { return e.Operation }) {
@@ -246,16 +246,12 @@ func TestProfilePartsAddUp(t *testing.T) {
 		want.WallNS, want.PeakMemoryBytes = op.Int{}, 0
 		want.Roofline = nil
 		want.MovedBytes.Known, want.FLOPsPerSecond, want.FLOPsPerByte = false, op.Float{}, op.Float{}
-		if diff := gocmp.Diff(want, operations); diff != "" {
-			t.Errorf("seed %d: operations: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want, operations)
 		if diff := gocmp.Diff(want, groups); diff != "" && len(opts.By) > 0 {
 			t.Errorf("seed %d: groups: %s", seed, diff)
 		}
 		want.FLOPs, want.Figures = 0, work.Figures{}
-		if diff := gocmp.Diff(want, devices); diff != "" {
-			t.Errorf("seed %d: devices: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: devices", seed), want, devices)
 		if want.SumNS > 0 && math.Abs(share-1) > 1e-9 {
 			t.Errorf("seed %d: the shares add up to %g", seed, share)
 		}

@@ -1,15 +1,16 @@
 package profile
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -53,17 +54,13 @@ func TestRoofline(t *testing.T) {
 		if row.Side == op.SideHost.String() {
 			w = nil
 		}
-		if diff := gocmp.Diff(w, row.Roofline, near); diff != "" {
-			t.Errorf("%s %s (-want +got):\n%s", row.Side, row.Operation, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s %s", row.Side, row.Operation), w, row.Roofline, near)
 	}
 	total := &work.Roofline{
 		Count: 2, SumNS: 2989, FLOPs: 25_790_112, MovedBytes: 2_269_056,
 		BoundNS: 1884.506, Share: op.KnownFloat(1884.506 / 2989), ComputeShare: 1284.506 / 1884.506, Bound: work.BoundCompute,
 	}
-	if diff := gocmp.Diff(total, r.Total.Roofline, near); diff != "" {
-		t.Errorf("total (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "total", total, r.Total.Roofline, near)
 }
 
 // naiveRoofline returns the roofline of entries of one side.

@@ -4,12 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -147,13 +146,9 @@ func TestReportOfDerivedWork(t *testing.T) {
 		FLOPsPerByte: op.KnownFloat(35_690_112.0 / 2_138_112),
 	}
 	report := p.Sums()
-	if diff := gocmp.Diff(want, report.Total.Figures); diff != "" {
-		t.Errorf("total (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "total", want, report.Total.Figures)
 	if report.Total.FLOPs != 35_690_112 {
 		t.Errorf("total: %d FLOPs", report.Total.FLOPs)
 	}
-	if diff := gocmp.Diff(want, report.Operations[0].Figures); diff != "" {
-		t.Errorf("operation (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "operation", want, report.Operations[0].Figures)
 }

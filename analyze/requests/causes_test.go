@@ -1,18 +1,18 @@
 package requests
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -108,9 +108,7 @@ func TestSlowestRequestInWords(t *testing.T) {
 					got = append(got, strings.ReplaceAll(c.Text, "\u00a0", " "))
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("sentences (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "sentences", tt.want, got)
 		})
 	}
 }
@@ -123,9 +121,7 @@ func TestNameInText(t *testing.T) {
 		strings.Repeat("é", 48):  strings.Repeat("é", 48),
 		strings.Repeat("ab", 25): strings.Repeat("ab", 15) + "a…" + strings.Repeat("ab", 8),
 	} {
-		if got := nameInText(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%q", name), want, nameInText(name))
 	}
 }
 
@@ -142,9 +138,7 @@ func TestSlowestRequest(t *testing.T) {
 	want := &Slow{
 		Name: "GET /", TraceID: op.TraceID{15: 2}, SpanID: op.SpanID{7: 1}, DurationNS: 50, Alike: 4, MedianNS: 30,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("slowest request (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "slowest request", want, got)
 }
 
 // The causes of a request add up to its duration, and agree with what its path is bound by.
@@ -181,9 +175,7 @@ func TestCausesAddUp(t *testing.T) {
 				sums[c.Cause] = c.TimeNS
 				total += c.TimeNS
 			}
-			if total != q.DurationNS.V {
-				t.Errorf("seed %d: causes of %d ns, want %d", seed, total, q.DurationNS.V)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: causes of ns", seed), q.DurationNS.V, total)
 			waited += sums[CauseStraggler]
 			sum := path.NewSum(forest)
 			path.NewWalks(forest).AddPath(sum, q.window(), nil)

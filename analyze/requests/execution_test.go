@@ -1,17 +1,17 @@
 package requests
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -179,15 +179,9 @@ func TestSharedExecutions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			all := Find(tracetest.AddTo(trace.New(), tt.specs...))
-			if diff := cmp.Diff(tt.requests, shareRows(all)); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.executions, executionRows(all)); diff != "" {
-				t.Errorf("executions (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.unattached, tracetest.Names(all.Unattached())); diff != "" {
-				t.Errorf("unattached (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "requests", tt.requests, shareRows(all))
+			check.Equal(t, "executions", tt.executions, executionRows(all))
+			check.Equal(t, "unattached", tt.unattached, tracetest.Names(all.Unattached()))
 		})
 	}
 }
@@ -206,9 +200,7 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 	}
 	for _, r := range Find(forest).List {
 		path := path.Of(forest, r.Root)
-		if diff := cmp.Diff(want[r.Name], stepsOf(path)); diff != "" {
-			t.Errorf("%s: path (-want +got):\n%s", r.Name, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: path", r.Name), want[r.Name], stepsOf(path))
 		if path.Edges.Links != 1 {
 			t.Errorf("%s: %d edges from links, want 1", r.Name, path.Edges.Links)
 		}
@@ -231,18 +223,14 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 		{"enqueue", 0, 5}, {"push", 5, 6}, {"wait", 6, 65}, {"sample", 65, 70}, {"wait", 70, 90}, {"A", 90, 100},
 	}
 	// The two executions below the request are hidden by the span that runs longer.
-	if diff := cmp.Diff(want, stepsOf(path.Of(forest, forest.Node(0)))); diff != "" {
-		t.Errorf("path (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "path", want, stepsOf(path.Of(forest, forest.Node(0))))
 	forest = tracetest.AddTo(trace.New(),
 		tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("enqueue", 2, 1, 0, 5),
 		tracetest.SpanAt("prefill", 1, 0, 10, 30).In(2).To(1, 2), tracetest.OpAt("embed", 2, 1, 10, 30).In(2),
 		tracetest.SpanAt("decode", 1, 0, 40, 60).In(3).To(2, 1), tracetest.OpAt("matmul", 2, 1, 40, 60).In(3),
 	)
 	want = []step{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
-	if diff := cmp.Diff(want, stepsOf(path.Of(forest, forest.Node(0)))); diff != "" {
-		t.Errorf("path (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "path", want, stepsOf(path.Of(forest, forest.Node(0))))
 	paths := 0
 	for range path.All(forest) {
 		paths++
@@ -280,9 +268,7 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 			found++
 		}
 		all := Find(tracetest.AddTo(trace.New(), specs...))
-		if diff := cmp.Diff(want, executionRows(all)); diff != "" {
-			t.Errorf("seed %d: executions (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: executions", seed), want, executionRows(all))
 		sums := make(map[int64]int) // which sums there are, and how often
 		for _, ns := range shared {
 			sums[ns]++
@@ -331,9 +317,7 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 					}
 					at += s.DurationNS
 				}
-				if at != path.StartNS+path.DurationNS {
-					t.Errorf("seed %d: the path ends at %d, want %d", seed, at, path.StartNS+path.DurationNS)
-				}
+				check.Equal(t, fmt.Sprintf("seed %d: the path ends at", seed), path.StartNS+path.DurationNS, at)
 			}
 		}
 		for _, e := range all.Shared {

@@ -2,11 +2,10 @@ package requests
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
@@ -14,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -127,12 +127,8 @@ func TestRequests(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			requests := Find(tracetest.AddTo(trace.New(), tt.specs...))
-			if diff := gocmp.Diff(tt.want, describe(requests)); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
-			if diff := gocmp.Diff(tt.unattached, tracetest.Names(requests.Unattached())); diff != "" {
-				t.Errorf("unattached (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "requests", tt.want, describe(requests))
+			check.Equal(t, "unattached", tt.unattached, tracetest.Names(requests.Unattached()))
 		})
 	}
 }
@@ -180,12 +176,8 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		}
 		slices.SortFunc(want, byIdentity)
 		slices.SortFunc(got, byIdentity)
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: requests (-want +got):\n%s", seed, diff)
-		}
-		if len(requests.unattached) != unattached {
-			t.Errorf("seed %d: %d unattached operations, want %d", seed, len(requests.unattached), unattached)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: requests", seed), want, got)
+		check.Equal(t, fmt.Sprintf("seed %d: unattached operations", seed), unattached, len(requests.unattached))
 	})
 }
 
@@ -253,9 +245,7 @@ func TestEndpoints(t *testing.T) {
 		},
 		{Name: "GET /b", Requests: 1, Ops: 1, OwnNS: 10, Path: &path.Summary{Shares: []path.Share{}}},
 	}
-	if diff := gocmp.Diff(want, Find(forest).Endpoints()); diff != "" {
-		t.Errorf("endpoints (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "endpoints", want, Find(forest).Endpoints())
 }
 
 // The operations of a request are in the group of its name, those of a shared

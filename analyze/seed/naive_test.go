@@ -2,6 +2,7 @@ package seed
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/seed"
 )
@@ -207,9 +208,7 @@ func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
 		check := func(name string, want any, got ...any) {
 			t.Helper()
 			for _, g := range got {
-				if diff := gocmp.Diff(want, g, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
-					t.Errorf("seed %d: %s (-want +got):\n%s", seed, name, diff)
-				}
+				check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), want, g, cmpopts.EquateApprox(1e-15, 0))
 			}
 		}
 		check("OperationSummary", want.operations(), s.OperationSummary(), OperationSummary(trace))
@@ -247,10 +246,6 @@ func TestSummaryIsASnapshot(t *testing.T) {
 		more.Entries[i].Operation += strconv.Itoa(i)
 		add(&more.Entries[i])
 	}
-	if diff := gocmp.Diff(naiveSeed{first}.collapsed(), s.FlamegraphCollapsed()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if columns.TotalDuration != total {
-		t.Errorf("total %d, want %d", columns.TotalDuration, total)
-	}
+	check.Equal(t, "", naiveSeed{first}.collapsed(), s.FlamegraphCollapsed())
+	check.Equal(t, "total", total, columns.TotalDuration)
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/seed"
 )
@@ -56,9 +55,7 @@ func TestLoadBalance(t *testing.T) {
 			DeviceCount: 2, PerDeviceDurationUS: []DeviceDuration{{"a", 0}, {"b", 0}},
 		}},
 	} {
-		if diff := cmp.Diff(tc.want, LoadBalance(tc.trace)); diff != "" {
-			t.Errorf("%s: %s", tc.name, diff)
-		}
+		check.Equal(t, tc.name, tc.want, LoadBalance(tc.trace))
 	}
 }
 
@@ -73,16 +70,12 @@ func TestCommunicationBottlenecks(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	want := []Bottleneck{{"allreduce", 600, 600.0 / 1100, 1}}
-	if diff := cmp.Diff(want, CommunicationBottlenecks(trace, 0.5)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, CommunicationBottlenecks(trace, 0.5))
 
 	t.Run("no time at all", func(t *testing.T) {
 		got := CommunicationBottlenecks(seedTrace(seedEntry{operation: "send"}, seedEntry{operation: "recv"}), 0)
 		want := []Bottleneck{{"recv", 0, 0, 1}, {"send", 0, 0, 1}}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", want, got)
 	})
 }
 
@@ -101,9 +94,7 @@ trace;gpu:1;relu 50
 trace;unknown;below half 2
 trace;unknown;half 3
 trace;unknown;reshape 2`
-	if diff := cmp.Diff(want, FlamegraphCollapsed(trace)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, FlamegraphCollapsed(trace))
 	if got := FlamegraphCollapsed(seedTrace()); got != "" {
 		t.Errorf("empty trace: %q", got)
 	}
@@ -132,9 +123,7 @@ func TestSeedResultsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tc.want, string(got)); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", tc.want, string(got))
 	}
 	want := LoadBalance(trace)
 	text, err := json.Marshal(want)
@@ -145,9 +134,7 @@ func TestSeedResultsJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, got)
 	for _, bad := range []string{`"gpu:0"`, `[1,2]`, `["gpu:0"]`, `["a",1,2]`} {
 		if err := json.Unmarshal([]byte(bad), new(DeviceDuration)); err == nil {
 			t.Errorf("%s reads without an error", bad)

@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -73,9 +73,7 @@ func TestStacksWrite(t *testing.T) {
 			for _, e := range tt.entries {
 				f.Add(e)
 			}
-			if diff := gocmp.Diff(tt.want, text(t, &f)); diff != "" {
-				t.Errorf("stacks (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "stacks", tt.want, text(t, &f))
 		})
 	}
 }
@@ -86,9 +84,7 @@ func TestRoundMicrosAgainstFloats(t *testing.T) {
 		for range 1000 {
 			ns := r.Int64N(1 << uint(1+r.IntN(50)))
 			want := int64(math.Round(max(float64(ns)/1000, 1)))
-			if got := roundMicros(ns); got != want {
-				t.Errorf("seed %d: weight of %d ns is %d, want %d", seed, ns, got, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: weight of %d ns", seed, ns), want, roundMicros(ns))
 		}
 	})
 }

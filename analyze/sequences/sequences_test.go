@@ -2,17 +2,17 @@ package sequences
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/repeats"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -43,9 +43,7 @@ func TestSequences(t *testing.T) {
 			},
 		},
 	}
-	if diff := gocmp.Diff(want, Find(forest, 10, 120*us)); diff != "" {
-		t.Errorf("sequences (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "sequences", want, Find(forest, 10, 120*us))
 	if got := Find(forest, 1, 0); len(got.Rows) != 1 || got.Count != 2 || got.Rows[0].Share.Known {
 		t.Errorf("one sequence of a total of 0: %+v", got)
 	}
@@ -181,9 +179,7 @@ func TestSequencesAgainstNaive(t *testing.T) {
 		runs := naiveRuns(naive)
 		want := naiveSequences(runs)
 		got := Find(forest, 1000, 0)
-		if diff := gocmp.Diff(want, got.Rows); diff != "" {
-			t.Errorf("seed %d: sequences (-naive +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: sequences", seed), want, got.Rows)
 		operations := 0
 		for _, run := range runs {
 			operations += len(run)

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // hostileNames are names that collapsed stacks have to escape or to keep apart.
@@ -52,9 +51,7 @@ func TestWriteCollapsedAgainstMap(t *testing.T) {
 		if err := table.WriteCollapsed(&got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(lines.String(), got.String()); diff != "" {
-			t.Errorf("seed %d (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), lines.String(), got.String())
 	})
 }
 
@@ -86,9 +83,7 @@ func TestLengthIsBounded(t *testing.T) {
 	}
 	path.Cut(1)
 	path.Push("f")
-	if diff := cmp.Diff([]string{"a", "f"}, framesOf(string(path.text))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", []string{"a", "f"}, framesOf(string(path.text)))
 	if got := framesOf(string(pathOf(strings.Repeat("x", MaxBytes+1), "y").text)); !slices.Equal(got, []string{Deeper}) {
 		t.Errorf("a frame that is too long: %d frames", len(got))
 	}

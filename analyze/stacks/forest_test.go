@@ -13,12 +13,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 )
@@ -98,9 +97,7 @@ func TestWriteCollapsed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, collapsed(t, tracetest.AddTo(trace.New(), tt.specs...))); diff != "" {
-				t.Errorf("stacks (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "stacks", tt.want, collapsed(t, tracetest.AddTo(trace.New(), tt.specs...)))
 		})
 	}
 }
@@ -141,9 +138,7 @@ func TestWriteCollapsedAgainstNaive(t *testing.T) {
 				fmt.Fprintf(&want, "%s %d\n", stack, weights[stack])
 			}
 		}
-		if diff := cmp.Diff(want.String(), collapsed(t, forest)); diff != "" {
-			t.Errorf("seed %d: stacks (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: stacks", seed), want.String(), collapsed(t, forest))
 	})
 }
 
@@ -225,11 +220,7 @@ func FuzzWriteCollapsed(f *testing.F) {
 			t.Errorf("the last line of %q has no end", text)
 		}
 		lines, weights := parseCollapsed(t, text)
-		if diff := cmp.Diff([][]string{frames, append(slices.Clone(frames), "x")}, lines); diff != "" {
-			t.Errorf("stacks (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]int64{4, 3}, weights); diff != "" {
-			t.Errorf("weights (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "stacks", [][]string{frames, append(slices.Clone(frames), "x")}, lines)
+		check.Equal(t, "weights", []int64{4, 3}, weights)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -56,9 +57,7 @@ func TestStacks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := gocmp.Diff(tt.want, Of(tracetest.AddTo(trace.New(), tt.specs...)).Rows()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", tt.want, Of(tracetest.AddTo(trace.New(), tt.specs...)).Rows())
 		})
 	}
 }
@@ -74,9 +73,7 @@ func TestStacksHaveShapes(t *testing.T) {
 		Frames: []string{"cuda:0", "matmul"}, Labels: Labels{Device: "cuda:0", Kind: op.KindCompute, Shape: "2x3 f32"},
 		Values: Values{Count: 1, TimeNS: 10, SelfNS: 10, FLOPs: 12},
 	}}
-	if diff := gocmp.Diff(want, Of(forest).Rows()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, Of(forest).Rows())
 }
 
 // naiveTime returns the duration of operation i without those of the operations of
@@ -170,9 +167,7 @@ func TestStacksAgainstNaive(t *testing.T) {
 		got := table.Rows()
 		slices.SortFunc(want, order)
 		slices.SortFunc(got, order)
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got)
 	})
 }
 

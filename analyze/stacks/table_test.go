@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -60,9 +61,7 @@ func TestRowsAgainstMap(t *testing.T) {
 			want[i].Add(a.Values)
 		}
 		slices.SortFunc(want, compareRows)
-		if diff := cmp.Diff(want, table.Rows(), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("seed %d (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, table.Rows(), cmpopts.EquateEmpty())
 		if got := table.Overflowed(); got != (Overflow{}) {
 			t.Errorf("seed %d: %+v beyond the limits", seed, got)
 		}
@@ -88,12 +87,8 @@ func TestRowsDoNotDependOnOrder(t *testing.T) {
 		for _, row := range rows {
 			got.Add(row.Values)
 		}
-		if n := whole.Operations(); n != want.Count {
-			t.Errorf("seed %d: %d operations, want %d", seed, n, want.Count)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: the sum of the rows (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want.Count, whole.Operations())
+		check.Equal(t, fmt.Sprintf("seed %d: the sum of the rows", seed), want, got)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		parts := make([]*Table, 1+r.IntN(4))
 		for i := range parts {
@@ -107,9 +102,7 @@ func TestRowsDoNotDependOnOrder(t *testing.T) {
 			parts[i].Merge(parts[i+1])
 			parts = slices.Delete(parts, i+1, i+2)
 		}
-		if diff := cmp.Diff(rows, parts[0].Rows()); diff != "" {
-			t.Errorf("seed %d: merged (-whole +merged):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: merged", seed), rows, parts[0].Rows())
 		if whole.Start != parts[0].Start || whole.End != parts[0].End {
 			t.Errorf("seed %d: %v to %v, merged %v to %v", seed, whole.Start, whole.End, parts[0].Start, parts[0].End)
 		}
@@ -211,9 +204,7 @@ func TestSumsSaturate(t *testing.T) {
 		table.Add(pathOf("a"), &Labels{Shape: "s"}, Values{1, math.MaxInt64, math.MaxInt64, math.MaxInt64, -5})
 	}
 	want := []Row{{[]string{"a"}, Labels{Shape: "s"}, Values{3, math.MaxInt64, math.MaxInt64, math.MaxInt64, 0}}}
-	if diff := cmp.Diff(want, table.Rows()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, table.Rows())
 }
 
 // What path and labels hold may change after they were added.

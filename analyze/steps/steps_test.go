@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -214,9 +216,7 @@ func TestSteps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Rows(tracetest.AddTo(trace.New(), tt.specs...))); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "steps", tt.want, Rows(tracetest.AddTo(trace.New(), tt.specs...)))
 		})
 	}
 }
@@ -246,18 +246,14 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 			sum := got[key{row.Service, row.Step}]
 			got[key{row.Service, row.Step}] = sums{sum.count + row.Count, sum.ns + row.SumNS}
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sums{})); diff != "" {
-			t.Errorf("seed %d: sums (-operations +rows):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: sums", seed), want, got, cmp.AllowUnexported(sums{}))
 	})
 }
 
 func TestStepsAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		specs := randomLoops(r)
-		if diff := cmp.Diff(naiveSteps(specs), Rows(tracetest.AddTo(trace.New(), specs...))); diff != "" {
-			t.Errorf("seed %d: steps (-naive +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), Rows(tracetest.AddTo(trace.New(), specs...)))
 	})
 }
 

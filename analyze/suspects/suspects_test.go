@@ -1,16 +1,16 @@
 package suspects
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -82,9 +82,7 @@ func TestSuspectDurations(t *testing.T) {
 			for _, r := range Find(forest).Durations {
 				got = append(got, forest.RowName(r))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "", tc.want, got)
 		})
 	}
 }
@@ -117,9 +115,7 @@ func TestClockProblems(t *testing.T) {
 			for _, r := range Find(forest).Clock {
 				got = append(got, clockOffset(forest, r))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "", tc.want, got)
 		})
 	}
 }
@@ -152,9 +148,7 @@ func TestSuspectExamples(t *testing.T) {
 			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 21},
 		},
 	}
-	if diff := cmp.Diff(want, Examples(forest, Find(forest))); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, Examples(forest, Find(forest)))
 }
 
 func TestSuspectsAgreeWithNaive(t *testing.T) {
@@ -164,12 +158,8 @@ func TestSuspectsAgreeWithNaive(t *testing.T) {
 		durations, clock := tracetest.NaiveSuspects(specs)
 		forest := tracetest.AddTo(trace.New(), specs...)
 		got := Find(forest)
-		if diff := cmp.Diff(durations, got.Durations); diff != "" {
-			t.Errorf("seed %d: durations (-naive +got):\n%s", seed, diff)
-		}
-		if diff := cmp.Diff(clock, got.Clock); diff != "" {
-			t.Errorf("seed %d: clock (-naive +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: durations", seed), durations, got.Durations)
+		check.Equal(t, fmt.Sprintf("seed %d: clock", seed), clock, got.Clock)
 		if tree := tracetest.NewNaiveTree(specs); int64(tree.Cycles) != forest.Counts.Cycles || tree.Cycles != len(forest.Tree.Cut) {
 			t.Errorf("seed %d: %d cycles, cut at %d, want %d", seed, forest.Counts.Cycles, len(forest.Tree.Cut), tree.Cycles)
 		}
@@ -196,9 +186,7 @@ func TestSuspectsAreIndependentOfShards(t *testing.T) {
 		for shard := range slices.Chunk(specs, 1+len(specs)/3) {
 			merged.Merge(tracetest.AddTo(trace.New(), shard...))
 		}
-		if diff := cmp.Diff(Examples(whole, Find(whole)), Examples(merged, Find(merged))); diff != "" {
-			t.Errorf("seed %d: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), Examples(whole, Find(whole)), Examples(merged, Find(merged)))
 	})
 }
 
@@ -238,9 +226,7 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			forest := trace.New()
 			tc.add(forest)
-			if got := int64(len(Find(forest).Durations)); got != tc.want {
-				t.Errorf("%d suspects, want %d", got, tc.want)
-			}
+			check.Equal(t, "suspects", tc.want, int64(len(Find(forest).Durations)))
 		})
 	}
 }
@@ -259,7 +245,5 @@ func TestWithout(t *testing.T) {
 			left = append(left, forest.RowName(int32(r)))
 		}
 	}
-	if diff := cmp.Diff([]string{"request", "c", "d"}, left); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", []string{"request", "c", "d"}, left)
 }

@@ -2,17 +2,17 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -63,9 +63,7 @@ func TestIdleCauses(t *testing.T) {
 			want := []IdleGap{{
 				Key: device.Key{DeviceID: "cuda:0"}, StartNS: 10, DurationNS: 10, Cause: tt.want, After: "first", Before: "next",
 			}}
-			if diff := gocmp.Diff(want, idle.Longest); diff != "" {
-				t.Errorf("gaps (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "gaps", want, idle.Longest)
 		})
 	}
 }
@@ -161,9 +159,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 		}
 		slices.SortStableFunc(want, func(a, b IdleGap) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
 		want = want[:min(len(want), 5)]
-		if diff := gocmp.Diff(want, idle.Longest); diff != "" {
-			t.Errorf("seed %d: gaps (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: gaps", seed), want, idle.Longest)
 		idleTime := int64(0)
 		for _, line := range Timelines(forest) {
 			if line.Parts != nil {

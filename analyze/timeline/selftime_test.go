@@ -1,15 +1,15 @@
 package timeline
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -92,9 +92,7 @@ func TestSelfTimes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, namedTimes(tracetest.AddTo(trace.New(), tt.specs...))); diff != "" {
-				t.Errorf("self times (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "self times", tt.want, namedTimes(tracetest.AddTo(trace.New(), tt.specs...)))
 		})
 	}
 }
@@ -118,12 +116,8 @@ func TestSelfTimesAgainstNaive(t *testing.T) {
 				sums[OperationKey{s.Name, s.Side}] += want[i]
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: self times (-want +got):\n%s", seed, diff)
-		}
-		if diff := cmp.Diff(sums, OperationSelfTimes(forest)); diff != "" {
-			t.Errorf("seed %d: sums (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: self times", seed), want, got)
+		check.Equal(t, fmt.Sprintf("seed %d: sums", seed), sums, OperationSelfTimes(forest))
 	})
 }
 
@@ -137,7 +131,5 @@ func TestOperationSelfTimes(t *testing.T) {
 		{"matmul", op.SideHost}: 30,
 		{"relu", op.SideNone}:   math.MaxInt64, // does not wrap around
 	}
-	if diff := cmp.Diff(want, OperationSelfTimes(forest)); diff != "" {
-		t.Errorf("self times (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "self times", want, OperationSelfTimes(forest))
 }

@@ -1,16 +1,16 @@
 package timeline
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -81,9 +81,7 @@ func TestTimelines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Timelines(tracetest.AddTo(trace.New(), tt.specs...))); diff != "" {
-				t.Errorf("timelines (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "timelines", tt.want, Timelines(tracetest.AddTo(trace.New(), tt.specs...)))
 		})
 	}
 }
@@ -127,9 +125,7 @@ func TestTimelinesAgainstNaive(t *testing.T) {
 		for _, key := range tracetest.DevicesOf(specs) {
 			want = append(want, Timeline{key, naiveParts(tracetest.OnDevice(specs, key))})
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: timelines (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: timelines", seed), want, got)
 	})
 }
 
@@ -144,9 +140,8 @@ func TestPartsAddUpToSpan(t *testing.T) {
 		}
 		for _, line := range Timelines(forest) {
 			p := line.Parts
-			if sum := p.Compute + p.ExposedCommunication + p.ExposedMemory + p.Other + p.Idle; sum != p.Span {
-				t.Errorf("seed %d: the parts of %v add up to %d, want %d", seed, line.Key, sum, p.Span)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: the parts of %v add up to", seed, line.Key),
+				p.Span, p.Compute+p.ExposedCommunication+p.ExposedMemory+p.Other+p.Idle)
 			if p.Busy+p.Idle != p.Span || p.Overlap > p.Communication || p.Overlap > p.Compute {
 				t.Errorf("seed %d: parts of %v contradict each other: %+v", seed, line.Key, *p)
 			}

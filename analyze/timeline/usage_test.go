@@ -1,16 +1,16 @@
 package timeline
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestUtilisation(t *testing.T) {
@@ -26,9 +26,7 @@ func TestUtilisation(t *testing.T) {
 			{device.Key{DeviceID: "cuda:1"}, []int64{0, 0, 25, 25}},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("utilisation (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "utilisation", want, got)
 }
 
 func TestTimeAxis(t *testing.T) {
@@ -54,12 +52,8 @@ func TestTimeAxis(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			forest := tracetest.AddTo(trace.New(), tt.specs...)
-			if got := UseOf(forest, tt.buckets).TimeAxis; got != tt.want {
-				t.Errorf("axis %+v, want %+v", got, tt.want)
-			}
-			if got := MemoryOf(forest, tt.buckets).TimeAxis; got != tt.want {
-				t.Errorf("axis of memory %+v, want %+v", got, tt.want)
-			}
+			check.Equal(t, "axis", tt.want, UseOf(forest, tt.buckets).TimeAxis)
+			check.Equal(t, "axis of memory", tt.want, MemoryOf(forest, tt.buckets).TimeAxis)
 		})
 	}
 }
@@ -70,9 +64,7 @@ func TestConcurrency(t *testing.T) {
 		tracetest.OpAt("d", 5, 0, 0, 10).On("cuda:1").WithoutStart(),
 	)
 	want := []DeviceConcurrency{{device.Key{DeviceID: "cuda:0"}, []int64{10, 70, 20}}}
-	if diff := cmp.Diff(want, Concurrency(forest)); diff != "" {
-		t.Errorf("concurrency (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "concurrency", want, Concurrency(forest))
 }
 
 func TestConcurrencyIsBounded(t *testing.T) {
@@ -99,9 +91,7 @@ func TestMemoryUse(t *testing.T) {
 			[]int64{150, 150, 57, 7}, // what runs
 		}},
 	}
-	if diff := cmp.Diff(want, MemoryOf(forest, 4)); diff != "" {
-		t.Errorf("memory (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "memory", want, MemoryOf(forest, 4))
 }
 
 func TestMemoryUseDoesNotOverflow(t *testing.T) {
@@ -153,15 +143,9 @@ func TestUseOverTimeAgainstNaive(t *testing.T) {
 					written[min((s.Start-u.StartNS)/u.WidthNS, int64(u.Buckets-1))] += s.Memory
 				}
 			}
-			if diff := cmp.Diff(DeviceUtilisation{key, busy}, u.Devices[d]); diff != "" {
-				t.Errorf("seed %d: utilisation (-want +got):\n%s", seed, diff)
-			}
-			if diff := cmp.Diff(DeviceMemory{key, written, running}, m.Devices[d]); diff != "" {
-				t.Errorf("seed %d: memory (-want +got):\n%s", seed, diff)
-			}
-			if diff := cmp.Diff(DeviceConcurrency{key, levels}, c[d]); diff != "" {
-				t.Errorf("seed %d: concurrency (-want +got):\n%s", seed, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: utilisation", seed), DeviceUtilisation{key, busy}, u.Devices[d])
+			check.Equal(t, fmt.Sprintf("seed %d: memory", seed), DeviceMemory{key, written, running}, m.Devices[d])
+			check.Equal(t, fmt.Sprintf("seed %d: concurrency", seed), DeviceConcurrency{key, levels}, c[d])
 			d++
 		}
 		if len(u.Devices) != d || len(m.Devices) != d || len(c) != d {

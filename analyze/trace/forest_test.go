@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/path"
@@ -20,6 +18,7 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -92,9 +91,7 @@ func TestMergeIsIndependentOfShards(t *testing.T) {
 					merged.Build()
 				}
 			}
-			if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
-				t.Errorf("seed %d: %d shards (-whole +merged):\n%s", seed, shards, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %d shards", seed, shards), want, tellEverything(t, merged))
 		}
 	})
 }
@@ -105,15 +102,11 @@ func TestBuildIsIdempotent(t *testing.T) {
 	forest.Build()
 	first := tellEverything(t, forest)
 	forest.Build()
-	if diff := cmp.Diff(first, tellEverything(t, forest)); diff != "" {
-		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
-	}
+	check.Equal(t, "a second Build changed something", first, tellEverything(t, forest))
 	for _, s := range specs[40:] { // goes on after a Build
 		forest.Add(s.Record())
 	}
-	if diff := cmp.Diff(tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest)); diff != "" {
-		t.Errorf("adding after Build (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "adding after Build", tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest))
 }
 
 // What does not fit is counted, whether it is added or merged.
@@ -130,12 +123,8 @@ func TestMaxRows(t *testing.T) {
 	merged.Merge(tracetest.AddTo(trace.New(), specs[:1]...))
 	merged.Merge(tracetest.AddTo(trace.New(), specs[1:]...))
 	want := tellEverything(t, limited)
-	if diff := cmp.Diff(trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
-		t.Errorf("structure (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
-		t.Errorf("(-added +merged):\n%s", diff)
-	}
+	check.Equal(t, "structure", trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure)
+	check.Equal(t, "", want, tellEverything(t, merged))
 }
 
 // The entry given to Add is used again by its reader.
@@ -152,9 +141,7 @@ func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 		forest.Add(op.Record{Entry: &e})
 		e = op.Entry{Operation: "overwritten", Duration: 99}
 	}
-	if diff := cmp.Diff(tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest))
 }
 
 func TestAnalysesConcurrentSafe(t *testing.T) {
@@ -164,9 +151,7 @@ func TestAnalysesConcurrentSafe(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if diff := cmp.Diff(want, tellEverything(t, forest)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", want, tellEverything(t, forest))
 		})
 	}
 	group.Wait()
@@ -223,9 +208,7 @@ func TestMillionDeepChain(t *testing.T) {
 	for _, s := range longest.Segments {
 		length += s.DurationNS
 	}
-	if length != root.Duration() {
-		t.Errorf("the critical path takes %d ns, want %d", length, root.Duration())
-	}
+	check.Equal(t, "the critical path takes ns", root.Duration(), length)
 	if n := len(slices.Collect(requests.Find(forest).Unattached())); n != int(forest.Structure().Ops) {
 		t.Errorf("%d unattached operations, want all %d", n, forest.Structure().Ops)
 	}

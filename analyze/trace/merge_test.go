@@ -7,11 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -63,15 +62,11 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 				merged.Build()
 			}
 		}
-		if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
-			t.Errorf("seed %d: %d workers, one by one (-whole +merged):\n%s", seed, workers, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: %d workers, one by one", seed, workers), want, tellEverything(t, merged))
 
 		traces := tracesOf(r, specs, workers, limit)
 		traces[0].Take(traces[1:])
-		if diff := cmp.Diff(want, tellEverything(t, traces[0])); diff != "" {
-			t.Errorf("seed %d: %d workers, all at once (-whole +merged):\n%s", seed, workers, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want, tellEverything(t, traces[0]))
 		checkSameRows(t, whole, traces[0])
 		for i, o := range traces[1:] {
 			if o.Len() != 0 {
@@ -139,9 +134,7 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 		}
 		traces[0].Take(traces[1:])
 		checkSameRows(t, whole, traces[0])
-		if got, want := traces[0].Structure(), whole.Structure(); got != want {
-			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%d workers", workers), whole.Structure(), traces[0].Structure())
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
 		if got := traces[0].Memory(traces[0].N - 1); got != 0 {
 			t.Errorf("%d workers: a row added later has the memory size %d", workers, got)
@@ -161,9 +154,7 @@ func TestMergeLeavesTheOther(t *testing.T) {
 		traces[0].StartPart(99)
 		traces[0].Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
 		traces[0].Build()
-		if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
-			t.Errorf("%s, merging changed the other (-before +after):\n%s", name, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s, merging changed the other", name), want, tellEverything(t, traces[1]))
 	}
 }
 

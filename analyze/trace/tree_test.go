@@ -1,15 +1,15 @@
 package trace
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -114,12 +114,8 @@ func TestTree(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			forest := tracetest.AddTo(New(), tt.specs...)
-			if diff := cmp.Diff(tt.parents, parents(forest)); diff != "" {
-				t.Errorf("parents (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.want, forest.Structure()); diff != "" {
-				t.Errorf("structure (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "parents", tt.parents, parents(forest))
+			check.Equal(t, "structure", tt.want, forest.Structure())
 		})
 	}
 }
@@ -134,9 +130,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 			Ops: got.Ops, Spans: got.Spans, Duplicates: got.Duplicates,
 			MissingLinks: int64(naive.MissingLinks()),
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: structure (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: structure", seed), want, got)
 		for i := range specs {
 			n := forest.Node(int32(i))
 			parent := -1
@@ -152,9 +146,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 				children = append(children, int(c.Row))
 			}
 			slices.Sort(children)
-			if diff := cmp.Diff(naive.Children(i), children); diff != "" {
-				t.Errorf("seed %d: children of %d (-want +got):\n%s", seed, i, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: children of %d", seed, i), naive.Children(i), children)
 		}
 	})
 }
@@ -181,9 +173,7 @@ func TestTreeIsComplete(t *testing.T) {
 			if (forest.Node(int32(i))).IsDuplicate() {
 				want = 0
 			}
-			if v != want {
-				t.Errorf("seed %d: span %d is in the tree %d times, want %d", seed, i, v, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: span %d is in the tree times", seed, i), want, v)
 		}
 	})
 }
@@ -222,9 +212,7 @@ func TestNode(t *testing.T) {
 			Device: device.Key{DeviceID: "cuda:0"}, Span: op.SpanID{7: 3},
 		},
 	}
-	if diff := cmp.Diff(want, []description{describe(span), describe(matmul), describe(relu)}); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "nodes", want, []description{describe(span), describe(matmul), describe(relu)})
 	if span.TraceID() != (op.TraceID{15: 1}) {
 		t.Errorf("trace id = %v", span.TraceID())
 	}

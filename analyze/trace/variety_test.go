@@ -1,10 +1,10 @@
 package trace
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,9 +22,7 @@ func TestVarietyRoundTrip(t *testing.T) {
 		{OutputShape: op.Shape{1 << 40}},
 	} {
 		text := string(appendVariety(nil, &want))
-		if diff := cmp.Diff(want, EntryVariety(text)); diff != "" {
-			t.Errorf("%d (-want +got):\n%s", i, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%d", i), want, EntryVariety(text))
 		if other, ok := seen[text]; ok {
 			t.Errorf("%d is the same as %d", i, other)
 		}

@@ -1,14 +1,14 @@
 package trace_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A forest without some rows is the forest of the others, where what was below
@@ -26,8 +26,6 @@ func TestWithout(t *testing.T) {
 		got := tellEverything(t, forest.Without(out))
 		want := tellEverything(t, left)
 		got.Structure.BadTimes = want.Structure.BadTimes // are those of the input
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("seed %d: (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got)
 	})
 }

@@ -190,7 +190,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests, and one another, import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/cases", "internal/fulldisk", "internal/recordtest", "internal/optest", "internal/perfettotest",
+	"internal/cases", "internal/check", "internal/fulldisk", "internal/recordtest", "internal/optest", "internal/perfettotest",
 	"analyze/internal/random", "analyze/internal/tracetest",
 }
 

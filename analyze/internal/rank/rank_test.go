@@ -2,16 +2,17 @@ package rank
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // The p-values are those of SciPy.
@@ -152,9 +153,7 @@ func TestDifferences(t *testing.T) {
 		for k := range all {
 			got = append(got, p.difference(int64(k+1)))
 		}
-		if diff := cmp.Diff(all, got); diff != "" {
-			t.Errorf("%v and %v (-sorted +searched):\n%s", x, y, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%v and %v", x, y), all, got)
 	}
 }
 
@@ -211,9 +210,7 @@ func TestLeastP(t *testing.T) {
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.01, 0.04, 0.03, 0.005, 0.5, 0.02})
 	want := []float64{0.05, 0.09, 0.09, 0.03, 0.5, 0.08}
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", want, got, cmpopts.EquateApprox(0, 1e-12))
 	if got := Holm(nil); len(got) != 0 {
 		t.Errorf("none gives %v", got)
 	}
@@ -224,8 +221,6 @@ func TestMedian(t *testing.T) {
 		values []float64
 		want   float64
 	}{{[]float64{3}, 3}, {[]float64{4, 1}, 2.5}, {[]float64{9, 1, 2}, 2}} {
-		if got := Median(tt.values); got != tt.want {
-			t.Errorf("%v: %v, want %v", tt.values, got, tt.want)
-		}
+		check.Equal(t, fmt.Sprintf("%v", tt.values), tt.want, Median(tt.values))
 	}
 }

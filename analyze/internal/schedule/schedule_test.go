@@ -1,13 +1,13 @@
 package schedule
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // part is a node of a test, with its times.
@@ -65,15 +65,9 @@ func TestRun(t *testing.T) {
 	}
 	for _, test := range tests {
 		s := scheduleOf(test.parts...)
-		if got, want := s.Run(None)[0], test.parts[0].to; got != want {
-			t.Errorf("%s: everything takes %d, want %d", test.name, got, want)
-		}
-		if diff := cmp.Diff(test.want, slices.Clone(s.Run(0, 1))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
-		if s.Edges != test.edges {
-			t.Errorf("%s: edges %+v, want %+v", test.name, s.Edges, test.edges)
-		}
+		check.Equal(t, fmt.Sprintf("%s: everything takes", test.name), test.parts[0].to, s.Run(None)[0])
+		check.Equal(t, test.name, test.want, slices.Clone(s.Run(0, 1)))
+		check.Equal(t, fmt.Sprintf("%s: edges", test.name), test.edges, s.Edges)
 	}
 }
 

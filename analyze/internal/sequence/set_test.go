@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestMissing(t *testing.T) {
@@ -34,19 +36,13 @@ func TestMissing(t *testing.T) {
 		for _, n := range tc.values {
 			s.Add(n)
 		}
-		if diff := cmp.Diff(tc.ranges, s.ranges, cmp.AllowUnexported(numbers{})); diff != "" {
-			t.Errorf("%s: %s", tc.name, diff)
-		}
-		if s.Missing() != tc.missing {
-			t.Errorf("%s: %d missing, want %d", tc.name, s.Missing(), tc.missing)
-		}
+		check.Equal(t, tc.name, tc.ranges, s.ranges, cmp.AllowUnexported(numbers{}))
+		check.Equal(t, fmt.Sprintf("%s: missing", tc.name), tc.missing, s.Missing())
 		before := int64(0)
 		if len(tc.values) > 0 {
 			before = max(0, slices.Min(tc.values))
 		}
-		if got := s.Before(); got != before {
-			t.Errorf("%s: %d before, want %d", tc.name, got, before)
-		}
+		check.Equal(t, fmt.Sprintf("%s: before", tc.name), before, s.Before())
 	}
 }
 

@@ -1,13 +1,13 @@
 package sketch
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A sketch that was made of a form has the percentiles of its own, also once others are
@@ -27,9 +27,7 @@ func TestFormKeepsSketches(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, b := again.Form()
-			if diff := cmp.Diff([][]int64{durations, bins}, [][]int64{d, b}); diff != "" {
-				t.Errorf("seed %d: %s", seed, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d", seed), [][]int64{durations, bins}, [][]int64{d, b})
 			whole.Merge(&s)
 			merged.Merge(&again)
 		}

@@ -1,12 +1,14 @@
 package sketch
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // nearestRank is the definition of a percentile: the smallest value that at
@@ -167,9 +169,7 @@ func TestSketchWithOutliers(t *testing.T) {
 					n++
 				}
 			}
-			if n != counts[first.first+i] {
-				t.Errorf("seed %d: bin %d has %d durations, want %d", seed, first.first+i, n, counts[first.first+i])
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: bin %d", seed, first.first+i), counts[first.first+i], n)
 		}
 	})
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // counter is a row that counts.
@@ -66,13 +65,9 @@ func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 		for _, part := range parts {
 			before := contents(part)
 			merged.Merge(part, func(_, _ *counter) {})
-			if diff := cmp.Diff(before, contents(part)); diff != "" {
-				t.Errorf("seed %d: merging changed the source: %s", seed, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: merging changed the source", seed), before, contents(part))
 		}
-		if diff := cmp.Diff(contents(whole), contents(merged)); diff != "" {
-			t.Errorf("seed %d: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), contents(whole), contents(merged))
 		rest := 0
 		want := map[string]int{}
 		for key, n := range counts {
@@ -85,9 +80,7 @@ func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 		if rest > 0 {
 			want[otherKey] = rest
 		}
-		if diff := cmp.Diff(want, contents(whole)); diff != "" {
-			t.Errorf("seed %d: a row is not complete: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: a row is not complete", seed), want, contents(whole))
 		overflow := int64(len(counts) - len(whole.rows))
 		if whole.Overflowed() != overflow || merged.Overflowed() != overflow {
 			t.Errorf("seed %d: overflow %d and %d, want %d", seed, whole.Overflowed(), merged.Overflowed(), overflow)
@@ -100,9 +93,7 @@ func TestTableWithoutRows(t *testing.T) {
 	count(table, "a")
 	count(table, "b")
 	count(table, "a")
-	if diff := cmp.Diff(map[string]int{otherKey: 3}, contents(table)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", map[string]int{otherKey: 3}, contents(table))
 	if n := table.Overflowed(); n != 2 {
 		t.Errorf("overflow %d, want 2", n)
 	}

@@ -1,12 +1,14 @@
 package wide
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestSumAgainstBigIntegers(t *testing.T) {
@@ -35,9 +37,7 @@ func TestSumAgainstBigIntegers(t *testing.T) {
 				t.Errorf("seed %d: %s: %v, want %v", seed, name, c.got.big(), c.want)
 			}
 			want, _ := new(big.Float).SetInt(c.want).Float64()
-			if c.got.Float64() != want {
-				t.Errorf("seed %d: %s: %g, want %g", seed, name, c.got.Float64(), want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), want, c.got.Float64())
 		}
 	})
 }

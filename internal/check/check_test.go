@@ -1,0 +1,22 @@
+package check
+
+import "testing"
+
+// recorder is a test that keeps whether it failed.
+type recorder struct {
+	testing.TB
+	failed bool
+}
+
+func (r *recorder) Helper()               {}
+func (r *recorder) Errorf(string, ...any) { r.failed = true }
+
+func TestEqual(t *testing.T) {
+	for _, got := range []int{1, 2} {
+		r := &recorder{TB: t}
+		Equal(r, "number", 1, got)
+		if r.failed != (got != 1) {
+			t.Errorf("%d and 1: failed %v", got, r.failed)
+		}
+	}
+}
