@@ -54,7 +54,7 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     slices.Concat([]string{"op/..."}, modelImports),
+		own:     slices.Concat([]string{"op/...", "internal/optest"}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
