@@ -178,7 +178,7 @@ func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 		case *commonpb.AnyValue_DoubleValue:
 			b.Warn(opmodel.LinkFloat(&link, a.Key, v.DoubleValue))
 		default:
-			b.Warn(opmodel.LinkOther(&link, a.Key))
+			b.Warn(opmodel.LinkOther(a.Key))
 		}
 	}
 	b.AddLink(link)

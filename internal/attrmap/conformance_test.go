@@ -58,7 +58,7 @@ func addLink(b *attrmap.Builder, l optest.Link) {
 		case float64:
 			b.Warn(opmodel.LinkFloat(&link, a.Key, v))
 		default:
-			b.Warn(opmodel.LinkOther(&link, a.Key))
+			b.Warn(opmodel.LinkOther(a.Key))
 		}
 	}
 	b.AddLink(link)

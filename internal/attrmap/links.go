@@ -28,7 +28,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 		f, _ := strconv.ParseFloat(a.Value, 64)
 		w = opmodel.LinkFloat(l, a.Key, f)
 	default:
-		w = opmodel.LinkOther(l, a.Key)
+		w = opmodel.LinkOther(a.Key)
 	}
 	b.entry.Warn |= w
 	if b.KeepsAll() && (a.Key != attrkey.LinkWeight || a.Type != op.AttrInt || w != 0) {

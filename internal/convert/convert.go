@@ -113,7 +113,7 @@ func setLink(l *op.Link, key string, v attribute.Value) op.Warning {
 	case attribute.FLOAT64:
 		return opmodel.LinkFloat(l, key, v.AsFloat64())
 	}
-	return opmodel.LinkOther(l, key)
+	return opmodel.LinkOther(key)
 }
 
 // spanTime returns when a span started, in Unix nanoseconds, and its duration,

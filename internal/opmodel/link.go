@@ -38,11 +38,11 @@ func LinkFloat(l *op.Link, key string, v float64) op.Warning {
 	if n, ok := jsontext.IntegralFloat(v); ok {
 		return LinkInt(l, key, n)
 	}
-	return LinkOther(l, key)
+	return LinkOther(key)
 }
 
 // LinkOther is LinkInt for a value of any other type.
-func LinkOther(l *op.Link, key string) op.Warning {
+func LinkOther(key string) op.Warning {
 	if key == attrkey.LinkWeight {
 		return op.WarnBadValue
 	}
