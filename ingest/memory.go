@@ -72,8 +72,3 @@ func newMemory(limit int64) *memory {
 	}
 	return &memory{limit: cmp.Or(limit, DefaultMaxMemory)}
 }
-
-// Hold notes that whoever reads the input keeps so many bytes more of it, or less for a
-// negative number. The error is a *[MemoryError] where that is more than
-// [Options].MaxMemory, together with what the readers hold. It may be called concurrently.
-func (in *Input) Hold(bytes int64) error { return in.memory.hold(bytes) }

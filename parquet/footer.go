@@ -29,6 +29,7 @@ type footer struct {
 	leaves []leaf
 	rows   int64
 	groups []groupPlace
+	lost   int64  // rows that are in no row group
 	schema string // what the metadata name as the schema; "" for foreign files
 }
 
@@ -153,6 +154,7 @@ func (f *footer) parse() (bytes int64, err error) {
 		bytes += min(place.bytes, math.MaxInt64-bytes)
 		first += g.Rows
 	}
+	f.lost = f.rows - first
 	return bytes, nil
 }
 

@@ -137,7 +137,12 @@ func columnNames(leaves []leaf) string {
 // read reads the row groups from the i-th up to, and without, the j-th.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
 	r := t.readers.Get().(*tableReader)
-	for r.yield = yield; i < j && r.readGroup(i); i++ {
+	more := true
+	for r.yield = yield; i < j && more; i++ {
+		more = r.readGroup(i)
+	}
+	if more && j == len(t.groups) && t.lost > 0 {
+		yield(op.Record{}, r.syntaxError(t.size, op.ErrorDamaged, "%d of %d rows are in no row group", t.lost, t.rows))
 	}
 	r.unpack.close()
 	r.yield = nil

@@ -28,20 +28,5 @@ func BenchmarkRecords(b *testing.B) {
 	}
 	const answers = 100
 	text := bytes.Repeat(one, answers)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		for rec, err := range jaeger.Records(bytes.NewReader(text), "benchmark", nil) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			if rec.Entry != nil {
-				n++
-			}
-		}
-		if n != 21*answers {
-			b.Fatalf("%d entries", n)
-		}
-	}
+	recordtest.Benchmark(b, text, 21*answers, jaeger.Records)
 }

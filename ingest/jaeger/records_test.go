@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
@@ -24,21 +23,7 @@ func transcript(t testing.TB, text string) string {
 }
 
 // TestGolden reads answers of Jaeger 1.76 and 2.20 to the same requests.
-func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no answers:", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, strings.TrimSuffix(file, ".json")+".golden", transcript(t, string(text)))
-		})
-	}
-}
+func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", jaeger.Records) }
 
 func TestSampleCounts(t *testing.T) {
 	for _, test := range []struct {

@@ -3,7 +3,6 @@ package jaeger
 import (
 	"strconv"
 
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -190,7 +189,7 @@ func (d *decoder) processes(text []byte, dst map[string]*op.Resource) (offset in
 // process reads one process. Its tags are the attributes of a resource.
 func (d *decoder) process() *op.Resource {
 	l := &d.lex
-	r := &op.Resource{}
+	r, index := &op.Resource{}, opmodel.AttrIndex{}
 	if l.Peek() != '{' {
 		l.Skip()
 		return r
@@ -207,31 +206,15 @@ func (d *decoder) process() *op.Resource {
 				break
 			}
 			for l.Array(); l.More(); {
-				d.addResource(r, d.next())
+				if t := d.next(); t.key != "" {
+					opmodel.SetResourceAttr(r, &index, d.attr(t))
+				}
 			}
 		default:
 			l.Skip()
 		}
 	}
 	return r
-}
-
-// addResource adds a tag of a process.
-func (d *decoder) addResource(r *op.Resource, t tag) {
-	n, isInt := d.tagInt(t)
-	switch {
-	case t.key == "":
-	case t.key == attrkey.Rank && isInt && n >= 0:
-		r.Rank = op.Known(n)
-	case t.key == attrkey.WorldSize && isInt && n >= 0:
-		r.WorldSize = op.Known(n)
-	default:
-		attr := d.attr(t)
-		if attr.Key == attrkey.HostName {
-			r.Host = attr.Value
-		}
-		r.Attrs = append(r.Attrs, attr)
-	}
 }
 
 // attr returns a tag as an attribute with its type.

@@ -55,22 +55,7 @@ func benchmarkTrace() []byte {
 
 func BenchmarkRecords(b *testing.B) {
 	text := benchmarkTrace()
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		for rec, err := range kineto.Records(bytes.NewReader(text), "benchmark", nil) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			if rec.Entry != nil {
-				n++
-			}
-		}
-		if n != events/3*2 {
-			b.Fatalf("%d entries", n)
-		}
-	}
+	recordtest.Benchmark(b, text, events/3*2, kineto.Records)
 }
 
 func BenchmarkPlainSpans(b *testing.B) {
@@ -78,15 +63,7 @@ func BenchmarkPlainSpans(b *testing.B) {
 		`"args":{"tensor.op.name":"matmul","tensor.device.id":"cuda:0","tensor.input.shapes":[[64,784],[784,256]],"tensor.output.shape":[64,` +
 		`256],"tensor.dtype":"f32"}}`
 	text := []byte("[" + strings.Repeat(span+",", events-1) + span + "]")
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		for rec, err := range kineto.Records(bytes.NewReader(text), "benchmark", nil) {
-			if err != nil || rec.Entry == nil {
-				b.Fatal(rec, err)
-			}
-		}
-	}
+	recordtest.Benchmark(b, text, events, kineto.Records)
 }
 
 func TestRecordsAllocateLittlePerEvent(t *testing.T) {

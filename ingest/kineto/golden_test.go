@@ -2,13 +2,9 @@ package kineto_test
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
-	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -29,19 +25,4 @@ func transcript(t testing.TB, text []byte, m *attr.Mapping) string {
 //	first_versions.json  capitalised categories in a bare array; external ids
 //	                     that repeat the correlation id
 //	plain.json           no categories of Kineto: spans with ids, begin and end
-func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no traces:", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := transcript(t, text, nil)
-			golden.Check(t, strings.TrimSuffix(file, ".json")+".golden", got)
-		})
-	}
-}
+func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", kineto.Records) }

@@ -2,11 +2,13 @@ package kineto_test
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/op"
@@ -30,23 +32,16 @@ const recorded = "../../../shared/data/kineto"
 type expectation struct {
 	File    string
 	Rank    *int64
-	CPUOps  int                       `json:"cpu_ops"`
-	Devices map[string]deviceTimeline `json:"devices"`
+	CPUOps  int                      `json:"cpu_ops"`
+	Devices map[string]deviceFigures `json:"devices"`
 }
 
-type deviceTimeline struct {
-	Events               int   `json:"events"`
-	Span                 int64 `json:"span_ns"`
-	Busy                 int64 `json:"busy_ns"`
-	Idle                 int64 `json:"idle_ns"`
-	Compute              int64 `json:"compute_ns"`
-	Communication        int64 `json:"communication_ns"`
-	Memory               int64 `json:"memory_ns"`
-	ExposedCommunication int64 `json:"exposed_communication_ns"`
-	ExposedMemory        int64 `json:"exposed_memory_ns"`
-	Overlap              int64 `json:"overlap_ns"`
-	Sum                  int64 `json:"sum_duration_ns"`
-	DistinctOps          int   `json:"distinct_ops"`
+// deviceFigures are those of a device, but for its timeline: TestRecordedTimelines of
+// package ingest looks at that.
+type deviceFigures struct {
+	Events      int   `json:"events"`
+	Sum         int64 `json:"sum_duration_ns"`
+	DistinctOps int   `json:"distinct_ops"`
 	// Top lists name, count and sum of the operations with the largest sums.
 	Top [][3]any `json:"top"`
 }
@@ -96,7 +91,7 @@ func openRecorded(t testing.TB, name string) io.Reader {
 func TestRecordedTraces(t *testing.T) {
 	for _, want := range expectations(t) {
 		t.Run(want.File, func(t *testing.T) {
-			got := expectation{File: want.File, Devices: map[string]deviceTimeline{}}
+			got := expectation{File: want.File, Devices: map[string]deviceFigures{}}
 			devices := map[string][]*op.Entry{}
 			for rec, err := range kineto.Records(openRecorded(t, want.File), want.File, nil) {
 				if err != nil {
@@ -120,69 +115,26 @@ func TestRecordedTraces(t *testing.T) {
 				devices[device] = append(devices[device], rec.Entry.Clone())
 			}
 			for name, entries := range devices {
-				got.Devices[name] = timeline(entries, len(want.Devices[name].Top))
+				got.Devices[name] = figuresOf(entries, len(want.Devices[name].Top))
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("figures (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// timeline computes a device's figures in the plainest way: at each instant at
-// which anything starts or ends it looks at all that is running.
-func timeline(entries []*op.Entry, top int) deviceTimeline {
-	var d deviceTimeline
-	var times []int64
+// figuresOf computes a device's figures, but for those that depend on what ran when.
+func figuresOf(entries []*op.Entry, top int) (d deviceFigures) {
 	sums := map[string][2]int64{}
 	for _, e := range entries {
-		times = append(times, e.Start.V, e.Start.V+e.Duration)
 		s := sums[e.Operation]
 		sums[e.Operation] = [2]int64{s[0] + 1, s[1] + e.Duration}
 		d.Sum += e.Duration
 	}
 	d.Events, d.DistinctOps = len(entries), len(sums)
-	slices.Sort(times)
-	times = slices.Compact(times)
-	d.Span = times[len(times)-1] - times[0]
-	slices.SortFunc(entries, func(a, b *op.Entry) int { return int(a.Start.V - b.Start.V) })
-	for i, from := range times[:len(times)-1] {
-		length := times[i+1] - from
-		var compute, communication, memory bool
-		for _, e := range entries {
-			if e.Start.V > from {
-				break
-			}
-			if e.Start.V+e.Duration <= from {
-				continue
-			}
-			compute = compute || e.Kind == op.KindCompute
-			communication = communication || e.Kind == op.KindCollective
-			memory = memory || e.Kind == op.KindMemory
-		}
-		add := func(sum *int64, when bool) {
-			if when {
-				*sum += length
-			}
-		}
-		add(&d.Busy, compute || communication || memory)
-		add(&d.Idle, !compute && !communication && !memory)
-		add(&d.Compute, compute)
-		add(&d.Communication, communication)
-		add(&d.Memory, memory)
-		add(&d.ExposedCommunication, communication && !compute)
-		add(&d.ExposedMemory, memory && !compute && !communication)
-		add(&d.Overlap, communication && compute)
-	}
-	names := make([]string, 0, len(sums))
-	for name := range sums {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if sums[a][1] != sums[b][1] {
-			return int(sums[b][1] - sums[a][1])
-		}
-		return strings.Compare(a, b)
+	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+		return cmp.Or(int(sums[b][1]-sums[a][1]), strings.Compare(a, b))
 	})
 	for _, name := range names[:top] {
 		n := func(v int64) json.Number { return json.Number(strconv.FormatInt(v, 10)) }

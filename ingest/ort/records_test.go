@@ -120,20 +120,5 @@ func BenchmarkRecords(b *testing.B) {
 		`"CPUExecutionProvider","op_name" : "Conv"}}`
 	const events = 10_000
 	text := []byte("[" + strings.Repeat(event+",\n", events-1) + event + "]")
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		for rec, err := range ort.Records(bytes.NewReader(text), "benchmark", nil) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			if rec.Entry != nil {
-				n++
-			}
-		}
-		if n != events {
-			b.Fatalf("%d entries", n)
-		}
-	}
+	recordtest.Benchmark(b, text, events, ort.Records)
 }

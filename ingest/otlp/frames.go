@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -35,9 +36,10 @@ func FramedRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Rec
 // is the next place at which a frame starts that another one follows, or the end of
 // the input.
 type FrameReader struct {
+	*spans.Decoder
 	in    input
 	name  string
-	proto protoReader
+	proto *spans.Proto
 	json  *jsonReader
 	zstd  *zstd.Decoder
 	plain []byte // a frame after decompression
@@ -46,10 +48,8 @@ type FrameReader struct {
 // NewFrameReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
 func NewFrameReader(m *attr.Mapping) *FrameReader {
-	d := newDecoder(m)
-	r := &FrameReader{proto: protoReader{decoder: d}}
-	r.json = newJSONReader(d, newWindow(), r.fromJSON)
-	return r
+	d := spans.New(m)
+	return &FrameReader{Decoder: d, proto: spans.NewProto(d), json: newJSONReader(d)}
 }
 
 // Records reads src, which starts with a frame at a position of the file called
@@ -57,9 +57,13 @@ func NewFrameReader(m *attr.Mapping) *FrameReader {
 func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r.in.reset(src, at.Offset)
-		r.name = name
-		r.proto.yield, r.proto.stopped, r.json.stopped = yield, false, false
-		r.frames()
+		r.name, r.Yield, r.Stopped = name, yield, false
+		for more := true; more && !r.Stopped; {
+			var err error
+			if more, err = r.frame(); err != nil {
+				r.Emit(op.Record{}, err)
+			}
+		}
 	}
 }
 
@@ -85,30 +89,9 @@ func CutFrames(text []byte) (end int) {
 	return end
 }
 
-// fromJSON hands on what a frame of JSON gave. A frame has no lines of its
-// own, and one that is whole is not cut off.
-func (r *FrameReader) fromJSON(rec op.Record, err error) bool {
-	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-		syntax.Line, syntax.Truncated = 0, false
-	}
-	return r.proto.yield(rec, err)
-}
-
-func (r *FrameReader) frames() {
-	for !r.proto.stopped && !r.json.stopped {
-		more, err := r.frame()
-		if err != nil {
-			r.proto.emit(op.Record{}, err)
-		}
-		if !more {
-			return
-		}
-	}
-}
-
 // frame reads the next frame and reports whether there may be another.
 func (r *FrameReader) frame() (more bool, err error) {
-	start := r.in.offset
+	start := r.in.position()
 	prefix, err := r.in.take(framePrefix)
 	switch {
 	case err == io.EOF && len(prefix) == 0:
@@ -120,22 +103,23 @@ func (r *FrameReader) frame() (more bool, err error) {
 	if size > MaxMessageBytes {
 		return r.resume(start, size)
 	}
-	payload, err := r.in.take(size)
-	if err != nil && err != io.EOF {
-		return false, r.short(start, "", err)
+	n := int(size)
+	payload := r.in.peek(n)
+	switch {
+	case len(payload) == n && isWhole(payload):
+	case len(payload) == n:
+		// In a file that grows this waits for what is next.
+		text := r.in.peek(n + frameHead)
+		if payload = text[:n]; len(text) > n && !startsFrame(text[n:]) {
+			return r.resume(start, size)
+		}
+	case r.in.err == io.EOF:
+		return r.resume(start, size)
+	default:
+		return false, r.short(start, "", r.in.err)
 	}
-	if err == nil && (isWhole(payload) || r.atFrame()) {
-		return true, r.batch(start, payload)
-	}
-	r.in.back(payload)
-	return r.resume(start, size)
-}
-
-// atFrame reports whether a frame starts next, or nothing follows. In a file that grows
-// it waits for that.
-func (r *FrameReader) atFrame() bool {
-	next := r.in.peek(frameHead)
-	return len(next) == 0 || startsFrame(next)
+	r.in.pos += n
+	return true, r.batch(start, payload)
 }
 
 // resume goes on behind the length of a frame at start that nothing is known to follow:
@@ -147,10 +131,10 @@ func (r *FrameReader) resume(start, size int64) (more bool, err error) {
 	}
 	n := int64(len(payload))
 	switch {
-	case found && size > MaxMessageBytes && r.in.offset == start+framePrefix+size:
+	case found && size > MaxMessageBytes && r.in.position() == start+framePrefix+size:
 		return true, r.syntaxError(op.ErrorLimit, start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
-	case !found && r.in.offset < start+framePrefix+size:
-		return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, r.in.offset-start-framePrefix), io.EOF)
+	case !found && r.in.position() < start+framePrefix+size:
+		return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, r.in.position()-start-framePrefix), io.EOF)
 	case !found:
 		payload = payload[:min(n, size)]
 	}
@@ -181,12 +165,19 @@ func (r *FrameReader) batch(start int64, payload []byte) (err error) {
 	}
 	// White space in front would be ambiguous: a message may start with "\n{".
 	if len(payload) > 0 && payload[0] == '{' {
-		r.json.start(r.json.yield) // what one frame holds says nothing of another
+		yield := r.Yield
+		defer func() { r.Yield = yield }()
+		r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
+			if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
+				syntax.Line, syntax.Truncated = 0, false // a frame has no lines, and is whole
+			}
+			return yield(rec, err)
+		})
 		r.json.w.reset(bytes.NewBuffer(payload), r.name, op.Position{Offset: start + framePrefix})
 		r.json.documents()
 		return nil
 	}
-	if err := r.proto.traces(wire{buf: payload}); err != nil {
+	if err := r.proto.ReadTraces(payload); err != nil {
 		return r.syntaxError(op.ErrorSyntax, start, err.Error())
 	}
 	return nil

@@ -1,140 +1,115 @@
 package otlp
 
 import (
-	"bufio"
 	"bytes"
 	"io"
-	"slices"
 )
 
-// input reads a stream piece by piece. An input in memory is not copied.
-type input struct {
-	// text is the rest of an input in memory, for which stream is nil.
-	text   []byte
-	before []byte // text in front of the piece taken last
-	stream *bufio.Reader
-	own    *bufio.Reader // kept for the next stream
-	piece  bytes.Buffer  // of a stream
-	ahead  []byte        // of a stream: what was looked at and not yet taken
-	offset int64         // in the input
-}
+// bufferSize is how much is asked of a source at a time.
+const bufferSize = 256 << 10
 
-// reset makes in read src, which starts at an offset of its input.
-func (in *input) reset(src io.Reader, offset int64) {
-	in.offset, in.ahead = offset, nil
-	if memory, ok := src.(*bytes.Buffer); ok {
-		in.text, in.stream = memory.Bytes(), nil
-		return
-	}
-	if in.own == nil {
-		in.own = bufio.NewReaderSize(nil, windowSize)
-	}
-	in.own.Reset(&lasting{src: src})
-	in.stream = in.own
-}
-
-// take returns the next n bytes, valid until the next call, or fewer and an error,
-// which is io.EOF at the end of the input. It allocates for the bytes that exist,
-// not for n.
-func (in *input) take(n int64) (piece []byte, err error) {
-	if in.stream == nil {
-		if n > int64(len(in.text)) {
-			n, err = int64(len(in.text)), io.EOF
-		}
-		in.before = in.text
-		piece, in.text = in.text[:n], in.text[n:]
-	} else {
-		in.piece.Reset()
-		known := in.fromAhead(n)
-		in.piece.Write(known)
-		_, err = io.CopyN(&in.piece, in.stream, n-int64(len(known)))
-		piece = in.piece.Bytes()
-	}
-	in.offset += int64(len(piece))
-	return piece, err
-}
-
-// fromAhead takes up to n bytes of what was looked at.
-func (in *input) fromAhead(n int64) (piece []byte) {
-	n = min(n, int64(len(in.ahead)))
-	piece, in.ahead = in.ahead[:n], in.ahead[n:]
-	return piece
-}
-
-// peek returns the next n bytes without taking them, or fewer at the end of the input,
-// valid until the next call. It allocates for the bytes that exist, not for n.
-func (in *input) peek(n int) []byte {
-	if in.stream == nil {
-		return in.text[:min(n, len(in.text))]
-	}
-	if len(in.ahead) == 0 && n <= in.stream.Size() {
-		text, _ := in.stream.Peek(n) // what came counts: take returns the error
-		return text
-	}
-	for len(in.ahead) < n {
-		in.ahead = slices.Grow(in.ahead, min(n-len(in.ahead), windowSize))
-		m, err := io.ReadFull(in.stream, in.ahead[len(in.ahead):min(n, cap(in.ahead))])
-		in.ahead = in.ahead[:len(in.ahead)+m]
-		if err != nil {
-			break
-		}
-	}
-	return in.ahead[:min(n, len(in.ahead))]
-}
-
-// back puts a piece back that was taken last.
-func (in *input) back(piece []byte) {
-	in.offset -= int64(len(piece))
-	if in.stream != nil {
-		in.ahead = slices.Concat(piece, in.ahead)
-	} else {
-		in.text = in.before
-	}
-}
-
-// discard passes over n bytes, as far as there are, and returns their number.
-func (in *input) discard(n int64) (skipped int64, err error) {
-	if in.stream == nil {
-		piece, err := in.take(n)
-		return int64(len(piece)), err
-	}
-	known := int64(len(in.fromAhead(n)))
-	skipped, err = io.CopyN(io.Discard, in.stream, n-known)
-	skipped += known
-	in.offset += skipped
-	return skipped, err
-}
-
-// ReadByte implements [io.ByteReader].
-func (in *input) ReadByte() (c byte, err error) {
-	if in.stream == nil {
-		piece, err := in.take(1)
-		if err != nil {
-			return 0, err
-		}
-		return piece[0], nil
-	}
-	if len(in.ahead) > 0 {
-		in.offset++
-		return in.fromAhead(1)[0], nil
-	}
-	if c, err = in.stream.ReadByte(); err == nil {
-		in.offset++
-	}
-	return c, err
-}
-
-// lasting is a reader whose error stays.
-type lasting struct {
+// buffer is the part of an input that is looked at, and slides forward. An input in memory
+// is not copied.
+type buffer struct {
 	src io.Reader
+	buf []byte
+	own []byte // the memory to read into; buf may be the source's
+
+	offset int64 // of buf in the input
+	// err is what src returned; io.EOF at the end of the input.
 	err error
 }
 
-// Read implements [io.Reader].
-func (l *lasting) Read(p []byte) (n int, err error) {
-	if l.err != nil {
-		return 0, l.err
+// reset makes b read src, which starts at an offset of the input.
+func (b *buffer) reset(src io.Reader, offset int64) {
+	b.src, b.offset, b.err = src, offset, nil
+	if text, ok := src.(*bytes.Buffer); ok {
+		b.buf, b.err = text.Bytes(), io.EOF
+		return
 	}
-	n, l.err = l.src.Read(p)
-	return n, l.err
+	if b.own == nil && src != nil {
+		b.own = make([]byte, 0, bufferSize)
+	}
+	b.buf = b.own[:0]
+}
+
+// slide drops the first n bytes and makes room behind the rest.
+func (b *buffer) slide(n int) {
+	b.offset += int64(n)
+	rest := b.buf[n:]
+	if len(rest) > cap(b.buf)/2 {
+		b.buf = append(make([]byte, 0, 2*cap(b.buf)), rest...)
+		b.own = b.buf
+		return
+	}
+	b.buf = b.buf[:copy(b.buf, rest)]
+}
+
+// read reads once.
+func (b *buffer) read() {
+	const maxEmptyReads = 100
+	for range maxEmptyReads {
+		n, err := b.src.Read(b.buf[len(b.buf):cap(b.buf)])
+		b.buf = b.buf[:len(b.buf)+n]
+		if err != nil {
+			b.err = err
+			return
+		}
+		if n > 0 {
+			return
+		}
+	}
+	b.err = io.ErrNoProgress
+}
+
+// input reads a stream piece by piece.
+type input struct {
+	buffer
+	pos int // in buf
+}
+
+func (in *input) reset(src io.Reader, offset int64) {
+	in.buffer.reset(src, offset)
+	in.pos = 0
+}
+
+// position returns where the next piece starts in the input.
+func (in *input) position() int64 { return in.offset + int64(in.pos) }
+
+// peek returns the next n bytes without taking them, or fewer where the input ends or
+// fails. They are valid until the next call. It allocates for the bytes that exist, not for n.
+func (in *input) peek(n int) []byte {
+	for len(in.buf)-in.pos < n && in.err == nil {
+		if len(in.buf) == cap(in.buf) {
+			in.slide(in.pos)
+			in.pos = 0
+		}
+		in.read()
+	}
+	return in.buf[in.pos:min(in.pos+n, len(in.buf))]
+}
+
+// take returns the next n bytes, valid until the next call, or fewer and an error,
+// which is io.EOF at the end of the input.
+func (in *input) take(n int) (piece []byte, err error) {
+	if piece = in.peek(n); len(piece) < n {
+		err = in.err
+	}
+	in.pos += len(piece)
+	return piece, err
+}
+
+// discard passes over n bytes.
+func (in *input) discard(n int64) error {
+	for {
+		piece := in.peek(int(min(n, bufferSize)))
+		in.pos += len(piece)
+		if n -= int64(len(piece)); n == 0 || in.err != nil {
+			break
+		}
+	}
+	if n > 0 {
+		return in.err
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -26,7 +27,7 @@ type JSONReader struct{ r *jsonReader }
 // NewJSONReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
 func NewJSONReader(m *attr.Mapping) *JSONReader {
-	return &JSONReader{r: newJSONReader(newDecoder(m), newWindow(), nil)}
+	return &JSONReader{r: newJSONReader(spans.New(m))}
 }
 
 // Records reads src, which starts at a position of the file called name. With lines
@@ -44,15 +45,8 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 
 // jsonReader walks the documents of a stream.
 type jsonReader struct {
-	*decoder
-	w          *window
-	yield      yieldFunc
-	attributes attributeTable
-	// value reads the values that stand in front of their keys.
-	value   jsontext.Lexer
-	json    []byte      // of a value
-	whole   *jsonReader // see ReadWhole
-	stopped bool        // the caller wants no more records
+	*spans.JSON
+	w window
 	// lines is set once two documents were lines, and linewise if the one under way is
 	// taken for a line: where it is cut off, it ends with the line.
 	lines, linewise bool
@@ -74,53 +68,31 @@ type jsonReader struct {
 	faults      int // errors so far
 }
 
-func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
-	return &jsonReader{decoder: d, w: w, yield: yield}
+func newJSONReader(d *spans.Decoder) *jsonReader {
+	r := new(jsonReader)
+	r.JSON = spans.NewJSON(d, &r.w.lex)
+	r.w.reset(nil, "", op.Position{})
+	return r
 }
 
 // start makes r yield the records of another input.
-func (r *jsonReader) start(yield yieldFunc) {
-	r.yield, r.stopped, r.part, r.short, r.ended, r.faults = yield, false, false, false, 0, 0
+func (r *jsonReader) start(yield spans.YieldFunc) {
+	r.Yield, r.Stopped, r.part, r.short, r.ended, r.faults = yield, false, false, false, 0, 0
 	r.lines, r.linewise = false, false
 }
 
-// emit hands a record out, and notes when no more are wanted.
-func (r *jsonReader) emit(rec op.Record, err error) {
-	if !r.stopped && !r.yield(rec, err) {
-		r.stopped = true
-	}
-}
-
 // going reports whether the walk goes on.
-func (r *jsonReader) going() bool { return !r.stopped && !r.w.failed() }
+func (r *jsonReader) going() bool { return !r.Stopped && !r.w.failed() }
 
-// emitSpan hands out the record of a span with the text.
-func (r *jsonReader) emitSpan(text []byte) {
-	e, s := r.end()
-	var whole op.WholeReader
-	if r.omits && e != nil {
-		r.span, whole = text, r
-	}
-	r.emit(op.Record{Entry: e, Span: s, Whole: whole}, nil)
-}
-
-// ReadWhole implements [op.WholeReader] for the last span.
-func (r *jsonReader) ReadWhole() *op.Entry {
-	if r.whole == nil {
-		r.whole = newJSONReader(wholeDecoder(r.decoder), nil, nil)
-	}
-	r.whole.follow(r.decoder)
-	var l jsontext.Lexer
-	l.Reset(r.span)
-	r.whole.parseSpan(&l)
-	e, _ := r.whole.end()
-	return e
+// read runs a step of the window that reads a message.
+func (r *jsonReader) read(parse func()) {
+	r.w.do(func(*jsontext.Lexer) { parse() })
 }
 
 // documents reads until the end of the input.
 func (r *jsonReader) documents() {
-	w := r.w
-	for !r.stopped {
+	w := &r.w
+	for !r.Stopped {
 		w.lex.OneLine(false)
 		if w.peek() == 0 && !w.failed() && w.lex.AtEnd() {
 			break
@@ -133,8 +105,8 @@ func (r *jsonReader) documents() {
 			break
 		}
 	}
-	if err := w.sourceError(); err != nil && !r.stopped {
-		r.emit(op.Record{}, fmt.Errorf("reading OTLP JSON: %w", err))
+	if err := w.sourceError(); err != nil && !r.Stopped {
+		r.Emit(op.Record{}, fmt.Errorf("reading OTLP JSON: %w", err))
 	}
 }
 
@@ -147,7 +119,7 @@ func (r *jsonReader) document() {
 
 // documentMembers reads the members of a document that are left.
 func (r *jsonReader) documentMembers() {
-	w := r.w
+	w := &r.w
 	for w.more() && r.going() {
 		if string(w.peekKey()) == "result" {
 			w.key()
@@ -159,7 +131,7 @@ func (r *jsonReader) documentMembers() {
 		r.documentMember()
 	}
 	if r.going() && r.other && !r.found {
-		r.emit(op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil)
+		r.Emit(op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil)
 	}
 }
 
@@ -171,7 +143,7 @@ func (r *jsonReader) resultMembers() {
 }
 
 func (r *jsonReader) documentMember() {
-	w := r.w
+	w := &r.w
 	switch string(w.key()) {
 	case "resourceSpans", "resource_spans":
 		r.found = true
@@ -197,7 +169,7 @@ func (r *jsonReader) otherSignal(signal string) {
 	r.found = true
 	r.w.skip()
 	if r.going() {
-		r.emit(ofSignal(signal), nil)
+		r.Emit(spans.OfSignal(signal), nil)
 	}
 }
 
@@ -210,15 +182,15 @@ func (r *jsonReader) resources() {
 
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
-	r.resource, r.known = op.Resource{}, noElement
+	r.Resource, r.known = op.Resource{}, noElement
 	r.w.object()
 	r.resourceAt = r.w.position() - 1
-	r.resourceMembers(&group{r: r, header: isResource, parse: r.parseResource})
+	r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource})
 }
 
 // resourceMembers reads the members of a ResourceSpans object that are left.
 func (r *jsonReader) resourceMembers(g *group) {
-	w := r.w
+	w := &r.w
 	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isResource(key):
@@ -250,21 +222,21 @@ func (r *jsonReader) scopes() {
 func (r *jsonReader) emitResource(g *group) {
 	if g.fresh && r.going() {
 		g.fresh = false
-		r.emit(op.Record{Resource: &r.resource}, nil)
+		r.Emit(op.Record{Resource: &r.Resource}, nil)
 	}
 }
 
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
-	r.scope = op.Scope{}
+	r.Scope = op.Scope{}
 	r.w.object()
 	r.scopeAt = r.w.position() - 1
-	r.scopeMembers(&group{r: r, header: isScope, parse: r.parseScope})
+	r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope})
 }
 
 // scopeMembers reads the members of a ScopeSpans object that are left.
 func (r *jsonReader) scopeMembers(g *group) {
-	w := r.w
+	w := &r.w
 	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isScope(key):
@@ -291,23 +263,23 @@ func isScope(key []byte) bool    { return string(key) == "scope" }
 
 // spans reads the elements of a list of spans that are left.
 func (r *jsonReader) spans() {
-	w := r.w
+	w := &r.w
 	for w.more() && r.going() {
-		if r.canonicalSpans() {
+		if r.ReadSpans(w.buf) {
 			continue
 		}
 		if r.part && w.peek() == 0 && w.err == io.EOF {
-			r.ended, r.stopped = w.lex.Depth(), true
+			r.ended, r.Stopped = w.lex.Depth(), true
 			return
 		}
 		var text []byte
 		w.do(func(l *jsontext.Lexer) {
 			start := l.Mark()
-			r.parseSpan(l)
+			r.ReadSpan()
 			text = l.Since(start)
 		})
 		if !w.failed() {
-			r.emitSpan(text)
+			r.EmitSpan(text)
 		}
 	}
 }
@@ -318,7 +290,7 @@ func (r *jsonReader) spans() {
 type group struct {
 	r      *jsonReader
 	header func(key []byte) bool
-	parse  func(l *jsontext.Lexer)
+	parse  func()
 	// done is set once the header has been read, and fresh until it has been used; late
 	// if it was looked for and lies too far behind the list.
 	done, fresh, late bool
@@ -326,7 +298,7 @@ type group struct {
 
 // readHeader reads the header, or passes over one that was read ahead.
 func (g *group) readHeader() {
-	w := g.r.w
+	w := &g.r.w
 	switch {
 	case g.done:
 		w.skip()
@@ -334,10 +306,10 @@ func (g *group) readHeader() {
 		err := w.limitErrorf("%s more than %d MiB behind its spans was not used", g.name(), MaxLookAheadBytes>>20)
 		w.skip()
 		if g.r.going() {
-			g.r.emit(op.Record{}, err)
+			g.r.Emit(op.Record{}, err)
 		}
 	default:
-		w.do(g.parse)
+		g.r.read(g.parse)
 		g.done, g.fresh = true, true
 	}
 }
@@ -355,7 +327,7 @@ func (g *group) lookAhead() {
 	if g.done || g.late {
 		return
 	}
-	w := g.r.w
+	w := &g.r.w
 	if w.holding { // an outer group looks ahead: it comes back for this one
 		return
 	}
@@ -363,7 +335,7 @@ func (g *group) lookAhead() {
 	w.skip()
 	for !w.failed() && w.more() {
 		if g.header(w.key()) {
-			w.do(g.parse)
+			g.r.read(g.parse)
 			g.done, g.fresh = !w.failed(), !w.failed()
 			break
 		}
@@ -371,7 +343,7 @@ func (g *group) lookAhead() {
 	}
 	g.late = w.tooLong
 	if g.r.part && w.lex.Truncated() && !w.tooLong {
-		g.r.short, g.r.stopped = true, true
+		g.r.short, g.r.Stopped = true, true
 	}
 	w.release()
 }

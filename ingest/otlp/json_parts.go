@@ -8,7 +8,7 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -58,7 +58,7 @@ func JSONParts(src io.ReaderAt, size int64, name string, m *attr.Mapping, p Part
 const minPiece = 64
 
 // read yields the records of a part.
-func (d *jsonDocument) read(i int, yield yieldFunc) {
+func (d *jsonDocument) read(i int, yield spans.YieldFunc) {
 	p, next := d.place(i), &jsonPlace{offset: d.size}
 	if !p.found {
 		return // the part before goes on
@@ -79,7 +79,7 @@ func (d *jsonDocument) read(i int, yield yieldFunc) {
 		return yield(rec, d.atLine(err, p.offset))
 	})
 	again := d.readBetween(r, p, next)
-	if (!r.stopped || r.ended > 0 || r.short) && again != nil {
+	if (!r.Stopped || r.ended > 0 || r.short) && again != nil {
 		yield(op.Record{}, again)
 	}
 }
@@ -87,13 +87,13 @@ func (d *jsonDocument) read(i int, yield yieldFunc) {
 // readBetween reads from one place to the next. It returns an error if the next one is
 // wrong, as far as the caller of r has not stopped it.
 func (d *jsonDocument) readBetween(r *jsonReader, p, next *jsonPlace) error {
-	w := r.w
+	w := &r.w
 	within := func(s section) io.Reader { return io.NewSectionReader(d.src, s.start, s.end-s.start) }
 	if p.offset > 0 {
 		w.reset(within(p.resource), d.name, op.Position{Offset: p.resource.start})
-		found := r.groupHeader(isResource, r.parseResource)
+		found := r.groupHeader(isResource, r.ReadResource)
 		w.reset(within(p.scope), d.name, op.Position{Offset: p.scope.start})
-		if !found || !r.groupHeader(isScope, r.parseScope) {
+		if !found || !r.groupHeader(isScope, r.ReadScope) {
 			return op.ErrAgain
 		}
 		r.resourceAt, r.scopeAt = p.resource.start, p.scope.start
@@ -123,13 +123,13 @@ func (d *jsonDocument) readBetween(r *jsonReader, p, next *jsonPlace) error {
 
 // groupHeader reads the header of a ResourceSpans or ScopeSpans object. It reports false
 // where that is not all in front of the end of the input.
-func (r *jsonReader) groupHeader(header func(key []byte) bool, parse func(l *jsontext.Lexer)) bool {
-	w, found := r.w, false
+func (r *jsonReader) groupHeader(header func(key []byte) bool, parse func()) bool {
+	w, found := &r.w, false
 	w.object()
 	for w.more() {
 		switch key := w.key(); {
 		case header(key) && !found:
-			w.do(parse)
+			r.read(parse)
 			found = true
 		case w.peek() == 0: // the list
 			return found && !w.failed()
@@ -149,7 +149,7 @@ func (d *jsonDocument) reader() *jsonReader {
 		d.free = d.free[:n-1]
 		return r
 	}
-	return newJSONReader(newDecoder(d.mapping), newWindow(), nil)
+	return newJSONReader(spans.New(d.mapping))
 }
 
 // release keeps a reader for other parts.
@@ -177,7 +177,7 @@ func (d *jsonDocument) linesBefore(place int64) int64 {
 	if place < d.counted {
 		d.counted, d.lines = 0, 0
 	}
-	block := make([]byte, min(windowSize, place-d.counted))
+	block := make([]byte, min(bufferSize, place-d.counted))
 	for d.counted < place {
 		n, err := d.src.ReadAt(block[:min(int64(len(block)), place-d.counted)], d.counted)
 		d.lines += int64(bytes.Count(block[:n], []byte{'\n'}))

@@ -29,17 +29,17 @@ const elementHead = 4 << 10
 // before, of which it reads what follows the damage. It reports false where nothing
 // follows.
 func (r *jsonReader) next() bool {
-	w := r.w
+	w := &r.w
 	for {
 		switch {
-		case r.stopped:
+		case r.Stopped:
 			return false
 		case !w.failed():
 			return true
 		case w.sourceError() != nil:
 			return false
 		}
-		r.emit(op.Record{}, w.syntaxError())
+		r.Emit(op.Record{}, w.syntaxError())
 		r.faults++
 		switch found, known := w.resync(r.linewise, r.known); found {
 		case noElement:
@@ -61,19 +61,19 @@ const maxFaults = 1 << 16
 
 // skipShort passes over short lines in front of the next document.
 func (r *jsonReader) skipShort() {
-	w := r.w
+	w := &r.w
 	err := &op.SyntaxError{File: w.name, Offset: w.position(), Line: w.line()}
 	if n := w.skipShort(); n > 0 {
 		err.Records = n
 		err.Msg = fmt.Sprintf("%d lines shorter than %d bytes are passed over", n, shortLine)
-		r.emit(op.Record{}, err)
+		r.Emit(op.Record{}, err)
 	}
 }
 
 // restart reads on from an element of a document. known is what holds for it of what has
 // been read before.
 func (r *jsonReader) restart(at element, known element) {
-	if r.stopped {
+	if r.Stopped {
 		return
 	}
 	nesting := map[element]string{aResource: "}]", aScope: "}]}]", aSpan: "}]}]}]"}[at]
@@ -83,11 +83,11 @@ func (r *jsonReader) restart(at element, known element) {
 	r.w.lex.OneLine(r.linewise)
 	r.w.lex.Enter(nesting)
 	if at > aResource && known < aResource {
-		r.resource = op.Resource{}
-		r.emit(op.Record{Resource: &r.resource}, nil)
+		r.Resource = op.Resource{}
+		r.Emit(op.Record{Resource: &r.Resource}, nil)
 	}
 	if known < aScope {
-		r.scope = op.Scope{}
+		r.Scope = op.Scope{}
 	}
 	r.restOfDocument(at, r.isResult)
 }
@@ -97,11 +97,11 @@ func (r *jsonReader) restOfDocument(at element, isResult bool) {
 	r.found, r.other = true, false
 	if at == aSpan {
 		r.spans()
-		r.scopeMembers(&group{r: r, header: isScope, parse: r.parseScope, done: true})
+		r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope, done: true})
 	}
 	if at >= aScope {
 		r.scopes()
-		r.resourceMembers(&group{r: r, header: isResource, parse: r.parseResource, done: true})
+		r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource, done: true})
 	}
 	r.resources()
 	if isResult {

@@ -14,7 +14,3 @@ const (
 	// MaxFrameBytes is the largest frame after decompression.
 	MaxFrameBytes = 256 << 20
 )
-
-// maxValueDepth bounds how deep attribute values are looked into. Shapes need
-// two levels; what is deeper is taken as a value of a wrong type.
-const maxValueDepth = 8

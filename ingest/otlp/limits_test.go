@@ -229,7 +229,11 @@ func TestS2AttributesAreLinear(t *testing.T) {
 			return best / time.Duration(n)
 		}
 		for _, binary := range []bool{false, true} {
-			if few, more := perAttribute(10_000, binary), perAttribute(many, binary); more > 8*max(few, 200*time.Nanosecond) {
+			few, more := perAttribute(10_000, binary), perAttribute(many, binary)
+			for try := 0; try < 4 && more > 8*max(few, 200*time.Nanosecond); try++ {
+				more = min(more, perAttribute(many, binary)) // of a machine that does other things, too
+			}
+			if more > 8*max(few, 200*time.Nanosecond) {
 				t.Errorf("%s, protobuf %v: %v for each of 10,000, %v for each of %d", place, binary, few, more, many)
 			} else {
 				t.Logf("%s, protobuf %v: %v, %v", place, binary, few, more)

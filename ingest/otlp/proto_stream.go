@@ -1,12 +1,14 @@
 package otlp
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
 
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -28,7 +30,7 @@ type ProtoReader struct{ s protoStream }
 // NewProtoReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
 func NewProtoReader(m *attr.Mapping) *ProtoReader {
-	return &ProtoReader{s: protoStream{r: protoReader{decoder: newDecoder(m)}, most: MaxMessageBytes}}
+	return &ProtoReader{s: protoStream{r: spans.NewProto(spans.New(m)), most: MaxMessageBytes}}
 }
 
 // Records reads src, which starts at a position of the file called name, at a place
@@ -36,177 +38,133 @@ func NewProtoReader(m *attr.Mapping) *ProtoReader {
 func (r *ProtoReader) Records(src io.Reader, name string, at op.Position, place ProtoPlace) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		s := &r.s
-		s.name, s.r.yield, s.r.stopped, s.cut = name, yield, false, place.Cut
+		s.name, s.r.Yield, s.r.Stopped, s.place = name, yield, false, place
 		s.in.reset(src, at.Offset)
-		if err := s.from(&place); err != nil && err != errCut {
-			s.r.emit(op.Record{}, s.final(err))
+		s.inherit()
+		for !s.r.Stopped {
+			if err := s.field(); err != nil {
+				s.end(err)
+				return
+			}
 		}
 	}
 }
 
 // protoStream walks the messages of a stream.
 type protoStream struct {
-	in   input
-	name string
-	r    protoReader
-	most int64 // MaxMessageBytes but in tests
-	cut  bool  // the input ends between two fields, and others follow
+	in    input
+	name  string
+	r     *spans.Proto
+	place ProtoPlace
+	most  int64 // MaxMessageBytes but in tests
 }
 
-// errCut is the end of an input that is cut.
-var errCut = errors.New("the end of the part")
-
-// from reads on from a place. The headers that hold there have been handed out.
-func (s *protoStream) from(p *ProtoPlace) error {
-	s.r.resource, s.r.scope = op.Resource{}, op.Scope{}
-	// What is wrong with a header has been reported.
-	if p.headers[levelResource] != nil {
-		_ = s.r.parseResource(wire{buf: p.headers[levelResource]})
+// inherit reads the headers that hold at the place, which have been handed out. What is
+// wrong with them has been reported.
+func (s *protoStream) inherit() {
+	s.r.Resource, s.r.Scope = op.Resource{}, op.Scope{}
+	if header := s.place.headers[levelResource]; header != nil {
+		_ = s.r.ReadResource(header)
 	}
-	if p.headers[levelScope] != nil {
-		_ = s.r.parseScope(wire{buf: p.headers[levelScope]})
+	if header := s.place.headers[levelScope]; header != nil {
+		_ = s.r.ReadScope(header)
 	}
-	for at := p.level; at > levelTraces; at-- {
-		if err := s.fieldsTo(at, p.ends[at], p.listed[at]); err != nil {
-			return err
-		}
+}
+
+// errLast is the end of an input between two fields.
+var errLast = errors.New("the end of the input")
+
+// field reads the next field. An error leaves no way to go on.
+func (s *protoStream) field() error {
+	p := &s.place
+	p.leave(s.in.position())
+	at := p.level
+	tag, err := s.varint()
+	if err == io.EOF && (p.Cut || at == levelTraces) {
+		return errLast
 	}
-	return s.fields(levelTraces, math.MaxInt64)
-}
-
-// level is a message that may be entered.
-type level uint8
-
-const (
-	levelTraces level = iota
-	levelResource
-	levelScope
-	levelSpan // never entered
-)
-
-// header and list report whether a field of a message of the level is its header, or an
-// element of its list.
-func (at level) header(field uint64) bool { return at != levelTraces && field == fieldGroupHeader }
-func (at level) list(field uint64) bool {
-	return at == levelTraces && field == fieldTracesResourceSpans || at != levelTraces && field == fieldGroupList
-}
-
-// fields reads the fields of a message of the level, up to limit bytes. An
-// error leaves no way to go on.
-func (s *protoStream) fields(at level, limit int64) error {
-	return s.fieldsTo(at, s.in.offset+min(limit, math.MaxInt64-s.in.offset), false)
-}
-
-// fieldsTo reads the fields up to the end of the message. listed is set where one of its
-// list has been read.
-func (s *protoStream) fieldsTo(at level, end int64, listed bool) error {
-	for !s.r.stopped && s.in.offset < end {
-		tag, err := s.varint()
-		switch {
-		case err == io.EOF && s.cut:
-			return errCut
-		case err == io.EOF && at == levelTraces:
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		field, typ := tag>>3, byte(tag&7)
-		if typ != wireBytes {
-			if err := s.skip(typ); err != nil {
-				return err
-			}
-			continue
-		}
-		size, err := s.varint()
-		if err != nil {
-			return err
-		}
-		if size > uint64(end-s.in.offset) {
-			return errWireEnd
-		}
-		if at == levelTraces && field == fieldProfilesDictionary {
-			s.r.emit(ofSignal("profiles"), nil)
-		}
-		isHeader, isList := at.header(field), at.list(field)
-		if isHeader && listed {
-			s.overLimit("resource or scope behind its spans in a message too large to be read as a whole")
-		}
-		listed = listed || isList
-		if err := s.field(at, isHeader, isList, int64(size)); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// field reads the value of a length-delimited field.
-func (s *protoStream) field(at level, isHeader, isList bool, size int64) error {
+	if typ := byte(tag & 7); typ != spans.WireBytes {
+		return s.skip(typ)
+	}
+	size, err := s.varint()
+	if err != nil {
+		return err
+	}
+	if size > uint64(p.end()-s.in.position()) {
+		return spans.ErrEnd
+	}
+	if at == levelTraces && tag>>3 == spans.FieldDictionary {
+		s.r.Emit(spans.OfSignal("profiles"), nil)
+	}
+	isHeader, isList := at.header(tag>>3), at.list(tag>>3)
+	if isHeader && p.listed[at] {
+		s.overLimit("resource or scope behind its spans in a message too large to be read as a whole")
+	}
+	p.listed[at] = p.listed[at] || isList
 	switch {
 	case !isHeader && !isList:
-		return s.discard(size)
-	case size <= s.most:
-		return s.whole(at, isHeader, size)
+	case size <= uint64(s.most):
+		return s.whole(at, isHeader, int(size))
 	case isList && at+1 < levelSpan:
-		s.enter(at + 1)
-		return s.fields(at+1, size)
+		if at == levelTraces {
+			s.r.Resource = op.Resource{}
+		}
+		s.r.Scope = op.Scope{}
+		p.enter(s.in.position() + int64(size))
+		return nil
+	default:
+		s.overLimit(fmt.Sprintf("message of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
 	}
-	s.overLimit(fmt.Sprintf("message of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
-	return s.discard(size)
-}
-
-// enter forgets the header of the group before.
-func (s *protoStream) enter(at level) {
-	if at == levelResource {
-		s.r.resource = op.Resource{}
-	}
-	s.r.scope = op.Scope{}
+	return s.in.discard(int64(size))
 }
 
 // whole reads a message into memory and decodes it. One that is damaged is
 // reported, and what follows it is not affected.
-func (s *protoStream) whole(at level, isHeader bool, size int64) error {
-	start := s.in.offset
+func (s *protoStream) whole(at level, isHeader bool, size int) error {
+	start := s.in.position()
 	message, err := s.in.take(size)
 	if err != nil {
 		return err
 	}
-	w := wire{buf: message}
 	switch {
 	case at == levelTraces:
-		err = s.r.resourceSpans(w)
+		err = s.r.ReadResourceSpans(message)
 	case at == levelResource && isHeader:
-		err = s.r.readResource(w)
+		err = s.r.EmitResource(message)
 	case at == levelResource:
-		err = s.r.scopeSpans(w)
+		err = s.r.ReadScopeSpans(message)
 	case isHeader:
-		err = s.r.parseScope(w)
+		err = s.r.ReadScope(message)
 	default:
-		err = s.r.readSpan(message)
+		err = s.r.ReadSpan(message)
 	}
-	if err = s.r.otherSignal(err); err != nil {
-		s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: start, Msg: err.Error()})
+	if err = s.r.OtherSignal(err); err != nil {
+		s.r.Emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: start, Msg: err.Error()})
 	}
 	return nil
 }
 
 // varint reads a varint. The error is io.EOF only where there is not a byte.
 func (s *protoStream) varint() (uint64, error) {
-	v := uint64(0)
-	for shift := 0; shift < 64; shift += 7 {
-		b, err := s.in.ReadByte()
-		if err != nil {
-			if err == io.EOF && shift > 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, err
-		}
-		v |= uint64(b&0x7f) << shift
-		if b < 0x80 {
+	for n := 1; n <= binary.MaxVarintLen64; n++ {
+		text := s.in.peek(n)
+		switch {
+		case len(text) == n && text[n-1] < 0x80:
+			s.in.pos += n
+			v, _ := binary.Uvarint(text)
 			return v, nil
+		case len(text) < n && n > 1 && s.in.err == io.EOF:
+			s.in.pos += len(text)
+			return 0, io.ErrUnexpectedEOF
+		case len(text) < n:
+			return 0, s.in.err
 		}
 	}
-	return 0, errVarint
+	s.in.pos += binary.MaxVarintLen64
+	return 0, spans.ErrVarint
 }
 
 // skip passes over a value that is not length-delimited. A group may hold any
@@ -215,25 +173,25 @@ func (s *protoStream) skip(typ byte) error {
 	for open := 0; ; {
 		var err error
 		switch typ {
-		case wireVarint:
+		case spans.WireVarint:
 			_, err = s.varint()
-		case wireI64:
-			err = s.discard(8)
-		case wireI32:
-			err = s.discard(4)
-		case wireBytes:
+		case spans.WireI64:
+			err = s.in.discard(8)
+		case spans.WireI32:
+			err = s.in.discard(4)
+		case spans.WireBytes:
 			var size uint64
 			if size, err = s.varint(); err == nil {
-				err = s.discard(int64(min(size, math.MaxInt64)))
+				err = s.in.discard(int64(min(size, math.MaxInt64)))
 			}
-		case wireStart:
+		case spans.WireStart:
 			open++
-		case wireEnd:
+		case spans.WireEnd:
 			if open--; open < 0 {
-				err = errWireType
+				err = spans.ErrWireType
 			}
 		default:
-			err = errWireType
+			err = spans.ErrWireType
 		}
 		if err != nil || open == 0 {
 			return err
@@ -246,27 +204,24 @@ func (s *protoStream) skip(typ byte) error {
 	}
 }
 
-func (s *protoStream) discard(size int64) error {
-	_, err := s.in.discard(size)
-	return err
-}
-
 // overLimit reports a message that exceeds a limit.
 func (s *protoStream) overLimit(msg string) {
-	s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.in.offset, Msg: msg, Class: op.ErrorLimit})
+	s.r.Emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.in.position(), Msg: msg, Class: op.ErrorLimit})
 }
 
-// final makes the error that ended the walk one for the caller: the end of the
-// input within a message is a truncated record, a failure of the source is
-// passed on, and anything else is damage.
-func (s *protoStream) final(err error) error {
-	damage := &op.SyntaxError{File: s.name, Offset: s.in.offset, Msg: err.Error()}
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		damage.Msg, damage.Truncated = errWireEnd.Error(), true
-	case errors.Is(err, errWireEnd), errors.Is(err, errWireType), errors.Is(err, errVarint):
+// end reports the error that ended the walk: the end of the input within a message is a
+// truncated record, a failure of the source is passed on, and anything else is damage.
+func (s *protoStream) end(err error) {
+	damage := &op.SyntaxError{File: s.name, Offset: s.in.position(), Msg: err.Error()}
+	switch err {
+	case errLast:
+		return
+	case io.EOF, io.ErrUnexpectedEOF:
+		damage.Msg, damage.Truncated = spans.ErrEnd.Error(), true
+	case spans.ErrEnd, spans.ErrWireType, spans.ErrVarint:
 	default:
-		return fmt.Errorf("reading OTLP protobuf: %w", err)
+		s.r.Emit(op.Record{}, fmt.Errorf("reading OTLP protobuf: %w", err))
+		return
 	}
-	return damage
+	s.r.Emit(op.Record{}, damage)
 }

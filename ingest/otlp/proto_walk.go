@@ -3,6 +3,9 @@ package otlp
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
+
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 )
 
 // ProtoPlace is a place between two fields of a TracesData message, or of the messages
@@ -17,6 +20,46 @@ type ProtoPlace struct {
 	ends    [levelSpan]int64
 	listed  [levelSpan]bool
 	headers [levelSpan][]byte
+}
+
+// level is a message that may be entered.
+type level uint8
+
+const (
+	levelTraces level = iota
+	levelResource
+	levelScope
+	levelSpan // never entered
+)
+
+// header and list report whether a field of a message of the level is its header, or an
+// element of its list.
+func (at level) header(field uint64) bool { return at != levelTraces && field == spans.FieldHeader }
+func (at level) list(field uint64) bool {
+	return at == levelTraces && field == spans.FieldResourceSpans || at != levelTraces && field == spans.FieldList
+}
+
+// end returns where the message ends that p lies in.
+func (p *ProtoPlace) end() int64 {
+	if p.level == levelTraces {
+		return math.MaxInt64
+	}
+	return p.ends[p.level]
+}
+
+// enter makes p lie in an element, with an end, of the list of its message.
+func (p *ProtoPlace) enter(end int64) {
+	p.listed[p.level] = true
+	p.level++
+	p.ends[p.level], p.listed[p.level], p.headers[p.level] = end, false, nil
+	p.headers[levelScope] = nil
+}
+
+// leave makes p lie outside the messages that end at an offset.
+func (p *ProtoPlace) leave(offset int64) {
+	for p.level > levelTraces && offset >= p.ends[p.level] {
+		p.level--
+	}
 }
 
 // ProtoWalk cuts a TracesData message into parts. It walks from field to field, and
@@ -48,8 +91,7 @@ func (w *ProtoWalk) Cut(text []byte) (n int, ok bool) {
 			return w.pos, ok
 		}
 		w.pos = end
-		for p := &w.place; p.level > levelTraces && w.offset+int64(end) >= p.ends[p.level]; p.level-- {
-		}
+		w.place.leave(w.offset + int64(end))
 	}
 }
 
@@ -58,7 +100,7 @@ func (w *ProtoWalk) Cut(text []byte) (n int, ok bool) {
 // known writer writes.
 func (w *ProtoWalk) field(text []byte) (end int, ok bool) {
 	tag, n := binary.Uvarint(text[w.pos:])
-	if n <= 0 || tag&7 != wireBytes {
+	if n <= 0 || tag&7 != spans.WireBytes {
 		return 0, n == 0
 	}
 	start := w.pos + n
@@ -69,18 +111,12 @@ func (w *ProtoWalk) field(text []byte) (end int, ok bool) {
 	start += n
 	p, at, field := &w.place, w.place.level, tag>>3
 	offset := w.offset + int64(start)
-	if at > levelTraces && (offset > p.ends[at] || size > uint64(p.ends[at]-offset)) {
+	if offset > p.end() || size > uint64(p.end()-offset) {
 		return 0, false
 	}
 	isHeader, isList := at.header(field), at.list(field)
 	if isList && size > uint64(w.most) && at+1 < levelSpan {
-		if size > maxEntered {
-			return 0, false
-		}
-		p.listed[at] = true
-		p.level++
-		p.ends[p.level], p.listed[p.level], p.headers[p.level] = offset+int64(size), false, nil
-		p.headers[levelScope] = nil
+		p.enter(offset + int64(size))
 		return start, true
 	}
 	if size > uint64(len(text)-start) {
@@ -96,6 +132,3 @@ func (w *ProtoWalk) field(text []byte) (end int, ok bool) {
 	p.listed[at] = p.listed[at] || isList
 	return end, true
 }
-
-// maxEntered is the largest message that a walk enters.
-const maxEntered = 1 << 62

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 )
 
 // frameHead is how much of a frame tells that it is one.
@@ -65,7 +67,7 @@ func beginsZstd(payload []byte) bool {
 // beginsTraces reports whether a payload of a size starts with a message of its first
 // field, which fits.
 func beginsTraces(payload []byte, size int64) bool {
-	const tag = fieldTracesResourceSpans<<3 | wireBytes
+	const tag = spans.FieldResourceSpans<<3 | spans.WireBytes
 	if payload[0] != tag {
 		return false
 	}
@@ -89,11 +91,7 @@ func isWhole(payload []byte) bool {
 	case beginsZstd(payload):
 		return isZstdFrame(payload)
 	}
-	w := wire{buf: payload}
-	for w.next() {
-		w.skip()
-	}
-	return w.err == nil
+	return spans.IsWhole(payload)
 }
 
 // isZstdFrame reports whether text is a zstd frame from its start to its end, as far as the
@@ -135,7 +133,6 @@ const scanBytes = 64 << 10
 // nextFrame goes to the next frame that another one follows, or the end of the input. What
 // it passes over is returned as far as it may be a frame's payload.
 func nextFrame(in *input) (passed []byte, found bool, err error) {
-	var kept bytes.Buffer
 	for {
 		text := in.peek(scanBytes)
 		n := len(text)
@@ -146,29 +143,21 @@ func nextFrame(in *input) (passed []byte, found bool, err error) {
 			next := at + framePrefix + int(binary.BigEndian.Uint32(text[at:]))
 			text = in.peek(max(next+frameHead, len(text)))
 			if len(text) == next || len(text) > next && beginsFrame(text[next:]) {
-				err := keepPayload(&kept, in, at)
-				return kept.Bytes(), true, err
+				n, found = at, true
+				break
 			}
 		}
-		end := n < scanBytes
+		end := found || n < scanBytes
 		if !end {
 			n -= frameHead // which may be within a frame's start
 		}
-		if err := keepPayload(&kept, in, n); err != nil || end {
-			return kept.Bytes(), false, err
+		piece, _ := in.take(n)
+		passed = append(passed, piece[:min(n, MaxMessageBytes-len(passed))]...)
+		if in.err != nil && in.err != io.EOF && len(in.peek(1)) == 0 {
+			return passed, found, in.err
+		}
+		if end {
+			return passed, found, nil
 		}
 	}
-}
-
-// keepPayload takes n bytes, and appends them to kept within the limit of a payload.
-func keepPayload(kept *bytes.Buffer, in *input, n int) error {
-	piece, err := in.take(int64(n))
-	kept.Write(piece[:min(len(piece), MaxMessageBytes-kept.Len())])
-	if err == nil && len(in.peek(1)) == 0 {
-		_, err = in.take(1) // tells why there is no more
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	return err
 }

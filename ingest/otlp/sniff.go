@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 )
 
 // Framing is how OTLP stands in a file, apart from JSON that is not framed.
@@ -52,7 +54,7 @@ func Sniff(head []byte) Framing {
 // looksLikeTraces reports whether b may be the start of a TracesData message:
 // its one field, with a field of ResourceSpans in it.
 func looksLikeTraces(b []byte) bool {
-	const tag = fieldTracesResourceSpans<<3 | wireBytes
+	const tag = spans.FieldResourceSpans<<3 | spans.WireBytes
 	if len(b) < 2 || b[0] != tag {
 		return false
 	}
@@ -66,7 +68,7 @@ func looksLikeTraces(b []byte) bool {
 		return false
 	}
 	switch b[1+n] {
-	case 1<<3 | wireBytes, 2<<3 | wireBytes, 3<<3 | wireBytes: // resource, scope_spans, schema_url
+	case 1<<3 | spans.WireBytes, 2<<3 | spans.WireBytes, 3<<3 | spans.WireBytes: // resource, scope_spans, schema_url
 		return true
 	}
 	return false
@@ -89,21 +91,12 @@ func firstBytes(frame []byte) []byte {
 // looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary
 // in front: lists of messages and of strings.
 func looksLikeProfiles(b []byte) bool {
-	const lists = 7
-	if len(b) < 3 || b[0] != fieldProfilesDictionary<<3|wireBytes {
+	if len(b) < 3 || b[0] != spans.FieldDictionary<<3|spans.WireBytes {
 		return false
 	}
 	size, n := binary.Uvarint(b[1:])
 	if n <= 0 || size == 0 {
 		return false
 	}
-	b = b[1+n:]
-	w := wire{buf: b[:min(size, uint64(len(b)))]}
-	for w.next() {
-		if w.field > lists || w.typ != wireBytes {
-			return false
-		}
-		w.skip()
-	}
-	return w.pos > 0 && (w.err == nil || w.err == errWireEnd && size > uint64(len(b)))
+	return spans.IsDictionary(b[1+n:], size)
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// windowSize is how much is asked of the source at a time.
-const windowSize = 256 << 10
-
 // errTooLong is the error for an element that does not fit into the window.
 var errTooLong = errors.New("element longer than 16 MiB")
 
@@ -21,14 +18,11 @@ var errTooLong = errors.New("element longer than 16 MiB")
 // runs into the end, tried again with more. So nearly everything is read
 // once, without a scan for where elements end.
 type window struct {
-	src  io.Reader
+	buffer
 	name string
 	lex  jsontext.Lexer
-	buf  []byte
-	own  []byte // the memory to read into; buf may be the source's
 
-	offset int64 // of buf in the input
-	lines  int64 // newlines in front of buf[counted]
+	lines int64 // newlines in front of buf[counted]
 	// counted is how much of buf the newlines have been counted of: each is
 	// looked at once, however many lines are bad.
 	counted int
@@ -36,31 +30,16 @@ type window struct {
 	// held is a place to come back to, which keeps what is behind it in buf.
 	held    jsontext.Mark
 	holding bool
-	// err is what src returned; io.EOF at the end of the input.
-	err error
 	// tooLong is set if the limit ended a step.
 	tooLong bool
-}
-
-func newWindow() *window {
-	w := new(window)
-	w.reset(nil, "", op.Position{})
-	return w
 }
 
 // reset makes w read src, which starts at a position of the file. What is in
 // memory already is read where it lies.
 func (w *window) reset(src io.Reader, name string, at op.Position) {
-	w.src, w.name, w.offset, w.lines, w.counted, w.err = src, name, at.Offset, at.Lines, 0, nil
+	w.buffer.reset(src, at.Offset)
+	w.name, w.lines, w.counted = name, at.Lines, 0
 	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
-	if text, ok := src.(*bytes.Buffer); ok {
-		w.buf, w.err = text.Bytes(), io.EOF
-	} else {
-		if w.own == nil && src != nil {
-			w.own = make([]byte, 0, windowSize)
-		}
-		w.buf = w.own[:0]
-	}
 	w.lex.Reset(w.buf)
 }
 
@@ -110,31 +89,7 @@ func (w *window) fill(m jsontext.Mark) bool {
 func (w *window) slide(n int) {
 	w.countTo(max(n, w.counted))
 	w.counted -= n
-	w.offset += int64(n)
-	rest := w.buf[n:]
-	if len(rest) > cap(w.buf)/2 {
-		w.buf = append(make([]byte, 0, 2*cap(w.buf)), rest...)
-		w.own = w.buf
-		return
-	}
-	w.buf = w.buf[:copy(w.buf, rest)]
-}
-
-// read reads once.
-func (w *window) read() {
-	const maxEmptyReads = 100
-	for range maxEmptyReads {
-		n, err := w.src.Read(w.buf[len(w.buf):cap(w.buf)])
-		w.buf = w.buf[:len(w.buf)+n]
-		if err != nil {
-			w.err = err
-			return
-		}
-		if n > 0 {
-			return
-		}
-	}
-	w.err = io.ErrNoProgress
+	w.buffer.slide(n)
 }
 
 // The steps. They return zero values after an error.

@@ -27,20 +27,5 @@ func BenchmarkRecords(b *testing.B) {
 	}
 	const copies = 100
 	text := bytes.Repeat(one, copies)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		for rec, err := range stdouttrace.Records(bytes.NewReader(text), "benchmark", nil) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			if rec.Entry != nil {
-				n++
-			}
-		}
-		if n != 14*copies {
-			b.Fatalf("%d entries", n)
-		}
-	}
+	recordtest.Benchmark(b, text, 14*copies, stdouttrace.Records)
 }

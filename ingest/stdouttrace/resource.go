@@ -3,8 +3,8 @@ package stdouttrace
 import (
 	"bytes"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,27 +22,10 @@ func (d *decoder) readResource(text []byte) {
 	if l.Peek() != '[' {
 		return
 	}
+	var index opmodel.AttrIndex
 	for l.Array(); l.More(); {
-		d.addResource(d.next())
-	}
-}
-
-func (d *decoder) addResource(a attribute) {
-	r := &d.resource
-	n, isInt := jsontext.ParseInt(bytes.Trim(a.value, `"`))
-	switch {
-	case a.key == "" || len(a.value) == 0:
-	case a.key == attrkey.ServiceName && a.kind == kindString:
-		r.Service = d.attr(a).Value
-	case a.key == attrkey.Rank && isInt && n >= 0:
-		r.Rank = op.Known(n)
-	case a.key == attrkey.WorldSize && isInt && n >= 0:
-		r.WorldSize = op.Known(n)
-	default:
-		attr := d.attr(a)
-		if attr.Key == attrkey.HostName {
-			r.Host = attr.Value
+		if a := d.next(); a.key != "" && len(a.value) > 0 {
+			opmodel.SetResourceAttr(&d.resource, &index, d.attr(a))
 		}
-		r.Attrs = append(r.Attrs, attr)
 	}
 }

@@ -2,13 +2,19 @@
 package recordtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -36,6 +42,50 @@ func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 		}
 	}
 	return b.String()
+}
+
+// ReadFunc reads the records of a source, as readers of formats do.
+type ReadFunc func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
+
+// Golden compares the transcript of each file of testdata with an ending, such as ".json",
+// with the file of the same name that ends in ".golden".
+func Golden(t *testing.T, ending string, read ReadFunc) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*" + ending)
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files:", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Transcript(t, read(bytes.NewReader(text), filepath.Base(file), nil))
+			golden.Check(t, strings.TrimSuffix(file, ending)+".golden", got)
+		})
+	}
+}
+
+// Benchmark measures read, which finds so many entries in a text.
+func Benchmark(b *testing.B, text []byte, entries int, read ReadFunc) {
+	b.Helper()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for rec, err := range read(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if rec.Entry != nil {
+				n++
+			}
+		}
+		if n != entries {
+			b.Fatalf("%d entries", n)
+		}
+	}
 }
 
 // Check drains a reader of arbitrary input, for fuzzing: every entry must be

@@ -94,7 +94,7 @@ func TestDocumentedTests(t *testing.T) {
 	}
 }
 
-// The rows of each table of docs/faults.md are numbered, so that none gets lost.
+// The rows of each table of docs/faults.md are numbered in rising order, and none of the first ones gets lost.
 func TestFaultsAreNumbered(t *testing.T) {
 	last, rows := make(map[byte]int), make(map[byte]int)
 	for _, row := range testRows(readFile(t, "docs/faults.md")) {

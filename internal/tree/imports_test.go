@@ -54,13 +54,13 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     slices.Concat([]string{"op/...", "internal/optest"}, modelImports),
+		own:     slices.Concat([]string{"op/...", "internal/golden", "internal/optest"}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     slices.Concat([]string{"op/...", "tensorconv", "ingest/otlp"}, modelImports),
+		own:     slices.Concat([]string{"op/...", "tensorconv", "ingest/otlp/..."}, modelImports),
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {

@@ -1,9 +1,6 @@
 package otlp
 
 import (
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/attrcache"
@@ -12,22 +9,6 @@ import (
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op/attr"
 )
-
-// codec is one of the two encodings of OTLP, except for its span method. It is
-// used by one goroutine at a time.
-type codec interface {
-	// nameField appends the name of a span.
-	nameField(dst []byte, name string) []byte
-	// spanAttributes appends attributes of a span as they stand among others.
-	spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte
-	// sawFloats reports whether floating-point numbers have been encoded since its
-	// last call.
-	sawFloats() bool
-	// resourceEnvelope returns the bytes before and after the scopes of a resource.
-	resourceEnvelope(r *resource.Resource) (prefix, suffix []byte)
-	// scopeEnvelope returns the bytes before and after the spans of a scope.
-	scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte)
-}
 
 // encoder encodes operations, and the spans above them, as OTLP spans.
 type encoder struct {
@@ -44,18 +25,22 @@ type encoder struct {
 	scratch   []byte
 }
 
+func newEncoder(m *attr.Mapping, cacheBytes int, c codec) *encoder {
+	return &encoder{mapping: m, codec: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false)}
+}
+
 func newProtoEncoder(m *attr.Mapping, cacheBytes int) *encoder {
 	c := new(protoCodec)
-	return &encoder{
-		mapping: m, codec: c, proto: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false),
-	}
+	e := newEncoder(m, cacheBytes, c)
+	e.proto = c
+	return e
 }
 
 func newJSONEncoder(m *attr.Mapping, cacheBytes int) *encoder {
 	c := new(jsonCodec)
-	return &encoder{
-		mapping: m, codec: c, json: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false),
-	}
+	e := newEncoder(m, cacheBytes, c)
+	e.json = c
+	return e
 }
 
 // span appends v as one of the spans of a scope. cached is the encoding of its
@@ -124,4 +109,29 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 		b.Entries++
 	}
 	return out
+}
+
+// maxTemplate is the longest encoding that is made a template, in bytes.
+const maxTemplate = 2 << 10
+
+// remember adds the template of an operation to the cache.
+func (c *encoder) remember(k *attrcache.Key) {
+	// One string for all parts: this takes fewer cache misses.
+	b := c.codec.nameField(c.scratch[:0], k.Name)
+	var ends [5]int
+	ends[0] = len(b)
+	for i, attrs := range k.Fixed() {
+		b = c.codec.spanAttributes(b, attrs)
+		ends[i+1] = len(b)
+	}
+	c.scratch = b
+	if len(b) > maxTemplate {
+		return
+	}
+	text := string(b)
+	c.cache.Add(k, template{
+		name:    text[:ends[0]],
+		fixed:   [4]string{text[ends[0]:ends[1]], text[ends[1]:ends[2]], text[ends[2]:ends[3]], text[ends[3]:]},
+		varying: k.Varying,
+	}, len(text))
 }

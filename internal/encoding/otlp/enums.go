@@ -8,21 +8,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// kindNumber returns OTLP's number of a kind, 0 if it is not specified.
+// kindNumber returns OTLP's number of a kind, 0 if it is not specified: that of the SDK.
 func kindNumber(k trace.SpanKind) uint64 {
-	switch k {
-	case trace.SpanKindInternal:
-		return 1
-	case trace.SpanKindServer:
-		return 2
-	case trace.SpanKindClient:
-		return 3
-	case trace.SpanKindProducer:
-		return 4
-	case trace.SpanKindConsumer:
-		return 5
+	if k < trace.SpanKindInternal || k > trace.SpanKindConsumer {
+		return 0
 	}
-	return 0
+	return uint64(k)
 }
 
 // statusNumber returns OTLP's number of a status code, in which Ok and Error

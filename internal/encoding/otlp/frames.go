@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 
@@ -24,8 +25,10 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 	switch {
 	case len(message) == 0 && length <= maxMessage:
 		return encoding.Own
-	case len(message) == 0 || !startsLikeTraces(message):
+	case len(message) == 0:
 		return encoding.Foreign
+	case !startsLikeTraces(message):
+		return withoutTag(message, length)
 	}
 	n, _, ok := resourceSpans(message)
 	if length > maxMessage || ok && n > length {
@@ -34,17 +37,28 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 	return encoding.Own
 }
 
+// withoutTag says what a file is whose first message, of a length, lacks the tag that it
+// should start with: damaged where all that follows would be right behind that.
+func withoutTag(message []byte, length int64) encoding.Origin {
+	mended := bytes.Clone(message)
+	mended[0] = tracesResourceSpans<<3 | wireBytes
+	if n, head, ok := resourceSpans(mended); ok && n <= length && int64(head) < n && head < len(mended) && startsLikeTraces(mended) {
+		return encoding.Damaged
+	}
+	return encoding.Foreign
+}
+
 // resourceSpans returns how long the field is that text starts with, and of that
 // its tag and length. It reports false for text that does not hold these.
 func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	if len(text) == 0 || text[0] != tracesResourceSpans<<3|wireBytes {
 		return 0, 0, false
 	}
-	size, bytes := binary.Uvarint(text[1:])
-	if bytes <= 0 || size > maxMessage {
+	size, width := binary.Uvarint(text[1:])
+	if width <= 0 || size > maxMessage {
 		return 0, 0, false
 	}
-	return int64(1+bytes) + int64(size), 1 + bytes, true
+	return int64(1+width) + int64(size), 1 + width, true
 }
 
 // startsLikeTraces reports whether text, which is not empty and may be incomplete, starts with the
@@ -66,18 +80,18 @@ func startsLikeTraces(text []byte) bool {
 	default:
 		return false
 	}
-	size, bytes := binary.Uvarint(inner[1:])
-	if bytes <= 0 {
+	size, width := binary.Uvarint(inner[1:])
+	if width <= 0 {
 		return len(inner) < binary.MaxVarintLen32
 	}
-	if int64(size) > left-int64(1+bytes) {
+	if int64(size) > left-int64(1+width) {
 		return false
 	}
-	if inner[0] != resourceSpansResource<<3|wireBytes || size == 0 || len(inner) == 1+bytes {
+	if inner[0] != resourceSpansResource<<3|wireBytes || size == 0 || len(inner) == 1+width {
 		return true
 	}
 	// Resource has attributes, and the number of those that were dropped.
-	next := inner[1+bytes]
+	next := inner[1+width]
 	return next == resourceAttributes<<3|wireBytes || next == 2<<3|wireVarint
 }
 

@@ -3,7 +3,6 @@ package otlp
 import (
 	"encoding/binary"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
@@ -119,7 +118,7 @@ func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []by
 	if r != nil {
 		var start int
 		prefix, start = beginMessage(nil, resourceSpansResource, 1)
-		prefix = c.set(prefix, resourceAttributes, r.Set())
+		prefix = c.attributes(prefix, resourceAttributes, r.Attributes(), 0)
 		prefix = endMessage(prefix, start, 1)
 	}
 	return prefix, appendOptionalText(nil, resourceSpansSchemaURL, r.SchemaURL())
@@ -131,12 +130,8 @@ func (c *protoCodec) scopeEnvelope(s instrumentation.Scope) (prefix, suffix []by
 		prefix, start = beginMessage(nil, scopeSpansScope, 1)
 		prefix = appendOptionalText(prefix, scopeName, s.Name)
 		prefix = appendOptionalText(prefix, scopeVersion, s.Version)
-		prefix = c.set(prefix, scopeAttributes, &s.Attributes)
+		prefix = c.attributes(prefix, scopeAttributes, s.Attributes.ToSlice(), 0)
 		prefix = endMessage(prefix, start, 1)
 	}
 	return prefix, appendOptionalText(nil, scopeSpansSchemaURL, s.SchemaURL)
-}
-
-func (c *protoCodec) set(dst []byte, field int, set *attribute.Set) []byte {
-	return c.attributes(dst, field, set.ToSlice(), 0)
 }

@@ -9,6 +9,22 @@ import (
 	"github.com/optrace/optrace/internal/span"
 )
 
+// codec is one of the two encodings of OTLP, except for its span method. It is
+// used by one goroutine at a time.
+type codec interface {
+	// nameField appends the name of a span.
+	nameField(dst []byte, name string) []byte
+	// spanAttributes appends attributes of a span as they stand among others.
+	spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte
+	// sawFloats reports whether floating-point numbers have been encoded since its
+	// last call.
+	sawFloats() bool
+	// resourceEnvelope returns the bytes before and after the scopes of a resource.
+	resourceEnvelope(r *resource.Resource) (prefix, suffix []byte)
+	// scopeEnvelope returns the bytes before and after the spans of a scope.
+	scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte)
+}
+
 // scopeCache encodes each resource and scope once. Those with equal attributes are
 // one, as in OpenTelemetry's exporters. It is used by one goroutine at a time.
 type scopeCache struct {

@@ -1,4 +1,4 @@
-package otlp
+package spans
 
 import (
 	"encoding/binary"
@@ -16,32 +16,32 @@ import (
 
 // The tags of the fields of a span. Those of the flags take two bytes, all others one.
 const (
-	tagTraceID    = fieldSpanTraceID<<3 | wireBytes
-	tagSpanID     = fieldSpanID<<3 | wireBytes
-	tagTraceState = fieldSpanTraceState<<3 | wireBytes
-	tagParentID   = fieldSpanParentID<<3 | wireBytes
-	tagName       = fieldSpanName<<3 | wireBytes
-	tagKind       = fieldSpanKind<<3 | wireVarint
-	tagStart      = fieldSpanStart<<3 | wireI64
-	tagEnd        = fieldSpanEnd<<3 | wireI64
-	tagAttribute  = fieldSpanAttributes<<3 | wireBytes
-	tagEvent      = fieldSpanEvents<<3 | wireBytes
-	tagLink       = fieldSpanLinks<<3 | wireBytes
-	tagStatus     = fieldSpanStatus<<3 | wireBytes
-	tagFlags      = fieldSpanFlags<<3 | wireI32
+	tagTraceID    = fieldSpanTraceID<<3 | WireBytes
+	tagSpanID     = fieldSpanID<<3 | WireBytes
+	tagTraceState = fieldSpanTraceState<<3 | WireBytes
+	tagParentID   = fieldSpanParentID<<3 | WireBytes
+	tagName       = fieldSpanName<<3 | WireBytes
+	tagKind       = fieldSpanKind<<3 | WireVarint
+	tagStart      = fieldSpanStart<<3 | WireI64
+	tagEnd        = fieldSpanEnd<<3 | WireI64
+	tagAttribute  = fieldSpanAttributes<<3 | WireBytes
+	tagEvent      = fieldSpanEvents<<3 | WireBytes
+	tagLink       = fieldSpanLinks<<3 | WireBytes
+	tagStatus     = fieldSpanStatus<<3 | WireBytes
+	tagFlags      = fieldSpanFlags<<3 | WireI32
 	tagFlags0     = tagFlags&0x7f | 0x80
 	tagFlags1     = tagFlags >> 7
 
-	tagKey    = fieldKey<<3 | wireBytes
-	tagValue  = fieldValue<<3 | wireBytes
-	tagString = fieldString<<3 | wireBytes
-	tagInt    = fieldInt<<3 | wireVarint
-	tagArray  = fieldArray<<3 | wireBytes
-	tagValues = fieldValues<<3 | wireBytes
+	tagKey    = fieldKey<<3 | WireBytes
+	tagValue  = fieldValue<<3 | WireBytes
+	tagString = fieldString<<3 | WireBytes
+	tagInt    = fieldInt<<3 | WireVarint
+	tagArray  = fieldArray<<3 | WireBytes
+	tagValues = fieldValues<<3 | WireBytes
 )
 
 // canonicalSpan reads a span and reports whether it is canonical.
-func (r *protoReader) canonicalSpan(b []byte) bool {
+func (r *Proto) canonicalSpan(b []byte) bool {
 	r.begin()
 	r.attributes.start()
 	f := &r.fields
@@ -110,8 +110,9 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 }
 
 // canonicalField reads a field of a span that is a text or a message.
-func (r *protoReader) canonicalField(tag byte, v []byte) bool {
-	f, w := &r.fields, wire{buf: v}
+func (r *Proto) canonicalField(tag byte, v []byte) bool {
+	f := &r.fields
+	var err error
 	switch tag {
 	case tagName:
 		f.rawName = v
@@ -119,18 +120,18 @@ func (r *protoReader) canonicalField(tag byte, v []byte) bool {
 		f.state = string(v)
 	case tagStatus:
 		if len(v) > 0 { // pdata writes it always
-			r.parseStatus(&w)
+			err = r.read(v, r.parseStatus)
 		}
 	case tagLink:
-		r.parseLink(&w)
+		err = r.read(v, r.parseLink)
 	case tagEvent:
 		if r.builder.KeepsAll() {
-			r.parseEvent(&w)
+			err = r.read(v, r.parseEvent)
 		}
 	default:
 		return false
 	}
-	return w.err == nil
+	return err == nil
 }
 
 // tooFar is an end that is not within any message.
@@ -158,7 +159,7 @@ func longExtent(b []byte, i int) (start, end int) {
 
 // canonicalAttributes adds the attributes from b[i] on to the builder and returns the
 // index behind the last one in the run, -1 if one of them is not canonical.
-func (r *protoReader) canonicalAttributes(b []byte, i int) int {
+func (r *Proto) canonicalAttributes(b []byte, i int) int {
 	before := r.attributes.before
 	for i < len(b) && b[i] == tagAttribute {
 		a := before.next
@@ -172,8 +173,8 @@ func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 		if !a.wanted {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
-			w := wire{buf: b[from:to]}
-			if r.parseValue(&w, a.target); w.err != nil {
+			r.msg.reset(b[from:to])
+			if r.parseValue(&r.msg, a.target); r.msg.err != nil {
 				return -1
 			}
 		}
@@ -209,7 +210,7 @@ func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 
 // attributeAt returns the attribute at b[i], which follows another one and was not the one
 // expected first, and what valueAt does. It returns nil for one that is not canonical.
-func (r *protoReader) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
+func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
 	if from, to, end = before.other.valueAt(b, i); end > 0 {
 		before.expect(before.other)
 		return before.next, from, to, end
@@ -245,7 +246,7 @@ func (r *protoReader) attributeAt(b []byte, i int, before *attribute) (a *attrib
 const maxKeyField = 2 + 0x7f
 
 // attributeOf returns the attribute whose key's field is text, behind another one.
-func (r *protoReader) attributeOf(text []byte, before *attribute) *attribute {
+func (r *Proto) attributeOf(text []byte, before *attribute) *attribute {
 	if a := before.next; a != nil && a.text == string(text) {
 		return a
 	}
@@ -262,7 +263,7 @@ func (r *protoReader) attributeOf(text []byte, before *attribute) *attribute {
 // canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
 // or a list of strings, of integers or of lists of integers. It adds nothing and reports
 // false for any other value.
-func (r *protoReader) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
+func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
 	}
@@ -298,7 +299,7 @@ func (r *protoReader) canonicalValue(t attrmap.Target, b []byte, i, end int) boo
 }
 
 // canonicalList is canonicalValue for the elements of an array.
-func (r *protoReader) canonicalList(t attrmap.Target, b []byte, i, end int) (ok bool) {
+func (r *Proto) canonicalList(t attrmap.Target, b []byte, i, end int) (ok bool) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	if end-i < 3 || b[i+2] == tagInt {
 		if r.dims, ok = appendProtoInts(r.dims, b, i, end); ok {
@@ -364,7 +365,7 @@ func appendProtoInts(dst []int64, b []byte, i, end int) ([]int64, bool) {
 }
 
 // canonicalStrings is canonicalList for strings.
-func (r *protoReader) canonicalStrings(t attrmap.Target, b []byte, i, end int) bool {
+func (r *Proto) canonicalStrings(t attrmap.Target, b []byte, i, end int) bool {
 	r.list = r.list[:0]
 	for i < end {
 		start, last := extent(b, i+1)
@@ -386,7 +387,7 @@ func (r *protoReader) canonicalStrings(t attrmap.Target, b []byte, i, end int) b
 }
 
 // canonicalText returns b as a string if it is valid UTF-8.
-func (r *protoReader) canonicalText(b []byte) (text string, ok bool) {
+func (r *Proto) canonicalText(b []byte) (text string, ok bool) {
 	w, short := intern.WordsOf(b)
 	if short {
 		if text, ok = r.texts.Find(w); ok {

@@ -1,4 +1,4 @@
-package otlp
+package spans
 
 import (
 	"bytes"
@@ -39,15 +39,15 @@ func checkProtoSpans(t *testing.T, spans ...[]byte) (read int) {
 
 func checkProtoSpansWith(t *testing.T, m *attr.Mapping, spans ...[]byte) (read int) {
 	t.Helper()
-	r := &protoReader{decoder: newDecoder(m)}
+	r := &Proto{Decoder: New(m)}
 	for _, span := range spans {
 		if !r.canonicalSpan(slices.Clip(span)) {
 			continue
 		}
 		read++
 		got := keep(r.end())
-		parsed := &protoReader{decoder: newDecoder(m)}
-		if err := parsed.parseSpan(wire{buf: span}); err != nil {
+		parsed := &Proto{Decoder: New(m)}
+		if err := parsed.read(span, parsed.parseSpan); err != nil {
 			t.Fatalf("a span with an error was read: %v\n%x", err, span)
 		}
 		if diff := cmp.Diff(keep(parsed.end()), got); diff != "" {

@@ -1,4 +1,4 @@
-package otlp
+package spans
 
 import (
 	"math"
@@ -11,25 +11,33 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// yieldFunc takes what a reader found; false ends the reading.
-type yieldFunc func(op.Record, error) bool
+// YieldFunc takes what a reader found; false ends the reading.
+type YieldFunc func(op.Record, error) bool
 
-// decoder makes records of spans, whatever their encoding. A record is overwritten by
+// Decoder makes records of spans, whatever their encoding. A record is overwritten by
 // the next one.
-type decoder struct {
+type Decoder struct {
 	builder *attrmap.Builder
 	strings intern.Table // of valid UTF-8
 
-	resource op.Resource
-	scope    op.Scope
+	// Resource and Scope are those of the spans to come.
+	Resource op.Resource
+	Scope    op.Scope
 
 	fields spanFields
 	other  op.Span // the last one that is no operation
 
+	// Yield takes the records, and Stopped is set once no more are wanted.
+	Yield   YieldFunc
+	Stopped bool
+
 	mapping *attr.Mapping
-	// omits is set where fields are left out, and span is then the text of the span.
+	// omits is set where fields are left out. span is then the text of the span, which
+	// again reads, and whole the Decoder for all of its fields.
 	omits bool
 	span  []byte
+	again message
+	whole *Decoder
 
 	// dims, ends and list are buffers for a list: lists of integers one behind the
 	// other and the end of each, or strings.
@@ -37,17 +45,42 @@ type decoder struct {
 	ends  []int
 	list  []string
 	links []op.Link // that have not been given to the builder
+	json  []byte    // of a value
 }
 
-func newDecoder(m *attr.Mapping) *decoder {
-	return &decoder{builder: attrmap.NewOmittingBuilder(m), mapping: m, omits: attrmap.Omitted(m) != 0}
+// New returns a decoder; m is the table from attribute keys to fields, nil for the
+// conventions.
+func New(m *attr.Mapping) *Decoder {
+	return &Decoder{builder: attrmap.NewOmittingBuilder(m), mapping: m, omits: attrmap.Omitted(m) != 0}
 }
 
-// wholeDecoder returns the decoder for entries of d with all of their fields.
-func wholeDecoder(d *decoder) *decoder { return newDecoder(attrmap.Without(d.mapping, 0)) }
+// Emit hands a record out, and notes when no more are wanted.
+func (d *Decoder) Emit(rec op.Record, err error) {
+	if !d.Stopped && !d.Yield(rec, err) {
+		d.Stopped = true
+	}
+}
 
-// follow makes the next span of d come from where that of o does.
-func (d *decoder) follow(o *decoder) { d.resource, d.scope = o.resource, o.scope }
+// emitSpan hands out the record of the span, whose text again may read once more.
+func (d *Decoder) emitSpan(text []byte, again message) {
+	rec := op.Record{}
+	if rec.Entry, rec.Span = d.end(); d.omits && rec.Entry != nil {
+		d.span, d.again, rec.Whole = text, again, d
+	}
+	d.Emit(rec, nil)
+}
+
+// ReadWhole implements [op.WholeReader] for the last span.
+func (d *Decoder) ReadWhole() *op.Entry {
+	if d.whole == nil {
+		d.whole = New(attrmap.Without(d.mapping, 0))
+	}
+	d.whole.Resource, d.whole.Scope = d.Resource, d.Scope
+	d.again.reset(d.span)
+	d.whole.parseSpan(d.again) // was read without an error before
+	e, _ := d.whole.end()
+	return e
+}
 
 // spanFields are the fields of a span that are not its attributes.
 type spanFields struct {
@@ -80,13 +113,13 @@ const (
 )
 
 // begin starts a span.
-func (d *decoder) begin() {
+func (d *Decoder) begin() {
 	d.fields = spanFields{}
 	d.builder.Reset()
 }
 
 // text returns b as a string.
-func (d *decoder) text(b []byte) string {
+func (d *Decoder) text(b []byte) string {
 	if s, ok := d.strings.Valid(b); ok {
 		return s
 	}
@@ -95,7 +128,7 @@ func (d *decoder) text(b []byte) string {
 
 // end returns the entry of the span in the builder and d.fields, or the span if it is no
 // operation.
-func (d *decoder) end() (*op.Entry, *op.Span) {
+func (d *Decoder) end() (*op.Entry, *op.Span) {
 	f, b := &d.fields, d.builder
 	if opfile.IsPlaceholder(f.trace) {
 		f.trace, f.id = op.TraceID{}, op.SpanID{}
@@ -115,8 +148,8 @@ func (d *decoder) end() (*op.Entry, *op.Span) {
 	if f.failed {
 		b.SetError(f.message)
 	}
-	b.SetResource(&d.resource)
-	b.SetScopeOf(&d.scope)
+	b.SetResource(&d.Resource)
+	b.SetScopeOf(&d.Scope)
 	if f.state != "" {
 		b.SetTraceState(f.state)
 	}
@@ -135,7 +168,7 @@ func (d *decoder) end() (*op.Entry, *op.Span) {
 	d.other = op.Span{
 		Name: valid(f.name), TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
 		RemoteParent: f.flags&flagHasRemote != 0 && f.flags&flagRemote != 0,
-		Start:        start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
+		Start:        start, Duration: max(0, duration), Service: d.Resource.Service, Failed: f.failed,
 	}
 	b.Extra().Message = valid(f.message)
 	b.FillSpan(&d.other)
@@ -143,7 +176,7 @@ func (d *decoder) end() (*op.Entry, *op.Span) {
 }
 
 // setExtra gives the builder what no field of an entry holds.
-func (d *decoder) setExtra() {
+func (d *Decoder) setExtra() {
 	f, x := &d.fields, d.builder.Extra()
 	x.Kind, x.Flags, x.TraceState = kindName(f.kind), f.flags, valid(f.state)
 	x.OK = f.code == statusOK
@@ -184,7 +217,7 @@ const maxBareDuration = 24 * 60 * 60 * 1e9
 
 // setTimes gives the builder start and duration, and returns them. A time that
 // is zero or does not fit is not known, and a duration that is not known is 0.
-func (d *decoder) setTimes() (start op.Int, duration int64) {
+func (d *Decoder) setTimes() (start op.Int, duration int64) {
 	f, b := &d.fields, d.builder
 	if f.start == 0 && f.end > 0 && f.end <= maxBareDuration && !f.invalidTimes {
 		b.SetDuration(int64(f.end))
@@ -207,7 +240,7 @@ func (d *decoder) setTimes() (start op.Int, duration int64) {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// ofSignal returns the record in place of one of another signal.
-func ofSignal(signal string) op.Record {
+// OfSignal returns the record in place of one of another signal.
+func OfSignal(signal string) op.Record {
 	return op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 1, Signal: signal}}
 }

@@ -1,6 +1,11 @@
-package otlp
+package spans
 
-import "github.com/optrace/optrace/internal/jsontext"
+import (
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/op"
+)
 
 // The methods in this file read spans in canonical form, as pdata and this project
 // write them: the members in the order of the schema, no white space, no escapes in
@@ -27,20 +32,20 @@ var (
 	textValues   = jsontext.NewName(`{"values":[`)
 )
 
-// canonicalSpans reads spans, beginning at the lexer's position, as long as they are
-// canonical. It leaves the lexer behind the last one and reports true, or in front of
-// a span that is not canonical and reports false.
-func (r *jsonReader) canonicalSpans() (behind bool) {
-	l, b := &r.w.lex, r.w.buf
+// ReadSpans reads and hands out spans in b, which is the lexer's text, beginning at the
+// lexer's position, as long as they are canonical. It leaves the lexer behind the last one
+// and reports true, or in front of a span that is not canonical and reports false.
+func (r *JSON) ReadSpans(b []byte) (behind bool) {
+	l := r.msg.Lexer
 	for i := l.Pos(); ; i++ {
 		end := r.canonicalSpan(b, i)
 		if end < 0 {
 			return false
 		}
 		l.Advance(end - l.Pos())
-		r.emitSpan(b[i:end])
+		r.EmitSpan(b[i:end])
 		i = end
-		if r.stopped || i+1 >= len(b) || b[i] != ',' || b[i+1] != '{' {
+		if r.Stopped || i+1 >= len(b) || b[i] != ',' || b[i+1] != '{' {
 			return true
 		}
 		l.Advance(1)
@@ -48,7 +53,7 @@ func (r *jsonReader) canonicalSpans() (behind bool) {
 }
 
 // canonicalSpan reads the span at b[i], which is the lexer's position.
-func (r *jsonReader) canonicalSpan(b []byte, i int) int {
+func (r *JSON) canonicalSpan(b []byte, i int) int {
 	r.begin()
 	r.attributes.start()
 	f := &r.fields
@@ -93,7 +98,7 @@ func (r *jsonReader) canonicalSpan(b []byte, i int) int {
 }
 
 // lastMember reads a member behind the attributes, with the comma in front of it.
-func (r *jsonReader) lastMember(b []byte, i int) int {
+func (r *JSON) lastMember(b []byte, i int) int {
 	if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
 		return j
 	}
@@ -104,22 +109,26 @@ func (r *jsonReader) lastMember(b []byte, i int) int {
 }
 
 // otherMember reads any member.
-func (r *jsonReader) otherMember(b []byte, i int) int {
+func (r *JSON) otherMember(b []byte, i int) int {
 	key, i := jsontext.Quoted(b, i)
 	if i = jsontext.Literal(b, i, ":"); i < 0 {
 		return -1
 	}
-	l := &r.w.lex
+	l := r.msg.Lexer
 	m := l.Mark()
 	l.Object()
 	l.Advance(i - l.Pos())
-	r.parseSpanMember(l, key)
+	if r.msg.field = spanSchema(key); r.msg.field != 0 {
+		r.parseSpanField(&r.msg)
+	} else {
+		l.Skip()
+	}
 	return r.comeBack(m)
 }
 
 // comeBack takes the lexer back to m and returns its former position, -1 for an error.
-func (r *jsonReader) comeBack(m jsontext.Mark) int {
-	l := &r.w.lex
+func (r *JSON) comeBack(m jsontext.Mark) int {
+	l := r.msg.Lexer
 	i := l.Pos()
 	if l.Err() != nil {
 		i = -1
@@ -129,7 +138,7 @@ func (r *jsonReader) comeBack(m jsontext.Mark) int {
 }
 
 // canonicalString reads a string whose opening quote has been read.
-func (r *jsonReader) canonicalString(b []byte, i int) (string, int) {
+func (r *JSON) canonicalString(b []byte, i int) (string, int) {
 	if i < 0 {
 		return "", -1
 	}
@@ -146,7 +155,7 @@ func (r *jsonReader) canonicalString(b []byte, i int) (string, int) {
 
 // canonicalAttributes reads the elements of a list of attributes, and the bracket
 // behind them.
-func (r *jsonReader) canonicalAttributes(b []byte, i int) int {
+func (r *JSON) canonicalAttributes(b []byte, i int) int {
 	if i < len(b) && b[i] == ']' {
 		return i + 1
 	}
@@ -176,14 +185,14 @@ func (r *jsonReader) canonicalAttributes(b []byte, i int) int {
 }
 
 // otherAttribute reads the attribute at i, whose list starts at start.
-func (r *jsonReader) otherAttribute(start, i int) int {
-	l := &r.w.lex
+func (r *JSON) otherAttribute(start, i int) int {
+	l := r.msg.Lexer
 	m := l.Mark()
 	l.Object()
 	l.Advance(start - l.Pos())
 	l.Array()
 	l.Advance(i - l.Pos())
-	r.parseAttribute(l)
+	r.parseAttribute(&r.msg)
 	return r.comeBack(m)
 }
 
@@ -197,7 +206,7 @@ var canonicalKinds = [...]struct {
 
 // attributeAt returns the attribute at b[i], which follows another one and was not
 // expected. It returns nil for an attribute that is not canonical.
-func (r *jsonReader) attributeAt(b []byte, i int, before *attribute) *attribute {
+func (r *JSON) attributeAt(b []byte, i int, before *attribute) *attribute {
 	a := before.other
 	if a == nil || !jsontext.Has(b, i, a.text) {
 		if a = r.newAttributeAt(b, i); a == nil {
@@ -208,7 +217,7 @@ func (r *jsonReader) attributeAt(b []byte, i int, before *attribute) *attribute 
 	return a
 }
 
-func (r *jsonReader) newAttributeAt(b []byte, i int) *attribute {
+func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 	name, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
 	end = jsontext.Literal(b, end, `,"value":{"`)
 	for _, k := range canonicalKinds {
@@ -228,7 +237,7 @@ func (r *jsonReader) newAttributeAt(b []byte, i int) *attribute {
 
 // canonicalValue adds the value at b[i] to the builder and returns the index behind the
 // attribute. It returns -1 before anything is added.
-func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
+func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 	switch a.kind {
 	case kindString:
 		end := i + jsontext.PlainPrefix(b[i:])
@@ -275,7 +284,7 @@ func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 
 // canonicalList reads the elements of a list of integers into dims, or of a list of such
 // lists into dims and ends, and the closing bracket.
-func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
+func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	for {
 		start := textValues.Read(b, textArray.Read(b, i))
@@ -297,7 +306,7 @@ func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
 }
 
 // canonicalStrings is canonicalValue for a list of strings.
-func (r *jsonReader) canonicalStrings(b []byte, i int, a *attribute) int {
+func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 	r.list = r.list[:0]
 	for {
 		text, end := r.canonicalString(b, textString.Read(b, i))
@@ -334,6 +343,65 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		dst = append(dst, v)
 		if b[i] != ',' {
 			return dst, jsontext.Literal(b, i, `]`)
+		}
+		i++
+	}
+}
+
+// canonicalLinks gives the links at b[i], whose bracket has been read, to the builder,
+// and returns the index behind the closing bracket. It returns -1 before anything is
+// added.
+func (r *JSON) canonicalLinks(b []byte, i int) int {
+	if r.links = r.links[:0]; r.builder.KeepsAll() {
+		return -1
+	}
+	for {
+		var link op.Link
+		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), link.TraceID[:])
+		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), link.SpanID[:])
+		if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
+			i = canonicalLinkAttributes(b, j, &link)
+		}
+		if j := jsontext.Literal(b, i, `,"flags":`); j > 0 {
+			_, i = jsontext.Digits(b, j)
+		}
+		if i = jsontext.Literal(b, i, "}"); i < 0 {
+			return -1
+		}
+		r.links = append(r.links, link)
+		if !jsontext.Has(b, i, ",") {
+			break
+		}
+		i++
+	}
+	if i = jsontext.Literal(b, i, "]"); i > 0 {
+		for _, link := range r.links {
+			r.builder.AddLink(link)
+		}
+	}
+	return i
+}
+
+// canonicalLinkAttributes reads the attributes of a link, which are integers that it
+// takes and texts that it has no use for.
+func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
+	for {
+		key, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
+		end = jsontext.Literal(b, end, `,"value":{"`)
+		if j := jsontext.Literal(b, end, `intValue":"`); j > 0 {
+			var n int64
+			n, end = jsontext.Integer(b, j)
+			if i = jsontext.Literal(b, end, `"}}`); i < 0 || opmodel.LinkInt(link, string(key), n) != 0 {
+				return -1
+			}
+		} else {
+			_, end = jsontext.Quoted(b, jsontext.Literal(b, end, `stringValue":`))
+			if i = jsontext.Literal(b, end, `}}`); i < 0 || string(key) == attrkey.LinkWeight {
+				return -1
+			}
+		}
+		if !jsontext.Has(b, i, ",") {
+			return jsontext.Literal(b, i, "]")
 		}
 		i++
 	}

@@ -1,4 +1,4 @@
-package otlp
+package spans
 
 import (
 	"encoding/binary"

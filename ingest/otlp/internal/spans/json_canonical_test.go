@@ -1,7 +1,6 @@
-package otlp
+package spans
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -31,15 +30,16 @@ func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 
 func checkJSONSpansWith(t *testing.T, m *attr.Mapping, texts ...string) (read int) {
 	t.Helper()
-	reset := func(r *jsonReader, text string) {
-		r.w.reset(bytes.NewBuffer([]byte(text)), "test", op.Position{})
-		r.w.lex.OneLine(true)
+	reader := func() *JSON { return NewJSON(New(m), new(jsontext.Lexer)) }
+	reset := func(r *JSON, text string) {
+		r.msg.Reset([]byte(text))
+		r.msg.OneLine(true)
 	}
-	r := newJSONReader(newDecoder(m), newWindow(), nil)
+	r := reader()
 	for _, text := range texts {
 		reset(r, text)
-		end := r.canonicalSpan(r.w.buf, 0)
-		if pos := r.w.lex.Pos(); pos != 0 {
+		end := r.canonicalSpan([]byte(text), 0)
+		if pos := r.msg.Pos(); pos != 0 {
 			t.Fatalf("the lexer stands at %d\n%s", pos, text)
 		}
 		if end < 0 {
@@ -47,13 +47,13 @@ func checkJSONSpansWith(t *testing.T, m *attr.Mapping, texts ...string) (read in
 		}
 		read++
 		got := keep(r.end())
-		parsed := newJSONReader(newDecoder(m), newWindow(), nil)
+		parsed := reader()
 		reset(parsed, text)
-		parsed.parseSpan(&parsed.w.lex)
-		if err := parsed.w.lex.Err(); err != nil {
+		parsed.ReadSpan()
+		if err := parsed.msg.Err(); err != nil {
 			t.Fatalf("a span with an error was read: %v\n%s", err, text)
 		}
-		if pos := parsed.w.lex.Pos(); pos != end {
+		if pos := parsed.msg.Pos(); pos != end {
 			t.Fatalf("the span ends at %d, want %d\n%s", end, pos, text)
 		}
 		if diff := cmp.Diff(keep(parsed.end()), got); diff != "" {

@@ -1,6 +1,7 @@
-package otlp
+package spans
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -8,24 +9,26 @@ import (
 
 // The wire types of protobuf.
 const (
-	wireVarint = 0
-	wireI64    = 1
-	wireBytes  = 2
-	wireStart  = 3 // of a group, which proto3 does not have
-	wireEnd    = 4
-	wireI32    = 5
+	WireVarint = 0
+	WireI64    = 1
+	WireBytes  = 2
+	WireStart  = 3 // of a group, which proto3 does not have
+	WireEnd    = 4
+	WireI32    = 5
 )
 
+// What may be wrong with a message.
 var (
-	errWireEnd  = errors.New("unexpected end of protobuf message")
-	errVarint   = errors.New("varint longer than 64 bits")
+	ErrEnd      = errors.New("unexpected end of protobuf message")
+	ErrVarint   = errors.New("varint longer than 64 bits")
+	ErrWireType = errors.New("invalid protobuf wire type")
+
 	errField    = errors.New("invalid protobuf field number")
-	errWireType = errors.New("invalid protobuf wire type")
 	errFieldFit = errors.New("protobuf field of an unexpected wire type")
 )
 
-// wire reads the fields of one message. The first error is kept, and from then
-// on every call returns zero values.
+// wire reads the fields of one message in protobuf, as [message] says. The first error is
+// kept, and from then on every call returns zero values.
 type wire struct {
 	buf []byte
 	pos int
@@ -71,9 +74,9 @@ func (w *wire) varint() uint64 {
 	v, n := binary.Uvarint(w.buf[w.pos:])
 	switch {
 	case n == 0:
-		w.err = errWireEnd
+		w.err = ErrEnd
 	case n < 0:
-		w.err = errVarint
+		w.err = ErrVarint
 	default:
 		w.pos += n
 		return v
@@ -91,7 +94,7 @@ func (w *wire) is(typ byte) bool {
 
 // uint reads the current field as a varint.
 func (w *wire) uint() uint64 {
-	if !w.is(wireVarint) {
+	if !w.is(WireVarint) {
 		return 0
 	}
 	return w.varint()
@@ -99,7 +102,7 @@ func (w *wire) uint() uint64 {
 
 // fixed64 reads the current field as 8 bytes.
 func (w *wire) fixed64() uint64 {
-	if !w.is(wireI64) || !w.has(8) {
+	if !w.is(WireI64) || !w.has(8) {
 		return 0
 	}
 	w.pos += 8
@@ -108,7 +111,7 @@ func (w *wire) fixed64() uint64 {
 
 // fixed32 reads the current field as 4 bytes.
 func (w *wire) fixed32() uint32 {
-	if !w.is(wireI32) || !w.has(4) {
+	if !w.is(WireI32) || !w.has(4) {
 		return 0
 	}
 	w.pos += 4
@@ -117,7 +120,7 @@ func (w *wire) fixed32() uint32 {
 
 // bytes reads the current field as bytes, which alias the message.
 func (w *wire) bytes() []byte {
-	if !w.is(wireBytes) {
+	if !w.is(WireBytes) {
 		return nil
 	}
 	n := w.varint()
@@ -125,38 +128,35 @@ func (w *wire) bytes() []byte {
 		return nil
 	}
 	if n > uint64(len(w.buf)-w.pos) {
-		w.err = errWireEnd
+		w.err = ErrEnd
 		return nil
 	}
 	w.pos += int(n)
 	return w.buf[w.pos-int(n) : w.pos]
 }
 
-// message reads the current field as a message.
-func (w *wire) message() wire { return wire{buf: w.bytes(), err: w.err} }
-
 // skip passes over the current field.
 func (w *wire) skip() {
 	switch w.typ {
-	case wireVarint:
+	case WireVarint:
 		w.varint()
-	case wireI64:
+	case WireI64:
 		w.fixed64()
-	case wireBytes:
+	case WireBytes:
 		w.bytes()
-	case wireI32:
+	case WireI32:
 		w.fixed32()
-	case wireStart:
+	case WireStart:
 		w.skipGroup()
 	default:
-		w.err = errWireType
+		w.err = ErrWireType
 	}
 }
 
-// element returns the element of a group's list that stands next, if its length is written
+// listed returns the element of a group's list that stands next, if its length is written
 // in one or two bytes, nil otherwise.
-func (w *wire) element() []byte {
-	const tag = fieldGroupList<<3 | wireBytes
+func (w *wire) listed() []byte {
+	const tag = FieldList<<3 | WireBytes
 	b := w.buf[w.pos:]
 	if w.err != nil || len(b) < 3 || b[0] != tag {
 		return nil
@@ -175,7 +175,7 @@ func (w *wire) element() []byte {
 // passList passes over the elements of a list that stand next: pdata writes the header of
 // a group behind its list.
 func (w *wire) passList() {
-	for w.element() != nil {
+	for w.listed() != nil {
 	}
 }
 
@@ -186,17 +186,17 @@ func (w *wire) skipGroup() {
 	for len(open) > 0 {
 		if !w.next() {
 			if w.err == nil {
-				w.err = errWireEnd
+				w.err = ErrEnd
 			}
 			return
 		}
 		switch {
-		case w.typ == wireStart && len(open) < maxOpen:
+		case w.typ == WireStart && len(open) < maxOpen:
 			open = append(open, w.field)
-		case w.typ == wireEnd && w.field == open[len(open)-1]:
+		case w.typ == WireEnd && w.field == open[len(open)-1]:
 			open = open[:len(open)-1]
-		case w.typ == wireStart || w.typ == wireEnd:
-			w.err = errWireType
+		case w.typ == WireStart || w.typ == WireEnd:
+			w.err = ErrWireType
 			return
 		default:
 			w.skip()
@@ -206,14 +206,65 @@ func (w *wire) skipGroup() {
 
 func (w *wire) has(n int) bool {
 	if w.err == nil && len(w.buf)-w.pos < n {
-		w.err = errWireEnd
+		w.err = ErrEnd
 	}
 	return w.err == nil
 }
 
-// join keeps the error of a message within this one.
-func (w *wire) join(inner *wire) {
-	if w.err == nil {
-		w.err = inner.err
+func (w *wire) reset(text []byte) { *w = wire{buf: text} }
+
+func (w *wire) open() (outer int) {
+	outer = len(w.buf)
+	if w.field == 0 { // the message that w was made of
+		return outer
 	}
+	if b := w.bytes(); w.err == nil {
+		w.buf = w.buf[:w.pos]
+		w.pos -= len(b)
+	}
+	return outer
+}
+
+func (w *wire) more(outer int, _ schema) bool {
+	if w.next() {
+		return true
+	}
+	w.buf = w.buf[:outer]
+	return false
+}
+
+func (w *wire) number() int             { return w.field }
+func (w *wire) failure() error          { return w.err }
+func (w *wire) null() bool              { return false }
+func (w *wire) element(first bool) bool { return first && w.err == nil }
+func (w *wire) integer() (int64, bool)  { return int64(w.uint()), true }
+func (w *wire) double() (float64, bool) { return math.Float64frombits(w.fixed64()), true }
+func (w *wire) boolean() (v, ok bool)   { return w.uint() != 0, true }
+func (w *wire) count() int64            { return int64(uint32(w.uint())) }
+func (w *wire) flags() uint32           { return w.fixed32() }
+func (w *wire) time() (uint64, bool)    { return w.fixed64(), true }
+func (w *wire) enum(_ []string) int64   { return int64(w.uint()) }
+
+func (w *wire) base64(dst []byte) (text []byte, ok bool) {
+	return base64.StdEncoding.AppendEncode(dst, w.bytes()), true
+}
+
+func (w *wire) id(dst []byte) (ok bool) {
+	b := w.bytes()
+	if ok = len(b) == len(dst); ok {
+		copy(dst, b)
+	} else {
+		clear(dst)
+	}
+	return ok || len(b) == 0
+}
+
+func (w *wire) key() (key []byte) {
+	at := *w
+	for at.skip(); at.next(); at.skip() {
+		if at.field == fieldKey {
+			return at.bytes()
+		}
+	}
+	return nil
 }

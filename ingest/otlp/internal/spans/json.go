@@ -1,0 +1,179 @@
+package spans
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// JSON reads the messages that stand next in a lexer.
+type JSON struct {
+	*Decoder
+	msg        jsonMessage
+	again      jsonMessage // a span, to be read once more
+	attributes attributeTable
+}
+
+// NewJSON returns a reader of messages in l, which hands the records to d.
+func NewJSON(d *Decoder, l *jsontext.Lexer) *JSON {
+	return &JSON{Decoder: d, msg: jsonMessage{Lexer: l}, again: jsonMessage{Lexer: new(jsontext.Lexer)}}
+}
+
+// ReadResource and ReadScope read the header of a group of spans.
+func (r *JSON) ReadResource() { r.parseResource(&r.msg) }
+func (r *JSON) ReadScope()    { r.parseScope(&r.msg) }
+
+// ReadSpan reads a span of any spelling, for EmitSpan to hand out.
+func (r *JSON) ReadSpan() { r.parseSpan(&r.msg) }
+
+// EmitSpan hands out the span that was read last, whose text is given.
+func (r *JSON) EmitSpan(text []byte) { r.emitSpan(text, &r.again) }
+
+// jsonMessage is a [message] in JSON: the value that stands next in a lexer.
+type jsonMessage struct {
+	*jsontext.Lexer
+	field int
+}
+
+func (m *jsonMessage) reset(text []byte) { m.Reset(text) }
+
+func (m *jsonMessage) open() (outer int) {
+	m.Object()
+	return 0
+}
+
+func (m *jsonMessage) more(_ int, s schema) bool {
+	for m.More() {
+		if m.field = s(m.Key()); m.field != 0 {
+			return true
+		}
+		m.Skip()
+	}
+	return false
+}
+
+func (m *jsonMessage) number() int    { return m.field }
+func (m *jsonMessage) failure() error { return m.Err() }
+func (m *jsonMessage) null() bool     { return m.Null() }
+func (m *jsonMessage) skip()          { m.Skip() }
+func (m *jsonMessage) bytes() []byte  { return m.Str() }
+
+func (m *jsonMessage) element(first bool) bool {
+	if first {
+		if m.Null() {
+			return false
+		}
+		m.Array()
+	}
+	return m.More()
+}
+
+func (m *jsonMessage) base64(dst []byte) (text []byte, ok bool) {
+	if m.Peek() != '"' {
+		m.Skip()
+		return dst, false
+	}
+	return append(dst, m.Str()...), true
+}
+
+func (m *jsonMessage) id(dst []byte) (ok bool) {
+	clear(dst)
+	if m.Null() {
+		return true
+	}
+	text := m.Str()
+	if len(text) == 0 {
+		return true
+	}
+	if len(dst) == len(op.TraceID{}) {
+		var id op.TraceID
+		id, ok = op.ParseTraceID(text)
+		copy(dst, id[:])
+		return ok
+	}
+	id, ok := op.ParseSpanID(text)
+	copy(dst, id[:])
+	return ok
+}
+
+func (m *jsonMessage) integer() (int64, bool) {
+	text, ok := m.numberText()
+	if !ok {
+		return 0, false
+	}
+	return jsontext.ParseInt(text)
+}
+
+// double reads a number, or one of the texts that stand for what JSON has no number for.
+func (m *jsonMessage) double() (float64, bool) {
+	text, ok := m.numberText()
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
+}
+
+// numberText reads a number that may stand in quotes and returns its text.
+func (m *jsonMessage) numberText() ([]byte, bool) {
+	switch c := m.Peek(); {
+	case c == '"':
+		return m.Str(), true
+	case c == '-' || '0' <= c && c <= '9':
+		return m.Number(), true
+	}
+	m.Skip()
+	return nil, false
+}
+
+func (m *jsonMessage) boolean() (v, ok bool) {
+	if c := m.Peek(); c == 't' || c == 'f' {
+		return m.Bool(), true
+	}
+	m.Skip()
+	return false, false
+}
+
+func (m *jsonMessage) count() int64 { return int64(m.flags()) }
+
+func (m *jsonMessage) flags() uint32 {
+	n, _ := m.integer()
+	return uint32(n)
+}
+
+func (m *jsonMessage) time() (ns uint64, ok bool) {
+	n, ok := m.integer()
+	if !ok || n < 0 {
+		return 0, false
+	}
+	return uint64(n), true
+}
+
+func (m *jsonMessage) enum(names []string) int64 {
+	if m.Peek() != '"' {
+		n, _ := m.integer()
+		return n
+	}
+	text := m.Str()
+	for n, name := range names {
+		if string(text) == name {
+			return int64(n)
+		}
+	}
+	n, _ := jsontext.ParseInt(text)
+	return n
+}
+
+func (m *jsonMessage) key() (key []byte) {
+	start := m.Mark()
+	for m.Skip(); m.more(0, attrSchema); m.Skip() {
+		if m.field == fieldKey {
+			key = m.Str()
+			break
+		}
+	}
+	m.Rewind(start)
+	m.field = fieldValue
+	return key
+}

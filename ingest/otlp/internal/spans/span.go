@@ -1,0 +1,199 @@
+package spans
+
+import (
+	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/op"
+)
+
+// The names of the kinds of spans and of the codes of a status in OTLP's schema, by number.
+var (
+	kindNames = []string{
+		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER",
+	}
+	codeNames = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
+)
+
+// parseSpan reads a span in any spelling.
+func (d *Decoder) parseSpan(m message) {
+	d.begin()
+	for outer := m.open(); m.more(outer, spanSchema); {
+		d.parseSpanField(m)
+	}
+}
+
+// parseSpanField reads the current field of a span.
+func (d *Decoder) parseSpanField(m message) {
+	f := &d.fields
+	ok := true
+	switch m.number() {
+	case fieldSpanTraceID:
+		ok = m.id(f.trace[:])
+		f.badID = f.badID || !ok
+	case fieldSpanID:
+		ok = m.id(f.id[:])
+		f.badID = f.badID || !ok
+	case fieldSpanParentID:
+		ok = m.id(f.parent[:])
+		f.badID = f.badID || !ok
+	case fieldSpanTraceState:
+		f.state = d.parseText(m)
+	case fieldSpanName:
+		f.name, f.rawName = d.parseText(m), nil
+	case fieldSpanKind:
+		f.kind = m.enum(kindNames)
+	case fieldSpanFlags:
+		f.flags = m.flags()
+	case fieldSpanStart:
+		f.start, ok = m.time()
+		f.invalidTimes = f.invalidTimes || !ok
+	case fieldSpanEnd:
+		f.end, ok = m.time()
+		f.invalidTimes = f.invalidTimes || !ok
+	case fieldSpanAttributes:
+		for first := true; m.element(first); first = false {
+			d.parseAttribute(m)
+		}
+	case fieldSpanDropped:
+		f.dropped = m.count()
+	case fieldSpanLinks:
+		for first := true; m.element(first); first = false {
+			d.parseLink(m)
+		}
+	case fieldDroppedLinks:
+		f.droppedLinks = m.count()
+	case fieldSpanEvents:
+		if !d.builder.KeepsAll() {
+			m.skip()
+			return
+		}
+		for first := true; m.element(first); first = false {
+			d.parseEvent(m)
+		}
+	case fieldDroppedEvents:
+		f.droppedEvents = m.count()
+	case fieldSpanStatus:
+		d.parseStatus(m)
+	default:
+		m.skip()
+	}
+}
+
+func (d *Decoder) parseStatus(m message) {
+	if m.null() {
+		return
+	}
+	f := &d.fields
+	for outer := m.open(); m.more(outer, statusSchema); {
+		switch m.number() {
+		case fieldStatusMessage:
+			f.message = d.parseText(m)
+		case fieldStatusCode:
+			f.code = m.enum(codeNames)
+			f.failed = f.code == statusError
+		default:
+			m.skip()
+		}
+	}
+}
+
+// parseLink gives a link of a span to the builder. Ids that are none make it one that
+// leads nowhere.
+func (d *Decoder) parseLink(m message) {
+	var link op.Link
+	var extra op.LinkExtra
+	for outer := m.open(); m.more(outer, linkSchema); {
+		switch m.number() {
+		case fieldLinkTraceID:
+			m.id(link.TraceID[:])
+		case fieldLinkSpanID:
+			m.id(link.SpanID[:])
+		case fieldLinkState:
+			extra.TraceState = valid(d.parseText(m))
+		case fieldLinkAttributes:
+			for first := true; m.element(first); first = false {
+				if a := parseAttr(m); m.failure() == nil {
+					d.builder.LinkAttr(&link, &extra, a)
+				}
+			}
+		case fieldLinkDropped:
+			extra.DroppedAttributes = m.count()
+		case fieldLinkFlags:
+			extra.Flags = m.flags()
+		default:
+			m.skip()
+		}
+	}
+	if m.failure() == nil {
+		d.builder.AddLinkWith(link, &extra)
+	}
+}
+
+// parseEvent gives an event of a span to the builder.
+func (d *Decoder) parseEvent(m message) {
+	var e op.Event
+	for outer := m.open(); m.more(outer, eventSchema); {
+		switch m.number() {
+		case fieldEventTime:
+			ns, _ := m.time()
+			e.Time = eventTime(ns)
+		case fieldEventName:
+			e.Name = valid(d.parseText(m))
+		case fieldEventAttributes:
+			e.Attrs = parseAttrs(e.Attrs, m)
+		case fieldEventDropped:
+			e.DroppedAttributes = m.count()
+		default:
+			m.skip()
+		}
+	}
+	if m.failure() == nil {
+		x := d.builder.Extra()
+		x.Events = append(x.Events, e)
+	}
+}
+
+// parseScope reads an instrumentation scope.
+func (d *Decoder) parseScope(m message) {
+	d.Scope = op.Scope{}
+	if m.null() {
+		return
+	}
+	for outer := m.open(); m.more(outer, scopeSchema); {
+		switch m.number() {
+		case fieldScopeName:
+			d.Scope.Name = valid(d.parseText(m))
+		case fieldScopeVersion:
+			d.Scope.Version = valid(d.parseText(m))
+		case fieldScopeAttributes:
+			d.Scope.Attrs = parseAttrs(d.Scope.Attrs, m)
+		default:
+			m.skip()
+		}
+	}
+}
+
+// parseResource reads a resource.
+func (d *Decoder) parseResource(m message) {
+	d.Resource = op.Resource{}
+	var index opmodel.AttrIndex
+	if m.null() {
+		return
+	}
+	for outer := m.open(); m.more(outer, resourceSchema); {
+		if m.number() != fieldResourceAttributes {
+			m.skip()
+			continue
+		}
+		for first := true; m.element(first); first = false {
+			opmodel.SetResourceAttr(&d.Resource, &index, parseAttr(m))
+		}
+	}
+}
+
+// parseText reads a string; null is "".
+func (d *Decoder) parseText(m message) string {
+	if m.null() {
+		return ""
+	}
+	return d.text(m.bytes())
+}

@@ -1,0 +1,346 @@
+package spans
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/opmodel"
+
+	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// maxValueDepth bounds how deep attribute values are looked into. Shapes need
+// two levels; what is deeper is taken as a value of a wrong type.
+const maxValueDepth = 8
+
+// parseAttribute feeds one attribute of a span to the builder.
+func (d *Decoder) parseAttribute(m message) {
+	t, hasKey, hasValue := attrmap.Target{}, false, false
+	for outer := m.open(); m.more(outer, attrSchema); {
+		switch m.number() {
+		case fieldKey:
+			t, hasKey = d.builder.Target(d.text(m.bytes())), true
+		case fieldValue:
+			if !hasKey {
+				t, hasKey = d.builder.Target(d.text(m.key())), true
+			}
+			hasValue = true
+			d.parseValue(m, t)
+		default:
+			m.skip()
+		}
+	}
+	if hasValue || m.failure() != nil {
+		return
+	}
+	if !hasKey {
+		t = d.builder.Target("")
+	}
+	if t.Wanted() {
+		d.builder.SetEmpty(t)
+	} else {
+		d.builder.SetOther(t)
+	}
+}
+
+// parseValue feeds an attribute's value to the builder.
+func (d *Decoder) parseValue(m message, t attrmap.Target) {
+	b := d.builder
+	if !t.Wanted() {
+		m.skip()
+		b.SetOther(t)
+		return
+	}
+	if m.null() {
+		b.SetEmpty(t)
+		return
+	}
+	empty := true
+	for outer := m.open(); m.more(outer, valueSchema); {
+		if d.parseVariant(m, t) {
+			empty = false
+		}
+	}
+	if empty { // or of a type that a later version added
+		b.SetEmpty(t)
+	}
+}
+
+// parseVariant feeds a value of the current field's type to the builder. It passes over
+// what is none of the types.
+func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
+	b := d.builder
+	ok := true
+	switch number := m.number(); number {
+	case fieldString:
+		b.SetStr(t, d.parseText(m))
+	case fieldInt:
+		var n int64
+		if n, ok = m.integer(); ok {
+			b.SetInt(t, n)
+		}
+	case fieldDouble:
+		var f float64
+		if f, ok = m.double(); ok {
+			b.Float(t.Key(), f)
+		}
+	case fieldBool:
+		var v bool
+		if v, ok = m.boolean(); ok {
+			b.Bool(t.Key(), v)
+		}
+	case fieldArray:
+		list := b.SetList(t)
+		d.parseArray(m, &list, 0)
+		list.End()
+	case fieldMap, fieldBytes:
+		if !t.Kept() {
+			m.skip()
+			b.SetOther(t)
+			break
+		}
+		typ := op.AttrJSON
+		if number == fieldBytes {
+			typ = op.AttrBytes
+			d.json, ok = m.base64(d.json[:0])
+		} else {
+			d.json, _ = appendVariant(d.json[:0], m, 0)
+		}
+		if ok {
+			b.SetRaw(t, typ, d.json)
+		} else {
+			b.SetEmpty(t)
+		}
+		return true
+	default:
+		m.skip()
+		return false
+	}
+	if !ok {
+		b.SetOther(t)
+	}
+	return true
+}
+
+// parseArray feeds the elements of an array to a list.
+func (d *Decoder) parseArray(m message, list *attrmap.List, depth int) {
+	if m.null() {
+		return
+	}
+	for outer := m.open(); m.more(outer, valuesSchema); {
+		if m.number() != fieldValues {
+			m.skip()
+			continue
+		}
+		for first := true; m.element(first); first = false {
+			d.parseElement(m, list, depth)
+		}
+	}
+}
+
+func (d *Decoder) parseElement(m message, list *attrmap.List, depth int) {
+	empty := true
+	for outer := m.open(); m.more(outer, valueSchema); {
+		if d.parseElementVariant(m, list, depth) {
+			empty = false
+		}
+	}
+	if empty {
+		list.Null()
+	}
+}
+
+func (d *Decoder) parseElementVariant(m message, list *attrmap.List, depth int) bool {
+	ok := true
+	switch m.number() {
+	case fieldString:
+		list.Str(d.parseText(m))
+	case fieldInt:
+		var n int64
+		if n, ok = m.integer(); ok {
+			list.Int(n)
+		}
+	case fieldDouble:
+		var f float64
+		if f, ok = m.double(); ok {
+			list.Float(f)
+		}
+	case fieldBool:
+		var v bool
+		if v, ok = m.boolean(); ok {
+			list.Bool(v)
+		}
+	case fieldArray:
+		if ok = depth < maxValueDepth; !ok {
+			m.skip()
+			break
+		}
+		list.Begin()
+		d.parseArray(m, list, depth+1)
+		list.End()
+	case fieldMap, fieldBytes:
+		if ok = list.Keeps(); !ok {
+			m.skip()
+			break
+		}
+		d.json, _ = appendVariant(d.json[:0], m, depth+1)
+		list.JSON(d.json)
+	default:
+		m.skip()
+		return false
+	}
+	if !ok {
+		list.Other()
+	}
+	return true
+}
+
+// parseAttrs appends a list of attributes that are no span's.
+func parseAttrs(dst []op.Attr, m message) []op.Attr {
+	for first := true; m.element(first); first = false {
+		dst = append(dst, parseAttr(m))
+	}
+	return dst
+}
+
+// parseAttr reads an attribute that is not a span's.
+func parseAttr(m message) op.Attr {
+	a := op.Attr{Value: "null", Type: op.AttrJSON}
+	for outer := m.open(); m.more(outer, attrSchema); {
+		switch m.number() {
+		case fieldKey:
+			a.Key = valid(string(m.bytes()))
+		case fieldValue:
+			parseAttrValue(m, &a)
+		default:
+			m.skip()
+		}
+	}
+	return a
+}
+
+// parseAttrValue reads an AnyValue.
+func parseAttrValue(m message, a *op.Attr) {
+	a.Value, a.Type = "null", op.AttrJSON
+	if m.null() {
+		return
+	}
+	for outer := m.open(); m.more(outer, valueSchema); {
+		switch m.number() {
+		case fieldString:
+			a.Value, a.Type = valid(string(m.bytes())), op.AttrText
+		case fieldBool:
+			if v, ok := m.boolean(); ok {
+				a.Value, a.Type = strconv.FormatBool(v), op.AttrBool
+			}
+		case fieldInt:
+			if n, ok := m.integer(); ok {
+				a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+			}
+		case fieldDouble:
+			if f, ok := m.double(); ok {
+				*a = opmodel.FloatAttr(a.Key, f)
+			}
+		case fieldBytes:
+			if text, ok := m.base64(nil); ok {
+				a.Value, a.Type = valid(string(text)), op.AttrBytes
+			}
+		default:
+			if text, ok := appendVariant(nil, m, 0); ok {
+				a.Value, a.Type = valid(string(text)), op.AttrJSON
+			}
+		}
+	}
+}
+
+// appendValue appends an AnyValue as JSON, as op.AttrJSON describes.
+func appendValue(dst []byte, m message, depth int) []byte {
+	start := len(dst)
+	dst = append(dst, "null"...)
+	if m.null() {
+		return dst
+	}
+	for outer := m.open(); m.more(outer, valueSchema); {
+		if value, ok := appendVariant(dst[:start], m, depth); ok {
+			dst = value
+		}
+	}
+	return dst
+}
+
+// appendVariant appends a value of the current field's type as JSON. It passes over
+// what is none of the types.
+func appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
+	switch m.number() {
+	case fieldString:
+		return jsontext.AppendString(dst, string(m.bytes())), true
+	case fieldBool:
+		if v, ok := m.boolean(); ok {
+			return strconv.AppendBool(dst, v), true
+		}
+	case fieldInt:
+		if n, ok := m.integer(); ok {
+			return strconv.AppendInt(dst, n, 10), true
+		}
+	case fieldDouble:
+		if f, ok := m.double(); ok {
+			return jsontext.AppendDouble(dst, f), true
+		}
+	case fieldArray:
+		return append(appendValues(append(dst, '['), m, depth, appendValue), ']'), true
+	case fieldMap:
+		return append(appendValues(append(dst, '{'), m, depth, appendMember), '}'), true
+	case fieldBytes: // as JSON has it
+		if text, ok := m.base64(nil); ok {
+			return jsontext.AppendBytes(dst, string(text)), true
+		}
+	default:
+		m.skip()
+		return dst, false
+	}
+	return append(dst, "null"...), true
+}
+
+// appendMember appends a KeyValue of a map.
+func appendMember(dst []byte, m message, depth int) []byte {
+	var key string
+	value := []byte("null")
+	for outer := m.open(); m.more(outer, attrSchema); {
+		switch m.number() {
+		case fieldKey:
+			key = string(m.bytes())
+		case fieldValue:
+			value = appendValue(nil, m, depth)
+		default:
+			m.skip()
+		}
+	}
+	return append(append(jsontext.AppendString(dst, key), ':'), value...)
+}
+
+// appendValues appends the values of an array or a map, separated by commas. Values
+// that are nested too deep are left out.
+func appendValues(dst []byte, m message, depth int, element func(dst []byte, m message, depth int) []byte) []byte {
+	if depth == maxValueDepth {
+		m.skip()
+		return dst
+	}
+	if m.null() {
+		return dst
+	}
+	n := 0
+	for outer := m.open(); m.more(outer, valuesSchema); {
+		if m.number() != fieldValues {
+			m.skip()
+			continue
+		}
+		for first := true; m.element(first); first = false {
+			if n++; n > 1 {
+				dst = append(dst, ',')
+			}
+			dst = element(dst, m, depth+1)
+		}
+	}
+	return dst
+}
