@@ -79,7 +79,7 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 				d.DeviceID, d.Service = plainDevice(d.Key()).DeviceID, ""
 			}
 			if diff := cmp.Diff(want, got, tracetest.EqualKeys, cmp.Transformer("rename", renameDevice), cmp.Options{
-				cmpopts.IgnoreFields(Report{}, "Slowest", "Idle", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots"),
+				cmpopts.IgnoreFields(Report{}, "Findings", "Slowest", "Idle", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots"),
 				cmpopts.IgnoreFields(requests.Slow{}, "Service", "Alike", "MedianNS"), // spans have lost their services, too
 				cmpopts.IgnoreMapEntries(func(key string, _ int64) bool { return key == warnDeviceShared }),
 				sortDevices(func(d profile.Device) device.Key { return d.Key() }),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -32,8 +33,11 @@ const Schema = "optrace.report/v1"
 type Report struct {
 	Schema string `json:"schema"`
 	// Input describes the input of the figures.
-	Input Envelope      `json:"input"`
-	Total profile.Total `json:"total"`
+	Input Envelope `json:"input"`
+	// Findings say what the run was bound by and what would make it faster, the most important first;
+	// nil when the structure was not computed.
+	Findings []findings.Finding `json:"findings"`
+	Total    profile.Total      `json:"total"`
 	// Peaks has the peaks of devices that rooflines were made of; nil for none.
 	Peaks []peaks.Device `json:"peaks,omitempty"`
 	// Percentiles describes the estimation of the percentiles.

@@ -40,8 +40,9 @@ func newReport(in *counter, p *profile.Profile, forest *trace.Forest, align bool
 		}
 	}
 	if forest != nil {
-		suspects := r.addStructure(forest, p.Options().Top, p.Options().MaxGroups)
+		suspects, compared := r.addStructure(forest, p.Options().Top, p.Options().MaxGroups)
 		r.addSuspects(forest, p, suspects)
+		r.addFindings(forest, compared)
 	}
 	return r
 }

@@ -30,9 +30,10 @@ const timeBuckets = 60
 const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run, and returns
-// the suspects. top bounds the idle gaps that are listed, groups the rows of tables.
-func (r *Report) addStructure(forest *trace.Forest, top, groups int) *suspects.Found {
+// the suspects and what findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
+func (r *Report) addStructure(forest *trace.Forest, top, groups int) (*suspects.Found, *comparisons) {
 	var found *suspects.Found
+	var compared comparisons
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
 	parallel.Do(
 		func() {
@@ -56,8 +57,11 @@ func (r *Report) addStructure(forest *trace.Forest, top, groups int) *suspects.F
 		func() { r.addTimelines(timeline.Timelines(forest)) },
 		func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) },
 		func() { r.Concurrency = timeline.Concurrency(forest) },
+		func() { compared.extent = timeline.ExtentOf(forest) },
+		func() { compared.lateness = collective.LatenessOf(forest) },
+		func() { compared.alike = requests.AlikeOf(forest) },
 	)
-	return found
+	return found, &compared
 }
 
 // addTimelines gives each device the parts of its time.

@@ -40,9 +40,9 @@ an INPUT.
                     attr:region; a NAME with a dot will do, such as hw.model or
                     gen_ai.request.model. With device, the critical path is by
                     device too
-  -section S[,S]    sections to show: summary, operations, devices, balance,
-                    communication, memory, slowest, idle, launches, critical_path,
-                    sequences, steps; all by default. With none but summary, memory and
+  -section S[,S]    sections to show: summary, findings, operations, devices,
+                    balance, communication, memory, slowest, idle, launches,
+                    critical_path, sequences, steps; all by default. With none but summary, memory and
                     slowest the memory needed does not grow with the input, unless -by
                     has root, which is found by the parents where spans do not state it
   -top N            how many slowest operations, memory hotspots, idle gaps and

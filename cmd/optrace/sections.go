@@ -28,6 +28,7 @@ type csvTable func(w io.Writer, r *analyze.Report, opts csv.Options) error
 // sections are the parts of the report in the order of its text form.
 var sections = []section{
 	{name: "summary", table: csv.WriteOperations},
+	{name: "findings", structural: true, whole: true, table: csv.WriteFindings},
 	{name: "operations", structural: true, table: csv.WriteOperations}, // for the self time
 	{name: "devices", structural: true, table: csv.WriteDevices},
 	{name: "balance", structural: true, table: csv.WriteBalance},

@@ -1,6 +1,8 @@
 package kineto
 
 import (
+	"strings"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,6 +40,18 @@ func categoryOf(cat []byte) category {
 		return catSync
 	}
 	return catOther
+}
+
+// deviceEvent returns the reason by which an event of a device that is not known is counted; "" for
+// other events.
+func deviceEvent(cat []byte) op.SkipReason {
+	name := string(cat)
+	for _, device := range []string{"mtia", "hpu", "npu", "privateuse1"} {
+		if strings.HasPrefix(name, device) && !strings.HasSuffix(name, "_runtime") {
+			return op.SkipDeviceEvent + op.SkipReason(name)
+		}
+	}
+	return ""
 }
 
 // skipReason says why an event is neither an operation nor one end of a span,

@@ -223,6 +223,9 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.step(e)
 		r.skipped.add(op.SkipAnnotation, 1)
 	default:
+		if reason := deviceEvent(e.Category); reason != "" {
+			r.skipped.add(reason, 1)
+		}
 		return r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil), nil
 	}
 	return true, nil

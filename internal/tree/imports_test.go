@@ -148,7 +148,10 @@ var analysisImports = map[string][]string{
 	"suspects":   {"trace"},
 	"stacks":     {"timeline", "trace"},
 	"seed":       {"stacks"},
-	"profile":    {"device", "key", "peaks", "seed", "trace", "work"},
+	"findings": {
+		"collective", "device", "key", "launch", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
+	},
+	"profile": {"device", "key", "peaks", "seed", "trace", "work"},
 }
 
 func TestPluginImports(t *testing.T) {

@@ -125,8 +125,9 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
 		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
 	}
-	for _, f := range findings(r, v) {
-		selected, err := json.Marshal(f.Select)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		selected, err := json.Marshal(selectionOf(f, r, v))
 		if err != nil {
 			return nil, err
 		}

@@ -300,7 +300,7 @@ func TestEmpty(t *testing.T) {
 	if v, _ := decode(t, page); v.Rows != 0 {
 		t.Errorf("%d rows", v.Rows)
 	}
-	if !strings.Contains(page, "0 operations in 0 spans on 0 devices") || !strings.Contains(page, "Nothing stands out.") {
+	if !strings.Contains(page, "0 operations in 0 spans on 0 devices") || !strings.Contains(page, "Nothing came in.") {
 		t.Error("an empty input is not described")
 	}
 }

@@ -9,6 +9,7 @@ import (
 // The sections, in the order in which they are shown.
 const (
 	SectionSummary       = "summary"
+	SectionFindings      = "findings"
 	SectionOperations    = "operations"
 	SectionDevices       = "devices"
 	SectionBalance       = "balance"
@@ -28,6 +29,7 @@ var sections = []struct {
 	name  string
 	write func(*view)
 }{
+	{SectionFindings, (*view).findings},
 	{SectionOperations, (*view).operations},
 	{SectionOperations, (*view).groups},
 	{SectionOperations, (*view).roofline},

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
@@ -69,6 +70,10 @@ func full() *analyze.Report {
 		Total: profile.Total{
 			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,
 			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
+		},
+		Findings: []findings.Finding{
+			{Kind: findings.Bound, Text: "The bound is compute: 90.0 % of 1.00 µs.", Where: findings.Where{Section: "devices"}},
+			{Kind: findings.Operation, Text: "Without " + hostile + " the run would be shorter."},
 		},
 		Percentiles: profile.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
 		Operations:  []profile.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},

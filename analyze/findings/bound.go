@@ -1,0 +1,191 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// divide finds what the time is divided of: the paths of the requests, or the extent of the run on each
+// device.
+func (l *list) divide() {
+	var first op.Int
+	for i := range l.Devices {
+		if rank := l.Devices[i].Rank; rank.Known {
+			l.ranks = l.ranks || first.Known && first.V != rank.V
+			first = rank
+		}
+	}
+	l.devicesNum = max(1, int64(len(l.extent.Devices)))
+	l.whole = l.extent.DurationNS
+	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 {
+		l.byRequest, l.whole, l.devicesNum = true, l.Paths.DurationNS, 1
+	}
+}
+
+// boundPart is a part of the whole time.
+type boundPart struct {
+	name string
+	ns   int64
+}
+
+// parts divides the time of all devices, or that of the paths.
+func (l *list) parts() (by path.BoundBy) {
+	if l.byRequest {
+		return l.Paths.BoundBy
+	}
+	for i := range l.Devices {
+		d := &l.Devices[i]
+		by.ComputeNS += d.ComputeNS.V
+		by.CommunicationNS += d.ExposedCommunicationNS.V
+		by.MemoryNS += d.ExposedMemoryNS.V
+		by.OtherNS += d.OtherNS.V
+	}
+	by.HostNS = l.extent.HostNS
+	by.IdleNS = l.whole*l.devicesNum - by.ComputeNS - by.CommunicationNS - by.MemoryNS - by.OtherNS - by.HostNS
+	return by
+}
+
+// bound says what most of the time goes to: the largest part, or two where none has half.
+func (l *list) bound() Finding {
+	f := Finding{Kind: Bound, Where: Where{Section: "devices", Command: "optrace report -section devices"}}
+	if l.byRequest {
+		f.Where = Where{Section: "critical_path", Command: "optrace report -section critical_path"}
+	}
+	if l.whole == 0 {
+		f.Text = fmt.Sprintf("No operation has a start, so that the bound is not known. %s take %s in all.",
+			plural(l.Total.Count, "operation"), units.Duration(l.Total.SumNS))
+		if len(l.Operations) > 0 && l.Operations[0].Share.Known {
+			o := &l.Operations[0]
+			f.Text += fmt.Sprintf(" The most is that of %s, %s (%s).", named(o.Operation), units.Duration(o.SumNS), units.Percent(o.Share.V))
+		}
+		return f
+	}
+	by := l.parts()
+	all := []boundPart{
+		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
+		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
+	}
+	slices.SortStableFunc(all, func(a, b boundPart) int { return cmp.Compare(b.ns, a.ns) })
+	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
+	text, rest := "The bound is "+all[0].name+": "+units.Percent(share(all[0])), all[1:]
+	if share(all[0]) < 0.5 && share(all[1]) > 0 {
+		text = fmt.Sprintf("The bound is %s and %s: %s and %s", all[0].name, all[1].name, units.Percent(share(all[0])), units.Percent(share(all[1])))
+		rest = all[2:]
+	}
+	var others []string
+	for _, p := range rest {
+		if share(p) >= 0.01 {
+			others = append(others, p.name+" "+units.Percent(share(p)))
+		}
+	}
+	text += " of " + l.wholeText()
+	if len(others) > 0 {
+		text += "; " + strings.Join(others, ", ")
+	}
+	f.Text = text + "." + l.detail(by, all[0].name)
+	f.OfNS = op.Known(l.whole)
+	return f
+}
+
+// wholeText names the time that is divided.
+func (l *list) wholeText() string {
+	switch {
+	case l.byRequest && l.Paths.Paths == 1:
+		return units.Duration(l.whole) + ", the path of one request"
+	case l.byRequest:
+		return units.Duration(l.whole) + ", the paths of " + units.Count(l.Paths.Paths) + " requests"
+	case len(l.extent.Devices) == 0:
+		return units.Duration(l.whole) + ", with no operation of a device recorded"
+	case l.devicesNum == 1:
+		return units.Duration(l.whole) + " on " + l.label(l.extent.Devices[0].Key)
+	}
+	return units.Duration(l.whole) + " on each of " + units.Count(l.devicesNum) + " devices"
+}
+
+// detail says more about the largest part.
+func (l *list) detail(by path.BoundBy, largest string) string {
+	switch largest {
+	case "the host":
+		var mostly []string
+		for _, h := range l.hostParts() {
+			if len(mostly) < 2 && 10*h.ns >= by.HostNS {
+				mostly = append(mostly, named(h.name)+" "+units.Duration(h.ns))
+			}
+		}
+		text := ""
+		if len(mostly) > 0 {
+			text = " It was mostly in " + strings.Join(mostly, " and ") + "."
+		}
+		if !l.byRequest && len(l.extent.Devices) > 0 {
+			text += " The devices worked for " + units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "."
+		}
+		return text
+	case "idle time":
+		return l.idleText()
+	}
+	if l.byRequest {
+		return ""
+	}
+	names := 0
+	for i := range l.Operations {
+		if l.Operations[i].Side == "" {
+			names++
+		}
+	}
+	return fmt.Sprintf(" %s of %s ran.", plural(l.Total.Count, "operation"), plural(int64(names), "name"))
+}
+
+// hostParts divides the time of the host by operation, the largest part first.
+func (l *list) hostParts() (parts []boundPart) {
+	if l.byRequest {
+		for _, o := range l.PathOperations {
+			if o.Kind == path.KindHost {
+				parts = append(parts, boundPart{o.Operation, o.TimeNS})
+			}
+		}
+		return parts
+	}
+	for _, h := range l.extent.Host {
+		parts = append(parts, boundPart{h.Operation, h.TimeNS / l.devicesNum})
+	}
+	return parts
+}
+
+// idleText divides the idle time between operations by cause.
+func (l *list) idleText() string {
+	if l.IdleCauses == nil {
+		return ""
+	}
+	var host, queue, other int64
+	for _, d := range l.IdleCauses.Devices {
+		host, queue, other = host+d.Host.SumNS, queue+d.Queue.SumNS, other+d.Other.SumNS
+	}
+	var by []string
+	for _, p := range []boundPart{{"a launch that came late", host}, {"queueing", queue}, {"causes that are not known", other}} {
+		if 100*p.ns >= l.whole*l.devicesNum {
+			by = append(by, units.Percent(float64(p.ns)/float64(l.whole*l.devicesNum))+" by "+p.name)
+		}
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	return " Between operations it is idle for " + strings.Join(by, ", ") + "."
+}
+
+// deviceOf returns the row of a device.
+func (l *list) deviceOf(k device.Key) *profile.Device {
+	for i := range l.Devices {
+		if l.Devices[i].Key() == k {
+			return &l.Devices[i]
+		}
+	}
+	return nil
+}

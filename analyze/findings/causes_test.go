@@ -1,0 +1,97 @@
+package findings_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/causes"
+	"github.com/optrace/optrace/op"
+)
+
+// found returns the findings on a run with a cause.
+func found(t *testing.T, cause string, strength float64, seed uint64) []findings.Finding {
+	t.Helper()
+	records, err := causes.Records(cause, strength, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := analyze.Run(context.Background(), analyze.Records(func(yield func(op.Record, error) bool) {
+		for _, rec := range records {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}), analyze.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Findings
+}
+
+// isNamed reports whether the first finding beside the bound is the cause.
+func isNamed(all []findings.Finding, c *causes.Cause) bool {
+	all = slices.DeleteFunc(slices.Clone(all), func(f findings.Finding) bool { return f.Kind == findings.Bound })
+	return len(all) > 0 && string(all[0].Kind) == c.Finding && strings.Contains(all[0].Text, c.Says)
+}
+
+// From the strength that docs/analyses.md states for a cause, the first finding names it in nine of ten runs.
+func TestCauses(t *testing.T) {
+	seeds := cases.Count(t, 2, 40)
+	for i := range causes.Causes {
+		c := &causes.Causes[i]
+		t.Run(c.Name, func(t *testing.T) {
+			for _, strength := range []float64{c.From, 2 * c.From, 4 * c.From} {
+				named := 0
+				for seed := range seeds {
+					all := found(t, c.Name, strength, uint64(seed))
+					if isNamed(all, c) {
+						named++
+						continue
+					}
+					for _, f := range all {
+						t.Log(strength, seed, f.Kind, f.SavedNS, f.Text)
+					}
+				}
+				if 10*named < 9*seeds {
+					t.Errorf("strength %g: named in %d of %d runs", strength, named, seeds)
+				}
+			}
+		})
+	}
+}
+
+// docs/analyses.md states the strengths.
+func TestStatedStrengths(t *testing.T) {
+	text, err := os.ReadFile("../../docs/analyses.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range causes.Causes {
+		if line := fmt.Sprintf("\n    %-16s %-17s %g ", c.Name, c.Finding, c.From); !strings.Contains(string(text), line) {
+			t.Errorf("docs/analyses.md lacks %q", line)
+		}
+	}
+}
+
+// In a hundred runs without a cause, at most two say that a device or a request stands out.
+func TestNoCause(t *testing.T) {
+	runs, claims := cases.Count(t, 10, 100), 0
+	for seed := range runs {
+		for _, f := range found(t, []string{causes.Training, causes.Serving}[seed%2], 0, uint64(seed)) {
+			if slices.Contains([]findings.Kind{findings.Straggler, findings.Imbalance, findings.SlowRequest}, f.Kind) {
+				t.Log(seed, f.Text)
+				claims++
+			}
+		}
+	}
+	if claims > max(1, runs/50) {
+		t.Errorf("%d claims in %d runs", claims, runs)
+	}
+}

@@ -1,0 +1,188 @@
+package findings
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// minRatio is how many times the work of the others a device has at least that stands out.
+const minRatio = 1.1
+
+// uneven is the device with the most work of several alike.
+type uneven struct {
+	*timeline.DeviceWork
+	// time is how many times that of the others its operations take, work how many times as much they
+	// do, measured in what of says.
+	time, work float64
+	of         string
+	// ns is how much longer its operations take than the mean, and p the probability of as much.
+	ns int64
+	p  float64
+}
+
+// devices finds the devices that others wait for, and those with more work than others.
+func (l *list) devices() {
+	most := l.mostWork()
+	late, at, p, ns := l.latest()
+	switch {
+	case late != nil:
+		key := late.Devices[at]
+		f := Finding{Kind: Straggler, Chance: op.KnownFloat(p), Where: whereDevice("communication", key)}
+		f.Where.Operation = late.Name
+		f.Text = fmt.Sprintf("%s comes last to %s and holds up the other devices by %s, chance %s.", l.label(key), named(late.Name),
+			l.part(ns), probability(p))
+		if most != nil && most.Key == key {
+			if f.Text += " " + most.text(l); most.hasMore() {
+				f.Kind = Imbalance
+			}
+		}
+		l.add(f, ns)
+	case most != nil && most.p <= MaxChance:
+		f := Finding{Kind: Straggler, Chance: op.KnownFloat(most.p), Where: whereDevice("balance", most.Key)}
+		if most.hasMore() {
+			f.Kind = Imbalance
+		}
+		f.Text = fmt.Sprintf("%s takes %s longer than the mean of %s, chance %s. %s", l.label(most.Key), l.part(most.ns),
+			plural(int64(len(l.extent.Devices)), "device"), probability(most.p), most.text(l))
+		l.add(f, most.ns)
+	}
+}
+
+// latest returns the group of collectives and the device of it that holds up the others most, with the
+// probability of as much and how much sooner the others would have gone on; nil where chance explains it.
+func (l *list) latest() (late *collective.Lateness, device int, p float64, ns int64) {
+	for i := range l.Lateness {
+		g := &l.Lateness[i]
+		d, chanceOf := l.largest(i)
+		if chanceOf = min(1, chanceOf*float64(len(l.Lateness))); chanceOf > MaxChance {
+			continue
+		}
+		own, all := int64(0), int64(0)
+		for _, b := range g.BlockNS {
+			own += b[d]
+			for _, v := range b {
+				all += v
+			}
+		}
+		if excess := own - (all-own)/int64(len(g.Devices)-1); excess > ns {
+			late, device, p, ns = g, d, chanceOf, excess
+		}
+	}
+	return late, device, p, ns
+}
+
+// largest returns the device that is latest in a group of collectives, with its chance.
+func (l *list) largest(group int) (device int, p float64) {
+	for i := len(l.latestOf); i <= group; i++ {
+		d, p := chance.Largest(l.Lateness[i].BlockNS)
+		l.latestOf = append(l.latestOf, deviceChance{d, p})
+	}
+	return l.latestOf[group].device, l.latestOf[group].p
+}
+
+// deviceChance is a device and the chance of what it stands out by.
+type deviceChance struct {
+	device int
+	p      float64
+}
+
+// spread says that nobody in particular holds up the collectives, where devices wait in them.
+func (l *list) spread() string {
+	late, _, _, _ := l.latest()
+	if late != nil || len(l.Lateness) == 0 || l.Lateness[0].WaitNS == 0 {
+		return ""
+	}
+	g := &l.Lateness[0]
+	_, p := l.largest(0)
+	return fmt.Sprintf(" Devices waited %s for each other in collectives, in sum, and no single one holds up the others by more than chance (%s).",
+		units.Duration(g.WaitNS), probability(min(1, p*float64(len(l.Lateness)))))
+}
+
+// tellsSpread reports whether a finding has what spread says.
+func (l *list) tellsSpread(f Finding) bool { return strings.HasSuffix(f.Text, l.spread()) }
+
+// mostWork returns the device with the most work among all devices, where they are of one kind and it has
+// at least minRatio times that of the others; nil otherwise.
+func (l *list) mostWork() *uneven {
+	devices := l.extent.Devices
+	if len(devices) < 2 {
+		return nil
+	}
+	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")
+	blocks := make([][]int64, timeline.Blocks)
+	sums, all := make([]int64, len(devices)), int64(0)
+	for i := range devices {
+		d := &devices[i]
+		if of, _, _ := strings.Cut(d.DeviceID, ":"); of != kind || d.IsNone() {
+			return nil
+		}
+		for b, ns := range d.BlockNS {
+			blocks[b] = append(blocks[b], ns)
+			sums[i] += ns
+			all += ns
+		}
+	}
+	at, p := chance.Largest(blocks)
+	n := int64(len(devices))
+	u := &uneven{DeviceWork: &devices[at], p: p, ns: sums[at] - all/n}
+	u.time = timesOthers(sums[at], all, n)
+	if u.time < minRatio {
+		return nil
+	}
+	for _, m := range []struct {
+		of    string
+		count func(*timeline.DeviceWork) int64
+	}{
+		{"FLOPs", func(d *timeline.DeviceWork) int64 { return d.FLOPs }},
+		{"elements", func(d *timeline.DeviceWork) int64 { return d.Elements }},
+		{"operations", func(d *timeline.DeviceWork) int64 { return d.Count }},
+	} {
+		sum, known := int64(0), true
+		for i := range devices {
+			v := m.count(&devices[i])
+			sum += v
+			known = known && v > 0
+		}
+		if ratio := timesOthers(m.count(u.DeviceWork), sum, n); known && ratio > u.work {
+			u.work, u.of = ratio, m.of
+		}
+	}
+	return u
+}
+
+// timesOthers returns how many times the mean of the others a device has.
+func timesOthers(own, all, n int64) float64 {
+	if all == own {
+		return math.Inf(1)
+	}
+	return float64(own) * float64(n-1) / float64(all-own)
+}
+
+// hasMore reports whether the device has more work than the others, and not only takes longer for it.
+func (u *uneven) hasMore() bool { return u.work-1 >= (u.time-1)/2 }
+
+func (u *uneven) text(l *list) string {
+	if u.hasMore() {
+		return fmt.Sprintf("It has %s times the %s of the others.", factor(u.work), u.of)
+	}
+	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the work.", factor(u.time), factor(u.work))
+}
+
+// probability returns p in words.
+func probability(p float64) string {
+	if p < 0.001 {
+		return "below 0.001"
+	}
+	return fmt.Sprintf("%.2g", p)
+}
+
+// factor returns how many times something is another.
+func factor(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

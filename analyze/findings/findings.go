@@ -1,0 +1,218 @@
+package findings
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// Kind is the kind of a finding.
+type Kind string
+
+// The kinds. Findings that would save the same are in this order.
+const (
+	// Bound is what most of the time goes to. It always comes unless there is nothing.
+	Bound Kind = "bound"
+	// Operation is an operation without which the run would be shorter, on a device or on the host.
+	Operation Kind = "operation"
+	// HostGap is time in which a device had nothing to do because of the host.
+	HostGap Kind = "host_gap"
+	// Straggler is a device that others wait for, Imbalance one that has more to do than others.
+	Straggler Kind = "straggler"
+	Imbalance Kind = "imbalance"
+	// SlowRequest is a request slower than others of its name, or requests that wait in a queue.
+	SlowRequest Kind = "slow_request"
+	// FirstStep is a first step or request that takes much longer than the others.
+	FirstStep Kind = "first_step"
+	// Launch is the time that launching operations takes.
+	Launch Kind = "launch"
+	// SmallOperations are sequences of short operations with gaps between them.
+	SmallOperations Kind = "small_operations"
+	// Copies are copies of memory that nothing hides.
+	Copies Kind = "copies"
+	// Roofline is an operation far from what its device can do.
+	Roofline Kind = "roofline"
+	// Suspect is times that cannot be right, Lost what was lost before it was written, and
+	// NotUnderstood what may be operations and was passed over.
+	Suspect       Kind = "suspect"
+	Lost          Kind = "lost"
+	NotUnderstood Kind = "not_understood"
+	// Nothing says that there are no operations.
+	Nothing Kind = "nothing"
+)
+
+var kinds = []Kind{
+	Bound, Operation, HostGap, Straggler, Imbalance, SlowRequest, FirstStep, Launch, SmallOperations, Copies, Roofline, Suspect, Lost,
+	NotUnderstood, Nothing,
+}
+
+// Finding is a sentence or two about a run, with the figures that prove it.
+type Finding struct {
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
+	// SavedNS is how much shorter the run would be, or the requests together, without what was found,
+	// of OfNS; unknown where that cannot be said.
+	SavedNS op.Int `json:"saved_ns"`
+	OfNS    op.Int `json:"of_ns"`
+	// Chance is the probability of as much by chance; unknown for what is no comparison.
+	Chance op.Float `json:"chance"`
+	Where  Where    `json:"where"`
+}
+
+// Where is what to look at: fields that say nothing are left out.
+type Where struct {
+	Section   string     `json:"section,omitempty"`
+	Operation string     `json:"operation,omitempty"`
+	DeviceID  string     `json:"device_id,omitempty"`
+	Rank      op.Int     `json:"rank,omitzero"`
+	TraceID   op.TraceID `json:"trace_id,omitzero"`
+	SpanID    op.SpanID  `json:"span_id,omitzero"`
+	FromNS    op.Int     `json:"from_unix_ns,omitzero"`
+	ToNS      op.Int     `json:"to_unix_ns,omitzero"`
+	// Command shows it in more detail.
+	Command string `json:"command,omitempty"`
+}
+
+// Facts are the figures that findings are made of, those of a report and, in addition, Extent,
+// Lateness, Alike and First.
+type Facts struct {
+	Input Input
+	Total profile.Total
+	// WithoutSuspects is the total without suspect times, nil where there are none.
+	WithoutSuspects *profile.Total
+	Operations      []profile.Operation
+	Devices         []profile.Device
+	Copies          []profile.Copy
+	Idle            []timeline.IdleGap
+	IdleCauses      *timeline.IdleCauses
+	Launches        *launch.Launches
+	Paths           *path.Totals
+	PathOperations  []path.Operation
+	Sequences       *sequences.Sequences
+	Extent          *timeline.Extent
+	Lateness        []collective.Lateness
+	Alike           []requests.Alike
+	First           *steps.First
+}
+
+// Input is what is known about the input.
+type Input struct {
+	Spans, Entries, Malformed, Truncated, Dropped, MissingEntries, SuspectDurations int64
+	SkippedBy                                                                       map[string]int64
+	Suspects                                                                        []suspects.Suspect
+}
+
+// MaxChance is the largest probability by which a comparison is a finding, and minShare the part of
+// the time that a finding would save at least.
+const (
+	MaxChance = 0.01
+	minShare  = 0.03
+)
+
+// Of returns the findings, the most important first.
+func Of(f *Facts) []Finding {
+	l := &list{Facts: f, extent: f.Extent}
+	l.input()
+	if f.Input.Entries == 0 {
+		return append(l.first, append(l.all, nothing(&f.Input))...)
+	}
+	if l.extent == nil {
+		l.extent = new(timeline.Extent)
+	}
+	l.divide()
+	l.first = append(l.first, l.bound())
+	l.standouts()
+	l.devices()
+	l.operations()
+	if bound := &l.first[len(l.first)-1]; 10*l.parts().CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, l.tellsSpread) {
+		bound.Text += l.spread()
+	}
+	l.hostTimes()
+	l.others()
+	slices.SortStableFunc(l.all, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(b.saved(), a.saved()), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+		)
+	})
+	return append(l.first, l.all...)
+}
+
+// saved is negative where it is not known.
+func (f *Finding) saved() int64 {
+	if !f.SavedNS.Known {
+		return -1
+	}
+	return f.SavedNS.V
+}
+
+// list collects the findings of a run.
+type list struct {
+	*Facts
+	extent *timeline.Extent
+	// first has what comes before all others: what puts the figures in doubt, and the bound.
+	first, all []Finding
+	// whole is the time that is divided, devices by how many it was multiplied: the paths of the
+	// requests, where there are any, or the extent on each device.
+	whole, devicesNum int64
+	byRequest         bool
+	ranks             bool // there are several
+	latestOf          []deviceChance
+}
+
+// add adds a finding that would save ns, if that is enough.
+func (l *list) add(f Finding, ns int64) {
+	if l.whole <= 0 || float64(ns) < minShare*float64(l.whole) {
+		return
+	}
+	f.SavedNS, f.OfNS = op.Known(min(ns, l.whole)), op.Known(l.whole)
+	if f.Where.Section != "" {
+		f.Where.Command = "optrace report -section " + f.Where.Section
+	}
+	l.all = append(l.all, f)
+}
+
+// part returns a time with its part of the whole.
+func (l *list) part(ns int64) string {
+	return units.Duration(ns) + " (" + l.share(ns) + ")"
+}
+
+func (l *list) share(ns int64) string {
+	if l.whole == 0 {
+		return "0 %"
+	}
+	return units.Percent(float64(ns) / float64(l.whole))
+}
+
+func (l *list) label(k device.Key) string { return named(k.Label(l.ranks)) }
+
+// whereDevice returns a place on a device.
+func whereDevice(section string, k device.Key) Where {
+	return Where{Section: section, DeviceID: k.DeviceID, Rank: k.Rank}
+}
+
+// named returns a name as it stands in a sentence.
+func named(name string) string {
+	const maxName = 48
+	return termtext.Shorten(termtext.Clean(name), maxName)
+}
+
+// plural returns a number of things.
+func plural(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return units.Count(n) + " " + thing + "s"
+}

@@ -1,0 +1,253 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// maxOperations bounds the findings on operations of devices, and those on the host.
+const maxOperations = 5
+
+// operations finds the operations without which the run would be shorter: by their drag on the paths of
+// requests, otherwise by the time in which devices ran nothing else.
+func (l *list) operations() {
+	n := 0
+	add := func(name, kind, text string, ns int64) {
+		f := Finding{Kind: Operation, Text: text, Where: Where{Section: "operations", Operation: name}}
+		switch kind {
+		case op.KindMemory.String():
+			f.Kind = Copies
+			f.Text += l.copyText(name)
+			f.Where.Section = "memory"
+		case op.KindCollective.String():
+			f.Text += l.spread()
+		}
+		if n++; n <= maxOperations {
+			l.add(f, ns)
+		}
+	}
+	if l.byRequest {
+		rows := slices.DeleteFunc(slices.Clone(l.PathOperations), func(o path.Operation) bool {
+			return o.Kind == path.KindHost || o.Kind == path.KindIdle || !o.DragNS.Known
+		})
+		slices.SortStableFunc(rows, func(a, b path.Operation) int { return int(min(1, max(-1, b.DragNS.V-a.DragNS.V))) })
+		for _, o := range rows {
+			add(o.Operation, o.Kind, fmt.Sprintf("Without %s the requests would be %s shorter; it is %s of their paths.", named(o.Operation),
+				l.part(o.DragNS.V), units.Percent(o.Share)), o.DragNS.V)
+		}
+		return
+	}
+	for _, a := range l.extent.Alone {
+		ns := a.TimeNS / l.devicesNum
+		if a.Kind == op.KindCollective {
+			ns -= l.waiting(a.TimeNS) / l.devicesNum // it would go on if this took no time
+		}
+		add(a.Operation, a.Kind.String(), fmt.Sprintf("Without %s the run would be up to %s shorter: for so long %s.", named(a.Operation),
+			l.part(ns), l.each("nothing else ran")), ns)
+	}
+}
+
+// waiting returns the part of the time of a collective that is waiting for the last device: that of all
+// collectives, by their times.
+func (l *list) waiting(ns int64) int64 {
+	wait, all := int64(0), int64(0)
+	for i := range l.Lateness {
+		wait += l.Lateness[i].WaitNS
+	}
+	for _, a := range l.extent.Alone {
+		if a.Kind == op.KindCollective {
+			all += a.TimeNS
+		}
+	}
+	return int64(min(float64(wait)*float64(ns)/float64(max(1, all)), float64(ns)))
+}
+
+// each says of what all devices do that it is a mean.
+func (l *list) each(what string) string {
+	if l.devicesNum > 1 {
+		return what + " on a device, on average"
+	}
+	return what + " on the device"
+}
+
+// copyText tells of the copies that an operation may be.
+func (l *list) copyText(name string) string {
+	for _, c := range l.Copies {
+		if c.Direction != "" && strings.Contains(strings.ToLower(name), strings.ToLower(c.Direction)) && c.BytesPerSecond.Known {
+			return fmt.Sprintf(" %s copied %s at %s.", plural(c.Count, "call"), units.Bytes(c.MemoryBytes), units.BytesPerSecond(c.BytesPerSecond.V))
+		}
+	}
+	return ""
+}
+
+// hostTimes finds what the host did while devices had nothing to do.
+func (l *list) hostTimes() {
+	if l.byRequest {
+		l.hostOnPaths()
+		return
+	}
+	n := 0
+	for _, h := range l.extent.Host {
+		if l.inFirst(h.Longest) {
+			continue
+		}
+		ns, name := h.TimeNS/l.devicesNum, named(h.Operation)
+		f := Finding{Kind: HostGap, Where: l.gapPlace(h)}
+		switch {
+		case len(l.extent.Devices) == 0:
+			f.Kind, f.Where = Operation, Where{Section: "operations", Operation: h.Operation}
+			f.Text = fmt.Sprintf("The host ran %s for %s.", name, l.part(ns))
+		case 2*h.Longest.HostNS*l.devicesNum >= h.TimeNS || !h.IsOp:
+			f.Text = fmt.Sprintf("%s while the host ran %s for %s; the longest such time is %s.", l.each("Nothing ran"), name, l.part(ns),
+				l.gapText(h.Longest))
+		default:
+			f.Kind = Operation
+			f.Text = fmt.Sprintf("On the host %s took %s in which %s.", name, l.part(ns), l.each("nothing ran"))
+		}
+		if n++; n <= maxOperations {
+			l.add(f, ns)
+		}
+	}
+	l.unexplained()
+}
+
+// hostOnPaths finds the spans in which requests spend their time between operations.
+func (l *list) hostOnPaths() {
+	for _, o := range l.PathOperations {
+		ns := o.TimeNS - l.queued(o.Operation)
+		if o.Kind != path.KindHost {
+			continue
+		}
+		f := Finding{Kind: HostGap, Where: Where{Section: "critical_path", Operation: o.Operation}}
+		f.Text = fmt.Sprintf("%s of the requests' paths pass on the host in %s, with no operation to wait for.", l.part(ns), named(o.Operation))
+		for _, h := range l.extent.Host {
+			if h.Operation == o.Operation {
+				if l.inFirst(h.Longest) && 2*h.Longest.HostNS >= ns {
+					ns = 0
+				}
+				f.Text += fmt.Sprintf(" The longest idle time of a device in it is %s.", l.gapText(h.Longest))
+				f.Where = l.gapPlace(h)
+				break
+			}
+		}
+		l.add(f, ns)
+	}
+}
+
+func (l *list) gapText(g timeline.HostGap) string {
+	text := units.Duration(g.DurationNS) + " of " + l.label(g.Key)
+	switch d := l.deviceOf(g.Key); {
+	case d == nil:
+	case g.StartNS == l.extent.StartNS:
+		text += ", before its first operation"
+	case g.StartNS+g.DurationNS == l.extent.StartNS+l.extent.DurationNS:
+		text += ", after its last operation"
+	}
+	return text
+}
+
+func (l *list) gapPlace(h timeline.HostTime) Where {
+	w := whereDevice("idle", h.Longest.Key)
+	w.Operation = h.Operation
+	w.FromNS, w.ToNS = op.Known(h.Longest.StartNS), op.Known(h.Longest.StartNS+h.Longest.DurationNS)
+	return w
+}
+
+// inFirst reports whether most of an idle time lies in a first step that is a finding of its own.
+func (l *list) inFirst(g timeline.HostGap) bool {
+	if l.First == nil {
+		return false
+	}
+	within := min(g.StartNS+g.DurationNS, l.First.EndNS) - max(g.StartNS, l.First.StartNS)
+	return 2*within > g.DurationNS
+}
+
+// unexplained finds idle time in which nothing was recorded on the host.
+func (l *list) unexplained() {
+	g := &l.extent.Quiet
+	if len(l.extent.Devices) == 0 {
+		return
+	}
+	gaps, _ := l.sequenceGaps()
+	ns := (l.parts().IdleNS - gaps) / l.devicesNum
+	f := Finding{Kind: HostGap, Where: whereDevice("idle", g.Key)}
+	f.Where.FromNS, f.Where.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
+	f.Text = fmt.Sprintf("%s for %s, and nothing was recorded on the host meanwhile; the longest such time is %s",
+		l.each("Nothing ran"), l.part(ns), l.gapText(*g))
+	for i := range l.Idle {
+		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
+			f.Text += ", between " + named(gap.After) + " and " + named(gap.Before)
+		}
+	}
+	f.Text += "."
+	l.add(f, ns)
+}
+
+// sequenceGaps returns the time between the operations of repeated sequences, and the sequence with most of it.
+func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
+	if l.Sequences == nil {
+		return 0, nil
+	}
+	for i := range l.Sequences.Rows {
+		s := &l.Sequences.Rows[i]
+		gaps += s.GapNS
+		if most == nil || s.GapNS > most.GapNS {
+			most = s
+		}
+	}
+	return gaps, most
+}
+
+// others finds launches, sequences of short operations, and operations below their roofline.
+func (l *list) others() {
+	n := l.devicesNum
+	if l.Launches != nil {
+		ns, count := int64(0), int64(0)
+		for _, s := range l.Launches.Streams {
+			ns += s.Overhead.Count * s.Overhead.MedianNS.V
+			count += s.Overhead.Count
+		}
+		if count > 0 {
+			l.add(Finding{
+				Kind:  Launch,
+				Where: Where{Section: "launches"},
+				Text: fmt.Sprintf("%s waited for nothing but their launch, for %s in sum by the median of their streams, %s each.",
+					plural(count, "operation"), l.part(ns/n), units.Duration(ns/count)),
+			}, ns/n)
+		}
+	}
+	if gaps, most := l.sequenceGaps(); most != nil {
+		names := slices.Compact(slices.Clone(most.Operations))
+		if len(names) > 3 {
+			names = append(names[:3], "…")
+		}
+		l.add(Finding{
+			Kind:  SmallOperations,
+			Where: Where{Section: "sequences", Operation: most.Operations[0]},
+			Text: fmt.Sprintf("Between short operations that come again one behind the other pass %s; most of it in %s, %s, %s. "+
+				"One operation in their place would save it.", l.part(gaps/n), named(strings.Join(names, ", ")),
+				plural(int64(len(most.Operations)), "operation"), plural(most.Rounds, "time")),
+		}, gaps/n)
+	}
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		r := o.Roofline
+		if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
+			continue
+		}
+		ns := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.extent.Devices)))
+		l.add(Finding{
+			Kind:  Roofline,
+			Where: Where{Section: "operations", Operation: o.Operation},
+			Text: fmt.Sprintf("%s reaches %s of what its device can do, bound by %s: at best it would take %s less.", named(o.Operation),
+				units.Percent(r.Share.V), r.Bound, l.part(ns)),
+		}, ns)
+	}
+}

@@ -1,0 +1,150 @@
+package requests
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Slower is how many times the median a request takes at least to be compared with the others.
+const Slower = 2
+
+// Alike compares the requests of one name and service that have operations.
+type Alike struct {
+	Name, Service string
+	// Count is how many there are, DurationNS the sum of their durations and MedianNS the median.
+	Count, DurationNS, MedianNS int64
+	// QueuedNS is the part of the time from their starts to their first operations in which others had
+	// begun theirs and had not ended, in sum.
+	QueuedNS int64
+	// First is the first request to start where it takes at least Slower times the median of at
+	// least three others, nil otherwise.
+	First *Standout
+	// Slow is the slowest of the others, nil where it takes less than Slower times their median.
+	// SlowCount is how many of them take as much, and ChanceOf the probability that the slowest of as many
+	// requests is as slow by chance.
+	Slow      *Standout
+	SlowCount int64
+	ChanceOf  float64
+}
+
+// Standout is a request that takes longer than others.
+type Standout struct {
+	TraceID             op.TraceID
+	SpanID              op.SpanID
+	StartNS, DurationNS int64
+	// MedianNS is the median of the others, BeyondNS how much longer it takes, those that take as
+	// long included.
+	MedianNS, BeyondNS int64
+	// Causes say what it waited for, the largest first.
+	Causes []Cause
+}
+
+// AlikeOf compares the requests of f, the names with the largest durations first.
+func AlikeOf(f *trace.Forest) []Alike {
+	type name struct{ name, service string }
+	all := Find(f)
+	byName := make(map[name][]*Request)
+	for i := range all.List {
+		if q := &all.List[i]; q.DurationNS.V > 0 && q.StartNS.Known && q.OwnNS+q.SharedNS > 0 {
+			byName[name{q.Name, q.Service}] = append(byName[name{q.Name, q.Service}], q)
+		}
+	}
+	running := runningOf(all.List)
+	var list []Alike
+	for n, requests := range byName { // each by start
+		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests))}
+		for _, q := range requests {
+			a.DurationNS += q.DurationNS.V
+			a.QueuedNS += running.within(q.StartNS.V, q.StartNS.V+q.QueueingNS.V)
+		}
+		a.MedianNS = medianOf(requests)
+		const others = 3
+		if rest := requests[1:]; len(rest) >= others && requests[0].DurationNS.V >= Slower*medianOf(rest) {
+			a.First = all.standout(requests[0], medianOf(rest))
+			requests = rest
+		}
+		a.compare(all, requests)
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b Alike) int {
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
+	})
+	return list
+}
+
+// compare finds the slowest of requests.
+func (a *Alike) compare(all *Requests, requests []*Request) {
+	slowest, median, beyond := requests[0], medianOf(requests), int64(0)
+	durations := make([]float64, len(requests))
+	for i, q := range requests {
+		durations[i] = float64(q.DurationNS.V)
+		if q.DurationNS.V > slowest.DurationNS.V {
+			slowest = q
+		}
+		if q.DurationNS.V >= Slower*median {
+			a.SlowCount++
+			beyond += q.DurationNS.V - median
+		}
+	}
+	if a.SlowCount == 0 {
+		return
+	}
+	if a.ChanceOf = chance.Outlier(durations, float64(slowest.DurationNS.V)); a.ChanceOf < 1 {
+		a.Slow = all.standout(slowest, median)
+		a.Slow.BeyondNS = beyond
+	}
+}
+
+func (r *Requests) standout(q *Request, median int64) *Standout {
+	return &Standout{
+		TraceID: q.TraceID, SpanID: q.SpanID, StartNS: q.StartNS.V, DurationNS: q.DurationNS.V, MedianNS: median,
+		BeyondNS: q.DurationNS.V - median, Causes: r.Causes(q),
+	}
+}
+
+// medianOf returns the median duration, the lower one of an even number.
+func medianOf(requests []*Request) int64 {
+	durations := make([]int64, len(requests))
+	for i, q := range requests {
+		durations[i] = q.DurationNS.V
+	}
+	slices.Sort(durations)
+	return durations[(len(durations)-1)/2]
+}
+
+// times are intervals that do not touch, in order.
+type times []struct{ from, to int64 }
+
+// runningOf returns when any of the requests had begun its first operation and had not ended.
+func runningOf(list []Request) times {
+	var all times
+	for i := range list {
+		if q := &list[i]; q.StartNS.Known && q.QueueingNS.Known {
+			all = append(all, struct{ from, to int64 }{q.StartNS.V + q.QueueingNS.V, q.StartNS.V + q.DurationNS.V})
+		}
+	}
+	slices.SortFunc(all, func(a, b struct{ from, to int64 }) int { return cmp.Compare(a.from, b.from) })
+	united := all[:0]
+	for _, t := range all {
+		if n := len(united); n > 0 && t.from <= united[n-1].to {
+			united[n-1].to = max(united[n-1].to, t.to)
+		} else if t.to > t.from {
+			united = append(united, t)
+		}
+	}
+	return united
+}
+
+// within returns how much of the times lies between two.
+func (t times) within(from, to int64) (ns int64) {
+	for i := sort.Search(len(t), func(i int) bool { return t[i].to > from }); i < len(t) && t[i].from < to; i++ {
+		ns += min(to, t[i].to) - max(from, t[i].from)
+	}
+	return ns
+}

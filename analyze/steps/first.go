@@ -1,0 +1,67 @@
+package steps
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// First is a first step that takes much longer than the others.
+type First struct {
+	Row
+	// MedianNS is the median of the wall times of the others, which are Others, and AllNS the sum of all.
+	MedianNS, AllNS int64
+	Others          int
+	// StartNS and EndNS are the first start and the last end of the step.
+	StartNS, EndNS int64
+}
+
+// FirstOf returns the first step of the loop that takes longest, where it takes at least twice the
+// median of at least three others; nil otherwise. rows are those of f.
+func FirstOf(f *trace.Forest, rows []Row) *First {
+	var first *First
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Service == rows[0].Service {
+			n++
+		}
+		if of := firstOf(rows[:n]); of != nil && (first == nil || of.AllNS > first.AllNS) {
+			first = of
+		}
+		rows = rows[n:]
+	}
+	if first == nil {
+		return nil
+	}
+	for r := range f.Rows() {
+		if !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep) || f.Step(r) != first.Step || !f.Has(r, trace.FlagStart) || f.Service(r) != first.Service {
+			continue
+		}
+		if first.StartNS == 0 || f.Start(r) < first.StartNS {
+			first.StartNS = f.Start(r)
+		}
+	}
+	first.EndNS = first.StartNS + first.WallNS.V
+	return first
+}
+
+// firstOf compares the first step of a loop with the others.
+func firstOf(rows []Row) *First {
+	const others, slower = 3, 2
+	var walls []int64
+	all := int64(0)
+	for _, row := range rows {
+		if row.WallNS.Known {
+			walls = append(walls, row.WallNS.V)
+			all += row.WallNS.V
+		}
+	}
+	if len(walls) < others+1 || !rows[0].WallNS.Known {
+		return nil
+	}
+	rest := slices.Sorted(slices.Values(walls[1:]))
+	if median := rest[(len(rest)-1)/2]; walls[0] >= slower*median {
+		return &First{Row: rows[0], MedianNS: median, AllNS: all, Others: len(rest)}
+	}
+	return nil
+}

@@ -1,0 +1,346 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/heap"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Blocks is into how many parts of equal length the time of the devices is divided to compare them.
+const Blocks = 16
+
+// maxAlone bounds the rows of an Extent.
+const maxAlone = 16
+
+// Extent is the time from the first start to the last end of all operations and spans, those of
+// the host included, and what the devices and the host did in it.
+//
+//	host    prepare [0,60)
+//	cuda:0  matmul [60,90), relu [80,100)
+//
+//	Duration 100, Alone matmul 20, relu 10, Host prepare 60, HostNS 60
+type Extent struct {
+	StartNS, DurationNS int64
+	// Devices has a row per device with starts, by rank and name.
+	Devices []DeviceWork
+	// Alone has the time in which an operation was the only one on a device, and what it lies
+	// below aside: by operation, the sum over the devices, the largest first.
+	Alone []Alone
+	// HostNS is the time, in sum over the devices, in which a device ran nothing and the host did.
+	// Where there is no device, the host counts as if there were one.
+	HostNS int64
+	// Host divides HostNS by the innermost operation or span on the host, the last to start, the
+	// largest first.
+	Host []HostTime
+	// Quiet is the idle time of a device with the longest time in which nothing was recorded on the
+	// host either, HostNS aside.
+	Quiet HostGap
+}
+
+// DeviceWork is the work of a device, communication aside.
+type DeviceWork struct {
+	device.Key
+	// BlockNS is the sum of the durations by when operations start.
+	BlockNS [Blocks]int64
+	// Count, FLOPs and Elements are sums over the operations.
+	Count, FLOPs, Elements int64
+}
+
+// Alone is the time in which an operation ran alone.
+type Alone struct {
+	Operation string
+	Kind      op.Kind
+	TimeNS    int64
+}
+
+// HostTime is the time of an operation or span on the host while devices ran nothing.
+type HostTime struct {
+	Operation string
+	IsOp      bool
+	TimeNS    int64
+	// Longest is the idle time of a device that most of it lies in.
+	Longest HostGap
+}
+
+// HostGap is a time in which a device ran nothing: before its first operation, between two, or after
+// the last.
+type HostGap struct {
+	device.Key
+	StartNS, DurationNS int64
+	// HostNS is the time of the host's operation in it.
+	HostNS int64
+}
+
+// ExtentOf returns the extent of f.
+func ExtentOf(f *trace.Forest) *Extent {
+	f.Build()
+	e := &extents{forest: f, alone: make([]*Alone, len(f.Names.Operations.Values))}
+	e.hostOps, e.hostSpans = make([]*hostSum, len(f.Names.Operations.Values)), make([]*hostSum, len(f.Names.Spans.Values))
+	e.findHost()
+	for _, d := range f.Devices.Order {
+		if rows := f.Devices.Of(d); len(rows) > 0 {
+			e.device(f.Devices.Keys[d], rows)
+		}
+	}
+	if len(e.Devices) == 0 && e.DurationNS > 0 {
+		e.startDevice(device.Key{})
+		e.gap(e.StartNS, e.StartNS+e.DurationNS)
+		e.Devices = nil
+	}
+	for _, a := range e.alone {
+		if a != nil {
+			e.Alone = append(e.Alone, *a)
+		}
+	}
+	for _, h := range slices.Concat(e.hostOps, e.hostSpans) {
+		if h != nil {
+			e.Host = append(e.Host, h.HostTime)
+		}
+	}
+	slices.SortFunc(e.Alone, func(a, b Alone) int {
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
+	})
+	slices.SortFunc(e.Host, func(a, b HostTime) int {
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Longest.StartNS, b.Longest.StartNS))
+	})
+	e.Alone, e.Host = e.Alone[:min(len(e.Alone), maxAlone)], e.Host[:min(len(e.Host), maxAlone)]
+	return &e.Extent
+}
+
+// extents finds an Extent.
+type extents struct {
+	Extent
+	forest *trace.Forest
+	// alone, hostOps and hostSpans are by name.
+	alone              []*Alone
+	hostOps, hostSpans []*hostSum
+
+	ranked map[op.Int][]int32       // the rows of the host by rank, all of them where none is known
+	hosts  map[op.Int][]hostSegment // what these did
+	line   []hostSegment            // what is left of that for the device under way
+	at     *DeviceWork              // the device under way
+	gaps   int64
+}
+
+// hostSum sums up an operation or span of the host.
+type hostSum struct {
+	HostTime
+	gap, inGap int64 // the number of the latest gap, and the time in it
+}
+
+// hostSegment is a time in which a row of the host was the innermost.
+type hostSegment struct {
+	from, to int64
+	row      int32
+}
+
+// findHost finds the extent and the rows of the host.
+func (e *extents) findHost() {
+	f := e.forest
+	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
+	e.ranked, e.hosts = make(map[op.Int][]int32), make(map[op.Int][]hostSegment)
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
+			continue
+		}
+		first, last = min(first, f.Start(r)), max(last, f.End(r))
+		if f.IsDeviceSide(r) || f.Duration(r) == 0 {
+			continue
+		}
+		e.ranked[op.Int{}] = append(e.ranked[op.Int{}], r)
+		if f.Has(r, trace.FlagOp) && f.DeviceKey(r).Rank.Known {
+			rank := f.DeviceKey(r).Rank
+			e.ranked[rank] = append(e.ranked[rank], r)
+		}
+	}
+	if first <= last {
+		e.StartNS, e.DurationNS = first, last-first
+	}
+}
+
+// innermost returns which of rows, which are sorted by start, started last of those that run, over time.
+func innermost(f *trace.Forest, rows []int32) []hostSegment {
+	var segments []hostSegment
+	running := heap.Heap[int32]{Less: func(a, b int32) bool {
+		return cmp.Or(cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.End(b), f.End(a)), cmp.Compare(a, b)) < 0
+	}}
+	at := f.Start(rows[0])
+	advance := func(to int64) {
+		for at < to && len(running.Items) > 0 {
+			top := running.Top()
+			if end := min(f.End(top), to); end > at {
+				segments = append(segments, hostSegment{at, end, top})
+				at = end
+			}
+			if f.End(top) <= at {
+				running.Pop()
+			}
+		}
+		at = to
+	}
+	for _, r := range rows {
+		advance(f.Start(r))
+		running.Push(r)
+	}
+	advance(trace.MaxTime)
+	return segments
+}
+
+// startDevice begins a device.
+func (e *extents) startDevice(k device.Key) {
+	e.Devices = append(e.Devices, DeviceWork{Key: k})
+	e.at = &e.Devices[len(e.Devices)-1]
+	rank := k.Rank
+	if len(e.ranked[rank]) == 0 {
+		rank = op.Int{}
+	}
+	line, ok := e.hosts[rank]
+	if rows := e.ranked[rank]; !ok && len(rows) > 0 {
+		var sorter order.Rows
+		sorter.Sort(rows, e.forest.Start, e.forest.CompareStart)
+		line = innermost(e.forest, rows)
+		e.hosts[rank] = line
+	}
+	e.line = line
+}
+
+// device adds a device, given its rows by start.
+func (e *extents) device(k device.Key, rows []int32) {
+	f := e.forest
+	e.startDevice(k)
+	running := heap.Heap[runningRow]{Less: func(a, b runningRow) bool { return a.end > b.end }}
+	at := e.StartNS
+	advance := func(to int64) {
+		for at < to && len(running.Items) > 0 {
+			end := running.Top().end
+			if until := min(end, to); until > at {
+				e.run(running.Items, until-at)
+				at = until
+			}
+			if end <= at {
+				running.Pop()
+			}
+		}
+		if at < to {
+			e.gap(at, to)
+			at = to
+		}
+	}
+	for _, r := range rows {
+		start, duration := f.Start(r), f.Duration(r)
+		e.add(r, start, duration)
+		advance(start)
+		if duration > 0 {
+			running.Push(runningRow{start + duration, r})
+		}
+	}
+	advance(e.StartNS + e.DurationNS)
+}
+
+// runningRow is an operation that runs on a device.
+type runningRow struct {
+	end int64
+	row int32
+}
+
+// add adds an operation to the work of the device.
+func (e *extents) add(r int32, start, duration int64) {
+	f := e.forest
+	if f.Kind(r) == op.KindCollective {
+		return
+	}
+	from, to := f.Devices.FirstStart, f.Devices.LastEnd
+	block := min(Blocks-1, (start-from)/max(1, (to-from+Blocks-1)/Blocks))
+	e.at.BlockNS[block] += duration
+	e.at.Count++
+	e.at.FLOPs += f.Flops(r)
+	e.at.Elements += f.Elements(r)
+}
+
+// maxTogether is how many operations of a device may run at once for one of them to count as alone
+// with what it lies below.
+const maxTogether = 8
+
+// run adds a time in which rows ran on the device.
+func (e *extents) run(rows []runningRow, ns int64) {
+	f, inner := e.forest, rows[0].row
+	if len(rows) > 1 {
+		if len(rows) > maxTogether {
+			return
+		}
+		for _, r := range rows[1:] {
+			if f.CompareStart(r.row, inner) > 0 {
+				inner = r.row
+			}
+		}
+		for _, r := range rows {
+			if f.Name(r.row) != f.Name(inner) && !e.isAbove(r.row, inner) {
+				return
+			}
+		}
+	}
+	name := f.Name(inner)
+	a := e.alone[name]
+	if a == nil {
+		a = &Alone{Operation: f.RowName(inner), Kind: f.Kind(inner)}
+		e.alone[name] = a
+	}
+	a.TimeNS += ns
+}
+
+// isAbove reports whether row r is among the next ones above another.
+func (e *extents) isAbove(r, other int32) bool {
+	for n := 0; other != r && other != trace.NoRow && n < maxTogether; n++ {
+		other = e.forest.Tree.Parent[other]
+	}
+	return other == r
+}
+
+// gap adds a time in which the device ran nothing. Those of a device follow each other.
+func (e *extents) gap(from, to int64) {
+	f := e.forest
+	e.gaps++
+	e.line = e.line[sort.Search(len(e.line), func(i int) bool { return e.line[i].to > from }):]
+	quiet := to - from
+	for _, s := range e.line {
+		if s.from >= to {
+			break
+		}
+		ns := min(to, s.to) - max(from, s.from)
+		sums, isOp := e.hostSpans, f.Has(s.row, trace.FlagOp)
+		if isOp {
+			sums = e.hostOps
+		}
+		h := sums[f.Name(s.row)]
+		if h == nil {
+			h = &hostSum{HostTime: HostTime{Operation: f.RowName(s.row), IsOp: isOp}}
+			sums[f.Name(s.row)] = h
+		}
+		if h.gap != e.gaps {
+			h.gap, h.inGap = e.gaps, 0
+		}
+		quiet -= ns
+		e.HostNS += ns
+		h.TimeNS += ns
+		h.inGap += ns
+		g := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from, HostNS: h.inGap}
+		if cmp.Or(cmp.Compare(g.HostNS, h.Longest.HostNS), g.compare(&h.Longest)) > 0 {
+			h.Longest = g
+		}
+	}
+	g, q := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from, HostNS: to - from - quiet}, &e.Quiet
+	if cmp.Or(cmp.Compare(quiet, q.DurationNS-q.HostNS), g.compare(q)) > 0 {
+		e.Quiet = g
+	}
+}
+
+// compare orders gaps by length, and those of the same length by start, the first last.
+func (g *HostGap) compare(other *HostGap) int {
+	return cmp.Or(cmp.Compare(g.DurationNS, other.DurationNS), cmp.Compare(other.StartNS, g.StartNS))
+}

@@ -1,0 +1,70 @@
+// Command causes writes the recording of a run that is slow for one known cause, to try what a report
+// says of it. The causes are those by which the findings are tested; each adds the strength times the time
+// that the run takes without it.
+//
+// Usage:
+//
+//	go run ./causes -cause late_device -strength 0.2 > ops.jsonl
+//	go run ./causes -list
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/optrace/optrace/internal/causes"
+	"github.com/optrace/optrace/op/entries"
+)
+
+func main() {
+	cause := flag.String("cause", causes.Training, "the cause")
+	strength := flag.Float64("strength", 0.2, "how much of the time it adds")
+	seed := flag.Uint64("seed", 1, "runs of one seed are the same")
+	list := flag.Bool("list", false, "list the causes, the findings that name them and from which strength")
+	flag.Parse()
+	var err error
+	if *list {
+		err = printList(os.Stdout)
+	} else {
+		err = write(os.Stdout, *cause, *strength, *seed)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "causes:", err)
+		os.Exit(1)
+	}
+}
+
+func printList(w io.Writer) error {
+	for _, c := range causes.Causes {
+		if _, err := fmt.Fprintf(w, "%-16s %-17s %g\n", c.Name, c.Finding, c.From); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s, %s: no cause\n", causes.Training, causes.Serving)
+	return err
+}
+
+// write writes the recording to w.
+func write(w io.Writer, cause string, strength float64, seed uint64) error {
+	records, err := causes.Records(cause, strength, seed)
+	if err != nil {
+		return err
+	}
+	out := entries.NewWriter(w, nil)
+	for _, rec := range records {
+		switch {
+		case rec.Entry != nil:
+			err = out.Entry(rec.Entry)
+		case rec.Span != nil:
+			err = out.Span(rec.Span)
+		case rec.Gap != nil:
+			err = out.Gap(rec.Gap)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
