@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -204,10 +203,7 @@ func whereDevice(section string, k device.Key) Where {
 }
 
 // named returns a name as it stands in a sentence.
-func named(name string) string {
-	const maxName = 48
-	return termtext.Shorten(termtext.Clean(name), maxName)
-}
+func named(name string) string { return requests.NameInText(name) }
 
 // plural returns a number of things.
 func plural(n int64, thing string) string {

@@ -121,7 +121,7 @@ func TestNameInText(t *testing.T) {
 		strings.Repeat("é", 48):  strings.Repeat("é", 48),
 		strings.Repeat("ab", 25): strings.Repeat("ab", 15) + "a…" + strings.Repeat("ab", 8),
 	} {
-		check.Equal(t, fmt.Sprintf("%q", name), want, nameInText(name))
+		check.Equal(t, fmt.Sprintf("%q", name), want, NameInText(name))
 	}
 }
 

@@ -51,9 +51,9 @@ func (c *Cause) sentence(ranks bool) string {
 // maxNameInText bounds names in sentences.
 const maxNameInText = 48
 
-// nameInText returns a name as it stands in a sentence: on one line, and without the middle
+// NameInText returns a name as it stands in a sentence: on one line, and without the middle
 // of a long one.
-func nameInText(name string) string {
+func NameInText(name string) string {
 	runes := []rune(name)
 	if n := len(runes); n > maxNameInText {
 		const tail = maxNameInText / 3
@@ -69,11 +69,11 @@ func nameInText(name string) string {
 
 // words returns the figures of a part of a cause in words.
 func (p *CausePart) words(cause string, ranks bool) string {
-	name, time := nameInText(p.Operation), units.Duration(p.TimeNS)
-	device := nameInText(p.Label(ranks))
+	name, time := NameInText(p.Operation), units.Duration(p.TimeNS)
+	device := NameInText(p.Label(ranks))
 	switch {
 	case cause == CauseStraggler && p.Meanwhile != "":
-		return fmt.Sprintf("%s in %s for %s, which meanwhile ran %s for %s", time, name, device, nameInText(p.Meanwhile),
+		return fmt.Sprintf("%s in %s for %s, which meanwhile ran %s for %s", time, name, device, NameInText(p.Meanwhile),
 			units.Duration(p.MeanwhileNS))
 	case cause == CauseStraggler:
 		return fmt.Sprintf("%s in %s for %s", time, name, device)
@@ -82,7 +82,7 @@ func (p *CausePart) words(cause string, ranks bool) string {
 	}
 	text := name + " " + time
 	if p.MeanwhileDevice != "" && minMeanwhileInText*p.MeanwhileNS >= p.TimeNS {
-		text += fmt.Sprintf(" while %s ran %s for %s", nameInText(p.MeanwhileDevice), nameInText(p.Meanwhile), units.Duration(p.MeanwhileNS))
+		text += fmt.Sprintf(" while %s ran %s for %s", NameInText(p.MeanwhileDevice), NameInText(p.Meanwhile), units.Duration(p.MeanwhileNS))
 	}
 	return text
 }

@@ -34,6 +34,7 @@ var importRules = map[string]struct {
 	"op/entries":         {own: modelImports},
 	"op/seed":            {own: modelImports},
 	"op/internal/decode": {own: modelImports},
+	"internal/causes":    {own: slices.Concat([]string{"op/..."}, modelImports)},
 	"internal/optest": {
 		own:     []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},

@@ -1,0 +1,28 @@
+package findings_test
+
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/op"
+)
+
+// A report has its findings; here are those of a few figures.
+func Example() {
+	facts := &findings.Facts{
+		Input: findings.Input{Spans: 10, Entries: 10},
+		Extent: &timeline.Extent{
+			DurationNS: 100, HostNS: 60,
+			Devices: []timeline.DeviceWork{{}},
+			Alone:   []timeline.Alone{{Operation: "matmul", Kind: op.KindCompute, TimeNS: 20}},
+		},
+	}
+	for _, f := range findings.Of(facts) {
+		fmt.Println(f.Kind, f.SavedNS, f.OfNS)
+	}
+	// Output:
+	// bound unknown 100
+	// host_gap 40 100
+	// operation 20 100
+}
