@@ -157,7 +157,7 @@ func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
 			return writer{}, err
 		}
 		prepared, err := new(optrace.Tracer).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
-		return writer{proc, func(ctx context.Context, step int64) {
+		return writer{proc, func(ctx context.Context, _ int64) {
 			now := passed(time.Now().UnixNano())
 			q.Launched(q.Begin(ctx, prepared), now, now)
 			q.Poll()

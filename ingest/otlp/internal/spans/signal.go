@@ -1,5 +1,7 @@
 package spans
 
+import "errors"
+
 // Messages of metrics, logs and profiles are like TracesData, down to the lists of scopes: what their
 // elements are is told by the wire types of the fields.
 
@@ -35,7 +37,7 @@ func (e signalError) Error() string { return "records of OTLP " + string(e) }
 
 // OtherSignal hands a record of another signal out in place of its error, and returns any other error.
 func (d *Decoder) OtherSignal(err error) error {
-	if signal, ok := err.(signalError); ok {
+	if signal, ok := errors.AsType[signalError](err); ok {
 		d.Emit(OfSignal(string(signal)), nil)
 		return nil
 	}
