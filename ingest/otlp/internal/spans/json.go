@@ -20,9 +20,11 @@ func NewJSON(d *Decoder, l *jsontext.Lexer) *JSON {
 	return &JSON{Decoder: d, msg: jsonMessage{Lexer: l}, again: jsonMessage{Lexer: new(jsontext.Lexer)}}
 }
 
-// ReadResource and ReadScope read the header of a group of spans.
+// ReadResource reads the header of a group of scopes.
 func (r *JSON) ReadResource() { r.parseResource(&r.msg) }
-func (r *JSON) ReadScope()    { r.parseScope(&r.msg) }
+
+// ReadScope reads the header of a group of spans.
+func (r *JSON) ReadScope() { r.parseScope(&r.msg) }
 
 // ReadSpan reads a span of any spelling, for EmitSpan to hand out.
 func (r *JSON) ReadSpan() { r.parseSpan(&r.msg) }

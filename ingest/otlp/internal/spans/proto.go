@@ -56,9 +56,11 @@ func (r *Proto) ReadResourceSpans(text []byte) error {
 	return w.err
 }
 
-// ReadResource and ReadScope read the header of a group of spans.
+// ReadResource reads the header of a group of scopes.
 func (r *Proto) ReadResource(text []byte) error { return r.read(text, r.parseResource) }
-func (r *Proto) ReadScope(text []byte) error    { return r.read(text, r.parseScope) }
+
+// ReadScope reads the header of a group of spans.
+func (r *Proto) ReadScope(text []byte) error { return r.read(text, r.parseScope) }
 
 // EmitResource reads a resource and hands it out.
 func (r *Proto) EmitResource(text []byte) error {

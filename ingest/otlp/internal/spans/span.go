@@ -24,7 +24,7 @@ func (d *Decoder) parseSpan(m message) {
 // parseSpanField reads the current field of a span.
 func (d *Decoder) parseSpanField(m message) {
 	f := &d.fields
-	ok := true
+	var ok bool
 	switch m.number() {
 	case fieldSpanTraceID:
 		ok = m.id(f.trace[:])
