@@ -40,7 +40,7 @@ func (l *list) devices() {
 		f.Text = fmt.Sprintf("%s comes last to %s and holds up the other devices by %s, chance %s.", l.label(key), named(late.Name),
 			l.part(ns), probability(p))
 		if most != nil && most.Key == key {
-			if f.Text += " " + most.text(l); most.hasMore() {
+			if f.Text += " " + most.text(); most.hasMore() {
 				f.Kind = Imbalance
 			}
 		}
@@ -51,7 +51,7 @@ func (l *list) devices() {
 			f.Kind = Imbalance
 		}
 		f.Text = fmt.Sprintf("%s takes %s longer than the mean of %s, chance %s. %s", l.label(most.Key), l.part(most.ns),
-			plural(int64(len(l.extent.Devices)), "device"), probability(most.p), most.text(l))
+			plural(int64(len(l.extent.Devices)), "device"), probability(most.p), most.text())
 		l.add(f, most.ns)
 	}
 }
@@ -169,7 +169,7 @@ func timesOthers(own, all, n int64) float64 {
 // hasMore reports whether the device has more work than the others, and not only takes longer for it.
 func (u *uneven) hasMore() bool { return u.work-1 >= (u.time-1)/2 }
 
-func (u *uneven) text(l *list) string {
+func (u *uneven) text() string {
 	if u.hasMore() {
 		return fmt.Sprintf("It has %s times the %s of the others.", factor(u.work), u.of)
 	}
