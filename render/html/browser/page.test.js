@@ -328,8 +328,13 @@ test("a finding selects its evidence", async () => {
   const { page, done } = await open(main);
   const buttons = await page.$$(".findings button");
   for (const b of buttons) {
+    const { section, ...what } = JSON.parse(await b.getAttribute("data-select"));
     await b.click();
-    await page.waitForFunction(() => location.hash.length > 1);
+    if (Object.keys(what).length > 0) await page.waitForFunction(() => location.hash.length > 1);
+    await page.waitForFunction((id) => {
+      const at = document.getElementById(id).getBoundingClientRect();
+      return at.top < innerHeight && at.bottom > 0;
+    }, section);
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.getElementById("selection").textContent === "the whole run");
   }
