@@ -18,8 +18,8 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/deviceclock"
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
