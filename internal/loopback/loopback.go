@@ -25,7 +25,7 @@ const (
 	MaxHeaderBytes = 64 << 10
 	// ReadTimeout is how long a request may take to arrive unless its handler allows more, WriteTimeout how long it may take
 	// to be answered after that, and IdleTimeout how long a connection may be idle.
-	ReadTimeout  = 5 * time.Second
+	ReadTimeout  = 4 * time.Second
 	WriteTimeout = time.Minute
 	IdleTimeout  = 2 * time.Minute
 	// streams is how many requests of HTTP/2 a connection has at a time, and streamBytes how much of one comes before it is

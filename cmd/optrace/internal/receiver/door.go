@@ -21,8 +21,8 @@ const (
 	MaxArriving = 64 << 20
 	// A request that does not bring slowBytes in slowTime, or takes longer than arrival, is given up.
 	arrival   = 15 * time.Second
-	slowTime  = 5 * time.Second
-	slowBytes = 80 << 10
+	slowTime  = 4 * time.Second
+	slowBytes = 64 << 10
 	// maxWork is how long a request is read.
 	maxWork = 10 * time.Second
 )
