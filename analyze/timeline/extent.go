@@ -329,10 +329,16 @@ func (e *extents) gap(from, to int64) {
 		e.HostNS += ns
 		h.TimeNS += ns
 		h.inGap += ns
+		if h.inGap < h.Longest.HostNS {
+			continue
+		}
 		g := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from, HostNS: h.inGap}
 		if cmp.Or(cmp.Compare(g.HostNS, h.Longest.HostNS), g.compare(&h.Longest)) > 0 {
 			h.Longest = g
 		}
+	}
+	if quiet < e.Quiet.DurationNS-e.Quiet.HostNS {
+		return
 	}
 	g, q := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from, HostNS: to - from - quiet}, &e.Quiet
 	if cmp.Or(cmp.Compare(quiet, q.DurationNS-q.HostNS), g.compare(q)) > 0 {
