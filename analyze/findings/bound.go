@@ -60,7 +60,7 @@ func (l *list) bound() Finding {
 		f.Where = Where{Section: "critical_path", Command: "optrace report -section critical_path"}
 	}
 	if l.whole == 0 {
-		f.Text = fmt.Sprintf("No operation has a start, so that the bound is not known. %s take %s in all.",
+		f.Text = fmt.Sprintf("No operation has a start, so that the bound is not known: %s, %s in all.",
 			plural(l.Total.Count, "operation"), units.Duration(l.Total.SumNS))
 		if len(l.Operations) > 0 && l.Operations[0].Share.Known {
 			o := &l.Operations[0]

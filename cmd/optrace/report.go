@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
@@ -18,9 +19,10 @@ import (
 
 const reportUsage = `usage: optrace report [flags] INPUT...
 
-Report profiles the operations in the inputs: by operation and by device, load
-balance, communication, memory and the slowest ones. It starts with the
-input, and with all that was lost or could not be read.
+Report profiles the operations in the inputs. It prints what was read, all that
+was lost or could not be read, what the run was bound by and what would make it
+faster, the largest operations and the devices: 30 lines of 80 columns. An arrow,
+→ idle, names the section that has more; -section all prints all of them.
 
 An INPUT is a file, a directory or - for standard input. Formats are found by
 content, and gzip and zstd are opened transparently. After -- every argument is
@@ -42,13 +44,14 @@ an INPUT.
                     device too
   -section S[,S]    sections to show: summary, findings, operations, devices,
                     balance, communication, memory, slowest, idle, launches,
-                    critical_path, sequences, steps; all by default. With none but summary, memory and
-                    slowest the memory needed does not grow with the input, unless -by
-                    has root, which is found by the parents where spans do not state it
+                    critical_path, sequences, steps, or all. With none but summary,
+                    memory and slowest the memory needed does not grow with the input,
+                    unless -by has root, which is found by the parents where spans do
+                    not state it. -json has all by default
   -top N            how many slowest operations, memory hotspots, idle gaps and
                     repeated sequences to list (10),
                     and, where it is given and not 0, how many rows of any table
-                    the text shows (30)
+                    the text shows (30 in a section)
   -align-clocks     estimate how far the clocks of ranks are apart from when their
                     collectives end, and compute what depends on times with
                     all of them on one clock; the estimate, its residuals and the
@@ -65,6 +68,7 @@ an INPUT.
 Examples:
 
   optrace report ops.jsonl
+  optrace report -section idle,critical_path ops.jsonl
   optrace report -by operation,shape -top 3 ops.jsonl
   zcat traces-*.jsonl.gz | optrace report -section summary -
   optrace report -json ops.jsonl | jq '.operations[0]'
@@ -84,6 +88,7 @@ type reportFlags struct {
 	align    bool
 	html     string
 	flags.InOut
+	set     []string // the flags that were given
 	table   csvTable // with csv
 	display streams.DisplayFlags
 }
@@ -117,6 +122,7 @@ func runReport(ctx context.Context, s streams.Streams, args []string) error {
 		return err
 	}
 	f.rows = flags.Rows(fs)
+	fs.Visit(func(set *flag.Flag) { f.set = append(f.set, set.Name) })
 	chosen, err := parseSections(f.section)
 	if err != nil {
 		return err
@@ -196,6 +202,12 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	opts.Rows = f.rows
 	if chosen != nil {
 		opts.Show = chosen.shows
+	}
+	if f.section == "" {
+		opts.Show = func(section string) bool {
+			return section == "memory" && slices.Contains(f.set, "hotspot-bytes") || section == "communication" && slices.Contains(f.set, "min-comm-ratio")
+		}
+		return text.WriteOverview(w, r, opts)
 	}
 	return text.Write(w, r, opts)
 }

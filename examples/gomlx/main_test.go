@@ -107,7 +107,7 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("the report and the page", func(t *testing.T) {
-		for _, want := range []string{"new images recognised", " 0 dropped", "OPERATIONS", "DotGeneral", "SLOWEST REQUEST"} {
+		for _, want := range []string{"new images recognised", " 0 dropped", " operations ", "DotGeneral", "The bound is"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("output lacks %q:\n%s", want, out)
 			}

@@ -23,7 +23,7 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := text.Write(out, r, text.Options{}); err != nil {
+	if err := text.WriteOverview(out, r, text.Options{}); err != nil {
 		return err
 	}
 	page := strings.TrimSuffix(batch, filepath.Ext(batch)) + ".html"

@@ -176,7 +176,7 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("the report is printed", func(t *testing.T) {
-		for _, want := range []string{"loss", "images recognised", " 0 dropped", "OPERATIONS", "DEVICES", "LOAD BALANCE", "all_reduce"} {
+		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "busy", "The bound is", "all_reduce"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("output lacks %q:\n%s", want, out)
 			}

@@ -30,7 +30,7 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := text.Write(out, r, text.Options{Width: widthOf(out)}); err != nil {
+	if err := text.WriteOverview(out, r, text.Options{Width: widthOf(out)}); err != nil {
 		return err
 	}
 	base := strings.TrimSuffix(batch, filepath.Ext(batch))

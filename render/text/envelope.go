@@ -18,14 +18,9 @@ import (
 // envelope says what the figures were computed from, and what is wrong with it.
 func (v *view) envelope() {
 	in := &v.r.Input
-	formats := "no format"
-	if len(in.Formats) > 0 {
-		formats = strings.Join(in.Formats, ", ")
-	}
-	v.field("input", fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes)), false)
-	spans := fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))
+	v.field("input", inputText(in), false)
 	skipped, others := splitSkipped(in.SkippedBy)
-	v.field("spans", spans+reasons(skipped), false)
+	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))+reasons(skipped), false)
 	if len(others) > 0 {
 		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
 	}
@@ -40,10 +35,18 @@ func (v *view) envelope() {
 	}
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
-	v.total()
+	v.total(false)
 	if v.r.LeftOut != "" {
 		v.field("left out", v.r.LeftOut, false)
 	}
+}
+
+func inputText(in *analyze.Envelope) string {
+	formats := "no format"
+	if len(in.Formats) > 0 {
+		formats = strings.Join(in.Formats, ", ")
+	}
+	return fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes))
 }
 
 // splitSkipped divides what was passed over into spans and other records.
@@ -120,19 +123,24 @@ func samplingText(s analyze.Sampling) string {
 	return "none recorded"
 }
 
-func (v *view) total() {
+// total sums the operations up, in brief without what is said of memory and derived FLOPs.
+func (v *view) total(brief bool) {
 	t := &v.r.Total
-	wall := ""
+	text := plural(t.Count, "operation") + ", " + units.Duration(t.SumNS)
 	if t.WallNS.Known {
-		wall = " within " + units.Duration(t.WallNS.V)
+		text += " within " + units.Duration(t.WallNS.V)
 	}
-	text := fmt.Sprintf("%s, %s%s, memory %s (largest %s)", plural(t.Count, "operation"),
-		units.Duration(t.SumNS), wall, units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
+	if t.MemoryBytes > 0 && !brief {
+		text += fmt.Sprintf(", memory %s (largest %s)", units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
+	}
 	if t.FLOPs > 0 {
 		text += ", " + units.FLOPs(t.FLOPs)
-		if t.FLOPsDerived > 0 {
+		if t.FLOPsDerived > 0 && !brief {
 			text += fmt.Sprintf(" (%s derived)", units.FLOPs(t.FLOPsDerived))
 		}
+	}
+	if host := v.r.Input.Entries - t.Count; host > 0 && brief {
+		text += "; on the host " + units.Count(host) + " more"
 	}
 	if t.StatedNS.Known {
 		text += "; the input states " + units.Duration(t.StatedNS.V) + ", of which shares are parts"

@@ -27,12 +27,12 @@ func ExampleWrite() {
 	// input      0 files, no format, 0 B
 	// spans      2: 2 entries, 0 skipped
 	// sampling   none recorded
-	// total      2 operations, 400 ns within 400 ns, memory 0 B (largest 0 B)
+	// total      2 operations, 400 ns within 400 ns
 	//
 	// OPERATIONS
 	//   operation  count     sum   share              self    mean     p99     max
 	//   matmul         1  300 ns  75.0 %  ███████▌  300 ns  300 ns  300 ns  300 ns
 	//   relu           1  100 ns  25.0 %  ██▌       100 ns  100 ns  100 ns  100 ns
-	//   without kind, p50, p95, memory: -width 109
+	//   without kind, p50, p95: -width 101
 	//   percentiles are exact for up to 32 entries a row, else within 1.0 %
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ func (v *view) operations() {
 		return
 	}
 	rows := operationStats(v.r.Operations)
+	ofDevices(rows)
 	v.stats([]string{"operation"}, rows)
 	if w := v.r.WithoutSuspects; w != nil {
 		v.statsWithout([]string{"operation"}, rows, operationStats(w.Operations))
@@ -101,8 +103,19 @@ func keyTable(keys []string, others ...column) *table {
 	return newTable(append(columns, others...)...)
 }
 
+// ofDevices puts rows of the host's side behind the others and returns how many others there are.
+func ofDevices(rows []namedStats) int {
+	slices.SortStableFunc(rows, func(a, b namedStats) int { return cmp.Compare(a.Side, b.Side) })
+	if n := slices.IndexFunc(rows, func(r namedStats) bool { return r.Side != "" }); n >= 0 {
+		return n
+	}
+	return len(rows)
+}
+
 // stats shows a table of statistics.
-func (v *view) stats(keys []string, rows []namedStats) {
+func (v *view) stats(keys []string, rows []namedStats) { v.table(statsTable(keys, rows)) }
+
+func statsTable(keys []string, rows []namedStats) *table {
 	t := keyTable(keys, texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
 		figures("share", 0), texts("", 2), figures("self", 6), figures("mean", 4), figures("p50", 9), figures("p95", 11), figures("p99", 5),
 		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("flop/s", 13), figures("flop/B", 14),
@@ -118,10 +131,10 @@ func (v *view) stats(keys []string, rows []namedStats) {
 		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-			units.Bytes(s.MemoryBytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity, nonZero(max(0, s.Errors), units.Count),
+			nonZero(s.MemoryBytes, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity, nonZero(max(0, s.Errors), units.Count),
 			strings.Join(s.Mixes, ", "))...)
 	}
-	v.table(t)
+	return t
 }
 
 // statsWithout shows the rows that have other figures without suspect times.

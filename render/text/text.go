@@ -71,15 +71,20 @@ func (v *view) findings() {
 	}
 	v.heading("FINDINGS")
 	for i := range v.r.Findings {
-		f := &v.r.Findings[i]
 		if i == maxFindings {
 			v.more(len(v.r.Findings) - i)
 			return
 		}
-		text := strconv.Itoa(i+1) + ". " + termtext.Clean(f.Text) // of a report from a file
-		if f.Where.Section != "" {
-			text += " See -section " + termtext.Clean(f.Where.Section) + "."
-		}
-		v.note(text)
+		v.finding(i, " See -section ", ".")
 	}
+}
+
+// finding shows a finding and, between two texts, the section that has more of it.
+func (v *view) finding(i int, before, after string) {
+	f := &v.r.Findings[i]
+	text := strconv.Itoa(i+1) + ". " + termtext.Clean(f.Text) // of a report from a file
+	if f.Where.Section != "" {
+		text += before + termtext.Clean(f.Where.Section) + after
+	}
+	v.note(text)
 }

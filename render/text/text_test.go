@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
@@ -200,9 +201,55 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// An overview has at most 30 lines of 80 columns, and only what was asked for behind them.
+func TestOverview(t *testing.T) {
+	host := empty()
+	host.Input.Entries = 1
+	host.Operations = []profile.Operation{{Operation: "aten::to", Stats: profile.Stats{Kind: "compute", Side: "host", Count: 1, SumNS: 5}}}
+	many := full()
+	many.Groups = nil
+	for range 40 {
+		many.Findings = append(many.Findings, many.Findings...)[:min(40, 2*len(many.Findings))]
+		many.Operations = append(many.Operations[:1:1], many.Operations...)
+		many.Devices = append(many.Devices, many.Devices[0])
+		many.Input.Problems = append(many.Input.Problems, hostile)
+	}
+	for name, test := range map[string]struct {
+		report *analyze.Report
+		opts   text.Options
+	}{
+		"groups": {full(), text.Options{Show: func(s string) bool { return s == text.SectionMemory }}},
+		"empty":  {empty(), text.Options{}},
+		"host":   {host, text.Options{}},
+		"many":   {many, text.Options{}},
+		"rows":   {many, text.Options{Rows: 12, Width: 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := text.WriteOverview(&b, test.report, test.opts); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+			if test.opts.Rows == 0 && test.opts.Show == nil && len(lines) > 30 {
+				t.Errorf("%d lines", len(lines))
+			}
+			for _, line := range lines {
+				if test.opts.Width == 0 && termtext.Width(line) > 80 {
+					t.Errorf("%d columns: %s", termtext.Width(line), line)
+				}
+			}
+			golden.Check(t, filepath.Join("testdata", "overview_"+name+".txt"), b.String())
+		})
+	}
+}
+
 // Whatever the input holds, the text holds no control characters.
 func TestNamesCannotControlTheTerminal(t *testing.T) {
-	got := render(t, full(), text.Options{})
+	var b bytes.Buffer
+	if err := text.WriteOverview(&b, full(), text.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String() + render(t, full(), text.Options{})
 	if i := strings.IndexFunc(got, func(r rune) bool {
 		return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 ||
 			r == 0x202e

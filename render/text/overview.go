@@ -1,0 +1,185 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// The width of an overview where none is stated, how many lines it has in that width, and bounds on its parts.
+const (
+	OverviewWidth    = 80
+	overviewLines    = 30
+	overviewFaults   = 3
+	overviewFindings = 6
+	overviewRows     = 10
+)
+
+// WriteOverview renders the first screen of r to w, with one call of Write: the input and what is wrong with
+// it, the most important findings, the operations with the most time, or the groups where there are any, and
+// the devices. Operations of the host's side are shown where there are no others.
+//
+// In 80 columns, which is the default here, that is 30 lines at most, unless opts.Rows asks for rows. Sections
+// for which opts.Show is set follow in full, and rooflines where there are peaks.
+func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
+	if opts.Width == 0 {
+		opts.Width = OverviewWidth
+	}
+	o := overview{view: newView(r, opts), most: cmp.Or(opts.Rows, overviewRows)}
+	o.write()
+	for _, s := range sections {
+		if s.name != SectionFindings && opts.Show != nil && opts.Show(s.name) {
+			s.write(o.view)
+		}
+	}
+	if len(r.Peaks) > 0 && (opts.Show == nil || !opts.Show(SectionOperations)) {
+		o.roofline()
+	}
+	return o.writeTo(w)
+}
+
+// overview is the first screen under way.
+type overview struct {
+	*view
+	most int // rows of a table
+}
+
+// write divides the lines among the parts: a few rows of each table, then findings, then rows.
+func (o *overview) write() {
+	head, foot := o.lines(o.head), o.lines(o.foot)
+	keys, stats := o.rows()
+	rows := [2]int{min(len(stats), 4), min(len(o.r.Devices), 4)}
+	most := [2]int{min(len(stats), o.most), min(len(o.r.Devices), o.most)}
+	left := overviewLines - len(head) - len(foot)
+	for i := range rows {
+		if rows[i] > 0 {
+			left -= 2 + rows[i] // an empty line and the heads
+		}
+	}
+	told, left := o.told(left)
+	for i := 0; left > 0 && rows != most; i++ {
+		if t := i % 2; rows[t] < most[t] {
+			rows[t]++
+			left--
+		}
+	}
+	if o.most != overviewRows {
+		rows = most
+	}
+	for _, line := range append(head, told...) {
+		o.b.WriteString(line + "\n")
+	}
+	if rows[0] > 0 {
+		o.b.WriteByte('\n')
+		keys[0] = ofAll(rows[0], len(stats), keys[0])
+		statsTable(keys, stats[:rows[0]]).write(&o.page)
+	}
+	if rows[1] > 0 {
+		o.b.WriteByte('\n')
+		t := o.devicesTable(o.r.Devices, rows[1])
+		for _, row := range t.rows {
+			for i := range row {
+				row[i] = strings.TrimSuffix(row[i], part(0, 1)) // columns of nothing but this are left out
+			}
+		}
+		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
+		t.write(&o.page)
+	}
+	for _, line := range foot {
+		o.b.WriteString(line + "\n")
+	}
+}
+
+// lines returns what a part writes, in lines.
+func (o *overview) lines(write func(*view)) []string {
+	v := newView(o.r, o.Options)
+	write(v)
+	if v.b.Len() == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(v.b.String(), "\n"), "\n")
+}
+
+// ofAll is the head of a column of n names of all there are.
+func ofAll(n, all int, noun string) string {
+	if n == all {
+		return noun
+	}
+	return fmt.Sprintf("%d of %s %ss", n, units.Count(int64(all)), noun)
+}
+
+// rows returns the rows of the table of operations or groups, and what names them. Those of the host are
+// among them where there are no others.
+func (o *overview) rows() (keys []string, rows []namedStats) {
+	keys, rows = []string{"operation"}, operationStats(o.r.Operations)
+	if o.r.Groups != nil {
+		keys, rows = append([]string(nil), o.r.By...), groupStats(o.r.Groups, len(o.r.By))
+	}
+	if n := ofDevices(rows); n > 0 {
+		rows = rows[:n]
+	}
+	return keys, rows
+}
+
+// told returns the findings as lines, as many as there is room for, and the lines that are left.
+func (o *overview) told(left int) (told []string, rest int) {
+	for i := range o.r.Findings {
+		f := o.lines(func(v *view) { v.finding(i, " → ", "") })
+		more := min(1, len(o.r.Findings)-1-i) // a line that says that there are more
+		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > left-1) {
+			return append(told, o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...), left - len(told) - 1
+		}
+		if i == 0 {
+			told = append(told, "")
+		}
+		told = append(told, f...)
+	}
+	return told, left - len(told)
+}
+
+// head says what was read, what is wrong with it, and how much it is.
+func (o *overview) head(v *view) {
+	in := &v.r.Input
+	skipped, others := splitSkipped(in.SkippedBy)
+	text := inputText(in) + ": " + plural(in.Spans, "span")
+	if in.Skipped > 0 {
+		text += ", " + units.Count(in.Skipped) + " skipped" + strings.Replace(reasons(skipped), " "+units.Count(in.Skipped)+")", ")", 1)
+	}
+	if len(others) > 0 {
+		text += "; others: " + strings.Join(counted(others), ", ")
+	}
+	v.field("input", text, false)
+	faults := o.lines(func(v *view) { v.faults(in) })
+	most := overviewFaults
+	if len(v.r.Operations) == 0 {
+		most *= 5 // the room of the tables
+	}
+	if n := len(faults); n > most {
+		faults = append(faults[:most-1], o.lines(func(v *view) {
+			v.note(fmt.Sprintf("… and %d more lines of what is wrong → summary", n-most+1))
+		})...)
+	}
+	for _, line := range faults {
+		v.b.WriteString(line + "\n")
+	}
+	if in.Sampling != analyze.SamplingNone {
+		v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
+	}
+	v.total(true)
+	if v.r.LeftOut != "" {
+		v.field("left out", v.r.LeftOut, false)
+	}
+	v.clocks()
+}
+
+func (o *overview) foot(v *view) {
+	v.b.WriteByte('\n')
+	for _, line := range termtext.Wrap("More: optrace report -section NAME as → says, -section all, -html PAGE.html", v.Width, v.Width) {
+		v.b.WriteString(v.dim(line) + "\n")
+	}
+}
