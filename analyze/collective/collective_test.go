@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -345,9 +346,9 @@ func naiveOccurrences(parts []part, number op.Int) [][]part {
 		}
 		slices.SortStableFunc(mine, func(a, b part) int {
 			if a.timeless || b.timeless {
-				return order.Flags(a.timeless, b.timeless)
+				return cmp.Or(order.Flags(a.timeless, b.timeless), cmp.Compare(a.end-a.start, b.end-b.start))
 			}
-			return int(a.start - b.start)
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
 		})
 		for k, p := range mine {
 			if k == len(all) {

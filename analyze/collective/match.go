@@ -50,6 +50,7 @@ type Part struct {
 type collectiveMatching struct {
 	forest  *trace.Forest
 	devices *Devices
+	rows    order.Rows
 	sorter  order.Keys
 	keys    []order.Key
 	parts   []Part
@@ -90,21 +91,17 @@ func (m *collectiveMatching) each(entries []int32, f func(parts []Part)) {
 
 // sortByStart sorts entries by start, those without one last.
 func (m *collectiveMatching) sortByStart(entries []int32) {
-	m.keys = m.keys[:0]
-	var others []int32
-	for _, i := range entries {
-		c := &m.forest.Collectives[i]
-		if c.Facts&trace.CollectiveStarted == 0 {
-			others = append(others, i)
-			continue
+	f := m.forest
+	started := 0
+	for i, e := range entries {
+		if f.Collectives[e].Facts&trace.CollectiveStarted != 0 {
+			entries[i], entries[started] = entries[started], e
+			started++
 		}
-		m.keys = append(m.keys, order.Key{At: c.Start, Row: i})
 	}
-	m.sorter.Sort(m.keys)
-	for i, k := range m.keys {
-		entries[i] = k.Row
-	}
-	copy(entries[len(m.keys):], others)
+	ties := func(a, b int32) int { return f.CompareStart(f.Collectives[a].Row, f.Collectives[b].Row) }
+	m.rows.Sort(entries[:started], func(e int32) int64 { return f.Collectives[e].Start }, ties)
+	slices.SortFunc(entries[started:], ties)
 }
 
 // device returns the place of entry i's device.

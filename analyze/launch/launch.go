@@ -140,7 +140,7 @@ func launchedRows(f *trace.Forest) *launched {
 
 // compare orders operations by end.
 func (l *launched) compare(a, b int32) int {
-	return cmp.Or(cmp.Compare(l.f.End(a), l.f.End(b)), cmp.Compare(l.f.Start(a), l.f.Start(b)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(l.f.End(a), l.f.End(b)), l.f.CompareStart(a, b))
 }
 
 // rowsOfStreams divides the rows of a device by stream, in the order of the streams'

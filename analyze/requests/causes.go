@@ -88,7 +88,7 @@ func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
 		return nil
 	}
 	slices.SortFunc(rows, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(f.Duration(b), f.Duration(a)), cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(f.Duration(b), f.Duration(a)), f.CompareStart(a, b))
 	})
 	finder := &causeFinder{forest: f, joins: joins()}
 	for _, r := range rows {

@@ -24,7 +24,7 @@ const (
 // an operation B of the same device and stream that starts later ends before A
 // does, and A goes on for at least normalOverlap and a hundredth of its own
 // duration after the start of B. The operations below A are its own parts and
-// no B. Of two that start at once the first in the input is the earlier one.
+// no B. Of two that start at once neither is the later one.
 // Repeats take no part, and other duplicates have the place in the tree of the
 // row with their ids.
 func suspectDurations(f *trace.Forest) []int32 {
@@ -65,7 +65,7 @@ type overrunSearch struct {
 // only with rows of the same stretch of time in which something was running all
 // the while.
 func (s *overrunSearch) stream(rows []int32) {
-	s.sorter.Sort(rows, s.Start, nil)
+	s.sorter.Sort(rows, s.Start, s.CompareStart)
 	from, latest, overrun := 0, int64(-trace.MaxTime), false
 	for i, r := range rows {
 		if s.Start(r) >= latest {

@@ -1,6 +1,8 @@
 package suspects
 
 import (
+	"cmp"
+
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -106,8 +108,8 @@ type Suspect struct {
 }
 
 // Examples returns the worst suspect of each kind that there is: the longest
-// duration, the start that is farthest off, the cycle that was cut first and
-// the longest repeat. Of several it is the first in the input.
+// duration, the start that is farthest off, the first cycle and the longest repeat.
+// Of several it is the first by [trace.Forest.CompareStart].
 func Examples(f *trace.Forest, s *Found) []Suspect {
 	list := []Suspect{}
 	add := func(rows []int32, what Kind, size func(r int32) int64) {
@@ -116,7 +118,7 @@ func Examples(f *trace.Forest, s *Found) []Suspect {
 		}
 		worst := rows[0]
 		for _, r := range rows[1:] {
-			if size(r) > size(worst) {
+			if d := cmp.Compare(size(r), size(worst)); d > 0 || d == 0 && f.CompareStart(r, worst) < 0 {
 				worst = r
 			}
 		}

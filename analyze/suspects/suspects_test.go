@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
@@ -62,8 +61,8 @@ func TestSuspectDurations(t *testing.T) {
 		{"a part over the next one", []tracetest.Spec{
 			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 10*us, 200*us).OnStream(7), tracetest.OpAt("c", 3, 1, 20*us, 30*us).OnStream(7),
 		}, []string{"b"}},
-		{"start at once, the long one first", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 0, 100*us)}, []string{"a"}},
-		{"start at once, the short one first", []tracetest.Spec{kernel("b", 0, 100*us), kernel("a", 0, 300*us)}, nil},
+		{"start at once, the long one first in the input", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 0, 100*us)}, nil},
+		{"start at once, the short one first in the input", []tracetest.Spec{kernel("b", 0, 100*us), kernel("a", 0, 300*us)}, nil},
 		{"the same parts twice", []tracetest.Spec{
 			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
 			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
@@ -120,7 +119,7 @@ func TestClockProblems(t *testing.T) {
 	}
 }
 
-// The worst of each kind is the example, the first in the input of several.
+// The worst of each kind is the example, of several the first by time.
 func TestSuspectExamples(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
 		tracetest.OpAt("short", 0, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 0, 0, 100*us, 200*us).OnStream(7),
@@ -140,8 +139,8 @@ func TestSuspectExamples(t *testing.T) {
 			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 22}, OffNS: op.Known(-100 * ms),
 		},
 		{
-			What: Cycle, Operation: "y", DeviceID: device.Unknown, StartUnixNS: op.Known(5), DurationNS: 15,
-			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 32},
+			What: Cycle, Operation: "z", DeviceID: "cuda:0", StartUnixNS: op.Known(0), DurationNS: 10,
+			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 33},
 		},
 		{
 			What: Repeat, Operation: "late", DeviceID: "cuda:0", StartUnixNS: op.Known(250 * ms), DurationNS: 10 * ms,

@@ -168,7 +168,7 @@ func (e *extents) findHost() {
 func innermost(f *trace.Forest, rows []int32) []hostSegment {
 	var segments []hostSegment
 	running := heap.Heap[int32]{Less: func(a, b int32) bool {
-		return cmp.Or(cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.End(b), f.End(a)), cmp.Compare(a, b)) < 0
+		return cmp.Or(cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.End(b), f.End(a)), f.CompareStart(a, b)) < 0
 	}}
 	at := f.Start(rows[0])
 	advance := func(to int64) {

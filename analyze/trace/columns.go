@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"unsafe"
@@ -320,33 +319,6 @@ func (c *columns) IsDeviceSide(r int32) bool {
 
 // CountsInSums reports whether row r is an operation that counts in sums.
 func (c *columns) CountsInSums(r int32) bool { return c.Flags(r)&(FlagOp|FlagRepeat) == FlagOp }
-
-// CompareStart orders rows by start, end and then the order of the input, so
-// that clocks that step back cannot make a result depend on chance.
-func (c *columns) CompareStart(x, y int32) int {
-	if d := cmp.Compare(c.Start(x), c.Start(y)); d != 0 {
-		return d
-	}
-	if d := cmp.Compare(c.Duration(x), c.Duration(y)); d != 0 {
-		return d
-	}
-	return int(x) - int(y)
-}
-
-// CompareEnd orders rows by end, the last first, then the longest first, then
-// by the order of the input. Rows without a start come last.
-func (c *columns) CompareEnd(x, y int32) int {
-	if d := int(c.Flags(y)&FlagStart) - int(c.Flags(x)&FlagStart); d != 0 {
-		return d
-	}
-	if d := cmp.Compare(c.End(y), c.End(x)); d != 0 {
-		return d
-	}
-	if d := cmp.Compare(c.Duration(y), c.Duration(x)); d != 0 {
-		return d
-	}
-	return int(x) - int(y)
-}
 
 // SpanNumber returns an id as the number that rows keep.
 func SpanNumber(id op.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }

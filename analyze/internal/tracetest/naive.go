@@ -76,7 +76,8 @@ func (n *NaiveTree) breakCycles() {
 	}
 }
 
-// CompareStart orders specs by start, end and place.
+// CompareStart orders specs by start and end, and those of the same times by how many are above them, by ids, name
+// and place.
 func (n *NaiveTree) CompareStart(i, j int) int {
 	a, b := n.Specs[i], n.Specs[j]
 	if a.Timeless != b.Timeless {
@@ -88,7 +89,22 @@ func (n *NaiveTree) CompareStart(i, j int) int {
 	if a.Timeless {
 		a.End, a.Start, b.End, b.Start = a.End-a.Start, 0, b.End-b.Start, 0
 	}
-	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(i, j))
+	if a.Trace == 0 {
+		a.ID = 0
+	}
+	if b.Trace == 0 {
+		b.ID = 0
+	}
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(n.depth(i), n.depth(j)),
+		cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name), cmp.Compare(i, j))
+}
+
+// depth returns how many specs are above i, in a ring of them more than there are.
+func (n *NaiveTree) depth(i int) (depth int) {
+	for ; n.Parent[i] >= 0 && depth <= len(n.Specs); depth++ {
+		i = n.Parent[i]
+	}
+	return depth
 }
 
 // Children returns the children of i, or with -1 the roots of a trace.

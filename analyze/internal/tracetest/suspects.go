@@ -49,7 +49,7 @@ func NaiveSuspects(specs []Spec) (durations, clock []int32) {
 			if i == j || !takesPart(i) || !takesPart(j) || key(a) != key(b) || a.Stream != b.Stream {
 				continue
 			}
-			later := b.Start > a.Start || b.Start == a.Start && j > i
+			later := b.Start > a.Start
 			overlap := a.End - b.Start
 			if later && b.End < a.End && overlap >= 5000 && 100*overlap >= a.End-a.Start && !isWithin(j, i) {
 				suspect = true

@@ -1,0 +1,50 @@
+package analyze
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// The order of records with ids changes no figure, however many of them have the same times: only lists that
+// are in the order of the input, as documented, may differ.
+func TestOrderOfRecords(t *testing.T) {
+	for seed := range cases.Some(t, 50, 5000) {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		specs := tracetest.RandomSpecs(r, 2+r.IntN(25))
+		for i := range specs {
+			s := &specs[i]
+			s.Trace, s.ID = byte(1+r.IntN(2)), uint64(i+1) // no duplicates
+			s.Start = r.Int64N(6)                          // many at the same time
+			s.End = s.Start + r.Int64N(4)
+			if s.IsOp && r.IntN(2) == 0 {
+				s.Stream = op.Known(r.Int64N(2))
+			}
+		}
+		records := tracetest.RecordsOf(r, specs)
+		figures := func() map[string]any {
+			text, err := json.Marshal(sampleReport(records, "kind,device", true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all map[string]any
+			if err := json.Unmarshal(text, &all); err != nil {
+				t.Fatal(err)
+			}
+			delete(all, "slowest") // which the input orders, as it does hotspots
+			delete(all["memory"].(map[string]any), "hotspots")
+			return all
+		}
+		want := figures()
+		r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		if diff := gocmp.Diff(want, figures()); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+	}
+}
