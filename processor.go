@@ -172,6 +172,7 @@ func (p *Processor) admit(e *span.Ended) bool {
 		}
 		return false
 	}
+	e.Context = p.recorded(e.Context)
 	if p.pruner == nil {
 		return true
 	}
@@ -180,6 +181,14 @@ func (p *Processor) admit(e *span.Ended) bool {
 		return false
 	}
 	return true
+}
+
+// recorded returns the context of a span as an Exporter is to record it.
+func (p *Processor) recorded(c trace.SpanContext) trace.SpanContext {
+	if p.cfg.recordOnly && p.exp != nil {
+		return span.WithoutThreshold(c)
+	}
+	return c
 }
 
 // keeps calls the filter. One that panics has not said that the span is to be

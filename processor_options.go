@@ -214,8 +214,8 @@ func WithExportTimeout(d time.Duration) ProcessorOption {
 // WithRecordOnly makes the Processor take spans that are recorded but not
 // sampled too. Together with sdktrace.AlwaysRecord around the sampler that
 // gives profiles of all operations at any sampling rate, while the other
-// processors export the sampled traces only. Default: OPTRACE_RECORD_ONLY, or
-// sampled spans only.
+// processors export the sampled traces only. No operation stands for others then: what
+// an Exporter records has no adjusted counts. Default: OPTRACE_RECORD_ONLY, or sampled spans only.
 func WithRecordOnly() ProcessorOption {
 	return processorOption{all, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
 }

@@ -77,6 +77,47 @@ func TestProcessorRecordOnly(t *testing.T) {
 	}
 }
 
+// A recording of all operations counts none for others, whatever trace state the sampler gives to those that it takes; one
+// of the sampled ones does. Other processors see the trace state.
+func TestRecordOnlyHasNoWeights(t *testing.T) {
+	state, err := trace.ParseTraceState("ot=rv:0123456789abcd;th:8,x=y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
+	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		var all, sampled spantest.Buffer
+		everything := newProcessor(t, newExporter(t, &all, optrace.WithFormat(format)), optrace.WithRecordOnly())
+		usual := newProcessor(t, newExporter(t, &sampled, optrace.WithFormat(format)))
+		exported := tracetest.NewInMemoryExporter()
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual), sdktrace.WithSyncer(exported))
+		_, s := tp.Tracer("t").Start(parent, "matmul", trace.WithAttributes(tensorconv.OpName("matmul")), trace.WithLinks(
+			trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // which the encoder takes out, as its own parent
+		))
+		s.End()
+		for _, p := range []*optrace.Processor{everything, usual} {
+			rec := p.Recorder(parent)
+			rec.Begin("relu", "")
+			rec.Finish()
+		}
+		if got := exported.GetSpans()[0].SpanContext.TraceState(); got.String() != state.String() {
+			t.Errorf("another exporter sees the trace state %s", got)
+		}
+		shutdown(t, tp)
+		for name, data := range map[string][]byte{"all": all.Bytes(), "sampled": sampled.Bytes()} {
+			weights, of := 0, spantest.ReadWhole(t, data).Entries
+			for _, e := range of {
+				if e.AdjustedCount != 0 {
+					weights++
+				}
+			}
+			if want := map[string]int{"all": 0, "sampled": 2}[name]; len(of) != 2 || weights != want {
+				t.Errorf("%v, %s: %d of %d operations have a weight, want %d", format, name, weights, len(of), want)
+			}
+		}
+	}
+}
+
 // observe makes the global MeterProvider one that can be read, and returns what
 // reads it: sums and counts by metric and error type.
 func observe(t *testing.T) func() map[string]int64 {

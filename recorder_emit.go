@@ -109,6 +109,7 @@ func (p *Processor) emit(r *Recorder) {
 		left = 0
 		return
 	}
+	parent = p.recorded(parent)
 	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.resourceOf(r.ctx))
 	if p.cfg.filter == nil && p.pruner == nil {
 		left = 0               // what the pipeline has, it counts

@@ -92,7 +92,7 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 			s = span.Snapshot(d)
 		}
 		if clean, changed := c.sanitizer.Clean(s); changed {
-			cleaned := span.ReadAll(clean, clean.SpanContext(), clean.Parent())
+			cleaned := span.ReadAll(clean, d.Context, clean.Parent())
 			d = &cleaned
 			b.Records = c.span(b.Records[:start], d, nil)
 		}
