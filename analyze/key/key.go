@@ -77,14 +77,18 @@ func Names() []string {
 func Attr(name string) Key { return Key{field: byAttr, attr: name} }
 
 // ParseOne returns the key that s names: operation, kind, device, rank,
-// stream, shape, step, root, service, trace, path, or attr:NAME, which may be the NAME alone
+// stream, shape, step, root or request, service, trace, path, or attr:NAME, which may be the NAME alone
 // where that has a dot.
 func ParseOne(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
 		return Attr(attr), nil
 	}
+	name := s
+	if s == "request" { // the word of the reports
+		name = properties[byRoot].name
+	}
 	for f, p := range properties[:byAttr] {
-		if s == p.name {
+		if name == p.name {
 			return Key{field: keyField(f)}, nil
 		}
 	}

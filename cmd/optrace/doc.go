@@ -67,7 +67,7 @@
 //
 // By default operations are grouped by name. -by groups them by further keys.
 //
-//	$ optrace report -by root -section operations -width 100 requests.jsonl
+//	$ optrace report -by request -section operations -width 100 requests.jsonl
 //	input      1 file, entries-jsonl, 5.16 KiB
 //	spans      20: 15 entries, 5 skipped (non_op 5)
 //	sampling   none recorded

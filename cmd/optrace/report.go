@@ -37,7 +37,7 @@ an INPUT.
                     idle. With known sampling it has the columns est_count and
                     est_sum_ns
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    root, service, trace, path or attr:NAME, an attribute of the
+                    request, service, trace, path or attr:NAME, an attribute of the
                     operation, or else of its scope or resource, such as
                     attr:region; a NAME with a dot will do, such as hw.model or
                     gen_ai.request.model. With device, the critical path is by
@@ -46,7 +46,7 @@ an INPUT.
                     balance, communication, memory, slowest, idle, launches,
                     critical_path, sequences, steps, or all. With none but summary,
                     memory and slowest the memory needed does not grow with the input,
-                    unless -by has root, which is found by the parents where spans do
+                    unless -by has request, which is found by the parents where spans do
                     not state it. -json has all by default
   -top N            how many slowest operations, memory hotspots, idle gaps and
                     repeated sequences to list (10),

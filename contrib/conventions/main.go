@@ -1,5 +1,5 @@
 // Conventions generates what follows from the registry of attributes in docs/registry: the
-// Go constants of packages attrkey and tensorconv, the tables of README.md and
+// Go constants of packages attrkey and tensorconv, the tables of
 // docs/conventions.md, and descriptions in docs/entries.schema.json.
 //
 //	go generate ./tensorconv
@@ -63,7 +63,6 @@ func generate(root string) ([]file, error) {
 	}{
 		{"internal/attrkey/names.go", keyConstants},
 		{"tensorconv/key.go", tensorconvConstants},
-		{"README.md", readme},
 		{"docs/conventions.md", conventions},
 		{"docs/entries.schema.json", schema},
 	} {

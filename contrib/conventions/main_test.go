@@ -43,7 +43,7 @@ func TestGenerateFollowsTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append(paths, repository+"/README.md", repository+"/docs/conventions.md", repository+"/docs/entries.schema.json") {
+	for _, path := range append(paths, repository+"/docs/conventions.md", repository+"/docs/entries.schema.json") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -26,46 +26,6 @@ func between(old []byte, part string) ([]byte, error) {
 	return bytes.Join([][]byte{before, []byte(beginMark), []byte(part), []byte(endMark), after}, nil), nil
 }
 
-// readme returns the README with the table of the conventions.
-func readme(r *registry, old []byte) ([]byte, error) {
-	var b strings.Builder
-	b.WriteString("\n| what | attribute | type |\n|---|---|---|\n")
-	for _, g := range r.attributeGroups() {
-		if !strings.HasPrefix(g.ID, "registry.tensor.") {
-			continue
-		}
-		for _, a := range g.Attributes {
-			what := strings.TrimSuffix(strings.TrimPrefix(a.Brief, "The "), ".")
-			if values := a.values(); values != "" {
-				what += ": " + values
-			}
-			switch {
-			case r.isRequired(a.ID):
-				what += " (required; also the span's name)"
-			case g.ID == "registry.tensor.process":
-				what += "; on the resource"
-			case g.ID == "registry.tensor.link":
-				what += "; on the link"
-			}
-			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", what, a.ID, a.typeText())
-		}
-	}
-	b.WriteString("\n")
-	return between(old, b.String())
-}
-
-// isRequired reports whether a span requires the attribute.
-func (r *registry) isRequired(name string) bool {
-	for _, g := range r.spans() {
-		for _, a := range g.Attributes {
-			if a.Ref == name && a.RequirementLevel.level == "required" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // conventions returns the page of the conventions with its tables.
 func conventions(r *registry, old []byte) ([]byte, error) {
 	var b strings.Builder

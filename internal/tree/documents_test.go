@@ -172,8 +172,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestReadmeSnippets holds the README's Go code against code that is compiled
-// and run: every snippet stands in an example, line by line.
+// TestReadmeSnippets holds the Go code of the README and of the pages that go on from it against code that is
+// compiled and run: every snippet stands in an example, line by line.
 func TestReadmeSnippets(t *testing.T) {
 	var sources []string
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -187,7 +187,12 @@ func TestReadmeSnippets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readFile(t, "README.md"), -1)
+	readme := readFile(t, "README.md")
+	if n := strings.Count(readme, "\n"); n > 180 {
+		t.Errorf("README.md has %d lines, more than 180", n)
+	}
+	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(
+		readme+readFile(t, "docs/recording.md")+readFile(t, "docs/using.md"), -1)
 	if len(snippets) == 0 {
 		t.Error("no Go code in README.md")
 	}

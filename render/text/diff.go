@@ -132,7 +132,7 @@ func (v *comparison) parts() {
 // comparisonTable returns a table of comparisons behind columns of names and one of another text.
 func comparisonTable(keys []string, text string) *table {
 	return keyTable(keys, texts(text, 0), figures("base", 0), figures("head", 0), figures("change", 0), texts("", 2), figures("p", 1),
-		figures("n", 2), figures("count", 3), figures("", 4), names("mixes", 5), texts("", 0))
+		figures("n", 2), figures("count", 3), figures("", 4), names("differs in", 5), texts("", 0))
 }
 
 // addComparison appends a row to a table of comparisons.

@@ -31,7 +31,7 @@ func (v *view) operations() {
 		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
 	mixed := func(o profile.Operation) bool { return len(o.Mixes) > 0 }
 	if slices.ContainsFunc(v.r.Operations[:min(len(v.r.Operations), v.Rows)], mixed) {
-		v.note("mixes: what differs within a row; compare such rows by -by operation,shape")
+		v.note("differs in: what is not the same within a row; compare such rows by -by operation,shape")
 	}
 }
 
@@ -119,7 +119,7 @@ func statsTable(keys []string, rows []namedStats) *table {
 	t := keyTable(keys, texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
 		figures("share", 0), texts("", 2), figures("self", 6), figures("mean", 4), figures("p50", 9), figures("p95", 11), figures("p99", 5),
 		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("flop/s", 13), figures("flop/B", 14),
-		figures("errors", 1), names("mixes", 12))
+		figures("errors", 1), names("differs in", 12))
 	for _, s := range rows {
 		rate, intensity := "", ""
 		if s.FLOPsPerSecond.V != 0 {

@@ -110,7 +110,7 @@ func ofAll(n, all int, noun string) string {
 	if n == all {
 		return noun
 	}
-	return fmt.Sprintf("%d of %s %ss", n, units.Count(int64(all)), noun)
+	return fmt.Sprintf("%s (%d of %s)", noun, n, units.Count(int64(all)))
 }
 
 // rows returns the rows of the table of operations or groups, and what names them. Those of the host are
