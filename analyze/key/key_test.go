@@ -101,6 +101,32 @@ func TestKeyValues(t *testing.T) {
 		if v.String() != tc.text || string(text) != tc.json {
 			t.Errorf("%s: %q %s, want %q %s", tc.key, v, text, tc.text, tc.json)
 		}
+		for value, want := range map[string]bool{tc.text: true, tc.text + "x": false} {
+			var f Filter
+			if err := f.Set(tc.key + "=" + value); err != nil || f.Match(&tc.entry) != want {
+				t.Errorf("%s: %v for %v, want %v (%v)", &f, !want, tc.entry, want, err)
+			}
+		}
+	}
+}
+
+func TestFilter(t *testing.T) {
+	var f Filter
+	if !f.Match(&op.Entry{}) {
+		t.Error("no filter lets nothing through")
+	}
+	for _, tc := range [][2]string{
+		{"device", `"device" is not of the form KEY=VALUE`}, {"colour=red", `parsing key: "colour" is none of`},
+		{"device=gpu:0", ""}, {"device=gpu:1", "device is there twice"}, {"operation=gemm<1, a=b>", ""},
+	} {
+		if err := f.Set(tc[0]); (err == nil) != (tc[1] == "") || err != nil && !strings.HasPrefix(err.Error(), tc[1]) {
+			t.Errorf("%s: error %v, want %q", tc[0], err, tc[1])
+		}
+	}
+	check.Equal(t, "text", "device=gpu:0 operation=gemm<1, a=b>", f.String())
+	both := op.Entry{Operation: "gemm<1, a=b>", DeviceID: "gpu:0"}
+	if !f.Match(&both) || f.Match(&op.Entry{Operation: both.Operation}) || f.Match(&op.Entry{DeviceID: "gpu:0"}) {
+		t.Error("a filter of two keys takes operations without one of them")
 	}
 }
 

@@ -205,6 +205,14 @@
 //
 //	optrace doctor ops.jsonl
 //
+// # Mcp
+//
+// Mcp answers the questions of an assistant by the Model Context Protocol on standard
+// input and output, about inputs below directories; docs/agents.md has its tools and
+// three examples.
+//
+//	optrace mcp traces/
+//
 // # Flags and output
 //
 // Flags may come before and after the inputs; after -- every argument is an

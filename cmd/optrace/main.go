@@ -30,7 +30,7 @@ func main() {
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
 	return []command{
-		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), doctorCommand(),
+		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), doctorCommand(), mcpCommand(),
 		completionCommand(), versionCommand(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
@@ -42,6 +43,9 @@ an INPUT.
                     attr:region; a NAME with a dot will do, such as hw.model or
                     gen_ai.request.model. With device, the critical path is by
                     device too
+  -where KEY=VALUE  profile only the operations with this value of a key of -by, such as
+                    device=gpu:0, "unknown" for those without one; given several
+                    times, those with all of them. The others are counted as filtered
   -section S[,S]    sections to show: summary, findings, operations, devices,
                     balance, communication, memory, slowest, idle, launches,
                     critical_path, sequences, steps, or all. With none but summary,
@@ -82,6 +86,7 @@ Examples:
 type reportFlags struct {
 	json, csv bool
 	flags.Sums
+	where    key.Filter
 	section  string
 	rows     int
 	minRatio float64
@@ -105,6 +110,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
 	f.Sums.Define(fs)
+	fs.Var(&f.where, "where", "")
 	fs.StringVar(&f.section, "section", "", "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.BoolVar(&f.align, "align-clocks", false, "")
@@ -141,7 +147,7 @@ func runReport(ctx context.Context, s streams.Streams, args []string) error {
 	}
 	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		src := input.Source{
-			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(opts.By), Exclude: out.Exclude,
+			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())), Exclude: out.Exclude,
 		}
 		if !opts.SumsOnly {
 			src.LimitGarbage()
@@ -189,6 +195,9 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	opts, err := f.Sums.Options()
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
 	opts.AlignClocks = f.align
+	if len(f.where.Keys()) > 0 {
+		opts.Filter = f.where.Match
+	}
 	return opts, err
 }
 

@@ -15,7 +15,6 @@ import (
 	"os"
 
 	"github.com/optrace/optrace/internal/causes"
-	"github.com/optrace/optrace/op/entries"
 )
 
 func main() {
@@ -28,7 +27,7 @@ func main() {
 	if *list {
 		err = printList(os.Stdout)
 	} else {
-		err = write(os.Stdout, *cause, *strength, *seed)
+		err = causes.Write(os.Stdout, *cause, *strength, *seed)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "causes:", err)
@@ -44,27 +43,4 @@ func printList(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%s, %s: no cause\n", causes.Training, causes.Serving)
 	return err
-}
-
-// write writes the recording to w.
-func write(w io.Writer, cause string, strength float64, seed uint64) error {
-	records, err := causes.Records(cause, strength, seed)
-	if err != nil {
-		return err
-	}
-	out := entries.NewWriter(w, nil)
-	for _, rec := range records {
-		switch {
-		case rec.Entry != nil:
-			err = out.Entry(rec.Entry)
-		case rec.Span != nil:
-			err = out.Span(rec.Span)
-		case rec.Gap != nil:
-			err = out.Gap(rec.Gap)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return out.Flush()
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/optrace/optrace/internal/causes"
+
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/op/entries"
@@ -13,7 +15,7 @@ import (
 // What the program writes reads back with the cause as the first finding below the bound.
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
-	if err := write(&out, "late_device", 0.3, 1); err != nil {
+	if err := causes.Write(&out, "late_device", 0.3, 1); err != nil {
 		t.Fatal(err)
 	}
 	r, err := analyze.Run(context.Background(), analyze.Records(entries.NewReader(&out, "ops.jsonl").Records()), analyze.Options{})
@@ -23,7 +25,7 @@ func TestWrite(t *testing.T) {
 	if len(r.Findings) < 2 || r.Findings[1].Kind != findings.Straggler {
 		t.Errorf("found %+v", r.Findings)
 	}
-	if err := write(&out, "magic", 1, 1); err == nil {
+	if err := causes.Write(&out, "magic", 1, 1); err == nil {
 		t.Error("no error of a cause that is not there")
 	}
 }

@@ -5,10 +5,12 @@ package causes
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Cause is a reason for which a run is slow.
@@ -61,6 +63,29 @@ func Records(name string, strength float64, seed uint64) ([]op.Record, error) {
 		}
 	}
 	return nil, fmt.Errorf("there is no cause %q", name)
+}
+
+// Write writes the recording of Records to w, as entries.
+func Write(w io.Writer, name string, strength float64, seed uint64) error {
+	records, err := Records(name, strength, seed)
+	if err != nil {
+		return err
+	}
+	out := entries.NewWriter(w, nil)
+	for _, rec := range records {
+		switch {
+		case rec.Entry != nil:
+			err = out.Entry(rec.Entry)
+		case rec.Span != nil:
+			err = out.Span(rec.Span)
+		case rec.Gap != nil:
+			err = out.Gap(rec.Gap)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
 }
 
 // The size of a run: steps of layers on devices, or requests.

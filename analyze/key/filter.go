@@ -1,0 +1,56 @@
+package key
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Filter is the values of keys that an operation must have, each of them. It is a flag.Value
+// of KEY=VALUE that may be given several times. The zero value lets every operation through.
+type Filter struct {
+	keys   []Key
+	values []string
+}
+
+// Set adds KEY=VALUE. The value is written as [Value.String] writes it: "unknown" is for
+// operations without one.
+func (f *Filter) Set(s string) error {
+	name, value, ok := strings.Cut(s, "=")
+	if !ok {
+		return fmt.Errorf("%q is not of the form KEY=VALUE, such as device=gpu:0", s)
+	}
+	k, err := ParseOne(name)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(f.keys, k) {
+		return fmt.Errorf("%s is there twice", k)
+	}
+	f.keys, f.values = append(f.keys, k), append(f.values, value)
+	return nil
+}
+
+// String returns what Set was given, separated by spaces.
+func (f *Filter) String() string {
+	parts := make([]string, len(f.keys))
+	for i, k := range f.keys {
+		parts[i] = k.String() + "=" + f.values[i]
+	}
+	return strings.Join(parts, " ")
+}
+
+// Keys returns the keys.
+func (f *Filter) Keys() []Key { return f.keys }
+
+// Match reports whether e has the values. It may be called concurrently.
+func (f *Filter) Match(e *op.Entry) bool {
+	for i, v := range Of(f.keys, e) {
+		if v.String() != f.values[i] {
+			return false
+		}
+	}
+	return true
+}

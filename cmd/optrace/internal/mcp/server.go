@@ -1,0 +1,109 @@
+// Package mcp answers the questions of assistants by the Model Context Protocol: each tool is a call of the analyses, and
+// its answer the text that the command prints, cut to what such a client takes. Nothing is written, and only files below
+// the directories that the server was given are read.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/internal/termtext"
+)
+
+// MaxAnswer is the length of the longest answer, in bytes.
+const MaxAnswer = 8000
+
+// Options says what a server may do.
+type Options struct {
+	Version     string
+	Directories []string // of the inputs
+	Sections    []string // of a report
+	Memory      flags.MemorySize
+	Timeout     time.Duration // of a call
+}
+
+// Server answers calls, one at a time, so that the bound of memory holds for all of them.
+type Server struct {
+	opts    Options
+	roots   []string // the directories without symbolic links
+	turn    chan struct{}
+	reports kept
+}
+
+// New returns a server for the inputs below the directories.
+func New(opts Options) (*Server, error) {
+	s := &Server{opts: opts, turn: make(chan struct{}, 1)}
+	for _, dir := range opts.Directories {
+		root, err := rootOf(dir)
+		if err != nil {
+			return nil, err
+		}
+		s.roots = append(s.roots, root)
+	}
+	return s, nil
+}
+
+const instructions = `optrace profiles tensor operations that were recorded as traces: OpenTelemetry spans of OTLP or Jaeger, PyTorch and Chrome
+traces, ONNX Runtime profiles, Perfetto. To find why a run is slow, call overview first: it says what the run is bound by and what would make it
+faster, the most important first. Where a line ends in "→ idle", call table with that section. Follow an operation with the tool operation,
+a slow request with request, two runs with compare. Figures that look incomplete are explained by doctor.`
+
+// Run serves one client until its end of the streams closes or ctx ends.
+func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	server := mcp.NewServer(&mcp.Implementation{Name: "optrace", Title: "optrace", Version: s.opts.Version},
+		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
+	add(s, server, "overview", "What was read and lost, what the run was bound by, what would make it faster, the largest operations, the devices.", s.overview)
+	add(s, server, "table", "One section of the report, or the operations grouped by any keys, of all operations or of those with certain values.", s.table)
+	add(s, server, "operation", "One operation, operator or kernel in depth: its times by device and shape, what it waits for, its slowest calls.", s.operation)
+	add(s, server, "request", "What requests waited for: those with the largest durations, or one trace, against typical ones of the same name.", s.request)
+	add(s, server, "compare", "What became slower or faster from a base to a head, and whether that can be told from chance.", s.compare)
+	add(s, server, "doctor", "What the recording lacks, which figures that costs, and how to record it.", s.doctor)
+	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}})
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// add adds a tool. f returns the text of its answer, and how to ask for what does not fit.
+func add[In any](s *Server, server *mcp.Server, name, about string, f func(context.Context, In) (text, more string, err error)) {
+	closed := false
+	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}}
+	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout,
+			fmt.Errorf("the call took longer than %v: ask for fewer inputs, or start optrace mcp with a longer -timeout", s.opts.Timeout))
+		defer cancel()
+		select {
+		case s.turn <- struct{}{}:
+			defer func() { <-s.turn }()
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+		text, more, err := f(ctx, in)
+		if err != nil {
+			return nil, nil, errors.New(termtext.Escape(err.Error()))
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: cut(text, more)}}}, nil, nil
+	})
+}
+
+// cut returns text, or as many of its first lines as fit and how many do not.
+func cut(text, more string) string {
+	if len(text) <= MaxAnswer {
+		return text
+	}
+	const forTail = 300
+	end := strings.LastIndexByte(text[:MaxAnswer-forTail], '\n') + 1
+	return fmt.Sprintf("%s… %d lines were left out: %s\n", text[:end], strings.Count(text[end:], "\n"), more)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"time"
+
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/mcp"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/ingest"
+)
+
+const mcpUsage = `usage: optrace mcp [flags] [DIRECTORY...]
+
+Mcp answers the questions of an assistant about inputs below the DIRECTORIES, the
+working directory by default, by the Model Context Protocol on standard input and
+output. Its tools are overview, table, operation, request, compare and doctor; they
+read, and write nothing. An answer has at most 8,000 bytes, and says how to ask for
+what does not fit. Calls are answered one after the other, and the latest reports are
+kept for the next ones.
+
+  -timeout D        how long a call may take (1m)
+` + flags.MemoryUsage + `
+Examples:
+
+  optrace mcp traces/
+  claude mcp add optrace -- optrace mcp "$PWD"
+`
+
+// mcpFlags are the flags of the mcp command.
+type mcpFlags struct {
+	timeout time.Duration
+	memory  flags.MemorySize
+}
+
+func mcpCommand() command {
+	return command{
+		name: "mcp", summary: "answer the questions of an assistant, by the Model Context Protocol", usage: mcpUsage,
+		define: new(mcpFlags).define, run: runMCP,
+	}
+}
+
+// define defines the flags.
+func (f *mcpFlags) define(fs *flag.FlagSet) {
+	fs.DurationVar(&f.timeout, "timeout", time.Minute, "")
+	f.memory = ingest.DefaultMaxMemory
+	fs.Var(&f.memory, "max-memory", "")
+}
+
+func runMCP(ctx context.Context, s streams.Streams, args []string) error {
+	var f mcpFlags
+	fs := flags.New("mcp")
+	f.define(fs)
+	directories, err := flags.Parse(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case f.timeout <= 0:
+		return exit.Usagef("-timeout is not positive")
+	case len(directories) == 0:
+		directories = []string{"."}
+	}
+	server, err := mcp.New(mcp.Options{
+		Version: version(), Directories: directories, Sections: sectionNames(), Memory: f.memory, Timeout: f.timeout,
+	})
+	if err == nil {
+		err = server.Run(ctx, s.In, s.Out)
+	}
+	if err != nil {
+		return exit.Input(err)
+	}
+	return nil
+}
