@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -98,18 +99,19 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (answer, more 
 	if err != nil {
 		return "", "", err
 	}
-	answer = name + "\n\n" + show(r, 10, text.SectionOperations, text.SectionSlowest)
+	var b strings.Builder
+	b.WriteString(name + "\n\n" + show(r, 10, text.SectionOperations, text.SectionSlowest))
 	for _, f := range all.Findings {
 		if f.Where.Operation == name {
-			answer += "\nOf the whole run: " + f.Text + "\n"
+			fmt.Fprintf(&b, "\nOf the whole run: %s\n", f.Text)
 		}
 	}
 	for _, p := range all.PathOperations {
 		if p.Operation == name {
-			answer += fmt.Sprintf("\nOf the whole run: %s of the critical paths, %s.\n", units.Duration(p.TimeNS), units.Percent(p.Share))
+			fmt.Fprintf(&b, "\nOf the whole run: %s of the critical paths, %s.\n", units.Duration(p.TimeNS), units.Percent(p.Share))
 		}
 	}
-	return answer, "call table with where operation=" + name, nil
+	return b.String(), "call table with where operation=" + name, nil
 }
 
 // nameOf returns the name of the only operation with name, or with name in its own.
@@ -132,7 +134,7 @@ func nameOf(r *analyze.Report, name string) (string, error) {
 	case len(found) > 1:
 		return "", fmt.Errorf("%d operations have %q in their names; choose one of %q", len(found), name, found[:min(len(found), most)])
 	case len(names) == 0:
-		return "", fmt.Errorf("there are no operations in the input")
+		return "", errors.New("there are no operations in the input")
 	}
 	return "", fmt.Errorf("no operation has the name %q; the largest are %q", name, names[:min(len(names), most)])
 }
