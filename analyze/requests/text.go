@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/optrace/optrace/internal/kernelname"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -51,10 +52,13 @@ func (c *Cause) sentence(ranks bool) string {
 // maxNameInText bounds names in sentences.
 const maxNameInText = 48
 
-// NameInText returns a name as it stands in a sentence: on one line, and without the middle
+// NameInText returns a name as it stands in a sentence: on one line, a kernel's in short, and without the middle
 // of a long one.
 func NameInText(name string) string {
 	runes := []rune(name)
+	if len(runes) > maxNameInText {
+		runes = []rune(kernelname.Short(name))
+	}
 	if n := len(runes); n > maxNameInText {
 		const tail = maxNameInText / 3
 		runes = append(append(runes[:maxNameInText-tail-1:maxNameInText-tail-1], '…'), runes[n-tail:]...)

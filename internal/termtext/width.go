@@ -137,5 +137,5 @@ func Wrap(s string, first, further int) []string {
 }
 
 func isNumber(word string) bool {
-	return strings.IndexFunc(word, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != ',' }) < 0
+	return strings.IndexFunc(strings.TrimPrefix(word, "("), func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != ',' }) < 0
 }

@@ -11,8 +11,12 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/kernelname"
 	"github.com/optrace/optrace/op"
 )
+
+// leastShort is the length of names that are shown in full everywhere.
+const leastShort = 22
 
 // Options configures a page. The zero value is ready to use.
 type Options struct {
@@ -115,6 +119,12 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		return nil, err
 	}
 	v.Names, v.Shapes = append(v.Names, columns.names.values...), columns.shapes.values
+	v.Short = make(map[string]string)
+	for _, name := range v.Names {
+		if short := kernelname.Short(name); short != name && len(name) > leastShort {
+			v.Short[name] = short
+		}
+	}
 	v.Steps = append(v.Steps, columns.steps.values...)
 	text, err := json.Marshal(v) // escapes <, >, & and line separators
 	if err != nil {

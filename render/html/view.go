@@ -25,10 +25,12 @@ type view struct {
 	// Rows is the number of operations and spans in the columns.
 	Rows int `json:"rows"`
 	// Origin is the first start, in Unix nanoseconds; no number of JavaScript holds it.
-	Origin  string        `json:"origin_ns"`
-	SpanNS  int64         `json:"span_ns"`
-	Names   []string      `json:"names"`
-	Devices []shownDevice `json:"devices"`
+	Origin string   `json:"origin_ns"`
+	SpanNS int64    `json:"span_ns"`
+	Names  []string `json:"names"`
+	// Short has the short forms of names of kernels.
+	Short   map[string]string `json:"short,omitempty"`
+	Devices []shownDevice     `json:"devices"`
 	// LaunchDevices has the device of each stream in the report's launches.
 	LaunchDevices []int     `json:"launch_devices,omitempty"`
 	Shapes        []string  `json:"shapes"`

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/optrace/optrace/internal/kernelname"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -81,7 +83,22 @@ func shareText(n, whole int64) string { return units.Percent(float64(n) / float6
 const maxInText = 48
 
 // inText returns a name as it stands in a sentence.
-func inText(name string) string { return termtext.Shorten(termtext.Clean(name), maxInText) }
+func inText(name string) string { return shorten(termtext.Clean(name), maxInText) }
+
+// shorten fits a name into a width: the short form of a kernel's name, without its middle if that takes more, or
+// the end of the kernel where its template arguments say which it is.
+func shorten(name string, width int) string {
+	if termtext.Width(name) <= width {
+		return name
+	}
+	short := kernelname.Short(name)
+	if i := strings.IndexByte(short, '<'); i > 0 && short != name && termtext.Width(short) > width {
+		if room := width - termtext.Width(short[i:]); 3*room >= width {
+			return termtext.Truncate(short[:i], room) + short[i:]
+		}
+	}
+	return termtext.Shorten(short, width)
+}
 
 func plural(n int64, noun string) string { return pluralOf(n, noun, noun+"s") }
 

@@ -174,7 +174,7 @@ func counted(by map[string]int64) []string {
 
 // suspectText describes a record with times that cannot be right.
 func suspectText(s *suspects.Suspect) string {
-	text := termtext.Truncate(termtext.Clean(s.Operation), maxInText)
+	text := inText(s.Operation)
 	if s.DeviceID != "" {
 		device := device.Key{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service, Host: s.Host}
 		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxInText)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/optrace/optrace/internal/kernelname"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -16,7 +17,7 @@ func distinct(names []string, width int) []string {
 	var different []string
 	for _, name := range names {
 		if _, ok := short[name]; !ok {
-			short[name] = termtext.Shorten(name, width)
+			short[name] = shorten(name, width)
 			different = append(different, name)
 		}
 	}
@@ -64,9 +65,17 @@ func showDifferences(same []string, width int, short map[string]string) {
 	if len(same) < 2 {
 		return
 	}
-	differs := commonPrefix(same)
-	for _, name := range same {
-		short[name] = showDifference(name, differs, width)
+	texts, seen := make([]string, len(same)), make(map[string]bool)
+	for i, name := range same {
+		texts[i] = kernelname.Long(name)
+		seen[texts[i]] = true
+	}
+	if len(seen) < len(same) {
+		texts = same
+	}
+	differs := commonPrefix(texts)
+	for i, name := range same {
+		short[name] = showDifference(texts[i], differs, width)
 	}
 	for _, still := range alike(same, short) {
 		if len(still) < len(same) {

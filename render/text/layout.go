@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func (t *table) least(i int) int {
 		keys = len(t.columns)
 	}
 	if i < keys {
-		return max(leastName, leastKey/keys)
+		return max(leastName, cmp.Or(t.key, leastKey)/keys)
 	}
 	return leastName
 }

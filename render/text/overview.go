@@ -18,6 +18,7 @@ const (
 	overviewFaults   = 3
 	overviewFindings = 6
 	overviewRows     = 10
+	overviewKey      = 40 // a kernel's name says more than its percentiles
 )
 
 // WriteOverview renders the first screen of r to w, with one call of Write: the input and what is wrong with
@@ -77,7 +78,9 @@ func (o *overview) write() {
 	if rows[0] > 0 {
 		o.b.WriteByte('\n')
 		keys[0] = ofAll(rows[0], len(stats), keys[0])
-		statsTable(keys, stats[:rows[0]]).write(&o.page)
+		t := statsTable(keys, stats[:rows[0]])
+		t.key = overviewKey
+		t.write(&o.page)
 	}
 	if rows[1] > 0 {
 		o.b.WriteByte('\n')

@@ -31,6 +31,9 @@ type table struct {
 	rows    [][]string
 	// links has the addresses that the first cells of rows lead to, by number of the row.
 	links map[int]string
+	// key is the width down to which the names of the rows are shortened before columns are left out; 0 means
+	// [leastKey].
+	key int
 }
 
 func newTable(columns ...column) *table { return &table{columns: columns} }

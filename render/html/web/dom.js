@@ -24,9 +24,14 @@ export function printable(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");
 }
 
-// shorten cuts the middle out of a text, so that both ends stay recognisable.
+// shortNames has the short forms of names of kernels, by name.
+export const shortNames = new Map();
+
+// shorten fits a text into a number of characters: a kernel's name in short, others, and what is still too long,
+// without their middle, so that both ends stay recognisable.
 export function shorten(text, limit) {
-  const t = printable(text);
+  let t = printable(text);
+  if (t.length > limit) t = printable(shortNames.get(text) ?? text);
   return t.length <= limit ? t : t.slice(0, Math.ceil(limit / 2) - 1) + "…" + t.slice(t.length - Math.floor(limit / 2));
 }
 

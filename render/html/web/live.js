@@ -136,6 +136,7 @@ class LivePage extends Page {
       scrolled = [...this.tables].map(([label, table]) => [label, table.scroll.scrollTop]);
     this.nameChoices(store.state);
     Object.assign(this.view, data.view);
+    this.nameInShort(data.view);
     Object.assign(this.rows, rows);
     this.resolve(store.state);
     this.shiftRange(store.state, shift);

@@ -2,7 +2,7 @@
 
 import { KINDS, NONE, decodeRows, isOperation, ownTimes, selectRows } from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
-import { element, printable, shorten, show } from "./dom.js";
+import { element, printable, shorten, shortNames, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
 import { Timeline } from "./timeline.js";
 import { Operations } from "./operations.js";
@@ -50,8 +50,13 @@ export class Page {
   constructor(view, rows) {
     this.view = view;
     this.rows = rows;
+    this.nameInShort(view);
     this.tables = new Map();
     this.store = new Store(this.parse(location.hash), (f) => requestAnimationFrame(f));
+  }
+
+  nameInShort(view) {
+    for (const [name, short] of Object.entries(view.short ?? {})) shortNames.set(name, short);
   }
 
   // parse and format read and write the state in the address of the page.

@@ -1,7 +1,7 @@
 // The timeline: a lane per device, stream and overlap, drawn on a canvas.
 
 import { KIND_HOST, KIND_SPAN, NONE, isOperation, lowerBound, makeLanes, utilisation } from "./rows.js";
-import { Surface, printable } from "./dom.js";
+import { Surface, printable, shortNames } from "./dom.js";
 import { formatCount, formatTime, timeTicks } from "./units.js";
 import { boxColors, kindColor } from "./colors.js";
 import { Overlays } from "./overlays.js";
@@ -491,8 +491,9 @@ export function allOps(rows) {
 
 // clip shortens a text to a width in pixels.
 export function clip(c, text, width) {
-  text = printable(text.length > 300 ? text.slice(0, 300) : text);
   const per = 6.2;
+  if (text.length * per > width) text = shortNames.get(text) ?? text;
+  text = printable(text.length > 300 ? text.slice(0, 300) : text);
   if (text.length * per <= width || c.measureText(text).width <= width) return text;
   const n = Math.max(0, Math.floor(width / per) - 1);
   return n === 0 ? "" : text.slice(0, n) + "…";
