@@ -27,10 +27,10 @@ func ExampleNewForwarder() {
 	defer tp.Shutdown(context.Background())
 	tr := optrace.NewTracer(tp)
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
-	start := time.Now()
+	start := time.Now().UnixNano()
 	for name, took := range map[string]time.Duration{"relu": time.Microsecond, "matmul": time.Second} {
 		_, o := tr.StartAt(ctx, name, "cuda:0", start)
-		o.EndAt(start.Add(took))
+		o.EndAt(start + int64(took))
 	}
 	request.End()
 	if err := tp.ForceFlush(context.Background()); err != nil {

@@ -52,7 +52,7 @@ func TestForwardThreshold(t *testing.T) {
 		// Parents of operations, failed ones and long ones are forwarded.
 		rec := func(name, device string, us int, err error) {
 			_, o := tr.Start(ctx, name, device)
-			o.Err(err).EndAt(time.Now().Add(time.Duration(us) * time.Microsecond))
+			o.Err(err).EndAt(time.Now().UnixNano() + int64(us)*1000)
 		}
 		for range 3 {
 			rec("relu", "cuda:0", 1, nil)

@@ -138,11 +138,11 @@ func (o Op) End() {
 	}
 }
 
-// EndAt ends the operation at t, for engines that learn of the end later, such
+// EndAt ends the operation at a time in Unix nanoseconds, for engines that learn of the end later, such
 // as from a device's events. A second end does nothing.
-func (o Op) EndAt(t time.Time) {
+func (o Op) EndAt(unixNano int64) {
 	if o.finish() {
-		o.span.End(trace.WithTimestamp(t))
+		o.span.End(trace.WithTimestamp(time.Unix(0, unixNano)))
 	}
 }
 

@@ -244,10 +244,10 @@ func (o PreparedOp) End() {
 	}
 }
 
-// EndAt ends the operation at t, for engines that learn of the end later, such
+// EndAt ends the operation at a time in Unix nanoseconds, for engines that learn of the end later, such
 // as from a device's events. A second end does nothing.
-func (o PreparedOp) EndAt(t time.Time) {
+func (o PreparedOp) EndAt(unixNano int64) {
 	if o.span != nil {
-		o.span.End(trace.WithTimestamp(t))
+		o.span.End(trace.WithTimestamp(time.Unix(0, unixNano)))
 	}
 }

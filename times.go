@@ -83,18 +83,18 @@ func noTimes(name string) error {
 	return fmt.Errorf("optrace: recording %s: it has no start or no end", name)
 }
 
-// StartAt is [Tracer.Start] for an operation that started at a given time.
-func (t *Tracer) StartAt(ctx context.Context, name, device string, at time.Time) (context.Context, Op) {
-	return t.orOff().start(ctx, name, device, trace.WithTimestamp(at))
+// StartAt is [Tracer.Start] for an operation that started at a time in Unix nanoseconds.
+func (t *Tracer) StartAt(ctx context.Context, name, device string, unixNano int64) (context.Context, Op) {
+	return t.orOff().start(ctx, name, device, trace.WithTimestamp(time.Unix(0, unixNano)))
 }
 
-// StartAt is [Prepared.Start] for an operation that started at a given time.
-func (p *Prepared) StartAt(ctx context.Context, at time.Time) (context.Context, PreparedOp) {
-	return p.start(ctx, trace.WithTimestamp(at))
+// StartAt is [Prepared.Start] for an operation that started at a time in Unix nanoseconds.
+func (p *Prepared) StartAt(ctx context.Context, unixNano int64) (context.Context, PreparedOp) {
+	return p.start(ctx, trace.WithTimestamp(time.Unix(0, unixNano)))
 }
 
-// LaunchedAt sets when the host launched the operation on the device.
-func (o Op) LaunchedAt(t time.Time) Op { return o.set(tensorconv.LaunchTime(t.UnixNano())) }
+// LaunchedAt sets when the host launched the operation on the device, in Unix nanoseconds.
+func (o Op) LaunchedAt(unixNano int64) Op { return o.set(tensorconv.LaunchTime(unixNano)) }
 
 // Record adds an operation on device, which may be "", that has ended. It ends the
 // one under way as Begin does.

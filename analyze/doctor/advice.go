@@ -120,7 +120,7 @@ var (
 		Effect:  "Without it a device that idles does not tell why: the host that launches too late looks like a queue that is slow.",
 		Figures: []string{"launches", "idle[].cause", "idle_causes", "slowest_request.causes"},
 		Go: []string{
-			`mm.LaunchedAt(launched)`,
+			`mm.LaunchedAt(launched) // in Unix ns`,
 			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
 		},
 		Attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},

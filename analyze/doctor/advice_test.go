@@ -46,8 +46,8 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 		ctx = optrace.ContextWithStep(ctx, 12)
 		ctx, step := tp.Tracer("engine").Start(ctx, "train_step") // or the request's ctx, as it is
 		defer step.End()                                          // a span is recorded when it ends
-		launched := time.Now()
-		start, end, launch := launched.UnixNano(), launched.UnixNano()+1000, launched.UnixNano()-1000
+		launched := time.Now().UnixNano()
+		start, end, launch := launched, launched+1000, launched-1000
 		{
 			ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done
 			_ = ctx
@@ -58,7 +58,7 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 			mm.Attrs(tensorconv.MemorySize(65536))
 			mm.FLOPs(2 * 64 * 784 * 256)
 			mm.Stream(7)
-			mm.LaunchedAt(launched)
+			mm.LaunchedAt(launched) // in Unix ns
 			mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})
 			mm.End()
 		}

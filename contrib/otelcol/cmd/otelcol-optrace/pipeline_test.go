@@ -166,12 +166,12 @@ func record(t *testing.T, address string) ptrace.Traces {
 		for i := range perRequest {
 			device := fmt.Sprint("cuda:", i%2)
 			name := []string{"matmul", "softmax", "all_reduce"}[i%3]
-			_, o := tracer.StartAt(ctx, name, device, at)
+			_, o := tracer.StartAt(ctx, name, device, at.UnixNano())
 			o.In(64, int64(8<<r)).In(int64(8<<r), 256).Out(64, 256).DType(op.F32).FLOPs(int64(1000 * i)).Stream(int64(i % 4))
 			if i == 7 {
 				o.Err(os.ErrDeadlineExceeded)
 			}
-			o.EndAt(at.Add(time.Duration(1+i*i) * time.Microsecond))
+			o.EndAt(at.UnixNano() + int64(1+i*i)*1000)
 			at = at.Add(700 * time.Microsecond)
 		}
 		request.End()
