@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
 
@@ -19,7 +18,9 @@ type command struct {
 }
 
 // help returns the help text of the command.
-func (c command) help() string { return c.usage + "\n" + exit.Help }
+func (c command) help() string {
+	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
+}
 
 // word is a word of the command line and what it stands for.
 type word struct{ text, about string }

@@ -61,7 +61,7 @@ func convertCommand() command {
 	}
 	return command{
 		name: "convert", summary: "write the operations in another format",
-		usage: fmt.Sprintf(convertUsage, list.String(), flags.FormatUsage()), define: new(convertFlags).define, run: runConvert,
+		usage: fmt.Sprintf(convertUsage, list.String(), flags.FormatUsage), define: new(convertFlags).define, run: runConvert,
 	}
 }
 

@@ -55,8 +55,8 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `  -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
-                    back to the local report; nothing else is needed then
-  -report-url URL   where the local report is served (http://127.0.0.1:4318)
+                    back to the page of optrace serve; nothing else is needed then
+  -report-url URL   where that page is (http://127.0.0.1:8318)
 
 Examples:
 
@@ -96,7 +96,7 @@ const defaultTraceLimit = 1000
 func correlateCommand() command {
 	return command{
 		name: "correlate", summary: "say which operation made a request slow",
-		usage: fmt.Sprintf(correlateUsage, flags.FormatUsage()), define: new(correlateFlags).define, run: runCorrelate,
+		usage: fmt.Sprintf(correlateUsage, flags.FormatUsage), define: new(correlateFlags).define, run: runCorrelate,
 	}
 }
 

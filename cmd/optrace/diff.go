@@ -81,7 +81,7 @@ type diffFlags struct {
 
 func diffCommand() command {
 	return command{
-		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, flags.FormatUsage()),
+		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, flags.FormatUsage),
 		define: new(diffFlags).define, run: runDiff,
 	}
 }
@@ -91,7 +91,8 @@ func runDiff(ctx context.Context, s streams.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
+	wrote := false
+	err = output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
 		r, head, err := f.report(ctx, s, out)
 		if err != nil {
 			return err
@@ -100,12 +101,17 @@ func runDiff(ctx context.Context, s streams.Streams, args []string) error {
 			out.Verdict = f.failure(r)
 		}
 		if f.html != "" {
+			wrote = true
 			return exit.Output(html.Write(out, head, html.Options{
 				Title: input.Title(f.head[:1]) + " against " + input.Title(f.base), Version: version(), Diff: r,
 			}))
 		}
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r))
 	})
+	if wrote && ctx.Err() == nil && exit.Code(err) != exit.BadOutput {
+		showPage(ctx, s, f.html, false)
+	}
+	return err
 }
 
 // failure returns why the gate fails, nil where it does not.
@@ -166,8 +172,8 @@ func parseDiff(args []string) (*diffFlags, error) {
 }
 
 func (f *diffFlags) check() (err error) {
-	if f.keys, err = key.Parse(f.by); err != nil {
-		return exit.Usagef("-by: %w", err)
+	if f.keys, err = flags.Keys(f.by); err != nil {
+		return err
 	}
 	stdin := 0
 	for _, in := range f.all {

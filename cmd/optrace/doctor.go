@@ -41,7 +41,7 @@ type doctorFlags struct {
 
 func doctorCommand() command {
 	return command{
-		name: "doctor", summary: "say what a recording lacks, and how to record it", usage: fmt.Sprintf(doctorUsage, flags.FormatUsage()),
+		name: "doctor", summary: "say what a recording lacks, and how to record it", usage: fmt.Sprintf(doctorUsage, flags.FormatUsage),
 		define: new(doctorFlags).define, run: runDoctor,
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
-// defaultReportURL is the default address of a local report.
-const defaultReportURL = "http://127.0.0.1:4318"
+// defaultReportURL is the default address of the page of optrace serve.
+const defaultReportURL = "http://127.0.0.1:8318"
 
 // checkReportURL returns an error if an address cannot be used for links.
 func checkReportURL(address string) error {
@@ -31,17 +32,26 @@ type linkPattern struct {
 	Text string `json:"text"`
 }
 
-// linkPatterns returns rules that link traces and operations to the report that
-// is served at an address.
+// linkPatterns returns rules that link traces and operations to the page that optrace serve
+// has at an address.
 func linkPatterns(report string) []linkPattern {
 	report = strings.TrimRight(report, "/")
 	return []linkPattern{
 		{Type: "traces", URL: report + "/trace/#{traceID}", Text: "Operations of this request"},
 		// Jaeger 1 calls attributes tags; both versions ignore rules of unknown types.
-		// Only Jaeger 2 can name the span.
 		{Type: "tags", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
-		{Type: "attributes", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}?span=#{spanID}", Text: "This operation"},
+		{Type: "attributes", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
 	}
+}
+
+// showTrace leads from an address of the rules to the page with the request selected.
+func showTrace(w http.ResponseWriter, r *http.Request) {
+	id := strings.ToLower(r.PathValue("id"))
+	if id == "" || len(id) > 32 || strings.Trim(id, "0123456789abcdef") != "" {
+		http.Error(w, "no trace id: 32 hexadecimal digits", http.StatusNotFound)
+		return
+	}
+	http.Redirect(w, r, "/#request="+strings.Repeat("0", 32-len(id))+id, http.StatusFound)
 }
 
 // writeLinkPatterns writes a configuration for Jaeger's pages.

@@ -35,6 +35,13 @@ func commands() []command {
 	}
 }
 
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // topic is a help text that is not about one command.
 type topic struct {
 	name, summary string
@@ -72,7 +79,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if _, err := os.Stat(args[0]); err == nil {
 		hint = fmt.Sprintf("'optrace report %s' profiles the operations in it", termtext.Clean(args[0]))
 	}
-	fmt.Fprintf(stderr, "optrace: unknown command %q\n%s\n", args[0], hint)
+	fmt.Fprintf(stderr, "optrace: unknown command %q%s\n%s\n", args[0], exit.Guess(args[0], commandNames()), hint)
 	return exit.WrongUsage
 }
 
@@ -106,7 +113,7 @@ func explain(s streams.Streams, args []string) int {
 			return show(s, t.text())
 		}
 	}
-	fmt.Fprintf(s.Err, "optrace: unknown command %q\n\n%s", args[0], overview())
+	fmt.Fprintf(s.Err, "optrace: unknown command %q%s\n\n%s", args[0], exit.Guess(args[0], commandNames()), overview())
 	return exit.WrongUsage
 }
 
@@ -130,7 +137,6 @@ func overview() string {
 	for _, t := range topics() {
 		fmt.Fprintf(&b, "  optrace help %-11s %s\n", t.name, t.summary)
 	}
-	b.WriteString("\n" + exit.Help)
 	return b.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
@@ -13,6 +14,8 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
@@ -29,14 +32,14 @@ An INPUT is a file, a directory or - for standard input. Formats are found by
 content, and gzip and zstd are opened transparently. After -- every argument is
 an INPUT.
 
-  -json             print the report as JSON, schema optrace.report/v1
-  -html FILE        write a page for the browser: timeline, flame graph and the
-                    tables, in one file that loads nothing from a network
-  -csv              print one table as CSV: the operations, the groups of -by, or
-                    the table of one -section: the communicating operations of
-                    communication, the hotspots of memory, the longest gaps of
-                    idle. With known sampling it has the columns est_count and
-                    est_sum_ns
+What is shown:
+
+  -section S[,S]    sections to show: summary, findings, operations, devices,
+                    balance, communication, memory, slowest, idle, launches,
+                    critical_path, sequences, steps, or all. With none but summary,
+                    memory and slowest the memory needed does not grow with the input,
+                    unless -by has request, which is found by the parents where spans do
+                    not state it. -json has all by default
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
                     request, service, trace, path or attr:NAME, an attribute of the
                     operation, or else of its scope or resource, such as
@@ -46,29 +49,40 @@ an INPUT.
   -where KEY=VALUE  profile only the operations with this value of a key of -by, such as
                     device=gpu:0, "unknown" for those without one; given several
                     times, those with all of them. The others are counted as filtered
-  -section S[,S]    sections to show: summary, findings, operations, devices,
-                    balance, communication, memory, slowest, idle, launches,
-                    critical_path, sequences, steps, or all. With none but summary,
-                    memory and slowest the memory needed does not grow with the input,
-                    unless -by has request, which is found by the parents where spans do
-                    not state it. -json has all by default
   -top N            how many slowest operations, memory hotspots, idle gaps and
-                    repeated sequences to list (10),
-                    and, where it is given and not 0, how many rows of any table
-                    the text shows (30 in a section)
+                    repeated sequences to list (10), and, where it is given and not
+                    0, how many rows of any table the text shows (30 in a section)
+
+Further figures:
+
+  -peaks FILE       compare operations with what their devices can do at best: a
+                    JSON file of peaks by device, or the name of a device for all:
+%s
   -align-clocks     estimate how far the clocks of ranks are apart from when their
                     collectives end, and compute what depends on times with
                     all of them on one clock; the estimate, its residuals and the
                     times as recorded are shown beside
+  -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
-  -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
-  -peaks FILE       compare operations with what their devices can do at best: a
-                    JSON file of peaks by device, or the name of a device for all:
-%s
+
+In which form, text without any of these:
+
+  -json             print the report as JSON, schema optrace.report/v1
+  -csv              print one table as CSV: the operations, the groups of -by, or
+                    the table of one -section: the communicating operations of
+                    communication, the hotspots of memory, the longest gaps of
+                    idle. With known sampling it has the columns est_count and
+                    est_sum_ns
+  -html FILE        write a page for the browser: timeline, flame graph and the
+                    tables, in one file that loads nothing from a network
+  -open             open that page in the browser
+` + streams.DisplayUsage + `
+Inputs and output:
+
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-` + streams.DisplayUsage + flags.MemoryUsage + `
+` + flags.MemoryUsage + `
 Examples:
 
   optrace report ops.jsonl
@@ -77,7 +91,7 @@ Examples:
   zcat traces-*.jsonl.gz | optrace report -section summary -
   optrace report -json ops.jsonl | jq '.operations[0]'
   optrace report -csv -section devices ops.jsonl > devices.csv
-  optrace report -html report.html ops.jsonl
+  optrace report -html report.html -open ops.jsonl
   optrace report -peaks nvidia-h100-sxm ops.jsonl
   optrace report -align-clocks rank-*.jsonl
 `
@@ -92,6 +106,7 @@ type reportFlags struct {
 	minRatio float64
 	align    bool
 	html     string
+	open     bool
 	flags.InOut
 	set     []string // the flags that were given
 	table   csvTable // with csv
@@ -101,7 +116,7 @@ type reportFlags struct {
 func reportCommand() command {
 	return command{
 		name: "report", summary: "profile the operations in the inputs",
-		usage: fmt.Sprintf(reportUsage, flags.PeaksUsage(), flags.FormatUsage()), define: new(reportFlags).define, run: runReport,
+		usage: fmt.Sprintf(reportUsage, flags.PeaksUsage(), flags.FormatUsage), define: new(reportFlags).define, run: runReport,
 	}
 }
 
@@ -115,6 +130,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.BoolVar(&f.align, "align-clocks", false, "")
 	fs.StringVar(&f.html, "html", "", "")
+	fs.BoolVar(&f.open, "open", false, "")
 	f.display.Register(fs)
 	f.InOut.Define(fs)
 }
@@ -145,7 +161,8 @@ func runReport(ctx context.Context, s streams.Streams, args []string) error {
 	if f.html != "" {
 		f.Output = f.html
 	}
-	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
+	wrote := false
+	err = output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		src := input.Source{
 			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())), Exclude: out.Exclude,
 		}
@@ -166,10 +183,33 @@ func runReport(ctx context.Context, s streams.Streams, args []string) error {
 			fmt.Fprintf(s.Err, "optrace report: %s\n", r.LeftOut)
 		}
 		if f.html != "" {
+			wrote = true
 			return exit.Output(html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()}))
 		}
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r, chosen))
 	})
+	if wrote && ctx.Err() == nil && exit.Code(err) != exit.BadOutput {
+		showPage(ctx, s, f.html, f.open)
+	}
+	return err
+}
+
+// showPage says which page was written, and opens it if that was asked for.
+func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
+	if path == ingest.Stdin {
+		return
+	}
+	fmt.Fprintf(s.Err, "wrote %s\n", termtext.Escape(path))
+	if !open {
+		return
+	}
+	absolute, err := filepath.Abs(path)
+	if err == nil {
+		err = openBrowser(ctx, absolute)
+	}
+	if err != nil {
+		fmt.Fprintf(s.Err, "opening %s: %v\n", termtext.Escape(path), err)
+	}
 }
 
 // options returns the options of the analyses, or an error if the flags do not
@@ -183,6 +223,8 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, exit.Usagef("-csv prints one table: choose one section")
 	case f.html != "" && (f.json || f.csv || f.Output != ""):
 		return opts, exit.Usagef("-html excludes -json, -csv and -o")
+	case f.open && (f.html == "" || f.html == ingest.Stdin):
+		return opts, exit.Usagef("-open opens the page of -html FILE: give that, too")
 	case f.html != "" && f.section != "":
 		return opts, exit.Usagef("-html shows all sections: leave out -section")
 	case f.align && !chosen.structural():

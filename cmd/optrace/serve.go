@@ -95,7 +95,7 @@ type serveFlags struct {
 func serveCommand() command {
 	return command{
 		name: "serve", summary: "show operations in the browser as they come in",
-		usage: fmt.Sprintf(serveUsage, flags.FormatUsage()), define: new(serveFlags).define, run: runServe,
+		usage: fmt.Sprintf(serveUsage, flags.FormatUsage), define: new(serveFlags).define, run: runServe,
 	}
 }
 
@@ -314,5 +314,6 @@ func (s *server) handler(title string) http.Handler {
 	for _, path := range []string{"/{$}", "/data", "/trace.json"} {
 		mux.Handle(path, page)
 	}
+	mux.HandleFunc("GET /trace/{id}", showTrace)
 	return s.hosts.Handler(mux)
 }

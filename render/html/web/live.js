@@ -61,7 +61,7 @@ class LivePage extends Page {
     this.missing = new Set();
     for (const [field, { names }] of Object.entries(CHOICES)) {
       const name = this.names[field],
-        i = name === null ? -1 : names(this.view).indexOf(name);
+        i = name === null ? -1 : names(this.view).findIndex((n) => n === name || (field === "request" && n.startsWith(name + ".")));
       state[field] = i < 0 ? null : i;
       if (i < 0 && name !== null) this.missing.add(field);
     }

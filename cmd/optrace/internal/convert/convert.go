@@ -30,7 +30,7 @@ func Find(name string) (Target, error) {
 	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
 		return Target{}, exit.Usagef("the format %s was withdrawn: parquet is for tables, entries compressed with zstd for recordings", name)
 	}
-	return Target{}, exit.Usagef("unknown format %q; formats are %s", name, strings.Join(names, ", "))
+	return Target{}, exit.Usagef("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
 }
 
 // Options say how records are converted.

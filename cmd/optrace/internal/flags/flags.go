@@ -28,7 +28,13 @@ func Parse(fs *flag.FlagSet, args []string) (inputs []string, err error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		}
-		return nil, exit.Usagef("%w", err)
+		guess := ""
+		if typed, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+			var names []string
+			fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+			guess = strings.Replace(exit.Guess(typed, names), "mean ", "mean -", 1)
+		}
+		return nil, exit.Usagef("%w%s", err, guess)
 	}
 	return inputs, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
 )
 
@@ -32,7 +33,7 @@ func (f *InOut) Define(fs *flag.FlagSet) {
 func Format(fs *flag.FlagSet, format *string) {
 	fs.Func("format", "", func(name string) error {
 		if names := ingest.FormatNames(); !slices.Contains(names, name) {
-			return fmt.Errorf("unknown format %q; formats are %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
 		}
 		*format = name
 		return nil
@@ -40,27 +41,5 @@ func Format(fs *flag.FlagSet, format *string) {
 }
 
 // FormatUsage describes that flag, for the help of a command.
-func FormatUsage() string {
-	const (
-		indent = "                    "
-		width  = 80
-	)
-	var text strings.Builder
-	text.WriteString("  -format NAME      take all INPUTs for files of a format, whatever they look like:")
-	line := width
-	for i, name := range ingest.FormatNames() {
-		if i > 0 {
-			text.WriteString(",")
-			line += 2
-		}
-		if line+len(name) >= width {
-			text.WriteString("\n" + indent)
-			line = len(indent)
-		} else {
-			text.WriteString(" ")
-		}
-		text.WriteString(name)
-		line += len(name)
-	}
-	return text.String()
-}
+const FormatUsage = `  -format NAME      take all INPUTs for files of a format, whatever they look like;
+                    optrace help formats lists them`

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"flag"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
@@ -29,12 +30,27 @@ func (f *Sums) Define(fs *flag.FlagSet) {
 	fs.StringVar(&f.peaks, "peaks", "", "")
 }
 
+// Keys returns the keys that -by lists.
+func Keys(by string) ([]key.Key, error) {
+	keys, err := key.Parse(by)
+	if err == nil {
+		return keys, nil
+	}
+	guess := ""
+	for name := range strings.SplitSeq(by, ",") {
+		if _, wrong := key.ParseOne(strings.TrimSpace(name)); wrong != nil && guess == "" {
+			guess = exit.Guess(strings.TrimSpace(name), append(key.Names(), "request"))
+		}
+	}
+	return nil, exit.Usagef("-by: %w%s", err, guess)
+}
+
 // Options returns the options of the analyses, or an error if the flags do not fit.
 func (f *Sums) Options() (analyze.Options, error) {
-	keys, err := key.Parse(f.by)
+	keys, err := Keys(f.by)
 	switch {
 	case err != nil:
-		return analyze.Options{}, exit.Usagef("-by: %w", err)
+		return analyze.Options{}, err
 	case f.top < 0:
 		return analyze.Options{}, exit.Usagef("-top is negative")
 	case f.hotspot < 0:

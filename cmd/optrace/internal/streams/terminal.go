@@ -47,7 +47,7 @@ func Colors() []string { return []string{"auto", "always", "never"} }
 const DisplayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
                     unless NO_COLOR is set (auto)
   -width N          the width of the text in columns (that of the terminal, else
-                    COLUMNS, else 200, 80 for a report without -section)
+                    COLUMNS, else 200; 80 for a report without -section)
 `
 
 // Register defines the flags.

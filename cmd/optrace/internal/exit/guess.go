@@ -1,0 +1,57 @@
+package exit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Guess returns "; did you mean X?" for the name that a mistyped one is nearest to, "" where none is near.
+func Guess(typed string, names []string) string {
+	best, least := "", 0
+	for _, name := range names {
+		d := distance(typed, name)
+		if len(typed) > 2 {
+			d = min(d, 1+distance(typed, name[:min(len(typed), len(name))])) // not typed to the end
+			if strings.Contains(name, typed) {
+				d = min(d, 1)
+			}
+		}
+		same := 0
+		for same < min(len(typed), len(name)) && typed[same] == name[same] {
+			same++
+		}
+		if far := 100*d - same; d <= len(typed)/3+1 && (best == "" || far < least) {
+			best, least = name, far
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// distance returns how many characters are to be inserted, left out, changed or swapped with the next to make b of a.
+func distance(a, b string) int {
+	const far = 1 << 20
+	if len(a) > 64 || len(b) > 64 {
+		return far
+	}
+	var rows [65][65]int
+	for i := range len(a) + 1 {
+		for j := range len(b) + 1 {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+				continue
+			}
+			rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
