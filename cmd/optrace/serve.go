@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/metrics"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/livepage"
@@ -61,7 +62,9 @@ Beside the page are ?format=json, the report as 'optrace report -json' prints it
 ?format=text, the one that 'optrace report' prints, ?format=collapsed, stacks for
 flame graphs, ?format=pprof, a profile that 'go tool pprof' opens by its URL, and
 trace.json, a Chrome trace. The page's button "to Perfetto" opens ui.perfetto.dev and
-hands it that trace within the browser; nothing else leaves this machine.
+hands it that trace within the browser; nothing else leaves this machine. /metrics has
+counts, sums and native histograms of all operations since the start by operation,
+device and kind, for Prometheus; docs/grafana.json is a dashboard of them.
 
 Limits: a table of the page and of its reports has 1,000 rows; more groups share one.
 Texts of more than 256 bytes are cut. A request of OTLP is at most 20 MiB, before and
@@ -144,7 +147,10 @@ func runServe(ctx context.Context, s streams.Streams, args []string) error {
 	f.memory.LimitHeap()
 	limits.Bytes, limits.Text = int64(f.memory)/windowShare, int64(f.memory)/textShare
 	limits.Codec = &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
+	scraped := metrics.New()
+	limits.Observe = scraped.Observe
 	server := newServer(f, livepage.NewWindow(limits))
+	server.metrics = scraped
 	if flags.IsSet(fs, "push") {
 		if server.push, err = newServePush(&f, server.window); err != nil {
 			return err
@@ -191,6 +197,8 @@ type server struct {
 	hosts  loopback.Hosts
 	window *livepage.Window
 	push   *servePush // nil for none
+	// metrics are those of all operations that came in.
+	metrics http.Handler
 
 	// end ends everything with the error that is the command's.
 	end     context.CancelCauseFunc
@@ -315,5 +323,6 @@ func (s *server) handler(title string) http.Handler {
 		mux.Handle(path, page)
 	}
 	mux.HandleFunc("GET /trace/{id}", showTrace)
+	mux.Handle("GET /metrics", s.metrics)
 	return s.hosts.Handler(mux)
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +170,15 @@ func TestServeFiles(t *testing.T) {
 	}
 	writeOps(t, path, 800, 1000)
 	check(1000)
+	counts := regexp.MustCompile(`(?m)^tensor_op_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(fetchText(t, s.page+"metrics"), -1)
+	total := 0
+	for _, c := range counts {
+		n, _ := strconv.Atoi(c[1])
+		total += n
+	}
+	if total != 1000 {
+		t.Errorf("/metrics has %d operations", total)
+	}
 }
 
 func TestServeHostile(t *testing.T) {

@@ -83,7 +83,11 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 			w.resource, w.text = rec.Resource.Clone(), nil
 		}
 	case rec.Entry != nil:
-		w.line(withShortTexts(rec.Entry).AppendJSON, &w.open.operations)
+		e := withShortTexts(rec.Entry)
+		w.line(e.AppendJSON, &w.open.operations)
+		if observe := w.window.limits.Observe; observe != nil {
+			observe(e)
+		}
 	case rec.Span != nil:
 		s := *rec.Span
 		s.Name, s.Service = cutText(s.Name), cutText(s.Service)

@@ -23,6 +23,9 @@ type Limits struct {
 	Text int64
 	// Codec compresses them; nil for nothing that does.
 	Codec *Codec
+	// Observe is called with every operation that comes in, its long texts cut; nil for no call. It is
+	// safe for concurrent use, and keeps nothing of the entry.
+	Observe func(*op.Entry)
 }
 
 // Codec compresses text. Its functions are safe for concurrent use, and may use the memory of
