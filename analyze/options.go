@@ -77,7 +77,7 @@ func (o Options) unused() attrmap.Fields {
 		return 0
 	}
 	unused := attrmap.FieldsOf(attrmap.FieldScope)
-	if !slices.Contains(o.By, key.Path) {
+	if !slices.Contains(o.By, key.Path) && !slices.Contains(o.By, key.Module) {
 		unused |= attrmap.FieldsOf(attrmap.FieldPath)
 	}
 	if o.structural() {
@@ -94,7 +94,7 @@ func (o Options) unused() attrmap.Fields {
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {
-	return !o.SumsOnly || slices.Contains(o.By, key.Root)
+	return !o.SumsOnly || key.NeedTree(o.By)
 }
 
 // sums returns the options of the sums.

@@ -24,11 +24,11 @@ import (
 type Partial struct{ c *collector }
 
 // ReadPartial reads an input as [Run] does. Options are those of the reports that are to be
-// made, see [Partial.Write]. Local roots are none of the keys of By: they may be in another
+// made, see [Partial.Write]. Local roots and operators are none of the keys of By: they may be in another
 // part.
 func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error) {
-	if slices.Contains(opts.By, key.Root) {
-		return nil, errors.New("partial results have no groups by root, which may be in another part of the run")
+	if key.NeedTree(opts.By) {
+		return nil, errors.New("partial results have no groups by root or operator, which may be in another part of the run")
 	}
 	opts.SumsOnly, opts.KeepForest = true, false
 	c, err := collect(ctx, src, opts)

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
@@ -66,6 +67,9 @@ type Report struct {
 	// Launches is about the operations that the host is known to have launched on a device;
 	// nil where there are none, and when the structure was not computed.
 	Launches *launch.Launches `json:"launches,omitempty"`
+	// Operators says which operators on the host launched the operations of devices; nil where none
+	// is known, and when the structure was not computed.
+	Operators *operators.Operators `json:"operators"`
 	// CriticalPath divides the critical paths of all traces by operation, the
 	// largest part first; PathTotals sums them up.
 	CriticalPath []path.Share `json:"critical_path"`

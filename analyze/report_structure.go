@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
@@ -50,6 +51,7 @@ func (r *Report) addStructure(forest *trace.Forest, top, groups int) (*suspects.
 			idle := timeline.Idle(forest, top)
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		},
+		func() { r.Operators = operators.Find(forest, groups) },
 		func() { r.Launches = launch.Find(forest, timeBuckets) },
 		func() { r.Communication.Collectives = collective.Rows(forest) },
 		func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) },

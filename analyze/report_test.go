@@ -144,7 +144,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(profile.Balance{}, "BusyImbalanceRatio"),
 			cmpopts.IgnoreFields(Memory{}, "OverTime"),
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
-			cmpopts.IgnoreFields(Report{}, "CriticalPath", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
+			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
 			cmpopts.IgnoreFields(Report{}, "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)

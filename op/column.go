@@ -70,6 +70,8 @@ var Columns = []Column[Entry]{
 	{Name: "extra", At: func(e *Entry) **Extra { return &e.Extra }},
 	{Name: "warn", At: func(e *Entry) *Warning { return &e.Warn }},
 	{Name: "collective", At: func(e *Entry) **Collective { return &e.Collective }},
+	{Name: "launched_by", At: func(e *Entry) *string { return &e.LaunchedBy }},
+	{Name: "launch_span_id", At: func(e *Entry) []byte { return e.LaunchSpanID[:] }, Warn: WarnBadID, Zero: true},
 }
 
 // numWritten is how many of the columns AppendJSON writes without the table.

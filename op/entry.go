@@ -25,7 +25,9 @@ type Entry struct {
 	// Side is SideHost for the host's part of an operation that also appears
 	// on a device.
 	Side Side
-	// Path is the layer or module, such as "encoder.0.attention".
+	// Path is the layer or module, such as "encoder.0.attention". Of a trace with annotations and
+	// modules it is the names of those around the operation, the outermost first, with
+	// PathSeparator between them.
 	Path string
 
 	// DeviceID is the device as recorded, such as "cuda:0"; "" when not known.
@@ -54,6 +56,11 @@ type Entry struct {
 	Duration int64
 	// Launch is when the host launched the operation, in Unix nanoseconds.
 	Launch Int
+	// LaunchedBy is the name of the operator on the host that launched the operation, the innermost
+	// one where they nest, and LaunchSpanID its span in the same trace. Readers know them from
+	// traces that say so; what follows from times and parents alone is left to package analyze/trace.
+	LaunchedBy   string
+	LaunchSpanID SpanID
 
 	// OutputElements is the number of elements of the output.
 	OutputElements Int
@@ -102,6 +109,9 @@ type Entry struct {
 	// Warn is the set of problems in the source of the entry.
 	Warn Warning
 }
+
+// PathSeparator separates the ranges in a path.
+const PathSeparator = "/"
 
 // End returns the end in Unix nanoseconds; unknown when the start is.
 func (e *Entry) End() Int {
@@ -256,7 +266,7 @@ func (e *Entry) Validate() error {
 	check(e.Operation != "", "operation is empty")
 	for _, text := range []struct{ name, v string }{
 		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
-		{"error", e.Error}, {"root", e.Root}, {"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
+		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
 	} {
 		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
 	}

@@ -93,6 +93,10 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	if e.Collective != nil {
 		dst = e.Collective.appendJSON(append(dst, `,"collective":`...))
 	}
+	dst = appendText(dst, `,"launched_by":`, e.LaunchedBy)
+	if !e.LaunchSpanID.IsZero() {
+		dst = appendID(dst, `,"launch_span_id":"`, e.LaunchSpanID[:])
+	}
 	for i := numWritten; i < len(Columns); i++ {
 		dst = Columns[i].appendJSON(dst, e)
 	}

@@ -28,6 +28,8 @@ const (
 	byService
 	byTrace
 	byPath
+	byModule
+	byOperator
 	byAttr
 )
 
@@ -49,6 +51,8 @@ var properties = [...]struct {
 	byService:   {name: "service", form: formText, text: func(e *op.Entry) string { return e.Service }},
 	byTrace:     {name: "trace", form: formTrace},
 	byPath:      {name: "path", form: formText, text: func(e *op.Entry) string { return e.Path }},
+	byModule:    {name: "module", form: formText, text: func(e *op.Entry) string { return moduleOf(e.Path) }},
+	byOperator:  {name: "operator", form: formText, text: operatorOf},
 	byAttr:      {form: formOptional},
 }
 
@@ -60,7 +64,35 @@ var (
 	Root   = Key{field: byRoot}
 	Trace  = Key{field: byTrace}
 	Path   = Key{field: byPath}
+	Module = Key{field: byModule}
+
+	// Operator is the operator on the host that launched an operation; of an operation of the host's
+	// side it is that itself.
+	Operator = Key{field: byOperator}
 )
+
+// modulePrefix stands in front of the name of a module in a path that PyTorch's profiler told.
+const modulePrefix = "nn.Module: "
+
+// moduleOf returns the innermost module of a path, or the path where it names none.
+func moduleOf(path string) string {
+	if i := strings.LastIndex(path, modulePrefix); i >= 0 {
+		name, _, _ := strings.Cut(path[i+len(modulePrefix):], op.PathSeparator)
+		return name
+	}
+	return path
+}
+
+func operatorOf(e *op.Entry) string {
+	if e.Side == op.SideHost {
+		return e.Operation
+	}
+	return e.LaunchedBy
+}
+
+// NeedTree reports whether the tree of the run tells one of the keys of operations that do not
+// state it.
+func NeedTree(keys []Key) bool { return slices.Contains(keys, Root) || slices.Contains(keys, Operator) }
 
 const attrPrefix = "attr:"
 
@@ -77,7 +109,7 @@ func Names() []string {
 func Attr(name string) Key { return Key{field: byAttr, attr: name} }
 
 // ParseOne returns the key that s names: operation, kind, device, rank,
-// stream, shape, step, root or request, service, trace, path, or attr:NAME, which may be the NAME alone
+// stream, shape, step, root or request, service, trace, path, module, operator, or attr:NAME, which may be the NAME alone
 // where that has a dot.
 func ParseOne(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {

@@ -8,22 +8,22 @@ import (
 )
 
 // Settle returns p, or, where the structure tells that p counts records twice or
-// lacks local roots, the sums made again. p must have seen all operations of f,
+// lacks what the tree tells of its groups, the sums made again. p must have seen all operations of f,
 // and no others.
 func Settle(f *trace.Forest, p *Profile) *Profile {
 	f.Build()
-	filled := f.FillRoots()
+	filled := f.FillGroups()
 	if f.Counts.Overflow > 0 || !filled && f.Counts.Repeated == 0 {
 		return p
 	}
 	return Of(f, p, f.CountsInSums)
 }
 
-// SettleRoots returns p, or the sums made again where p lacks local roots.
+// SettleRoots returns p, or the sums made again where p lacks what the tree tells of its groups.
 // Repeats count in them, as in p.
 func SettleRoots(f *trace.Forest, p *Profile) *Profile {
 	f.Build()
-	if !f.FillRoots() || f.Counts.Overflow > 0 {
+	if !f.FillGroups() || f.Counts.Overflow > 0 {
 		return p
 	}
 	return Of(f, p, func(int32) bool { return true })
@@ -31,7 +31,7 @@ func SettleRoots(f *trace.Forest, p *Profile) *Profile {
 
 // Of returns the sums over the operations that keep selects, as a Profile
 // that had seen these alone would have them. The lists of entries and the totals
-// that seed traces state are those of base. So is what differs within a row, unless f groups by root and knows
+// that seed traces state are those of base. So is what differs within a row, unless f groups by what its tree tells and knows
 // itself, and, where times are beyond what f holds, the first start and the last
 // end. base must have seen all operations of f.
 func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
@@ -59,7 +59,7 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	if f.Counts.BadTimes > 0 {
 		p.extend(base.First, base.Last)
 	}
-	if !f.ByRoot {
+	if !f.ByTree {
 		p.takeVarieties(base)
 	}
 	return p

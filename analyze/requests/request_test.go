@@ -259,7 +259,7 @@ func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
 			s.Root, s.RootID = "", 0
 			forest.Add(s.Record())
 		}
-		forest.FillRoots()
+		forest.FillGroups()
 		requests := Find(forest)
 		for i := range requests.List {
 			for n := range requests.List[i].Operations() {

@@ -30,6 +30,9 @@ func WriteForest(f *trace.Forest, w io.Writer) error {
 // Of adds up the operations by stack, with the requests that they belong to and,
 // where the forest keeps them, their shapes.
 //
+// Where it is known which operator on the host launched an operation ([trace.Forest.Launcher]), the
+// frames above it are that operator and what is above that one.
+//
 // The device is a frame before the first operation on it, with its rank where
 // there are several. Spans that are no operations and operations seen from the
 // host are frames without values of their own: waiting is no work of a device.
@@ -51,11 +54,12 @@ func OfRange(f *trace.Forest, first, end int) *Table {
 // operation of a row beside its device and kind. It calls label from several goroutines.
 func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)) *Table {
 	f.Build()
+	launches := launchesOf(f)
 	walks := make([]*stackWalk, min(len(f.Tree.Roots), runtime.GOMAXPROCS(0)))
 	functions := make([]func(), len(walks))
 	for i := range walks {
 		walks[i] = newStackWalk(f, label)
-		walks[i].first, walks[i].end = first, end
+		walks[i].first, walks[i].end, walks[i].launches = first, end, launches
 		from, to := i*len(f.Tree.Roots)/len(walks), (i+1)*len(f.Tree.Roots)/len(walks)
 		functions[i] = func() { walks[i].walk(f.Tree.Roots[from:to]) }
 	}
@@ -91,6 +95,8 @@ type stackWalk struct {
 	path    Path
 	below   timeline.Descent
 	pending []stackVisit
+
+	launches *launches
 }
 
 // stackVisit is a row whose frames are to be put below those of another one.
@@ -98,6 +104,8 @@ type stackVisit struct {
 	row    int32
 	depth  int   // of the stack above
 	device int32 // the last one on that stack; trace.NoRow for none
+	// launched is set where the one above is not that of the tree but what launched the row.
+	launched bool
 }
 
 func newStackWalk(f *trace.Forest, label func(int32, *Labels)) *stackWalk {
@@ -116,6 +124,12 @@ func (w *stackWalk) walk(roots []int32) {
 		v := w.pending[len(w.pending)-1]
 		w.pending = w.pending[:len(w.pending)-1]
 		w.path.Cut(v.depth)
+		if !v.launched && w.launches.moves(v.row) {
+			continue
+		}
+		if w.launches.isNamed(v.row) {
+			w.path.Push(f.LauncherName(v.row))
+		}
 		label := ""
 		if f.IsDeviceSide(v.row) && !f.Devices.Keys[f.Device(v.row)].IsNone() {
 			device := f.Device(v.row)
@@ -130,14 +144,17 @@ func (w *stackWalk) walk(roots []int32) {
 			w.add(v.row, label)
 		}
 		v.depth = w.path.Depth()
+		v.launched = false
 		w.push(f.Tree.Children(v.row), v)
+		v.launched = true
+		w.push(w.launches.of(v.row), v)
 	}
 }
 
 // push puts off rows that lie below another one.
 func (w *stackWalk) push(rows []int32, above stackVisit) {
 	for _, r := range rows {
-		w.pending = append(w.pending, stackVisit{row: r, depth: above.depth, device: above.device})
+		w.pending = append(w.pending, stackVisit{row: r, depth: above.depth, device: above.device, launched: above.launched})
 	}
 }
 

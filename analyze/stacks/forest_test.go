@@ -104,10 +104,13 @@ func TestWriteCollapsed(t *testing.T) {
 
 // rawStack returns the frames above and of spec i, and its device.
 func rawStack(n *tracetest.NaiveTree, i int, ranks bool) (frames []string, device device.Key) {
-	if n.Parent[i] >= 0 {
-		frames, device = rawStack(n, n.Parent[i], ranks)
+	if above := n.StackParent(i); above >= 0 {
+		frames, device = rawStack(n, above, ranks)
 	}
 	s := n.Specs[i]
+	if s.DeviceSide() && n.Launcher(i) < 0 && s.Launcher != "" && n.IsOutermost(i) {
+		frames = append(frames, s.Launcher)
+	}
 	if s.DeviceSide() && s.Device != "" && s.DeviceKey() != device {
 		device = s.DeviceKey()
 		frames = append(frames, device.Label(ranks))

@@ -47,6 +47,10 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		r.flags |= FlagLaunch
 		v[colLaunch] = e.Launch.V
 	}
+	if e.LaunchedBy != "" || !e.LaunchSpanID.IsZero() {
+		v[colLaunchSpan] = int64(SpanNumber(e.LaunchSpanID))
+		r.codes[colLauncher] = f.Names.Launchers.ID(e.LaunchedBy)
+	}
 	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
 	for i := range e.Attrs {
 		f.Counts.addClock(&e.Attrs[i])
@@ -192,7 +196,7 @@ func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
 func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = key.Append(f.scratch[:0], f.By, e)
 	r.codes[colGroup] = f.Names.Groups.ID(f.scratch)
-	if f.ByRoot {
+	if f.ByTree {
 		f.scratch = appendVariety(f.scratch[:0], e)
 		r.codes[colVariety] = f.Names.Varieties.ID(f.scratch)
 	}

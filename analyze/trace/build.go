@@ -12,6 +12,7 @@ func (f *Forest) Build() {
 		return
 	}
 	f.buildTree()
+	f.buildLaunchers()
 	f.buildExecutions()
 	f.built.Store(true)
 }

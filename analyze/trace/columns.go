@@ -58,15 +58,17 @@ const (
 	colMoved  // the complement of the bytes, 0 for unknown
 	colBound  // ps, negative where memory decides, 0 for unknown
 	colWeight // the bits of op.Entry.AdjustedCount
+	colLaunchSpan
 	numNumbers
 )
 
 // The columns of numbers of a dictionary that many operations lack.
 const (
-	colStamp   = iota // into Names.Stamps
-	colGroup          // into Names.Groups, 0 without keys to group by
-	colVariety        // into Names.Varieties, 0 unless the groups are made again
-	colShape          // into Names.Shapes, 0 without details
+	colStamp    = iota // into Names.Stamps
+	colGroup           // into Names.Groups, 0 without keys to group by
+	colVariety         // into Names.Varieties, 0 unless the groups are made again
+	colShape           // into Names.Shapes, 0 without details
+	colLauncher        // into Names.Launchers
 	numCodes
 )
 

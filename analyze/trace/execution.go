@@ -87,7 +87,7 @@ func (s *linkSearch) linkedChildren(found *Executions, number []int32) map[int32
 		e := number[c]
 		add := func(row int32) {
 			of := found.Of[row]
-			if of != NoExecution && turns[of] >= cand.turn || s.order.within(row, cand.Row) || s.order.within(cand.Row, row) {
+			if of != NoExecution && turns[of] >= cand.turn || s.order.Within(row, cand.Row) || s.order.Within(cand.Row, row) {
 				return
 			}
 			if added[row] != e+1 {

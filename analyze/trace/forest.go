@@ -32,7 +32,7 @@ type Forest struct {
 	limit       int  // of the number of rows
 	details     bool // keep shapes
 	By          []key.Key
-	ByRoot      bool // by has the local root
+	ByTree      bool // the tree tells a key of by
 	scratch     []byte
 	works       work.Finder
 	apart       device.Shared // as another forest told them; nil where f finds them

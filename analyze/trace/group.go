@@ -7,21 +7,35 @@ import (
 )
 
 // GroupBy makes f keep the group of each operation that is added from now on.
-// Where the local root is among the keys it keeps what else the sums of groups
+// Where the tree tells one of the keys it keeps what else the sums of groups
 // need, because the groups are made again once the tree is there.
 func (f *Forest) GroupBy(keys []key.Key) {
 	f.By = keys
-	f.ByRoot = slices.Contains(keys, key.Root)
+	f.ByTree = key.NeedTree(keys)
 }
 
-// FillRoots puts the local roots that the tree tells into the groups of the
-// operations that state none, and reports whether it changed any. An operation
-// that repeats the ids of another one has the root of that.
-func (f *Forest) FillRoots() bool {
-	if !f.ByRoot {
+// FillGroups puts the local roots and operators that the tree tells into the groups of the
+// operations that state none, and reports whether it changed any.
+func (f *Forest) FillGroups() bool {
+	if !f.ByTree {
 		return false
 	}
 	f.Build()
+	changed := slices.Contains(f.By, key.Root) && f.fillRoots()
+	if slices.Contains(f.By, key.Operator) && f.Tree.launcher != nil {
+		for r := range f.Rows() {
+			if f.Flags(r)&(FlagOp|FlagHost) == FlagOp && f.code(r, colLauncher) == 0 && f.Launcher(r) != NoRow {
+				f.setKey(r, key.Operator, f.LauncherName(r))
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// fillRoots fills in the local roots. An operation that repeats the ids of another one has the
+// root of that.
+func (f *Forest) fillRoots() bool {
 	roots := f.localRoots()
 	changed := false
 	for r := range f.Rows() {
@@ -36,21 +50,21 @@ func (f *Forest) FillRoots() bool {
 			continue // none, or an operation without ids
 		}
 		if name, _, known := f.localRoot(roots, original); known && name != "" {
-			f.setRoot(r, name)
+			f.setKey(r, key.Root, name)
 			changed = true
 		}
 	}
 	return changed
 }
 
-// setRoot changes the group of row r to that with the root.
-func (f *Forest) setRoot(r int32, root string) {
+// setKey changes the group of row r to that with a text for a key.
+func (f *Forest) setKey(r int32, of key.Key, value string) {
 	f.scratch = f.scratch[:0]
 	text := f.Names.Groups.Values[f.Group(r)]
 	for _, k := range f.By {
 		_, rest := k.Cut(text)
-		if k == key.Root {
-			f.scratch = key.AppendCounted(f.scratch, root)
+		if k == of {
+			f.scratch = key.AppendCounted(f.scratch, value)
 		} else {
 			f.scratch = append(f.scratch, text[:len(text)-len(rest)]...)
 		}

@@ -181,7 +181,7 @@ func (s *linkSearch) needs(c int32) []int32 {
 	row := s.cands[c].Row
 	above := s.above(row)
 	add := func(r int32) {
-		if r != NoRow && s.nearest[r] != NoExecution && s.nearest[r] != c && (r == above || !s.order.within(r, row)) {
+		if r != NoRow && s.nearest[r] != NoExecution && s.nearest[r] != c && (r == above || !s.order.Within(r, row)) {
 			list = append(list, s.nearest[r])
 		}
 	}
@@ -226,7 +226,7 @@ func (s *linkSearch) decide(c int32) {
 		if len(found) == 0 {
 			continue
 		}
-		outside := target == NoRow || !s.order.within(cand.Row, target)
+		outside := target == NoRow || !s.order.Within(cand.Row, target)
 		for _, request := range found {
 			cand.shared = cand.shared || outside && request != s.owner[cand.Row]
 			cand.add(request, weight)
@@ -262,18 +262,18 @@ func (s *linkSearch) executionAt(r int32) int32 {
 // requestsAt returns the requests that row target works for, none where it lies below
 // row x or both are parts of the same execution.
 func (s *linkSearch) requestsAt(target, x int32) []int32 {
-	if s.order.within(target, x) {
+	if s.order.Within(target, x) {
 		return nil
 	}
 	if e := s.executionAt(target); e != NoExecution {
 		row := s.cands[e].Row
-		if s.order.within(row, x) || s.order.within(x, row) {
+		if s.order.Within(row, x) || s.order.Within(x, row) {
 			return nil
 		}
 		return s.cands[e].Requests
 	}
 	request := s.owner[target]
-	if request == NoRow || int(request) < s.forest.Len() && s.order.within(request, x) {
+	if request == NoRow || int(request) < s.forest.Len() && s.order.Within(request, x) {
 		return nil
 	}
 	return []int32{request}

@@ -34,6 +34,7 @@ type Names struct {
 	Lanes       symbols.Table[Lane] // 0 is no lane, for non-op spans
 	Stamps      symbols.Table[stamp]
 	Shapes      symbols.Table[string] // 0 is no shape
+	Launchers   symbols.Table[string] // 0 is no operator
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
 	Varieties   symbols.Texts         // 0 is an entry that tells nothing
 	Collectives symbols.Table[CollectiveName]
@@ -56,6 +57,7 @@ func newDictionary() Names {
 	d.Lanes.ID(Lane{})
 	d.Stamps.ID(stamp{})
 	d.Shapes.ID("")
+	d.Launchers.ID("")
 	d.Groups.ID(nil)
 	d.Varieties.ID(nil)
 	return d
@@ -123,6 +125,7 @@ type renumbering struct {
 	lanes       numbering[Lane]
 	stamps      numbering[stamp]
 	shapes      numbering[string]
+	launchers   numbering[string]
 	groups      numbering[string]
 	varieties   numbering[string]
 	collectives numbering[CollectiveName]
@@ -136,6 +139,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		spans:       newNumbering(other.Spans.Values, d.Spans.ID),
 		lanes:       newNumbering(other.Lanes.Values, d.Lanes.ID),
 		shapes:      newNumbering(other.Shapes.Values, d.Shapes.ID),
+		launchers:   newNumbering(other.Launchers.Values, d.Launchers.ID),
 		groups:      newNumbering(other.Groups.Values, d.Groups.Add),
 		varieties:   newNumbering(other.Varieties.Values, d.Varieties.Add),
 		collectives: newNumbering(other.Collectives.Values, d.Collectives.ID),
@@ -158,6 +162,6 @@ func (d *Names) release() {
 // countedTexts is how many values of each kind have had their texts counted, and how long
 // the texts are: texts that several values share count each time.
 type countedTexts struct {
-	operations, spans, lanes, stamps, shapes int
-	texts                                    int64
+	operations, spans, lanes, stamps, shapes, launchers int
+	texts                                               int64
 }

@@ -110,8 +110,11 @@ func (f *Forest) Nesting() *Nesting {
 	return n
 }
 
-// within reports whether row r is row above or lies below it.
-func (n *Nesting) within(r, above int32) bool {
+// Rows returns the rows of the tree, each behind the one above it.
+func (n *Nesting) Rows() []int32 { return n.rows }
+
+// Within reports whether row r is row above or lies below it.
+func (n *Nesting) Within(r, above int32) bool {
 	d := n.Place[r] - n.Place[above]
 	return d >= 0 && d < n.Size[above]
 }

@@ -24,6 +24,8 @@ type Tree struct {
 	stampRow []int32
 	// target holds the row that each link leads to, NoRow when it was not read.
 	target []int32
+	// launcher holds the row of the operator that launched each row; nil where nothing did.
+	launcher []int32
 }
 
 // Children returns the rows directly below r, the last to end first.
@@ -109,4 +111,23 @@ func (e *Execution) add(request int32, weight int64) {
 	if sum := e.Weights[i] + max(0, weight); sum >= 0 {
 		e.Weights[i] = sum
 	}
+}
+
+// rowLink is a link from a row to a span.
+type rowLink struct {
+	row    int32
+	trace  int32 // into Names.Traces
+	span   uint64
+	weight int64 // noWeight where the link states none
+}
+
+const noWeight = -1
+
+// linksOf returns the first of the links of row r and those behind them; the links
+// are in the order of their rows.
+func linksOf(links []rowLink, r int32) (first int, list []rowLink) {
+	compare := func(l rowLink, r int32) int { return int(l.row) - int(r) }
+	first, _ = slices.BinarySearchFunc(links, r, compare)
+	end, _ := slices.BinarySearchFunc(links, r+1, compare)
+	return first, links[first:end]
 }

@@ -41,7 +41,10 @@ func (f *Forest) join(byTrace, first []int32) {
 	for i := range f.Tree.target {
 		f.Tree.target[i] = NoRow
 	}
-	f.Tree.Originals = nil
+	f.Tree.Originals, f.Tree.launcher = nil, nil
+	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.numbers[colLaunchSpan] != nil }) {
+		f.Tree.launcher = noRows(f.Rows())
+	}
 	linked := f.linksByTrace()
 	joiners := []*joiner{{Forest: f}}
 	for _, r := range byTrace[:first[1]] {
@@ -111,6 +114,9 @@ func (j *joiner) join(rows, links []int32) {
 			parent = j.index.find(id)
 		}
 		j.setParent(r, parent)
+		if id := f.number(r, colLaunchSpan); id != 0 && f.Tree.launcher != nil {
+			f.Tree.launcher[r] = j.index.find(uint64(id))
+		}
 		if s := f.Stamp(r); s != 0 && f.Names.Stamps.Values[s].Span != 0 {
 			f.Tree.stampRow[s] = j.index.find(f.Names.Stamps.Values[s].Span)
 		}

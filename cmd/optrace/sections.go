@@ -30,6 +30,7 @@ var sections = []section{
 	{name: "summary", table: csv.WriteOperations},
 	{name: "findings", structural: true, whole: true, table: csv.WriteFindings},
 	{name: "operations", structural: true, table: csv.WriteOperations}, // for the self time
+	{name: "operators", structural: true, whole: true, table: csv.WriteOperators},
 	{name: "devices", structural: true, table: csv.WriteDevices},
 	{name: "balance", structural: true, table: csv.WriteBalance},
 	{name: "communication", structural: true, table: csv.WriteBottlenecks},

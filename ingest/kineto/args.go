@@ -17,8 +17,9 @@ type arguments struct {
 
 	// values are those of the event; the slices are reused.
 	values
-	// extra is a JSON object of the other arguments that the mapping wants.
-	extra []byte
+	// extra is a JSON object of the other arguments that the mapping wants, and geometry one of
+	// those about the launch of a kernel that it does not.
+	extra, geometry []byte
 }
 
 // values are the arguments of an event that matter to Kineto.
@@ -38,7 +39,7 @@ type values struct {
 // reset forgets the arguments of the event before.
 func (a *arguments) reset() {
 	a.values = values{}
-	a.extra = a.extra[:0]
+	a.extra, a.geometry = a.extra[:0], a.geometry[:0]
 }
 
 // parse reads the text of an args object that is valid JSON; nil has none.
@@ -54,9 +55,7 @@ func (a *arguments) parse(text []byte) {
 		l.Peek()
 		start := l.Offset()
 		a.value(key.argument)
-		if key.wanted {
-			a.keep(key.name, text[start:l.Offset()])
-		}
+		a.keep(key, text[start:l.Offset()])
 	}
 	a.finishCollective()
 }
@@ -65,7 +64,7 @@ func (a *arguments) parse(text []byte) {
 func (a *arguments) value(key argument) {
 	l := &a.lex
 	switch key {
-	case argOther:
+	case argOther, argGeometry:
 		l.Skip()
 	case argDims:
 		a.dims = l.Raw()
@@ -163,16 +162,26 @@ func firstKnown(a, b op.Int) op.Int {
 	return b
 }
 
-// keep appends an argument to extra: that the mapping wants it does not change its
-// meaning here.
-func (a *arguments) keep(key string, value []byte) {
-	if len(a.extra) == 0 {
-		a.extra = append(a.extra, '{')
-	} else {
-		a.extra[len(a.extra)-1] = ','
+// keep appends an argument to extra or geometry, if it is one of theirs: that the mapping wants
+// it does not change its meaning here.
+func (a *arguments) keep(key *argumentKey, value []byte) {
+	switch {
+	case key.wanted:
+		a.extra = appendMember(a.extra, key.name, value)
+	case key.argument == argGeometry:
+		a.geometry = appendMember(a.geometry, key.name, value)
 	}
-	a.extra = jsontext.AppendString(a.extra, key)
-	a.extra = append(a.extra, ':')
-	a.extra = append(a.extra, value...)
-	a.extra = append(a.extra, '}')
+}
+
+// appendMember adds a member to a JSON object that has no space in it, or makes one of no text.
+func appendMember(object []byte, key string, value []byte) []byte {
+	if len(object) == 0 {
+		object = append(object, '{')
+	} else {
+		object[len(object)-1] = ','
+	}
+	object = jsontext.AppendString(object, key)
+	object = append(object, ':')
+	object = append(object, value...)
+	return append(object, '}')
 }

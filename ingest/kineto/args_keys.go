@@ -1,6 +1,10 @@
 package kineto
 
-import "github.com/optrace/optrace/internal/intern"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/internal/intern"
+)
 
 // argument is the meaning of the key of an argument.
 type argument uint8
@@ -26,7 +30,12 @@ const (
 	argRank
 	argSource
 	argTarget
+	argGeometry // one of geometry
 )
+
+// geometry lists the arguments that say how a kernel was launched, which entries have among their
+// attributes.
+var geometry = [...]string{"grid", "block", "registers per thread", "shared memory", "est. achieved occupancy %"}
 
 // argumentOf returns the meaning of a key.
 func argumentOf(key string) argument {
@@ -69,6 +78,9 @@ func argumentOf(key string) argument {
 		return argSource
 	case "Dst Rank":
 		return argTarget
+	}
+	if slices.Contains(geometry[:], key) {
+		return argGeometry
 	}
 	return argOther
 }

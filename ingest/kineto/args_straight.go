@@ -23,9 +23,7 @@ func (a *arguments) straight(b []byte, i int) int {
 		if i = a.straightValue(key.argument, b, i); i < 0 {
 			return -1
 		}
-		if key.wanted {
-			a.keep(key.name, b[start:i])
-		}
+		a.keep(key, b[start:i])
 		i, more = jsontext.Next(b, i, '}')
 	}
 	a.finishCollective()
@@ -34,7 +32,7 @@ func (a *arguments) straight(b []byte, i int) int {
 
 // straightValue reads the value of an argument and returns the index behind it, or -1.
 func (a *arguments) straightValue(key argument, b []byte, i int) int {
-	if key == argOther {
+	if key == argOther || key == argGeometry {
 		return jsontext.Value(b, i)
 	}
 	end := jsontext.Value(b, i)

@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
@@ -9,6 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // entryMaker makes entries of the rows of joined tables.
@@ -22,9 +24,12 @@ type entryMaker struct {
 
 	lex     jsontext.Lexer
 	coll    collective
-	inputs  map[uint32]*inputs // by symbol
-	devices map[int32]string   // names
-	kinds   []deviceKind       // by symbol of a name
+	inputs  map[uint32]*inputs   // by symbol
+	devices map[int32]string     // names
+	paths   map[int32]string     // by number of the innermost range
+	attrs   map[uint32][]op.Attr // by symbol of geometry
+	keeper  *attrmap.Builder     // of these
+	kinds   []deviceKind         // by symbol of a name
 }
 
 // deviceKind is what the name of an event on a device says; the zero value is
@@ -88,6 +93,7 @@ func (m *entryMaker) host(i int) *op.Entry {
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	m.setStep(m.threads.process(o.thread), o.start)
 	e := m.finish(o.inputs, o.collective)
+	m.setPath(e, o.thread, o.start)
 	if o.inputs != 0 {
 		if out := m.inputsOf(o.inputs).output; out != nil {
 			e.OutputShape = out
@@ -105,7 +111,11 @@ func (m *entryMaker) host(i int) *op.Entry {
 func (m *entryMaker) device(i int) *op.Entry {
 	d := m.deviceOps.at(int32(i))
 	call := m.launchOf(d)
-	o := m.hostOpOf(d, call)
+	launcher := m.hostOpOf(d, call)
+	var o *hostOp
+	if launcher >= 0 {
+		o = m.hostOps.at(launcher)
+	}
 	kind, rule := m.kindOf(d.name)
 	coll := d.collective
 	if coll == 0 && kind == op.KindCollective && o != nil {
@@ -152,10 +162,46 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	e := m.finish(inputs, coll)
 	e.Kind, e.KindRule = kind, rule
-	if call != nil {
+	switch {
+	case call != nil:
 		e.Launch = unixTime(m.base, call.start)
+		m.setPath(e, call.thread, call.start)
+	case o != nil:
+		m.setPath(e, o.thread, o.start)
+	}
+	if o != nil {
+		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.text(o.name)), hostID(launcher)
+	}
+	if d.geometry != 0 {
+		if attrs := m.geometryOf(d.geometry); e.Attrs == nil {
+			e.Attrs = attrs
+		} else {
+			e.Attrs = append(e.Attrs, attrs...)
+		}
 	}
 	return e
+}
+
+// geometryOf returns the attributes of the launch of a kernel that a symbol stands for.
+func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
+	attrs, ok := m.attrs[symbol]
+	if !ok {
+		if m.attrs == nil || len(m.attrs) >= maxInputs {
+			keep := &attr.Mapping{}
+			for _, key := range geometry {
+				keep.Keep(key)
+			}
+			m.attrs, m.keeper = make(map[uint32][]op.Attr), attrmap.NewBuilder(keep)
+		}
+		m.keeper.Reset()
+		m.keeper.Str(attrkey.Name, "kernel")
+		m.lex.Reset([]byte(m.notes.text(symbol)))
+		attrjson.NewFeeder(m.keeper).Object(&m.lex)
+		e, _ := m.keeper.Entry()
+		attrs = slices.Clone(e.Attrs)
+		m.attrs[symbol] = attrs
+	}
+	return attrs
 }
 
 // setStep sets the step that a process was in.

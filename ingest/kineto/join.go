@@ -23,6 +23,7 @@ type join struct {
 	// byExternal lists the host operators by external id. It is made when it is
 	// first needed, which is where there are no launches.
 	byExternal []int32
+	byRange    []int32 // the ranges by thread and start
 }
 
 func newJoin(t *tables) *join {
@@ -38,7 +39,7 @@ func newJoin(t *tables) *join {
 	slices.SortStableFunc(t.steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.start, b.start))
 	})
-	return &join{tables: t, byCorrelation: order}
+	return &join{tables: t, byCorrelation: order, byRange: t.encloseRanges()}
 }
 
 // enclose finds the host operator around each operator and each launch. It returns the
@@ -153,16 +154,16 @@ func (j *join) launchOf(d *deviceOp) *launch {
 	return nil
 }
 
-// hostOpOf returns the operator that launched a device event, or nil. l may be
+// hostOpOf returns the number of the operator that launched a device event, or -1. l may be
 // nil.
-func (j *join) hostOpOf(d *deviceOp, l *launch) *hostOp {
+func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	if l != nil && l.op >= 0 {
-		return j.hostOps.at(l.op)
+		return l.op
 	}
 	// The first versions of the profiler repeat the correlation id in the place
 	// of the external id, which then says nothing.
 	if d.has&hasExternal == 0 || d.has&hasCorrelation != 0 && d.external == d.correlation {
-		return nil
+		return -1
 	}
 	if j.byExternal == nil {
 		j.byExternal = make([]int32, j.hostOps.n)
@@ -174,13 +175,10 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) *hostOp {
 		})
 	}
 	i := sort.Search(len(j.byExternal), func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
-	if i == len(j.byExternal) {
-		return nil
+	if i == len(j.byExternal) || j.hostOps.at(j.byExternal[i]).external != d.external {
+		return -1
 	}
-	if o := j.hostOps.at(j.byExternal[i]); o.external == d.external {
-		return o
-	}
-	return nil
+	return j.byExternal[i]
 }
 
 // stepAt returns the step that a process was in, or nil. Steps of one process

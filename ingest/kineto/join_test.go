@@ -155,15 +155,15 @@ func TestHostOpOf(t *testing.T) {
 		{"an external id that nothing has", deviceOp{external: 5, has: hasExternal}, 9},
 	} {
 		got := uint32(9)
-		if o := j.hostOpOf(&test.d, nil); o != nil {
-			got = o.name
+		if i := j.hostOpOf(&test.d, nil); i >= 0 {
+			got = j.hostOps.at(i).name
 		}
 		if got != test.want {
 			t.Errorf("%s: operator %d, want %d", test.name, got, test.want)
 		}
 	}
-	if o := j.hostOpOf(&deviceOp{}, &launch{op: 2}); o == nil || o.name != 2 {
-		t.Errorf("the operator around the launch is %v", o)
+	if i := j.hostOpOf(&deviceOp{}, &launch{op: 2}); i != 2 {
+		t.Errorf("the operator around the launch is %d", i)
 	}
 }
 

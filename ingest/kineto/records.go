@@ -201,6 +201,9 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.skipped.add(op.SkipRuntime, 1)
 		return true, nil
 	case catPython:
+		if e.Duration.Known && bytes.HasPrefix(e.Name, []byte(modulePrefix)) {
+			r.addRange(e)
+		}
 		r.skipped.add(op.SkipPython, 1)
 		return true, nil
 	}
@@ -220,7 +223,9 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.launch(e)
 		r.skipped.add(op.SkipRuntime, 1)
 	case catAnnotation:
-		r.step(e)
+		if !r.step(e) && string(e.Category) == "user_annotation" {
+			r.addRange(e)
+		}
 		r.skipped.add(op.SkipAnnotation, 1)
 	default:
 		if reason := deviceEvent(e.Category); reason != "" {
@@ -271,6 +276,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 		collective: t.collectives.add(&a.collective),
 		extra:      t.symbols.add(a.extra),
 		process:    t.symbols.add(e.PID),
+		geometry:   t.notes.add(a.geometry),
 		memory:     memory,
 	}
 	if !a.device.Known {
@@ -283,6 +289,17 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.note(hasDevice, isIndex(a.device))
 	d.stream, d.device = int32(a.stream.V), int32(a.device.V)
 	*t.deviceOps.add() = d
+}
+
+// modulePrefix stands in front of the name of a module in a Python function's event.
+const modulePrefix = "nn.Module: "
+
+// addRange adds an event that names what operations belong to.
+func (r *reader) addRange(e *traceevent.Event) {
+	t := &r.tables
+	*t.ranges.add() = timeRange{
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name),
+	}
 }
 
 // isIndex reports whether n can number a device or stream; the profiler writes

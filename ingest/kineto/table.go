@@ -39,6 +39,7 @@ type deviceOp struct {
 	stream      int32
 	device      int32
 	process     uint32 // index of symbols
+	geometry    uint32 // index of notes
 	memory      bool   // a copy or set by its category
 	has         known
 }
@@ -60,6 +61,14 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
+// timeRange is an annotation or a module of PyTorch that was open on a thread.
+type timeRange struct {
+	start, dur int64
+	thread     uint32
+	name       uint32 // index of notes
+	parent     int32  // the one around it, -1 for none: set by the join
+}
+
 // step is one profiler step as one process saw it.
 type step struct {
 	process    uint32
@@ -70,10 +79,12 @@ type step struct {
 // tables holds the rows of a trace until its end.
 type tables struct {
 	symbols     symbols
+	notes       symbols // what does not tell a trace from others: names of ranges, geometry
 	threads     threads
 	hostOps     rows[hostOp]
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
+	ranges      rows[timeRange]
 	steps       []step
 	collectives collectives
 	// innerFirst is set where, of two operators of a thread that cover the same time, the
@@ -84,10 +95,10 @@ type tables struct {
 // heldBytes returns how much the tables hold.
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
-	rows := t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
+	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		len(t.steps)*int(unsafe.Sizeof(step{})) +
 		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))
-	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.collectives.texts.bytes
+	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.notes.bytes + t.collectives.texts.bytes
 }

@@ -117,6 +117,10 @@ const (
 	Root = "optrace.root.name"
 	// RootSpan is the id of the local root span above the operation.
 	RootSpan = "optrace.root.span_id"
+	// LaunchedBy is the name of the operator on the host that launched the operation.
+	LaunchedBy = "optrace.launch.name"
+	// LaunchSpan is the span id of the operator on the host that launched the operation, in the same trace.
+	LaunchSpan = "optrace.launch.span_id"
 	// Warnings is the warnings of the entry, separated by commas.
 	Warnings = "optrace.warnings"
 )

@@ -45,6 +45,8 @@ var conventions = []keyTarget{
 	{attrkey.KindRule, target{field: fieldKindRule, family: familyTensor}},
 	{attrkey.Root, target{field: FieldRoot, family: familyTensor}},
 	{attrkey.RootSpan, target{field: fieldRootSpan, family: familyTensor}},
+	{attrkey.LaunchedBy, target{field: fieldLaunchedBy, family: familyTensor}},
+	{attrkey.LaunchSpan, target{field: fieldLaunchSpan, family: familyTensor}},
 	{attrkey.Warnings, target{field: fieldWarnings, family: familyTensor}},
 
 	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},

@@ -45,6 +45,8 @@ const (
 	fieldKindRule
 	FieldRoot // the name of the local root
 	fieldRootSpan
+	fieldLaunchedBy
+	fieldLaunchSpan
 	fieldWarnings
 
 	// Fields of an entry that are no attributes: an alias of them means nothing.
@@ -68,7 +70,7 @@ var (
 	textFields = FieldsOf(FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType,
 		FieldCollective, FieldGroup)
 	otherFields = FieldsOf(FieldNone, FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
-		fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings)
+		fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldWarnings)
 )
 
 // isText reports whether the field is set from text as it is.

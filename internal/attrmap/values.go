@@ -40,7 +40,7 @@ func (b *Builder) SetText(to Target, v string) {
 func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
-	case fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings:
+	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldWarnings:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		if strings.TrimSpace(v) == "" {
@@ -237,6 +237,10 @@ func (b *Builder) setNote(t *target, v string) {
 		b.entry.Root = b.text(v)
 	case fieldRootSpan:
 		b.entry.RootSpanID, ok = op.ParseSpanID([]byte(v))
+	case fieldLaunchedBy:
+		b.entry.LaunchedBy = b.text(v)
+	case fieldLaunchSpan:
+		b.entry.LaunchSpanID, ok = op.ParseSpanID([]byte(v))
 	case fieldWarnings:
 		for name := range strings.SplitSeq(v, ",") {
 			// One that only a later version knows is left out.

@@ -121,6 +121,10 @@ func (w *attrWriter) notes(e *op.Entry) {
 	if !e.RootSpanID.IsZero() {
 		w.str(attrkey.RootSpan, e.RootSpanID.String())
 	}
+	w.str(attrkey.LaunchedBy, e.LaunchedBy)
+	if !e.LaunchSpanID.IsZero() {
+		w.str(attrkey.LaunchSpan, e.LaunchSpanID.String())
+	}
 	if warn := e.Warn &^ warnFound(e) &^ w.found; warn != 0 {
 		var names []string
 		for w := range warn.All() {

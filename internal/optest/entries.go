@@ -27,10 +27,11 @@ func RichEntry() *op.Entry {
 			InElements: op.Known(100), OutElements: op.Known(100),
 		},
 		AdjustedCount: 4, DroppedAttributes: 2,
-		Attrs: []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64", Type: op.AttrInt}},
-		Links: []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3)}, {TraceID: TraceID, SpanID: SpanID}},
-		Extra: RichExtra(),
-		Warn:  op.WarnBadShape | op.WarnDroppedAttributes,
+		Attrs:      []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64", Type: op.AttrInt}},
+		Links:      []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3)}, {TraceID: TraceID, SpanID: SpanID}},
+		Extra:      RichExtra(),
+		LaunchedBy: "aten::mm", LaunchSpanID: ParentID,
+		Warn: op.WarnBadShape | op.WarnDroppedAttributes,
 	}
 }
 

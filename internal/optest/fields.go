@@ -101,6 +101,9 @@ func notes() []Case {
 		note("root", func(e *op.Entry) { e.Root, e.RootSpanID = "POST /predict", ParentID },
 			Attr{attrkey.Root, "POST /predict"}, Attr{attrkey.RootSpan, ParentID.String()}),
 		note("root that is no id", warn(op.WarnBadValue), Attr{attrkey.RootSpan, "xyz"}),
+		note("launched by", func(e *op.Entry) { e.LaunchedBy, e.LaunchSpanID = "aten::mm", ParentID },
+			Attr{attrkey.LaunchedBy, "aten::mm"}, Attr{attrkey.LaunchSpan, ParentID.String()}),
+		note("launched by what is no id", warn(op.WarnBadValue), Attr{attrkey.LaunchSpan, "xyz"}),
 		note("warnings", warn(op.WarnOverflow|op.WarnNonFinite), Attr{attrkey.Warnings, "overflow,from_the_future,non_finite"}),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
@@ -55,6 +56,16 @@ func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
 		}})
 	}
 	return writeTable(w, opts, r.Groups, append(columns, statColumns[profile.Group](r)...))
+}
+
+// WriteOperators writes the table of the operators on the host.
+func WriteOperators(w io.Writer, r *analyze.Report, opts Options) error {
+	var rows []operators.Row
+	if r.Operators != nil {
+		rows = r.Operators.Rows
+	}
+	return writeTable(w, opts, rows, fields[operators.Row]("operator calls device_self_ns device_total_ns host_self_ns host_total_ns kernels"+
+		" memory_bytes flops device_idle_ns"))
 }
 
 // WriteDevices writes the table of devices.

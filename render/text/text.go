@@ -13,6 +13,7 @@ const (
 	SectionSummary       = "summary"
 	SectionFindings      = "findings"
 	SectionOperations    = "operations"
+	SectionOperators     = "operators"
 	SectionDevices       = "devices"
 	SectionBalance       = "balance"
 	SectionCommunication = "communication"
@@ -35,6 +36,7 @@ var sections = []struct {
 	{SectionOperations, (*view).operations},
 	{SectionOperations, (*view).groups},
 	{SectionOperations, (*view).roofline},
+	{SectionOperators, (*view).operators},
 	{SectionDevices, (*view).devices},
 	{SectionBalance, (*view).balance},
 	{SectionCommunication, (*view).communication},

@@ -37,6 +37,8 @@ type Spec struct {
 	Root       string
 	RootID     uint64
 	Links      []specLink
+	Launcher   string
+	LauncherID uint64
 }
 
 // specLink is a link to a span in a trace.
@@ -140,7 +142,7 @@ func (s Spec) Entry() *op.Entry {
 		Operation: s.Name, Kind: s.Kind, Side: s.Side, DeviceID: s.Device, Rank: s.Rank, Stream: s.Stream, Step: s.Step,
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
-		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(),
+		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(), LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
 	}
 }
 
@@ -190,6 +192,11 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 	specs := make([]Spec, n)
 	for i := range specs {
 		specs[i] = RandomSpec(r, n)
+	}
+	for i := range specs {
+		if specs[i].IsOp && r.IntN(6) == 0 {
+			specs[i] = specs[i].LaunchedBy(Pick(r, "", "aten::mm", "relu"), uint64(r.IntN(n+1)))
+		}
 	}
 	return specs
 }

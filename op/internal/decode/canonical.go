@@ -206,6 +206,12 @@ func (d *Decoder) canonicalRarities(b []byte, i int) int {
 		i = d.canonicalCollective(b, j)
 		e.Collective = &d.coll
 	}
+	if j := jsontext.Literal(b, i, `,"launched_by":`); j > 0 {
+		e.LaunchedBy, i = d.canonicalText(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"launch_span_id":`); j > 0 {
+		i = jsontext.QuotedHex(b, j, e.LaunchSpanID[:])
+	}
 	return jsontext.Literal(b, i, "}\n")
 }
 

@@ -1,0 +1,76 @@
+package tracetest
+
+// LaunchedBy returns s with the name and the span id of the operator that launched it.
+func (s Spec) LaunchedBy(name string, id uint64) Spec {
+	s.Launcher, s.LauncherID = name, id
+	return s
+}
+
+// isHostOp reports whether spec i is an operation of the host's side in the tree.
+func (n *NaiveTree) isHostOp(i int) bool {
+	return n.Specs[i].IsOp && !n.Specs[i].DeviceSide() && !n.Duplicate[i]
+}
+
+// Launcher returns the operation of the host that launched spec i, -1 for none.
+func (n *NaiveTree) Launcher(i int) int {
+	s := n.Specs[i]
+	if !s.DeviceSide() {
+		return -1
+	}
+	if named := n.LookUp(s.Trace, s.LauncherID); named >= 0 && n.isHostOp(named) {
+		return named
+	}
+	for at := n.Parent[i]; at >= 0; at = n.Parent[at] {
+		if n.isHostOp(at) {
+			return at
+		}
+	}
+	best := -1
+	for h, host := range n.Specs {
+		if !s.Launch.Known || s.Trace == 0 || !n.isHostOp(h) || host.Timeless || host.Trace != s.Trace || host.Service != s.Service ||
+			host.Rank != s.Rank || host.Start > s.Launch.V || host.End <= s.Launch.V && host.Start != s.Launch.V {
+			continue
+		}
+		if best >= 0 {
+			b := n.Specs[best]
+			if host.Start < b.Start || host.Start == b.Start && (host.End > b.End || host.End == b.End && n.CompareStart(h, best) < 0) {
+				continue
+			}
+		}
+		best = h
+	}
+	return best
+}
+
+// LauncherName returns the name of the operator that launched spec i, "" where it is not known.
+func (n *NaiveTree) LauncherName(i int) string {
+	if host := n.Launcher(i); host >= 0 {
+		return n.Specs[host].Name
+	}
+	return n.Specs[i].Launcher
+}
+
+// StackParent returns what stands above spec i in its stack.
+func (n *NaiveTree) StackParent(i int) int {
+	host := n.Launcher(i)
+	if host < 0 || n.Duplicate[i] || n.anyAbove(host, n.deviceSide) || !n.IsOutermost(i) ||
+		n.anyAbove(i, func(at int) bool { return at == host }) {
+		return n.Parent[i]
+	}
+	return host
+}
+
+// IsOutermost reports whether no operation of a device is above spec i.
+func (n *NaiveTree) IsOutermost(i int) bool { return !n.anyAbove(i, n.deviceSide) }
+
+func (n *NaiveTree) deviceSide(i int) bool { return n.Specs[i].DeviceSide() }
+
+// anyAbove reports whether something holds of a spec above spec i.
+func (n *NaiveTree) anyAbove(i int, holds func(int) bool) bool {
+	for at := n.Parent[i]; at >= 0; at = n.Parent[at] {
+		if holds(at) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,204 @@
+package operators
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Operators says which operators on the host the time of devices went to.
+type Operators struct {
+	// Rows has a row per name of an operator, the largest device self time first. Their device self
+	// times and that of Unattributed add up to the sum of all operations of devices.
+	Rows []Row `json:"rows"`
+	// Unattributed are the operations of devices of which no operator is known.
+	Unattributed Unattributed `json:"unattributed"`
+}
+
+// Unattributed counts operations and sums up their time.
+type Unattributed struct {
+	Count int64 `json:"count"`
+	SumNS int64 `json:"sum_ns"`
+}
+
+// Row is about the operators of one name. All times are nanoseconds.
+type Row struct {
+	Operator string `json:"operator"`
+	// Calls is how many of them are in the input; 0 where operations name one that is not.
+	Calls int64 `json:"calls"`
+	// DeviceSelfNS is the time of the operations of devices that they launched themselves, and
+	// Kernels the number of these. DeviceTotalNS is with those of the operators inside them, each
+	// once where an operator calls itself.
+	DeviceSelfNS  int64 `json:"device_self_ns"`
+	DeviceTotalNS int64 `json:"device_total_ns"`
+	// HostSelfNS is their own time without that of the operators inside them, HostTotalNS with it,
+	// once where an operator calls itself; unknown without calls.
+	HostSelfNS  op.Int `json:"host_self_ns"`
+	HostTotalNS op.Int `json:"host_total_ns"`
+	Kernels     int64  `json:"kernels"`
+	// MemoryBytes is the memory of the operations that they launched themselves, and FLOPs their own
+	// or, where that is not known, those of these operations; unknown where nothing states any.
+	MemoryBytes op.Int `json:"memory_bytes"`
+	FLOPs       op.Int `json:"flops"`
+	// DeviceIdleNS is how much of HostTotalNS nothing ran on any device; unknown without calls.
+	DeviceIdleNS op.Int `json:"device_idle_ns"`
+}
+
+// sums adds up a row.
+type sums struct {
+	calls, kernels                       int64
+	self, total, hostSelf, hostTotal     wide.Sum
+	bytes, flops, kernelFLOPs            wide.Sum
+	idle                                 wide.Sum
+	knowsBytes, knowsFLOPs, knowsKernels bool
+	until                                int32 // the place behind the outermost call that was met last
+}
+
+// Find returns the table of operators, nil where none is known. most bounds its rows; those beyond
+// it are one with the name [key.Other].
+func Find(f *trace.Forest, most int) *Operators {
+	f.Build()
+	if !f.HasLaunchers() {
+		return nil
+	}
+	rows := make(map[string]*sums)
+	row := func(name string) *sums {
+		s := rows[name]
+		if s == nil {
+			s = &sums{}
+			rows[name] = s
+		}
+		return s
+	}
+	var unattributed wide.Sum
+	all := &Operators{Rows: []Row{}}
+	below := make([]wide.Sum, f.Len()) // device time launched at or below each row of the tree
+	for r := range f.Rows() {
+		if !f.IsDeviceSide(r) {
+			continue
+		}
+		name := f.LauncherName(r)
+		if name == "" {
+			all.Unattributed.Count++
+			unattributed.Add(f.Duration(r))
+			continue
+		}
+		s := row(name)
+		s.addKernel(f, r)
+		if host := f.Launcher(r); host != trace.NoRow {
+			below[host].Add(f.Duration(r))
+		} else {
+			s.total.Add(f.Duration(r))
+		}
+	}
+	all.Unattributed.SumNS = unattributed.Int64()
+	addHosts(f, below, row)
+	for name, s := range rows {
+		all.Rows = append(all.Rows, s.row(name))
+	}
+	slices.SortFunc(all.Rows, Row.compare)
+	if len(all.Rows) > most {
+		all.Rows = append(all.Rows[:most], others(all.Rows[most:]))
+	}
+	return all
+}
+
+// addKernel adds the operation in row r, which an operator launched.
+func (s *sums) addKernel(f *trace.Forest, r int32) {
+	s.kernels++
+	s.self.Add(f.Duration(r))
+	if f.Has(r, trace.FlagMemory) {
+		s.bytes.Add(f.Memory(r))
+		s.knowsBytes = true
+	}
+	if n := f.Flops(r); n > 0 {
+		s.kernelFLOPs.Add(n)
+		s.knowsKernels = true
+	}
+}
+
+// addHosts adds the operators of the host, given the time that was launched at each. An operator
+// inside one of its name is part of the times of that.
+func addHosts(f *trace.Forest, below []wide.Sum, row func(string) *sums) {
+	nesting := f.Nesting()
+	for _, r := range slices.Backward(nesting.Rows()) {
+		if p := f.Tree.Parent[r]; p != trace.NoRow {
+			below[p].Merge(below[r])
+		}
+	}
+	processes := f.Processes()
+	busy := busyOf(f, processes)
+	var descent timeline.Descent
+	for place, r := range nesting.Rows() {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagHost) != trace.FlagOp|trace.FlagHost {
+			continue
+		}
+		s := row(f.RowName(r))
+		s.calls++
+		s.hostSelf.Add(timeline.SelfTime(f, r, &descent))
+		if n := f.Flops(r); n > 0 {
+			s.flops.Add(n)
+			s.knowsFLOPs = true
+		}
+		if int32(place) < s.until {
+			continue
+		}
+		s.until = int32(place) + nesting.Size[r]
+		s.total.Merge(below[r])
+		s.hostTotal.Add(f.Duration(r))
+		s.idle.Add(f.Duration(r))
+		if f.Has(r, trace.FlagStart) {
+			s.idle.Sub(busy[processes[f.Lane(r)]].within(f.Start(r), f.End(r)))
+		}
+	}
+}
+
+// row returns the row of an operator.
+func (s *sums) row(name string) Row {
+	r := Row{
+		Operator: name, Calls: s.calls, DeviceSelfNS: s.self.Int64(), DeviceTotalNS: s.total.Int64(), Kernels: s.kernels,
+	}
+	if s.calls > 0 {
+		r.HostSelfNS, r.HostTotalNS = op.Known(s.hostSelf.Int64()), op.Known(s.hostTotal.Int64())
+		r.DeviceIdleNS = op.Known(s.idle.Int64())
+	}
+	if s.knowsBytes {
+		r.MemoryBytes = op.Known(s.bytes.Int64())
+	}
+	switch {
+	case s.knowsFLOPs:
+		r.FLOPs = op.Known(s.flops.Int64())
+	case s.knowsKernels:
+		r.FLOPs = op.Known(s.kernelFLOPs.Int64())
+	}
+	return r
+}
+
+// others returns the row of rows beyond a limit. Its total is that of their own times alone, for
+// they may lie inside each other.
+func others(rows []Row) Row {
+	sum := &sums{}
+	for i := range rows {
+		r := &rows[i]
+		sum.calls += r.Calls
+		sum.kernels += r.Kernels
+		sum.self.Add(r.DeviceSelfNS)
+		sum.hostSelf.Add(r.HostSelfNS.V)
+	}
+	sum.total, sum.hostTotal = sum.self, sum.hostSelf
+	row := sum.row(key.Other)
+	row.DeviceIdleNS = op.Int{}
+	return row
+}
+
+// compare orders rows by device self time, host self time and name.
+func (r Row) compare(o Row) int {
+	return cmp.Or(cmp.Compare(o.DeviceSelfNS, r.DeviceSelfNS), cmp.Compare(o.HostSelfNS.V, r.HostSelfNS.V),
+		strings.Compare(r.Operator, o.Operator))
+}

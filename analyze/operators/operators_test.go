@@ -1,0 +1,132 @@
+package operators_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/operators"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// The example of docs/analyses.md.
+func TestExample(t *testing.T) {
+	host := func(name string, id, parent uint64, start, end int64) tracetest.Spec {
+		return tracetest.OpAt(name, id, parent, start, end).On("cpu").FromHost()
+	}
+	got := operators.Find(tracetest.AddTo(trace.New(),
+		host("linear", 1, 0, 0, 50), host("addmm", 2, 1, 10, 40), host("addmm", 3, 2, 20, 30),
+		tracetest.OpAt("copy", 11, 0, 5, 15).LaunchedBy("linear", 1).Writing(64),
+		tracetest.OpAt("gemm", 12, 0, 25, 65).LaunchedBy("addmm", 2),
+		tracetest.OpAt("split", 13, 0, 65, 70).LaunchedBy("addmm", 3),
+		tracetest.OpAt("memset", 14, 0, 80, 83),
+	), 10)
+	known := op.Known
+	want := &operators.Operators{
+		Rows: []operators.Row{
+			{Operator: "addmm", Calls: 2, DeviceSelfNS: 45, DeviceTotalNS: 45, HostSelfNS: known(30), HostTotalNS: known(30), Kernels: 2,
+				MemoryBytes: known(0), DeviceIdleNS: known(10)},
+			{Operator: "linear", Calls: 1, DeviceSelfNS: 10, DeviceTotalNS: 55, HostSelfNS: known(20), HostTotalNS: known(50), Kernels: 1,
+				MemoryBytes: known(64), DeviceIdleNS: known(15)},
+		},
+		Unattributed: operators.Unattributed{Count: 1, SumNS: 3},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWithoutOperators(t *testing.T) {
+	if got := operators.Find(tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 9)), 10); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The rows are those of a reference that looks at each operation and nanosecond; and they add up.
+func TestOperatorsAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(30))
+		got := operators.Find(tracetest.AddTo(trace.New(), specs...), 1000)
+		n := tracetest.NewNaiveTree(specs)
+		want := make(map[string]*operators.Row)
+		row := func(name string) *operators.Row {
+			if want[name] == nil {
+				want[name] = &operators.Row{Operator: name}
+			}
+			return want[name]
+		}
+		sum, all, bare := int64(0), int64(0), operators.Unattributed{}
+		for i, s := range specs {
+			if !s.IsOp || n.Repeat[i] {
+				continue
+			}
+			time := s.End - s.Start
+			if s.DeviceSide() {
+				all += time
+				name := n.LauncherName(i)
+				if name == "" {
+					bare.Count++
+					bare.SumNS += time
+					continue
+				}
+				w := row(name)
+				w.Kernels++
+				w.DeviceSelfNS += time
+				w.MemoryBytes = op.Known(w.MemoryBytes.V + s.Memory)
+				seen := []string{name}
+				w.DeviceTotalNS += time
+				for at := n.Launcher(i); at >= 0; at = n.Parent[at] {
+					if above := specs[at]; above.IsOp && !above.DeviceSide() && !slices.Contains(seen, above.Name) {
+						seen = append(seen, above.Name)
+						row(above.Name).DeviceTotalNS += time
+					}
+				}
+				continue
+			}
+			if n.Duplicate[i] {
+				continue
+			}
+			w := row(s.Name)
+			w.Calls++
+			w.HostSelfNS = op.Known(w.HostSelfNS.V + n.Self(i))
+			w.HostTotalNS.Known, w.DeviceIdleNS.Known = true, true
+			inside := false
+			for at := n.Parent[i]; at >= 0; at = n.Parent[at] {
+				inside = inside || specs[at].IsOp && !specs[at].DeviceSide() && specs[at].Name == s.Name
+			}
+			if inside {
+				continue
+			}
+			w.HostTotalNS.V += time
+			for at := s.Start; at < s.End; at++ {
+				busy := false
+				for j, o := range specs {
+					busy = busy || !s.Timeless && o.DeviceSide() && !n.Repeat[j] && o.RunsAt(at) && o.Service == s.Service && o.Rank == s.Rank
+				}
+				if !busy {
+					w.DeviceIdleNS.V++
+				}
+			}
+		}
+		if got == nil {
+			if len(want) > 0 {
+				t.Errorf("seed %d: no operators, want %d", seed, len(want))
+			}
+			return
+		}
+		for _, g := range got.Rows {
+			sum += g.DeviceSelfNS
+			if diff := cmp.Diff(want[g.Operator], &g); diff != "" {
+				t.Errorf("seed %d: %s (-want +got):\n%s", seed, g.Operator, diff)
+			}
+		}
+		if len(got.Rows) != len(want) || got.Unattributed != bare || sum+bare.SumNS != all {
+			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed, sum+bare.SumNS, len(want), bare, all)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Launcher returns the row of the operator on the host that launched the operation in row r, the
+// innermost one where they nest; NoRow where there is none, or it was not read. It is
+//
+//  1. the one that the operation names by its span id,
+//  2. or else the nearest operation of the host's side above it,
+//  3. or else, of the host's operations of its trace and process that were under way at its launch,
+//     the one that began last. A trace that a reader of profiles made has the threads of its
+//     launches, so that only 1 counts there.
+func (f *Forest) Launcher(r int32) int32 {
+	if f.Tree.launcher == nil {
+		return NoRow
+	}
+	return f.Tree.launcher[r]
+}
+
+// LauncherName returns the name of the operator that launched the operation in row r, "" where it
+// is not known.
+func (f *Forest) LauncherName(r int32) string {
+	if host := f.Launcher(r); host != NoRow {
+		return f.RowName(host)
+	}
+	return f.Names.Launchers.Values[f.code(r, colLauncher)]
+}
+
+// HasLaunchers reports whether there is an operator on the host, or the name of one.
+func (f *Forest) HasLaunchers() bool {
+	return f.Tree.launcher != nil || len(f.Names.Launchers.Values) > 1
+}
+
+// isHostOp reports whether row r is an operation of the host's side with a place in the tree.
+func (f *Forest) isHostOp(r int32) bool {
+	return f.Flags(r)&(FlagOp|FlagHost|FlagDuplicate) == FlagOp|FlagHost
+}
+
+// process tells the processes of a trace apart.
+type process struct{ trace, of int32 }
+
+// Processes returns a number for each lane of Names.Lanes, the same for those of one service and rank.
+func (f *Forest) Processes() []int32 {
+	type key struct {
+		service string
+		rank    op.Int
+	}
+	numbers := make(map[key]int32)
+	of := make([]int32, len(f.Names.Lanes.Values))
+	for i, lane := range f.Names.Lanes.Values {
+		k := key{lane.Service, lane.Device.Rank}
+		if _, ok := numbers[k]; !ok {
+			numbers[k] = int32(len(numbers))
+		}
+		of[i] = numbers[k]
+	}
+	return of
+}
+
+// buildLaunchers finds what [Forest.Launcher] returns. The rows named by span ids are there already,
+// where there are any.
+func (f *Forest) buildLaunchers() {
+	hosts := make(map[process][]int32)
+	processes, some := f.Processes(), false
+	for r := range f.Rows() {
+		if !f.isHostOp(r) {
+			continue
+		}
+		some = true
+		if f.Has(r, FlagStart) && f.Trace(r) != 0 && !f.IsLocal(r) {
+			p := process{f.Trace(r), processes[f.Lane(r)]}
+			hosts[p] = append(hosts[p], r)
+		}
+	}
+	if !some {
+		f.Tree.launcher = nil
+		return
+	}
+	above := f.hostsAbove()
+	launched := make(map[process][]int32)
+	launcher := f.Tree.launcher
+	if launcher == nil {
+		launcher = noRows(f.Rows())
+		f.Tree.launcher = launcher
+	}
+	for r := range f.Rows() {
+		named := launcher[r]
+		launcher[r] = NoRow
+		switch {
+		case f.Flags(r)&(FlagOp|FlagHost) != FlagOp:
+		case named != NoRow && f.isHostOp(named):
+			launcher[r] = named
+		case above[r] != NoRow:
+			launcher[r] = above[r]
+		case f.Has(r, FlagLaunch):
+			p := process{f.Trace(r), processes[f.Lane(r)]}
+			if hosts[p] != nil {
+				launched[p] = append(launched[p], r)
+			}
+		}
+	}
+	for p, rows := range launched {
+		f.joinLaunches(rows, hosts[p])
+	}
+}
+
+// hostsAbove returns the nearest operation of the host's side at or above each row.
+func (f *Forest) hostsAbove() []int32 {
+	above := noRows(f.Rows())
+	for r := range f.Tree.topDown() {
+		if p := f.Tree.Parent[r]; f.isHostOp(r) {
+			above[r] = r
+		} else if p != NoRow {
+			above[r] = above[p]
+		}
+	}
+	return above
+}
+
+// noRows returns n times NoRow.
+func noRows(n int32) []int32 {
+	rows := make([]int32, n)
+	for r := range rows {
+		rows[r] = NoRow
+	}
+	return rows
+}
+
+// joinLaunches gives each operation the last of the host's to begin that was under way at its launch.
+//
+//	host    |--- a ---------|
+//	           |-- b --|
+//	launch       ^ b     ^ a   ^ none
+func (f *Forest) joinLaunches(rows, hosts []int32) {
+	slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(f.Launch(a), f.Launch(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(hosts, func(a, b int32) int { // an outer one before those within it
+		return cmp.Or(cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.Duration(b), f.Duration(a)), f.compareTied(a, b))
+	})
+	var open []int32
+	next := 0
+	for _, r := range rows {
+		at := f.Launch(r)
+		for ; next < len(hosts) && f.Start(hosts[next]) <= at; next++ {
+			open = append(open, hosts[next])
+		}
+		// Those that are over stay below one that began before them and is not.
+		for len(open) > 0 && f.End(open[len(open)-1]) <= at && f.Start(open[len(open)-1]) != at {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			f.Tree.launcher[r] = open[len(open)-1]
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package kineto
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// encloseRanges finds the range around each range and returns the ranges by thread and start.
+func (t *tables) encloseRanges() []int32 {
+	order := byThread(t.ranges.n, func(i int32) uint32 { return t.ranges.at(i).thread }, func(i, j int32) int {
+		a, b := t.ranges.at(i), t.ranges.at(j)
+		equal := cmp.Compare(i, j)
+		if t.innerFirst {
+			equal = -equal
+		}
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.dur, a.dur), equal)
+	})
+	for n, i := range order {
+		r := t.ranges.at(i)
+		r.parent = -1
+		if n > 0 {
+			r.parent = t.openRange(order[n-1], r.thread, r.start)
+		}
+	}
+	return order
+}
+
+// openRange returns the innermost range that is open at a time, among one and those around it;
+// -1 for none.
+func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
+	for i >= 0 {
+		r := t.ranges.at(i)
+		if r.thread == thread && (r.start+r.dur > at || r.start == at) {
+			return i
+		}
+		i = r.parent
+	}
+	return -1
+}
+
+// rangeAt returns the innermost range that is open on a thread at a time, -1 for none.
+func (j *join) rangeAt(thread uint32, at int64) int32 {
+	i := sort.Search(len(j.byRange), func(i int) bool {
+		r := j.ranges.at(j.byRange[i])
+		return r.thread > thread || r.thread == thread && r.start > at
+	}) - 1
+	if i < 0 {
+		return -1
+	}
+	return j.openRange(j.byRange[i], thread, at)
+}
+
+// maxPath bounds the ranges in a path, so that what nests without end is no text without end.
+const maxPath = 64
+
+// setPath gives an entry the ranges around its launch on a thread, unless an argument states a path.
+func (m *entryMaker) setPath(e *op.Entry, thread uint32, at int64) {
+	if e.Path == "" && m.ranges.n > 0 {
+		e.Path = m.pathOf(m.rangeAt(thread, at))
+	}
+}
+
+// pathOf returns the names of a range and those around it, the outermost first, "" for -1.
+func (m *entryMaker) pathOf(i int32) string {
+	if i < 0 {
+		return ""
+	}
+	if m.paths == nil {
+		m.paths = make(map[int32]string)
+	}
+	path, ok := m.paths[i]
+	if !ok {
+		var names []string
+		for at := i; at >= 0 && len(names) < maxPath; at = m.ranges.at(at).parent {
+			names = append(names, jsontext.ValidUTF8(m.notes.text(m.ranges.at(at).name)))
+		}
+		slices.Reverse(names)
+		path = strings.Join(names, op.PathSeparator)
+		m.paths[i] = path
+	}
+	return path
+}
