@@ -94,7 +94,7 @@ func (o Options) unused() attrmap.Fields {
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {
-	return !o.SumsOnly || key.NeedTree(o.By)
+	return !o.SumsOnly || slices.ContainsFunc(o.By, key.Key.NeedsTree)
 }
 
 // sums returns the options of the sums.

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
+
 	"fmt"
 	"io"
 	"maps"
@@ -27,8 +27,8 @@ type Partial struct{ c *collector }
 // made, see [Partial.Write]. Local roots and operators are none of the keys of By: they may be in another
 // part.
 func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error) {
-	if key.NeedTree(opts.By) {
-		return nil, errors.New("partial results have no groups by root or operator, which may be in another part of the run")
+	if i := slices.IndexFunc(opts.By, key.Key.NeedsTree); i >= 0 {
+		return nil, fmt.Errorf("partial results have no groups by %s, which may be in another part of the run", opts.By[i])
 	}
 	opts.SumsOnly, opts.KeepForest = true, false
 	c, err := collect(ctx, src, opts)

@@ -90,9 +90,8 @@ func operatorOf(e *op.Entry) string {
 	return e.LaunchedBy
 }
 
-// NeedTree reports whether the tree of the run tells one of the keys of operations that do not
-// state it.
-func NeedTree(keys []Key) bool { return slices.Contains(keys, Root) || slices.Contains(keys, Operator) }
+// NeedsTree reports whether the tree of the run tells the key of operations that do not state it.
+func (k Key) NeedsTree() bool { return k == Root || k == Operator }
 
 const attrPrefix = "attr:"
 

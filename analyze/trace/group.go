@@ -11,7 +11,7 @@ import (
 // need, because the groups are made again once the tree is there.
 func (f *Forest) GroupBy(keys []key.Key) {
 	f.By = keys
-	f.ByTree = key.NeedTree(keys)
+	f.ByTree = slices.ContainsFunc(keys, key.Key.NeedsTree)
 }
 
 // FillGroups puts the local roots and operators that the tree tells into the groups of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -125,8 +126,9 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, fs *fla
 		return exit.Usagef("-push needs -to %s, and no -o", convert.OTLPProfiles)
 	case flags.IsSet(fs, "drop-attributes"):
 		return exit.Usagef("-drop-attributes is not for -to %s, which has the attributes of -by alone", convert.Profile)
-	case key.NeedTree(opts.By):
-		return exit.Usagef("-by root and -by operator need the structure of the whole run, which -to %s has not", convert.Profile)
+	case slices.ContainsFunc(opts.By, key.Key.NeedsTree):
+		tree := opts.By[slices.IndexFunc(opts.By, key.Key.NeedsTree)]
+		return exit.Usagef("-by %s needs the structure of the whole run, which -to %s has not", tree, convert.Profile)
 	}
 	src.Mapping = flags.MappingFor(opts.By)
 	return output.Produce(ctx, s, f.Output, src.Inputs, func(out *output.File) error {

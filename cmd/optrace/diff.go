@@ -40,7 +40,7 @@ are several runs a side.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
-                    service, trace, path, attr:NAME
+                    service, trace, path, module, operator, attr:NAME
   -fail-above PCT   exit with code 1 where an operation is slower by more than PCT
                     percent, or a part of the time by more than PCT percent of all
                     the time, and that is no chance; and where a side is empty

@@ -34,18 +34,18 @@ an INPUT.
 
 What is shown:
 
-  -section S[,S]    sections to show: summary, findings, operations, devices,
-                    balance, communication, memory, slowest, idle, launches,
+  -section S[,S]    sections to show: summary, findings, operations, operators,
+                    devices, balance, communication, memory, slowest, idle, launches,
                     critical_path, sequences, steps, or all. With none but summary,
                     memory and slowest the memory needed does not grow with the input,
-                    unless -by has request, which is found by the parents where spans do
-                    not state it. -json has all by default
+                    unless -by has request or operator, which are found by the parents
+                    where spans do not state them. -json has all by default
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    request, service, trace, path or attr:NAME, an attribute of the
-                    operation, or else of its scope or resource, such as
-                    attr:region; a NAME with a dot will do, such as hw.model or
-                    gen_ai.request.model. With device, the critical path is by
-                    device too
+                    request, service, trace, path, module, operator (on the host,
+                    that launched it) or attr:NAME, an attribute of the operation,
+                    or else of its scope or resource, such as attr:region; a NAME
+                    with a dot will do, such as hw.model or gen_ai.request.model.
+                    With device, the critical path is by device too
   -where KEY=VALUE  profile only the operations with this value of a key of -by, such as
                     device=gpu:0, "unknown" for those without one; given several
                     times, those with all of them. The others are counted as filtered

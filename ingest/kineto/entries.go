@@ -199,6 +199,9 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 		attrjson.NewFeeder(m.keeper).Object(&m.lex)
 		e, _ := m.keeper.Entry()
 		attrs = slices.Clone(e.Attrs)
+		slices.SortFunc(attrs, func(a, b op.Attr) int { // whatever order the file has
+			return slices.Index(geometry[:], a.Key) - slices.Index(geometry[:], b.Key)
+		})
 		m.attrs[symbol] = attrs
 	}
 	return attrs

@@ -141,7 +141,7 @@ func TestRecordsWithMapping(t *testing.T) {
 	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,"duration_us":2,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.1","side":"host"}
 {"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
-		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":0,"correlation":8}}
+		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":0,"correlation":8,"grid":[1,2]}}
 `
 	if diff := cmp.Diff(want, withoutIDs(transcript(t, []byte(text), m))); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
@@ -268,5 +268,46 @@ func TestTraceIDs(t *testing.T) {
 	}
 	if len(ids) != 8 {
 		t.Errorf("%d ids", len(ids))
+	}
+}
+
+// The annotations and modules around a launch are the path of what it launched, on its thread alone.
+func TestPaths(t *testing.T) {
+	event := func(cat, name string, tid, ts, dur int, args string) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"args":{%s}}`, cat, name, tid, ts, dur, args)
+	}
+	text := "[" + strings.Join([]string{
+		event("user_annotation", "## forward ##", 1, 0, 50, ""),
+		event("python_function", "nn.Module: Net_0", 1, 5, 40, ""),
+		event("python_function", "nn.Module: Linear_1", 1, 10, 10, ""),
+		event("python_function", "train.py(3): step", 1, 11, 5, ""),
+		event("user_annotation", "ProfilerStep#4", 1, 0, 100, ""),
+		event("gpu_user_annotation", "## forward ##", 7, 0, 100, ""),
+		event("cpu_op", "aten::mm", 1, 12, 6, ""),
+		event("cuda_runtime", "cudaLaunchKernel", 1, 13, 1, `"correlation":1`),
+		event("cuda_runtime", "cudaLaunchKernel", 1, 30, 1, `"correlation":2`),
+		event("cuda_runtime", "cudaLaunchKernel", 2, 13, 1, `"correlation":3`),
+		event("kernel", "a", 7, 60, 5, `"device":0,"stream":7,"correlation":1,"block":[32,1,1],"grid":[2,1,1],"registers per thread":16`),
+		event("kernel", "b", 7, 65, 5, `"device":0,"stream":7,"correlation":2`),
+		event("kernel", "c", 7, 70, 5, `"device":0,"stream":7,"correlation":3`),
+	}, ",") + "]"
+	got := make(map[string]string)
+	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := rec.Entry; e != nil {
+			got[e.Operation] = fmt.Sprint(e.Step, " ", e.Path, " by ", e.LaunchedBy, " ", e.Attrs)
+		}
+	}
+	want := map[string]string{
+		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  []",
+		"a": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by aten::mm " +
+			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1}]",
+		"b": "4 ## forward ##/nn.Module: Net_0 by  []",
+		"c": "4  by  []",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

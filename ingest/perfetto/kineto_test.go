@@ -153,7 +153,7 @@ func annotation(v any) string {
 
 // The ids that the reader makes up follow the order of the events.
 var (
-	ids  = regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"(,"parent_span_id":"[^"]*")?`)
+	ids  = regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"(,"parent_span_id":"[^"]*")?|,"launch_span_id":"[^"]*"`)
 	rank = regexp.MustCompile(`,"rank":[0-9]+`)
 )
 
@@ -176,7 +176,7 @@ func operations(t *testing.T, records iter.Seq2[op.Record, error]) []string {
 	for _, e := range entries {
 		line := ids.ReplaceAllString(string(e.AppendJSON(nil)), "")
 		line = rank.ReplaceAllString(line, "")
-		lines = append(lines, line+" below "+names[e.ParentSpanID])
+		lines = append(lines, line+" below "+names[e.ParentSpanID]+" by "+names[e.LaunchSpanID])
 	}
 	slices.Sort(lines)
 	return lines

@@ -148,6 +148,7 @@ var analysisImports = map[string][]string{
 	"sequences":  {"device", "timeline", "trace"},
 	"suspects":   {"trace"},
 	"stacks":     {"timeline", "trace"},
+	"operators":  {"key", "timeline", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
 		"collective", "device", "key", "launch", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
