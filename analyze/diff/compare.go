@@ -45,6 +45,7 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	r.decide()
 	r.sort()
 	r.warn(base, head)
+	r.Findings = r.findings()
 	return r, nil
 }
 

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
@@ -14,6 +15,8 @@ type Report struct {
 	Schema string `json:"schema"`
 	Base   Side   `json:"base"`
 	Head   Side   `json:"head"`
+	// Findings say what became of the whole, and what changed it most.
+	Findings []findings.Finding `json:"findings"`
 	// Unit is what the values of most rows are means of.
 	Unit Unit `json:"unit"`
 	// Alpha is the probability of any false finding, 1-Alpha the confidence of intervals.

@@ -49,6 +49,8 @@ const (
 	Suspect       Kind = "suspect"
 	Lost          Kind = "lost"
 	NotUnderstood Kind = "not_understood"
+	// Change is what became of the whole from one run to another, the first finding of a comparison.
+	Change Kind = "change"
 	// Nothing says that there are no operations.
 	Nothing Kind = "nothing"
 )

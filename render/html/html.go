@@ -8,6 +8,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
@@ -135,8 +136,16 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
 		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	all := r.Findings
+	if opts.Diff != nil { // the page begins with the change
+		all = slices.Clone(opts.Diff.Findings)
+		for _, f := range r.Findings {
+			f.Text = "In the head: " + f.Text
+			all = append(all, f)
+		}
+	}
+	for i := range all {
+		f := &all[i]
 		selected, err := json.Marshal(selectionOf(f, r, v))
 		if err != nil {
 			return nil, err

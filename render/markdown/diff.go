@@ -21,7 +21,21 @@ type Options struct {
 // WriteDiff writes r to w with one call of Write.
 func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n", headline(r))
+	for i := range r.Findings {
+		if i == 0 {
+			b.WriteString("**" + escape(r.Findings[i].Text) + "**\n\n")
+		} else {
+			b.WriteString("- " + escape(r.Findings[i].Text) + "\n")
+		}
+	}
+	switch len(r.Findings) {
+	case 0:
+		b.WriteString("**" + headline(r) + "**\n")
+	case 1:
+		b.WriteString(headline(r) + "\n")
+	default:
+		b.WriteString("\n" + headline(r) + "\n")
+	}
 	for _, warning := range r.Warnings {
 		b.WriteString("\n> " + escape(warning) + "\n")
 	}

@@ -8,12 +8,16 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
 
 // WriteDiff renders r to w with one call of Write.
 func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	v := &comparison{newPage(opts), r}
+	for i := range r.Findings {
+		v.field([]string{"verdict", ""}[min(i, 1)], termtext.Clean(r.Findings[i].Text), false)
+	}
 	v.envelope()
 	v.rows()
 	v.parts()

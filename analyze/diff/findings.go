@@ -1,0 +1,103 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// maxFindings bounds the rows that are findings of their own.
+const maxFindings = 3
+
+// findings says what became of the whole time, and then which operations changed it most.
+func (r *Report) findings() []findings.Finding {
+	all := []findings.Finding{{Kind: findings.Change, Text: r.whole()}}
+	var changed []*Row
+	apart := map[Verdict][]string{}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		switch row.Verdict {
+		case Slower, Faster:
+			changed = append(changed, row)
+		case Added, Removed:
+			apart[row.Verdict] = append(apart[row.Verdict], requests.NameInText(row.Key.String()))
+		}
+	}
+	slices.SortStableFunc(changed, func(a, b *Row) int { return int(math.Copysign(1, b.moved()-a.moved())) })
+	for i, row := range changed[:min(len(changed), maxFindings)] {
+		text := fmt.Sprintf("%s is %s: %s, on average.", requests.NameInText(row.Key.String()), row.by(), row.fromTo())
+		if more := len(changed) - i - 1; i == maxFindings-1 && more > 0 {
+			text += fmt.Sprintf(" So are, slower or faster, %s more.", units.Count(int64(more)))
+		}
+		all = append(all, findings.Finding{Kind: findings.Operation, Text: text, Where: findings.Where{Operation: row.Key.String()}})
+	}
+	for _, v := range []struct {
+		verdict Verdict
+		says    string
+	}{{Added, "Only the head has"}, {Removed, "Only the base has"}} {
+		if names := apart[v.verdict]; len(names) > 0 {
+			text := v.says + " " + strings.Join(names[:min(len(names), maxFindings)], ", ")
+			if more := len(names) - maxFindings; more > 0 {
+				text += fmt.Sprintf(" and %s more", units.Count(int64(more)))
+			}
+			all = append(all, findings.Finding{Kind: findings.Operation, Text: text + "."})
+		}
+	}
+	if len(all) == 1 && len(r.Rows) > 0 {
+		text := fmt.Sprintf("None of %s operations is slower or faster, as far as can be told.", units.Count(int64(len(r.Rows))))
+		all = append(all, findings.Finding{Kind: findings.Operation, Text: text})
+	}
+	return all
+}
+
+// whole says what became of the time from the first start to the last end.
+func (r *Report) whole() string {
+	unit := "run"
+	if r.Base.Steps > 0 && r.Head.Steps > 0 {
+		unit = "step"
+	}
+	i := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Part == partWall })
+	switch {
+	case r.Base.Entries == 0 || r.Head.Entries == 0:
+		return "A side has no operations: nothing was compared."
+	case i < 0:
+		return "Whether the head is slower is not known: no operation has a start. Durations are compared."
+	}
+	c := &r.Parts[i].Comparison
+	switch c.Verdict {
+	case Slower, Faster:
+		return fmt.Sprintf("The head is %s: a %s takes %s.", c.by(), unit, c.fromTo())
+	case Unchanged:
+		return fmt.Sprintf("No change of the whole can be told from chance: a %s takes %s, %s.", unit, c.fromTo(), c.bounds())
+	}
+	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.", unit, c.NBase, c.NHead)
+}
+
+// moved is how much time a row adds or saves in a run of the head, by its median.
+func (r *Row) moved() float64 { return math.Abs(r.ShiftNS.V) * float64(r.HeadCount) }
+
+// by says by how much a comparison is slower or faster.
+func (c *Comparison) by() string {
+	chance := fmt.Sprintf("p %.3f", c.P.V)
+	if c.P.V < 0.0005 {
+		chance = "p below 0.001"
+	}
+	return fmt.Sprintf("%s by %s (%s, %s)", c.Verdict, units.Percent(math.Abs(c.Delta.V)), c.bounds(), chance)
+}
+
+func (c *Comparison) fromTo() string {
+	return units.DurationFloat(c.HeadNS.V) + " in place of " + units.DurationFloat(c.BaseNS.V)
+}
+
+// bounds writes the interval of a change.
+func (c *Comparison) bounds() string {
+	if !(c.BaseNS.V > 0) {
+		return "of nothing"
+	}
+	return fmt.Sprintf("between %+.1f %% and %+.1f %%", 100*c.LowNS.V/c.BaseNS.V, 100*c.HighNS.V/c.BaseNS.V)
+}
