@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +24,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze/requests"
+	analyzetrace "github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -114,6 +119,53 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 			if want := map[string]int{"all": 0, "sampled": 2}[name]; len(of) != 2 || weights != want {
 				t.Errorf("%v, %s: %d of %d operations have a weight, want %d", format, name, weights, len(of), want)
 			}
+		}
+	}
+}
+
+// The SDK keeps 128 links of the 256 that a step has: each request has the part that it would have with all of them, in every
+// format, and the rest is nobody's.
+func TestDroppedLinksKeepTheirParts(t *testing.T) {
+	const requestsOfStep, kept, duration = 256, 128, 256_000
+	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		var file spantest.Buffer
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newProcessor(t, newExporter(t, &file, optrace.WithFormat(format)))))
+		tracer, at := tp.Tracer("t"), time.Unix(1_700_000_000, 0)
+		var links []trace.Link
+		var open []trace.Span
+		for range requestsOfStep {
+			_, s := tracer.Start(t.Context(), "POST /a", trace.WithTimestamp(at))
+			open, links = append(open, s), append(links, trace.Link{SpanContext: s.SpanContext()})
+		}
+		ctx, step := tracer.Start(t.Context(), "step", trace.WithTimestamp(at), trace.WithLinks(links...))
+		_, o := tracer.Start(ctx, "matmul", trace.WithTimestamp(at), trace.WithAttributes(tensorconv.OpName("matmul")))
+		for _, s := range append([]trace.Span{o, step}, open...) {
+			s.End(trace.WithTimestamp(at.Add(duration)))
+		}
+		shutdown(t, tp)
+		path := filepath.Join(t.TempDir(), "steps")
+		if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := analyzetrace.New()
+		for rec, err := range ingest.Open(path).Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Add(rec)
+		}
+		all := requests.Find(f)
+		if len(all.Shared) != 1 || all.Shared[0].DroppedLinks != requestsOfStep-kept || all.Shared[0].UnlinkedNS != duration/2 {
+			t.Fatalf("%v: shared executions %+v", format, all.Shared)
+		}
+		shares := 0
+		for i := range all.List {
+			if all.List[i].SharedNS == duration/requestsOfStep {
+				shares++
+			}
+		}
+		if shares != kept {
+			t.Errorf("%v: %d requests have their part, want %d", format, shares, kept)
 		}
 	}
 }

@@ -164,10 +164,14 @@ func (r documentedRow) record() op.Record {
 			trace = op.TraceID{15: byte(number.V)}
 		}
 	}
+	var extra *op.Extra
+	if n := r.integer("dropped links"); n.Known {
+		extra = &op.Extra{DroppedLinks: n.V}
+	}
 	if r.cells["kind"] == "span" {
 		return op.Record{Span: &op.Span{
 			Name: r.cells["operation"], TraceID: trace, SpanID: id, ParentSpanID: parent, Start: start, Duration: duration,
-			Service: r.cells["service"], Links: r.links(),
+			Service: r.cells["service"], Links: r.links(), Extra: extra,
 		}}
 	}
 	e := &op.Entry{
@@ -176,7 +180,7 @@ func (r documentedRow) record() op.Record {
 		Start: start, Duration: duration, Launch: r.integer("launch"), MemoryBytes: r.integer("bytes"),
 		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),
-		Links: r.links(),
+		Links: r.links(), Extra: extra,
 	}
 	if r.cells["sequence"] != "" {
 		e.Collective = &op.Collective{Name: e.Operation, Group: r.cells["group"], Sequence: r.integer("sequence")}

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -56,6 +57,8 @@ type Envelope struct {
 	// MissingLinks counts links to spans that are not in the input; nil when the
 	// structure was not computed.
 	MissingLinks op.Int `json:"missing_links"`
+	// DroppedLinks counts links that the limits of recorders dropped, whose requests are not known.
+	DroppedLinks int64 `json:"dropped_links,omitzero"`
 	// DeviceClock says how far times may be off that come from the clocks of devices;
 	// nil where none do that state it, and when the structure was not computed.
 	DeviceClock *DeviceClock `json:"device_clock,omitempty"`
@@ -126,6 +129,7 @@ type counter struct {
 	signals      map[string]struct{}
 
 	entries, nonOp, weighted         int64
+	droppedLinks                     int64
 	malformed, truncated, droppedOps int64
 	warnings                         [32]int64 // by bit of op.Warning
 
@@ -187,6 +191,7 @@ func (in *counter) add(rec op.Record, err error) {
 		in.addEntry(rec.Entry)
 	case rec.Span != nil:
 		in.skip(op.SkipNonOp, 1)
+		in.droppedLinks = wide.AddSaturating(in.droppedLinks, opmodel.DroppedLinks(rec.Span.Extra))
 	case rec.Gap != nil:
 		in.droppedOps = wide.AddSaturating(in.droppedOps, max(0, rec.Gap.Dropped))
 		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
@@ -209,6 +214,7 @@ func (in *counter) addEntry(e *op.Entry) {
 	if e.AdjustedCount > 0 {
 		in.weighted++
 	}
+	in.droppedLinks = wide.AddSaturating(in.droppedLinks, opmodel.DroppedLinks(e.Extra))
 	for w := uint32(e.Warn); w != 0; w &= w - 1 {
 		in.warnings[bits.TrailingZeros32(w)]++
 	}
@@ -304,6 +310,7 @@ func (in *counter) merge(o *counter) {
 	in.entries += o.entries
 	in.nonOp += o.nonOp
 	in.weighted += o.weighted
+	in.droppedLinks = wide.AddSaturating(in.droppedLinks, o.droppedLinks)
 	in.malformed = wide.AddSaturating(in.malformed, o.malformed)
 	in.truncated += o.truncated
 	in.droppedOps = wide.AddSaturating(in.droppedOps, o.droppedOps)
@@ -341,19 +348,20 @@ func (in *counter) addFile(file int64, count fileCount) {
 func (in *counter) envelope() Envelope {
 	env := Envelope{
 		Files: in.files, Bytes: in.bytes,
-		Formats:     slices.AppendSeq([]string{}, maps.Keys(in.formats)),
-		Spans:       in.entries + in.nonOp,
-		Entries:     in.entries,
-		Skipped:     in.nonOp,
-		Malformed:   in.malformed,
-		Dropped:     in.droppedOps,
-		Truncated:   in.truncated,
-		Sampling:    in.sampling(),
-		Warnings:    make(map[string]int64),
-		SkippedBy:   reasons(in.skippedBy),
-		Signals:     slices.Sorted(maps.Keys(in.signals)),
-		MalformedBy: reasons(in.malformedBy),
-		DroppedBy:   reasons(in.droppedBy),
+		Formats:      slices.AppendSeq([]string{}, maps.Keys(in.formats)),
+		Spans:        in.entries + in.nonOp,
+		Entries:      in.entries,
+		Skipped:      in.nonOp,
+		Malformed:    in.malformed,
+		Dropped:      in.droppedOps,
+		Truncated:    in.truncated,
+		Sampling:     in.sampling(),
+		DroppedLinks: in.droppedLinks,
+		Warnings:     make(map[string]int64),
+		SkippedBy:    reasons(in.skippedBy),
+		Signals:      slices.Sorted(maps.Keys(in.signals)),
+		MalformedBy:  reasons(in.malformedBy),
+		DroppedBy:    reasons(in.droppedBy),
 		// A file that has not ended promises nothing yet.
 		MissingEntries: in.missingEntries,
 		Problems:       []string{},

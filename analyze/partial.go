@@ -80,7 +80,7 @@ func (w *partialWriter) counter(c *counter) {
 	f := &inputForm{
 		Files: c.files, Bytes: c.bytes, Formats: slices.Sorted(maps.Keys(c.formats)),
 		Entries: c.entries, NoOps: c.nonOp, Weighted: c.weighted,
-		Malformed: c.malformed, Truncated: c.truncated, Dropped: c.droppedOps, MissingEntries: c.missingEntries,
+		Malformed: c.malformed, Truncated: c.truncated, Dropped: c.droppedOps, DroppedLinks: c.droppedLinks, MissingEntries: c.missingEntries,
 		Warnings: make(map[string]int64),
 	}
 	for bit, n := range c.warnings {

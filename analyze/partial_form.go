@@ -40,6 +40,7 @@ type inputForm struct {
 	Malformed      int64            `json:"malformed,omitempty"`
 	Truncated      int64            `json:"truncated,omitempty"`
 	Dropped        int64            `json:"dropped,omitempty"`
+	DroppedLinks   int64            `json:"dropped_links,omitempty"`
 	MissingEntries int64            `json:"missing_entries,omitempty"`
 	Warnings       map[string]int64 `json:"warnings,omitempty"`
 	Problems       []problemForm    `json:"problems,omitempty"`

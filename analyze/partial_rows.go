@@ -37,11 +37,12 @@ func (d *partialDoc) addInput(f *inputForm) error {
 			return profile.ErrNumber
 		}
 	}
-	if !wide.IsCount(f.Bytes, maxBytes) || min(f.Malformed, f.Dropped, f.MissingEntries) < 0 || len(f.Problems) > maxProblems {
+	if !wide.IsCount(f.Bytes, maxBytes) || min(f.Malformed, f.Dropped, f.DroppedLinks, f.MissingEntries) < 0 || len(f.Problems) > maxProblems {
 		return profile.ErrNumber
 	}
 	c.files, c.bytes, c.entries, c.nonOp, c.weighted = f.Files, f.Bytes, f.Entries, f.NoOps, f.Weighted
 	c.malformed, c.truncated, c.droppedOps, c.missingEntries = f.Malformed, f.Truncated, f.Dropped, f.MissingEntries
+	c.droppedLinks = f.DroppedLinks
 	for _, name := range f.Formats {
 		c.formats[name] = struct{}{}
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Extra is what a span has beside the fields of an [Entry] or [Span], its attributes
-// and its links. Nothing is computed from it: it is read where [attr.Mapping.KeepAll] asks
-// for it, so that a conversion loses nothing.
+// and its links. It is read where [attr.Mapping.KeepAll] asks for it, so that a conversion loses
+// nothing; DroppedLinks always are, for the requests of the links that are missing.
 type Extra struct {
 	// Name is the name of the span of an operation, where it is another one than that
 	// of the operation.
@@ -30,7 +30,7 @@ type Extra struct {
 	// Events are the span's events.
 	Events []Event
 	// DroppedAttributes, of a Span, DroppedEvents and DroppedLinks are how many of
-	// them the SDK's limits dropped.
+	// them the SDK's limits dropped; of links also those beyond [MaxLinks].
 	DroppedAttributes int64
 	DroppedEvents     int64
 	DroppedLinks      int64

@@ -125,6 +125,10 @@ type Shared struct {
 	// Links is how many links it has, Requests to how many requests they lead.
 	Links    int64 `json:"links"`
 	Requests int64 `json:"requests"`
+	// DroppedLinks is how many further links the limits of the recorder dropped, UnlinkedNS the part of
+	// SumNS that belongs to requests which they lead to.
+	DroppedLinks int64 `json:"dropped_links,omitzero"`
+	UnlinkedNS   int64 `json:"unlinked_ns,omitzero"`
 	// Ops is the number of its operations, SumNS the sum of their durations, which the
 	// requests share.
 	Ops   int64 `json:"ops"`

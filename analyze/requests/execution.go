@@ -2,6 +2,7 @@ package requests
 
 import (
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -27,9 +28,12 @@ type Execution struct {
 	// they lead.
 	Links    int
 	Requests int
+	// DroppedLinks is how many further links the limits of the recorder dropped.
+	DroppedLinks int64
 	// SumNS is the sum of the durations of its operations in nanoseconds, without the
-	// host's view of device work. It is divided among the requests.
-	SumNS int64
+	// host's view of device work. It is divided among the requests. UnlinkedNS is the part of those
+	// that the dropped links lead to.
+	SumNS, UnlinkedNS int64
 	// Root is the span.
 	Root trace.Node
 
@@ -92,7 +96,9 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 	for i := range f.Executions.List {
 		e, row := &work.list[i], &f.Executions.List[i]
 		*e = execution(f, row, ops[first[i]:first[i+1]:first[i+1]])
-		for k, ns := range divide(e.SumNS, len(row.Requests), row.Weights) {
+		var parts []int64
+		parts, e.UnlinkedNS = divide(e.SumNS, row, e.DroppedLinks)
+		for k, ns := range parts {
 			work.parts[row.Requests[k]] = append(work.parts[row.Requests[k]], sharedPart{execution: e, ns: ns})
 		}
 	}
@@ -116,7 +122,7 @@ func execution(f *trace.Forest, e *trace.Execution, ops []int32) Execution {
 	return Execution{
 		Name: n.Name(), Service: rowService(f, e.Row), TraceID: n.TraceID(), SpanID: n.SpanID(),
 		StartNS: n.Start(), DurationNS: n.Duration(),
-		Links: e.Links, Requests: len(e.Requests), SumNS: sumDeviceSide(f, ops), Root: n,
+		Links: e.Links, Requests: len(e.Requests), DroppedLinks: f.Unlinked(e.Row), SumNS: sumDeviceSide(f, ops), Root: n,
 		forest: f, ops: ops,
 	}
 }
@@ -141,29 +147,24 @@ func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 	return sum.Int64()
 }
 
-// divide divides total into n parts in proportion to the weights, in equal parts
-// where there are none or all are 0. The parts are whole numbers that add up to
-// total: each is rounded down, and those with the largest remainders, the first ones
-// where these are equal, get one more.
+// divide divides total among the requests of e in proportion to their weights, in equal parts
+// where there are none or all are 0. A link that was dropped counts as one to a further request, with the mean weight
+// of the links that were kept; unlinked is the part of all of these. The parts are whole numbers that add up with it to
+// total: each is rounded down, and those with the largest remainders, the first ones where these are equal, get one more.
 //
-//	100 by 1, 1, 1   34, 33, 33
-//	100 by 1, 2, 4   14, 29, 57
-func divide(total int64, n int, weights []int64) []int64 {
-	sum, carry := uint64(0), uint64(0)
-	for _, w := range weights {
-		if sum, carry = bits.Add64(sum, uint64(w), 0); carry != 0 {
-			break // no measure of any engine
-		}
-	}
-	if sum == 0 || carry != 0 {
-		weights, sum = slices.Repeat([]int64{1}, n), uint64(n)
-	}
+//	100 by 1, 1, 1                34, 33, 33
+//	100 by 1, 2, 4                14, 29, 57
+//	100 by 1, 1 and two dropped   25, 25 and 50 unlinked
+func divide(total int64, e *trace.Execution, dropped int64) (parts []int64, unlinked int64) {
+	n := len(e.Requests)
+	weights, sum := weigh(e, dropped)
 	type remainder struct {
 		part int
 		of   uint64
 	}
-	parts, left := make([]int64, n), total
-	remainders := make([]remainder, n)
+	left := total
+	parts = make([]int64, len(weights))
+	remainders := make([]remainder, len(weights))
 	for i, w := range weights {
 		hi, lo := bits.Mul64(uint64(total), uint64(w))
 		part, rest := bits.Div64(hi, lo, sum)
@@ -182,5 +183,29 @@ func divide(total int64, n int, weights []int64) []int64 {
 	for i := range left {
 		parts[remainders[i].part]++
 	}
-	return parts
+	if len(parts) > n {
+		unlinked = parts[n]
+	}
+	return parts[:n], unlinked
+}
+
+// weigh returns the weights of the requests of e and, where links were dropped, behind them that of the dropped ones.
+func weigh(e *trace.Execution, dropped int64) (weights []int64, sum uint64) {
+	carry := uint64(0)
+	for _, w := range e.Weights {
+		if sum, carry = bits.Add64(sum, uint64(w), 0); carry != 0 {
+			break // no measure of any engine
+		}
+	}
+	hi, lo := bits.Mul64(sum, uint64(dropped))
+	if links := uint64(e.Led); sum == 0 || carry != 0 || hi >= links || sum > math.MaxInt64 {
+		weights, sum, hi, lo = slices.Repeat([]int64{1}, len(e.Requests)), uint64(len(e.Requests)), 0, uint64(dropped)
+	} else {
+		weights = slices.Clone(e.Weights)
+		lo, _ = bits.Div64(hi, lo, links)
+	}
+	if dropped > 0 && lo <= math.MaxInt64 {
+		weights, sum = append(weights, int64(lo)), sum+lo
+	}
+	return weights, sum
 }

@@ -16,35 +16,71 @@ import (
 )
 
 func TestDivide(t *testing.T) {
-	tests := []struct {
-		total   int64
-		n       int
-		weights []int64
-		want    []int64
+	for _, tt := range []struct {
+		total    int64
+		n        int
+		weights  []int64
+		dropped  int64
+		want     []int64
+		unlinked int64
 	}{
-		{100, 3, nil, []int64{34, 33, 33}},
-		{100, 3, []int64{1, 2, 4}, []int64{14, 29, 57}},
-		{100, 3, []int64{0, 0, 0}, []int64{34, 33, 33}},
-		{100, 3, []int64{0, 0, 7}, []int64{0, 0, 100}},
-		{1, 4, nil, []int64{1, 0, 0, 0}},
-		{0, 2, nil, []int64{0, 0}},
-		{10, 1, []int64{3}, []int64{10}},
-		{1<<63 - 1, 2, []int64{1<<63 - 1, 1<<63 - 1}, []int64{1 << 62, 1<<62 - 1}},
-		{1<<63 - 1, 3, []int64{1<<63 - 1, 1<<63 - 1, 1<<63 - 1}, []int64{3074457345618258603, 3074457345618258602, 3074457345618258602}},
+		{100, 3, nil, 0, []int64{34, 33, 33}, 0},
+		{100, 3, []int64{1, 2, 4}, 0, []int64{14, 29, 57}, 0},
+		{100, 3, []int64{0, 0, 0}, 0, []int64{34, 33, 33}, 0},
+		{100, 3, []int64{0, 0, 7}, 0, []int64{0, 0, 100}, 0},
+		{1, 4, nil, 0, []int64{1, 0, 0, 0}, 0},
+		{0, 2, nil, 0, []int64{0, 0}, 0},
+		{10, 1, []int64{3}, 0, []int64{10}, 0},
+		{1<<63 - 1, 2, []int64{1<<63 - 1, 1<<63 - 1}, 0, []int64{1 << 62, 1<<62 - 1}, 0},
+		{1<<63 - 1, 3, []int64{1<<63 - 1, 1<<63 - 1, 1<<63 - 1}, 0, []int64{3074457345618258603, 3074457345618258602, 3074457345618258602}, 0},
+		{100, 2, nil, 2, []int64{25, 25}, 50},
+		{100, 2, []int64{8, 8}, 2, []int64{25, 25}, 50},
+		{100, 2, []int64{1, 3}, 2, []int64{13, 37}, 50}, // each of those dropped weighs 2
+		{100, 2, []int64{0, 0}, 3, []int64{20, 20}, 60},
+		{100, 2, []int64{1 << 62, 1 << 62}, 2, []int64{25, 25}, 50},
+		{100, 1, []int64{1}, 1<<63 - 1, []int64{0}, 100},
+	} {
+		e := &trace.Execution{Led: tt.n, Requests: make([]int32, tt.n), Weights: tt.weights}
+		got, unlinked := divide(tt.total, e, tt.dropped)
+		if !slices.Equal(got, tt.want) || unlinked != tt.unlinked {
+			t.Errorf("divide(%d, %d, %v, %d) = %v, %d, want %v, %d", tt.total, tt.n, tt.weights, tt.dropped, got, unlinked, tt.want, tt.unlinked)
+		}
+		if sum := naiveSum(got) + unlinked; sum != tt.total {
+			t.Errorf("divide(%d, %d, %v, %d) adds up to %d", tt.total, tt.n, tt.weights, tt.dropped, sum)
+		}
 	}
-	for _, tt := range tests {
-		got := divide(tt.total, tt.n, tt.weights)
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("divide(%d, %d, %v) = %v, want %v", tt.total, tt.n, tt.weights, got, tt.want)
-		}
-		sum := int64(0)
-		for _, part := range got {
-			sum += part
-		}
-		if sum != tt.total {
-			t.Errorf("divide(%d, %d, %v) adds up to %d", tt.total, tt.n, tt.weights, sum)
-		}
+}
+
+func naiveSum(list []int64) (sum int64) {
+	for _, n := range list {
+		sum += n
 	}
+	return sum
+}
+
+// naiveParts divides a small total nanosecond by nanosecond: each goes to who has least of what is due, the first of several.
+// dropped links count as so many mean ones of the others, and have the last part.
+func naiveParts(total int64, n int, weights []int64, links int, dropped int64) []int64 {
+	if naiveSum(weights) == 0 {
+		weights, links = slices.Repeat([]int64{1}, n), n
+	}
+	weights = append(slices.Clone(weights), naiveSum(weights)*dropped/int64(links))
+	all, parts := naiveSum(weights), make([]int64, len(weights))
+	left := total
+	for i, w := range weights {
+		parts[i] = total * w / all
+		left -= parts[i]
+	}
+	for ; left > 0; left-- {
+		next := 0
+		for i, w := range weights {
+			if total*w-parts[i]*all > total*weights[next]-parts[next]*all {
+				next = i
+			}
+		}
+		parts[next]++
+	}
+	return parts
 }
 
 // shareRow is what a request has of its own and of shared executions.
@@ -60,7 +96,7 @@ type executionRow struct {
 	Name            string
 	Links, Requests int
 	Ops             int
-	Sum             int64
+	Sum, Unlinked   int64
 }
 
 func shareRows(all *Requests) []shareRow {
@@ -76,7 +112,7 @@ func executionRows(all *Requests) []executionRow {
 	var rows []executionRow
 	for i := range all.Shared {
 		e := &all.Shared[i]
-		rows = append(rows, executionRow{e.Name, e.Links, e.Requests, e.Ops(), e.SumNS})
+		rows = append(rows, executionRow{e.Name, e.Links, e.Requests, e.Ops(), e.SumNS, e.UnlinkedNS})
 	}
 	return rows
 }
@@ -94,7 +130,7 @@ func TestSharedExecutions(t *testing.T) {
 			name:       "one step for two requests",
 			specs:      []tracetest.Spec{a, b, tracetest.SpanAt("step", 1, 0, 10, 60).In(3).To(1, 1).To(2, 1), tracetest.OpAt("matmul", 2, 1, 10, 51).In(3)},
 			requests:   []shareRow{{"A", 0, 21, 0, 1, 59, 10}, {"B", 0, 20, 0, 1, 44, 5}},
-			executions: []executionRow{{"step", 2, 2, 1, 41}},
+			executions: []executionRow{{"step", 2, 2, 1, 41, 0}},
 		},
 		{
 			name: "by weight; two links to one request count together",
@@ -103,13 +139,13 @@ func TestSharedExecutions(t *testing.T) {
 				tracetest.OpAt("fused", 1, 0, 20, 60).In(3).ToPart(1, 1, 1).ToPart(2, 1, 1).ToPart(1, 2, 2),
 			},
 			requests:   []shareRow{{"A", 0, 30, 0, 1, 60, 20}, {"B", 0, 10, 0, 1, 45, 15}},
-			executions: []executionRow{{"fused", 3, 2, 1, 40}},
+			executions: []executionRow{{"fused", 3, 2, 1, 40, 0}},
 		},
 		{
 			name:       "equally where a weight is missing",
 			specs:      []tracetest.Spec{a, b, tracetest.OpAt("fused", 1, 0, 20, 60).In(3).ToPart(1, 1, 3).To(2, 1)},
 			requests:   []shareRow{{"A", 0, 20, 0, 1, 60, 20}, {"B", 0, 20, 0, 1, 45, 15}},
-			executions: []executionRow{{"fused", 2, 2, 1, 40}},
+			executions: []executionRow{{"fused", 2, 2, 1, 40, 0}},
 		},
 		{
 			name: "below one of the requests",
@@ -117,7 +153,7 @@ func TestSharedExecutions(t *testing.T) {
 				a, tracetest.OpAt("own", 3, 1, 0, 10), b, tracetest.SpanAt("step", 2, 1, 10, 60).To(1, 1).To(2, 1), tracetest.OpAt("matmul", 4, 2, 10, 50),
 			},
 			requests:   []shareRow{{"A", 10, 20, 1, 1, 50, 0}, {"B", 0, 20, 0, 1, 45, 5}},
-			executions: []executionRow{{"step", 2, 2, 1, 40}},
+			executions: []executionRow{{"step", 2, 2, 1, 40, 0}},
 		},
 		{
 			name: "a link to what is above or below is none",
@@ -134,7 +170,7 @@ func TestSharedExecutions(t *testing.T) {
 				tracetest.OpAt("for B", 4, 2, 30, 60).In(3).To(2, 1),
 			},
 			requests:   []shareRow{{"A", 0, 10, 0, 1, 50, 10}, {"engine", 5, 0, 1, 0, 45, 0}, {"B", 0, 40, 0, 2, 35, 5}},
-			executions: []executionRow{{"batch", 2, 2, 1, 20}, {"for B", 1, 1, 1, 30}},
+			executions: []executionRow{{"batch", 2, 2, 1, 20, 0}, {"for B", 1, 1, 1, 30, 0}},
 		},
 		{
 			name: "through a consumer that works for a producer",
@@ -143,7 +179,7 @@ func TestSharedExecutions(t *testing.T) {
 				tracetest.SpanAt("consume", 1, 0, 20, 90).In(3).To(1, 1), tracetest.OpAt("parse", 2, 1, 20, 30).In(3), a, b,
 			},
 			requests:   []shareRow{{"A", 0, 30, 0, 2, 50, 20}, {"B", 0, 20, 0, 1, 45, 35}},
-			executions: []executionRow{{"step", 2, 2, 1, 40}, {"consume", 1, 1, 1, 10}},
+			executions: []executionRow{{"step", 2, 2, 1, 40, 0}, {"consume", 1, 1, 1, 10, 0}},
 		},
 		{
 			name: "links that lead nowhere, to an operation without a request, and from a duplicate",
@@ -158,13 +194,13 @@ func TestSharedExecutions(t *testing.T) {
 			name:       "a request that was not read",
 			specs:      []tracetest.Spec{tracetest.OpAt("own", 2, 1, 0, 10).Under("GET /", 1), tracetest.OpAt("fused", 1, 0, 20, 61).In(3).To(1, 1).To(9, 9)},
 			requests:   []shareRow{{"GET /", 10, 41, 1, 1, 0, 0}},
-			executions: []executionRow{{"fused", 2, 1, 1, 41}},
+			executions: []executionRow{{"fused", 2, 1, 1, 41, 0}},
 		},
 		{
 			name:       "in a circle one of them is a request",
 			specs:      []tracetest.Spec{tracetest.SpanAt("p", 1, 0, 0, 50).To(2, 1), tracetest.SpanAt("q", 1, 0, 10, 60).In(2).To(1, 1), tracetest.OpAt("x", 2, 1, 10, 20).In(1)},
 			requests:   []shareRow{{"q", 0, 10, 0, 1, 40, 0}},
-			executions: []executionRow{{"p", 1, 1, 1, 10}},
+			executions: []executionRow{{"p", 1, 1, 1, 10, 0}},
 		},
 		{
 			name: "the host's view takes no part in the sums",
@@ -173,7 +209,7 @@ func TestSharedExecutions(t *testing.T) {
 				tracetest.OpAt("aten::mm", 2, 1, 10, 20).In(3).FromHost(), tracetest.OpAt("gemm", 3, 1, 20, 40).In(3),
 			},
 			requests:   []shareRow{{"A", 0, 10, 0, 2, 70, 10}, {"B", 0, 10, 0, 2, 55, 5}},
-			executions: []executionRow{{"step", 2, 2, 2, 20}},
+			executions: []executionRow{{"step", 2, 2, 2, 20, 0}},
 		},
 	}
 	for _, tt := range tests {
@@ -261,8 +297,10 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 					}
 				}
 			}
+			parts := naiveParts(row.Sum, row.Requests, naive.Weights[e], naive.Led[e], specs[e].Dropped)
+			row.Unlinked = parts[row.Requests]
 			want = append(want, row)
-			for k, ns := range divide(row.Sum, row.Requests, naive.Weights[e]) {
+			for k, ns := range parts[:row.Requests] {
 				shared[naive.WorksFor[e][k]] += ns
 			}
 			found++
@@ -322,6 +360,7 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 		}
 		for _, e := range all.Shared {
 			ops += e.Ops()
+			got += e.UnlinkedNS
 			if e.Requests == 0 {
 				t.Errorf("seed %d: an execution for no request: %+v", seed, e)
 			}

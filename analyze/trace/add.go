@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -35,6 +36,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		v[colMoved] = ^w.Bytes
 	}
 	v[colWeight] = int64(math.Float64bits(e.AdjustedCount))
+	v[colUnlinked] = opmodel.DroppedLinks(e.Extra)
 	r.flags = FlagOp | sumFlags(e, &w)
 	if e.Side == op.SideHost {
 		r.flags |= FlagHost
@@ -97,6 +99,7 @@ func (f *Forest) AddSpan(s *op.Span) {
 		duration: max(0, s.Duration), span: SpanNumber(s.SpanID), parent: SpanNumber(s.ParentSpanID),
 		trace: f.Names.Traces.ID(s.TraceID), name: f.Names.Spans.ID(spanName{Name: s.Name, Service: s.Service}),
 	}
+	r.numbers[colUnlinked] = opmodel.DroppedLinks(s.Extra)
 	if s.RemoteParent {
 		r.flags |= FlagRemote
 	}

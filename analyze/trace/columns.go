@@ -59,6 +59,7 @@ const (
 	colBound  // ps, negative where memory decides, 0 for unknown
 	colWeight // the bits of op.Entry.AdjustedCount
 	colLaunchSpan
+	colUnlinked
 	numNumbers
 )
 
@@ -280,6 +281,9 @@ func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }
 
 // Flops returns the FLOPs of row r, 0 where they are not known.
 func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }
+
+// Unlinked returns how many links of row r are missing, which the limits of its recorder dropped.
+func (c *columns) Unlinked(r int32) int64 { return c.number(r, colUnlinked) }
 
 // Stamp returns the number of the local root that row r names in Names.Stamps.
 func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }

@@ -226,6 +226,7 @@ func (s *linkSearch) decide(c int32) {
 		if len(found) == 0 {
 			continue
 		}
+		cand.Led++
 		outside := target == NoRow || !s.order.Within(cand.Row, target)
 		for _, request := range found {
 			cand.shared = cand.shared || outside && request != s.owner[cand.Row]

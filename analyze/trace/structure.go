@@ -94,6 +94,7 @@ type Executions struct {
 type Execution struct {
 	Row   int32
 	Links int // to any span
+	Led   int // how many of them lead to a request
 	// Requests has the requests that it works for, as [Forest.RequestOwners] names
 	// them, in the order of the links.
 	Requests []int32

@@ -93,9 +93,8 @@ func (d *decoder) tags(f *fields) {
 				d.build.SetDropped(n)
 			}
 		case tagDroppedLink:
-			if n, ok := d.tagInt(t); ok && n > 0 {
-				d.build.Extra().DroppedLinks = n
-				d.build.Warn(op.WarnDroppedLinks)
+			if n, ok := d.tagInt(t); ok {
+				d.build.DropLinks(n)
 			}
 		default:
 			d.attribute(t)

@@ -20,6 +20,7 @@ type ownArguments struct {
 
 	ownValues
 	links []op.Link
+	extra op.Extra
 }
 
 // ownValues are the values of a span's own arguments.
@@ -32,6 +33,7 @@ type ownValues struct {
 	message        string
 	state          string
 	dropped        int64
+	droppedLinks   int64
 	emptyDevice    bool
 	noStart        bool
 }
@@ -84,6 +86,8 @@ func (a *ownArguments) argument(key []byte) bool {
 	case "optrace.start_unix_ns":
 		a.noStart = l.Peek() == 'n'
 		l.Skip()
+	case "optrace.dropped_links":
+		a.droppedLinks = readCount(l).V
 	case "optrace.links":
 		a.readLinks()
 	default:
@@ -158,6 +162,18 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	if len(a.links) > 0 {
 		e.Links = a.links
 	}
+	if a.droppedLinks > 0 {
+		e.Extra, e.Warn = a.withDropped(e.Extra), e.Warn|op.WarnDroppedLinks
+	}
+}
+
+// withDropped returns x, or one of its own for nil, with the number of dropped links.
+func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
+	if x == nil {
+		x, a.extra = &a.extra, op.Extra{}
+	}
+	x.DroppedLinks = a.droppedLinks
+	return x
 }
 
 // span returns the span of a name and time that is not an operation.
@@ -171,6 +187,9 @@ func (a *ownArguments) span(name string, start op.Int, dur int64) op.Span {
 	}
 	if len(a.links) > 0 {
 		s.Links = a.links
+	}
+	if a.droppedLinks > 0 {
+		s.Extra = a.withDropped(nil)
 	}
 	return s
 }

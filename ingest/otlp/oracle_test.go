@@ -155,14 +155,16 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 	for _, l := range s.Links {
 		oracleLink(b, l)
 	}
-	if s.DroppedLinksCount > 0 {
-		b.Warn(op.WarnDroppedLinks)
-	}
+	b.DropLinks(int64(s.DroppedLinksCount))
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
+	var extra *op.Extra
+	if n := int64(s.DroppedLinksCount); n > 0 {
+		extra = &op.Extra{DroppedLinks: n}
+	}
 	return op.Record{Span: &op.Span{
-		Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,
+		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,
 		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(),
 	}}
 }

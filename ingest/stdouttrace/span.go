@@ -86,9 +86,8 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 		case "Links":
 			d.links()
 		case "DroppedLinks":
-			if n, ok := d.integer(); ok && n > 0 {
-				d.build.Extra().DroppedLinks = n
-				d.build.Warn(op.WarnDroppedLinks)
+			if n, ok := d.integer(); ok {
+				d.build.DropLinks(n)
 			}
 		case "Status":
 			d.status(f)

@@ -34,6 +34,7 @@ type Builder struct {
 	index, linkIndex      opmodel.AttrIndex
 	links                 []op.Link
 	extra                 op.Extra
+	beyond                int64 // links beyond op.MaxLinks
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
@@ -94,9 +95,10 @@ func (b *Builder) Reset() {
 	b.dtypes, b.attrs, b.links = b.dtypes[:0], b.attrs[:0], b.links[:0]
 	b.spanName, b.deviceType = "", ""
 	b.scopeOf, b.resource = nil, nil
-	if b.KeepsAll() {
+	if b.KeepsAll() || b.extra.DroppedLinks != 0 {
 		b.extra = op.Extra{}
 	}
+	b.beyond = 0
 	b.deviceIndex, b.deviceMemory = op.Int{}, op.Int{}
 }
 

@@ -42,9 +42,7 @@ func set(t *testing.T, b *attrmap.Builder, c optest.Case) {
 	for _, l := range s.Links {
 		addLink(b, l)
 	}
-	if s.DroppedLinks > 0 {
-		b.Warn(op.WarnDroppedLinks)
-	}
+	b.DropLinks(int64(s.DroppedLinks))
 }
 
 func addLink(b *attrmap.Builder, l optest.Link) {

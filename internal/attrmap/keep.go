@@ -73,7 +73,7 @@ func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
 func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
 
 // Extra returns what else the span has, to fill in between Reset and Entry. It matters
-// only where everything is kept; the scope is that of SetScopeOf.
+// only where everything is kept; DropLinks sets the dropped links, and the scope is that of SetScopeOf.
 func (b *Builder) Extra() *op.Extra { return &b.extra }
 
 // SetScopeOf is SetScope for a scope with all that it has, which must not change until
@@ -112,6 +112,7 @@ func (b *Builder) SetAttr(a op.Attr) {
 // its attributes and what else it has. They belong to the Builder.
 func (b *Builder) FillSpan(s *op.Span) {
 	s.Links = b.Links()
+	s.Extra = b.droppedLinks()
 	if !b.KeepsAll() {
 		return
 	}
@@ -135,6 +136,7 @@ func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 // finishAttrs sets the attributes of the entry.
 func (b *Builder) finishAttrs() {
 	e := &b.entry
+	e.Extra = b.droppedLinks()
 	if b.KeepsAll() {
 		b.dropWritten()
 		if s := b.scopeOf; s != nil {

@@ -64,7 +64,7 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	c.links(v)
 	e, ok := b.Entry()
 	if ok {
-		e.Extra = nil // the encoders' caches do not know of it
+		e.Extra = droppedLinks(v) // the encoders' caches do not know of more
 	}
 	return e, ok
 }
@@ -80,6 +80,7 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 		Service: c.Resource(v.Resource).Service,
 		Failed:  v.Failed(),
 	}
+	c.span.Extra = droppedLinks(v)
 	if len(v.Links) > 0 {
 		c.builder.Reset()
 		c.links(v)
@@ -98,9 +99,16 @@ func (c *Converter) links(v *span.Data) {
 		}
 		c.builder.AddLink(link)
 	}
-	if v.DroppedLinks > 0 {
-		c.builder.Warn(op.WarnDroppedLinks)
+	c.builder.DropLinks(int64(v.DroppedLinks))
+}
+
+// droppedLinks returns what else is recorded of a span, nil for nothing: how many links are missing.
+func droppedLinks(v *span.Data) *op.Extra {
+	n := int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks))
+	if n <= 0 {
+		return nil
 	}
+	return &op.Extra{DroppedLinks: n}
 }
 
 // setLink gives an attribute to a link.

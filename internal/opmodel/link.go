@@ -49,6 +49,14 @@ func LinkOther(key string) op.Warning {
 	return 0
 }
 
+// DroppedLinks returns how many links of an entry or span are missing.
+func DroppedLinks(x *op.Extra) int64 {
+	if x == nil {
+		return 0
+	}
+	return max(0, x.DroppedLinks)
+}
+
 // AppendLink appends l to the links of a record, and adds
 // a warning about one that is left out to warn.
 func AppendLink(links []op.Link, l op.Link, warn *op.Warning) []op.Link {

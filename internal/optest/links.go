@@ -52,6 +52,8 @@ func links() []Case {
 		weight("as words", "many", op.Int{}, op.WarnBadValue),
 		weight("as bool", true, op.Int{}, op.WarnBadValue),
 		weight("as list", []int64{3}, op.Int{}, op.WarnBadValue),
-		{Name: "links/dropped", Needs: Dropped, Span: dropped, Want: entry(warn(op.WarnDroppedLinks))},
+		{Name: "links/dropped", Needs: Dropped, Span: dropped, Want: entry(func(e *op.Entry) {
+			e.Warn, e.Extra = op.WarnDroppedLinks, &op.Extra{DroppedLinks: 2}
+		})},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -57,8 +58,11 @@ func (s *span) appendReferences(dst []byte) []byte {
 	return dst
 }
 
-// appendStatus appends the tags of a span that failed.
+// appendStatus appends the tags of a span that failed, and of one that lost links.
 func (s *span) appendStatus(l *tags) {
+	if n := opmodel.DroppedLinks(s.extra); n > 0 {
+		l.Int(tagDroppedLinks, n)
+	}
 	if !s.failed {
 		return
 	}

@@ -12,15 +12,16 @@ import (
 
 // Tags for parts of a span that are not attributes.
 const (
-	tagError       = "error"
-	tagStatus      = "otel.status_code"
-	tagDescription = "otel.status_description"
-	tagScope       = "otel.scope.name"
-	tagFormerScope = "otel.library.name"
-	tagVersion     = "otel.scope.version"
-	tagKind        = "span.kind"
-	tagTraceState  = "w3c.tracestate"
-	tagDropped     = "otel.dropped_attributes_count"
+	tagError        = "error"
+	tagStatus       = "otel.status_code"
+	tagDescription  = "otel.status_description"
+	tagScope        = "otel.scope.name"
+	tagFormerScope  = "otel.library.name"
+	tagVersion      = "otel.scope.version"
+	tagKind         = "span.kind"
+	tagTraceState   = "w3c.tracestate"
+	tagDropped      = "otel.dropped_attributes_count"
+	tagDroppedLinks = "otel.dropped_links_count"
 )
 
 // Values of these tags.
@@ -39,7 +40,7 @@ const maxExactInt = 1<<53 - 1
 // same name is not written.
 func isReserved(key string) bool {
 	switch key {
-	case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagVersion, tagKind, tagTraceState, tagDropped:
+	case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagVersion, tagKind, tagTraceState, tagDropped, tagDroppedLinks:
 		return true
 	}
 	return false

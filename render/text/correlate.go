@@ -74,6 +74,11 @@ func (v *correlation) envelope() {
 			plural(int64(len(c.Shared)), "execution"), plural(shared, "operation"), units.Duration(sharedNS)), false)
 	}
 	v.missingLinks(c.MissingLinks)
+	dropped := int64(0)
+	for i := range c.Shared {
+		dropped += c.Shared[i].DroppedLinks
+	}
+	v.droppedLinks(dropped)
 	if c.LeftOut.Requests+c.LeftOut.Ops > 0 {
 		v.field("left out", fmt.Sprintf("%s and %s that were not asked for",
 			plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")), false)

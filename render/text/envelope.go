@@ -63,6 +63,11 @@ func splitSkipped(by map[string]int64) (spans, others map[string]int64) {
 	return spans, others
 }
 
+// droppedLinks says how many links recorders dropped.
+func (p *page) droppedLinks(n int64) {
+	p.fault("dropped", n, plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
+}
+
 // missingLinks says how many links lead nowhere.
 func (p *page) missingLinks(n int64) {
 	p.fault("links", n, plural(n, "link")+" to spans that are not in the input")
@@ -81,6 +86,7 @@ func (p *page) faults(in *analyze.Envelope) {
 	if in.EarlierBatches > 0 {
 		p.field("earlier", batches(in.EarlierBatches)+" written before the first of the input, to other files", false)
 	}
+	p.droppedLinks(in.DroppedLinks)
 	p.fault("orphans", in.Orphans.V, entries(in.Orphans.V)+" whose parent is not in the input")
 	repeats := ""
 	if in.Repeated.V > 0 {

@@ -5,6 +5,7 @@ import "slices"
 // FindExecutions finds the shared executions. It returns false where links lead in a
 // circle: what is found then depends on where one begins.
 func (n *NaiveTree) FindExecutions() bool {
+	n.Led = make(map[int]int)
 	n.WorksFor, n.Weights, n.deciding = make(map[int][]int), make(map[int][]int64), make(map[int]bool)
 	n.Execution = make([]int, len(n.Specs))
 	for i := range n.Specs {
@@ -81,7 +82,7 @@ func (n *NaiveTree) isShared(i int) bool {
 	n.deciding[i] = true
 	var requests []int
 	var weights []int64
-	weighted, shared := true, false
+	weighted, shared, led := true, false, 0
 	for _, l := range n.Specs[i].Links {
 		found, outside := n.linkedRequests(i, l)
 		for _, request := range found {
@@ -93,7 +94,10 @@ func (n *NaiveTree) isShared(i int) bool {
 			weights[at] += l.weight.V
 			shared = shared || outside && request != n.NaiveOwner(i)
 		}
-		if len(found) > 0 && (!l.weight.Known || len(found) > 1) {
+		if len(found) > 0 {
+			led++
+		}
+		if !l.weight.Known || len(found) > 1 {
 			weighted = false
 		}
 	}
@@ -103,7 +107,7 @@ func (n *NaiveTree) isShared(i int) bool {
 	if !weighted {
 		weights = nil
 	}
-	n.WorksFor[i], n.Weights[i] = requests, weights
+	n.WorksFor[i], n.Weights[i], n.Led[i] = requests, weights, led
 	return shared
 }
 
@@ -225,6 +229,7 @@ type naiveExecutions struct {
 	Executions []int         // the specs that are one
 	WorksFor   map[int][]int // the requests of each
 	Weights    map[int][]int64
+	Led        map[int]int // how many of its links lead to a request
 	deciding   map[int]bool
 	circle     bool
 }

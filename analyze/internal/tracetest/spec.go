@@ -39,6 +39,7 @@ type Spec struct {
 	Links      []specLink
 	Launcher   string
 	LauncherID uint64
+	Dropped    int64 // links
 }
 
 // specLink is a link to a span in a trace.
@@ -142,7 +143,7 @@ func (s Spec) Entry() *op.Entry {
 		Operation: s.Name, Kind: s.Kind, Side: s.Side, DeviceID: s.Device, Rank: s.Rank, Stream: s.Stream, Step: s.Step,
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
-		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(), LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
+		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(), Extra: s.extra(), LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
 	}
 }
 
@@ -159,7 +160,15 @@ func (s Spec) Span() *op.Span {
 	return &op.Span{
 		Name: s.Name, Service: s.Service, TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent),
 		RemoteParent: s.Remote, Start: s.StartTime(), Duration: s.End - s.Start, Links: s.opLinks(),
+		Extra: s.extra(),
 	}
+}
+
+func (s Spec) extra() *op.Extra {
+	if s.Dropped == 0 {
+		return nil
+	}
+	return &op.Extra{DroppedLinks: s.Dropped}
 }
 
 // DeviceSide reports whether s takes part in the figures of its device.
@@ -218,6 +227,9 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 			l.weight = op.Known(r.Int64N(4))
 		}
 		s.Links = append(s.Links, l)
+	}
+	if len(s.Links) > 0 && r.IntN(3) == 0 {
+		s.Dropped = 1 + r.Int64N(3)
 	}
 	if !s.IsOp {
 		return s

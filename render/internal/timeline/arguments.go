@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -21,6 +22,7 @@ const (
 	argTraceState        = "optrace.trace_state"
 	argDroppedAttributes = "optrace.dropped_attributes"
 	argLinks             = "optrace.links"
+	argDroppedLinks      = "optrace.dropped_links"
 	argEmptyDevice       = "optrace.empty_device"
 	// argStart is null where the start is not known: the event has one all the same.
 	argStart = "optrace.start_unix_ns"
@@ -59,7 +61,7 @@ func WriteEntry(to Arguments, e *op.Entry) {
 	}
 	writeFlag(to, argEmptyDevice, e.EmptyDevice)
 	writeStart(to, e.Start)
-	writeLinks(to, e.Links)
+	writeLinks(to, e.Links, e.Extra)
 	for i := range e.Attrs {
 		writeAttr(to, &e.Attrs[i])
 	}
@@ -74,7 +76,7 @@ func WriteSpan(to Arguments, s *op.Span) {
 		to.Str(argError, "")
 	}
 	writeStart(to, s.Start)
-	writeLinks(to, s.Links)
+	writeLinks(to, s.Links, s.Extra)
 }
 
 func writeIDs(to Arguments, trace op.TraceID, span, parent op.SpanID) {
@@ -95,7 +97,10 @@ func writeStart(to Arguments, start op.Int) {
 	}
 }
 
-func writeLinks(to Arguments, links []op.Link) {
+func writeLinks(to Arguments, links []op.Link, x *op.Extra) {
+	if n := opmodel.DroppedLinks(x); n > 0 {
+		to.Int(argDroppedLinks, n)
+	}
 	if len(links) == 0 {
 		return
 	}

@@ -152,9 +152,7 @@ func (r *Reader) links(s ptrace.Span) {
 		}
 		b.AddLink(link)
 	}
-	if s.DroppedLinksCount() > 0 {
-		b.Warn(op.WarnDroppedLinks)
-	}
+	b.DropLinks(int64(s.DroppedLinksCount()))
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

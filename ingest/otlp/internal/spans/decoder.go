@@ -156,9 +156,7 @@ func (d *Decoder) end() (*op.Entry, *op.Span) {
 	if f.dropped > 0 {
 		b.SetDropped(f.dropped)
 	}
-	if f.droppedLinks > 0 {
-		b.Warn(op.WarnDroppedLinks)
-	}
+	b.DropLinks(f.droppedLinks)
 	if b.KeepsAll() {
 		d.setExtra()
 	}
@@ -183,7 +181,7 @@ func (d *Decoder) setExtra() {
 	if !f.failed {
 		x.Message = valid(f.message)
 	}
-	x.DroppedEvents, x.DroppedLinks = f.droppedEvents, f.droppedLinks
+	x.DroppedEvents = f.droppedEvents
 }
 
 // kindName returns the name of a span's kind.
