@@ -185,8 +185,8 @@ func (p *Processor) admit(e *span.Ended) bool {
 
 // recorded returns the context of a span as an Exporter is to record it.
 func (p *Processor) recorded(c trace.SpanContext) trace.SpanContext {
-	if p.cfg.recordOnly && p.exp != nil {
-		return span.WithoutThreshold(c)
+	if state := c.TraceState(); p.cfg.recordOnly && p.exp != nil && state.Len() > 0 {
+		return c.WithTraceState(state.Delete("ot")) // with the probability of sampling
 	}
 	return c
 }

@@ -34,7 +34,6 @@ type Builder struct {
 	index, linkIndex      opmodel.AttrIndex
 	links                 []op.Link
 	extra                 op.Extra
-	beyond                int64 // links beyond op.MaxLinks
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
@@ -98,7 +97,6 @@ func (b *Builder) Reset() {
 	if b.KeepsAll() || b.extra.DroppedLinks != 0 {
 		b.extra = op.Extra{}
 	}
-	b.beyond = 0
 	b.deviceIndex, b.deviceMemory = op.Int{}, op.Int{}
 }
 

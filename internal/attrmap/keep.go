@@ -111,8 +111,7 @@ func (b *Builder) SetAttr(a op.Attr) {
 // FillSpan sets the links of a span that is no operation, and where everything is kept
 // its attributes and what else it has. They belong to the Builder.
 func (b *Builder) FillSpan(s *op.Span) {
-	s.Links = b.Links()
-	s.Extra = b.droppedLinks()
+	s.Links, s.Extra = b.Links(), opmodel.Dropped(b.extra.DroppedLinks)
 	if !b.KeepsAll() {
 		return
 	}
@@ -136,7 +135,7 @@ func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 // finishAttrs sets the attributes of the entry.
 func (b *Builder) finishAttrs() {
 	e := &b.entry
-	e.Extra = b.droppedLinks()
+	e.Extra = opmodel.Dropped(b.extra.DroppedLinks)
 	if b.KeepsAll() {
 		b.dropWritten()
 		if s := b.scopeOf; s != nil {

@@ -13,7 +13,7 @@ import (
 // with a warning, and so are links beyond MaxLinks.
 func (b *Builder) AddLink(l op.Link) {
 	if len(b.links) == op.MaxLinks && l.Valid() {
-		b.beyond++
+		b.extra.DroppedLinks++
 	}
 	b.links = opmodel.AppendLink(b.links, l, &b.entry.Warn)
 }
@@ -21,20 +21,9 @@ func (b *Builder) AddLink(l op.Link) {
 // DropLinks sets how many links the SDK's limits dropped.
 func (b *Builder) DropLinks(n int64) {
 	if n > 0 {
-		b.extra.DroppedLinks = min(n, math.MaxUint32) // as OTLP counts them
+		b.extra.DroppedLinks += min(n, math.MaxUint32) // as OTLP counts them
 		b.Warn(op.WarnDroppedLinks)
 	}
-}
-
-// droppedLinks returns what of Extra is there in any case, nil for nothing.
-func (b *Builder) droppedLinks() *op.Extra {
-	b.extra.DroppedLinks += b.beyond
-	b.beyond = 0
-	if b.KeepsAll() || b.extra.DroppedLinks == 0 {
-		return nil
-	}
-	b.extra = op.Extra{DroppedLinks: b.extra.DroppedLinks}
-	return &b.extra
 }
 
 // LinkAttr gives an attribute of any type to a link, and where everything is kept to

@@ -64,7 +64,7 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	c.links(v)
 	e, ok := b.Entry()
 	if ok {
-		e.Extra = droppedLinks(v) // the encoders' caches do not know of more
+		e.Extra = opmodel.Dropped(opmodel.DroppedLinks(e.Extra)) // the encoders' caches do not know of more
 	}
 	return e, ok
 }
@@ -80,7 +80,7 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 		Service: c.Resource(v.Resource).Service,
 		Failed:  v.Failed(),
 	}
-	c.span.Extra = droppedLinks(v)
+	c.span.Extra = opmodel.Dropped(int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks)))
 	if len(v.Links) > 0 {
 		c.builder.Reset()
 		c.links(v)
@@ -100,15 +100,6 @@ func (c *Converter) links(v *span.Data) {
 		c.builder.AddLink(link)
 	}
 	c.builder.DropLinks(int64(v.DroppedLinks))
-}
-
-// droppedLinks returns what else is recorded of a span, nil for nothing: how many links are missing.
-func droppedLinks(v *span.Data) *op.Extra {
-	n := int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks))
-	if n <= 0 {
-		return nil
-	}
-	return &op.Extra{DroppedLinks: n}
 }
 
 // setLink gives an attribute to a link.

@@ -57,6 +57,14 @@ func DroppedLinks(x *op.Extra) int64 {
 	return max(0, x.DroppedLinks)
 }
 
+// Dropped returns an Extra with a number of dropped links, nil for none.
+func Dropped(n int64) *op.Extra {
+	if n <= 0 {
+		return nil
+	}
+	return &op.Extra{DroppedLinks: n}
+}
+
 // AppendLink appends l to the links of a record, and adds
 // a warning about one that is left out to warn.
 func AppendLink(links []op.Link, l op.Link, warn *op.Warning) []op.Link {

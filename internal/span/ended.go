@@ -1,8 +1,6 @@
 package span
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -39,26 +37,6 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 		e.Span = Snapshot(e.Data)
 	}
 	return e.Span
-}
-
-// WithoutThreshold returns c without the threshold of sampling (th of ot in its trace state): where spans are recorded
-// whether they are sampled or not, none stands for others.
-func WithoutThreshold(c trace.SpanContext) trace.SpanContext {
-	state := c.TraceState()
-	if state.Len() == 0 {
-		return c
-	}
-	ot := state.Get("ot")
-	rest := slices.DeleteFunc(strings.Split(ot, ";"), func(part string) bool { return strings.HasPrefix(part, "th:") })
-	kept := strings.Join(rest, ";")
-	if kept == ot {
-		return c
-	}
-	state = state.Delete("ot")
-	if with, err := state.Insert("ot", kept); err == nil && kept != "" {
-		state = with
-	}
-	return c.WithTraceState(state)
 }
 
 // Duration returns how long s took.
