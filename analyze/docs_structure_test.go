@@ -39,7 +39,7 @@ func TestDocumentedStructure(t *testing.T) {
 		}
 		check.Equal(t, fmt.Sprintf("line %d: %s", block.line, block.language), block.text, write(t, input))
 	}
-	check.Equal(t, "blocks", len(blockWriters)+1, blocks)
+	check.Equal(t, "blocks", len(blockWriters)+2, blocks)
 }
 
 // blockWriters make the text of a block from a table of operations.

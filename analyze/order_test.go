@@ -27,6 +27,9 @@ func TestOrderOfRecords(t *testing.T) {
 				s.Stream = op.Known(r.Int64N(2))
 			}
 		}
+		if !tracetest.NewNaiveTree(specs).FindExecutions() {
+			continue // links in a circle: where the search begins decides
+		}
 		records := tracetest.RecordsOf(r, specs)
 		figures := func() map[string]any {
 			text, err := json.Marshal(sampleReport(records, "kind,device", true))

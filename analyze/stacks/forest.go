@@ -36,7 +36,7 @@ func WriteForest(f *trace.Forest, w io.Writer) error {
 // The device is a frame before the first operation on it, with its rank where
 // there are several. Spans that are no operations and operations seen from the
 // host are frames without values of their own: waiting is no work of a device.
-// Duplicates have no place in the tree, and are left out.
+// Duplicates have no place in the tree, and are stacks of their own.
 func Of(f *trace.Forest) *Table { return OfRange(f, 0, f.Len()) }
 
 // OfRange is [Of] of the operations among those that were added from the number
@@ -72,15 +72,18 @@ func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)
 		}
 		all.Merge(w.table)
 	}
+	alone := newStackWalk(f, label)
 	for r := first; r < end; r++ {
 		switch {
 		case !f.CountsInSums(r):
 		case f.Has(r, trace.FlagHost):
 			all.HostSide++
 		case f.Has(r, trace.FlagDuplicate):
-			all.Duplicates++
+			alone.table.Duplicates++
+			alone.addAlone(r)
 		}
 	}
+	all.Merge(alone.table)
 	return all
 }
 
@@ -114,6 +117,18 @@ func newStackWalk(f *trace.Forest, label func(int32, *Labels)) *stackWalk {
 		w.devices = append(w.devices, device.Label(f.Devices.Ranks))
 	}
 	return w
+}
+
+// addAlone adds up an operation that has no place in a tree.
+func (w *stackWalk) addAlone(r int32) {
+	w.path.Cut(0)
+	label := ""
+	if d := w.forest.Device(r); !w.forest.Devices.Keys[d].IsNone() {
+		label = w.devices[d]
+		w.path.Push(label)
+	}
+	w.path.Push(w.forest.RowName(r))
+	w.add(r, label)
 }
 
 // walk adds up the operations at and below the rows.

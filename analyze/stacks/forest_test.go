@@ -104,6 +104,12 @@ func TestWriteCollapsed(t *testing.T) {
 
 // rawStack returns the frames above and of spec i, and its device.
 func rawStack(n *tracetest.NaiveTree, i int, ranks bool) (frames []string, device device.Key) {
+	if n.Duplicate[i] {
+		if s := n.Specs[i]; s.Device != "" {
+			frames = append(frames, s.DeviceKey().Label(ranks))
+		}
+		return append(frames, n.Specs[i].Name), n.Specs[i].DeviceKey()
+	}
 	if above := n.StackParent(i); above >= 0 {
 		frames, device = rawStack(n, above, ranks)
 	}
@@ -130,7 +136,7 @@ func TestWriteCollapsedAgainstNaive(t *testing.T) {
 		}
 		weights := make(map[string]int64)
 		for i, s := range specs {
-			if s.DeviceSide() && !naive.Duplicate[i] {
+			if s.DeviceSide() && !naive.Repeat[i] {
 				frames, _ := rawStack(naive, i, len(ranks) > 1)
 				weights[Collapse(frames...)] += naive.Self(i)
 			}

@@ -48,7 +48,7 @@ type Table struct {
 	// nanoseconds, unknown where no operation has a start.
 	Start, End op.Int
 	// HostSide counts the operations that were left out as the host's view of work
-	// of a device, Duplicates those whose ids other operations have.
+	// of a device, Duplicates those whose ids others had before, which are in no tree: stacks of their own.
 	HostSide, Duplicates int64
 
 	levels [numLevels]*table.Table[sum]

@@ -79,6 +79,9 @@ func TestStacksHaveShapes(t *testing.T) {
 // naiveTime returns the duration of operation i without those of the operations of
 // devices that are the nearest below it.
 func naiveTime(n *tracetest.NaiveTree, i int) int64 {
+	if n.Duplicate[i] {
+		return n.Specs[i].End - n.Specs[i].Start
+	}
 	left := n.Specs[i].End - n.Specs[i].Start
 	var below func(int)
 	below = func(i int) {
@@ -96,6 +99,9 @@ func naiveTime(n *tracetest.NaiveTree, i int) int64 {
 
 // naiveRequest returns what operation i worked for.
 func naiveRequest(n *tracetest.NaiveTree, i int) Request {
+	if n.Duplicate[i] {
+		return Request{}
+	}
 	owner := n.NaiveOwner(i)
 	if n.Execution[i] >= 0 {
 		owner = n.Execution[i]
@@ -142,7 +148,6 @@ func TestStacksAgainstNaive(t *testing.T) {
 				continue
 			case naive.Duplicate[i]:
 				duplicates++
-				continue
 			}
 			row := Row{Labels: Labels{
 				Kind: s.Kind, Request: naiveRequest(naive, i), Producer: Producer{Service: s.Service, Rank: s.Rank},

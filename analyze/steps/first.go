@@ -33,13 +33,12 @@ func FirstOf(f *trace.Forest, rows []Row) *First {
 	if first == nil {
 		return nil
 	}
+	first.StartNS = trace.MaxTime
 	for r := range f.Rows() {
 		if !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep) || f.Step(r) != first.Step || !f.Has(r, trace.FlagStart) || f.Service(r) != first.Service {
 			continue
 		}
-		if first.StartNS == 0 || f.Start(r) < first.StartNS {
-			first.StartNS = f.Start(r)
-		}
+		first.StartNS = min(first.StartNS, f.Start(r))
 	}
 	first.EndNS = first.StartNS + first.WallNS.V
 	return first

@@ -107,7 +107,7 @@ func ExtentOf(f *trace.Forest) *Extent {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
 	})
 	slices.SortFunc(e.Host, func(a, b HostTime) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Longest.StartNS, b.Longest.StartNS))
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp))
 	})
 	e.Alone, e.Host = e.Alone[:min(len(e.Alone), maxAlone)], e.Host[:min(len(e.Host), maxAlone)]
 	return &e.Extent

@@ -30,7 +30,7 @@ func Of(t *stacks.Table, opts Options) []string {
 		}
 	}
 	note(t.HostSide, "left out: %s operations seen from the host")
-	note(t.Duplicates, "left out: %s operations with ids that were seen before")
+	note(t.Duplicates, "outside of the tree: %s operations with ids that were seen before")
 	beyond := t.Overflowed()
 	note(beyond.Stacks, "stacks beyond the limit, which are in "+stacks.Other+": %s")
 	note(beyond.Shapes, "shapes of stacks beyond the limit, which are in "+stacks.Other+": %s")
