@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Schema names the entries JSON Lines format and its major version.
@@ -119,9 +118,9 @@ const (
 	// SkipUnknownRecord: a record of a kind that this version does not know.
 	// Not counted among the spans.
 	SkipUnknownRecord SkipReason = "unknown_record"
-	// SkipDeviceEvent begins the reasons of events of devices that this version does not know, such as
-	// "device_event:mtia_ccp_events". They are handed out as Spans, and not counted again.
-	SkipDeviceEvent SkipReason = "device_event:"
+	// SkipCategory begins the reasons of a profiler's events of categories that this version does not
+	// know, such as "category:mtia_insight".
+	SkipCategory SkipReason = "category:"
 )
 
 // IsSpan reports whether the things passed over count among the spans read.
@@ -130,7 +129,7 @@ func (r SkipReason) IsSpan() bool {
 	case SkipFlow, SkipMetadata, SkipOtherSignal, SkipUnknownRecord:
 		return false
 	}
-	return !strings.HasPrefix(string(r), string(SkipDeviceEvent))
+	return true
 }
 
 // ErrAgain is the error of an input that was read in parts, at places that turned out to

@@ -49,7 +49,7 @@ func (l *list) input() {
 			what = append(what, "malformed "+units.Count(in.Malformed))
 		}
 		for _, c := range classes {
-			what = append(what, strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipDeviceEvent)), "_", " ")+" "+units.Count(in.SkippedBy[c]))
+			what = append(what, strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")+" "+units.Count(in.SkippedBy[c]))
 		}
 		l.note(Finding{
 			Kind:  NotUnderstood,
@@ -76,7 +76,7 @@ func notUnderstood(in *Input) []string {
 		switch op.SkipReason(reason) {
 		case op.SkipUnknownRecord, op.SkipUnpaired:
 		default:
-			if !strings.HasPrefix(reason, string(op.SkipDeviceEvent)) {
+			if !strings.HasPrefix(reason, string(op.SkipCategory)) {
 				continue
 			}
 		}

@@ -71,6 +71,14 @@ func (n Node) Launch() op.Int {
 	return op.Known(n.Forest.Launch(n.Row))
 }
 
+// Launcher returns the operator on the host that launched the operation, see [Forest.Launcher].
+func (n Node) Launcher() Node {
+	if n.IsZero() || n.Forest.Launcher(n.Row) == NoRow {
+		return Node{}
+	}
+	return n.Forest.Node(n.Forest.Launcher(n.Row))
+}
+
 // Links returns the operations and spans that the links of n lead to, as far as they
 // are in the input.
 func (n Node) Links() iter.Seq[Node] {

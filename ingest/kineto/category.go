@@ -39,19 +39,40 @@ func categoryOf(cat []byte) category {
 	case "cuda_sync", "hip_sync", "overhead":
 		return catSync
 	}
+	return otherCategory(string(cat))
+}
+
+// otherCategory classifies a complete event of a category that is in no list, by what PyTorch's
+// profiler calls those of further devices: xpu_driver, mtia_ccp_events, hpu_op.
+func otherCategory(name string) category {
+	switch {
+	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
+		return catRuntime
+	case strings.HasSuffix(name, "_memcpy"), strings.HasSuffix(name, "_memset"):
+		return catMemory
+	case strings.HasSuffix(name, "_ccp_events"), strings.HasSuffix(name, "kernel"), strings.HasPrefix(name, "gpu_"):
+		return catKernel
+	}
+	for _, device := range []string{"mtia_workload", "hpu_", "npu_", "privateuse1_"} {
+		if strings.HasPrefix(name, device) {
+			return catKernel
+		}
+	}
 	return catOther
 }
 
-// deviceEvent returns the reason by which an event of a device that is not known is counted; "" for
-// other events.
-func deviceEvent(cat []byte) op.SkipReason {
-	name := string(cat)
-	for _, device := range []string{"mtia", "hpu", "npu", "privateuse1"} {
-		if strings.HasPrefix(name, device) && !strings.HasSuffix(name, "_runtime") {
-			return op.SkipDeviceEvent + op.SkipReason(name)
-		}
+// makerOf returns the maker of a device by the category of its events, such as mtia; "" for one of
+// CUDA's, of which AMD's are some.
+func makerOf(cat []byte) string {
+	switch string(cat) {
+	case "kernel", "Kernel", "gpu_memcpy", "gpu_memset", "Memcpy", "Memset", "concurrent_kernel":
+		return ""
 	}
-	return ""
+	name, _, _ := strings.Cut(string(cat), "_")
+	if name == "gpu" {
+		return ""
+	}
+	return name
 }
 
 // skipReason says why an event is neither an operation nor one end of a span,

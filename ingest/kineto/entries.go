@@ -25,7 +25,7 @@ type entryMaker struct {
 	lex     jsontext.Lexer
 	coll    collective
 	inputs  map[uint32]*inputs   // by symbol
-	devices map[int32]string     // names
+	devices map[deviceKey]string // names
 	paths   map[int32]string     // by number of the innermost range
 	attrs   map[uint32][]op.Attr // by symbol of geometry
 	keeper  *attrmap.Builder     // of these
@@ -129,7 +129,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	b := m.build
 	b.SetIDs(m.trace, m.deviceID(i), op.SpanID{})
 	if d.has&hasDevice != 0 {
-		b.Str(attrkey.Device, m.deviceName(d.device))
+		b.Str(attrkey.Device, m.deviceName(d))
 	}
 	if d.has&hasStream != 0 {
 		b.Int(attrkey.Stream, int64(d.stream))
@@ -240,16 +240,32 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	return k.kind, k.rule
 }
 
-// deviceName returns the name of a device. AMD's devices are called CUDA
-// devices in PyTorch too.
-func (m *entryMaker) deviceName(device int32) string {
-	name, ok := m.devices[device]
+// deviceKey tells devices apart.
+type deviceKey struct {
+	maker  uint16
+	device int32 // -1 where it has no number
+}
+
+// deviceName returns the name of the device of an event. AMD's devices are called CUDA devices in
+// PyTorch too. One of another maker has no number where that would be the id of a host's process.
+func (m *entryMaker) deviceName(d *deviceOp) string {
+	key := deviceKey{d.maker, d.device}
+	if d.maker != 0 && d.has&hasProcess != 0 && slices.ContainsFunc(m.threads.keys, func(t threadKey) bool { return t.process == d.process }) {
+		key.device = -1
+	}
+	name, ok := m.devices[key]
 	if !ok {
 		if m.devices == nil || len(m.devices) >= maxInputs {
-			m.devices = make(map[int32]string)
+			m.devices = make(map[deviceKey]string)
 		}
-		name = "cuda:" + strconv.Itoa(int(device))
-		m.devices[device] = name
+		name = "cuda"
+		if d.maker != 0 {
+			name = jsontext.ValidUTF8(m.makers[d.maker-1])
+		}
+		if key.device >= 0 {
+			name += ":" + strconv.Itoa(int(d.device))
+		}
+		m.devices[key] = name
 	}
 	return name
 }

@@ -59,5 +59,9 @@ func (r *reader) end(e *traceevent.Event) bool {
 	p.open[thread] = open[:len(open)-1]
 	p.count--
 	p.bytes -= b.size()
-	return r.plainSpan(b.name, b.start, e.Start.V-b.start, b.args, e.Args)
+	more, taken := r.plainSpan(b.name, b.start, e.Start.V-b.start, b.args, e.Args)
+	if !taken {
+		r.skipped.add(op.SkipNonOp, 1)
+	}
+	return more
 }

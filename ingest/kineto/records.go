@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
@@ -96,6 +97,8 @@ type reader struct {
 	tables  tables
 	pairs   pairs
 	skipped skipped
+	// categories are those of events that are neither known nor spans.
+	categories categories
 
 	hold     func(bytes int64) error
 	held     int64 // what hold knows of
@@ -228,12 +231,28 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		}
 		r.skipped.add(op.SkipAnnotation, 1)
 	default:
-		if reason := deviceEvent(e.Category); reason != "" {
-			r.skipped.add(reason, 1)
-		}
-		return r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil), nil
+		return r.otherEvent(e), nil
 	}
 	return true, nil
+}
+
+// otherEvent takes an event of a category that is not known: a span of a plain Chrome trace, an event
+// of a device if it names that and its stream or correlation, or one that is counted by its category.
+func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
+	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
+	if taken {
+		return more
+	}
+	if len(e.Category) > 0 && bytes.Contains(e.Args, []byte(`"device"`)) {
+		r.args.parse(e.Args)
+		if a := &r.args; isIndex(a.device) && (a.stream.Known || a.correlation.V != 0) {
+			e.ArgsRead = true
+			r.deviceOp(e, false)
+			return true
+		}
+	}
+	r.categories.add(e.Category)
+	return true
 }
 
 func (r *reader) hostOp(e *traceevent.Event) {
@@ -281,7 +300,9 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	}
 	if !a.device.Known {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))
+		d.note(hasProcess, true)
 	}
+	d.maker = t.makerOf(e.Category)
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)
@@ -322,6 +343,23 @@ func (r *reader) step(e *traceevent.Event) bool {
 		start:   e.Start.V, end: e.Start.V + e.Duration.V, number: n,
 	})
 	return true
+}
+
+// maxCategories bounds how many categories are told apart.
+const maxCategories = 64
+
+// categories counts events by category.
+type categories map[string]int64
+
+func (c *categories) add(cat []byte) {
+	if *c == nil {
+		*c = make(categories)
+	}
+	name := strings.ToValidUTF8(string(cat), "\ufffd")
+	if _, ok := (*c)[name]; !ok && len(*c) >= maxCategories {
+		name = ""
+	}
+	(*c)[name]++
 }
 
 // skipped counts the events that are no operations, by reason.

@@ -311,3 +311,34 @@ func TestPaths(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Events of devices that no list knows are operations, runtime calls launch them, and what is left is counted by its category.
+func TestOtherDevices(t *testing.T) {
+	text := `[{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":1,"ts":0,"dur":9},
+		{"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":9,"tid":1,"ts":1,"dur":2,"args":{"correlation":4}},
+		{"ph":"X","cat":"mtia_ccp_events","name":"add","pid":0,"tid":2,"ts":5,"dur":7,"args":{"correlation":4,"stream":2}},
+		{"ph":"X","cat":"mtia_ccp_events","name":"bare","pid":9,"tid":2,"ts":15,"dur":1},
+		{"ph":"X","cat":"hpu_op","name":"gemm","pid":3,"tid":2,"ts":20,"dur":2},
+		{"ph":"X","cat":"xpu_memcpy","name":"copy","pid":3,"tid":2,"ts":23,"dur":2,"args":{"device":1,"bytes":64}},
+		{"ph":"X","cat":"strange","name":"x","pid":3,"tid":2,"ts":26,"dur":1,"args":{"device":1,"stream":0}},
+		{"ph":"X","cat":"mtia_insight","name":"note","pid":0,"tid":2,"ts":30,"dur":1},
+		{"ph":"X","cat":"mtia_insight","name":"note","pid":0,"tid":2,"ts":32,"dur":1}]`
+	var got []string
+	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := rec.Entry; e != nil {
+			got = append(got, fmt.Sprint(e.Operation, " ", e.Kind, " ", e.DeviceID, " ", e.Stream, " by ", e.LaunchedBy))
+		} else {
+			got = append(got, fmt.Sprint(rec.Skipped.Reason, " ", rec.Skipped.N))
+		}
+	}
+	want := []string{
+		"category:mtia_insight 2", "runtime_call 1", "aten::add compute cpu unknown by ", "add compute mtia:0 2 by aten::add",
+		"bare compute mtia unknown by ", "gemm compute hpu:3 unknown by ", "copy memory xpu:1 unknown by ", "x compute strange:1 0 by ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -2,9 +2,9 @@ package kineto
 
 import "github.com/optrace/optrace/op"
 
-// plainSpan yields a span of a plain Chrome trace, and reports whether more
-// records are wanted. Its arguments are those of args and then those of more.
-func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) bool {
+// plainSpan yields a span of a plain Chrome trace, if it is one that says something, and reports
+// whether more records are wanted. Its arguments are those of args and then those of more.
+func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wanted, taken bool) {
 	base := r.timeBase()
 	b := r.build
 	b.Reset()
@@ -21,11 +21,10 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) boo
 		r.span = own.span(spanName, unixTime(base.V, start), dur)
 		rec.Span = &r.span
 	} else {
-		r.skipped.add(op.SkipNonOp, 1)
-		return true
+		return true, false
 	}
 	if !base.Known {
 		r.baseless++
 	}
-	return r.yield(rec, nil)
+	return r.yield(rec, nil), true
 }

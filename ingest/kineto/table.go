@@ -1,6 +1,9 @@
 package kineto
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // MaxHeldBytes bounds the memory held for a trace until its end. It suffices for
 // some 40 million events.
@@ -40,6 +43,7 @@ type deviceOp struct {
 	device      int32
 	process     uint32 // index of symbols
 	geometry    uint32 // index of notes
+	maker       uint16 // index of makers
 	memory      bool   // a copy or set by its category
 	has         known
 }
@@ -53,6 +57,7 @@ const (
 	hasBytes
 	hasStream
 	hasDevice
+	hasProcess // the device is the number of the process
 )
 
 func (d *deviceOp) note(flag known, is bool) {
@@ -86,10 +91,28 @@ type tables struct {
 	deviceOps   rows[deviceOp]
 	ranges      rows[timeRange]
 	steps       []step
+	makers      []string
 	collectives collectives
 	// innerFirst is set where, of two operators of a thread that cover the same time, the
 	// first row is that of the inner one.
 	innerFirst bool
+}
+
+// makerOf returns the number of the maker of a device, 0 for CUDA.
+func (t *tables) makerOf(cat []byte) uint16 {
+	name := makerOf(cat)
+	if name == "" {
+		return 0
+	}
+	i := slices.Index(t.makers, name)
+	if i < 0 {
+		if len(t.makers) == maxCategories {
+			return 0
+		}
+		i = len(t.makers)
+		t.makers = append(t.makers, name)
+	}
+	return uint16(i) + 1
 }
 
 // heldBytes returns how much the tables hold.

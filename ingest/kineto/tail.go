@@ -14,6 +14,13 @@ import (
 // whether more records are wanted.
 func (r *reader) readTail() bool {
 	r.skipped.add(op.SkipUnpaired, r.pairs.count)
+	for name, n := range r.categories {
+		if reason := op.SkipCategory + op.SkipReason(name); name != "" && r.tables.hostOps.n+r.tables.deviceOps.n > 0 {
+			r.skipped.add(reason, n)
+		} else {
+			r.skipped.add(op.SkipNonOp, n) // of a trace that is no profiler's
+		}
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped.counts)) {
 		if n := r.skipped.counts[reason]; n > 0 && !r.yield(op.Record{Skipped: op.Skipped{Reason: reason, N: n}}, nil) {
 			return false

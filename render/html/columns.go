@@ -68,6 +68,12 @@ func (r *rows) encode(level int) (string, error) {
 		}
 		return uint64(one.longest)
 	})
+	column(func(i int, one *row) uint64 {
+		if p := r.launcherOf(i); p != none && one.count == 1 {
+			return zigzag(int64(i)-int64(p)) + 1
+		}
+		return 0
+	})
 	err = errors.Join(out.Flush(), deflate.Close(), encoded.Close())
 	return text.String(), err
 }

@@ -210,6 +210,24 @@ func (r *rows) parentOf(i int) int32 {
 	return r.index[p.Index()]
 }
 
+// launcherOf returns the row of the operator that launched row i, none where there is none or it is
+// above the row anyway.
+func (r *rows) launcherOf(i int) int32 {
+	host := r.list[i].node.Launcher()
+	if host.IsZero() {
+		return none
+	}
+	for n, steps := r.list[i].node.Parent(), 0; !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
+		if n == host {
+			return none
+		}
+	}
+	return r.index[host.Index()]
+}
+
+// maxSteps bounds how many rows above one are looked at.
+const maxSteps = 64
+
 // maxLinks bounds the links that a page can draw.
 const maxLinks = 20_000
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/doctor"
@@ -42,6 +44,9 @@ func (v *examination) envelope() {
 	v.field("input", fmt.Sprintf("%s, %s", plural(in.Files, "file"), units.Bytes(in.Bytes)), false)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
 		units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped)), false)
+	if reasons, n := unknownCategories(in.SkippedBy); n > 0 {
+		v.field("unknown", plural(n, "event")+" of categories that are not known, which may be operations: "+reasons, true)
+	}
 	v.faults(in)
 	var missing []string
 	for i := range v.r.Findings {
@@ -57,6 +62,19 @@ func (v *examination) envelope() {
 	default:
 		v.field("missing", strings.Join(missing, ", "), true)
 	}
+}
+
+// unknownCategories returns the categories of a profiler's events that are not known, and how many
+// events these are.
+func unknownCategories(skipped map[string]int64) (list string, n int64) {
+	var parts []string
+	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+		if name, ok := strings.CutPrefix(reason, string(op.SkipCategory)); ok {
+			parts = append(parts, termtext.Clean(name)+" "+units.Count(skipped[reason]))
+			n += skipped[reason]
+		}
+	}
+	return strings.Join(parts, ", "), n
 }
 
 // nothing says why a recording usually has no operations.

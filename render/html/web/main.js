@@ -1,6 +1,6 @@
 // The page: reads what the program wrote into it and connects the sections.
 
-import { KINDS, NONE, decodeRows, isOperation, ownTimes, selectRows } from "./rows.js";
+import { KINDS, NONE, aboveOf, decodeRows, isOperation, ownTimes, selectRows } from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
 import { element, printable, shorten, shortNames, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
@@ -341,7 +341,7 @@ export class Page {
       if (rows.name[i] === rows.name[row] && rows.kind[i] === rows.kind[row]) same.push(rows.dur[i]);
     const rank = same.reduce((n, d) => n + (d > rows.dur[row] ? 1 : 0), 1);
     const path = [];
-    for (let i = rows.parent[row], n = 0; i !== NONE && n < 32; i = rows.parent[i], n++)
+    for (let i = aboveOf(rows, row), n = 0; i !== NONE && n < 32; i = aboveOf(rows, i), n++)
       path.unshift(view.names[rows.name[i]]);
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
     const several = rows.count[row];
@@ -361,7 +361,7 @@ export class Page {
           ]
         : [
             ["kind", KINDS[rows.kind[row]]],
-            ["below", path.join(" › ")],
+            [rows.launcher[row] === NONE ? "below" : "launched by", path.join(" › ")],
             ["duration", formatTime(rows.dur[row])],
             ["self", formatTime(rows.self[row])],
             ["starts at", formatTime(rows.start[row]) + " of the run"],

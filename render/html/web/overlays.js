@@ -1,7 +1,7 @@
 // What the timeline draws over its boxes: collectives across devices with the wait
 // in them, and flows, from a launch to its operation and along links.
 
-import { KIND_HOST, NONE } from "./rows.js";
+import { KIND_HOST, NONE, aboveOf } from "./rows.js";
 
 // Collectives are drawn where they are this wide at least, waits likewise, and this
 // many at once at most.
@@ -33,7 +33,7 @@ export function flowsOf(rows, links, row) {
   const flows = [];
   if (rows.launch[row] <= rows.start[row]) {
     let from = row;
-    for (let i = rows.parent[row], n = 0; i !== NONE && n < 64; i = rows.parent[i], n++) {
+    for (let i = aboveOf(rows, row), n = 0; i !== NONE && n < 64; i = aboveOf(rows, i), n++) {
       if (rows.kind[i] !== KIND_HOST) continue;
       from = i;
       break;

@@ -51,6 +51,7 @@ class Reader {
 //	group     number of the collective plus one, 0 for none
 //	count     how many operations the row stands for, less one
 //	most      the longest of them, 0 if it is one
+//	launcher  the operator that launched it, as parent; 0 where that is above it anyway
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -85,15 +86,15 @@ export function decodeRows(bytes, n) {
   rows.kind = plain(new Uint8Array(n));
   rows.device = index();
   rows.stream = index();
-  rows.parent = new Uint32Array(n);
-  for (let i = 0; i < n; i++) {
-    const v = r.next();
-    if (v === 0) {
-      rows.parent[i] = NONE;
-      continue;
+  const distance = () => {
+    const column = new Uint32Array(n);
+    for (let i = 0; i < n; i++) {
+      const v = r.next();
+      column[i] = v === 0 ? NONE : i - signed(v - 1);
     }
-    rows.parent[i] = i - signed(v - 1);
-  }
+    return column;
+  };
+  rows.parent = distance();
   rows.request = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
     const v = r.next();
@@ -114,10 +115,14 @@ export function decodeRows(bytes, n) {
   for (let i = 0; i < n; i++) {
     if (rows.count[i]++ === 0) rows.most[i] = rows.dur[i];
   }
+  rows.launcher = distance();
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;
 }
+
+// aboveOf returns the row above row i in its stack: the operator that launched it, or its parent.
+export const aboveOf = (rows, i) => (rows.launcher[i] !== NONE ? rows.launcher[i] : rows.parent[i]);
 
 // isOperation reports whether row i counts in the figures: an operation of a device or,
 // where a run has none, of the host.
@@ -404,7 +409,7 @@ export function buildStacks(rows, picked, values, grouping, names) {
         break;
       }
       path.push(at);
-      at = rows.parent[at];
+      at = aboveOf(rows, at);
     }
     if (node === null) node = root;
     for (let k = path.length - 1; k >= 0; k--) {

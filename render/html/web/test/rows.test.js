@@ -194,6 +194,20 @@ test("stacks add up, whatever the parents", () => {
   }
 });
 
+test("the operator that launched an operation is above it in its stack", () => {
+  const rows = rowsOf([
+    { start: 0, dur: 50, name: 0, kind: KIND_HOST },
+    { start: 1, dur: 20, name: 1, kind: KIND_HOST, parent: 0 },
+    { start: 5, dur: 60, name: 2, device: 0, launcher: 1 },
+  ]);
+  assert.equal(rows.launcher[2], 1);
+  const names = { row: (n) => "op" + n, device: (d) => "device" + d, known: (d) => d !== NONE };
+  const root = buildStacks(rows, Uint32Array.of(0, 1, 2), (i) => rows.dur[i], "request", names);
+  const frames = [];
+  for (let node = root; node !== undefined; node = [...node.children.values()][0]) frames.push(node.name);
+  assert.deepEqual(frames, ["all", "op0", "op1", "device0", "op2"]);
+});
+
 test("a device is in front of the first operation on it, and only operations have values", () => {
   const names = { row: (n) => "op" + n, device: (d) => "device" + d, known: (d) => d !== NONE && d !== 2 };
   const rows = rowsOf([
