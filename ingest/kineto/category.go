@@ -75,6 +75,23 @@ func makerOf(cat []byte) string {
 	return name
 }
 
+// maxCategories bounds how many categories are told apart.
+const maxCategories = 64
+
+// categories counts events by category.
+type categories map[string]int64
+
+func (c *categories) add(cat []byte) {
+	if *c == nil {
+		*c = make(categories)
+	}
+	name := strings.ToValidUTF8(string(cat), "\ufffd")
+	if _, ok := (*c)[name]; !ok && len(*c) >= maxCategories {
+		name = ""
+	}
+	(*c)[name]++
+}
+
 // skipReason says why an event is neither an operation nor one end of a span,
 // by its phase; "" for those that are.
 func skipReason(phase byte) op.SkipReason {

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
@@ -343,23 +342,6 @@ func (r *reader) step(e *traceevent.Event) bool {
 		start:   e.Start.V, end: e.Start.V + e.Duration.V, number: n,
 	})
 	return true
-}
-
-// maxCategories bounds how many categories are told apart.
-const maxCategories = 64
-
-// categories counts events by category.
-type categories map[string]int64
-
-func (c *categories) add(cat []byte) {
-	if *c == nil {
-		*c = make(categories)
-	}
-	name := strings.ToValidUTF8(string(cat), "\ufffd")
-	if _, ok := (*c)[name]; !ok && len(*c) >= maxCategories {
-		name = ""
-	}
-	(*c)[name]++
 }
 
 // skipped counts the events that are no operations, by reason.
