@@ -39,6 +39,9 @@ type Report struct {
 	// nil when the structure was not computed.
 	Findings []findings.Finding `json:"findings"`
 	Total    profile.Total      `json:"total"`
+	// ExtentNS is the time from the first start to the last end of everything that was recorded, with the
+	// host's side and all spans; not known where the structure was not computed.
+	ExtentNS op.Int `json:"extent_ns"`
 	// Peaks has the peaks of devices that rooflines were made of; nil for none.
 	Peaks []peaks.Device `json:"peaks,omitempty"`
 	// Percentiles describes the estimation of the percentiles.

@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
 )
 
 // comparisons are the figures that only findings are made of.
@@ -19,6 +20,9 @@ type comparisons struct {
 // addFindings adds what the other figures of r say.
 func (r *Report) addFindings(f *trace.Forest, c *comparisons) {
 	in := &r.Input
+	if c.extent.DurationNS > 0 || r.Total.WallNS.Known {
+		r.ExtentNS = op.Known(c.extent.DurationNS)
+	}
 	facts := &findings.Facts{
 		Input: findings.Input{
 			Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,

@@ -145,7 +145,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Memory{}, "OverTime"),
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
 			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
-			cmpopts.IgnoreFields(Report{}, "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
+			cmpopts.IgnoreFields(Report{}, "ExtentNS", "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)
 		if flat.Input.Orphans.Known || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil || flat.PathTotals != nil {

@@ -25,9 +25,20 @@ func (l *list) divide() {
 	}
 	l.devicesNum = max(1, int64(len(l.extent.Devices)))
 	l.whole = l.extent.DurationNS
-	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 {
+	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() {
 		l.byRequest, l.whole, l.devicesNum = true, l.Paths.DurationNS, 1
 	}
+}
+
+// waitForDevices reports whether requests wait for what devices do: a tenth of the time in which a device works lies
+// on their paths. Requests that end when their operations are launched do not.
+func (l *list) waitForDevices() bool {
+	busy := int64(0)
+	for i := range l.Devices {
+		busy += l.Devices[i].BusyNS.V
+	}
+	by := &l.Paths.BoundBy
+	return 10*l.devicesNum*(by.ComputeNS+by.CommunicationNS+by.MemoryNS+by.OtherNS) >= busy
 }
 
 // boundPart is a part of the whole time.
@@ -167,6 +178,9 @@ func (l *list) idleText() string {
 	var host, queue, other int64
 	for _, d := range l.IdleCauses.Devices {
 		host, queue, other = host+d.Host.SumNS, queue+d.Queue.SumNS, other+d.Other.SumNS
+	}
+	if host+queue == 0 {
+		return "" // the finding on the idle time says more
 	}
 	var by []string
 	for _, p := range []boundPart{{"a launch that came late", host}, {"queueing", queue}, {"causes that are not known", other}} {

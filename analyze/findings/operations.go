@@ -72,7 +72,7 @@ func (l *list) waiting(ns int64) int64 {
 // each says of what all devices do that it is a mean.
 func (l *list) each(what string) string {
 	if l.devicesNum > 1 {
-		return what + " on a device, on average"
+		return what + " on a device on average"
 	}
 	return what + " on the device"
 }
@@ -214,7 +214,12 @@ func (l *list) others() {
 			ns += s.Overhead.Count * s.Overhead.MedianNS.V
 			count += s.Overhead.Count
 		}
-		if count > 0 {
+		room := l.whole
+		if !l.byRequest { // it lies in the time in which the devices run nothing
+			by := l.parts()
+			room = (by.HostNS + by.IdleNS) / n
+		}
+		if count > 0 && ns/n <= room {
 			l.add(Finding{
 				Kind:  Launch,
 				Where: Where{Section: "launches"},

@@ -18,7 +18,7 @@
 //
 //	$ optrace report requests.jsonl
 //	input      1 file, entries-jsonl, 5.16 KiB: 20 spans, 5 skipped (non_op)
-//	total      15 operations, 4.76 ms within 40.6 ms
+//	total      15 operations, 4.76 ms within 40.8 ms
 //
 //	  1. The bound is compute: 75.0 % of 6.00 ms, the paths of 5 requests; the host
 //	    20.7 %, communication 4.3 %. → critical_path
@@ -48,7 +48,7 @@
 //	input      1 file, entries-jsonl, 1.73 KiB
 //	spans      5: 4 entries, 1 skipped (non_op 1)
 //	sampling   none recorded
-//	total      4 operations, 847 µs within 740 µs, memory 2.19 MiB (largest 2.00 MiB), 51.4 MFLOP (16.4 kFLOP derived)
+//	total      4 operations, 847 µs within 900 µs, memory 2.19 MiB (largest 2.00 MiB), 51.4 MFLOP (16.4 kFLOP derived)
 //
 //	LOAD BALANCE
 //	  2 devices, ideal 424 µs each, largest 718 µs: imbalance 69.6 % by sums, 69.6 % by busy time
@@ -71,7 +71,7 @@
 //	input      1 file, entries-jsonl, 5.16 KiB
 //	spans      20: 15 entries, 5 skipped (non_op 5)
 //	sampling   none recorded
-//	total      15 operations, 4.76 ms within 40.6 ms
+//	total      15 operations, 4.76 ms within 40.8 ms
 //
 //	OPERATIONS
 //	  operation  kind        count      sum   share                self     mean      p99      max

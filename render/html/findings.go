@@ -64,8 +64,8 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 		text = fmt.Sprintf("%s in %s, all the host's view: none of a device was recorded",
 			count(in.Entries, "operation"), count(in.Spans, "span"))
 	}
-	if r.Total.WallNS.Known {
-		text += " within " + units.Duration(r.Total.WallNS.V)
+	if extent := cmp.Or(r.ExtentNS, r.Total.WallNS); extent.Known {
+		text += " within " + units.Duration(extent.V)
 	}
 	var chips []Note
 	add := func(n int64, noun, detail string) {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,8 +135,8 @@ func samplingText(s analyze.Sampling) string {
 func (v *view) total(brief bool) {
 	t := &v.r.Total
 	text := plural(t.Count, "operation") + ", " + units.Duration(t.SumNS)
-	if t.WallNS.Known {
-		text += " within " + units.Duration(t.WallNS.V)
+	if extent := cmp.Or(v.r.ExtentNS, t.WallNS); extent.Known {
+		text += " within " + units.Duration(extent.V)
 	}
 	if t.MemoryBytes > 0 && !brief {
 		text += fmt.Sprintf(", memory %s (largest %s)", units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
