@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -23,6 +24,9 @@ func TestOrderOfRecords(t *testing.T) {
 			s.Trace, s.ID = byte(1+r.IntN(2)), uint64(i+1) // no duplicates
 			s.Start = r.Int64N(6)                          // many at the same time
 			s.End = s.Start + r.Int64N(4)
+			if s.Root != "" {
+				s.Root = fmt.Sprint("GET /", s.RootID) // one name
+			}
 			if s.IsOp && r.IntN(2) == 0 {
 				s.Stream = op.Known(r.Int64N(2))
 			}

@@ -107,7 +107,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
 	})
 	slices.SortFunc(e.Host, func(a, b HostTime) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp))
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
+			b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS), a.Longest.Key.Compare(b.Longest.Key))
 	})
 	e.Alone, e.Host = e.Alone[:min(len(e.Alone), maxAlone)], e.Host[:min(len(e.Host), maxAlone)]
 	return &e.Extent

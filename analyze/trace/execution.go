@@ -38,8 +38,12 @@ func (f *Forest) buildExecutions() {
 func (s *linkSearch) executions() Executions {
 	var found Executions
 	number := make([]int32, len(s.cands))
+	inOrder := make([]int, len(s.cands)) // of the input
 	for c := range s.cands {
-		number[c] = NoExecution
+		number[c], inOrder[c] = NoExecution, c
+	}
+	slices.SortFunc(inOrder, func(a, b int) int { return int(s.cands[a].Row) - int(s.cands[b].Row) })
+	for _, c := range inOrder {
 		if s.cands[c].shared {
 			number[c] = int32(len(found.List))
 			found.List = append(found.List, s.cands[c].Execution)

@@ -45,6 +45,7 @@ func newLinkSearch(f *Forest) *linkSearch {
 		}
 		s.cands = append(s.cands, candidate{Execution: Execution{Row: row, Links: int(i - first)}, first: first, end: i, outer: NoExecution})
 	}
+	slices.SortFunc(s.cands, func(a, b candidate) int { return f.CompareStart(a.Row, b.Row) })
 	at := make(map[int32]int32, len(s.cands))
 	for c := range s.cands {
 		at[s.cands[c].Row] = int32(c)
@@ -198,9 +199,7 @@ func (s *linkSearch) outerFirst() []int32 {
 	for c := range list {
 		list[c] = int32(c)
 	}
-	slices.SortFunc(list, func(a, b int32) int {
-		return int(s.order.Place[s.cands[a].Row]) - int(s.order.Place[s.cands[b].Row])
-	})
+	slices.SortStableFunc(list, func(a, b int32) int { return s.forest.compareDepth(s.cands[a].Row, s.cands[b].Row) })
 	return list
 }
 
