@@ -99,6 +99,15 @@ func TestSkipReasonIsSpan(t *testing.T) {
 	}
 }
 
+func TestBlock(t *testing.T) {
+	for text, want := range map[string][2]int64{"f16": {1, 2}, "q8_0": {32, 34}, "q4_K": {256, 144}, "q9_K": {1, 0}, "": {1, 0}} {
+		d, ok := op.ParseDType(text)
+		if elements, bytes := d.Block(); [2]int64{elements, bytes} != want || ok != (bytes > 0) {
+			t.Errorf("%q, %v: %d elements in %d bytes, want %v", text, ok, elements, bytes, want)
+		}
+	}
+}
+
 func TestParseDType(t *testing.T) {
 	for _, test := range []struct {
 		text string

@@ -1,6 +1,10 @@
 package flops
 
-import "github.com/optrace/optrace/op"
+import (
+	"cmp"
+
+	"github.com/optrace/optrace/op"
+)
 
 // elementTypes are the element types of an operation.
 type elementTypes struct {
@@ -58,13 +62,21 @@ func (o operands) bytes(t *elementTypes, r *result) int64 {
 	}
 	all := o.outputElements(r.elements)
 	if t.in == nil { // one type for all
-		for _, s := range o.in {
+		for i, s := range o.in {
+			if i == 0 && r.first > 0 {
+				all = plus(all, r.first)
+				continue
+			}
 			all = plus(all, elements(s))
 		}
 		return sized(all, t.out)
 	}
 	sum := sized(all, t.output())
 	for i, s := range o.in {
+		if i == 0 && r.first > 0 {
+			sum = plus(sum, sized(r.first, t.input(0)))
+			continue
+		}
 		sum = plus(sum, inputBytes(s, t.input(i)))
 	}
 	return sum
@@ -72,7 +84,8 @@ func (o operands) bytes(t *elementTypes, r *result) int64 {
 
 // bytesOfRows is bytes for an operation that reads as much of the first input as it writes.
 func (o operands) bytesOfRows(t *elementTypes, out int64) int64 {
-	sum := times(sized(o.outputElements(out), t.output()), 2)
+	rows := o.outputElements(out)
+	sum := plus(sized(rows, cmp.Or(t.input(0), t.output())), sized(rows, t.output()))
 	for i, s := range o.in {
 		if i > 0 {
 			sum = plus(sum, inputBytes(s, t.input(i)))
@@ -92,9 +105,9 @@ func inputBytes(s op.Shape, t op.DType) int64 {
 
 // sized returns the size of elements.
 func sized(n int64, t op.DType) int64 {
-	size := t.Size()
-	if size == 0 {
+	each, size := t.Block()
+	if size == 0 || n == unknown {
 		return unknown
 	}
-	return times(n, size)
+	return times(n/each+min(n%each, 1), size)
 }

@@ -75,7 +75,8 @@ type result struct {
 	flops    int64
 	elements int64 // of the output, as far as they follow from the inputs
 	reads    reads
-	operand  int // the input whose element type is computed with
+	operand  int   // the input whose element type is computed with
+	first    int64 // elements of the first input that are read; 0 is all
 }
 
 // reads is what an operation reads.

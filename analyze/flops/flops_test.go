@@ -173,6 +173,36 @@ func TestFLOPs(t *testing.T) {
 		{"Attention", "2x16x32 32x96 96 ? 2x2x4x7x8 -> 2x16x32", unknown},
 		{"MultiHeadAttention", "2x128x512 2x128x512 2x128x512 -> 2x128x512", 67_108_864},
 
+		// ggml: weights first, and no dimensions of 1 in front
+		{"MUL_MAT", "256x784 64x784 -> 64x256", 25_690_112},
+		{"MUL_MAT", "256x784 784 -> 256", 401_408},         // one token
+		{"MUL_MAT", "784 64x784 -> 64x1", 100_352},         // one output
+		{"MUL_MAT", "2x128x64 8x5x64 -> 8x5x128", 655_360}, // four heads of queries share one of keys
+		{"MUL_MAT", "2x128x64 8x1x64 -> 8x1x128", 131_072}, // 2·8·128·64
+		{"MUL_MAT", "64x784 784x256 -> 64x256", unknown},   // the order of others
+		{"MUL_MAT", "256x784 64x784 -> 2x64x256", unknown},
+		{"MUL_MAT", "256x0 64x0 -> 64x256", unknown},
+		{"MUL_MAT", "256x784 64x784", unknown},
+		{"MUL_MAT", "? 64x784 -> 64x256", unknown},
+		{"MUL_MAT_ID", "8x96x64 5x1x64 5x2 -> 5x2x96", 122_880}, // 2 · 5·2·96 · 64
+		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96", 24_576},
+		{"MUL_MAT_ID", "8x96x64 5x1x64 5x2 -> 5x3x96", unknown},
+		{"MUL_MAT_ID", "96x64 5x1x64 5x2 -> 5x2x96", unknown},
+		{"FLASH_ATTN_EXT", "8x5x64 2x256x64 2x256x32 5x256 -> 5x8x32", 1_966_080}, // 2 · 8·5 · 256 · (64+32)
+		{"FLASH_ATTN_EXT", "8x1x64 8x256x64 8x256x64 256 -> 8x64", 524_288},
+		{"FLASH_ATTN_EXT", "8x5x64 2x256x64 2x128x32 5x256 -> 5x8x32", unknown},
+		{"FLASH_ATTN_EXT", "8x5x64 2x256x64 2x256x32 5x256 -> 5x8x64", unknown},
+		{"SOFT_MAX", "8x5x256 -> 8x5x256", 51_200},
+		{"SOFT_MAX", "8x5x256 5x256 -> 8x5x256", 71_680},
+		{"ROPE", "5x8x64 5 -> 5x8x64", 7680},
+		{"RMS_NORM", "5x64 -> 5x64", 960},
+		{"SWIGLU", "5x96 5x96 -> 5x96", 960},
+		{"SWIGLU", "5x192 -> 5x96", unknown},
+		{"ADD", "5x64 64 -> 5x64", 320},
+		{"GET_ROWS", "80x64 5 -> 5x64", 0},
+		{"VIEW", "5x64 -> 320", 0},
+		{"SET_ROWS", "5x64 5 256x64 -> 5x64", unknown},
+
 		{"mystery", "5x7 5x7 -> 5x7", unknown},
 		{"aten::to", "5x7 5x7", unknown},
 		{"", "5x7 5x7 -> 5x7", unknown},
@@ -209,6 +239,14 @@ func TestBytes(t *testing.T) {
 		{"embedding", "1000x64 2x8 -> 2x8x64 f32", []op.DType{"f32", "i64"}, 8320, "f32"}, // 2 · 4096 + 128
 		{"aten::view", "5x7 ?", []op.DType{"f32", ""}, 0, "f32"},
 		{"Cast", "5x7 -> 5x7 f16", []op.DType{"f32"}, 210, "f32"},
+		{"MUL_MAT", "64x256 5x256 -> 5x64 f32", []op.DType{"q4_K", "f32"}, 15_616, "q4_K"}, // 64·144 + 4 · 5·(256 + 64)
+		{"MUL_MAT", "64x32 5x32 -> 5x64 f32", []op.DType{"q4_X", "f32"}, unknown, "q4_X"},
+		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96 f32", []op.DType{"f16", "f32", "i32"}, 25_864, "f16"}, // 2·2·96·64 + 4·(128 + 2 + 192)
+		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96 f32", nil, 50_440, "f32"},                             // 4 · (2·96·64 + 128 + 2 + 192)
+		{"MUL_MAT_ID", "8x96x64 5x1x64 5x2 -> 5x2x96 f32", nil, unknown, "f32"},                      // which experts?
+		{"GET_ROWS", "80x64 5 -> 5x64 f32", []op.DType{"q8_0", "i32"}, 1640, "q8_0"},                 // 340 + 1280 + 20
+		{"FLASH_ATTN_EXT", "8x5x64 2x256x64 2x256x64 5x256 -> 5x8x64 f32", []op.DType{"f32", "f16", "f16", "f16"}, 154_112, "f32"},
+		{"VIEW", "5x64 -> 320 f32", []op.DType{"f32"}, 0, "f32"},
 		{"aten::conv_transpose2d", "1x16x8x8 16x4x2x2", []op.DType{"f32", "f32"}, unknown, "f32"},
 		{"relu", "3037000499x3037000499 -> 3037000499x3037000499 f32", nil, unknown, "f32"},
 	} {

@@ -6,8 +6,8 @@ import "strings"
 // table by itself has the formula of the name without it.
 const torchPrefix = "aten::"
 
-// formulas is the table of all names. Those of ONNX and ONNX Runtime are in camel case, and
-// those of PyTorch are also what others call such operations.
+// formulas is the table of all names. Those of ONNX and ONNX Runtime are in camel case, those of
+// ggml in capitals, and those of PyTorch are also what others call such operations.
 var formulas = tableOf([]namesOf{
 	{Formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
 		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
@@ -58,6 +58,21 @@ var formulas = tableOf([]namesOf{
 	{Formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t aten::transpose" +
 		" aten::permute aten::expand aten::squeeze aten::unsqueeze aten::select aten::slice aten::narrow aten::flatten aten::detach" +
 		" aten::alias aten::as_strided aten::unbind aten::chunk aten::split"},
+	{Formula{count: weighted}, "MUL_MAT"},
+	{Formula{count: weightedByExpert}, "MUL_MAT_ID"},
+	{Formula{count: flashAttention}, "FLASH_ATTN_EXT"},
+	{Formula{count: normalization(5, 7, 1)}, "SOFT_MAX"}, // 2 for scale and mask
+	{Formula{count: elementwise(1, 3)}, "ROPE"},          // 4 products and 2 sums for each two
+	{Formula{count: normalization(3, 4, 2)}, "RMS_NORM L2_NORM"},
+	{Formula{count: normalization(4, 5, 2)}, "NORM GROUP_NORM"},
+	{Formula{count: elementwise(1, 1)}, "SILU GELU GELU_QUICK GELU_ERF RELU LEAKY_RELU ELU TANH SIGMOID HARDSIGMOID HARDSWISH SOFTPLUS" +
+		" EXP LOG SQR SQRT SIN COS ABS NEG SGN STEP CLAMP SCALE"},
+	{Formula{count: elementwise(2, 1)}, "ADD SUB MUL DIV"},
+	{Formula{count: elementwise(2, 2)}, "SWIGLU GEGLU REGLU GEGLU_QUICK GEGLU_ERF"},
+	{Formula{count: reduction(1)}, "SUM SUM_ROWS MEAN ARGMAX"},
+	{Formula{copied, movesAll}, "CONT DUP CONCAT REPEAT PAD"},
+	{Formula{copied, movesRows}, "GET_ROWS"},
+	{Formula{copied, movesNothing}, "VIEW RESHAPE PERMUTE TRANSPOSE"},
 	{Formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // copy or not, or have other inputs
 })
 

@@ -1,0 +1,58 @@
+package flops
+
+import "github.com/optrace/optrace/op"
+
+// Shapes of ggml have no dimensions of 1 in front, and weights come first: a product of
+// weights [n,k] and activations [m,k] is [m,n].
+
+// fromEnd returns a dimension counted from the last one, 0, and 1 in front of the first one.
+func fromEnd(s op.Shape, i int) int64 {
+	if i < len(s) {
+		return s[len(s)-1-i]
+	}
+	return 1
+}
+
+// weighted counts ggml's product of a matrix, or of a batch of them that is repeated, and the
+// transpose of another.
+func weighted(o operands) result {
+	a, b := o.input(0), o.input(1)
+	k, outputs := fromEnd(a, 0), elements(o.out)
+	if len(a) == 0 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || fromEnd(o.out, 0) != fromEnd(a, 1) || fromEnd(o.out, 1) != fromEnd(b, 1) {
+		return noResult()
+	}
+	if all := elements(b); all == unknown || outputs != times(all/k, fromEnd(a, 1)) {
+		return noResult()
+	}
+	return result{flops: times(times(outputs, k), 2), elements: outputs}
+}
+
+// weightedByExpert counts a product with those matrices of [experts,n,k] that the third input
+// lists for each token. Which ones it reads is known for a single token.
+func weightedByExpert(o operands) result {
+	a, b, ids := o.input(0), o.input(1), o.input(2)
+	k, n := fromEnd(a, 0), fromEnd(a, 1)
+	outputs := times(elements(ids), n)
+	if len(a) != 3 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || outputs == unknown || outputs != elements(o.out) {
+		return noResult()
+	}
+	r := result{flops: times(times(outputs, k), 2), elements: outputs, reads: readsMore}
+	if len(ids) == 1 {
+		r.reads, r.first = readsInputs, times(times(ids[0], n), k)
+	}
+	return r
+}
+
+// flashAttention is attention with the output [length, heads, size].
+func flashAttention(o operands) result {
+	q, k, v := o.input(0), o.input(1), o.input(2)
+	d, e, keys := fromEnd(q, 0), fromEnd(v, 0), fromEnd(k, 1)
+	if len(q) == 0 || len(k) == 0 || len(v) == 0 || d < 1 || fromEnd(k, 0) != d || fromEnd(v, 1) != keys {
+		return noResult()
+	}
+	rows := elements(q) / d
+	if elements(q) == unknown || times(rows, e) != elements(o.out) {
+		return noResult()
+	}
+	return result{flops: times(times(rows, plus(d, e)), times(2, keys)), elements: elements(o.out)}
+}

@@ -1,0 +1,138 @@
+//go:build unix
+
+package ggml
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ebitengine/purego"
+	"github.com/hybridgroup/yzma/pkg/llama"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/llamacpp"
+)
+
+// processorTime returns what the process took so far.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// The processor time of an operation on top of the call from the library, up to the file: of
+// steps of 136 operations and 34 views.
+func BenchmarkOperation(b *testing.B) {
+	var all []*tensor
+	for len(all) < 170 {
+		all = append(all, graph()...)
+	}
+	sdk, err := optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, side := range []struct {
+		name string
+		to   Recording
+		mode Mode
+	}{{"Processor", sdk.Processor(), EveryOperation}, {"Tracer", sdk.Tracer(), EveryOperation}, {"Layers", sdk.Processor(), EveryLayer}} {
+		b.Run(side.name, func(b *testing.B) {
+			h := newHook(side.to, side.mode)
+			b.ReportAllocs()
+			before := processorTime(b)
+			for b.Loop() {
+				h.Start(b.Context())
+				evaluateAll(b, h, all)
+				h.Finish()
+			}
+			operations := len(all) - len(all)/10*2
+			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N*operations), "cpu-ns/operation")
+		})
+	}
+	if err := sdk.Shutdown(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// Steps of a model of real width, in turns: without a callback, with one that does nothing, and
+// with those that record.
+func BenchmarkStep(b *testing.B) {
+	e := newEngine(b, llamacpp.Model{Layers: 4, Width: 1024, Hidden: 4096, Heads: 16, Vocabulary: 4096, Context: 256})
+	for e.threads = 1; e.threads <= 2; e.threads++ {
+		b.Run(fmt.Sprintf("%d threads", e.threads), e.benchmark)
+	}
+}
+
+// side is a way to run a step, and what each step took.
+type side struct {
+	hook      *Hook
+	lctx      llama.Context
+	wall, cpu []float64 // ns
+}
+
+func (e *engine) benchmark(b *testing.B) {
+	sdk, err := optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	nodes := 0
+	bare := purego.NewCallback(func(_ uintptr, ask bool, _ uintptr) bool {
+		if !ask {
+			nodes++
+		}
+		return true
+	})
+	var sides [4]side // off, bare, every operation, every layer
+	for i, mode := range []Mode{Off, Off, EveryOperation, EveryLayer} {
+		s := &sides[i]
+		s.lctx = e.context(b, func(p *llama.ContextParams) {
+			if s.hook, err = Attach(p, sdk.Processor(), mode); i == 1 {
+				p.CbEval = bare
+			}
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.decode(b, s.hook, s.lctx)
+	}
+	nodes = 0
+	for b.Loop() {
+		for i := range sides {
+			s := &sides[i]
+			began, before := time.Now(), processorTime(b)
+			e.decode(b, s.hook, s.lctx)
+			s.wall, s.cpu = append(s.wall, float64(time.Since(began))), append(s.cpu, float64(processorTime(b)-before))
+		}
+	}
+	nodes /= b.N
+	off, bared, every, layer := &sides[0], &sides[1], &sides[2], &sides[3]
+	b.ReportMetric(median(off.wall)/1e6, "ms/step")
+	b.ReportMetric(float64(nodes), "nodes/step")
+	b.ReportMetric(median(difference(every.wall, bared.wall))/float64(nodes), "ns/node-above-bare")
+	b.ReportMetric(median(difference(every.cpu, bared.cpu))/float64(nodes), "cpu-ns/node-above-bare")
+	b.ReportMetric(median(difference(bared.cpu, off.cpu))/float64(nodes), "cpu-ns/node-of-bare")
+	b.ReportMetric(100*median(difference(layer.wall, off.wall))/median(off.wall), "%-by-layer")
+	b.ReportMetric(100*median(difference(layer.cpu, off.cpu))/median(off.cpu), "cpu-%-by-layer")
+	if err := sdk.Shutdown(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func difference(a, b []float64) (all []float64) {
+	for i := range a {
+		all = append(all, a[i]-b[i])
+	}
+	return all
+}
+
+func median(a []float64) float64 {
+	a = slices.Sorted(slices.Values(a))
+	return a[len(a)/2]
+}

@@ -1,0 +1,267 @@
+package ggml
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hybridgroup/yzma/pkg/llama"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// newTensor returns a tensor with its innermost dimension first.
+func newTensor(name string, src []*tensor, dims ...int64) *tensor {
+	t := &tensor{ne: [4]int64{1, 1, 1, 1}}
+	copy(t.name[:], name)
+	copy(t.src[:], src)
+	copy(t.ne[:], dims)
+	return t
+}
+
+func TestPlace(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		inputs string
+		path   string
+		layer  int
+	}{
+		{"ffn_out-3", "blk.3.ffn_down.weight ffn_swiglu-3", "blk.3.ffn_down", 3},
+		{"attn_norm-0", "norm-0 blk.0.attn_norm.weight", "blk.0.attn_norm", 0},
+		{"kq_soft_max-12", "kq-12", "blk.12.kq_soft_max", 12},
+		{"Qcur-3 (view) (permuted)", "Qcur-3", "blk.3.Qcur", 3},
+		{"cache_k_l7 (view)", "cache_k_l7", "blk.7.cache_k", 7},
+		{"node_17", "mask Qcur-3 (view)", "blk.3", noLayer},
+		{"node_17", "inp", "", noLayer},
+		{"result_norm", "norm", "result_norm", noLayer},
+		{"result_output", "output.weight result_norm", "output", noLayer},
+		{"embd", "token_embd.weight inp_tokens", "token_embd", noLayer},
+		{"ffn-x", "", "ffn-x", noLayer},
+		{"a-99999999999999999999", "", "blk.99999999999999999999.a", noLayer},
+		{"", "", "", noLayer},
+	} {
+		var inputs []*tensor
+		for name := range strings.FieldsSeq(strings.ReplaceAll(test.inputs, " (view)", "\u00a0(view)")) {
+			inputs = append(inputs, newTensor(strings.ReplaceAll(name, "\u00a0", " "), nil))
+		}
+		path, layer := newTensor(test.name, inputs).place()
+		if path != test.path || layer != test.layer {
+			t.Errorf("%s of %s: %q in layer %d, want %q in %d", test.name, test.inputs, path, layer, test.path, test.layer)
+		}
+	}
+}
+
+func TestLabelFillsItsRoom(t *testing.T) {
+	if got := newTensor(strings.Repeat("x", 70), nil).label(); got != strings.Repeat("x", 64) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAppendShape(t *testing.T) {
+	for _, test := range []struct{ dims, want []int64 }{
+		{[]int64{64, 16, 4, 1}, []int64{4, 16, 64}},
+		{[]int64{64, 1, 1, 2}, []int64{2, 1, 1, 64}},
+		{[]int64{1, 1, 1, 1}, []int64{1}},
+		{[]int64{0, 1, 1, 1}, []int64{0}},
+	} {
+		if diff := cmp.Diff(test.want, newTensor("", nil, test.dims...).appendShape(nil)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestDeviceID(t *testing.T) {
+	for name, want := range map[string]string{"CPU": "cpu", "CUDA0": "cuda:0", "Vulkan12": "vulkan:12", "Metal": "metal", "7": "7", "": ""} {
+		if got := deviceID(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func newProbe() *probe {
+	left, right := newTensor("probe", nil, 3, 5, 2, 11), newTensor("", nil, 3, 7, 2, 11)
+	left.dtype, right.dtype, left.nb = 1, 1, [4]uint64{2, 6, 30, 60}
+	product := newTensor("", []*tensor{left, right}, 5, 7, 2, 11)
+	product.op = 29
+	return &probe{version: "9.9.9", operation: "MUL_MAT", overhead: 368, left: left, right: right, product: product}
+}
+
+// A library that differs in anything that is read is refused, and the error says its version.
+func TestLayout(t *testing.T) {
+	if err := newProbe().check(); err != nil {
+		t.Errorf("a fitting one: %v", err)
+	}
+	for what, change := range map[string]func(p *probe){
+		"size":   func(p *probe) { p.overhead += 8 },
+		"type":   func(p *probe) { p.left.dtype = 0 },
+		"ne, nb": func(p *probe) { p.product.ne[1] = 5 },
+		"op":     func(p *probe) { p.operation = "ADD" },
+		"src":    func(p *probe) { p.product.src[0], p.product.src[1] = p.product.src[1], p.product.src[0] },
+		"name":   func(p *probe) { p.left.name[0] = 0 },
+	} {
+		p := newProbe()
+		change(p)
+		want := "ggml: version 9.9.9 of the library has another layout of ggml_tensor than this package knows (" + what + ")"
+		if err := p.check(); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestAttachRefuses(t *testing.T) {
+	params := llama.ContextParams{CbEval: 1}
+	if _, err := Attach(&params, nil, EveryOperation); err == nil || !strings.Contains(err.Error(), "callback already") {
+		t.Errorf("with a callback: %v", err)
+	}
+	params.CbEval = 0
+	if _, err := Attach(&params, nil, EveryLayer); llama.LibPath() == "" && (err == nil || !strings.Contains(err.Error(), "llama.Load")) {
+		t.Errorf("without a library: %v", err)
+	}
+	h, err := Attach(&params, nil, Off)
+	if err != nil || params.CbEval != 0 {
+		t.Fatalf("off: %v, callback %x", err, params.CbEval)
+	}
+	h.Start(t.Context())
+	h.Finish()
+}
+
+// graph is two layers as llama.cpp makes them, with the names of the operations in data.
+var operations = map[*tensor]string{}
+
+func graph() (all []*tensor) {
+	add := func(operation, name string, dtype int32, dims []int64, src ...*tensor) *tensor {
+		n := newTensor(name, src, dims...)
+		n.dtype, n.op = dtype, 1
+		operations[n] = operation
+		all = append(all, n)
+		return n
+	}
+	weight := func(name string, dims ...int64) *tensor { return newTensor(name, nil, dims...) }
+	x := add("GET_ROWS", "embd", 0, []int64{64, 5}, weight("token_embd.weight", 64, 80), newTensor("inp", nil, 5))
+	for i := range 2 {
+		k := add("MUL_MAT", fmt.Sprintf("Kcur-%d", i), 0, []int64{64, 5}, weight(fmt.Sprintf("blk.%d.attn_k.weight", i), 64, 64), x)
+		v := add("VIEW", fmt.Sprintf("Kcur-%d (view)", i), 0, []int64{16, 4, 5}, k)
+		cache := newTensor(fmt.Sprintf("cache_k_l%d", i), nil, 64, 256)
+		cache.dtype = 1
+		add("SET_ROWS", fmt.Sprintf("cache_k_l%d (view)", i), 1, []int64{64, 256}, v, newTensor("inp", nil, 5), cache)
+		x = add("ADD", fmt.Sprintf("l_out-%d", i), 0, []int64{64, 5}, k, x)
+	}
+	add("MUL_MAT", "result_output", 0, []int64{80, 5}, weight("output.weight", 64, 80), x)
+	return all
+}
+
+// evaluateAll does what llama.cpp does with a graph.
+func evaluateAll(t testing.TB, h *Hook, all []*tensor) {
+	for _, n := range all {
+		if h.evaluate(n, true) && !h.evaluate(n, false) {
+			t.Fatal("the graph would end")
+		}
+	}
+}
+
+func newHook(to Recording, mode Mode) *Hook {
+	types := []op.DType{"f32", "f16"}
+	return &Hook{to: to, mode: mode, nodes: make(map[nodeKey]*node), describe: func(t *tensor) *node {
+		n := &node{name: operations[t], device: "cuda:0"}
+		n.describe(t, func(t *tensor) op.DType { return types[t.dtype] })
+		return n
+	}}
+}
+
+func newProcessor(t testing.TB) *optrace.Processor {
+	t.Helper()
+	sdk, err := optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sdk.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return sdk.Processor()
+}
+
+// lines says what has been recorded and not yet been handed over.
+func lines(h *Hook) (all []string) {
+	for _, e := range h.rec.Current() {
+		all = append(all, fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path, e.InputShapes, e.InputDTypes, e.OutputShape, e.DType))
+	}
+	return all
+}
+
+func TestEveryOperation(t *testing.T) {
+	h, all := newHook(newProcessor(t), EveryOperation), graph()
+	evaluateAll(t, h, all) // before a step: nothing is recorded
+	for step := range 2 {
+		h.Start(t.Context())
+		evaluateAll(t, h, all)
+		var want []string
+		add := func(format string, args ...any) {
+			want = append(want, fmt.Sprintf("%d "+format, append([]any{step}, args...)...))
+		}
+		add("GET_ROWS compute cuda:0 token_embd [80x64 5] [f32 f32] 5x64 f32")
+		for i := range 2 {
+			add("MUL_MAT compute cuda:0 blk.%d.attn_k [64x64 5x64] [f32 f32] 5x64 f32", i)
+			add("SET_ROWS memory cuda:0 blk.%d.cache_k [5x4x16 5 256x64] [f32 f32 f16] 5x4x16 f16", i)
+			add("ADD compute cuda:0 blk.%d.l_out [5x64 5x64] [f32 f32] 5x64 f32", i)
+		}
+		add("MUL_MAT compute cuda:0 output [80x64 5x64] [f32 f32] 5x80 f32")
+		if diff := cmp.Diff(want, lines(h)); diff != "" {
+			t.Error(diff)
+		}
+		h.Finish()
+	}
+}
+
+func TestEveryLayer(t *testing.T) {
+	h, all := newHook(newProcessor(t), EveryLayer), graph()
+	h.Start(t.Context())
+	evaluateAll(t, h, all)
+	h.endLayer(nil) // as Finish does
+	want := []string{
+		"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] 5x64 f32", "0 layer compute cuda:0 output [] [] ? ",
+	}
+	if diff := cmp.Diff(want, lines(h)); diff != "" {
+		t.Error(diff)
+	}
+	h.Finish()
+
+	// Without l_out the first node of a layer ends the one before.
+	all = append(all[:4:4], all[5:8]...)
+	h = newHook(newProcessor(t), EveryLayer)
+	h.Start(t.Context())
+	evaluateAll(t, h, all)
+	h.endLayer(nil)
+	want = []string{"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] ? "}
+	if diff := cmp.Diff(want, lines(h)); diff != "" {
+		t.Error(diff)
+	}
+	h.Finish()
+}
+
+// What is remembered of nodes has a bound, and does not go stale where memory is used again.
+func TestNodes(t *testing.T) {
+	h, all := newHook(nil, EveryOperation), graph()
+	product := all[1]
+	if got := h.node(product).name; got != "MUL_MAT" {
+		t.Errorf("%q", got)
+	}
+	product.op, operations[product] = 2, "MUL"
+	if got := h.node(product).name; got != "MUL" {
+		t.Errorf("%q after a change of the operation", got)
+	}
+	for i := range maxNodes + 10 {
+		product.variant(int32(i))
+		h.node(product)
+	}
+	if len(h.nodes) > maxNodes {
+		t.Errorf("%d nodes", len(h.nodes))
+	}
+}
+
+func (t *tensor) variant(n int32) { t.params[0] = n }

@@ -1,0 +1,123 @@
+package ggml
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/hybridgroup/yzma/pkg/loader"
+	"github.com/hybridgroup/yzma/pkg/utils"
+	"github.com/jupiterrider/ffi"
+)
+
+// library has functions of libggml-base.
+type library struct {
+	opDesc, typeName, bufferType, typeDevice, deviceName       ffi.Fun
+	version, overhead, start, free, newTensor, setName, mulMat ffi.Fun
+}
+
+func openLibrary(path string) (*library, error) {
+	lib, err := loader.LoadLibrary(path, "ggml-base")
+	if err != nil {
+		return nil, fmt.Errorf("ggml: %w", err)
+	}
+	l, errs := new(library), []error(nil)
+	pointer, size, dims, number := &ffi.TypePointer, &ffi.TypeUint64, &ffi.TypeSint64, &ffi.TypeSint32
+	params := ffi.NewType(size, pointer, &ffi.TypeUint8) // struct ggml_init_params
+	prepare := func(f *ffi.Fun, name string, result *ffi.Type, args ...*ffi.Type) {
+		fun, err := lib.Prep(name, result, args...)
+		*f, errs = fun, append(errs, err)
+	}
+	prepare(&l.opDesc, "ggml_op_desc", pointer, pointer)
+	prepare(&l.typeName, "ggml_type_name", pointer, number)
+	prepare(&l.bufferType, "ggml_backend_buffer_get_type", pointer, pointer)
+	prepare(&l.typeDevice, "ggml_backend_buft_get_device", pointer, pointer)
+	prepare(&l.deviceName, "ggml_backend_dev_name", pointer, pointer)
+	prepare(&l.version, "ggml_version", pointer)
+	prepare(&l.overhead, "ggml_tensor_overhead", size)
+	prepare(&l.start, "ggml_init", pointer, &params)
+	prepare(&l.free, "ggml_free", &ffi.TypeVoid, pointer)
+	prepare(&l.newTensor, "ggml_new_tensor_4d", pointer, pointer, number, dims, dims, dims, dims)
+	prepare(&l.setName, "ggml_set_name", pointer, pointer, pointer)
+	prepare(&l.mulMat, "ggml_mul_mat", pointer, pointer, pointer, pointer)
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("ggml: the library lacks a function: %w", err)
+	}
+	return l, nil
+}
+
+// text calls a function that returns a text.
+func text(f ffi.Fun, args ...any) string {
+	var s *byte
+	f.Call(&s, args...)
+	if s == nil {
+		return ""
+	}
+	return utils.BytePtrToString(s)
+}
+
+// device returns the id of the device that holds a buffer.
+func (l *library) device(buffer uintptr) string {
+	var bufferType, device uintptr
+	if buffer != 0 {
+		l.bufferType.Call(&bufferType, &buffer)
+		l.typeDevice.Call(&device, &bufferType)
+	}
+	if device == 0 {
+		return "cpu" // whose buffers need not say so
+	}
+	return deviceID(text(l.deviceName, &device))
+}
+
+// probe is a product of two tensors, [11,2,5,3] and [11,2,7,3] of f16, that the library made.
+// The first one is called "probe".
+type probe struct {
+	version, operation   string
+	overhead             uint64 // what ggml takes for a tensor
+	left, right, product *tensor
+}
+
+// checkLayout returns an error unless tensors of the library are laid out as tensor is.
+func (l *library) checkLayout() error {
+	params := struct {
+		size, memory uint64
+		dry          uint8
+	}{size: 1 << 16, dry: 1}
+	var ctx uintptr
+	if l.start.Call(&ctx, &params); ctx == 0 {
+		return errors.New("ggml: ggml_init failed")
+	}
+	defer l.free.Call(nil, &ctx)
+	p := probe{version: text(l.version)}
+	f16, inner, rows, columns, batch, batches := int32(1), int64(3), int64(5), int64(7), int64(2), int64(11)
+	l.newTensor.Call(&p.left, &ctx, &f16, &inner, &rows, &batch, &batches)
+	l.newTensor.Call(&p.right, &ctx, &f16, &inner, &columns, &batch, &batches)
+	name := &[]byte("probe\x00")[0]
+	l.setName.Call(&p.left, &p.left, &name)
+	l.mulMat.Call(&p.product, &ctx, &p.left, &p.right)
+	l.overhead.Call(&p.overhead)
+	p.operation = text(l.opDesc, &p.product)
+	return p.check()
+}
+
+func (p *probe) check() error {
+	const header = 32 // in front of each tensor
+	a, c, differs := p.left, p.product, ""
+	switch {
+	case p.overhead != uint64(unsafe.Sizeof(tensor{}))+header:
+		differs = "size"
+	case a.dtype != 1 || c.dtype != 0:
+		differs = "type"
+	case a.ne != [4]int64{3, 5, 2, 11} || c.ne != [4]int64{5, 7, 2, 11} || a.nb != [4]uint64{2, 6, 30, 60}:
+		differs = "ne, nb"
+	case a.op != 0 || c.op == 0 || p.operation != "MUL_MAT":
+		differs = "op"
+	case a.src != [10]*tensor{} || c.src != [10]*tensor{p.left, p.right}:
+		differs = "src"
+	case a.label() != "probe" || c.label() != "":
+		differs = "name"
+	default:
+		return nil
+	}
+	return fmt.Errorf("ggml: version %s of the library has another layout of ggml_tensor than this package knows (%s)", p.version, differs)
+}

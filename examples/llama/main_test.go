@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/llamacpp"
+	"github.com/optrace/optrace/op"
+)
+
+const requests = 12 // the last of them has a long prompt
+
+// record runs the program, and skips a test where llama.cpp cannot be had.
+func record(t *testing.T, mode string) (file, output string) {
+	t.Helper()
+	if _, err := llamacpp.Libraries(t.Context(), t.Output()); err != nil {
+		t.Skipf("needs the libraries of llama.cpp, which could not be fetched: %v", err)
+	}
+	file = filepath.Join(t.TempDir(), "llama.jsonl")
+	var out bytes.Buffer
+	if err := run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1}, &out); err != nil {
+		t.Fatal(err)
+	}
+	return file, out.String()
+}
+
+// recorded reads a file: its operations, and the tokens that the links of the steps weigh.
+func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64, join *correlate.Join) {
+	t.Helper()
+	join = correlate.NewJoin()
+	for rec, err := range ingest.Open(file).Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		join.AddLocal(rec)
+		if rec.Entry != nil {
+			operations = append(operations, rec.Entry.Clone())
+			if err := rec.Entry.Validate(); err != nil {
+				t.Error(err)
+			}
+		} else if rec.Span != nil {
+			for _, l := range rec.Span.Links {
+				weighed += l.Weight.V
+			}
+		}
+	}
+	return operations, weighed, join
+}
+
+// Every operation was for requests, whose parts add up to all of them, below the phases of each.
+func TestRequests(t *testing.T) {
+	file, output := record(t, "operations")
+	for _, part := range []string{"MUL_MAT", "SLOW REQUESTS of POST " + completionsRoute, "SHARED EXECUTIONS"} {
+		if !strings.Contains(output, part) {
+			t.Errorf("no %q in\n%s", part, output)
+		}
+	}
+	if page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html"); err != nil || !bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
+		t.Errorf("no page: %v", err)
+	}
+	operations, weighed, join := recorded(t, file)
+	r := join.Report(correlate.Options{})
+	if len(r.Requests) != requests || len(r.Shared) == 0 || r.UnattachedOps != 0 || r.MissingLinks != 0 {
+		t.Errorf("%d requests, %d shared executions, %d operations unattached, %d links missing",
+			len(r.Requests), len(r.Shared), r.UnattachedOps, r.MissingLinks)
+	}
+	parts, sum := int64(0), int64(0)
+	phases := make(map[string]int)
+	for i := range r.Requests {
+		parts += r.Requests[i].SharedNS
+		for _, p := range r.Requests[i].CriticalPath {
+			phases[p.Operation]++
+		}
+	}
+	steps := make(map[int64]bool)
+	for _, o := range operations {
+		sum += o.Duration
+		steps[o.Step.V] = true
+		if o.Operation == "MUL_MAT" && !flops.Of(o).FLOPs.Known {
+			t.Fatalf("no FLOPs of %s %v %v", o.Path, o.InputShapes, o.OutputShape)
+		}
+	}
+	if parts != sum || sum == 0 {
+		t.Errorf("the requests' parts are %d ns, the operations take %d", parts, sum)
+	}
+	if weighed <= maxPrompt || len(steps) != len(r.Shared) {
+		t.Errorf("%d tokens, %d steps in %d executions", weighed, len(steps), len(r.Shared))
+	}
+	for _, phase := range []string{"queue", "prefill", "decode", "MUL_MAT"} {
+		if phases[phase] == 0 {
+			t.Errorf("%s is on no request's path: %v", phase, phases)
+		}
+	}
+}
+
+func TestLayers(t *testing.T) {
+	file, _ := record(t, "layers")
+	operations, _, _ := recorded(t, file)
+	paths := make(map[string]int)
+	for _, o := range operations {
+		paths[o.Operation+" "+o.Path]++
+	}
+	if len(paths) != size.Layers+1 || paths["layer output"] == 0 || paths["layer output"] != paths[fmt.Sprintf("layer blk.%d", size.Layers-1)] {
+		t.Errorf("%v", paths)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	s := newService(noop.NewTracerProvider(), nil)
+	for _, body := range []string{
+		"", "{}", `{"prompt":"a"}`, `{"prompt":"a","max_tokens":-1}`, `{"prompt":"","max_tokens":1}`, `{"prompt":"a","max_tokens":257}`,
+		`{"prompt":"` + strings.Repeat("a", maxPrompt+1) + `","max_tokens":1}`,
+	} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, completionsRoute, strings.NewReader(body)))
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%q: status %d", body, w.Code)
+		}
+	}
+}
+
+func TestBadMode(t *testing.T) {
+	if err := run(t.Context(), config{record: "all"}, t.Output()); err == nil || !strings.Contains(err.Error(), "-record all") {
+		t.Errorf("%v", err)
+	}
+}

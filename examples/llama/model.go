@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/hybridgroup/yzma/pkg/llama"
+
+	"github.com/optrace/optrace/contrib/ggml"
+	"github.com/optrace/optrace/internal/llamacpp"
+)
+
+// size is that of the model: 4 million parameters. A token is a byte.
+var size = llamacpp.Model{Layers: 4, Width: 256, Hidden: 1024, Heads: 8, Vocabulary: 256, Context: 4096}
+
+// The bounds of a step.
+const (
+	maxSequences = 4   // requests that are worked for at once
+	maxBatch     = 256 // tokens
+)
+
+// model is a model that llama.cpp runs, and its memory of the sequences under way.
+type model struct {
+	model  llama.Model
+	ctx    llama.Context
+	memory llama.Memory
+	batch  llama.Batch
+	hook   *ggml.Hook
+	random *rand.Rand
+}
+
+// loadModel fetches what is missing, makes the model and loads it.
+func loadModel(ctx context.Context, threads int, to ggml.Recording, mode ggml.Mode, out io.Writer) (m *model, err error) {
+	libraries, err := llamacpp.Libraries(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	if err := llama.Load(libraries); err != nil {
+		return nil, err
+	}
+	llama.LogSet(llama.LogSilent())
+	llama.Init()
+
+	dir, err := os.MkdirTemp("", "llama-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }() // the weights stay in memory
+	file := filepath.Join(dir, "random.gguf")
+	if err := size.Save(file); err != nil {
+		return nil, err
+	}
+	m = &model{random: rand.New(rand.NewPCG(1, 2))}
+	if m.model, err = llama.ModelLoadFromFile(file, llama.ModelDefaultParams()); err != nil {
+		return nil, err
+	}
+	params := llama.ContextDefaultParams()
+	params.NCtx, params.NBatch, params.NUbatch, params.NSeqMax, params.KVUnified = uint32(size.Context), maxBatch, maxBatch, maxSequences, 1
+	params.NThreads, params.NThreadsBatch = int32(threads), int32(threads)
+	if m.hook, err = ggml.Attach(&params, to, mode); err != nil { // all that recording takes, with hook.Decode below
+		return nil, err
+	}
+	if m.ctx, err = llama.InitFromModel(m.model, params); err != nil {
+		return nil, err
+	}
+	if m.memory, err = llama.GetMemory(m.ctx); err != nil {
+		return nil, err
+	}
+	m.batch = llama.BatchInit(maxBatch, 0, 1)
+	return m, nil
+}
+
+func (m *model) close() {
+	_ = llama.BatchFree(m.batch) // freeing fails for what was never made
+	_ = llama.Free(m.ctx)
+	_ = llama.ModelFree(m.model)
+}
+
+// add adds tokens of a sequence to the next step, the last of them for its logits where it is the
+// last that is known.
+func (m *model) add(sequence, position int, tokens []byte, last bool) error {
+	for i, token := range tokens {
+		err := m.batch.Add(llama.Token(token), llama.Pos(position+i), []llama.SeqId{llama.SeqId(sequence)}, last && i == len(tokens)-1)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step runs what was added. Its operations are recorded below the span of ctx.
+func (m *model) step(ctx context.Context) error {
+	code, err := m.hook.Decode(ctx, m.ctx, m.batch)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("llama_decode returned %d", code)
+	}
+	m.batch.NTokens = 0
+	return err
+}
+
+// sample returns the token that the logits of a token of the step, by its place, make likely.
+func (m *model) sample(place int) (byte, error) {
+	logits, err := llama.GetLogitsIth(m.ctx, int32(place), size.Vocabulary)
+	if err != nil {
+		return 0, err
+	}
+	best, score := byte(' '), float32(0)
+	for _, token := range []byte("abcdefghijklmnopqrstuvwxyz .,") {
+		if s := logits[token] + 2*m.random.Float32(); score == 0 || s > score {
+			best, score = token, s
+		}
+	}
+	return best, nil
+}
+
+// forget frees the memory of a sequence.
+func (m *model) forget(sequence int) error {
+	_, err := llama.MemorySeqRm(m.memory, llama.SeqId(sequence), -1, -1)
+	return err
+}

