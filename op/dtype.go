@@ -48,30 +48,22 @@ func (d DType) Size() int64 {
 	return 0
 }
 
-// Block returns how many elements are stored together, and the bytes that they take: 1 and Size for
-// most types, and those of a block for quantised ones, which have the names of ggml, such as
-// "q4_K". It is 1 and 0 for a type that is not recognised.
-//
-//	f16    1   2
-//	q8_0   32  34
-//	q4_K   256 144
+// Block returns how many elements are stored together, and the bytes that they take: 1 and Size, or
+// those of a block of ggml's quantised types, such as "q4_K". The bytes are 0 as those of Size are.
 func (d DType) Block() (elements, bytes int64) {
 	if size := d.Size(); size > 0 {
 		return 1, size
 	}
-	if b, ok := quantised[d]; ok {
-		return b[0], b[1]
-	}
-	return 1, 0
+	b := quantised[d]
+	return max(1, b[0]), b[1]
 }
 
 // quantised has the elements and bytes of the blocks of ggml's types.
 var quantised = map[DType][2]int64{
-	"q4_0": {32, 18}, "q4_1": {32, 20}, "q5_0": {32, 22}, "q5_1": {32, 24}, "q8_0": {32, 34}, "q8_1": {32, 36},
-	"q2_K": {256, 84}, "q3_K": {256, 110}, "q4_K": {256, 144}, "q5_K": {256, 176}, "q6_K": {256, 210}, "q8_K": {256, 292},
-	"iq1_s": {256, 50}, "iq1_m": {256, 56}, "iq2_xxs": {256, 66}, "iq2_xs": {256, 74}, "iq2_s": {256, 82}, "iq3_xxs": {256, 98},
-	"iq3_s": {256, 110}, "iq4_nl": {32, 18}, "iq4_xs": {256, 136}, "tq1_0": {256, 54}, "tq2_0": {256, 66}, "mxfp4": {32, 17}, "nvfp4": {64, 36},
-	"q1_0": {128, 18}, "q2_0": {64, 18},
+	"q4_0": {32, 18}, "q4_1": {32, 20}, "q5_0": {32, 22}, "q5_1": {32, 24}, "q8_0": {32, 34}, "q8_1": {32, 36}, "q1_0": {128, 18}, "q2_0": {64, 18},
+	"q2_K": {256, 84}, "q3_K": {256, 110}, "q4_K": {256, 144}, "q5_K": {256, 176}, "q6_K": {256, 210}, "q8_K": {256, 292}, "mxfp4": {32, 17},
+	"iq1_s": {256, 50}, "iq1_m": {256, 56}, "iq2_xxs": {256, 66}, "iq2_xs": {256, 74}, "iq2_s": {256, 82}, "iq3_xxs": {256, 98}, "nvfp4": {64, 36},
+	"iq3_s": {256, 110}, "iq4_nl": {32, 18}, "iq4_xs": {256, 136}, "tq1_0": {256, 54}, "tq2_0": {256, 66},
 }
 
 // dtypeAliases maps the lower-case spellings of PyTorch, NumPy, C++ and XLA to
