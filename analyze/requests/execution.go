@@ -199,7 +199,7 @@ func weigh(e *trace.Execution, dropped int64) (weights []int64, sum uint64) {
 	}
 	hi, lo := bits.Mul64(sum, uint64(dropped))
 	if links := uint64(e.Led); sum == 0 || carry != 0 || hi >= links || sum > math.MaxInt64 {
-		weights, sum, hi, lo = slices.Repeat([]int64{1}, len(e.Requests)), uint64(len(e.Requests)), 0, uint64(dropped)
+		weights, sum, lo = slices.Repeat([]int64{1}, len(e.Requests)), uint64(len(e.Requests)), uint64(dropped)
 	} else {
 		weights = slices.Clone(e.Weights)
 		lo, _ = bits.Div64(hi, lo, links)
