@@ -18,21 +18,9 @@ const maxOperations = 5
 // operations finds the operations without which the run would be shorter: by their drag on the paths of
 // requests, otherwise by the time in which devices ran nothing else.
 func (l *list) operations() {
-	n := 0
-	add := func(name, kind, text string, ns int64) {
-		f := Finding{Kind: Operation, Text: text, Where: Where{Section: "operations", Operation: name}}
-		switch kind {
-		case op.KindMemory.String():
-			f.Kind = Copies
-			f.Text += l.copyText(name)
-			f.Where.Section = "memory"
-		case op.KindCollective.String():
-			f.Text += l.spread()
-		}
-		if n++; n <= maxOperations {
-			l.add(f, ns)
-		}
-	}
+	var all []saving
+	add := func(name, kind, text string, ns int64) { all = append(all, saving{name, kind, text, ns}) }
+	defer func() { l.savings(all) }()
 	if l.byRequest {
 		rows := slices.DeleteFunc(slices.Clone(l.PathOperations), func(o path.Operation) bool {
 			return o.Kind == path.KindHost || o.Kind == path.KindIdle || !o.DragNS.Known
@@ -51,6 +39,42 @@ func (l *list) operations() {
 		}
 		add(a.Operation, a.Kind.String(), fmt.Sprintf("Without %s the run would be up to %s shorter: for so long %s.", named(a.Operation),
 			l.part(ns), l.each("nothing else ran")), ns)
+	}
+}
+
+// saving is an operation of devices, and how much shorter the run would be without it.
+type saving struct {
+	name, kind, text string
+	ns               int64
+}
+
+// alike is how many operations save about as much as one another where one finding tells of all of them.
+const alike = 3
+
+// savings finds operations, the largest first. Of several of a kind that save within a tenth of the same, none stands
+// out: the first tells of the others.
+func (l *list) savings(all []saving) {
+	for n := 0; len(all) > 0 && n < maxOperations; n++ {
+		first, same := all[0], 1
+		for same < len(all) && all[same].kind == first.kind && 10*all[same].ns >= 9*first.ns {
+			same++
+		}
+		f := Finding{Kind: Operation, Text: first.text, Where: Where{Section: "operations", Operation: first.name}}
+		switch first.kind {
+		case op.KindMemory.String():
+			f.Kind = Copies
+			f.Text += l.copyText(first.name)
+			f.Where.Section = "memory"
+		case op.KindCollective.String():
+			f.Text += l.spread()
+		}
+		if same < alike {
+			same = 1
+		} else {
+			f.Text += fmt.Sprintf(" The same, within a tenth, holds for each of %s.", plural(int64(same-1), "other operation"))
+		}
+		l.add(f, first.ns)
+		all = all[same:]
 	}
 }
 
