@@ -60,15 +60,15 @@ func openFrames(o readerOptions) readFunc {
 	}
 }
 
-// MaxTraceBytes is the largest seed trace that is held in memory, so that its metadata,
+// maxTraceBytes is the largest seed trace that is held in memory, so that its metadata,
 // which stand behind the entries, come in front of them. A larger one is read as it comes.
-const MaxTraceBytes = 64 << 20
+const maxTraceBytes = 64 << 20
 
 // traceRecords reads a seed trace. An entry that cannot be read does not end it, and
 // one that is cut off is read up to there.
 func traceRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		text, err := io.ReadAll(&io.LimitedReader{R: src, N: MaxTraceBytes + 1})
+		text, err := io.ReadAll(&io.LimitedReader{R: src, N: maxTraceBytes + 1})
 		if err == nil {
 			err = hold(int64(cap(text)))
 			defer func(n int64) { _ = hold(-n) }(int64(cap(text))) // less than before
@@ -80,7 +80,7 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes i
 		var first *op.SyntaxError // damage in front of all entries, fatal if there are none
 		found := false
 		records := seed.Records(text, name)
-		if len(text) > MaxTraceBytes {
+		if len(text) > maxTraceBytes {
 			records = seed.Stream(io.MultiReader(bytes.NewReader(text), src), name)
 		}
 		for rec, err := range records {

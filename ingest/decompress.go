@@ -62,7 +62,7 @@ func decompress(file *countingReader, limits Limits, ahead bool) (*content, erro
 		c.src = z
 	} else {
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderMaxWindow(MaxWindowBytes), zstd.WithDecoderLowmem(true))
+			zstd.WithDecoderMaxWindow(maxWindowBytes), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, fmt.Errorf("opening zstd: %w", err)
 		}
@@ -95,10 +95,10 @@ func (c *content) Read(p []byte) (int, error) {
 	switch {
 	case c.total > c.limits.DecompressedBytes:
 		return n, fmt.Errorf("decompressed content exceeds %d bytes", c.limits.DecompressedBytes)
-	case c.total > FreeDecompressedBytes && c.total > c.limits.Ratio*c.compressed.n:
+	case c.total > freeDecompressedBytes && c.total > c.limits.Ratio*c.compressed.n:
 		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", c.limits.Ratio)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", MaxWindowBytes, err)
+		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", maxWindowBytes, err)
 	case err != nil && err != io.EOF && c.stored.err == nil:
 		// The file itself could be read: its compressed data are damaged or cut off.
 		c.damage, err = err, io.EOF

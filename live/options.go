@@ -12,11 +12,11 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// DefaultWindow is how many of the latest operations and spans a Processor holds.
-const DefaultWindow = 20_000
+// defaultWindow is how many of the latest operations and spans a Processor holds.
+const defaultWindow = 20_000
 
-// DefaultMaxSeries is how many combinations of attributes metrics have at most.
-const DefaultMaxSeries = 1000
+// defaultMaxSeries is how many combinations of attributes metrics have at most.
+const defaultMaxSeries = 1000
 
 // Option configures a Processor.
 type Option interface{ apply(*config) }
@@ -39,7 +39,7 @@ type config struct {
 
 // WithWindow sets how many of the latest operations and spans the page shows, and for how
 // long, by the time at which somebody first looked; an age of 0 is for as long as there
-// is room.
+// is room. The default are 20,000 of any age.
 func WithWindow(records int, age time.Duration) Option {
 	return optionFunc(func(c *config) { c.records, c.age = records, age })
 }
@@ -63,7 +63,7 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 }
 
 // WithMaxSeries bounds the combinations of attributes of the metrics. Further ones share
-// one, with the attribute otel.metric.overflow.
+// one, with the attribute otel.metric.overflow. The default is 1,000.
 func WithMaxSeries(n int) Option { return optionFunc(func(c *config) { c.maxSeries = n }) }
 
 // WithMapping sets which attributes are read as what; nil is the conventions.
@@ -93,7 +93,7 @@ func WithPushClient(client *http.Client) Option {
 }
 
 func newConfig(opts []Option) (config, error) {
-	c := config{records: DefaultWindow, maxSeries: DefaultMaxSeries}
+	c := config{records: defaultWindow, maxSeries: defaultMaxSeries}
 	for _, o := range opts {
 		if o != nil {
 			o.apply(&c)

@@ -46,7 +46,7 @@ func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (e
 	case format.Zstd:
 		if d.zstd == nil {
 			if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-				zstd.WithDecoderMaxMemory(MaxPageBytes)); err != nil {
+				zstd.WithDecoderMaxMemory(maxPageBytes)); err != nil {
 				return fmt.Errorf("opening zstd: %w", err)
 			}
 		}

@@ -227,8 +227,8 @@ func (c *column) readCells() (err error) {
 			return errors.New("row that starts within a list")
 		case n > 0 && c.cells[0].Def < c.leaf.Lists[0]:
 			return errors.New("elements of a list that has none")
-		case n == MaxRowValues:
-			return fmt.Errorf("row of more than %d values", MaxRowValues)
+		case n == maxRowValues:
+			return fmt.Errorf("row of more than %d values", maxRowValues)
 		}
 		c.pos++
 		if p.Def == c.leaf.MaxDef {

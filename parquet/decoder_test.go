@@ -126,7 +126,7 @@ func TestBadTexts(t *testing.T) {
 	}
 	long := make([]int32, 100)
 	for i := range long {
-		long[i] = MaxTextBytes - 1
+		long[i] = maxTextBytes - 1
 	}
 	for name, test := range map[string]struct {
 		shared, own []int32
@@ -141,8 +141,8 @@ func TestBadTexts(t *testing.T) {
 		"shares too much":       {[]int32{0, 3}, []int32{2, 1}, 9, 0},
 		"of another size":       {[]int32{0, 1}, []int32{2, 2}, 9, 2},
 		"fewer lengths":         {[]int32{0, 0}, []int32{1}, 9, 0},
-		"of too long texts":     {[]int32{0}, []int32{MaxTextBytes + 1}, MaxTextBytes + 1, 0},
-		"of too much in all":    {append([]int32{0}, long...), append([]int32{MaxTextBytes - 1}, make([]int32, 100)...), MaxTextBytes, 0},
+		"of too long texts":     {[]int32{0}, []int32{maxTextBytes + 1}, maxTextBytes + 1, 0},
+		"of too much in all":    {append([]int32{0}, long...), append([]int32{maxTextBytes - 1}, make([]int32, 100)...), maxTextBytes, 0},
 	} {
 		buf, encoding := append(numbers(test.own...), make([]byte, test.data)...), format.DeltaLengthByteArray
 		if test.shared != nil {

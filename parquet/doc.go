@@ -80,6 +80,6 @@
 // claim have been checked against the bytes that are there: the library allocates
 // what is claimed. The values of a dictionary are translated once, and columns that
 // mean nothing are not read. Memory holds a batch of rows, and a page and a
-// dictionary of each column, within [MaxHeldBytes]. The row groups of a file can be
+// dictionary of each column, of at most 512 MiB. The row groups of a file can be
 // read by several goroutines.
 package parquet

@@ -87,8 +87,8 @@ func readFooter(src io.ReaderAt, size int64) (*footer, error) {
 		return nil, errNoFooter
 	case n > size-tail-int64(len(magic)):
 		return nil, fmt.Errorf("parquet footer of %d bytes is longer than the file", n)
-	case n > MaxFooterBytes:
-		return nil, fmt.Errorf("parquet footer of %d bytes; at most %d are read", n, MaxFooterBytes)
+	case n > maxFooterBytes:
+		return nil, fmt.Errorf("parquet footer of %d bytes; at most %d are read", n, maxFooterBytes)
 	}
 	f := &footer{text: make([]byte, n)}
 	if err := readAt(src, f.text, size-tail-n); err != nil {
@@ -98,7 +98,7 @@ func readFooter(src io.ReaderAt, size int64) (*footer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parquet footer: %w", err)
 	}
-	if f.rows > FreeRows && f.rows/MaxRowsPerByte > min(bytes, size) {
+	if f.rows > freeRows && f.rows/maxRowsPerByte > min(bytes, size) {
 		return nil, fmt.Errorf("parquet file of %d bytes claims %d rows", size, f.rows)
 	}
 	return f, nil

@@ -181,7 +181,7 @@ func checkTexts(src []byte, encoding format.Encoding, size, n, most int) (total 
 		}
 		left -= int(length)
 		last = same + int(length)
-		if total += last; last > MaxTextBytes || total > MaxPageBytes || size > 0 && last != size {
+		if total += last; last > maxTextBytes || total > maxPageBytes || size > 0 && last != size {
 			return 0, errShortPage
 		}
 	}

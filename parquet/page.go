@@ -100,8 +100,8 @@ func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	switch {
 	case compressed < 0 || compressed > p.end-p.pos:
 		return fmt.Errorf("page of %d bytes, %d of which are there", compressed, p.end-p.pos)
-	case uncompressed < 0 || uncompressed > MaxPageBytes || compressed > MaxPageBytes:
-		return fmt.Errorf("page of %d bytes; at most %d are read", max(compressed, uncompressed), MaxPageBytes)
+	case uncompressed < 0 || uncompressed > maxPageBytes || compressed > maxPageBytes:
+		return fmt.Errorf("page of %d bytes; at most %d are read", max(compressed, uncompressed), maxPageBytes)
 	case pg.values < 0:
 		return fmt.Errorf("page of %d values", pg.values)
 	case int64(pg.values) > p.rows && int64(pg.values)/maxValuesPerByte > uncompressed:
@@ -181,8 +181,8 @@ type budget struct{ held int64 }
 
 // hold changes what a column is known to hold from *held to n.
 func (b *budget) hold(held *int64, n int64) error {
-	if b.held+n-*held > MaxHeldBytes {
-		return fmt.Errorf("pages of more than %d bytes at a time", MaxHeldBytes)
+	if b.held+n-*held > maxHeldBytes {
+		return fmt.Errorf("pages of more than %d bytes at a time", maxHeldBytes)
 	}
 	b.held += n - *held
 	*held = n

@@ -184,7 +184,7 @@ func (t *tableReader) readGroup(i int) bool {
 			}
 		}
 		if bytes, ok := t.count(len(batch)); !ok {
-			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1, bytes, MaxRowsPerByte))
+			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1, bytes, maxRowsPerByte))
 			return false
 		}
 		for k := range batch {
@@ -210,7 +210,7 @@ func (t *tableReader) count(rows int) (bytes int64, ok bool) {
 		t.counted += c.pages.size
 	}
 	bytes, n := t.counts.bytes.Add(t.counted-before), t.counts.rows.Add(int64(rows))
-	return bytes, n <= FreeRows || n/MaxRowsPerByte <= bytes
+	return bytes, n <= freeRows || n/maxRowsPerByte <= bytes
 }
 
 func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string, args ...any) error {

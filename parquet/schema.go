@@ -55,8 +55,8 @@ func leavesOf(elements []format.SchemaElement) ([]leaf, error) {
 
 // group reads the children of a group. parent holds what they have in common.
 func (s *schemaReader) group(children int32, parent leaf) error {
-	if len(parent.path) >= MaxDepth {
-		return fmt.Errorf("schema nests deeper than %d levels", MaxDepth)
+	if len(parent.path) >= maxDepth {
+		return fmt.Errorf("schema nests deeper than %d levels", maxDepth)
 	}
 	for ; children > 0 && len(s.elements) > 0; children-- {
 		e := &s.elements[0]

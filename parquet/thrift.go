@@ -94,9 +94,9 @@ func (c *thriftChecker) checkStruct(depth int) error {
 
 func (c *thriftChecker) checkList(depth int, field int16) error {
 	l, err := c.ReadList()
-	most := int32(MaxColumns)
+	most := int32(maxColumns)
 	if field == footerRowGroups {
-		most = MaxRowGroups
+		most = maxRowGroups
 	}
 	switch {
 	case err != nil:

@@ -146,8 +146,8 @@ func (p *pageValues) decodeTexts(dst, src []byte, encoding format.Encoding, n in
 		err = errShortPage
 	}
 	for i := 0; err == nil && i < n; i++ {
-		if size := p.offsets[i+1] - p.offsets[i]; size > MaxTextBytes {
-			err = fmt.Errorf("text of %d bytes; at most %d are read", size, MaxTextBytes)
+		if size := p.offsets[i+1] - p.offsets[i]; size > maxTextBytes {
+			err = fmt.Errorf("text of %d bytes; at most %d are read", size, maxTextBytes)
 		}
 	}
 	return err

@@ -128,7 +128,7 @@ func (w *Writer) Close() error {
 		return w.err
 	}
 	if text := w.resource.header(); text != nil {
-		w.file.SetKeyValueMetadata(ResourceKey, string(text))
+		w.file.SetKeyValueMetadata(resourceKey, string(text))
 	}
 	w.fail(w.file.Close())
 	if w.err == nil {

@@ -12,10 +12,10 @@ import (
 // [op.Schema].
 const SchemaKey = "optrace.schema"
 
-// ResourceKey is the key of the file's metadata whose value is the header of entries JSON
+// resourceKey is the key of the file's metadata whose value is the header of entries JSON
 // Lines, with the resource that all rows come from. It is there if they state one and the
 // same.
-const ResourceKey = "optrace.resource"
+const resourceKey = "optrace.resource"
 
 // newSchema returns the table's schema: what the row is, the fields of an entry, those of other records,
 // and what is long. Fields of an entry that are new come last.

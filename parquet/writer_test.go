@@ -133,7 +133,7 @@ func TestResourceInMetadata(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, ok := f.Lookup(parquet.ResourceKey); got != test.want || ok != (test.want != "") {
+			if got, ok := f.Lookup("optrace.resource"); got != test.want || ok != (test.want != "") {
 				t.Errorf("metadata have %q (%v), want %q", got, ok, test.want)
 			}
 		})

@@ -108,7 +108,7 @@ func request(all *requests.Requests, q *requests.Request, links Link) Request {
 func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 	limit := opts.MaxUnattached
 	if limit <= 0 {
-		limit = DefaultMaxUnattached
+		limit = defaultMaxUnattached
 	}
 	for n := range all.Unattached() {
 		if opts.KeepTrace != nil && !opts.KeepTrace(n.TraceID()) {

@@ -185,9 +185,9 @@ type Options struct {
 	// KeepTrace decides the same for operations that belong to no request.
 	KeepTrace func(op.TraceID) bool
 	// MaxUnattached bounds the list of operations that belong to no request; 0 is
-	// DefaultMaxUnattached.
+	// 1,000.
 	MaxUnattached int
 }
 
-// DefaultMaxUnattached is the default of Options.MaxUnattached.
-const DefaultMaxUnattached = 1000
+// defaultMaxUnattached is the default of Options.MaxUnattached.
+const defaultMaxUnattached = 1000

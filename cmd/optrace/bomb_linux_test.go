@@ -100,7 +100,7 @@ var bombs = map[string]struct {
 		write: zipped(repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`, 3<<20, "]}")),
 		args:  []string{"report", "-section", "summary", "-max-memory", "160M"}, says: "3,145,729",
 	},
-	"entries, long names":       {write: zipped(longNames), says: "40 entries"},
+	"entries, long names":       {write: zipped(longNames), says: "40 operations"},
 	"entries, long names, sums": {write: zipped(longNames), args: []string{"report", "-section", "summary"}, says: "40 entries"},
 	"entries, many long names":  {write: zipped(manyNames), fails: "more than 64.0 MiB of memory is needed"},
 	"entries, many long names, sums": {
@@ -128,12 +128,12 @@ var bombs = map[string]struct {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
 		args:  []string{"convert", "-to", "jaeger"}, fails: "-max-memory 4G",
 	},
-	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")), says: "0 entries"},
+	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")), says: "0 operations"},
 	"otlp json, newlines between": {
-		write: zipped(repeated(`{"resourceSpans":[{"scopeSpans":[`, "\n", 16<<20, "]}]}")), says: "0 entries",
+		write: zipped(repeated(`{"resourceSpans":[{"scopeSpans":[`, "\n", 16<<20, "]}]}")), says: "0 operations",
 	},
 	"otlp json, braces": {write: repeated(`{"resourceSpans":[]}`+"\n", "{\n", 4<<20, ""), fails: "nothing but 4194304 records"},
-	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")), says: "1 entry"},
+	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")), says: "1 operation"},
 	"parquet, zeros":    {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
 }
 

@@ -109,7 +109,7 @@ type reportFlags struct {
 	open     bool
 	flags.InOut
 	set     []string // the flags that were given
-	table   csvTable // with csv
+	table   string   // with csv
 	display streams.DisplayFlags
 }
 
@@ -248,7 +248,7 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	case f.json:
 		return output.JSON(w, r)
 	case f.csv:
-		return f.table(w, r, csv.Options{Printable: w.Terminal})
+		return csv.Write(w, r, f.table, csv.Options{Printable: w.Terminal})
 	}
 	opts.Rows = f.rows
 	if chosen != nil {

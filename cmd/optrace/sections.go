@@ -1,13 +1,10 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/render/csv"
 )
 
 // section is a part of the report.
@@ -18,29 +15,24 @@ type section struct {
 	structural bool
 	// whole is set if it is nothing without.
 	whole bool
-	// table writes its table as CSV.
-	table csvTable
 }
-
-// csvTable writes one table of a report.
-type csvTable func(w io.Writer, r *analyze.Report, opts csv.Options) error
 
 // sections are the parts of the report in the order of its text form.
 var sections = []section{
-	{name: "summary", table: csv.WriteOperations},
-	{name: "findings", structural: true, whole: true, table: csv.WriteFindings},
-	{name: "operations", structural: true, table: csv.WriteOperations}, // for the self time
-	{name: "operators", structural: true, whole: true, table: csv.WriteOperators},
-	{name: "devices", structural: true, table: csv.WriteDevices},
-	{name: "balance", structural: true, table: csv.WriteBalance},
-	{name: "communication", structural: true, table: csv.WriteBottlenecks},
-	{name: "memory", table: csv.WriteHotspots},
-	{name: "slowest", table: csv.WriteSlowest},
-	{name: "idle", structural: true, whole: true, table: csv.WriteIdle},
-	{name: "launches", structural: true, whole: true, table: csv.WriteLaunches},
-	{name: "critical_path", structural: true, whole: true, table: csv.WriteCriticalPath},
-	{name: "sequences", structural: true, whole: true, table: csv.WriteSequences},
-	{name: "steps", structural: true, whole: true, table: csv.WriteSteps},
+	{name: "summary"},
+	{name: "findings", structural: true, whole: true},
+	{name: "operations", structural: true}, // for the self time
+	{name: "operators", structural: true, whole: true},
+	{name: "devices", structural: true},
+	{name: "balance", structural: true},
+	{name: "communication", structural: true},
+	{name: "memory"},
+	{name: "slowest"},
+	{name: "idle", structural: true, whole: true},
+	{name: "launches", structural: true, whole: true},
+	{name: "critical_path", structural: true, whole: true},
+	{name: "sequences", structural: true, whole: true},
+	{name: "steps", structural: true, whole: true},
 }
 
 // selection is the set of sections that were asked for; nil is all.
@@ -91,21 +83,23 @@ func (s selection) needsStructure() bool {
 	return s != nil && slices.ContainsFunc(sections, func(x section) bool { return x.whole && s.has(x.name) })
 }
 
-// csvTable returns the one table that is selected, where by is set that of the
+// csvTable returns the name of the one table that is selected, where by is set that of the
 // groups.
-func (s selection) csvTable(by bool) (csvTable, error) {
+func (s selection) csvTable(by bool) (string, error) {
 	if s == nil {
 		s = selection{"operations"}
 	}
 	if len(s) > 1 {
-		return nil, exit.Usagef("-csv prints one table: choose one section, not %s", strings.Join(s, ", "))
+		return "", exit.Usagef("-csv prints one table: choose one section, not %s", strings.Join(s, ", "))
 	}
-	chosen := sections[slices.IndexFunc(sections, func(x section) bool { return x.name == s[0] })]
+	operations := s.shows("operations")
 	switch {
+	case operations && by:
+		return "groups", nil
+	case operations:
+		return "operations", nil
 	case !by:
-		return chosen.table, nil
-	case s.shows("operations"):
-		return csv.WriteGroups, nil
+		return s[0], nil
 	}
-	return nil, exit.Usagef("-csv prints one table: that of the groups by -by, or that of -section %s", chosen.name)
+	return "", exit.Usagef("-csv prints one table: that of the groups by -by, or that of -section %s", s[0])
 }

@@ -16,8 +16,8 @@ import (
 const (
 	// DefaultTimeout is how long a call may take.
 	DefaultTimeout = 30 * time.Second
-	// DefaultMaxMemory is what an answer may take in memory.
-	DefaultMaxMemory = 1 << 30
+	// defaultMaxMemory is what an answer may take in memory.
+	defaultMaxMemory = 1 << 30
 	// answersPerMemory is how many of the largest answers, as texts, fit into the memory.
 	answersPerMemory = 8
 )
@@ -35,7 +35,7 @@ type ClientOptions struct {
 	// makes several calls.
 	Timeout time.Duration
 	// MaxMemory is about how much memory an answer may take, as text and as records;
-	// zero or less is DefaultMaxMemory. A search whose answer would take more is
+	// zero or less is a gibibyte. A search whose answer would take more is
 	// divided, and a window that cannot be divided is reported and left out.
 	MaxMemory int64
 	// MaxAnswerBytes is the largest answer that is taken, before and after
@@ -82,7 +82,7 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 		opts.Timeout = DefaultTimeout
 	}
 	if opts.MaxMemory <= 0 {
-		opts.MaxMemory = DefaultMaxMemory
+		opts.MaxMemory = defaultMaxMemory
 	}
 	if opts.MaxAnswerBytes <= 0 {
 		opts.MaxAnswerBytes = opts.MaxMemory / answersPerMemory

@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// MaxTraceBytes is the most memory that a trace takes. Its processes, which say where
+// maxTraceBytes is the most memory that a trace takes. Its processes, which say where
 // spans come from, stand behind the spans, so that the text of one trace is held at a
 // time.
-const MaxTraceBytes = 512 << 20
+const maxTraceBytes = 512 << 20
 
 var errTraceTooLarge = errors.New("reading spans: the trace takes too much memory, because its processes are behind its spans")
 
@@ -34,7 +34,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 
 // RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
 // number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take MaxTraceBytes.
+// error that it returns ends the reading. Without hold a trace may take maxTraceBytes.
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
@@ -74,7 +74,7 @@ type spanText struct {
 }
 
 func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record, error) bool) *reader {
-	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, hold: upTo(MaxTraceBytes)}
+	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, hold: upTo(maxTraceBytes)}
 }
 
 // upTo returns a function that holds up to a number of bytes.

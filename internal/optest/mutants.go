@@ -65,7 +65,7 @@ func mutant(rng *rand.Rand, sample []byte) (text []byte, how string) {
 	end := min(len(sample), at+1+rng.IntN(1+len(sample)/4))
 	switch rng.IntN(4) {
 	case 0:
-		return bytes.Clone(sample[:1+at]), cutOff
+		return bytes.Clone(sample[:min(2+at, len(sample))]), cutOff // one byte may be a newline, and a text of one is empty
 	case 1:
 		if end-at < len(sample) {
 			return slices.Concat(sample[:at], sample[end:]), "a range removed"

@@ -8,6 +8,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ func TestAPI(t *testing.T) {
 	packages := goPackages(t)
 	imports := importsOf(packages, token.NewFileSet())
 	listed := make(map[string]bool)
+	stable, counted, names := stablePackages(t), 0, 0
 	for path, p := range packages {
 		name, ok := publicName(path)
 		if !ok || p.Export == "" { // no Go files but tests
@@ -36,7 +38,14 @@ func TestAPI(t *testing.T) {
 		}
 		file := filepath.Join("docs", "api", name+".txt")
 		listed[file] = true
+		if slices.Contains(stable, strings.ReplaceAll(name, "_", "/")) {
+			counted++
+			names += len(exported(pkg))
+		}
 		golden.Check(t, file, strings.Join(listAPI(pkg), ""))
+	}
+	if names > 500 || counted != len(stable) {
+		t.Errorf("%d of %d packages of compatibility.md have %d names, at most 500 are wanted", counted, len(stable), names)
 	}
 	if len(listed) < 20 {
 		t.Errorf("%d packages are listed", len(listed))
@@ -50,6 +59,26 @@ func TestAPI(t *testing.T) {
 			t.Errorf("%s lists a package that is not there", file)
 		}
 	}
+}
+
+// stablePackages returns the packages whose API stays, the only lines of compatibility.md that
+// are indented.
+func stablePackages(t *testing.T) (list []string) {
+	text, err := os.ReadFile("docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "    ") {
+			list = append(list, strings.Fields(line)...)
+		}
+	}
+	return list
+}
+
+// exported returns the names that a package exports, without those of methods and fields.
+func exported(pkg *types.Package) []string {
+	return slices.DeleteFunc(pkg.Scope().Names(), func(name string) bool { return !token.IsExported(name) })
 }
 
 // publicName returns the name of the listing of a package of this module, if others can
@@ -71,10 +100,8 @@ func publicName(path string) (string, bool) {
 func listAPI(pkg *types.Package) []string {
 	l := &apiList{pkg: pkg}
 	scope := pkg.Scope()
-	for _, name := range scope.Names() {
-		if obj := scope.Lookup(name); obj.Exported() {
-			l.object(obj)
-		}
+	for _, name := range exported(pkg) {
+		l.object(scope.Lookup(name))
 	}
 	slices.SortStableFunc(l.lines, func(a, b apiLine) int { return cmp.Compare(a.of, b.of) })
 	lines := make([]string, len(l.lines))

@@ -105,42 +105,42 @@ func TestReportTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Peaks, r.Total.EstCount = make([]peaks.Device, 1), op.KnownFloat(1) // tables have more columns then
-	for name, table := range map[string]struct {
-		write func(io.Writer, *analyze.Report, csv.Options) error
-		want  []map[string]string // a part of each row
-	}{
-		"operations": {csv.WriteOperations, []map[string]string{
-			{"operation": "relu", "sum_ns": "1000"}, {"operation": "'=cmd|' /C calc'!A0", "errors": "1", "exemplar_span_id": "0200000000000000"}}},
-		"groups": {csv.WriteGroups, []map[string]string{
-			{"by_operation": "relu", "count": "1"}, {"by_operation": "'=cmd|' /C calc'!A0", "by_step": "3"}}},
-		"devices":     {csv.WriteDevices, []map[string]string{{"device_id": "unknown"}, {"device_id": "cuda:0", "rank": "0", "span_ns": "600"}}},
-		"bottlenecks": {csv.WriteBottlenecks, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "call_count": "1"}}},
-		"balance":     {csv.WriteBalance, nil},
-		"idle":        {csv.WriteIdle, nil},
-		"launches":    {csv.WriteLaunches, nil},
-		"path":        {csv.WriteCriticalPath, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "ns": "600", "share": "1", "rank": "0"}}},
-		"sequences":   {csv.WriteSequences, nil},
-		"steps":       {csv.WriteSteps, nil},
-		"hotspots":    {csv.WriteHotspots, nil},
-		"slowest":     {csv.WriteSlowest, []map[string]string{{"operation": "relu"}, {"operation": "'=cmd|' /C calc'!A0"}}},
+	for section, want := range map[string][]map[string]string{            // a part of each row
+		"operations": {
+			{"operation": "relu", "sum_ns": "1000"}, {"operation": "'=cmd|' /C calc'!A0", "errors": "1", "exemplar_span_id": "0200000000000000"}},
+		"groups": {
+			{"by_operation": "relu", "count": "1"}, {"by_operation": "'=cmd|' /C calc'!A0", "by_step": "3"}},
+		"devices":       {{"device_id": "unknown"}, {"device_id": "cuda:0", "rank": "0", "span_ns": "600"}},
+		"communication": {{"operation": "'=cmd|' /C calc'!A0", "call_count": "1"}},
+		"balance":       nil,
+		"idle":          nil,
+		"launches":      nil,
+		"critical_path": {{"operation": "'=cmd|' /C calc'!A0", "ns": "600", "share": "1", "rank": "0"}},
+		"sequences":     nil,
+		"steps":         nil,
+		"memory":        nil,
+		"slowest":       {{"operation": "relu"}, {"operation": "'=cmd|' /C calc'!A0"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(section, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := table.write(&b, r, csv.Options{}); err != nil {
+			if err := csv.Write(&b, r, section, csv.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			rows := parse(t, b.Bytes())
-			if table.want != nil && len(rows) != len(table.want) {
+			if want != nil && len(rows) != len(want) {
 				t.Fatalf("rows = %v", rows)
 			}
-			for i, want := range table.want {
-				for column, field := range want {
+			for i, row := range want {
+				for column, field := range row {
 					if rows[i][column] != field {
 						t.Errorf("row %d, %s = %q, want %q", i, column, rows[i][column], field)
 					}
 				}
 			}
 		})
+	}
+	if err := csv.Write(io.Discard, r, "others", csv.Options{}); err == nil {
+		t.Error("a section that is not there has a table")
 	}
 }
 

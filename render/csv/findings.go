@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 )
 
-// WriteFindings writes the findings.
-func WriteFindings(w io.Writer, r *analyze.Report, opts Options) error {
+// writeFindings writes the findings.
+func writeFindings(w io.Writer, r *analyze.Report, opts Options) error {
 	out, err := newWriter(w, opts, []string{"kind", "text", "saved_ns", "of_ns", "chance", "section", "operation", "device_id", "rank"})
 	if err != nil {
 		return err

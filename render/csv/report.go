@@ -2,6 +2,7 @@ package csv
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/optrace/optrace/analyze"
@@ -15,6 +16,23 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/op"
 )
+
+// tables are the tables of a report by the names of their sections.
+var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
+	"operations": writeOperations, "groups": writeGroups, "findings": writeFindings, "operators": writeOperators, "devices": writeDevices,
+	"balance": writeBalance, "communication": writeBottlenecks, "memory": writeHotspots, "slowest": writeSlowest, "idle": writeIdle,
+	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences, "steps": writeSteps,
+}
+
+// Write writes the table of a section of a report, which is called as in the text form ("operations",
+// "devices", "critical_path", …), or "groups" for the table by keys. Another name is an error.
+func Write(w io.Writer, r *analyze.Report, section string, opts Options) error {
+	write, ok := tables[section]
+	if !ok {
+		return fmt.Errorf("csv: a report has no section %q", section)
+	}
+	return write(w, r, opts)
+}
 
 // statColumns returns the columns of statistics, which are a part of T: estimates where every entry
 // carries its sampling weight, and rooflines where there are peaks.
@@ -32,14 +50,14 @@ func statColumns[T any](r *analyze.Report) []column[T] {
 	return fields[T](keys)
 }
 
-// WriteOperations writes the table by operation.
-func WriteOperations(w io.Writer, r *analyze.Report, opts Options) error {
+// writeOperations writes the table by operation.
+func writeOperations(w io.Writer, r *analyze.Report, opts Options) error {
 	columns := append(fields[profile.Operation]("operation"), statColumns[profile.Operation](r)...)
 	return writeTable(w, opts, r.Operations, columns)
 }
 
-// WriteGroups writes the table of the groups, with a column for each key.
-func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
+// writeGroups writes the table of the groups, with a column for each key.
+func writeGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	var columns []column[profile.Group]
 	for k, name := range r.By { // the statistics have columns named kind and operation too
 		columns = append(columns, column[profile.Group]{"by_" + name, func(w *writer, g *profile.Group) {
@@ -58,8 +76,8 @@ func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Groups, append(columns, statColumns[profile.Group](r)...))
 }
 
-// WriteOperators writes the table of the operators on the host.
-func WriteOperators(w io.Writer, r *analyze.Report, opts Options) error {
+// writeOperators writes the table of the operators on the host.
+func writeOperators(w io.Writer, r *analyze.Report, opts Options) error {
 	var rows []operators.Row
 	if r.Operators != nil {
 		rows = r.Operators.Rows
@@ -68,19 +86,19 @@ func WriteOperators(w io.Writer, r *analyze.Report, opts Options) error {
 		" memory_bytes flops device_idle_ns"))
 }
 
-// WriteDevices writes the table of devices.
-func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
+// writeDevices writes the table of devices.
+func writeDevices(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Devices, fields[profile.Device]("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns"+
 		" exposed_communication_ns exposed_memory_ns other_ns idle_ns communication_ns memory_ns overlap_ns overlap_ratio service host"))
 }
 
-// WriteBottlenecks writes the table of communicating operations.
-func WriteBottlenecks(w io.Writer, r *analyze.Report, opts Options) error {
+// writeBottlenecks writes the table of communicating operations.
+func writeBottlenecks(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Communication.Bottlenecks, fields[seed.Bottleneck]("operation total_duration_us ratio_of_total call_count"))
 }
 
-// WriteBalance writes the load of each device and its part of the ideal one.
-func WriteBalance(w io.Writer, r *analyze.Report, opts Options) error {
+// writeBalance writes the load of each device and its part of the ideal one.
+func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
 	type load struct {
 		Device  string   `json:"device"`
 		US      float64  `json:"duration_us"`
@@ -100,13 +118,13 @@ func WriteBalance(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, rows, fields[load]("device duration_us ideal_duration_us of_ideal"))
 }
 
-// WriteIdle writes the table of the longest idle gaps.
-func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
+// writeIdle writes the table of the longest idle gaps.
+func writeIdle(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Idle, fields[timeline.IdleGap]("device_id rank start_unix_ns duration_ns cause after before service host"))
 }
 
-// WriteLaunches writes the table of the streams on which launches are known.
-func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
+// writeLaunches writes the table of the streams on which launches are known.
+func writeLaunches(w io.Writer, r *analyze.Report, opts Options) error {
 	var rows []launch.Stream
 	if r.Launches != nil {
 		rows = r.Launches.Streams
@@ -119,14 +137,14 @@ func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
 		" idle_other_gaps=idle.other.count idle_other_ns=idle.other.sum_ns service host"))
 }
 
-// WriteCriticalPath writes the table of the critical paths' parts.
-func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
+// writeCriticalPath writes the table of the critical paths' parts.
+func writeCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.CriticalPath, fields[path.Share]("operation kind device_id rank ns share segments service host drag_ns"))
 }
 
-// WriteSequences writes the table of repeated sequences; the names of the operations are a
+// writeSequences writes the table of repeated sequences; the names of the operations are a
 // list in JSON.
-func WriteSequences(w io.Writer, r *analyze.Report, opts Options) error {
+func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 	type row struct {
 		*sequences.Sequence
 		Operations string `json:"operations"`
@@ -147,18 +165,18 @@ func WriteSequences(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, rows, fields[row]("operations length count rounds sum_ns share gap_ns gap_share streams"))
 }
 
-// WriteSteps writes the table of steps.
-func WriteSteps(w io.Writer, r *analyze.Report, opts Options) error {
+// writeSteps writes the table of steps.
+func writeSteps(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Steps, fields[steps.Row]("step service run count sum_ns wall_ns busy_ns"))
 }
 
-// WriteHotspots writes the entries above the memory threshold.
-func WriteHotspots(w io.Writer, r *analyze.Report, opts Options) error {
+// writeHotspots writes the entries above the memory threshold.
+func writeHotspots(w io.Writer, r *analyze.Report, opts Options) error {
 	return WriteEntries(w, r.Memory.Hotspots, opts)
 }
 
-// WriteSlowest writes the slowest entries.
-func WriteSlowest(w io.Writer, r *analyze.Report, opts Options) error {
+// writeSlowest writes the slowest entries.
+func writeSlowest(w io.Writer, r *analyze.Report, opts Options) error {
 	return WriteEntries(w, r.Slowest, opts)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // The width of an overview where none is stated, how many lines it has in that width, and bounds on its parts.
 const (
-	OverviewWidth    = 80
+	overviewWidth    = 80
 	overviewLines    = 30
 	overviewFaults   = 3
 	overviewFindings = 6
@@ -29,7 +29,7 @@ const (
 // for which opts.Show is set follow in full, and rooflines where there are peaks.
 func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	if opts.Width == 0 {
-		opts.Width = OverviewWidth
+		opts.Width = overviewWidth
 	}
 	o := overview{view: newView(r, opts), most: cmp.Or(opts.Rows, overviewRows)}
 	o.write()

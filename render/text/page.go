@@ -12,12 +12,12 @@ import (
 
 // The width of the text where none is stated, and the least there is.
 const (
-	DefaultWidth = 200
+	defaultWidth = 200
 	MinWidth     = 60
 )
 
-// DefaultRows bounds the rows of a table where no bound is stated.
-const DefaultRows = 30
+// defaultRows bounds the rows of a table where no bound is stated.
+const defaultRows = 30
 
 // Options says how to render.
 type Options struct {
@@ -26,10 +26,10 @@ type Options struct {
 	// Hyperlinks makes names lead to the tracing backend, on terminals that know such
 	// links. Otherwise links are numbered and listed at the foot.
 	Hyperlinks bool
-	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
+	// Width bounds the lines, in columns; 0 means 200, and less than
 	// [MinWidth] means that. Addresses at the foot and lines of code are as long as they are.
 	Width int
-	// Rows bounds the rows of a table; 0 means [DefaultRows]. [WriteDoctor] shows all.
+	// Rows bounds the rows of a table; 0 means 30. [WriteDoctor] shows all.
 	Rows int
 	// Top bounds the requests of a correlation; the slowest are shown.
 	Top int
@@ -49,7 +49,7 @@ type page struct {
 }
 
 func newPage(opts Options) page {
-	opts.Width, opts.Rows = max(cmp.Or(opts.Width, DefaultWidth), MinWidth), cmp.Or(opts.Rows, DefaultRows)
+	opts.Width, opts.Rows = max(cmp.Or(opts.Width, defaultWidth), MinWidth), cmp.Or(opts.Rows, defaultRows)
 	return page{Options: opts}
 }
 

@@ -108,6 +108,9 @@ func kept(f format, rec op.Record) []string {
 	case rec.Span != nil:
 		s := *rec.Span
 		s.Links = slices.Clone(s.Links)
+		if s.ParentSpanID == s.SpanID && (f.name == "jaeger" || f.name == "otlp") {
+			s.ParentSpanID, s.RemoteParent = op.SpanID{}, s.RemoteParent && f.name == "otlp" // Jaeger fails with such a parent
+		}
 		for i := range s.Links {
 			if f.name == "jaeger" {
 				s.Links[i].Weight = op.Int{}

@@ -98,7 +98,7 @@ func (r *Reader) Span(s ptrace.Span) *op.Span {
 	}
 	r.builder.Reset()
 	r.links(s)
-	r.span.Links = r.builder.Links()
+	r.builder.FillSpan(&r.span)
 	return &r.span
 }
 
