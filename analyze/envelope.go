@@ -41,6 +41,9 @@ type Envelope struct {
 	// computed.
 	Orphans    op.Int `json:"orphans"`
 	Duplicates op.Int `json:"duplicates"`
+	// DuplicatesKept says which of the spans with an id stands in the tree, [KeptFirst]; empty where no id is
+	// there more than once.
+	DuplicatesKept string `json:"duplicates_kept,omitempty"`
 	// Repeated counts the duplicates with the start and duration of a record of
 	// the same ids before them. They count in no figure but those of the input; nil
 	// when the structure was not computed, and then they count like others.
@@ -90,6 +93,9 @@ type Envelope struct {
 	// positions.
 	Problems []string `json:"problems"`
 }
+
+// KeptFirst says that of the spans with an id the first in the order of the input stands in the tree.
+const KeptFirst = "first_in_input"
 
 // DeviceClock describes the times that come from the clocks of devices.
 type DeviceClock struct {

@@ -24,8 +24,10 @@ func (t *Timeline) Write(w io.Writer) error {
 	for _, tr := range all {
 		out.track(tr)
 	}
-	for i := range t.events.Slices {
-		out.slice(&t.events.Slices[i])
+	for pass := range t.events.Passes() {
+		for _, s := range pass {
+			out.slice(s)
+		}
 	}
 	n := 0
 	for f := range t.events.Flows() {

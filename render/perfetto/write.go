@@ -140,24 +140,25 @@ func (w *writer) begin(at int64, kind, track uint64) {
 	w.event = appendUint(appendUint(w.event[:0], eventType, kind), eventTrackUUID, track)
 }
 
-// slices writes the slices track by track, in order of time on each.
+// slices writes the slices track by track, in order of time on each, and ends those of a pass before the next one.
 func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, those that have begun, innermost last
-	for i := range t.Slices {
-		s := &t.Slices[i]
-		open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
-		if hasLaunch(s) {
-			w.begin(s.Launch.V, typeInstant, l.launches[s.Lane])
-			w.event = f.appendTo(w.named(s), f.launch(i))
+	for pass := range t.Passes() {
+		for i, s := range pass {
+			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
+			if hasLaunch(s) {
+				w.begin(s.Launch.V, typeInstant, l.launches[s.Lane])
+				w.event = f.appendTo(w.named(s), f.launch(i))
+				w.end(packetTrackEvent, w.event)
+			}
+			w.begin(w.start(s), typeBegin, l.lanes[s.Lane])
+			w.event = f.appendTo(append(w.named(s), s.Args...), i)
 			w.end(packetTrackEvent, w.event)
+			open[s.Lane] = append(open[s.Lane], s)
 		}
-		w.begin(w.start(s), typeBegin, l.lanes[s.Lane])
-		w.event = f.appendTo(append(w.named(s), s.Args...), i)
-		w.end(packetTrackEvent, w.event)
-		open[s.Lane] = append(open[s.Lane], s)
-	}
-	for lane := range open {
-		w.close(open[lane], l.lanes[lane], func(*timeline.Slice) bool { return true })
+		for lane := range open {
+			open[lane] = w.close(open[lane], l.lanes[lane], func(*timeline.Slice) bool { return true })
+		}
 	}
 }
 

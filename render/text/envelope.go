@@ -93,7 +93,7 @@ func (p *page) faults(in *analyze.Envelope) {
 	if in.Repeated.V > 0 {
 		repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
 	}
-	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats)
+	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
 	p.fault("overflow", in.OverflowedGroups, plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), strings.Join(counted(in.Warnings), ", "))

@@ -76,12 +76,10 @@ func (t *Timeline) targets() map[spanKey]int {
 	for i := range t.Slices {
 		s := &t.Slices[i]
 		key := spanKey{s.trace, s.span}
-		if s.span.IsZero() || s.Bare || !s.IsService && !linked[key] {
+		if s.span.IsZero() || s.Bare || s.again || !s.IsService && !linked[key] {
 			continue
 		}
-		if old, ok := spans[key]; !ok || s.IsService || !t.Slices[old].IsService {
-			spans[key] = i
-		}
+		spans[key] = i
 	}
 	return spans
 }

@@ -7,26 +7,28 @@ import (
 )
 
 // Lane is a track: the slices of a stream, or a part of them where they overlap without
-// nesting.
+// nesting. Those whose ids others had before are on lanes of their own.
 type Lane struct {
 	Group  Group
 	Stream op.Int
+	Again  bool
 	// Number counts the lanes of the stream from 0.
 	Number int
 }
 
 // Arrange sorts the slices by group, stream and start, enclosing slices first, assigns
-// each to a lane, and returns the lanes in that order.
+// each to a lane, and returns the lanes in that order. It is called once.
 func (t *Timeline) Arrange() (lanes []Lane) {
+	t.markAgain()
 	t.sort()
 	for from := 0; from < len(t.Slices); {
 		first := &t.Slices[from]
 		to := from + 1
-		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream {
+		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream && t.Slices[to].again == first.again {
 			to++
 		}
 		for n := range divide(t.Slices[from:to], len(lanes)) {
-			lanes = append(lanes, Lane{first.Group, first.Stream, n})
+			lanes = append(lanes, Lane{first.Group, first.Stream, first.again, n})
 		}
 		from = to
 	}
@@ -80,6 +82,9 @@ func (l *Lane) Title() string {
 		title = "spans"
 	case l.Stream.Known:
 		title = "stream " + l.Stream.String()
+	}
+	if l.Again {
+		title += ", ids seen before"
 	}
 	if l.Number > 0 {
 		title += " (overlap " + strconv.Itoa(l.Number) + ")"

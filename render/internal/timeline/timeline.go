@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"unsafe"
@@ -51,6 +52,7 @@ type Slice struct {
 	trace        op.TraceID
 	span, parent op.SpanID
 	links        []op.Link
+	again        bool // an earlier slice has its ids, set by Arrange
 }
 
 // End returns the end, or the last moment there is.
@@ -121,16 +123,49 @@ func (t *Timeline) Base() int64 {
 	return base
 }
 
+// markAgain marks the slices whose ids an earlier one has.
+func (t *Timeline) markAgain() {
+	seen := make(map[spanKey]struct{}, len(t.Slices))
+	for i := range t.Slices {
+		s := &t.Slices[i]
+		if s.trace.IsZero() || s.span.IsZero() {
+			continue
+		}
+		before := len(seen)
+		seen[spanKey{s.trace, s.span}] = struct{}{}
+		s.again = len(seen) == before
+	}
+}
+
+// Passes yields the places of the slices to write, track by track, in two passes: those whose ids others
+// had before come behind all others, so that who reads them meets the same one of an id first.
+func (t *Timeline) Passes() iter.Seq[iter.Seq2[int, *Slice]] {
+	return func(yield func(iter.Seq2[int, *Slice]) bool) {
+		for _, again := range []bool{false, true} {
+			pass := func(yield func(int, *Slice) bool) {
+				for i := range t.Slices {
+					if t.Slices[i].again == again && !yield(i, &t.Slices[i]) {
+						return
+					}
+				}
+			}
+			if !yield(pass) {
+				return
+			}
+		}
+	}
+}
+
 // compare orders services before devices, and devices by rank and name.
 func (g Group) compare(o Group) int {
 	return cmp.Or(compareBools(o.IsService, g.IsService), compareInts(g.Rank, o.Rank), cmp.Compare(g.Name, o.Name),
 		compareBools(g.Bare, o.Bare))
 }
 
-// sort sorts the slices by group, stream and start, enclosing slices first.
+// sort sorts the slices by group and stream, those whose ids others had before last, and by start, enclosing slices first.
 func (t *Timeline) sort() {
 	slices.SortStableFunc(t.Slices, func(a, b Slice) int {
-		return cmp.Or(a.Group.compare(b.Group), compareInts(a.Stream, b.Stream),
+		return cmp.Or(a.Group.compare(b.Group), compareInts(a.Stream, b.Stream), compareBools(a.again, b.again),
 			cmp.Compare(a.Start, b.Start), cmp.Compare(b.End(), a.End()))
 	})
 }
