@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -39,6 +40,9 @@ type Options struct {
 	// times, timelines, critical paths and so on. The memory that [Run] needs then
 	// does not grow with the number of entries, unless By has the local root.
 	SumsOnly bool
+	// Sections lists the sections of the report whose figures are computed, as package text names them, and
+	// "overview" for its first screen; nil is all. What only others show is not known, as with SumsOnly.
+	Sections []string
 	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes
 	// and FLOPs of its operations, for a renderer that shows them one by one.
 	KeepForest bool
@@ -90,6 +94,11 @@ func (o Options) unused() attrmap.Fields {
 		}
 	}
 	return unused
+}
+
+// wants reports whether one of the sections, which are separated by blanks, is computed.
+func (o *Options) wants(sections string) bool {
+	return o.Sections == nil || slices.ContainsFunc(o.Sections, func(s string) bool { return slices.Contains(strings.Fields(sections), s) })
 }
 
 // structural reports whether the structure of the run is needed.

@@ -1,9 +1,12 @@
 package analyze
 
 import (
+	"slices"
+
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
 )
 
 // warnSumOverflow counts, among the warnings of the envelope, the rows with a
@@ -16,14 +19,14 @@ const warnDeviceShared = "device_shared"
 
 // ReportOn returns the report on a profile alone: without the structural figures
 // and the counts of an input.
-func ReportOn(p *profile.Profile) *Report { return newReport(newCounter(), p, nil, false) }
+func ReportOn(p *profile.Profile) *Report { return newReport(newCounter(), p, nil, &Options{}) }
 
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
-func newReport(in *counter, p *profile.Profile, forest *trace.Forest, align bool) *Report {
+func newReport(in *counter, p *profile.Profile, forest *trace.Forest, opts *Options) *Report {
 	var moved *clocks.Alignment
 	if forest != nil {
-		if align {
+		if opts.AlignClocks {
 			moved = clocks.Align(forest)
 		}
 		p = profile.Settle(forest, p)
@@ -40,9 +43,14 @@ func newReport(in *counter, p *profile.Profile, forest *trace.Forest, align bool
 		}
 	}
 	if forest != nil {
-		suspects, compared := r.addStructure(forest, p.Options().Top, p.Options().MaxGroups)
-		r.addSuspects(forest, p, suspects)
-		r.addFindings(forest, compared)
+		suspects, compared := r.addStructure(forest, opts, p.Options().Top, p.Options().MaxGroups)
+		total := r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
+		if compared.extent.DurationNS > 0 || r.Total.WallNS.Known {
+			r.ExtentNS = op.Known(compared.extent.DurationNS)
+		}
+		if opts.wants("overview findings") {
+			r.addFindings(forest, compared, total)
+		}
 	}
 	return r
 }

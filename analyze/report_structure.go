@@ -30,39 +30,48 @@ const timeBuckets = 60
 // and spans whose times the structure cannot hold.
 const warnTimeOutOfRange = "time_out_of_range"
 
-// addStructure fills in the figures that need the structure of the run, and returns
+// addStructure fills in the figures that need the structure of the run and that opts asks for, and returns
 // the suspects and what findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
-func (r *Report) addStructure(forest *trace.Forest, top, groups int) (*suspects.Found, *comparisons) {
+func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *comparisons) {
 	var found *suspects.Found
 	var compared comparisons
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
-	parallel.Do(
-		func() {
+	var wanted []func()
+	for _, figures := range []struct {
+		sections string // "" is all of them
+		compute  func()
+	}{
+		{"overview findings steps", func() {
 			r.Steps = append([]steps.Row{}, steps.Rows(forest)...)
 			r.StatedSteps = op.Known(steps.Stated(forest))
-		},
-		func() {
+		}},
+		{"overview findings critical_path", func() {
 			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins, groups)
-		},
-		func() { found = suspects.Find(forest) },
-		func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) },
-		func() { r.SlowestRequest = requests.Slowest(forest, joins) },
-		func() {
+		}},
+		{"", func() { found = suspects.Find(forest) }},
+		{"overview findings sequences", func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) }},
+		{"critical_path", func() { r.SlowestRequest = requests.Slowest(forest, joins) }},
+		{"overview findings idle launches", func() {
 			idle := timeline.Idle(forest, top)
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
-		},
-		func() { r.Operators = operators.Find(forest, groups) },
-		func() { r.Launches = launch.Find(forest, timeBuckets) },
-		func() { r.Communication.Collectives = collective.Rows(forest) },
-		func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) },
-		func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) },
-		func() { r.addTimelines(timeline.Timelines(forest)) },
-		func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) },
-		func() { r.Concurrency = timeline.Concurrency(forest) },
-		func() { compared.extent = timeline.ExtentOf(forest) },
-		func() { compared.lateness = collective.LatenessOf(forest) },
-		func() { compared.alike = requests.AlikeOf(forest) },
-	)
+		}},
+		{"operators", func() { r.Operators = operators.Find(forest, groups) }},
+		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
+		{"communication", func() { r.Communication.Collectives = collective.Rows(forest) }},
+		{"overview summary operations", func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) }},
+		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
+		{"overview findings devices balance", func() { r.addTimelines(timeline.Timelines(forest)) }},
+		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
+		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
+		{"", func() { compared.extent = timeline.ExtentOf(forest) }},
+		{"overview findings", func() { compared.lateness = collective.LatenessOf(forest) }},
+		{"overview findings", func() { compared.alike = requests.AlikeOf(forest) }},
+	} {
+		if figures.sections == "" || opts.wants(figures.sections) {
+			wanted = append(wanted, figures.compute)
+		}
+	}
+	parallel.Do(wanted...)
 	return found, &compared
 }
 

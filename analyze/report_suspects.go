@@ -54,29 +54,32 @@ func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
 }
 
 // addSuspects fills in what is known about times and parents that cannot be
-// right, given the suspects. all has the sums over the operations of forest.
-func (r *Report) addSuspects(forest *trace.Forest, all *profile.Profile, s *suspects.Found) {
+// right, given the suspects. all has the sums over the operations of forest. It returns the total
+// without suspects, nil where there are none, and fills in no more of that if totalOnly is set.
+func (r *Report) addSuspects(forest *trace.Forest, all *profile.Profile, s *suspects.Found, totalOnly bool) *profile.Total {
 	describe(forest, &r.Input, s)
-	if len(s.Durations)+len(s.Clock) > 0 && forest.Counts.Overflow == 0 {
-		r.WithoutSuspects = withoutSuspects(forest, s, all)
+	if len(s.Durations)+len(s.Clock) == 0 || forest.Counts.Overflow > 0 {
+		return nil
 	}
+	out := suspects.Without(forest, s)
+	for r := range forest.Rows() {
+		out[r] = out[r] || forest.Has(r, trace.FlagRepeat)
+	}
+	sums := profile.Of(forest, all, func(r int32) bool { return !out[r] }).SumsOf(forest.Devices.Shared)
+	if !totalOnly {
+		r.WithoutSuspects = without(forest, sums, out)
+	}
+	return &sums.Total
 }
 
-// withoutSuspects returns the figures over the operations that are left without
-// the suspects. The forest must hold all operations that all has the sums of.
-func withoutSuspects(f *trace.Forest, s *suspects.Found, all *profile.Profile) *WithoutSuspects {
-	out := suspects.Without(f, s)
-	for r := range f.Rows() {
-		out[r] = out[r] || f.Has(r, trace.FlagRepeat)
-	}
-	p := profile.Of(f, all, func(r int32) bool { return !out[r] })
+// without returns the figures over the operations that are not out, given their sums. The forest must
+// hold all operations that were summed up.
+func without(f *trace.Forest, sums *profile.Sums, out []bool) *WithoutSuspects {
 	left := f.Without(out)
-	sums := p.SumsOf(f.Devices.Shared)
 	figures := Report{Operations: sums.Operations, Groups: sums.Groups, Devices: sums.Devices, LoadBalance: sums.LoadBalance}
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)
 	figures.addTimelines(timeline.Timelines(left))
-	_, _, totals := path.Figures(left, func() *collective.Joins { return collective.FindJoins(left) }, 0)
 	return &WithoutSuspects{
 		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{
@@ -84,7 +87,7 @@ func withoutSuspects(f *trace.Forest, s *suspects.Found, all *profile.Profile) *
 		},
 		IdleCauses: timeline.CausesOf(left),
 		Launches:   launch.Find(left, timeBuckets),
-		PathTotals: totals,
+		PathTotals: path.TotalsOf(left),
 		Steps:      append([]steps.Row{}, steps.Rows(left)...),
 	}
 }

@@ -301,16 +301,16 @@ const leftOut = "profiles in the input hold sums, and not the structure of the r
 
 func (c *collector) report() *Report {
 	if c.partial.files > 0 {
-		r := newReport(c.counter, c.profile, nil, false)
+		r := newReport(c.counter, c.profile, nil, &c.opts)
 		if !c.opts.SumsOnly {
 			r.LeftOut = leftOut
 		}
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter, profile.SettleRoots(c.forest, c.profile), nil, false)
+		return newReport(c.counter, profile.SettleRoots(c.forest, c.profile), nil, &c.opts)
 	}
-	r := newReport(c.counter, c.profile, c.forest, c.opts.AlignClocks)
+	r := newReport(c.counter, c.profile, c.forest, &c.opts)
 	if c.opts.KeepForest {
 		r.Forest = c.forest
 	}

@@ -99,7 +99,7 @@ func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, join
 			d.assign(key, row, names, shares)
 		}
 	}
-	d.run()
+	addEdges(d, s)
 	for i := range operations {
 		row := &operations[i]
 		if set, ok := names[row.Operation]; ok && isOnDevice(row.Kind) {
@@ -112,6 +112,11 @@ func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, join
 			row.DragNS = op.Known(d.drag[set])
 		}
 	}
+}
+
+// addEdges computes the drags and adds the edges that they go by to those of s.
+func addEdges(d *drags, s *Summary) {
+	d.run()
 	s.Edges.Stream, s.Edges.Collective = d.edges.Stream, d.edges.Collective
 }
 
@@ -257,6 +262,13 @@ func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share
 	addDrag(f, path, sum, operations, joins)
 	totals := pathTotals(f, path)
 	return foldShares(path.Shares, most), foldOperations(operations, most), totals
+}
+
+// TotalsOf returns the sums of all critical paths.
+func TotalsOf(f *trace.Forest) *Totals {
+	path := sumAll(f).Summary()
+	addEdges(newDrags(f, collective.FindJoins(f)), path)
+	return pathTotals(f, path)
 }
 
 // Other is the name, and kindMixed the kind, of the row of what is beyond the rows of a table.

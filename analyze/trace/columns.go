@@ -226,46 +226,51 @@ func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
 
 // number returns the value of row r in a column.
 func (c *columns) number(r int32, column int) int64 {
-	if values := c.blocks[r/blockRows].numbers[column]; values != nil {
-		return values[r%blockRows]
+	if values := c.block(r).numbers[column]; values != nil {
+		return values[at(r)]
 	}
 	return 0
 }
 
 // code returns the value of row r in a column.
 func (c *columns) code(r int32, column int) int32 {
-	if values := c.blocks[r/blockRows].codes[column]; values != nil {
-		return values[r%blockRows]
+	if values := c.block(r).codes[column]; values != nil {
+		return values[at(r)]
 	}
 	return 0
 }
 
+// block returns the block of row r, and at its place there. Unsigned numbers divide by a shift.
+func (c *columns) block(r int32) *block { return c.blocks[uint32(r)/blockRows] }
+
+func at(r int32) uint32 { return uint32(r) % blockRows }
+
 // Start returns the start of row r in Unix nanoseconds; 0 without FlagStart.
-func (c *columns) Start(r int32) int64 { return c.blocks[r/blockRows].start[r%blockRows] }
+func (c *columns) Start(r int32) int64 { return c.block(r).start[at(r)] }
 
 // Duration returns the duration of row r in nanoseconds.
-func (c *columns) Duration(r int32) int64 { return c.blocks[r/blockRows].duration[r%blockRows] }
+func (c *columns) Duration(r int32) int64 { return c.block(r).duration[at(r)] }
 
 // Span returns the span id of row r, 0 for none.
-func (c *columns) Span(r int32) uint64 { return c.blocks[r/blockRows].span[r%blockRows] }
+func (c *columns) Span(r int32) uint64 { return c.block(r).span[at(r)] }
 
 // ParentID returns the id of the span above row r, 0 for none.
-func (c *columns) ParentID(r int32) uint64 { return c.blocks[r/blockRows].parent[r%blockRows] }
+func (c *columns) ParentID(r int32) uint64 { return c.block(r).parent[at(r)] }
 
 // Trace returns the number of the trace of row r in Names.Traces.
-func (c *columns) Trace(r int32) int32 { return c.blocks[r/blockRows].trace[r%blockRows] }
+func (c *columns) Trace(r int32) int32 { return c.block(r).trace[at(r)] }
 
 // Name returns the number of the name of row r, in Names.Operations or Names.Spans.
-func (c *columns) Name(r int32) int32 { return c.blocks[r/blockRows].name[r%blockRows] }
+func (c *columns) Name(r int32) int32 { return c.block(r).name[at(r)] }
 
 // Lane returns the number of the lane of row r in Names.Lanes.
-func (c *columns) Lane(r int32) int32 { return c.blocks[r/blockRows].lane[r%blockRows] }
+func (c *columns) Lane(r int32) int32 { return c.block(r).lane[at(r)] }
 
 // Kind returns the kind of row r.
-func (c *columns) Kind(r int32) op.Kind { return c.blocks[r/blockRows].kind[r%blockRows] }
+func (c *columns) Kind(r int32) op.Kind { return c.block(r).kind[at(r)] }
 
 // Flags returns the facts about row r.
-func (c *columns) Flags(r int32) Flags { return c.blocks[r/blockRows].flags[r%blockRows] }
+func (c *columns) Flags(r int32) Flags { return c.block(r).flags[at(r)] }
 
 // Step returns the step of row r; 0 without FlagStep.
 func (c *columns) Step(r int32) int64 { return c.number(r, colStep) }
@@ -307,15 +312,15 @@ func (c *columns) End(r int32) int64 { return c.Start(r) + c.Duration(r) }
 
 // setGroup changes the group of row r.
 func (c *columns) setGroup(r, group int32) {
-	c.codes(c.blocks[r/blockRows], colGroup)[r%blockRows] = group
+	c.codes(c.block(r), colGroup)[at(r)] = group
 }
 
 // Has reports whether every flag of f is set on row r.
 func (c *columns) Has(r int32, f Flags) bool { return c.Flags(r)&f == f }
 
-func (c *columns) setFlags(r int32, f Flags) { c.blocks[r/blockRows].flags[r%blockRows] |= f }
+func (c *columns) setFlags(r int32, f Flags) { c.block(r).flags[at(r)] |= f }
 
-func (c *columns) clearFlags(r int32, f Flags) { c.blocks[r/blockRows].flags[r%blockRows] &^= f }
+func (c *columns) clearFlags(r int32, f Flags) { c.block(r).flags[at(r)] &^= f }
 
 // IsDeviceSide reports whether row r takes part in the figures of its device:
 // an operation, not the host's view of one, and no repeat.

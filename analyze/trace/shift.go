@@ -6,7 +6,7 @@ import "github.com/optrace/optrace/analyze/internal/wide"
 // any more.
 func (f *Forest) Shift(shifts []int64) {
 	for r := range f.Rows() {
-		b, i := f.blocks[r/blockRows], r%blockRows
+		b, i := f.block(r), at(r)
 		if f.Has(r, FlagStart) {
 			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
 			if !IsTime(b.start[i], b.duration[i]) {

@@ -236,11 +236,26 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	}
 	opts, err := f.Sums.Options()
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
-	opts.AlignClocks = f.align
+	opts.AlignClocks, opts.Sections = f.align, f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
 		opts.Filter = f.where.Match
 	}
 	return opts, err
+}
+
+// computed returns the sections whose figures are shown, nil for all of them: those of the first screen where none is chosen.
+func (f *reportFlags) computed(chosen selection) []string {
+	switch {
+	case chosen != nil || f.json || f.html != "" || f.section != "":
+		return chosen
+	case f.csv:
+		return []string{"operations"}
+	}
+	sections := []string{"overview"}
+	if slices.Contains(f.set, "min-comm-ratio") {
+		sections = append(sections, text.SectionCommunication)
+	}
+	return sections
 }
 
 func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report, chosen selection) error {
