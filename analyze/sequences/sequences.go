@@ -150,10 +150,7 @@ func (s *shortRuns) addDevice(device int32) {
 		s.parents = append(s.parents, number)
 	}
 	var first []int32
-	s.grouped, first = order.Group(int32(len(rows)), len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
-	for i, at := range s.grouped {
-		s.grouped[i] = rows[at]
-	}
+	s.grouped, first = order.GroupRows(rows, len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
 	for g := range len(numbers) {
 		s.addGroup(s.grouped[first[g]:first[g+1]])
 	}

@@ -52,10 +52,7 @@ func (it *Iterations) Devices() iter.Seq[Device] {
 	return func(yield func(Device) bool) {
 		for _, device := range f.Devices.Order {
 			rows := f.Devices.Of(device)
-			order, first := order.Group(int32(len(rows)), it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
-			for i, at := range order {
-				order[i] = rows[at]
-			}
+			order, first := order.GroupRows(rows, it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
 			for i := range it.count {
 				mine := order[first[i]:first[i+1]]
 				if len(mine) > 0 && !yield(Device{i, f.Devices.Keys[device], timeline.PartsOf(f, mine)}) {

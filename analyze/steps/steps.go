@@ -43,10 +43,7 @@ func Rows(f *trace.Forest) []Row {
 	}
 	l := newLoops(f)
 	of, count := l.iterationsOf(rows)
-	order, first := order.Group(int32(len(rows)), count, l.owners, func(i int32) int32 { return of[i] })
-	for i, at := range order {
-		order[i] = rows[at]
-	}
+	order, first := order.GroupRows(rows, count, l.owners, func(i int32) int32 { return of[i] })
 	steps := make([]Row, 0, count)
 	several := false
 	for i := range count {
@@ -77,25 +74,33 @@ func Stated(f *trace.Forest) int64 {
 // does; those without a start by step, duration and the order of the input.
 func rowsWithSteps(f *trace.Forest) []int32 {
 	rows := make([]int32, 0, Stated(f))
-	var timeless []int32
+	from := 0 // of those that start at once
+	for _, r := range f.Devices.ByStart {
+		if !f.Has(r, trace.FlagStep) {
+			continue
+		}
+		if from < len(rows) && f.Start(rows[from]) != f.Start(r) {
+			sortBySteps(f, rows[from:])
+			from = len(rows)
+		}
+		rows = append(rows, r)
+	}
+	sortBySteps(f, rows[from:])
+	started := len(rows)
 	for r := range f.Rows() {
-		switch {
-		case !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep):
-		case f.Has(r, trace.FlagStart):
+		if f.IsDeviceSide(r) && f.Has(r, trace.FlagStep) && !f.Has(r, trace.FlagStart) {
 			rows = append(rows, r)
-		default:
-			timeless = append(timeless, r)
 		}
 	}
-	var sorter order.Rows
-	sorter.Sort(rows, f.Start, func(p0 int32, p1 int32) int { return compareSteps(f, p0, p1) })
-	slices.SortFunc(timeless, func(p0 int32, p1 int32) int { return compareSteps(f, p0, p1) })
-	return append(rows, timeless...)
+	sortBySteps(f, rows[started:])
+	return rows
 }
 
-// compareSteps orders rows that start at once, or have no start.
-func compareSteps(f *trace.Forest, a, b int32) int {
-	return cmp.Or(cmp.Compare(f.Step(a), f.Step(b)), f.CompareStart(a, b))
+// sortBySteps sorts rows that start at once, or have no start.
+func sortBySteps(f *trace.Forest, rows []int32) {
+	if len(rows) > 1 {
+		slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(f.Step(a), f.Step(b)), f.CompareStart(a, b)) })
+	}
 }
 
 // numberRuns sorts steps, which are by start, and numbers those of one service

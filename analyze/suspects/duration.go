@@ -31,11 +31,8 @@ func suspectDurations(f *trace.Forest) []int32 {
 	if !slices.ContainsFunc(f.Names.Lanes.Values, func(l trace.Lane) bool { return l.Stream.Known }) {
 		return nil
 	}
-	rows, first := order.Group(f.Rows(), len(f.Names.Lanes.Values), nil, func(r int32) int32 {
-		if !f.IsDeviceSide(r) || f.Flags(r)&(trace.FlagStart|trace.FlagRepeat) != trace.FlagStart {
-			return trace.NoRow
-		}
-		lane := f.Lane(r)
+	rows, first := order.GroupRows(f.Devices.ByStart, len(f.Names.Lanes.Values), nil, func(i int32) int32 {
+		lane := f.Lane(f.Devices.ByStart[i])
 		if !f.Names.Lanes.Values[lane].Stream.Known {
 			return trace.NoRow
 		}
@@ -54,18 +51,16 @@ type overrunSearch struct {
 	*trace.Forest
 	found []int32
 
-	sorter order.Rows
-	order  *trace.Nesting // nil until there is a stretch
+	order *trace.Nesting // nil until there is a stretch
 	// byEnd and seen are used again for each stretch.
 	byEnd []int32
 	seen  rangeTree
 }
 
-// stream searches the rows of a stream, which it sorts. Rows can be compared
+// stream searches the rows of a stream, which are sorted by start. Rows can be compared
 // only with rows of the same stretch of time in which something was running all
 // the while.
 func (s *overrunSearch) stream(rows []int32) {
-	s.sorter.Sort(rows, s.Start, s.CompareStart)
 	from, latest, overrun := 0, int64(-trace.MaxTime), false
 	for i, r := range rows {
 		if s.Start(r) >= latest {

@@ -4,7 +4,7 @@ import "unsafe"
 
 // builtBytes is about what a row takes once the tree and the orders of the rows are
 // built, beside its columns.
-const builtBytes = 24
+const builtBytes = 28
 
 // Bytes returns about how much memory f takes, its tree included.
 func (f *Forest) Bytes() int64 {

@@ -21,17 +21,15 @@ type deviceStream struct {
 func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.Devices
-	devices := len(d.Keys)
-	d.Rows, d.first = order.Group(f.Rows(), devices, d.Rows, func(r int32) int32 {
-		if !f.IsDeviceSide(r) || !f.Has(r, FlagStart) {
-			return NoRow
+	d.ByStart = slices.Grow(d.ByStart[:0], f.Len())
+	for r := range f.Rows() {
+		if f.IsDeviceSide(r) && f.Has(r, FlagStart) {
+			d.ByStart = append(d.ByStart, r)
 		}
-		return d.Lanes[f.Lane(r)]
-	})
-	var sorter order.Rows
-	for i := range devices {
-		sorter.Sort(d.Of(int32(i)), f.Start, f.CompareStart)
 	}
+	var sorter order.Rows
+	sorter.Sort(d.ByStart, f.Start, f.CompareStart)
+	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] })
 	f.orderDevices()
 	d.FirstStart, d.LastEnd = MaxTime, -MaxTime
 	for _, r := range d.Rows {

@@ -47,7 +47,7 @@ func (t *Tree) topDown() iter.Seq[int32] {
 	}
 }
 
-// Devices lists the rows of each device, four bytes per row.
+// Devices lists the rows of each device, eight bytes per row.
 type Devices struct {
 	// Keys has the devices by number, Lanes the number of each lane's device, and
 	// Streams that of its stream: a device's stream is one, whichever service uses it.
@@ -58,9 +58,10 @@ type Devices struct {
 	Shared device.Shared
 	// FirstStart and LastEnd are those of all rows, where there are any.
 	FirstStart, LastEnd int64
-	// The rows of device d are Rows[first[d]:first[d+1]], by start.
-	Rows  []int32
-	first []int32
+	// ByStart has the rows of all devices, by start. Those of device d are Rows[first[d]:first[d+1]].
+	ByStart []int32
+	Rows    []int32
+	first   []int32
 	// seen reports whether any operation names the device, with a start or not.
 	seen []bool
 	// Order lists the devices seen, by rank and name.

@@ -26,3 +26,12 @@ func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows
 	first[0] = 0
 	return rows, first
 }
+
+// GroupRows orders rows by the group that each belongs to, given its place, as Group does.
+func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int32) (grouped, first []int32) {
+	grouped, first = Group(int32(len(rows)), groups, buffer, group)
+	for i, at := range grouped {
+		grouped[i] = rows[at]
+	}
+	return grouped, first
+}
