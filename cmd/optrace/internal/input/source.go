@@ -41,7 +41,7 @@ func (src Source) Open(s streams.Streams) (in *ingest.Input, done func()) {
 }
 
 // largeInput is from how many bytes on an input is large.
-const largeInput = 64 << 20
+const largeInput = 256 << 20
 
 // LimitGarbage makes the garbage collector run earlier where the inputs are large and their
 // structure is held, unless the environment says otherwise: it holds few pointers, so that
