@@ -93,7 +93,7 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 			return err
 		}
 	}
-	chosen, err := choose(measures(), *only, env.Quick)
+	chosen, err := choose(measures(), *only)
 	if err != nil {
 		return err
 	}
@@ -140,9 +140,8 @@ func startProfile(path string) (stop func() error, err error) {
 	}, nil
 }
 
-// choose returns the measures with the names, all of them for "", and in a quick
-// run those only that belong there or are asked for by name.
-func choose(all []measure.Measure, names string, quick bool) ([]measure.Measure, error) {
+// choose returns the measures with the names, all of them for "".
+func choose(all []measure.Measure, names string) ([]measure.Measure, error) {
 	missing := map[string]bool{}
 	for name := range strings.SplitSeq(names, ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -152,7 +151,7 @@ func choose(all []measure.Measure, names string, quick bool) ([]measure.Measure,
 	everything := len(missing) == 0
 	var chosen []measure.Measure
 	for _, m := range all {
-		if missing[m.Name] || everything && !(quick && m.LongOnly) {
+		if missing[m.Name] || everything {
 			chosen = append(chosen, m)
 			delete(missing, m.Name)
 		}

@@ -36,7 +36,6 @@ var targets = map[string]float64{
 	"profile_parquet_vs_duckdb":     1,
 	"workers_2_vs_1":                1.7,
 	"profile_vs_duckdb":             2.5,
-	"profile_otlp_vs_duckdb":        20,
 	"profile_otlp_vs_duckdb_tuned":  6,
 	"kineto_vs_python_json":         6,
 	"analyses_vs_seed":              50,
@@ -59,7 +58,7 @@ func TestMeasures(t *testing.T) {
 			if c.Suite == nil || c.Peer == "" || c.Ours == "" || c.Suite.Unit == "" || c.Data == "" && len(m.Cases) > 1 {
 				t.Errorf("%s, %q is not described", m.Name, c.Data)
 			}
-			if m.Target > 0 && (m.LongOnly || c.Suite.QuickRounds == 0) {
+			if c.Suite.QuickRounds == 0 {
 				t.Errorf("%s is not part of a quick run", m.Name)
 			}
 			if c.Suite.Rounds == 0 {
@@ -73,25 +72,22 @@ func TestMeasures(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	all := []measure.Measure{{Name: "a", Target: 1}, {Name: "b"}, {Name: "c", LongOnly: true}}
+	all := []measure.Measure{{Name: "a", Target: 1}, {Name: "b"}, {Name: "c"}}
 	for _, tt := range []struct {
-		only  string
-		quick bool
-		want  []string
+		only string
+		want []string
 	}{
-		{"", false, []string{"a", "b", "c"}},
-		{"", true, []string{"a", "b"}},
-		{"c", true, []string{"c"}},
-		{"b, a", false, []string{"a", "b"}},
-		{"x", false, nil},
+		{"", []string{"a", "b", "c"}},
+		{"b, a", []string{"a", "b"}},
+		{"x", nil},
 	} {
-		chosen, err := choose(all, tt.only, tt.quick)
+		chosen, err := choose(all, tt.only)
 		var got []string
 		for _, m := range chosen {
 			got = append(got, m.Name)
 		}
 		if !slices.Equal(got, tt.want) || (err != nil) != (tt.want == nil) {
-			t.Errorf("only %q, quick %t: %v, %v; want %v", tt.only, tt.quick, got, err, tt.want)
+			t.Errorf("only %q: %v, %v; want %v", tt.only, got, err, tt.want)
 		}
 	}
 }
@@ -131,8 +127,8 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// The table in the documentation has all comparisons, with their limits, those of
-// full runs where it is from one, and the text explains each of them.
+// The table in the documentation has all comparisons, with their limits, and the text
+// explains each of them.
 func TestDocumentedTable(t *testing.T) {
 	const path = "../docs/performance.md"
 	text, err := os.ReadFile(path)
@@ -150,11 +146,10 @@ func TestDocumentedTable(t *testing.T) {
 		_, row, found := strings.Cut(table, "\n| "+m.Name+" |")
 		row, _, _ = strings.Cut(row, "\n")
 		notRun := strings.Contains(table, "\n- "+m.Name+" was **not run**")
-		if !found && !notRun && !m.LongOnly || found && !strings.HasSuffix(row, "| "+m.Limit+" |") {
+		if !found && !notRun || found && !strings.HasSuffix(row, "| "+m.Limit+" |") {
 			t.Errorf("the table has no row of %s that ends with %q", m.Name, m.Limit)
 		}
-		base := strings.TrimSuffix(m.Name, "_query")
-		if !strings.Contains(prose, "`"+base+"`") {
+		if !strings.Contains(prose, "`"+m.Name+"`") {
 			t.Errorf("%s is not explained", m.Name)
 		}
 	}

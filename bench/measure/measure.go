@@ -27,8 +27,6 @@ type Measure struct {
 	Target float64
 	// Allocs, where it is set, bounds the allocations of our side.
 	Allocs *AllocTarget
-	// LongOnly leaves the measure out of quick runs.
-	LongOnly bool
 }
 
 // Case is a comparison of two sides of a suite.
@@ -37,9 +35,6 @@ type Case struct {
 	Data       string
 	Suite      *Suite
 	Peer, Ours string
-	// Less, where it is set, is a side whose cost in each round is subtracted
-	// from the peer's.
-	Less string
 }
 
 // Compare returns the cases of a measure with one kind of data.
@@ -47,9 +42,6 @@ func Compare(s *Suite, peer, ours string) []Case { return []Case{{Suite: s, Peer
 
 // sides returns the names of the sides that the case needs.
 func (c *Case) sides() []string {
-	if c.Less != "" {
-		return []string{c.Peer, c.Ours, c.Less}
-	}
 	return []string{c.Peer, c.Ours}
 }
 
@@ -122,11 +114,6 @@ func newRow(m Measure, samples func(Case, string) []Sample) Row {
 	for i, c := range m.Cases {
 		peer, ours := samples(c, c.Peer), samples(c, c.Ours)
 		p, o := m.costs(peer), m.costs(ours)
-		if c.Less != "" {
-			for i, less := range m.costs(samples(c, c.Less)) {
-				p[i] -= less
-			}
-		}
 		ratios := make([]float64, len(p))
 		for i := range ratios {
 			ratios[i] = p[i] / o[i]

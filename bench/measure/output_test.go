@@ -24,7 +24,6 @@ func sampleReport() *Report {
 				Measure: Measure{Name: "slow", Limit: "the disk", Cases: []Case{{}}}, Figures: Figures{"them", "us", 1, 5e8, 5e8, 1, 1},
 				Unit: "op", Target: 2, Met: &no,
 			},
-			{Measure: Measure{Name: "figure", Cases: []Case{{}}}, Figures: Figures{"them", "us", 7, 70, 10, 6, 8}, Unit: "op"},
 		},
 		NotRun:  []string{"absent"},
 		Reasons: map[string]string{"absent": "a tool"},
@@ -50,7 +49,6 @@ func TestWriteJSON(t *testing.T) {
 	type form struct {
 		Ratios  map[string]float64 `json:"ratios"`
 		NotRun  []string           `json:"not_run"`
-		Figures map[string]float64 `json:"figures"`
 		Details map[string]detail  `json:"details"`
 		Lost    float64            `json:"lost_default_batch"`
 	}
@@ -64,10 +62,10 @@ func TestWriteJSON(t *testing.T) {
 	}
 	yes, no := true, false
 	want := form{
-		Ratios: map[string]float64{"fast": 3, "slow": 1}, NotRun: []string{"absent"}, Figures: map[string]float64{"figure": 7},
+		Ratios: map[string]float64{"fast": 3, "slow": 1}, NotRun: []string{"absent"},
 		Details: map[string]detail{
 			"fast": {"many", "them", 300, &yes, map[string]ratio{"one": {5}, "many": {3}}},
-			"slow": {"", "them", 5e8, &no, nil}, "figure": {"", "them", 70, nil, nil},
+			"slow": {"", "them", 5e8, &no, nil},
 		},
 		Lost: 0.5,
 	}
@@ -105,9 +103,6 @@ name  peer       ours       ratio  min–max    target          on    other data
 fast  300 ns/op  100 ns/op  3.00   2.50–4.00  ≥ 2     met     many  one 5.00    4 allocations (peer 4) per op, ≤ 0 extra: met
 slow  0.50 s/op  0.50 s/op  1.00   1.00–1.00  ≥ 2     MISSED                    
 
-without a target  peer      ours      ratio  min–max        on  other data  
-figure            70 ns/op  10 ns/op  7.00   6.00–8.00                      
-
 Further figures:
 lost_default_batch  0.5
 
@@ -130,10 +125,6 @@ func TestWriteMarkdown(t *testing.T) {
 | fast | 3.00 | many | one 5.00 | 2.50–4.00 | ≥ 2 | met; 4 allocations (peer 4) per op, ≤ 0 extra: met |` +
 		` 300 ns/op | 100 ns/op | memory |
 | slow | 1.00 |  |  | 1.00–1.00 | ≥ 2 | **missed** | 0.50 s/op | 0.50 s/op | the disk |
-
-| without a target | ratio | on | other data | min–max | peer | ours | limited by |
-|---|--:|---|---|--:|--:|--:|---|
-| figure | 7.00 |  |  | 6.00–8.00 | 70 ns/op | 10 ns/op |  |
 
 | further figures | |
 |---|--:|

@@ -146,7 +146,7 @@ func TestAfterAndClose(t *testing.T) {
 
 // The row's ratio is the smallest, and a row that lacks a case has not run.
 func TestCases(t *testing.T) {
-	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}, "base": {300, 300}}, nil)
+	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}}, nil)
 	slow := fake(1, map[string][]time.Duration{"peer": {400, 400}, "ours": {100, 100}}, nil)
 	absent := &Suite{Name: "absent", Open: func(context.Context, *Env, Want) (*Opened, error) {
 		return nil, &UnavailableError{Need: "a tool"}
@@ -154,7 +154,6 @@ func TestCases(t *testing.T) {
 	both := []Case{{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"}, {Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"}}
 	rep, err := Run(t.Context(), env(), []Measure{
 		{Name: "both", Cases: both},
-		{Name: "less", Cases: []Case{{Suite: fast, Peer: "peer", Ours: "ours", Less: "base"}}},
 		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}}, both...)},
 	})
 	if err != nil {
@@ -164,7 +163,7 @@ func TestCases(t *testing.T) {
 	for _, r := range rep.Rows {
 		got[r.Measure.Name] = r.Ratio
 	}
-	if diff := cmp.Diff(map[string]float64{"both": 4, "less": 6}, got); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"both": 4}, got); diff != "" {
 		t.Errorf("ratios (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"lacking"}, rep.NotRun); diff != "" || rep.Reasons["lacking"] != "a tool" {

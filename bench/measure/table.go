@@ -14,16 +14,9 @@ import (
 func WriteTable(w io.Writer, rep *Report, m Machine) error {
 	fmt.Fprintf(w, "%s. Ratio = peer / ours, the median of rounds side by side, on the data where it is smallest.\n\n", m)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i, header := range []string{
-		"name\tpeer\tours\tratio\tmin–max\ttarget\t\ton\tother data\tallocations",
-		"without a target\tpeer\tours\tratio\tmin–max\t\t\ton\tother data\t",
-	} {
-		rows := rep.part(i)
-		if len(rows) == 0 {
-			continue
-		}
-		fmt.Fprintln(tw, header)
-		for _, r := range rows {
+	if len(rep.Rows) > 0 {
+		fmt.Fprintln(tw, "name\tpeer\tours\tratio\tmin–max\ttarget\t\ton\tother data\tallocations")
+		for _, r := range rep.Rows {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n", r.Measure.Name, cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit),
 				r.Ratio, r.Min, r.Max, r.target(), r.verdict("MISSED"), r.Data, r.others(), r.allocs())
 		}
@@ -46,23 +39,13 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 // WriteMarkdown writes the report as the tables of docs/performance.md.
 func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 	fmt.Fprintf(w, "Measured on %s. %s.\n", now.Format(time.DateOnly), m)
-	for i, header := range []string{
-		"| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n" +
-			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n",
-		"| without a target | ratio | on | other data | min–max | peer | ours | limited by |\n|---|--:|---|---|--:|--:|--:|---|\n",
-	} {
-		rows := rep.part(i)
-		if len(rows) > 0 {
-			fmt.Fprint(w, "\n", header)
-		}
-		for _, r := range rows {
-			targets := ""
-			if r.Target > 0 {
-				targets = fmt.Sprintf("| %s | %s%s ", r.target(), r.verdict("**missed**"), strings.TrimSuffix("; "+r.allocs(), "; "))
-			}
-			fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f %s| %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(),
-				r.Min, r.Max, targets, cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit), r.Measure.Limit)
-		}
+	if len(rep.Rows) > 0 {
+		fmt.Fprint(w, "\n| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n"+
+			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n")
+	}
+	for _, r := range rep.Rows {
+		fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f | %s | %s%s | %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(), r.Min, r.Max,
+			r.target(), r.verdict("**missed**"), strings.TrimSuffix("; "+r.allocs(), "; "), cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit), r.Measure.Limit)
 	}
 	if len(rep.Values) > 0 {
 		fmt.Fprint(w, "\n| further figures | |\n|---|--:|\n")
@@ -72,11 +55,6 @@ func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 		fmt.Fprintln(w)
 	}
 	return rep.writeNotRun(w, "- %s was **not run**: %s\n")
-}
-
-// part returns the rows with a target for 0, and those without one for 1.
-func (rep *Report) part(i int) []Row {
-	return slices.DeleteFunc(slices.Clone(rep.Rows), func(r Row) bool { return (r.Target > 0) != (i == 0) })
 }
 
 func (rep *Report) writeValues(w io.Writer, format string) {

@@ -51,10 +51,8 @@ func openKineto(ctx context.Context, env *measure.Env, l layout) (*measure.Opene
 			}
 			const mega = 1e6
 			return map[string]float64{
-				"kineto_columns_mb":          float64(sum.columns()) / mega,
-				"kineto_resident_mb":         float64(resident[ours]) / mega,
-				"kineto_resident_python_mb":  float64(resident[python]) / mega,
-				"kineto_resident_vs_columns": float64(resident[ours]) / float64(sum.columns()),
+				"kineto_resident_mb":        float64(resident[ours]) / mega,
+				"kineto_resident_python_mb": float64(resident[python]) / mega,
 			}, nil
 		},
 	}, err

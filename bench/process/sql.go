@@ -35,32 +35,20 @@ func parquetSQL(path string) string {
 		quote(path)))
 }
 
-// spansSQL makes rows of documents, whose column resourceSpans is typed.
-func spansSQL(documents string) string {
+// tunedOTLPSQL is the fastest statement found for OTLP JSON Lines: lines as JSON
+// values, from which from_json takes the fields that are needed, with a bound on
+// their size that lets both threads work.
+func tunedOTLPSQL(path string) string {
 	return summary(fmt.Sprintf(`
   select sp.attributes[list_position([a.key for a in sp.attributes], 'tensor.op.name')].value.stringValue as operation,
     sp.attributes[list_position([a.key for a in sp.attributes], 'tensor.device.id')].value.stringValue as device,
     (sp.endTimeUnixNano - sp.startTimeUnixNano)::bigint as ns
   from (select unnest(ss.spans) as sp from (
-    select unnest(rs.scopeSpans) as ss from (select unnest(resourceSpans) as rs from %s)))`, documents))
-}
-
-// otlpSQL reads OTLP JSON Lines as DuckDB's documentation has it: typed columns
-// and unnest.
-func otlpSQL(path string) string {
-	return spansSQL(fmt.Sprintf(`read_json('%s', format = 'newline_delimited', columns = {resourceSpans:
-  'STRUCT(scopeSpans STRUCT(spans STRUCT(startTimeUnixNano UBIGINT, endTimeUnixNano UBIGINT,
-    attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR))[])[])[])[]'})`, quote(path)))
-}
-
-// tunedOTLPSQL is the fastest statement found for OTLP JSON Lines: lines as JSON
-// values, from which from_json takes the fields that are needed, with a bound on
-// their size that lets both threads work.
-func tunedOTLPSQL(path string) string {
-	return spansSQL(fmt.Sprintf(`(select from_json(json, '{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "UBIGINT",
+    select unnest(rs.scopeSpans) as ss from (select unnest(resourceSpans) as rs from
+  (select from_json(json, '{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "UBIGINT",
   "endTimeUnixNano": "UBIGINT", "attributes": [{"key": "VARCHAR", "value": {"stringValue": "VARCHAR"}}]}]}]}]}').resourceSpans
     as resourceSpans
-  from read_ndjson_objects('%s', maximum_object_size = 2097152))`, quote(path)))
+  from read_ndjson_objects('%s', maximum_object_size = 2097152)))))`, quote(path)))
 }
 
 // quote escapes text for a string of SQL.

@@ -15,7 +15,6 @@ import (
 const (
 	duck      = "DuckDB"
 	duckTuned = "DuckDB, tuned"
-	duckStart = "DuckDB, select 1"
 	duckFile  = "DuckDB, Parquet"
 	python    = "python3, json.load"
 	ours      = "optrace report"
@@ -34,20 +33,12 @@ const (
 // operation and of each device. Both use as many threads as they like. Counts, sums
 // and extremes must be the same, percentiles within 2 %. Python loads a trace of
 // PyTorch's profiler and does nothing else.
-//
-// A process with DuckDB takes long to start. So each comparison is there twice:
-// with that, as a user waits for it, and without, the time of a process with
-// "select 1" subtracted from DuckDB's and nothing from ours.
 func Suite() []measure.Measure {
 	measures := []measure.Measure{
 		{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries, What: "entries JSONL, the whole process"},
-		{Name: "profile_otlp_vs_duckdb", Target: 20, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, read_json with types and unnest"},
 		{Name: "profile_otlp_vs_duckdb_tuned", Target: 6, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, the fastest statement found"},
 		{Name: "profile_parquet_vs_duckdb", Target: 1, Limit: limitParquet,
 			What: "a Parquet file, the same for both, processor time of the whole process"},
-		{Name: "profile_vs_duckdb_query", Wall: true, Limit: limitEntries, What: "entries JSONL, DuckDB's query alone"},
-		{Name: "profile_vs_duckdb_cpu", Limit: limitEntries, What: "entries JSONL, processor time of the whole process"},
-		{Name: "profile_otlp_vs_duckdb_tuned_query", Wall: true, Limit: limitOTLP, What: "the same, DuckDB's query alone"},
 	}
 	const quickOTLP = 200_000
 	for _, k := range []workload.Kind{workload.G512, workload.G1} {
@@ -59,15 +50,10 @@ func Suite() []measure.Measure {
 				},
 			}
 		}
-		entries := suite("entries", 9, 3, input{workload.Entries, million, false, statements{duck: entriesSQL, duckStart: startSQL}})
+		entries := suite("entries", 9, 3, input{workload.Entries, million, false, statements{duck: entriesSQL}})
 		table := suite("Parquet", 9, 3, input{workload.Entries, million, true, statements{duckFile: parquetSQL}})
-		otlp := suite("OTLP JSON", 3, 2, input{workload.OTLPJSON, quickOTLP, false, statements{duck: otlpSQL}})
-		tuned := suite("OTLP JSON tuned", 5, 3,
-			input{workload.OTLPJSON, quickOTLP, false, statements{duckTuned: tunedOTLPSQL, duckStart: startSQL}})
-		for i, c := range []measure.Case{
-			{Suite: entries, Peer: duck}, {Suite: otlp, Peer: duck}, {Suite: tuned, Peer: duckTuned}, {Suite: table, Peer: duckFile},
-			{Suite: entries, Peer: duck, Less: duckStart}, {Suite: entries, Peer: duck}, {Suite: tuned, Peer: duckTuned, Less: duckStart},
-		} {
+		tuned := suite("OTLP JSON tuned", 5, 3, input{workload.OTLPJSON, quickOTLP, false, statements{duckTuned: tunedOTLPSQL}})
+		for i, c := range []measure.Case{{Suite: entries, Peer: duck}, {Suite: tuned, Peer: duckTuned}, {Suite: table, Peer: duckFile}} {
 			c.Data, c.Ours = string(k), ours
 			measures[i].Cases = append(measures[i].Cases, c)
 		}
@@ -133,9 +119,7 @@ func (in *input) open(ctx context.Context, env *measure.Env, k workload.Kind) (*
 	for name, statement := range in.statements {
 		sides[name] = func(ctx context.Context) (measure.Sample, error) {
 			s, rows, err := db.query(ctx, file.Ops, statement(file.Path))
-			if name != duckStart {
-				s.Sum, answers[name] = digest(rows), rows
-			}
+			s.Sum, answers[name] = digest(rows), rows
 			return s, err
 		}
 	}

@@ -32,10 +32,6 @@ type totals struct {
 	ns                           int64 // of all operations
 }
 
-// columns returns the bytes of the rows that package ingest/kineto keeps, by the sizes
-// in its documentation.
-func (s totals) columns() int64 { return 52*s.hostOps + 36*s.launches + 72*s.deviceOps }
-
 // writeFile writes a trace of about n events.
 func writeFile(path string, l layout, n int) error {
 	f, err := os.Create(path)

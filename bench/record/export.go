@@ -35,7 +35,6 @@ const (
 // takes everything.
 func exportSuite() []measure.Measure {
 	suites := newSuites("exporting", "span", exportSets, openExport)
-	fresh := newSuites("exporting", "span", []set{newShapesSet}, openExport).suites[0]
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
@@ -51,21 +50,12 @@ func exportSuite() []measure.Measure {
 			Name: "export_otlp_vs_otlp", Target: 15, Cases: suites.cases(otlp, otlpProto), Allocs: perBatch,
 			What: "OTLP protobuf, the same bytes", Limit: limitEncode,
 		},
-		{
-			Name: "export_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, entries), LongOnly: true,
-			What: "entries JSONL, every span with shapes of its own", Limit: limitNew,
-		},
-		{
-			Name: "export_otlp_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, otlpProto), LongOnly: true,
-			What: "OTLP protobuf, every span with shapes of its own", Limit: limitNew,
-		},
 	}
 }
 
 // The limits, for the table.
 const (
 	limitEncode = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
-	limitNew    = "reading attribute values, which the SDK boxes; the cache is bypassed"
 )
 
 const (
@@ -74,15 +64,6 @@ const (
 	// minBatches is how many batches are exported in a round at least.
 	minBatches = 8
 )
-
-// newShapesSet has operations that do not repeat.
-var newShapesSet = set{"shapes that never repeat", false, func() []operation {
-	ops := make([]operation, minBatches*batchSize)
-	for i, s := range workload.RandomSpecs(len(ops)) {
-		ops[i] = newOperation(s.OpSpec, s.Attributes())
-	}
-	return ops
-}}
 
 // spans are the spans of a set.
 type spans struct {

@@ -24,9 +24,8 @@ import (
 
 // The sides of the suites on profiles in the process.
 const (
-	spanMetrics     = "otlptrace + proto.Marshal, pdata + spanmetricsconnector"
-	spanMetricsOnly = "spanmetricsconnector, spans decoded"
-	liveProfile     = "live.Processor"
+	spanMetrics = "otlptrace + proto.Marshal, pdata + spanmetricsconnector"
+	liveProfile = "live.Processor"
 )
 
 // liveSuite compares profiles of the same ended spans: by package live where they end, and
@@ -38,10 +37,6 @@ func liveSuite() []measure.Measure {
 		{
 			Name: "live_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetrics, liveProfile),
 			What: "ended spans to durations per operation, device and kind, against export, decoding and the connector", Limit: limitLive,
-		},
-		{
-			Name: "live_vs_spanmetrics_connector", Cases: suites.cases(spanMetricsOnly, liveProfile),
-			What: "the same against the connector alone", Limit: limitLive,
 		},
 	}
 }
@@ -71,7 +66,6 @@ func openLive(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*m
 				all, err := received(ctx, spans.batches)
 				return errors.Join(err, consumeAll(ctx, peer, all))
 			}),
-			spanMetricsOnly: spans.side(spans.passes, func(ctx context.Context) error { return consumeAll(ctx, peer, decoded) }),
 		},
 		Check: func() error { return sameCalls(ctx, spans, decoded) },
 		Close: func() error { return errors.Join(peer.Shutdown(ctx), p.Shutdown(ctx)) },

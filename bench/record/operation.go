@@ -19,13 +19,11 @@ import (
 
 // The sides of the suites on single operations.
 const (
-	sdkSpan      = "SDK span"
-	prepared     = "prepared op"
-	dynamic      = "dynamic op"
-	newShapes    = "dynamic op, every shape new"
-	recorder     = "Recorder"
-	recorderPrep = "Recorder, prepared"
-	recorderAll  = "Recorder with encoding"
+	sdkSpan     = "SDK span"
+	prepared    = "prepared op"
+	dynamic     = "dynamic op"
+	recorder    = "Recorder"
+	recorderAll = "Recorder with encoding"
 
 	// Recording after the fact, with the times of a device and of the launch.
 	sdkAfter      = "SDK span with timestamps"
@@ -46,14 +44,11 @@ func operationSuite() []measure.Measure {
 	none := func(extra bool) *measure.AllocTarget {
 		return &measure.AllocTarget{Per: 1, PerName: "op", Extra: extra}
 	}
-	fresh := of("start_end_new_shapes_vs_sdk", 0, newShapes,
-		"a dynamic op whose shapes are all new", "values of shapes are built and boxed", nil)
 	after := of("record_after_vs_sdk", 1, preparedAfter,
 		"an operation of a device recorded after the fact, with its launch time", "the SDK's span: 1 is the limit", none(true))
 	afterRecorder := of("record_after_recorder_vs_sdk", 15, recorderAfter,
 		"the same through a Recorder, nothing emitted", "memory for the operation", none(false))
 	after.Cases, afterRecorder.Cases = suites.cases(sdkAfter, preparedAfter), suites.cases(sdkAfter, recorderAfter)
-	fresh.LongOnly, fresh.Cases = true, fresh.Cases[:1]
 	return []measure.Measure{
 		of("start_end_vs_sdk", 0.95, prepared, "Start and End of a prepared op", "the SDK's span: 1 is the limit", none(true)),
 		of("start_end_dynamic_vs_sdk", 0.87, dynamic,
@@ -62,8 +57,6 @@ func operationSuite() []measure.Measure {
 		of("recorder_total_vs_sdk", 3, recorderAll,
 			"the same with conversion and encoding to entries", "encoding: ids, numbers, copying text", nil),
 		after, afterRecorder,
-		of("recorder_prepared_vs_sdk", 0, recorderPrep, "Recorder BeginPrepared, back to back", "a reading of the clock", nil),
-		fresh,
 	}
 }
 
@@ -77,11 +70,9 @@ type operations struct {
 	provider  *sdktrace.TracerProvider
 	byHand    trace.Tracer
 	ours      *optrace.Tracer
-	fresh     *optrace.Tracer // for newShapes, which displaces the shapes that a Tracer has cached
 	preps     []*optrace.Prepared
 	nothing   *optrace.Processor // without an exporter
 	processor *optrace.Processor
-	rows      int64 // grows where every shape is to be new
 }
 
 func openOperations(_ context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
@@ -109,7 +100,7 @@ func newOperations(s *set) (*operations, error) {
 		provider: sdktrace.NewTracerProvider(
 			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(noopProcessor{})),
 	}
-	w.byHand, w.ours, w.fresh = w.provider.Tracer("by hand"), optrace.NewTracer(w.provider), optrace.NewTracer(w.provider)
+	w.byHand, w.ours = w.provider.Tracer("by hand"), optrace.NewTracer(w.provider)
 	var err error
 	if w.preps, err = prepareAll(w.ours, w.ops); err != nil {
 		return nil, err
@@ -166,11 +157,7 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 			_, o := w.preps[i].Start(ctx)
 			o.End()
 		}),
-		dynamic: spans(func(ctx context.Context, r *run, i int) { w.dynamic(ctx, w.ours, r.inStep, i) }),
-		newShapes: spans(func(ctx context.Context, _ *run, i int) {
-			w.rows++
-			w.dynamicShapes(ctx, w.fresh, i, w.rows)
-		}),
+		dynamic: spans(func(ctx context.Context, r *run, i int) { w.dynamic(ctx, r.inStep, i) }),
 		// The launch time takes a place of its own in the attributes made before.
 		sdkAfter: w.after(func() func(context.Context, *run, int, optrace.Times) {
 			attrs := make([][]attribute.KeyValue, len(w.ops))
@@ -199,8 +186,7 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 				return record(ctx, n)
 			}
 		}(),
-		recorder:     w.recorded(w.nothing, len(w.ops) > 1),
-		recorderPrep: w.recorded(w.nothing, true),
+		recorder: w.recorded(w.nothing, len(w.ops) > 1),
 		recorderAll: func() func(context.Context, int) error {
 			record := w.recorded(w.processor, len(w.ops) > 1)
 			return func(ctx context.Context, n int) error {
@@ -228,23 +214,20 @@ func (w *operations) after(record func(ctx context.Context, r *run, i int, t opt
 	}
 }
 
-func (w *operations) dynamic(ctx context.Context, t *optrace.Tracer, n, i int) {
+func (w *operations) dynamic(ctx context.Context, n, i int) {
 	if len(w.ops) == 1 {
-		w.dynamicShapes(ctx, t, i, int64(1+n%batchSizes))
+		rows := int64(1 + n%batchSizes)
+		_, o := w.ours.Start(ctx, w.ops[i].Name, w.ops[i].Device)
+		o.DType(op.F32).In(rows, inner).In(inner, columns).Out(rows, columns).End()
 		return
 	}
 	s := &w.ops[i]
-	_, o := t.Start(ctx, s.Name, s.Device)
+	_, o := w.ours.Start(ctx, s.Name, s.Device)
 	o.DType(s.DType).Attrs(s.extra...)
 	for _, shape := range s.Inputs {
 		o.In(shape...)
 	}
 	o.Out(s.Output...).End()
-}
-
-func (w *operations) dynamicShapes(ctx context.Context, t *optrace.Tracer, i int, rows int64) {
-	_, o := t.Start(ctx, w.ops[i].Name, w.ops[i].Device)
-	o.DType(op.F32).In(rows, inner).In(inner, columns).Out(rows, columns).End()
 }
 
 // recorded returns a function that records with a Recorder of p. Where operations

@@ -20,11 +20,6 @@ const (
 	batchOTLP    = "BatchSpanProcessor, blocking, otlptrace + proto.Marshal"
 	batchDiscard = "BatchSpanProcessor, blocking, discarding"
 	oursEntries  = "Processor + Exporter, entries"
-	oursOTLP     = "Processor + Exporter, OTLP protobuf"
-
-	// One producer in place of two.
-	oneDiscard = "BatchSpanProcessor, blocking, discarding, one producer"
-	oneEntries = "Processor + Exporter, entries, one producer"
 )
 
 // pipelineSuite compares whole pipelines: two producers start and end prepared
@@ -42,14 +37,6 @@ func pipelineSuite() []measure.Measure {
 			Name: "processor_vs_batch_discard", Target: 0.85, Cases: suites.cases(batchDiscard, oursEntries),
 			What: "the same against batches that are thrown away", Limit: limitSpan + "; 0.9 remains where ours costs nothing",
 		},
-		{
-			Name: "processor_otlp_vs_batch_otlp", Cases: suites.cases(batchOTLP, oursOTLP), LongOnly: true,
-			What: "two producers, lossless, both to OTLP protobuf", Limit: limitSpan,
-		},
-		{
-			Name: "processor_vs_batch_discard_one_producer", Cases: suites.cases(oneDiscard, oneEntries), LongOnly: true,
-			What: "one producer, lossless, against batches that are thrown away", Limit: limitSpan,
-		},
 	}
 }
 
@@ -66,10 +53,7 @@ func openPipelines(_ context.Context, env *measure.Env, want measure.Want, set *
 	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
 	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
 	toEntries := func() (pipeline, error) {
-		return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.PolicyBlock))
-	}
-	toProto := func() (pipeline, error) {
-		return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.PolicyBlock))
+		return newOurs(optrace.WithPolicy(optrace.PolicyBlock))
 	}
 	o := &measure.Opened{Sides: map[string]measure.Side{}}
 	if set.name == sets[0].name {
@@ -83,21 +67,17 @@ func openPipelines(_ context.Context, env *measure.Env, want measure.Want, set *
 		return err
 	}
 	for _, s := range []struct {
-		name       string
-		open       func() (pipeline, error)
-		goroutines int
+		name string
+		open func() (pipeline, error)
 	}{
-		{batchOTLP, toOTLP, producersPerRun},
-		{batchDiscard, toNothing, producersPerRun},
-		{oursEntries, toEntries, producersPerRun},
-		{oursOTLP, toProto, producersPerRun},
-		{oneDiscard, toNothing, 1},
-		{oneEntries, toEntries, 1},
+		{batchOTLP, toOTLP},
+		{batchDiscard, toNothing},
+		{oursEntries, toEntries},
 	} {
 		if !want[s.name] {
 			continue
 		}
-		p, err := newProducers(s.open, set, s.goroutines, ops)
+		p, err := newProducers(s.open, set, ops)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), o.Close())
 		}
@@ -122,7 +102,7 @@ type producers struct {
 	ops      int    // of all of them in a round
 }
 
-func newProducers(open func() (pipeline, error), s *set, goroutines, ops int) (*producers, error) {
+func newProducers(open func() (pipeline, error), s *set, ops int) (*producers, error) {
 	p, err := open()
 	if err != nil {
 		return nil, err
@@ -131,8 +111,8 @@ func newProducers(open func() (pipeline, error), s *set, goroutines, ops int) (*
 	specs := s.ops()
 	preps, err := prepareAll(optrace.NewTracer(tp), specs)
 	pr := &producers{pipeline: p, provider: tp, preps: preps, ops: ops}
-	for i := range goroutines {
-		pr.runs = append(pr.runs, newRun(s, specs, tp.Tracer("trainer"), i*len(specs)/goroutines))
+	for i := range producersPerRun {
+		pr.runs = append(pr.runs, newRun(s, specs, tp.Tracer("trainer"), i*len(specs)/producersPerRun))
 	}
 	return pr, err
 }
@@ -174,11 +154,11 @@ func losses(ctx context.Context, set *set, ops, rounds int) (map[string]float64,
 	for name, open := range map[string]func() (pipeline, error){
 		"lost_default_batch":         func() (pipeline, error) { return newBatch(newOTLPExporter()) },
 		"lost_default_batch_discard": func() (pipeline, error) { return newBatch(discarding{}) },
-		"lost_ours":                  func() (pipeline, error) { return newOurs(optrace.FormatEntries) },
+		"lost_ours":                  func() (pipeline, error) { return newOurs() },
 	} {
 		var shares []float64
 		for range rounds {
-			p, err := newProducers(open, set, producersPerRun, ops)
+			p, err := newProducers(open, set, ops)
 			if err == nil {
 				_, err = p.run(ctx)
 			}
@@ -205,8 +185,8 @@ func newOTLPExporter() sdktrace.SpanExporter { return otlptrace.NewUnstarted(new
 
 // newOurs returns our processor and exporter, in front of a writer that takes
 // everything.
-func newOurs(f optrace.Format, opts ...optrace.ProcessorOption) (pipeline, error) {
-	exp, err := optrace.NewExporter(io.Discard, optrace.WithFormat(f))
+func newOurs(opts ...optrace.ProcessorOption) (pipeline, error) {
+	exp, err := optrace.NewExporter(io.Discard)
 	if err != nil {
 		return pipeline{}, err
 	}

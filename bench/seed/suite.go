@@ -10,14 +10,12 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/op/seed"
 )
 
 // The sides of the suite.
 const (
 	rust    = "Rust program"
 	columns = "columns"
-	entries = "seed.Trace"
 )
 
 // Suite returns the comparisons: the five analyses over a million entries that are
@@ -28,15 +26,13 @@ func Suite() []measure.Measure {
 	return []measure.Measure{
 		{Name: "analyses_vs_seed", Target: 50, Cases: measure.Compare(s, rust, columns), Wall: true,
 			What: "five analyses over 1 M entries held in columns", Limit: "memory bandwidth: each pass goes over all columns"},
-		{Name: "analyses_entries_vs_seed", Cases: measure.Compare(s, rust, entries), Wall: true, LongOnly: true,
-			What: "the same over a slice of entries", Limit: "memory: 450 bytes an entry"},
 	}
 }
 
 // numEntries is how many entries both sides hold.
 const numEntries = 1_000_000
 
-func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
+func open(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
 	path, err := build(ctx, env)
 	if err != nil {
 		return nil, err
@@ -46,59 +42,43 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 	if err != nil {
 		return nil, fmt.Errorf("starting the Rust program: %w", err)
 	}
-	held, trace := newColumns(n), (*seed.Trace)(nil)
-	results := map[string]found{columns: ofColumns(held)}
-	if want[entries] {
-		trace = newTrace(n)
-		results[entries] = ofEntries(trace)
-	}
-	if err := same(peer, results); err != nil {
+	held := newColumns(n)
+	if err := same(peer, ofColumns(held)); err != nil {
 		return nil, errors.Join(err, peer.close())
 	}
-	perAnalysis := make([][]float64, numAnalyses)
-	// Ours takes microseconds per thousand entries: several passes fill a round.
-	const passes = 5
 	return &measure.Opened{
 		Sides: map[string]measure.Side{
 			rust: func(context.Context) (measure.Sample, error) {
 				ns, err := peer.run()
 				s := measure.Sample{N: int64(n)}
-				for i, t := range ns {
+				for _, t := range ns {
 					s.Wall += time.Duration(t)
-					perAnalysis[i] = append(perAnalysis[i], t/float64(n))
 				}
 				return s, err
 			},
-			columns: analysing(n, passes, func() found { return ofColumns(held) }),
-			entries: analysing(n, 1, func() found { return ofEntries(trace) }),
-		},
-		After: func(context.Context) (map[string]float64, error) {
-			values := map[string]float64{}
-			for i, name := range []string{"operation_summary", "per_device_summary", "communication", "flamegraph", "slowest"} {
-				values["seed_rust_"+name+"_ns_per_entry"] = measure.Median(perAnalysis[i])
-			}
-			return values, nil
+			columns: analysing(n, func() found { return ofColumns(held) }),
 		},
 		Close: peer.close,
 	}, nil
 }
 
-// same returns an error unless the Rust program finds what the others did.
-func same(peer *program, others map[string]found) error {
+// same returns an error unless the Rust program finds what we did.
+func same(peer *program, ours found) error {
 	theirs, err := peer.ask("show")
 	if err != nil {
 		return err
 	}
-	for name, f := range others {
-		if ours := f.lines(); !slices.Equal(theirs, ours) {
-			return fmt.Errorf("the Rust program finds %q, %s %q", theirs, name, ours)
-		}
+	if lines := ours.lines(); !slices.Equal(theirs, lines) {
+		return fmt.Errorf("the Rust program finds %q, we %q", theirs, lines)
 	}
 	return nil
 }
 
+// passes is how many times a round goes over the entries: ours takes microseconds per thousand of them.
+const passes = 5
+
 // analysing is a side that runs the analyses.
-func analysing(n, passes int, analyses func() found) measure.Side {
+func analysing(n int, analyses func() found) measure.Side {
 	var last found // keeps the compiler from leaving the analyses out
 	return func(context.Context) (measure.Sample, error) {
 		s, err := measure.Timed(int64(n*passes), func() error {

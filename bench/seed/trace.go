@@ -8,7 +8,6 @@ import (
 	analysis "github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/seed"
 )
 
 // What the entries are of. One entry in nine has no device.
@@ -41,13 +40,7 @@ func generate(n int, add func(*op.Entry)) {
 	}
 }
 
-// newTrace returns them as they are, newColumns in columns.
-func newTrace(n int) *seed.Trace {
-	t := &seed.Trace{Entries: make([]op.Entry, 0, n)}
-	generate(n, t.AddEntry)
-	return t
-}
-
+// newColumns returns them in columns.
 func newColumns(n int) *analysis.Columns {
 	t := analysis.NewColumns(nil)
 	generate(n, t.Add)
@@ -80,18 +73,6 @@ func ofColumns(t *analysis.Columns) found {
 		operations: s.OperationSummary(), devices: s.PerDeviceSummary(),
 		communication: s.CommunicationBottlenecks(least), stacks: s.FlamegraphCollapsed(), slowest: t.SlowestOps(top),
 	}
-}
-
-// ofEntries runs them over entries.
-func ofEntries(t *seed.Trace) found {
-	f := found{
-		operations: analysis.OperationSummary(t), devices: analysis.PerDeviceSummary(t),
-		communication: analysis.CommunicationBottlenecks(t, least), stacks: analysis.FlamegraphCollapsed(t),
-	}
-	for _, e := range t.SlowestOps(top) {
-		f.slowest = append(f.slowest, analysis.Slow{Index: int(e.Step.V), DurationNS: e.Duration})
-	}
-	return f
 }
 
 // lines returns the findings in the form of the Rust program.
