@@ -74,7 +74,6 @@ func Summarize(f *trace.Forest) *Summary { return sumAll(f).Summary() }
 func sumAll(f *trace.Forest) *Sum {
 	f.Build()
 	sum := NewSum(f)
-	sum.recent = make([]recentShare, 512)
 	walks := NewWalks(f)
 	for w, roots := range traceWindows(f) {
 		walks.AddPath(sum, w, roots)
@@ -89,13 +88,6 @@ type Sum struct {
 	duration wide.Sum
 	Shares   map[shareKey]*shareSum
 	edges    Edges
-	recent   []recentShare // by the name and the device; may be empty
-}
-
-// recentShare is a share that was used lately; sum is nil for none.
-type recentShare struct {
-	key shareKey
-	sum *shareSum
 }
 
 // shareKey identifies a row of the shares by the numbers of a dictionary.
@@ -177,19 +169,11 @@ func (s *Sum) add(row int32, from, to int64) {
 
 // share returns the sum of key.
 func (s *Sum) share(key shareKey) *shareSum {
-	recent := new(recentShare)
-	if len(s.recent) > 0 {
-		recent = &s.recent[uint32(key.name+61*key.device)%uint32(len(s.recent))]
-	}
-	if recent.sum != nil && recent.key == key {
-		return recent.sum
-	}
 	sum := s.Shares[key]
 	if sum == nil {
 		sum = new(shareSum)
 		s.Shares[key] = sum
 	}
-	*recent = recentShare{key, sum}
 	return sum
 }
 

@@ -40,17 +40,7 @@ func Quoted(b []byte, i int) (text []byte, end int) {
 		return nil, -1
 	}
 	i++
-	// As PlainPrefix does, without the call.
-	for end = i; len(b)-end >= 8; end += 8 {
-		if found := notPlain(binary.LittleEndian.Uint64(b[end:])); found != 0 {
-			end += bits.TrailingZeros64(found) / 8
-			if b[end] != '"' {
-				return nil, -1
-			}
-			return b[i:end], end + 1
-		}
-	}
-	end += PlainPrefix(b[end:])
+	end = i + PlainPrefix(b[i:])
 	if end >= len(b) || b[end] != '"' {
 		return nil, -1
 	}
@@ -193,16 +183,6 @@ func digitWord(b []byte) (x uint64, n int) {
 	return x, bits.TrailingZeros64((x|(x+ones*(0x80-10)))&highs) / 8
 }
 
-// ShortDigits is Digits, faster where most numbers have up to four digits.
-func ShortDigits(b []byte, i int) (v int64, end int) {
-	if i >= 0 && len(b)-i >= 8 {
-		if x, n := digitWord(b[i : i+8]); 0 < n && n <= 4 && (x&0xff != 0 || n == 1) {
-			return int64(fourDigits(uint32(x) << (32 - 8*n))), i + n
-		}
-	}
-	return Digits(b, i)
-}
-
 // ShortList reads the rest of a list of numbers from -1 on, which is not empty, and
 // appends them to dst. It is fast where most have up to four digits.
 func ShortList(b []byte, i int, dst []int64) (list []int64, end int) {
@@ -254,17 +234,6 @@ func Integer(b []byte, i int) (v int64, end int) {
 
 // QuotedDigits is Digits for a number in quotes.
 func QuotedDigits(b []byte, i int) (v int64, end int) {
-	// A time in Unix nanoseconds has 19 digits: three words without a loop.
-	if i >= 0 && len(b)-i >= 25 && b[i] == '"' && b[i+20] == '"' && b[i+1] != '0' {
-		x := binary.LittleEndian.Uint64(b[i+1:]) ^ ones*'0'
-		y := binary.LittleEndian.Uint64(b[i+9:]) ^ ones*'0'
-		z := (binary.LittleEndian.Uint64(b[i+17:]) ^ ones*'0') << 40 // three digits
-		const other = ones * (0x80 - 10)
-		u := (eightDigits(x)*pow10[8]+eightDigits(y))*pow10[3] + eightDigits(z)
-		if (x|(x+other)|y|(y+other)|z|(z+other))&highs == 0 && u < 1<<63 {
-			return int64(u), i + 21
-		}
-	}
 	v, end = Digits(b, Literal(b, i, `"`))
 	return v, Literal(b, end, `"`)
 }

@@ -61,9 +61,6 @@ func checkDigits(t *testing.T, b []byte, i int) {
 	if got, end := jsontext.Digits(b, i); end != wantEnd || end >= 0 && got != want {
 		t.Errorf("Digits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
 	}
-	if got, end := jsontext.ShortDigits(b, i); end != wantEnd || end >= 0 && got != want {
-		t.Errorf("ShortDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
-	}
 	negative := slices.Insert(bytes.Clone(b), i, '-')
 	if wantEnd >= 0 {
 		wantEnd++
@@ -238,12 +235,11 @@ func TestScanOutside(t *testing.T) {
 		_, integer := jsontext.Integer(b, i)
 		_, quotedDigits := jsontext.QuotedDigits(b, i)
 		_, micros := jsontext.Micros(b, i)
-		_, short := jsontext.ShortDigits(b, i)
 		_, list := jsontext.ShortList(b, i, nil)
 		_, _, _, words := jsontext.QuotedWords(b, i)
 		ends := []int{
 			list, words, jsontext.PassQuoted(b, i, 8), jsontext.PassQuoted(b, i, 0),
-			quoted, digits, short, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
+			quoted, digits, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
 		for n, end := range ends {
 			if end != -1 {
 				t.Errorf("function %d at %d ends at %d, want -1", n, i, end)

@@ -11,16 +11,11 @@ type Table[K comparable] struct {
 	// Values holds the values by number.
 	Values []K
 
-	ids  map[K]int32
-	last int32
+	ids map[K]int32
 }
 
-// ID returns the number of v. Consecutive rows often have the same value, so
-// that a comparison with the last one often saves the look-up.
+// ID returns the number of v.
 func (t *Table[K]) ID(v K) int32 {
-	if len(t.Values) > 0 && t.Values[t.last] == v {
-		return t.last
-	}
 	id, ok := t.ids[v]
 	if !ok {
 		if t.ids == nil {
@@ -30,7 +25,6 @@ func (t *Table[K]) ID(v K) int32 {
 		t.ids[v] = id
 		t.Values = append(t.Values, v)
 	}
-	t.last = id
 	return id
 }
 

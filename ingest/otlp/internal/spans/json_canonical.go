@@ -333,7 +333,7 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 	}
 	for {
 		start := textInt.Read(b, i)
-		v, end := jsontext.ShortDigits(b, start)
+		v, end := jsontext.Digits(b, start)
 		if end < 0 {
 			v, end = jsontext.Integer(b, start)
 		}
