@@ -100,9 +100,16 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 }
 
 // ReadForest reads an input with several goroutines, 0 for one per processor, and returns
-// its structure and the counts of the input. Errors are those of [Run].
-func ReadForest(ctx context.Context, src Source, workers int) (*trace.Forest, *Envelope, error) {
-	c, err := collectBy(ctx, src, workers, nil, func() *collector { return &collector{counter: newCounter(), forest: trace.New()} })
+// its structure and the counts of the input. It keeps some attributes of spans, for [trace.Forest.Attr].
+// Errors are those of [Run].
+func ReadForest(ctx context.Context, src Source, workers int, keep ...string) (*trace.Forest, *Envelope, error) {
+	c, err := collectBy(ctx, src, workers, &attr.Want{Keep: keep}, func() *collector {
+		c := &collector{counter: newCounter(), forest: trace.New()}
+		if len(keep) > 0 {
+			c.forest.KeepAttrs(keep...)
+		}
+		return c
+	})
 	if err != nil {
 		return nil, nil, err
 	}

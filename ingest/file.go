@@ -136,12 +136,12 @@ func (f *file) part(
 	return true, cut, nil
 }
 
-// inherits reports whether entries are to get attributes of their resources.
+// inherits reports whether entries and spans are to get attributes of their resources.
 func (f *file) inherits() bool {
 	return f.format != nil && f.format.inherits && len(attrmap.Kept(f.mapping)) > 0
 }
 
-// inheriting yields records, the entries with the attributes of their resources and
+// inheriting yields records, entries and spans with the attributes of their resources and
 // scopes that m asks for. resource is that of the first ones.
 func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
@@ -149,18 +149,23 @@ func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *
 			if rec.Resource != nil {
 				resource = rec.Resource.Clone()
 			}
-			if e := rec.Entry; e != nil {
-				var scope *op.Scope
-				if e.Extra != nil {
-					scope = &e.Extra.Scope
-				}
-				attrmap.Inherit(m, e, scope, resource)
+			if e, s := rec.Entry, rec.Span; e != nil {
+				e.Attrs = attrmap.Inherit(m, e.Attrs, e.Service, scopeOf(e.Extra), resource)
+			} else if s != nil {
+				s.Attrs = attrmap.Inherit(m, s.Attrs, s.Service, scopeOf(s.Extra), resource)
 			}
 			if !yield(rec, err) {
 				return
 			}
 		}
 	}
+}
+
+func scopeOf(x *op.Extra) *op.Scope {
+	if x == nil {
+		return nil
+	}
+	return &x.Scope
 }
 
 // end yields what is wrong with the compressed data, unless the format's reader

@@ -233,7 +233,8 @@ type Span struct {
 	// Failed is set if the span ended in an error.
 	Failed bool
 	// Attrs holds the attributes, and Extra what else the span had; both are nil
-	// unless a reader was asked for them, see [attr.Mapping.KeepAll].
+	// unless a reader was asked for them, see [attr.Mapping.Keep] and KeepAll. Recorders keep those of requests
+	// by which they are priced.
 	Attrs []Attr
 	// Links are the spans that the span refers to, nil for none.
 	Links []Link

@@ -21,6 +21,10 @@ func (j *Join) Report(opts Options) *Report {
 	links := Link(opts.Jaeger)
 	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{}}
 	all := requests.Find(forest)
+	var prices *pricing
+	if opts.Price != nil {
+		prices = newPricing(opts.Price, all, forest)
+	}
 	kept := all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
 	for i := range all.List {
@@ -41,6 +45,9 @@ func (j *Join) Report(opts Options) *Report {
 		if root := kept[i].Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
 		}
+		if prices != nil {
+			row.Charge = prices.charge(&kept[i])
+		}
 		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
 	}
@@ -54,6 +61,9 @@ func (j *Join) Report(opts Options) *Report {
 	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(all, r.Requests, links)
+	if prices != nil {
+		r.Price = prices.finish(r.Requests)
+	}
 	return r
 }
 

@@ -37,6 +37,12 @@ func NewJoin() *Join {
 	}
 }
 
+// KeepAttrs makes j keep attributes of the spans that are added from now on, such as those of [PriceAttrs].
+func (j *Join) KeepAttrs(keys ...string) {
+	j.local.KeepAttrs(keys...)
+	j.service.KeepAttrs(keys...)
+}
+
 // AddLocal adds a record of the local batch. It ignores records other than
 // operations and spans, and keeps nothing of rec but strings.
 func (j *Join) AddLocal(rec op.Record) { j.local.Add(rec) }

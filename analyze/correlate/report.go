@@ -3,6 +3,7 @@ package correlate
 import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
@@ -28,6 +29,8 @@ type Report struct {
 	MissingLinks int64 `json:"missing_links"`
 	// Endpoints sums them up by name and service, the largest duration first.
 	Endpoints []Endpoint `json:"endpoints"`
+	// Price says what the time of devices cost; nil without prices.
+	Price *Price `json:"price,omitempty"`
 	// Unattached lists operations that belong to no request, the first of
 	// UnattachedOps.
 	Unattached    []Op  `json:"unattached"`
@@ -105,6 +108,8 @@ type Request struct {
 	// request.
 	MissingInJaeger   int64 `json:"missing_in_jaeger"`
 	MissingOpsLocally int64 `json:"missing_ops_locally"`
+	// Charge is what its time of devices cost; nil without prices.
+	Charge *Charge `json:"charge,omitempty"`
 	// Slow reports whether the request is among the slow ones of its endpoint.
 	Slow bool `json:"slow"`
 	// Link leads to the request in Jaeger, CompareLink from a slow request to its
@@ -184,6 +189,8 @@ type Options struct {
 	Keep func(*requests.Request) bool
 	// KeepTrace decides the same for operations that belong to no request.
 	KeepTrace func(op.TraceID) bool
+	// Price has the prices of devices; nil for none. The attributes of [PriceAttrs] tell tenants, models, routes and tokens.
+	Price *price.Table
 	// MaxUnattached bounds the list of operations that belong to no request; 0 is
 	// 1,000.
 	MaxUnattached int

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/pattern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -143,25 +144,9 @@ func (t *Table) Find(id string) *Device {
 		return nil
 	}
 	for i := range t.Devices {
-		if d := &t.Devices[i]; d.Match == "" || matches(d.Match, id) {
+		if d := &t.Devices[i]; d.Match == "" || pattern.Matches(d.Match, id) {
 			return d
 		}
 	}
 	return nil
-}
-
-// matches reports whether an id is like a pattern.
-func matches(pattern, id string) bool {
-	parts := strings.Split(pattern, "*")
-	rest, ok := strings.CutPrefix(id, parts[0])
-	if !ok || len(parts) == 1 {
-		return ok && rest == ""
-	}
-	last := parts[len(parts)-1]
-	for _, part := range parts[1 : len(parts)-1] {
-		if _, rest, ok = strings.Cut(rest, part); !ok {
-			return false
-		}
-	}
-	return strings.HasSuffix(rest, last)
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/apportion"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/trace"
@@ -158,31 +159,7 @@ func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 func divide(total int64, e *trace.Execution, dropped int64) (parts []int64, unlinked int64) {
 	n := len(e.Requests)
 	weights, sum := weigh(e, dropped)
-	type remainder struct {
-		part int
-		of   uint64
-	}
-	left := total
-	parts = make([]int64, len(weights))
-	remainders := make([]remainder, len(weights))
-	for i, w := range weights {
-		hi, lo := bits.Mul64(uint64(total), uint64(w))
-		part, rest := bits.Div64(hi, lo, sum)
-		parts[i], remainders[i] = int64(part), remainder{i, rest}
-		left -= int64(part)
-	}
-	slices.SortStableFunc(remainders, func(a, b remainder) int {
-		switch {
-		case a.of > b.of:
-			return -1
-		case a.of < b.of:
-			return 1
-		}
-		return 0
-	})
-	for i := range left {
-		parts[remainders[i].part]++
-	}
+	parts = apportion.By(total, weights, sum)
 	if len(parts) > n {
 		unlinked = parts[n]
 	}

@@ -105,6 +105,9 @@ func (f *Forest) AddSpan(s *op.Span) {
 	}
 	if f.add(&r, s.Start) {
 		f.addLinks(s.Links)
+		if f.spanKeys != nil {
+			f.keepAttrs(s)
+		}
 	}
 }
 

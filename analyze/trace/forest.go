@@ -1,12 +1,14 @@
 package trace
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/op"
 )
 
 // Forest is the structure of a run: which operation ran below which span, when,
@@ -36,6 +38,9 @@ type Forest struct {
 	scratch     []byte
 	works       work.Finder
 	apart       device.Shared // as another forest told them; nil where f finds them
+	// spanKeys are the attributes of spans that are kept, in spanAttrs.
+	spanKeys  []string
+	spanAttrs map[spanAttr]string
 	// MaxDevices bounds the devices that are told apart, unless it is 0. Further ones are one, named
 	// [key.Other].
 	MaxDevices int
@@ -87,6 +92,45 @@ func NewLimited(limit int) *Forest {
 // KeepShapes makes f keep the shapes of the operations that are added from now on, for
 // [Node.Shapes].
 func (f *Forest) KeepShapes() { f.details = true }
+
+// spanAttr is an attribute of a span.
+type spanAttr struct {
+	trace op.TraceID
+	span  op.SpanID
+	key   string
+}
+
+// KeepAttrs makes f keep attributes of the spans that are added from now on, for [Forest.Attr].
+func (f *Forest) KeepAttrs(keys ...string) {
+	f.spanKeys, f.spanAttrs = keys, make(map[spanAttr]string)
+}
+
+// Attr returns the value of an attribute that was kept of a span, "" for none.
+func (f *Forest) Attr(trace op.TraceID, span op.SpanID, key string) string {
+	return f.spanAttrs[spanAttr{trace, span, key}]
+}
+
+// keepAttrs keeps attributes of s.
+func (f *Forest) keepAttrs(s *op.Span) {
+	for i := range s.Attrs {
+		if a := &s.Attrs[i]; slices.Contains(f.spanKeys, a.Key) {
+			f.spanAttrs[spanAttr{s.TraceID, s.SpanID, a.Key}] = a.Value
+		}
+	}
+}
+
+// takeAttrs adds the attributes that o has kept and f has not.
+func (f *Forest) takeAttrs(o *Forest) {
+	if f.spanAttrs == nil {
+		f.spanKeys, f.spanAttrs = o.spanKeys, o.spanAttrs
+		return
+	}
+	for k, v := range o.spanAttrs {
+		if _, known := f.spanAttrs[k]; !known {
+			f.spanAttrs[k] = v
+		}
+	}
+}
 
 // StartPart begins a part of the input; before the first call everything belongs to part 0.
 // Merging puts the parts of several forests into the order of the input. Where

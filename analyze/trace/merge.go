@@ -17,6 +17,7 @@ func (f *Forest) Merge(other *Forest) {
 	}
 	f.mergeSources(sources)
 	f.Counts.addLasting(&lost)
+	f.takeAttrs(other)
 }
 
 // Take merges others, which are empty afterwards, into f. The rows of all are copied, and
@@ -27,6 +28,7 @@ func (f *Forest) Take(others []*Forest) {
 	sources := []*mergeSource{f.takeAll()}
 	for _, o := range others {
 		lost.addLasting(&o.Counts)
+		f.takeAttrs(o)
 		sources = append(sources, o.takeAll())
 	}
 	f.mergeSources(sources)

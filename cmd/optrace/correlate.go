@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
@@ -21,6 +22,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/text"
 )
 
@@ -52,6 +54,10 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
   -top N            how many requests to list, the slowest (10), and, where it is
                     given and not 0, how many rows of any table the text shows (30)
 %s
+  -price FILE       print what the requests cost, by request, tenant, model and
+                    route: a JSON file of prices by device, such as
+                    {"currency": "USD", "devices": [
+                      {"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `  -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
@@ -84,9 +90,11 @@ type correlateFlags struct {
 	rows         int
 	linkPatterns string
 	reportURL    string
+	price        string
 	display      streams.DisplayFlags
 	flags.InOut
 
+	prices   *price.Table
 	traceID  op.TraceID
 	sinceSet bool
 }
@@ -132,19 +140,25 @@ func runCorrelate(ctx context.Context, s streams.Streams, args []string) error {
 // report joins the operations of the inputs with the traces of Jaeger.
 func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src input.Source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
+	keep := f.keep()
+	join.KeepAttrs(keep...)
 	var input *analyze.Envelope
 	if len(src.Inputs) > 0 {
 		var err error
-		if input, err = readLocal(ctx, s, src, join); err != nil {
+		if input, err = readLocal(ctx, s, src, join, keep); err != nil {
 			return nil, err
 		}
 	}
 	w := &wanted{flags: f, now: time.Now()}
-	opts := correlate.Options{Keep: w.request, KeepTrace: w.trace}
+	opts := correlate.Options{Keep: w.request, KeepTrace: w.trace, Price: f.prices}
 	var service *correlate.Service
 	if f.jaeger != "" {
+		mapping := &attr.Mapping{}
+		for _, key := range keep {
+			mapping.Keep(key)
+		}
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
-			Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
+			Mapping: mapping, Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
 		})
 		if err != nil {
 			return nil, exit.Usagef("-jaeger: %w", err)
@@ -163,6 +177,14 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	report := join.Report(opts)
 	report.Input, report.Service = input, service
 	return report, f.checkTrace(report)
+}
+
+// keep returns the attributes of spans that are needed.
+func (f *correlateFlags) keep() []string {
+	if f.prices == nil {
+		return nil
+	}
+	return correlate.PriceAttrs(f.prices)
 }
 
 // checkTrace returns an error if the one trace that was asked for is nowhere.
@@ -191,6 +213,7 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.redirects, "follow-redirects", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
+	fs.StringVar(&f.price, "price", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
 	f.InOut.Define(fs)
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
@@ -238,14 +261,24 @@ func (f *correlateFlags) check(inputs int) error {
 	if err := f.display.Check(); err != nil {
 		return err
 	}
-	return checkReportURL(f.reportURL)
+	if err := checkReportURL(f.reportURL); err != nil || f.price == "" {
+		return err
+	}
+	text, err := flags.ReadFile("-price", f.price)
+	if err != nil {
+		return err
+	}
+	if f.prices, err = price.Parse(text); err != nil {
+		return exit.Usagef("-price: %s: %w", f.price, err)
+	}
+	return nil
 }
 
 // readLocal reads the local batch.
-func readLocal(ctx context.Context, s streams.Streams, src input.Source, join *correlate.Join) (*analyze.Envelope, error) {
+func readLocal(ctx context.Context, s streams.Streams, src input.Source, join *correlate.Join, keep []string) (*analyze.Envelope, error) {
 	in, done := src.Open(s)
 	defer done()
-	forest, env, err := analyze.ReadForest(ctx, in, 0)
+	forest, env, err := analyze.ReadForest(ctx, in, 0, keep...)
 	if err != nil {
 		return nil, exit.Input(err)
 	}

@@ -7,6 +7,12 @@ import "strconv"
 // InputShape returns the key of the i-th input where each input has an attribute of its own.
 func InputShape(i int) string { return "tensor.input." + strconv.Itoa(i) + ".shape" }
 
+// Tenant is the attribute of a request for whom it is worked, unless another is named.
+const Tenant = "tenant.id"
+
+// OfRequests are the attributes of requests by which they are priced. They are kept without being asked for.
+var OfRequests = [...]string{Tenant, RequestModel, RequestRoute, InputTokens, OutputTokens}
+
 // The event on a local root that carries an op.Pruned: its name, and the attributes in
 // addition to [Name] and [Device].
 const (

@@ -105,8 +105,16 @@ const (
 	HardwareModel = "hw.model"
 	// GPUIndex is the number of the GPU, on the operation or on the resource. It is a key to group by.
 	GPUIndex = "gpu.index"
-	// RequestModel is the model that was asked for, on the operation or on the resource. It is a key to group by.
+	// RequestModel is the model that was asked for, on the operation, on the span of the request or on the resource. It is
+	// a key to group by.
 	RequestModel = "gen_ai.request.model"
+	// RequestRoute is the route of a request, on the span of the request. Prices are summed up by it.
+	RequestRoute = "http.route"
+	// InputTokens is the tokens that a request read, on the span of the request. Prices are by thousands of them and of
+	// those it wrote.
+	InputTokens = "gen_ai.usage.input_tokens"
+	// OutputTokens is the tokens that a request wrote, on the span of the request.
+	OutputTokens = "gen_ai.usage.output_tokens"
 )
 
 // The attributes for the fields of an entry that the conventions have no attribute for.

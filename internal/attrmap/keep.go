@@ -23,21 +23,25 @@ func (m *Mapping) KeepAll() {
 // KeepsAll reports whether everything is kept; false for nil.
 func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
-// Inherit adds the attributes that were asked for by key, and that the entry does not
-// have, from its scope and its resource, where the sources have them; either may be
-// nil. The attribute service.name is that of the entry.
-func Inherit(m *Mapping, e *op.Entry, s *op.Scope, r *op.Resource) {
+// Keeps reports whether the values of key are kept; false for nil.
+func Keeps(m *Mapping, key string) bool { return m != nil && (m.all || slices.Contains(m.kept, key)) }
+
+// Inherit adds to the attributes of an operation or span those that were asked for by key, and
+// that are not among them, from its scope and its resource, where the sources have them; either may be
+// nil. The attribute service.name is the service.
+func Inherit(m *Mapping, attrs []op.Attr, service string, s *op.Scope, r *op.Resource) []op.Attr {
 	if m == nil {
-		return
+		return attrs
 	}
 	for _, key := range m.kept {
-		if opmodel.FindAttr(e.Attrs, key) != nil {
+		if opmodel.FindAttr(attrs, key) != nil {
 			continue
 		}
-		if a := inherited(key, e, s, r); a != nil {
-			e.Attrs = append(e.Attrs, *a)
+		if a := inherited(key, service, s, r); a != nil {
+			attrs = append(attrs, *a)
 		}
 	}
+	return attrs
 }
 
 // Kept returns the keys that [Mapping.Keep] was called with.
@@ -49,15 +53,15 @@ func Kept(m *Mapping) []string {
 }
 
 // inherited returns the attribute of a scope or resource, nil where there is none.
-func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
+func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	if s != nil {
 		if a := opmodel.FindAttr(s.Attrs, key); a != nil {
 			return a
 		}
 	}
 	switch {
-	case key == attrkey.ServiceName && e.Service != "":
-		return &op.Attr{Key: key, Value: e.Service}
+	case key == attrkey.ServiceName && service != "":
+		return &op.Attr{Key: key, Value: service}
 	case r == nil:
 		return nil
 	case key == attrkey.Rank && r.Rank.Known:
@@ -108,15 +112,16 @@ func (b *Builder) SetAttr(a op.Attr) {
 	}
 }
 
-// FillSpan sets the links of a span that is no operation, and where everything is kept
-// its attributes and what else it has. They belong to the Builder.
+// FillSpan sets the links of a span that is no operation and the attributes that were asked for, and where everything
+// is kept all of these and what else it has. They belong to the Builder.
 func (b *Builder) FillSpan(s *op.Span) {
 	s.Links, s.Extra = b.Links(), opmodel.Dropped(b.extra.DroppedLinks)
-	if !b.KeepsAll() {
-		return
-	}
 	if len(b.attrs) > 0 {
 		s.Attrs = b.attrs
+	}
+	if !b.KeepsAll() {
+		s.Attrs = Inherit(b.mapping, s.Attrs, s.Service, b.scopeOf, b.resource)
+		return
 	}
 	if b.scopeOf != nil {
 		b.extra.Scope = *b.scopeOf
@@ -153,7 +158,7 @@ func (b *Builder) finishAttrs() {
 		e.Attrs = b.attrs
 	}
 	if b.mapping != nil && len(b.mapping.kept) > 0 {
-		Inherit(b.mapping, e, b.scopeOf, b.resource)
+		e.Attrs = Inherit(b.mapping, e.Attrs, e.Service, b.scopeOf, b.resource)
 	}
 }
 

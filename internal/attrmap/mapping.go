@@ -133,8 +133,8 @@ func (m *Mapping) Alias(key, like string) {
 	m.set(key, t)
 }
 
-// Keep makes key's values appear in [op.Entry].Attrs, a list or map as JSON. An entry
-// without the attribute has that of its scope, or else that of its resource.
+// Keep makes key's values appear in [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry
+// or span without the attribute has that of its scope, or else that of its resource.
 func (m *Mapping) Keep(key string) {
 	t := *m.find(key)
 	t.keep = true

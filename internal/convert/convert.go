@@ -7,11 +7,13 @@ package convert
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/span"
@@ -26,6 +28,7 @@ type Converter struct {
 	builder   *attrmap.Builder
 	resources map[*resource.Resource]*op.Resource
 	span      op.Span
+	attrs     []op.Attr // of span
 }
 
 // maxCachedResources bounds a cache, which is emptied when it is full.
@@ -80,6 +83,7 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 		Service: c.Resource(v.Resource).Service,
 		Failed:  v.Failed(),
 	}
+	c.span.Attrs = c.requestAttrs(v.Attrs)
 	c.span.Extra = opmodel.Dropped(int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks)))
 	if len(v.Links) > 0 {
 		c.builder.Reset()
@@ -87,6 +91,21 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 		c.span.Links = c.builder.Links()
 	}
 	return &c.span
+}
+
+// requestAttrs returns the attributes of a request that are kept, nil for none.
+func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
+	c.attrs = c.attrs[:0]
+	var index opmodel.AttrIndex
+	for _, kv := range attrs {
+		if key := string(kv.Key); slices.Contains(attrkey.OfRequests[:], key) || attrmap.Keeps(c.mapping, key) {
+			c.attrs = index.Set(c.attrs, opmodel.ValidAttr(attrOf(kv)))
+		}
+	}
+	if len(c.attrs) == 0 {
+		return nil
+	}
+	return c.attrs
 }
 
 // links gives the links of a span to the builder.

@@ -332,7 +332,9 @@ func TestAncestor(t *testing.T) {
 		Name: "POST /generate", TraceID: op.TraceID(spantest.TraceID(0)), SpanID: op.SpanID(spantest.SpanID(1 << 20)),
 		Start: op.Known(spantest.Epoch.UnixNano()), Duration: int64(time.Second), Service: "trainer",
 	}
-	c := convert.New(nil, 1<<10)
+	m := &attr.Mapping{}
+	m.Keep("kept")
+	c := convert.New(m, 1<<10)
 	for _, tt := range []struct {
 		name   string
 		change func(*span.Data)
@@ -364,6 +366,16 @@ func TestAncestor(t *testing.T) {
 		{
 			"no start", func(d *span.Data) { d.Start = time.Time{} },
 			func(s *op.Span) { s.Start, s.Duration = op.Int{}, 0 },
+		},
+		{
+			"attributes", func(d *span.Data) {
+				d.Attrs = []attribute.KeyValue{
+					attribute.String("kept", "x"), attribute.String("other", "y"), attribute.Int("gen_ai.usage.input_tokens", 7), attribute.String("kept", "z"),
+				}
+			},
+			func(s *op.Span) {
+				s.Attrs = []op.Attr{{Key: "kept", Value: "z"}, {Key: "gen_ai.usage.input_tokens", Value: "7", Type: op.AttrInt}}
+			},
 		},
 		{
 			"no resource", func(d *span.Data) { d.Resource = nil },

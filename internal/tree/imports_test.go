@@ -136,7 +136,7 @@ var pluginImports = map[string][]string{
 // analysisImports says which packages below analyze, internal ones aside, each of them
 // imports at most: the store below the analyses, and these below the report.
 var analysisImports = map[string][]string{
-	"key": {}, "flops": {}, "peaks": {}, "device": {"key"}, "work": {"flops", "peaks"},
+	"key": {}, "flops": {}, "peaks": {}, "price": {}, "device": {"key"}, "work": {"flops", "peaks"},
 	"trace":      {"device", "key", "work"},
 	"timeline":   {"device", "key", "trace"},
 	"collective": {"device", "trace"},

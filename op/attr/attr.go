@@ -22,8 +22,8 @@ import "github.com/optrace/optrace/internal/attrmap"
 //
 //	func (m *Mapping) Keep(key string)
 //
-// Keep makes the values of key appear in [op.Entry].Attrs, a list or map as JSON. An entry without the
-// attribute has that of its scope, or else that of its resource.
+// Keep makes the values of key appear in [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry or span
+// without the attribute has that of its scope, or else that of its resource.
 //
 //	func (m *Mapping) KeepAll()
 //

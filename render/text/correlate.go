@@ -20,6 +20,7 @@ func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
 	v := &correlation{newPage(opts), c}
 	v.envelope()
 	v.endpoints()
+	v.price()
 	v.details()
 	v.requests()
 	v.shared()

@@ -1,0 +1,153 @@
+package correlate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/price"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/op"
+)
+
+func TestAmount(t *testing.T) {
+	for a, want := range map[correlate.Amount]string{
+		{}: "0", {Units: 12}: "12", {Units: 5, Digits: 3}: "0.005", {Units: 12345, Digits: 2}: "123.45", {Units: 100, Digits: 2}: "1.00",
+	} {
+		text, err := json.Marshal(a)
+		if err != nil || string(text) != want {
+			t.Errorf("%+v is %s, %v; want %s", a, text, err, want)
+		}
+	}
+}
+
+// units returns an amount in units of its last digit, exactly.
+func units(exact *big.Rat, digits int) *big.Rat {
+	return new(big.Rat).Mul(exact, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)))
+}
+
+// near reports whether a number of units is at most one from the exact one.
+func near(got correlate.Amount, exact *big.Rat, most float64) bool {
+	d, _ := new(big.Rat).Sub(units(exact, got.Digits), new(big.Rat).SetInt64(got.Units)).Float64()
+	return d <= most && d >= -most
+}
+
+// The charges add up to the time of the devices times their prices, to the last digit, in every list, whatever requests the
+// report is about and whichever side holds them.
+func TestPricesAddUp(t *testing.T) {
+	priced := 0
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
+		spans := randomSpans(r)
+		table := &price.Table{Tenant: "customer", Devices: []price.Device{
+			{Match: "x", PerHour: float64(r.IntN(9)) * 1e9, Watts: float64(r.IntN(3)) * 1e6}, {Match: "y", PerHour: r.Float64() * 1e10},
+		}}
+		even := r.IntN(2) == 0
+		if even {
+			table.Devices[1] = price.Device{Match: "*", PerHour: table.Devices[0].PerHour, Watts: table.Devices[0].Watts}
+		} else if r.IntN(4) == 0 {
+			table.Devices = table.Devices[:1] // y has no price
+		}
+		j := correlate.NewJoin()
+		j.KeepAttrs(correlate.PriceAttrs(table)...)
+		money, time, unpriced := new(big.Rat), int64(0), int64(0)
+		for i := range spans {
+			rec := spans[i].record()
+			if rec.Span != nil && r.IntN(3) > 0 {
+				rec.Span.Attrs = []op.Attr{{Key: "customer", Value: string(rune('a' + r.IntN(3)))}, {Key: attrkey.InputTokens, Value: "7", Type: op.AttrInt}}
+			}
+			if r.IntN(2) == 0 {
+				j.AddLocal(rec)
+			} else {
+				j.AddService(rec)
+			}
+			if e := rec.Entry; e != nil {
+				time += e.Duration
+				if n := table.Find(e.DeviceID); n >= 0 {
+					hour := new(big.Rat).SetFloat64(table.Devices[n].PerHour)
+					money.Add(money, hour.Mul(hour, big.NewRat(e.Duration, 3_600_000_000_000)))
+				} else {
+					unpriced += e.Duration
+				}
+			}
+		}
+		opts := correlate.Options{Price: table}
+		if r.IntN(2) == 0 {
+			opts.Keep = func(q *requests.Request) bool { return q.TraceID[15]%2 == 0 }
+		}
+		report := j.Report(opts)
+		p := report.Price
+		name := fmt.Sprintf("seed %d", seed)
+		check.Equal(t, name+": time of devices and without a price", [2]int64{time, unpriced}, [2]int64{p.Total.DeviceNS, p.UnpricedNS})
+		if !near(p.Total.Cost, money, 0.51) {
+			t.Errorf("%s: cost %v, want %v", name, p.Total.Cost, money.FloatString(14))
+		}
+		var all []correlate.Charge
+		tokens := int64(0)
+		for i := range report.Requests {
+			c := report.Requests[i].Charge
+			all = append(all, *c)
+			tokens += c.Tokens
+			hour := new(big.Rat).SetFloat64(table.Devices[0].PerHour)
+			if exact := hour.Mul(hour, big.NewRat(c.DeviceNS, 3_600_000_000_000)); even && !near(c.Cost, exact, 1.01) {
+				t.Errorf("%s: a request of %d ns costs %v, want %v", name, c.DeviceNS, c.Cost, exact.FloatString(14))
+			}
+		}
+		for list, rows := range map[string][]correlate.Charge{"requests": all, "tenants": p.Tenants, "models": p.Models, "routes": p.Routes} {
+			if len(rows) == 0 && (list == "models" || tokens == 0) {
+				continue
+			}
+			sum := p.Rest
+			for i := range rows {
+				sum.Add(&rows[i])
+			}
+			got := [5]int64{sum.Requests, sum.DeviceNS, sum.Cost.Units, sum.Joules.Units, sum.Tokens}
+			check.Equal(t, name+": sum of "+list, [5]int64{int64(len(all)), time, p.Total.Cost.Units, p.Total.Joules.Units, tokens}, got)
+			priced += len(rows)
+		}
+	})
+	if cases.All() && priced < 1000 {
+		t.Errorf("only %d charges", priced)
+	}
+}
+
+// A request's own operations count at the prices of their devices, its part of a step at the mean price of the step.
+func TestCharges(t *testing.T) {
+	table := &price.Table{Tenant: "tenant.id", Devices: []price.Device{{Match: "gpu*", PerHour: 36, Watts: 500}, {Match: "cpu", PerHour: 3.6}}}
+	j := correlate.NewJoin()
+	j.KeepAttrs(correlate.PriceAttrs(table)...)
+	const second = 1_000_000_000
+	for _, s := range []span{
+		{trace: 1, id: 1, name: "a", end: 9 * second}, {trace: 2, id: 1, name: "b", end: 9 * second},
+		{trace: 3, id: 1, name: "step", end: 9 * second, links: []op.Link{
+			{TraceID: traceOf(1), SpanID: idOf(1), Weight: op.Known(1)}, {TraceID: traceOf(2), SpanID: idOf(1), Weight: op.Known(3)},
+		}},
+		{trace: 3, id: 2, parent: 1, name: "matmul", device: "gpu:1", end: 2 * second},
+		{trace: 3, id: 3, parent: 1, name: "sample", device: "cpu", start: second, end: 3 * second},
+		{trace: 1, id: 2, parent: 1, name: "tokenize", device: "cpu", end: second},
+	} {
+		rec := s.record()
+		if s.name == "b" {
+			rec.Span.Attrs = []op.Attr{{Key: "tenant.id", Value: "them"}, {Key: attrkey.InputTokens, Value: "90", Type: op.AttrInt}, {Key: attrkey.OutputTokens, Value: "10", Type: op.AttrInt}}
+		}
+		j.AddLocal(rec)
+	}
+	got := map[string]string{}
+	report := j.Report(correlate.Options{Price: table})
+	for _, r := range report.Requests {
+		got[r.Root] = fmt.Sprint(r.Charge.DeviceNS, r.Charge.Cost, r.Charge.Joules, r.Charge.Tokens, r.Charge.CostPerThousand)
+	}
+	for _, c := range append(report.Price.Tenants, report.Price.Total) {
+		got["of "+c.Name] = fmt.Sprintf("%d %v %.6g %.6g", c.Requests, c.Cost, c.CostPerThousand, c.JoulesPerThousand)
+	}
+	// The step costs 0.02 + 0.002, a quarter of it for a, which adds 0.001 of its own.
+	check.Equal(t, "charges", map[string]string{
+		"a": "2000000000 0.0065000 250.00 0 0", "b": "3000000000 0.0165000 750.00 100 0.165",
+		"of them": "1 0.0165000 0.165 7500", "of ": "2 0.0230000 0.165 7500",
+	}, got)
+}

@@ -1,0 +1,38 @@
+// Package apportion divides whole numbers into whole parts that add up to them.
+package apportion
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// By divides total in proportion to weights, whose sum is sum and not 0. Each part is rounded down, and those with the
+// largest remainders, the first ones where these are equal, get one more.
+func By(total int64, weights []int64, sum uint64) []int64 {
+	type remainder struct {
+		part int
+		of   uint64
+	}
+	left := total
+	parts := make([]int64, len(weights))
+	remainders := make([]remainder, len(weights))
+	for i, w := range weights {
+		hi, lo := bits.Mul64(uint64(total), uint64(w))
+		part, rest := bits.Div64(hi, lo, sum)
+		parts[i], remainders[i] = int64(part), remainder{i, rest}
+		left -= int64(part)
+	}
+	slices.SortStableFunc(remainders, func(a, b remainder) int {
+		switch {
+		case a.of > b.of:
+			return -1
+		case a.of < b.of:
+			return 1
+		}
+		return 0
+	})
+	for i := range left {
+		parts[remainders[i].part]++
+	}
+	return parts
+}

@@ -1,0 +1,50 @@
+package price_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/price"
+	"github.com/optrace/optrace/internal/check"
+)
+
+func TestParse(t *testing.T) {
+	got, err := price.Parse([]byte(`{"currency": "EUR", "devices": [
+		{"match": "cuda:*", "per_hour": 2.5, "watts": 700}, {"watts": 15}], "tenant": "app.customer"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.Equal(t, "table", &price.Table{Currency: "EUR", Tenant: "app.customer", Devices: []price.Device{
+		{Match: "cuda:*", PerHour: 2.5, Watts: 700}, {Watts: 15},
+	}}, got)
+	for id, want := range map[string]int{"cuda:3": 0, "cpu": 1, "": 1} {
+		check.Equal(t, "number of "+id, want, got.Find(id))
+	}
+	got.Devices = got.Devices[:1]
+	check.Equal(t, "number of another", -1, got.Find("cpu"))
+}
+
+func TestParseRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                   "line 1: the object is not complete",
+		"\n{\"devices\":[":   "line 2: the object is not complete",
+		"devices:\n":         "line 1: invalid character 'd'",
+		"[]":                 "line 1: the text has the wrong type: array",
+		`{"devices":{}}`:     "line 1: devices has the wrong type: object",
+		`{"devices":[]}`:     "line 1: there are no devices",
+		`{"device":[]}`:      `line 1: json: unknown field "device"`,
+		"{\n\"currency\":3}": "line 2: currency has the wrong type: number",
+		"{\"devices\":[\n{\"per_hour\":1},\n{\"per_hour\":-1}]}": "line 3: per_hour is -1",
+		"{\"devices\":[\n{\"per_hour\":1},\n{\"watts\":1e99}]}":  "line 3: watts is 1e+99",
+		"{\"devices\":[\n{\"per_hour\":\"1\"}]}":                 "line 2: per_hour has the wrong type: string",
+		"{\"devices\":[\n\n{\"perhour\":1}]}":                    `line 3: json: unknown field "perhour"`,
+		"{\"devices\":[\n{\"match\":\"x\"}]}":                    "line 2: a device has neither per_hour nor watts",
+		"{\"devices\":[{\"per_hour\":1}]}\n{}":                   "line 2: there is something behind the object",
+		"{\"devices\":[{\"per_hour\":1}]\n":                      "the object is not complete",
+	} {
+		_, err := price.Parse([]byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "reading prices: line ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
