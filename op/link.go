@@ -12,6 +12,8 @@ type Link struct {
 	// Weight is the part of the work that was done for the linked span, by the
 	// measure of the engine, such as tokens or rows.
 	Weight Int
+	// Attention is the same of the work of attention, where that differs: the pairs of queries and keys.
+	Attention Int
 	// Extra is what else the link had, nil unless a reader was asked for it.
 	Extra *LinkExtra
 }
@@ -34,6 +36,9 @@ func appendLinks(dst []byte, links []Link) []byte {
 		dst = appendID(dst, `,"span_id":"`, l.SpanID[:])
 		if l.Weight.Known {
 			dst = strconv.AppendInt(append(dst, `,"weight":`...), l.Weight.V, 10)
+		}
+		if l.Attention.Known {
+			dst = strconv.AppendInt(append(dst, `,"weight_attention":`...), l.Attention.V, 10)
 		}
 		if x := l.Extra; x != nil {
 			dst = appendAttrs(dst, `,"attrs":`, x.Attrs)

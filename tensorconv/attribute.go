@@ -80,16 +80,24 @@ func CollectiveOutElements(n int64) attribute.KeyValue { return CollectiveOutEle
 // span, by the measure of the engine, such as tokens or rows.
 func LinkWeight(n int64) attribute.KeyValue { return LinkWeightKey.Int64(n) }
 
+// LinkWeightAttention returns tensor.link.weight.attention. It belongs on a span link, beside tensor.link.weight: the part of the
+// span's attention that is done for the linked span, in pairs of queries and keys.
+func LinkWeightAttention(n int64) attribute.KeyValue { return LinkWeightAttentionKey.Int64(n) }
+
 // Link returns a link from a step that an engine runs for several requests to one of them: sc is the span of the request. weight is
 // the part of the step that is done for it, by the measure of the engine, such as tokens or rows; 0 states none, and without
-// weights all requests have equal parts.
-func Link(sc trace.SpanContext, weight int64) trace.Link {
-	link := trace.Link{SpanContext: sc}
+// weights all requests have equal parts. Further attributes may be [LinkWeightAttention].
+func Link(sc trace.SpanContext, weight int64, more ...attribute.KeyValue) trace.Link {
+	link := trace.Link{SpanContext: sc, Attributes: more}
 	if weight != 0 {
-		link.Attributes = []attribute.KeyValue{LinkWeight(weight)}
+		link.Attributes = append([]attribute.KeyValue{LinkWeight(weight)}, more...)
 	}
 	return link
 }
+
+// AttentionPairs returns how many pairs of queries and keys causal attention has of some tokens that follow others: the
+// weight for attention of a request that reads them in a step.
+func AttentionPairs(before, tokens int64) int64 { return tokens*before + tokens*(tokens+1)/2 }
 
 // Rank returns tensor.rank, the process in a distributed job. It belongs on the resource.
 func Rank(rank int64) attribute.KeyValue { return RankKey.Int64(rank) }

@@ -86,6 +86,10 @@ const (
 	// LinkWeightKey is the part of a span's work that is done for the span that it links to. It belongs on the link, and
 	// is by the measure of the engine, such as tokens or rows. It is not negative.
 	LinkWeightKey = attribute.Key(attrkey.LinkWeight)
+	// LinkWeightAttentionKey is the part of a span's attention that is done for the span that it links to, where it
+	// differs from that of its other work. It belongs on the link beside tensor.link.weight, and is the pairs of queries
+	// and keys: each token counts the tokens up to it. It is not negative.
+	LinkWeightAttentionKey = attribute.Key(attrkey.LinkAttention)
 )
 
 // The attributes of a process in a distributed job. They belong on the resource.

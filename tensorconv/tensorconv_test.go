@@ -59,6 +59,7 @@ func TestAttributes(t *testing.T) {
 		{tensorconv.CollectiveInElements(5), "tensor.collective.in_elements", attribute.Int64Value(5)},
 		{tensorconv.CollectiveOutElements(6), "tensor.collective.out_elements", attribute.Int64Value(6)},
 		{tensorconv.LinkWeight(9), "tensor.link.weight", attribute.Int64Value(9)},
+		{tensorconv.LinkWeightAttention(9), "tensor.link.weight.attention", attribute.Int64Value(9)},
 		{tensorconv.Rank(2), "tensor.rank", attribute.Int64Value(2)},
 		{tensorconv.WorldSize(4), "tensor.world_size", attribute.Int64Value(4)},
 	}
@@ -106,6 +107,25 @@ func TestLink(t *testing.T) {
 		if l := tensorconv.Link(sc, weight); !l.SpanContext.Equal(sc) || !slices.Equal(l.Attributes, want) {
 			t.Errorf("weight %d: %+v", weight, l)
 		}
+	}
+}
+
+// A link has what else is given, and the pairs of tokens are those of causal attention.
+func TestLinkAttention(t *testing.T) {
+	for before := range int64(5) {
+		for tokens := range int64(5) {
+			pairs := int64(0)
+			for i := range tokens {
+				pairs += before + i + 1
+			}
+			if got := tensorconv.AttentionPairs(before, tokens); got != pairs {
+				t.Errorf("%d tokens after %d: %d pairs, want %d", tokens, before, got, pairs)
+			}
+		}
+	}
+	want := []attribute.KeyValue{tensorconv.LinkWeight(2), tensorconv.LinkWeightAttention(40)}
+	if l := tensorconv.Link(trace.SpanContext{}, 2, tensorconv.LinkWeightAttention(40)); !slices.Equal(l.Attributes, want) {
+		t.Errorf("%+v", l)
 	}
 }
 

@@ -90,7 +90,7 @@ func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[spanKey]
 			Name: e.Name, Service: e.Service, TraceID: e.TraceID, SpanID: e.SpanID,
 			StartNS: e.StartNS, DurationNS: e.DurationNS, Links: int64(e.Links), Requests: int64(e.Requests),
 			DroppedLinks: e.DroppedLinks, UnlinkedNS: e.UnlinkedNS,
-			Ops: missing.Ops, SumNS: e.SumNS, Link: links.span(e.TraceID, e.SpanID),
+			Ops: missing.Ops, SumNS: e.SumNS, DividedBy: append([]requests.Division{}, e.DividedBy...), Link: links.span(e.TraceID, e.SpanID),
 		})
 	}
 }

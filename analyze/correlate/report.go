@@ -138,6 +138,8 @@ type Shared struct {
 	// requests share.
 	Ops   int64 `json:"ops"`
 	SumNS int64 `json:"sum_ns"`
+	// DividedBy says by which laws: attention by the weights for it, the rest by weights or in equal parts.
+	DividedBy []requests.Division `json:"divided_by"`
 	// Link leads to the execution in Jaeger; nil where there is none.
 	Link Link `json:"link"`
 }

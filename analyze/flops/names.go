@@ -112,6 +112,18 @@ func Find(name string) *Formula {
 	return nil
 }
 
+// IsAttention reports whether a name is that of attention as a whole, whose work grows with the tokens and with those
+// before them: an operator, or a kernel of one.
+func IsAttention(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range [...]string{"attention", "attn", "sdpa", "fmha", "flash_fwd", "flash_bwd"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
 // findTorch returns the formula of an operator of PyTorch, whose name may end in an
 // underscore, for one that works in place, and in its variant, such as add_.Tensor.
 func findTorch(name string) *Formula {

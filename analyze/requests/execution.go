@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/apportion"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -35,6 +36,8 @@ type Execution struct {
 	// host's view of device work. It is divided among the requests. UnlinkedNS is the part of those
 	// that the dropped links lead to.
 	SumNS, UnlinkedNS int64
+	// DividedBy says by which laws: those that some of SumNS was divided by.
+	DividedBy []Division
 	// Root is the span.
 	Root trace.Node
 
@@ -43,6 +46,22 @@ type Execution struct {
 	byEnd  []int32      // ops, the last to end first; nil until needed
 	within []*Execution // the executions directly below
 }
+
+// Division is a part of the time of an execution and the law by which it is divided among the requests.
+type Division struct {
+	Law    string `json:"law"`
+	TimeNS int64  `json:"ns"`
+}
+
+// The laws.
+const (
+	// LawAttention divides attention by tensor.link.weight.attention, where every link has one.
+	LawAttention = "attention"
+	// LawWeight divides everything else, and attention too without such weights, by tensor.link.weight.
+	LawWeight = "weight"
+	// LawEqual is without weights: the requests have equal parts.
+	LawEqual = "equal"
+)
 
 // Ops returns the number of operations at and below the span, without those of
 // executions that lie within.
@@ -94,12 +113,11 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 	work := &sharedWork{
 		list: make([]Execution, len(f.Executions.List)), parts: make(map[int32][]sharedPart), below: make(map[int32][]*Execution),
 	}
+	isAttention := make(map[int32]bool) // by name
 	for i := range f.Executions.List {
 		e, row := &work.list[i], &f.Executions.List[i]
 		*e = execution(f, row, ops[first[i]:first[i+1]:first[i+1]])
-		var parts []int64
-		parts, e.UnlinkedNS = divide(e.SumNS, row, e.DroppedLinks)
-		for k, ns := range parts {
+		for k, ns := range e.divide(row, isAttention) {
 			work.parts[row.Requests[k]] = append(work.parts[row.Requests[k]], sharedPart{execution: e, ns: ns})
 		}
 	}
@@ -148,7 +166,48 @@ func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 	return sum.Int64()
 }
 
-// divide divides total among the requests of e in proportion to their weights, in equal parts
+// divide divides the time of an execution among its requests, each operation by its law. isAttention tells of names
+// that were looked up.
+func (e *Execution) divide(row *trace.Execution, isAttention map[int32]bool) []int64 {
+	rest, law := e.SumNS, LawEqual
+	if hasWeights(row.Weights) {
+		law = LawWeight
+	}
+	parts := make([]int64, len(row.Requests))
+	add := func(ns int64, weights []int64, law string) {
+		if ns == 0 {
+			return
+		}
+		some, unlinked := divide(ns, weights, row, e.DroppedLinks)
+		for i, ns := range some {
+			parts[i] += ns
+		}
+		e.UnlinkedNS += unlinked
+		e.DividedBy = append(e.DividedBy, Division{law, ns})
+	}
+	if hasWeights(row.Attention) {
+		ns := sumDeviceSide(e.forest, slices.DeleteFunc(slices.Clone(e.ops), func(r int32) bool {
+			name := e.forest.Name(r)
+			is, known := isAttention[name]
+			if !known {
+				is = flops.IsAttention(e.forest.Node(r).Name())
+				isAttention[name] = is
+			}
+			return !is
+		}))
+		add(ns, row.Attention, LawAttention)
+		rest -= ns
+	}
+	add(rest, row.Weights, law)
+	return parts
+}
+
+// hasWeights reports whether some of the weights are not 0.
+func hasWeights(weights []int64) bool {
+	return slices.ContainsFunc(weights, func(w int64) bool { return w > 0 })
+}
+
+// divide divides total among the requests of e in proportion to weights, in equal parts
 // where there are none or all are 0. A link that was dropped counts as one to a further request, with the mean weight
 // of the links that were kept; unlinked is the part of all of these. The parts are whole numbers that add up with it to
 // total: each is rounded down, and those with the largest remainders, the first ones where these are equal, get one more.
@@ -156,9 +215,9 @@ func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 //	100 by 1, 1, 1                34, 33, 33
 //	100 by 1, 2, 4                14, 29, 57
 //	100 by 1, 1 and two dropped   25, 25 and 50 unlinked
-func divide(total int64, e *trace.Execution, dropped int64) (parts []int64, unlinked int64) {
+func divide(total int64, weights []int64, e *trace.Execution, dropped int64) (parts []int64, unlinked int64) {
 	n := len(e.Requests)
-	weights, sum := weigh(e, dropped)
+	weights, sum := weigh(weights, e, dropped)
 	parts = apportion.By(total, weights, sum)
 	if len(parts) > n {
 		unlinked = parts[n]
@@ -167,9 +226,9 @@ func divide(total int64, e *trace.Execution, dropped int64) (parts []int64, unli
 }
 
 // weigh returns the weights of the requests of e and, where links were dropped, behind them that of the dropped ones.
-func weigh(e *trace.Execution, dropped int64) (weights []int64, sum uint64) {
+func weigh(given []int64, e *trace.Execution, dropped int64) (weights []int64, sum uint64) {
 	carry := uint64(0)
-	for _, w := range e.Weights {
+	for _, w := range given {
 		if sum, carry = bits.Add64(sum, uint64(w), 0); carry != 0 {
 			break // no measure of any engine
 		}
@@ -178,7 +237,7 @@ func weigh(e *trace.Execution, dropped int64) (weights []int64, sum uint64) {
 	if links := uint64(e.Led); sum == 0 || carry != 0 || hi >= links || sum > math.MaxInt64 {
 		weights, sum, lo = slices.Repeat([]int64{1}, len(e.Requests)), uint64(len(e.Requests)), uint64(dropped)
 	} else {
-		weights = slices.Clone(e.Weights)
+		weights = slices.Clone(given)
 		lo, _ = bits.Div64(hi, lo, links)
 	}
 	if dropped > 0 && lo <= math.MaxInt64 {

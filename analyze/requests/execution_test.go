@@ -41,7 +41,7 @@ func TestDivide(t *testing.T) {
 		{100, 1, []int64{1}, 1<<63 - 1, []int64{0}, 100},
 	} {
 		e := &trace.Execution{Led: tt.n, Requests: make([]int32, tt.n), Weights: tt.weights}
-		got, unlinked := divide(tt.total, e, tt.dropped)
+		got, unlinked := divide(tt.total, e.Weights, e, tt.dropped)
 		if !slices.Equal(got, tt.want) || unlinked != tt.unlinked {
 			t.Errorf("divide(%d, %d, %v, %d) = %v, %d, want %v, %d", tt.total, tt.n, tt.weights, tt.dropped, got, unlinked, tt.want, tt.unlinked)
 		}
@@ -278,9 +278,14 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 
 // The executions and the shares of the requests are those of the definition.
 func TestSharedExecutionsAgainstNaive(t *testing.T) {
-	found := 0
+	found, attended := 0, 0
 	cases.Seeds(t, 2000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(25))
+		for i := range specs {
+			if specs[i].IsOp && r.IntN(3) == 0 {
+				specs[i].Name = "FLASH_ATTN_EXT"
+			}
+		}
 		naive := tracetest.NewNaiveTree(specs)
 		if !naive.FindExecutions() {
 			return
@@ -289,21 +294,32 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 		shared := make(map[int]int64)
 		for _, e := range naive.Executions {
 			row := executionRow{Name: specs[e].Name, Links: len(specs[e].Links), Requests: len(naive.WorksFor[e])}
+			attention := int64(0)
 			for i, s := range specs {
 				if naive.Execution[i] == e && s.IsOp && !naive.Duplicate[i] {
 					row.Ops++
 					if s.DeviceSide() {
 						row.Sum += s.End - s.Start
+						if s.Name == "FLASH_ATTN_EXT" && naiveSum(naive.Attention[e]) > 0 {
+							attention += s.End - s.Start
+						}
 					}
 				}
 			}
-			parts := naiveParts(row.Sum, row.Requests, naive.Weights[e], naive.Led[e], specs[e].Dropped)
-			row.Unlinked = parts[row.Requests]
-			want = append(want, row)
-			for k, ns := range parts[:row.Requests] {
-				shared[naive.WorksFor[e][k]] += ns
+			for _, part := range []struct {
+				ns      int64
+				weights []int64
+			}{{attention, naive.Attention[e]}, {row.Sum - attention, naive.Weights[e]}} {
+				parts := naiveParts(part.ns, row.Requests, part.weights, naive.Led[e], specs[e].Dropped)
+				row.Unlinked += parts[row.Requests]
+				for k, ns := range parts[:row.Requests] {
+					shared[naive.WorksFor[e][k]] += ns
+				}
 			}
-			found++
+			want = append(want, row)
+			if found++; attention > 0 && attention < row.Sum {
+				attended++
+			}
 		}
 		all := Find(tracetest.AddTo(trace.New(), specs...))
 		check.Equal(t, fmt.Sprintf("seed %d: executions", seed), want, executionRows(all))
@@ -322,8 +338,8 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 			}
 		}
 	})
-	if cases.All() && found < 100 {
-		t.Errorf("only %d executions in all inputs", found)
+	if cases.All() && (found < 100 || attended < 20) {
+		t.Errorf("only %d executions in all inputs, %d with weights for attention", found, attended)
 	}
 }
 

@@ -150,14 +150,18 @@ func (f *Forest) append(r *row) bool {
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
 		l := &links[i]
-		weight := int64(noWeight)
-		if l.Weight.Known {
-			weight = max(0, l.Weight.V)
-		}
 		f.links = append(f.links, rowLink{
-			row: f.Rows() - 1, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID), weight: weight,
+			row: f.Rows() - 1, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID),
+			weight: linkWeight(l.Weight), attention: linkWeight(l.Attention),
 		})
 	}
+}
+
+func linkWeight(w op.Int) int64 {
+	if !w.Known {
+		return noWeight
+	}
+	return max(0, w.V)
 }
 
 // addCollective adds what the operation of the row that was added last states, if it is of

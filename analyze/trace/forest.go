@@ -17,7 +17,7 @@ import (
 //
 // It keeps columns, not entries, in blocks of a thousand rows: 47 bytes per operation or
 // span, 8 more for each of the quantities that operations of its block have, and 28 once the
-// tree is built. A link takes 24 bytes. Strings are kept once.
+// tree is built. A link takes 32 bytes. Strings are kept once.
 //
 // Add everything in the order of the input, or build several forests and merge
 // them in that order.

@@ -210,10 +210,10 @@ func (s *linkSearch) outerFirst() []int32 {
 func (s *linkSearch) decide(c int32) {
 	cand := &s.cands[c]
 	cand.decided = true
-	weighted := true // every link has a weight
+	weighted, attention := true, true // every link has the weight
 	for l := cand.first; l < cand.end; l++ {
-		target, weight := s.forest.Tree.target[l], s.forest.links[l].weight
-		weighted = weighted && weight != noWeight
+		target, link := s.forest.Tree.target[l], &s.forest.links[l]
+		weighted, attention = weighted && link.weight != noWeight, attention && link.attention != noWeight
 		var found []int32
 		if target == NoRow {
 			if found = []int32{s.namedRequest(l)}; found[0] == NoRow {
@@ -229,12 +229,15 @@ func (s *linkSearch) decide(c int32) {
 		outside := target == NoRow || !s.order.Within(cand.Row, target)
 		for _, request := range found {
 			cand.shared = cand.shared || outside && request != s.owner[cand.Row]
-			cand.add(request, weight)
+			cand.add(request, link.weight, link.attention)
 		}
-		weighted = weighted && len(found) == 1
+		weighted, attention = weighted && len(found) == 1, attention && len(found) == 1
 	}
 	if !weighted {
 		cand.Weights = nil
+	}
+	if !attention {
+		cand.Attention = nil
 	}
 	s.setOuter(c)
 }
@@ -288,7 +291,7 @@ func (s *linkSearch) dropLost() {
 			continue
 		}
 		var requests []int32
-		var weights []int64
+		var weights, attention []int64
 		for i, request := range cand.Requests {
 			if int(request) < s.forest.Len() && s.executionAt(request) != NoExecution {
 				continue
@@ -297,8 +300,11 @@ func (s *linkSearch) dropLost() {
 			if cand.Weights != nil {
 				weights = append(weights, cand.Weights[i])
 			}
+			if cand.Attention != nil {
+				attention = append(attention, cand.Attention[i])
+			}
 		}
-		cand.Requests, cand.Weights = requests, weights
+		cand.Requests, cand.Weights, cand.Attention = requests, weights, attention
 		cand.shared = len(requests) > 0
 	}
 }

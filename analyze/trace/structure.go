@@ -101,26 +101,34 @@ type Execution struct {
 	Requests []int32
 	// Weights has the weight of each request; nil where not every link has one.
 	Weights []int64
+	// Attention has the same of the weights for attention.
+	Attention []int64
 }
 
-// add adds weight to that of a request.
-func (e *Execution) add(request int32, weight int64) {
+// add adds weights to those of a request.
+func (e *Execution) add(request int32, weight, attention int64) {
 	i := slices.Index(e.Requests, request)
 	if i < 0 {
 		i = len(e.Requests)
-		e.Requests, e.Weights = append(e.Requests, request), append(e.Weights, 0)
+		e.Requests, e.Weights, e.Attention = append(e.Requests, request), append(e.Weights, 0), append(e.Attention, 0)
 	}
-	if sum := e.Weights[i] + max(0, weight); sum >= 0 {
-		e.Weights[i] = sum
+	addWeight(&e.Weights[i], weight)
+	addWeight(&e.Attention[i], attention)
+}
+
+func addWeight(to *int64, weight int64) {
+	if sum := *to + max(0, weight); sum >= 0 {
+		*to = sum
 	}
 }
 
 // rowLink is a link from a row to a span.
 type rowLink struct {
-	row    int32
-	trace  int32 // into Names.Traces
-	span   uint64
-	weight int64 // noWeight where the link states none
+	row   int32
+	trace int32 // into Names.Traces
+	span  uint64
+	// The weights are noWeight where the link states none.
+	weight, attention int64
 }
 
 const noWeight = -1

@@ -70,7 +70,9 @@ func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
 	rarely(25, func() { e.TraceID = opfile.LocalTraceID(uint64(r.IntN(3))) })
 	rarely(3, func() { e.FLOPs = op.Known(int64(r.IntN(1000))) })
 	rarely(5, func() { e.Stream = op.Known(r.Int64N(2)) })
-	rarely(20, func() { e.Links = []op.Link{{TraceID: op.TraceID{7}, SpanID: op.SpanID{1}, Weight: op.Known(3)}} })
+	rarely(20, func() {
+		e.Links = []op.Link{{TraceID: op.TraceID{7}, SpanID: op.SpanID{1}, Weight: op.Known(3), Attention: op.Known(40)}}
+	})
 	if len(e.OutputShape) == 2 && r.IntN(2) == 0 { // of a matmul
 		k := int64(r.IntN(3))
 		e.InputShapes, e.InputDTypes = []op.Shape{{e.OutputShape[0], k}, {k, 4}}, nil

@@ -36,7 +36,7 @@ func TestRowKeepsRecords(t *testing.T) {
 		if flip() {
 			e.TraceID, e.SpanID, e.ParentSpanID, e.RootSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{0, 3}, op.SpanID{4}
 			e.Links = []op.Link{
-				{TraceID: op.TraceID{9}, SpanID: op.SpanID{8}, Weight: some()},
+				{TraceID: op.TraceID{9}, SpanID: op.SpanID{8}, Weight: some(), Attention: some()},
 				{TraceID: op.TraceID{9}, SpanID: op.SpanID{7}, Extra: &op.LinkExtra{TraceState: "a=b"}},
 			}
 		}

@@ -131,7 +131,7 @@ func (e *engine) admit(ctx context.Context, batch []*sequence) []*sequence {
 
 // step takes the requests further: those that generate by a token, and the prompts of the others as
 // far as there is room. Its span belongs to no single request: it links to all of them, and the
-// links weigh the tokens that it reads for each.
+// links weigh the tokens that it reads for each, and the pairs of tokens that attention compares.
 func (e *engine) step(batch []*sequence) error {
 	room, at := maxBatch, 0
 	var links []trace.Link
@@ -149,7 +149,8 @@ func (e *engine) step(batch []*sequence) error {
 			}
 			room, at = room-s.reads, at+s.reads
 			s.place = at - 1
-			links = append(links, tensorconv.Link(s.phase.SpanContext(), int64(s.reads)))
+			pairs := tensorconv.AttentionPairs(int64(s.position), int64(s.reads))
+			links = append(links, tensorconv.Link(s.phase.SpanContext(), int64(s.reads), tensorconv.LinkWeightAttention(pairs)))
 		}
 	}
 	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...), trace.WithAttributes(attribute.Int("tokens", at)))

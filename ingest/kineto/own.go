@@ -132,6 +132,8 @@ func (a *ownArguments) readLinks() {
 				link.SpanID, _ = op.ParseSpanID(a.bytes())
 			case "weight":
 				link.Weight = readCount(l)
+			case "weight_attention":
+				link.Attention = readCount(l)
 			default:
 				l.Skip()
 			}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -43,7 +42,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 		w = opmodel.LinkOther(a.Key)
 	}
 	b.entry.Warn |= w
-	if b.KeepsAll() && (a.Key != attrkey.LinkWeight || a.Type != op.AttrInt || w != 0) {
+	if b.KeepsAll() && (opmodel.LinkWeight(l, a.Key) == nil || a.Type != op.AttrInt || w != 0) {
 		extra.Attrs = b.linkIndex.Set(extra.Attrs, opmodel.ValidAttr(a))
 	}
 }

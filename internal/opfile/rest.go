@@ -18,7 +18,7 @@ func AppendRest(dst []byte, attrs []op.Attr, links []op.Link, x *op.Extra) []byt
 			e.Attrs = append(e.Attrs, a)
 		}
 	}
-	if slices.ContainsFunc(links, func(l op.Link) bool { return l.Extra != nil }) {
+	if slices.ContainsFunc(links, func(l op.Link) bool { return l.Extra != nil || l.Attention.Known }) {
 		e.Links = links
 	}
 	if e.Attrs == nil && e.Links == nil && (x == nil || x.IsZero()) {

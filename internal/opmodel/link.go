@@ -8,22 +8,34 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// LinkWeight returns the field of l for an attribute of links, nil for one that has none.
+func LinkWeight(l *op.Link, key string) *op.Int {
+	switch key {
+	case attrkey.LinkWeight:
+		return &l.Weight
+	case attrkey.LinkAttention:
+		return &l.Attention
+	}
+	return nil
+}
+
 // LinkInt takes an attribute of the link with an integer value. The result is the
 // warning for a value that the field cannot take, 0 for none.
 func LinkInt(l *op.Link, key string, v int64) op.Warning {
-	switch {
-	case key != attrkey.LinkWeight:
+	switch field := LinkWeight(l, key); {
+	case field == nil:
 		return 0
 	case v < 0:
 		return op.WarnBadValue
+	default:
+		*field = op.Known(v)
 	}
-	l.Weight = op.Known(v)
 	return 0
 }
 
 // LinkStr is LinkInt for a string value, which may stand for an integer.
 func LinkStr(l *op.Link, key, v string) op.Warning {
-	if key != attrkey.LinkWeight {
+	if LinkWeight(l, key) == nil {
 		return 0
 	}
 	if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
@@ -43,7 +55,7 @@ func LinkFloat(l *op.Link, key string, v float64) op.Warning {
 
 // LinkOther is LinkInt for a value of any other type.
 func LinkOther(key string) op.Warning {
-	if key == attrkey.LinkWeight {
+	if LinkWeight(&op.Link{}, key) != nil {
 		return op.WarnBadValue
 	}
 	return 0

@@ -28,7 +28,7 @@ func RichEntry() *op.Entry {
 		},
 		AdjustedCount: 4, DroppedAttributes: 2,
 		Attrs:      []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64", Type: op.AttrInt}},
-		Links:      []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3)}, {TraceID: TraceID, SpanID: SpanID}},
+		Links:      []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3), Attention: op.Known(40)}, {TraceID: TraceID, SpanID: SpanID}},
 		Extra:      RichExtra(),
 		LaunchedBy: "aten::mm", LaunchSpanID: ParentID,
 		Warn: op.WarnBadShape | op.WarnDroppedAttributes,
@@ -123,7 +123,7 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 		e.Side = op.SideHost
 	}
 	for range r.IntN(3) {
-		e.Links = append(e.Links, op.Link{TraceID: TraceID, SpanID: id(), Weight: number()})
+		e.Links = append(e.Links, op.Link{TraceID: TraceID, SpanID: id(), Weight: number(), Attention: number()})
 		if maybe() {
 			e.Links[0].Extra = &op.LinkExtra{Attrs: randomAttrs(r), Flags: r.Uint32(), TraceState: "a=b" + text(), DroppedAttributes: r.Int64N(2)}
 		}

@@ -144,7 +144,7 @@ var analysisImports = map[string][]string{
 	"launch":     {"device", "path", "timeline", "trace"},
 	"clocks":     {"collective", "trace"},
 	"steps":      {"device", "timeline", "trace"},
-	"requests":   {"collective", "device", "path", "timeline", "trace"},
+	"requests":   {"collective", "device", "flops", "path", "timeline", "trace"},
 	"sequences":  {"device", "timeline", "trace"},
 	"suspects":   {"trace"},
 	"stacks":     {"timeline", "trace"},

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -160,10 +161,12 @@ func (w *Writer) appendLink(dst []byte, l *op.Link) []byte {
 	if x.TraceState != "" {
 		dst = jsontext.AppendString(append(dst, `,"traceState":`...), x.TraceState)
 	}
-	if l.Weight.Known || len(x.Attrs) > 0 {
+	if l.Weight.Known || l.Attention.Known || len(x.Attrs) > 0 {
 		w.attrs.buf = append(dst, `,"attributes":[`...)
-		if !slices.ContainsFunc(x.Attrs, func(a op.Attr) bool { return a.Key == attrkey.LinkWeight }) {
-			w.attrs.known(attrkey.LinkWeight, l.Weight)
+		for _, key := range [...]string{attrkey.LinkWeight, attrkey.LinkAttention} {
+			if !slices.ContainsFunc(x.Attrs, func(a op.Attr) bool { return a.Key == key }) {
+				w.attrs.known(key, *opmodel.LinkWeight(l, key))
+			}
 		}
 		w.attrs.list(x.Attrs)
 		dst = append(w.attrs.end(), ']')

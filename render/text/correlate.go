@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -241,7 +242,24 @@ func (v *correlation) shared() {
 			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), trace, span)
 	}
 	v.table(t)
-	v.note("the time of their operations is divided among the requests that they link to")
+	sums := make(map[string]int64)
+	for i := range v.c.Shared {
+		for _, d := range v.c.Shared[i].DividedBy {
+			sums[d.Law] += d.TimeNS
+		}
+	}
+	text := "the time of their operations is divided among the requests that they link to"
+	for _, law := range laws {
+		if ns := sums[law.name]; ns > 0 {
+			text += "; " + units.Duration(ns) + law.text
+		}
+	}
+	v.note(text)
+}
+
+// laws tell by what time is divided among requests.
+var laws = []struct{ name, text string }{
+	{requests.LawAttention, " of attention by the links' weights for it"}, {requests.LawWeight, " by their weights"}, {requests.LawEqual, " equally"},
 }
 
 // mostly names the largest part of a request's critical path.

@@ -6,7 +6,7 @@ import "slices"
 // circle: what is found then depends on where one begins.
 func (n *NaiveTree) FindExecutions() bool {
 	n.Led = make(map[int]int)
-	n.WorksFor, n.Weights, n.deciding = make(map[int][]int), make(map[int][]int64), make(map[int]bool)
+	n.WorksFor, n.Weights, n.Attention, n.deciding = make(map[int][]int), make(map[int][]int64), make(map[int][]int64), make(map[int]bool)
 	n.Execution = make([]int, len(n.Specs))
 	for i := range n.Specs {
 		if n.isShared(i) {
@@ -81,17 +81,18 @@ func (n *NaiveTree) isShared(i int) bool {
 	}
 	n.deciding[i] = true
 	var requests []int
-	var weights []int64
-	weighted, shared, led := true, false, 0
+	var weights, attention []int64
+	weighted, attended, shared, led := true, true, false, 0
 	for _, l := range n.Specs[i].Links {
 		found, outside := n.linkedRequests(i, l)
 		for _, request := range found {
 			at := slices.Index(requests, request)
 			if at < 0 {
 				at = len(requests)
-				requests, weights = append(requests, request), append(weights, 0)
+				requests, weights, attention = append(requests, request), append(weights, 0), append(attention, 0)
 			}
 			weights[at] += l.weight.V
+			attention[at] += l.attention.V
 			shared = shared || outside && request != n.NaiveOwner(i)
 		}
 		if len(found) > 0 {
@@ -100,6 +101,7 @@ func (n *NaiveTree) isShared(i int) bool {
 		if !l.weight.Known || len(found) > 1 {
 			weighted = false
 		}
+		attended = attended && l.attention.Known && len(found) <= 1
 	}
 	if !shared {
 		requests = nil
@@ -107,7 +109,10 @@ func (n *NaiveTree) isShared(i int) bool {
 	if !weighted {
 		weights = nil
 	}
-	n.WorksFor[i], n.Weights[i], n.Led[i] = requests, weights, led
+	if !attended {
+		attention = nil
+	}
+	n.WorksFor[i], n.Weights[i], n.Attention[i], n.Led[i] = requests, weights, attention, led
 	return shared
 }
 
@@ -229,6 +234,7 @@ type naiveExecutions struct {
 	Executions []int         // the specs that are one
 	WorksFor   map[int][]int // the requests of each
 	Weights    map[int][]int64
+	Attention  map[int][]int64
 	Led        map[int]int // how many of its links lead to a request
 	deciding   map[int]bool
 	circle     bool

@@ -44,9 +44,10 @@ type Spec struct {
 
 // specLink is a link to a span in a trace.
 type specLink struct {
-	trace  byte
-	id     uint64
-	weight op.Int
+	trace byte
+	id    uint64
+	// The weights of the link, and that for attention.
+	weight, attention op.Int
 }
 
 // OpAt is a computation on cuda:0 in trace 1.
@@ -109,14 +110,14 @@ func (s Spec) To(trace byte, id uint64) Spec {
 
 // ToPart adds a link with a weight.
 func (s Spec) ToPart(trace byte, id uint64, weight int64) Spec {
-	s.Links = append(slices.Clip(s.Links), specLink{trace, id, op.Known(weight)})
+	s.Links = append(slices.Clip(s.Links), specLink{trace: trace, id: id, weight: op.Known(weight)})
 	return s
 }
 
 func (s Spec) opLinks() []op.Link {
 	var links []op.Link
 	for _, l := range s.Links {
-		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: idOf(l.id), Weight: l.weight})
+		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: idOf(l.id), Weight: l.weight, Attention: l.attention})
 	}
 	return links
 }
@@ -225,6 +226,9 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 		l := specLink{trace: byte(1 + r.IntN(2)), id: uint64(1 + r.IntN(n+1))}
 		if r.IntN(2) == 0 {
 			l.weight = op.Known(r.Int64N(4))
+		}
+		if (l.id+uint64(l.trace))%4 > 0 {
+			l.attention = op.Known(int64(l.id*7) % 5)
 		}
 		s.Links = append(s.Links, l)
 	}

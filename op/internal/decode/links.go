@@ -26,6 +26,8 @@ func (d *Decoder) decodeLinks() []op.Link {
 				link.SpanID = d.spanID()
 			case "weight":
 				link.Weight = d.amount(op.WarnBadValue)
+			case "weight_attention":
+				link.Attention = d.amount(op.WarnBadValue)
 			case "attrs":
 				d.more(&link).Attrs = d.furtherAttrs()
 			case "flags":
@@ -69,6 +71,9 @@ func (d *Decoder) canonicalLinks(b []byte, i int) ([]op.Link, int) {
 		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"span_id":`), link.SpanID[:])
 		if j := jsontext.Literal(b, i, `,"weight":`); j > 0 {
 			link.Weight, i = amount(b, j)
+		}
+		if j := jsontext.Literal(b, i, `,"weight_attention":`); j > 0 {
+			link.Attention, i = amount(b, j)
 		}
 		if i = jsontext.Literal(b, i, "}"); i < 0 || !link.Valid() || len(d.links) == op.MaxLinks {
 			return nil, -1

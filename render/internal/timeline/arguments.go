@@ -27,7 +27,8 @@ const (
 	// argStart is null where the start is not known: the event has one all the same.
 	argStart = "optrace.start_unix_ns"
 
-	argWeight = "weight" // of a link
+	argWeight    = "weight" // of a link
+	argAttention = "weight_attention"
 )
 
 // Arguments takes the arguments of an event in the encoding of a format.
@@ -107,6 +108,7 @@ func writeLinks(to Arguments, links []op.Link, x *op.Extra) {
 	to.Objects(argLinks, len(links), func(i int, to Arguments) {
 		writeIDs(to, links[i].TraceID, links[i].SpanID, op.SpanID{})
 		writeInt(to, argWeight, links[i].Weight)
+		writeInt(to, argAttention, links[i].Attention)
 	})
 }
 

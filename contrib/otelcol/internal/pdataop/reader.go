@@ -2,11 +2,13 @@ package pdataop
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -100,6 +102,17 @@ func (r *Reader) Span(s ptrace.Span) *op.Span {
 	r.links(s)
 	r.builder.FillSpan(&r.span)
 	return &r.span
+}
+
+// requestAttrs returns the attributes of a request that are kept, nil for none.
+func (r *Reader) requestAttrs(s ptrace.Span) (attrs []op.Attr) {
+	var index opmodel.AttrIndex
+	for key, v := range s.Attributes().All() {
+		if slices.Contains(attrkey.OfRequests[:], key) || attrmap.Keeps(r.mapping, key) {
+			attrs = index.Set(attrs, attrOf(key, v))
+		}
+	}
+	return attrmap.Inherit(r.mapping, attrs, r.span.Service, &r.scope, r.resource)
 }
 
 // The bits of a span's flags: the second says whether the parent lies in another

@@ -1,7 +1,6 @@
 package spans
 
 import (
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -396,7 +395,7 @@ func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
 			}
 		} else {
 			_, end = jsontext.Quoted(b, jsontext.Literal(b, end, `stringValue":`))
-			if i = jsontext.Literal(b, end, `}}`); i < 0 || string(key) == attrkey.LinkWeight {
+			if i = jsontext.Literal(b, end, `}}`); i < 0 || opmodel.LinkWeight(link, string(key)) != nil {
 				return -1
 			}
 		}
