@@ -190,7 +190,8 @@ func TestReportShared(t *testing.T) {
 	whole := join(spans).Report(correlate.Options{Jaeger: address})
 	want := []correlate.Shared{{
 		Name: "step", Service: "api", TraceID: traceOf(3), SpanID: idOf(1), StartNS: op.Known(10), DurationNS: 31,
-		Links: 3, Requests: 2, Ops: 1, SumNS: 31, Link: address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
+		Links: 3, Requests: 2, Ops: 1, SumNS: 31, DividedBy: []requests.Division{{Law: requests.LawEqual, TimeNS: 31}},
+		Link: address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
 	}}
 	check.Equal(t, "shared", want, whole.Shared)
 	if whole.MissingLinks != 1 || whole.MissingInJaeger != 1 || whole.MissingLocally != 2 || whole.UnattachedOps != 0 {

@@ -101,6 +101,7 @@ func (r *Reader) Span(s ptrace.Span) *op.Span {
 	r.builder.Reset()
 	r.links(s)
 	r.builder.FillSpan(&r.span)
+	r.span.Attrs = r.requestAttrs(s)
 	return &r.span
 }
 
