@@ -101,7 +101,7 @@ func kept(f format, rec op.Record) []string {
 			e.Duration -= e.Duration % 1000
 			e.Warn |= op.WarnMicroseconds
 			for i := range e.Links {
-				e.Links[i].Weight = op.Int{}
+				e.Links[i].Weight, e.Links[i].Attention = op.Int{}, op.Int{}
 			}
 		}
 		return []string{string(e.AppendJSON(nil))}
@@ -113,7 +113,7 @@ func kept(f format, rec op.Record) []string {
 		}
 		for i := range s.Links {
 			if f.name == "jaeger" {
-				s.Links[i].Weight = op.Int{}
+				s.Links[i].Weight, s.Links[i].Attention = op.Int{}, op.Int{}
 			}
 		}
 		return []string{string(s.AppendJSON(nil))}
@@ -204,7 +204,7 @@ func TestEntriesReadBack(t *testing.T) {
 			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
 		}),
 		with(func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2)}, {TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
+			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2), Attention: op.Known(9)}, {TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
 		}),
 		with(func(e *op.Entry) {
 			e.Operation, e.Kind, e.KindRule = "ncclDevKernel_AllReduce", op.KindCollective, op.RuleLibrary
@@ -255,7 +255,7 @@ func TestRandomRecordsReadBack(t *testing.T) {
 			trace := op.TraceID{byte(i % 3), 1}
 			var links []op.Link
 			for range rng.IntN(3) {
-				links = append(links, op.Link{TraceID: op.TraceID{14}, SpanID: op.SpanID{byte(1 + rng.IntN(50))}, Weight: rank})
+				links = append(links, op.Link{TraceID: op.TraceID{14}, SpanID: op.SpanID{byte(1 + rng.IntN(50))}, Weight: rank, Attention: rank})
 			}
 			switch rng.IntN(4) {
 			case 0:
