@@ -1,6 +1,7 @@
 package price_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,4 +48,14 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
+}
+
+func ExampleParse() {
+	table, err := price.Parse([]byte(`{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`))
+	if err != nil {
+		panic(err)
+	}
+	d := table.Devices[table.Find("cuda:3")]
+	fmt.Println(d.PerHour, table.Currency, "an hour,", d.Watts, "W")
+	// Output: 2.5 USD an hour, 700 W
 }

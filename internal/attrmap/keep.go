@@ -23,8 +23,10 @@ func (m *Mapping) KeepAll() {
 // KeepsAll reports whether everything is kept; false for nil.
 func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
-// Keeps reports whether the values of key are kept; false for nil.
-func Keeps(m *Mapping, key string) bool { return m != nil && (m.all || slices.Contains(m.kept, key)) }
+// KeepsOfRequest reports whether recorders keep the values of key of a span that is no operation; m may be nil.
+func KeepsOfRequest(m *Mapping, key string) bool {
+	return m != nil && (m.all || slices.Contains(m.kept, key)) || slices.Contains(attrkey.OfRequests[:], key)
+}
 
 // Inherit adds to the attributes of an operation or span those that were asked for by key, and
 // that are not among them, from its scope and its resource, where the sources have them; either may be

@@ -7,13 +7,11 @@ package convert
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/span"
@@ -98,7 +96,7 @@ func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	c.attrs = c.attrs[:0]
 	var index opmodel.AttrIndex
 	for _, kv := range attrs {
-		if key := string(kv.Key); slices.Contains(attrkey.OfRequests[:], key) || attrmap.Keeps(c.mapping, key) {
+		if attrmap.KeepsOfRequest(c.mapping, string(kv.Key)) {
 			c.attrs = index.Set(c.attrs, opmodel.ValidAttr(attrOf(kv)))
 		}
 	}

@@ -2,13 +2,11 @@ package pdataop
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -109,7 +107,7 @@ func (r *Reader) Span(s ptrace.Span) *op.Span {
 func (r *Reader) requestAttrs(s ptrace.Span) (attrs []op.Attr) {
 	var index opmodel.AttrIndex
 	for key, v := range s.Attributes().All() {
-		if slices.Contains(attrkey.OfRequests[:], key) || attrmap.Keeps(r.mapping, key) {
+		if attrmap.KeepsOfRequest(r.mapping, key) {
 			attrs = index.Set(attrs, attrOf(key, v))
 		}
 	}
