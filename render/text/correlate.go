@@ -321,13 +321,13 @@ func (v *correlation) shared() {
 			sums[d.Law] += d.TimeNS
 		}
 	}
-	text := "the time of their operations is divided among the requests that they link to"
+	parts := []string{"the time of their operations is divided among the requests that they link to"}
 	for _, law := range laws {
 		if ns := sums[law.name]; ns > 0 {
-			text += "; " + units.Duration(ns) + law.text
+			parts = append(parts, units.Duration(ns)+law.text)
 		}
 	}
-	v.note(text)
+	v.note(strings.Join(parts, "; "))
 }
 
 // laws tell by what time is divided among requests.
