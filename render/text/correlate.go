@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/requests"
