@@ -12,12 +12,14 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/optrace/optrace/internal/endsignal"
 	"github.com/optrace/optrace/internal/env"
+	"github.com/optrace/optrace/internal/process"
 	"github.com/optrace/optrace/op"
 )
 
@@ -287,7 +289,7 @@ func newSetupConfig(path string, opts []SetupOption) setupConfig {
 // provider returns the options of the provider, and the Processor among them unless recording is
 // disabled.
 func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *Processor, err error) {
-	res := processResource(context.Background(), cfg.attributes)
+	res := process.Resource(context.Background(), cfg.attributes)
 	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))
 	opts = append(opts, cfg.providerOptions...)
 	var made []*Processor
@@ -365,3 +367,19 @@ var setupVariables = []env.Variable[setupConfig]{
 		return env.Bool(&cfg.disabled, v)
 	}},
 }
+
+// ProcessDetector returns a detector of what tells the processes of a job apart: host.name,
+// process.pid, and tensor.rank with tensor.world_size where the program that started the
+// process says them in the environment. It is for resources of one's own, which [Setup]
+// knows nothing of:
+//
+//	res, err := resource.New(ctx,
+//		resource.WithDetectors(optrace.ProcessDetector()),
+//		resource.WithFromEnv(), // what is said there wins
+//		resource.WithAttributes(semconv.ServiceName("trainer")))
+//
+// The variables are RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and
+// OMPI_COMM_WORLD_SIZE of Open MPI, PMI_RANK and PMI_SIZE of MPICH, and SLURM_PROCID and
+// SLURM_STEP_NUM_TASKS of Slurm. The first pair counts that is whole, with a rank below the
+// size.
+func ProcessDetector() resource.Detector { return process.Detector{} }

@@ -16,13 +16,13 @@ const (
 	maxWindowBytes = 128 << 20
 )
 
-// Limits bounds the data read from compressed files. Zero fields take the
-// constants of this package.
+// Limits bounds the data read from compressed files. Zero fields are
+// 1 TiB and 2000.
 type Limits struct {
 	// DecompressedBytes is the most that one file may expand to.
 	DecompressedBytes int64
 	// Ratio is the most that one file may expand by, once it has exceeded
-	// freeDecompressedBytes.
+	// 64 MiB.
 	Ratio int64
 }
 

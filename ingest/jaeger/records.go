@@ -34,7 +34,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 
 // RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
 // number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take maxTraceBytes.
+// error that it returns ends the reading. Without hold a trace may take 512 MiB.
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)

@@ -115,6 +115,7 @@ var pluginImports = map[string][]string{
 	"internal/observ":    {},
 	"internal/env":       {},
 	"internal/endsignal": {},
+	"internal/process":   {"tensorconv"},
 	"internal/attrcache": {"internal/attrkey", "internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
 	"internal/convert":   {"internal/span", "op", "op/attr", "internal/attrmap", "internal/jsontext", "internal/opmodel"},

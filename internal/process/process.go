@@ -1,4 +1,5 @@
-package optrace
+// Package process says what tells the processes of a job apart.
+package process
 
 import (
 	"context"
@@ -12,26 +13,12 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// ProcessDetector returns a detector of what tells the processes of a job apart: host.name,
-// process.pid, and tensor.rank with tensor.world_size where the program that started the
-// process says them in the environment. It is for resources of one's own, which [Setup]
-// knows nothing of:
-//
-//	res, err := resource.New(ctx,
-//		resource.WithDetectors(optrace.ProcessDetector()),
-//		resource.WithFromEnv(), // what is said there wins
-//		resource.WithAttributes(semconv.ServiceName("trainer")))
-//
-// The variables are RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and
-// OMPI_COMM_WORLD_SIZE of Open MPI, PMI_RANK and PMI_SIZE of MPICH, and SLURM_PROCID and
-// SLURM_STEP_NUM_TASKS of Slurm. The first pair counts that is whole, with a rank below the
-// size.
-func ProcessDetector() resource.Detector { return processDetector{} }
-
-type processDetector struct{}
+// Detector detects host.name, process.pid, and the rank and number of ranks by the variables of the program that
+// started the process.
+type Detector struct{}
 
 // Detect returns the resource.
-func (processDetector) Detect(ctx context.Context) (*resource.Resource, error) {
+func (Detector) Detect(ctx context.Context) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(launchedAs()...))
 }
 
@@ -56,10 +43,10 @@ func launchedAs() []attribute.KeyValue {
 	return nil
 }
 
-// processResource returns the resource of a program that states nothing but attrs: what the SDK and
+// Resource returns the resource of a program that states nothing but attrs: what the SDK and
 // the environment say of it, and what is detected beside that.
-func processResource(ctx context.Context, attrs []attribute.KeyValue) *resource.Resource {
-	r, err := processDetector{}.Detect(ctx)
+func Resource(ctx context.Context, attrs []attribute.KeyValue) *resource.Resource {
+	r, err := Detector{}.Detect(ctx)
 	if err != nil {
 		otel.Handle(err)
 	}
