@@ -146,7 +146,7 @@ func TestShellsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(self, filepath.Join(dir, "optrace")); err != nil {
-		t.Skip(err)
+		t.Skip("needs symbolic links: ", err)
 	}
 	// Each driver loads the script and prints what the shell completes the words to, the last
 	// of which is under way.

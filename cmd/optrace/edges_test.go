@@ -91,7 +91,7 @@ func TestS7OtherSignals(t *testing.T) {
 // S7: what is written to a new file has the permissions of the most private input.
 func TestS7Modes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("permissions")
+		t.Skip("needs permissions of files, which Windows has not")
 	}
 	private := edgeFile(t, []byte(anOperation), nil, 0o600)
 	public := edgeFile(t, []byte(anOperation), nil, 0o644)
@@ -114,7 +114,7 @@ func TestS7Modes(t *testing.T) {
 func TestS8BinaryToTerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("no terminal: ", err)
+		t.Skip("needs a terminal: ", err)
 	}
 	defer terminal.Close()
 	in := edgeFile(t, []byte(anOperation), nil, 0o600)

@@ -94,7 +94,7 @@ func pythonWithTorch(t *testing.T) string {
 			return python
 		}
 	}
-	t.Skip("no PyTorch")
+	t.Skip("needs a Python with PyTorch, which no CI has: some gigabytes")
 	return ""
 }
 
@@ -103,7 +103,7 @@ func pythonWithTorch(t *testing.T) string {
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if err := exec.CommandContext(t.Context(), program, "--version").Run(); err != nil {
-		t.Skipf("%s: %v", program, err)
+		t.Skipf("needs %s, which .ci/snippets installs: %v", program, err)
 	}
 }
 

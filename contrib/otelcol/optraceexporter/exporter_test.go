@@ -203,7 +203,7 @@ func TestStartErrors(t *testing.T) {
 // A batch that could not be written is not sent again: it counts as dropped.
 func TestWriteErrorIsPermanent(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("/dev/full")
+		t.Skip("needs /dev/full, which Linux has")
 	}
 	e := newExporter(t, "/dev/full", nil)
 	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {

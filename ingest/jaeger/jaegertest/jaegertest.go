@@ -46,7 +46,7 @@ func Start(tb testing.TB) *Server {
 	tb.Helper()
 	binary := os.Getenv(BinaryVariable)
 	if binary == "" {
-		tb.Skip("no " + BinaryVariable)
+		tb.Skip("needs the path of a Jaeger in " + BinaryVariable + ", as .ci/jaeger sets it")
 	}
 	text := bytes.Clone(config)
 	ports := make(map[string]string)
