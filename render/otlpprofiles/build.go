@@ -3,6 +3,7 @@ package otlpprofiles
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/attrkey"
@@ -15,6 +16,9 @@ const (
 	keyShapes  = "tensor.op.shapes"
 	keyComment = "pprof.profile.comment"
 )
+
+// keyFrameType is the attribute of a frame that says what code it is.
+const keyFrameType = "profile.frame.type"
 
 // value is one of the values of a row.
 type value struct {
@@ -96,13 +100,21 @@ type row struct {
 	sample sample
 }
 
+// codeOf returns the type of an operation's frame: cuda for what a CUDA device computes.
+func codeOf(r *stacks.Row) string {
+	if strings.HasPrefix(r.Device, "cuda:") && r.Kind != op.KindMemory {
+		return "cuda"
+	}
+	return ""
+}
+
 // rows puts the stacks and labels of rows into the dictionary. Rows that differ in nothing
 // that is left of them become one.
 func (d *dictionary) rows(all []stacks.Row) []row {
 	var rows []row
 	byIdentity := make(map[string]int)
 	for _, r := range all {
-		s := sample{Stack: d.stack(r.Frames), Link: d.link(&r.Request)}
+		s := sample{Stack: d.stack(r.Frames, codeOf(&r)), Link: d.link(&r.Request)}
 		for _, label := range [][2]string{
 			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape}, {attrkey.Root, r.Request.Name},
 		} {

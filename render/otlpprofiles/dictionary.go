@@ -12,7 +12,8 @@ import (
 type dictionary struct {
 	tables     tables
 	strings    map[string]int32
-	locations  map[string]int32 // by name
+	locations  map[frame]int32
+	functions  map[int32]int32  // by string
 	stacks     map[string]int32 // by locations
 	links      map[stacks.Request]int32
 	attributes map[[2]string]int32 // by key and text
@@ -26,7 +27,7 @@ func newDictionary() *dictionary {
 			Links:   []link{{make(id, 16), make(id, 8)}},
 			Strings: []string{""}, Attributes: make([]attribute, 1), Stacks: make([]stack, 1),
 		},
-		strings: map[string]int32{"": 0}, locations: make(map[string]int32), stacks: make(map[string]int32),
+		strings: map[string]int32{"": 0}, locations: make(map[frame]int32), functions: map[int32]int32{0: 0}, stacks: make(map[string]int32),
 		links: make(map[stacks.Request]int32), attributes: make(map[[2]string]int32),
 	}
 }
@@ -39,19 +40,35 @@ func (d *dictionary) valueType(name, unit string) valueType {
 	return valueType{d.string(name), d.string(unit)}
 }
 
-// location returns the place that stands for a name.
-func (d *dictionary) location(name string) int32 {
-	return wire.Index(d.locations, &d.tables.Locations, name, func() location {
-		d.tables.Functions = append(d.tables.Functions, function{d.string(name)})
-		return location{[]line{{int32(len(d.tables.Functions) - 1)}}}
+// frame is a name on a stack. code is what runs it, as the semantic conventions call it
+// (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
+type frame struct{ name, code string }
+
+// location returns the place that stands for a frame.
+func (d *dictionary) location(f frame) int32 {
+	return wire.Index(d.locations, &d.tables.Locations, f, func() location {
+		l := location{Lines: []line{{d.function(f.name)}}}
+		if f.code != "" {
+			l.AttributeIndices = []int32{d.attribute(keyFrameType, f.code)}
+		}
+		return l
 	})
 }
 
-// stack returns the stack of frames from the root down.
-func (d *dictionary) stack(frames []string) int32 {
+func (d *dictionary) function(name string) int32 {
+	text := d.string(name)
+	return wire.Index(d.functions, &d.tables.Functions, text, func() function { return function{text} })
+}
+
+// stack returns the stack of frames from the root down, of which code runs the last.
+func (d *dictionary) stack(frames []string, code string) int32 {
 	locations := make([]int32, len(frames))
-	for i, frame := range frames {
-		locations[len(frames)-1-i] = d.location(stacks.Name(frame)) // the leaf comes first
+	for i, name := range frames {
+		f := frame{name: stacks.Name(name)}
+		if i == len(frames)-1 && name != stacks.Deeper {
+			f.code = code
+		}
+		locations[len(frames)-1-i] = d.location(f) // the leaf comes first
 	}
 	return wire.Index(d.stacks, &d.tables.Stacks, identityOf(locations), func() stack { return stack{locations} })
 }

@@ -8,6 +8,9 @@
 // shapes and the name of the request, and its link leads to the span of the request, by
 // which stores join what operations cost with traces.
 //
+// The frame of an operation that a CUDA device computed has profile.frame.type "cuda", as OpenTelemetry's
+// registry of attributes calls it; the registry has no types for other devices.
+//
 // In every table of the dictionary the zero element comes first, no element is there
 // twice, and each one is referred to. The profiles of each producer, which is a service, a
 // rank or a host, are those of a resource with its attributes, see [Producers]. All have the

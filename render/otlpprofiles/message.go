@@ -72,7 +72,8 @@ type tables struct {
 }
 
 type location struct {
-	Lines []line `json:"lines,omitempty"`
+	Lines            []line  `json:"lines,omitempty"`
+	AttributeIndices []int32 `json:"attributeIndices,omitempty"`
 }
 
 type line struct {

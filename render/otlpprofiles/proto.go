@@ -57,7 +57,7 @@ func (t *tables) proto() (f wire.Fields) {
 		for _, line := range l.Lines {
 			lines = lines.Message(3, wire.Fields(nil).Varint(1, int64(line.Function)))
 		}
-		f = f.Message(2, lines)
+		f = f.Message(2, wire.Packed(lines, 4, l.AttributeIndices))
 	}
 	for _, fn := range t.Functions {
 		f = f.Message(3, wire.Fields(nil).Varint(1, int64(fn.Name)))

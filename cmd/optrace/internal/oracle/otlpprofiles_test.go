@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,19 +107,19 @@ func checkRules(t *testing.T, all pprofile.Profiles) {
 	d := all.Dictionary()
 	mappings := newUsedTable(t, "mapping_table", "0", d.MappingTable().Len(), d.MappingTable().At,
 		func(m pprofile.Mapping) string { return fmt.Sprint(m.FilenameStrindex()) })
-	locations := newUsedTable(t, "location_table", "0 []", d.LocationTable().Len(), d.LocationTable().At, func(l pprofile.Location) string {
+	locations := newUsedTable(t, "location_table", "0 [] []", d.LocationTable().Len(), d.LocationTable().At, func(l pprofile.Location) string {
 		var functions []int32
 		for _, line := range l.Lines().All() {
 			functions = append(functions, line.FunctionIndex())
 		}
-		return fmt.Sprint(l.MappingIndex(), functions)
+		return fmt.Sprint(l.MappingIndex(), functions, l.AttributeIndices().AsRaw())
 	})
 	functions := newUsedTable(t, "function_table", "0 0 0", d.FunctionTable().Len(), d.FunctionTable().At, func(f pprofile.Function) string {
 		return fmt.Sprint(f.NameStrindex(), f.SystemNameStrindex(), f.FilenameStrindex())
 	})
 	links := newUsedTable(t, "link_table", " ", d.LinkTable().Len(), d.LinkTable().At,
 		func(l pprofile.Link) string { return l.TraceID().String() + " " + l.SpanID().String() })
-	strings := newUsedTable(t, "string_table", "", d.StringTable().Len(), d.StringTable().At, func(s string) string { return s })
+	texts := newUsedTable(t, "string_table", "", d.StringTable().Len(), d.StringTable().At, func(s string) string { return s })
 	attributes := newUsedTable(t, "attribute_table", "0 Empty", d.AttributeTable().Len(), d.AttributeTable().At,
 		func(a pprofile.KeyValueAndUnit) string {
 			return fmt.Sprint(a.KeyStrindex(), a.Value().Type(), a.Value().AsString())
@@ -135,15 +136,15 @@ func checkRules(t *testing.T, all pprofile.Profiles) {
 				t.Errorf("two attributes have the key %s", d.StringTable().At(int(key)))
 			}
 			keys[key] = true
-			strings.use(t, key)
+			texts.use(t, key)
 		}
 	}
 	for _, r := range all.ResourceProfiles().All() {
 		for _, s := range r.ScopeProfiles().All() {
 			for _, p := range s.Profiles().All() {
 				for _, v := range []pprofile.ValueType{p.SampleType(), p.PeriodType()} {
-					strings.use(t, v.TypeStrindex())
-					strings.use(t, v.UnitStrindex())
+					texts.use(t, v.TypeStrindex())
+					texts.use(t, v.UnitStrindex())
 					if v.TypeStrindex() == 0 || v.UnitStrindex() == 0 || p.Period() == 0 {
 						t.Error("a profile without a sample or period type, or a period")
 					}
@@ -157,6 +158,7 @@ func checkRules(t *testing.T, all pprofile.Profiles) {
 					}
 					identities[identity] = true
 					keysOf(sample.AttributeIndices())
+					checkFrameType(t, d, sample)
 					links.use(t, sample.LinkIndex())
 					stackTable.use(t, sample.StackIndex())
 				}
@@ -173,17 +175,41 @@ func checkRules(t *testing.T, all pprofile.Profiles) {
 	for i, used := range locations.used {
 		l := d.LocationTable().At(i)
 		mappings.use(t, l.MappingIndex())
+		keysOf(l.AttributeIndices())
 		for _, line := range l.Lines().All() {
 			if used {
 				functions.use(t, line.FunctionIndex())
-				strings.use(t, d.FunctionTable().At(int(line.FunctionIndex())).NameStrindex())
+				texts.use(t, d.FunctionTable().At(int(line.FunctionIndex())).NameStrindex())
 			}
 		}
 	}
-	for _, x := range []*usedTable{mappings, locations, functions, links, strings, attributes, stackTable} {
+	for _, x := range []*usedTable{mappings, locations, functions, links, texts, attributes, stackTable} {
 		if i := slices.Index(x.used, false); i >= 0 {
 			t.Errorf("nothing refers to element %d of %s, %q", i, x.name, x.elements[i])
 		}
+	}
+}
+
+// checkFrameType checks that the leaf of a sample has the type cuda where a CUDA device computed it, and
+// none otherwise.
+func checkFrameType(t *testing.T, d pprofile.ProfilesDictionary, sample pprofile.Sample) {
+	t.Helper()
+	attributes := func(indices pcommon.Int32Slice) map[string]string {
+		all := make(map[string]string)
+		for _, i := range indices.All() {
+			a := d.AttributeTable().At(int(i))
+			all[d.StringTable().At(int(a.KeyStrindex()))] = a.Value().AsString()
+		}
+		return all
+	}
+	leaf := d.LocationTable().At(int(d.StackTable().At(int(sample.StackIndex())).LocationIndices().At(0)))
+	name := d.StringTable().At(int(d.FunctionTable().At(int(leaf.Lines().At(0).FunctionIndex())).NameStrindex()))
+	of, want := attributes(sample.AttributeIndices()), ""
+	if strings.HasPrefix(of["tensor.device.id"], "cuda:") && of["tensor.op.kind"] != "memory" && name != "(deeper)" {
+		want = "cuda"
+	}
+	if got := attributes(leaf.AttributeIndices())["profile.frame.type"]; got != want {
+		t.Errorf("%s, %v: the type of the frame is %q, want %q", name, of, got, want)
 	}
 }
 
