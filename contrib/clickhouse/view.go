@@ -87,6 +87,7 @@ func viewColumns() map[string]string {
 		"is_collective":    "arrayExists(k -> mapContains(SpanAttributes, k), " + texts(collective) + ")",
 		"collective_name":  spanAttr(attrkey.Collective),
 		"collective_group": spanAttr(attrkey.Group),
+		"extra":            viewExtra,
 		"adjusted_count":   viewWeight,
 		"warn":             viewWarnings(),
 		"dtype":            spanAttr(attrkey.DType),
@@ -119,6 +120,12 @@ func texts(list []string) string {
 	}
 	return "[" + names(quoted) + "]"
 }
+
+// viewExtra has the weights of links for attention, as rows hold what has no column.
+var viewExtra = fmt.Sprintf("if(arrayExists(m -> mapContains(m, %[1]s), Links.Attributes), "+
+	`concat('{"links":[', arrayStringConcat(arrayMap((t, s, m) -> concat('{"trace_id":', toJSONString(t), ',"span_id":', toJSONString(s), `+
+	`if(mapContains(m, %[1]s), concat(',"weight_attention":', toString(toInt64OrZero(m[%[1]s]))), ''), '}'), `+
+	"Links.TraceId, Links.SpanId, Links.Attributes), ','), ']}'), '')", quote(attrkey.LinkAttention))
 
 // viewShape is the shape of an input in the text s: a list of dimensions, or a text such as 64x784.
 const viewShape = `if(startsWith(s, '['), JSONExtract(s, 'Array(Int64)'), arrayMap(d -> toInt64OrZero(d), arrayFilter(d -> d != '', ` +
