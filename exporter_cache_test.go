@@ -329,7 +329,8 @@ func TestM3QueueKeepsToItsBound(t *testing.T) {
 		shut := make(chan struct{})
 		next := &spantest.Exporter{OnExport: func(context.Context) error { <-shut; return nil }}
 		before := heapInUse()
-		proc := newForwarder(t, next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour), optrace.WithPolicy(policies[i%2]))
+		proc := newForwarder(t, next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
+			optrace.WithPolicy(policies[i%2]))
 		for i := range 2 * bufferBytes / 500 {
 			stub := spantest.Operation(i)
 			stub.Attributes = variety(i)

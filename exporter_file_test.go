@@ -91,7 +91,8 @@ func TestExporterOptionErrors(t *testing.T) {
 	if _, err := optrace.NewFileExporter(filepath.Join(dir, "missing", "ops.jsonl")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the error is %v, want fs.ErrNotExist within", err)
 	}
-	if _, err := optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1})); err == nil || !strings.Contains(err.Error(), "rotation is for files") {
+	if _, err := optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1})); err == nil ||
+		!strings.Contains(err.Error(), "rotation is for files") {
 		t.Errorf("rotation of a writer: %v", err)
 	}
 	shutdown(t, newFile(t, path, optrace.WithRotation(optrace.Rotation{}), nil)) // limits that are off

@@ -105,7 +105,8 @@ func TestForwardThreshold(t *testing.T) {
 // The operations of a Recorder are pruned like those of a Tracer; a share of them is forwarded all the same.
 func TestForwardThresholdRecorder(t *testing.T) {
 	const ops = 100
-	for ratio, names := range map[float64][]string{0: {"failed", "request"}, 1: append(slices.Repeat([]string{"relu"}, ops), "failed", "request")} {
+	for ratio, names := range map[float64][]string{0: {"failed", "request"},
+		1: append(slices.Repeat([]string{"relu"}, ops), "failed", "request")} {
 		mem := &spantest.Exporter{}
 		proc := newForwarder(t, mem, optrace.WithForwardThreshold(time.Second), optrace.WithForwardSampling(ratio))
 		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
@@ -126,7 +127,8 @@ func TestForwardThresholdRecorder(t *testing.T) {
 			set := attribute.NewSet(e.Attributes...)
 			count, _ = set.Value(attrkey.PrunedCount)
 		}
-		if st := proc.Stats(); st.Recorded != uint64(len(names)) || st.Skipped != uint64(ops+2-len(names)) || count.AsInt64() != int64(st.Skipped) {
+		if st := proc.Stats(); st.Recorded != uint64(len(names)) || st.Skipped != uint64(ops+2-len(names)) ||
+			count.AsInt64() != int64(st.Skipped) {
 			t.Errorf("ratio %v: %d operations are summed up, stats are %+v", ratio, count.AsInt64(), st)
 		}
 	}

@@ -194,7 +194,8 @@ type cacheOption int64
 func (o cacheOption) applyExporter(cfg *exporterConfig) { cfg.cacheBytes = int64(o) }
 
 func (o cacheOption) applyProcessor(cfg *processorConfig) {
-	processorOption{processors | flightRecorders, "WithCacheBytes", func(cfg *processorConfig) { cfg.cacheBytes = int64(o) }}.applyProcessor(cfg)
+	processorOption{processors | flightRecorders, "WithCacheBytes",
+		func(cfg *processorConfig) { cfg.cacheBytes = int64(o) }}.applyProcessor(cfg)
 }
 
 // WithFlushInterval sets how long an operation may wait in a buffer before it

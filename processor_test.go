@@ -524,7 +524,8 @@ func TestNewProcessorOptions(t *testing.T) {
 		}
 	}
 	lines := newExporter(t, io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
-	if f, err := optrace.NewFlightRecorder(lines, 1); f != nil || err == nil || !strings.Contains(err.Error(), "the format is otlp-json, it must be entries") {
+	if f, err := optrace.NewFlightRecorder(lines, 1); f != nil || err == nil ||
+		!strings.Contains(err.Error(), "the format is otlp-json, it must be entries") {
 		t.Errorf("a flight recorder in front of lines: %v, %v", f, err)
 	}
 	if f, err := optrace.NewFlightRecorder(nil, 1); f != nil || err == nil {
@@ -584,7 +585,8 @@ func TestW7FilterThatPanics(t *testing.T) {
 	}
 	rec.Finish()
 	shutdown(t, proc)
-	if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 6 || st != (optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}) {
+	if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 6 ||
+		st != (optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}) {
 		t.Errorf("%d entries, want 6; stats %+v", n, st)
 	}
 }
@@ -624,7 +626,8 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 		if name == "forwarder" && (uint64(next.Len()) != st.Written || st.Dropped != 0 || next.Shutdowns() != 1) {
 			t.Errorf("the exporter has %d spans and was shut down %d times, with %+v", next.Len(), next.Shutdowns(), st)
 		}
-		if rec := spantest.ReadWhole(t, buf.Bytes()); name == "processor" && (uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped) {
+		if rec := spantest.ReadWhole(t, buf.Bytes()); name == "processor" &&
+			(uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped) {
 			t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 		}
 	}

@@ -256,7 +256,8 @@ func TestRecorderAttributes(t *testing.T) {
 				if diff := cmp.Diff(tt.want, texts(spans[1].Attributes)); diff != "" {
 					t.Errorf("%s: attributes (-want +got):\n%s", from, diff)
 				}
-				if s := spans[2]; !s.SpanContext.IsValid() || s.Name != "after" || s.Status.Description != "boom" || s.SpanKind != trace.SpanKindInternal {
+				if s := spans[2]; !s.SpanContext.IsValid() || s.Name != "after" || s.Status.Description != "boom" ||
+					s.SpanKind != trace.SpanKindInternal {
 					t.Errorf("%s: span %+v", from, s)
 				}
 			}

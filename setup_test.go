@@ -136,7 +136,8 @@ func TestSetupKeepsLinks(t *testing.T) {
 			sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), append(tt.opts, optrace.WithSpanExporter(spans))...)
 			_, step := otel.Tracer("app").Start(t.Context(), "step")
 			for i := range 256 {
-				step.AddLink(trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, byte(i)}, SpanID: trace.SpanID{1}})})
+				step.AddLink(trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, byte(i)},
+					SpanID: trace.SpanID{1}})})
 			}
 			step.End()
 			shutdown(t, sdk)
@@ -423,7 +424,8 @@ func TestEnvironmentOfRecording(t *testing.T) {
 				if len(got) != i+1 || bad != "1000" && !(strings.Contains(got[i], tt.name) && strings.Contains(got[i], bad)) {
 					t.Fatalf("%q is reported as %q", bad, got)
 				}
-				if bad == "arrow" && !(strings.Contains(got[i], "entries with OPTRACE_COMPRESSION=zstd") && strings.Contains(got[i], "convert -to parquet")) {
+				if bad == "arrow" && !(strings.Contains(got[i], "entries with OPTRACE_COMPRESSION=zstd") &&
+					strings.Contains(got[i], "convert -to parquet")) {
 					t.Errorf("arrow is reported as %s", got[i])
 				}
 			}

@@ -274,7 +274,8 @@ func richSpans() []sdktrace.ReadOnlySpan {
 			{Name: "done", Time: time.Unix(1_700_000_000, 6)},
 		}
 		s.Links = []sdktrace.Link{
-			{SpanContext: spantest.SpanContext(5, 6), Attributes: append(attrs[:2:2], attribute.Int(attrkey.LinkWeight, 3)), DroppedAttributeCount: 2},
+			{SpanContext: spantest.SpanContext(5, 6), Attributes: append(attrs[:2:2], attribute.Int(attrkey.LinkWeight, 3)),
+				DroppedAttributeCount: 2},
 			{SpanContext: spantest.SpanContext(7, 8).WithRemote(true)},
 		}
 		s.DroppedAttributes, s.DroppedEvents, s.DroppedLinks = 1, 2, 3

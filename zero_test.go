@@ -18,7 +18,8 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 		(*optrace.Recorder)(nil), new(optrace.Recorder), (*optrace.SDK)(nil), new(optrace.SDK),
 		(*optrace.Processor)(nil), new(optrace.Processor), (*optrace.FlightRecorder)(nil), new(optrace.FlightRecorder),
 		(*optrace.Exporter)(nil), new(optrace.Exporter), (*optrace.Queue[*mark])(nil), new(optrace.Queue[*mark]),
-		optrace.Op{}, optrace.PreparedOp{}, new(optrace.SDK).Tracer(), new(optrace.SDK).Processor(), new(optrace.Processor).Recorder(nil), //nolint:staticcheck // a nil context
+		//nolint:staticcheck // a nil context
+		optrace.Op{}, optrace.PreparedOp{}, new(optrace.SDK).Tracer(), new(optrace.SDK).Processor(), new(optrace.Processor).Recorder(nil),
 	} {
 		of := reflect.ValueOf(v)
 		for i := range of.NumMethod() {
@@ -55,7 +56,8 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 	}
 	for _, r := range []*optrace.Recorder{nil, new(optrace.Recorder), tr.Recorder(t.Context())} {
 		r.Step(1)
-		r.Begin("a", "b").In(1).Out(1).DType("f32").Device("d").Stream(1).Path("p").FLOPs(1).Err(errors.New("x")).Attrs(attribute.Int("k", 1)).End()
+		r.Begin("a", "b").In(1).Out(1).DType("f32").Device("d").Stream(1).Path("p").FLOPs(1).Err(errors.New("x")).Attrs(attribute.Int("k",
+			1)).End()
 		r.BeginPrepared(prepared)
 		r.Record("a", "b", now)
 		r.RecordPrepared(prepared, now).Attrs(attribute.Int("k", 1))

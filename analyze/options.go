@@ -88,7 +88,8 @@ func (o Options) unused() attrmap.Fields {
 		return unused
 	}
 	unused |= attrmap.FieldsOf(attrmap.FieldParent, attrmap.FieldRoot, attrmap.FieldLinks, attrmap.FieldLaunch, attrmap.FieldSpans)
-	for field, key := range map[attrmap.Field]key.Key{attrmap.FieldStep: key.Step, attrmap.FieldStream: key.Stream, attrmap.FieldIDs: key.Trace} {
+	for field, key := range map[attrmap.Field]key.Key{attrmap.FieldStep: key.Step, attrmap.FieldStream: key.Stream,
+		attrmap.FieldIDs: key.Trace} {
 		if !slices.Contains(o.By, key) {
 			unused |= attrmap.FieldsOf(field)
 		}

@@ -24,13 +24,15 @@ func hostileEntry(r *rand.Rand) op.Entry {
 	return op.Entry{
 		Step: maybe(), Operation: text(), Kind: op.Kind(r.Uint32()), KindRule: op.KindRule(r.Uint32()), Side: op.Side(r.Uint32()),
 		DeviceID: text(), Stream: maybe(), Rank: maybe(), Start: maybe(), Duration: limit(), Launch: maybe(),
-		InputShapes: tracetest.Pick(r, nil, []op.Shape{}, []op.Shape{nil, {math.MinInt64}}), OutputShape: tracetest.Pick(r, nil, op.Shape{}, op.Shape{-9}),
-		DType: op.DType(text()), OutputElements: maybe(), MemoryBytes: maybe(), FLOPs: maybe(),
+		InputShapes: tracetest.Pick(r, nil, []op.Shape{}, []op.Shape{nil, {math.MinInt64}}),
+		OutputShape: tracetest.Pick(r, nil, op.Shape{}, op.Shape{-9}),
+		DType:       op.DType(text()), OutputElements: maybe(), MemoryBytes: maybe(), FLOPs: maybe(),
 		TraceID: op.TraceID{byte(r.IntN(2))}, SpanID: op.SpanID{byte(r.IntN(4))}, ParentSpanID: op.SpanID{byte(r.IntN(4))},
 		Root: text(), Service: text(), Failed: r.IntN(2) == 0, Error: text(),
 		AdjustedCount: tracetest.Pick(r, 0, 1, 1e300, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1)),
-		Collective:    tracetest.Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(), GroupSize: maybe(), InElements: maybe()}),
-		Warn:          op.Warning(r.Uint32()),
+		Collective: tracetest.Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(), GroupSize: maybe(),
+			InElements: maybe()}),
+		Warn: op.Warning(r.Uint32()),
 	}
 }
 

@@ -96,7 +96,9 @@ func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 // A forest that does not hold all operations has no figures without some of them.
 func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
 	specs := []tracetest.Spec{
-		tracetest.OpAt("long", 1, 0, 0, 300*tracetest.Microsecond).OnStream(1), tracetest.OpAt("a", 2, 0, 10*tracetest.Microsecond, 20*tracetest.Microsecond).OnStream(1), tracetest.OpAt("b", 3, 0, 400*tracetest.Microsecond, 500*tracetest.Microsecond).OnStream(1),
+		tracetest.OpAt("long", 1, 0, 0, 300*tracetest.Microsecond).OnStream(1),
+		tracetest.OpAt("a", 2, 0, 10*tracetest.Microsecond, 20*tracetest.Microsecond).OnStream(1),
+		tracetest.OpAt("b", 3, 0, 400*tracetest.Microsecond, 500*tracetest.Microsecond).OnStream(1),
 	}
 	p, forest := profile.New(profile.Options{}), trace.NewLimited(2)
 	for _, s := range specs {

@@ -134,7 +134,8 @@ func TestRunFilter(t *testing.T) {
 	id := func(n byte) op.SpanID { return op.SpanID{n} }
 	entry := func(name string, own, parent byte) op.Record {
 		return op.Record{Entry: &op.Entry{
-			Operation: name, TraceID: op.TraceID{1}, SpanID: id(own), ParentSpanID: id(parent), Start: op.Known(int64(own)), Duration: 10, DeviceID: "d",
+			Operation: name, TraceID: op.TraceID{1}, SpanID: id(own), ParentSpanID: id(parent), Start: op.Known(int64(own)), Duration: 10,
+			DeviceID: "d",
 		}}
 	}
 	records := []op.Record{

@@ -121,7 +121,8 @@ func TestRun(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}, {"-update", "no/such/file"}} {
 		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout); err == nil || stdout.Len() > 0 {
+		if err := run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout); err == nil ||
+			stdout.Len() > 0 {
 			t.Errorf("%v: %v, %q", args, err, stdout.String())
 		}
 	}

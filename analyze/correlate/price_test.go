@@ -59,7 +59,8 @@ func TestPricesAddUp(t *testing.T) {
 		for i := range spans {
 			rec := spans[i].record()
 			if rec.Span != nil && r.IntN(3) > 0 {
-				rec.Span.Attrs = []op.Attr{{Key: "customer", Value: string(rune('a' + r.IntN(3)))}, {Key: attrkey.InputTokens, Value: "7", Type: op.AttrInt}}
+				rec.Span.Attrs = []op.Attr{{Key: "customer", Value: string(rune('a' + r.IntN(3)))},
+					{Key: attrkey.InputTokens, Value: "7", Type: op.AttrInt}}
 			}
 			if r.IntN(2) == 0 {
 				j.AddLocal(rec)
@@ -133,7 +134,8 @@ func TestCharges(t *testing.T) {
 	} {
 		rec := s.record()
 		if s.name == "b" {
-			rec.Span.Attrs = []op.Attr{{Key: "tenant.id", Value: "them"}, {Key: attrkey.InputTokens, Value: "90", Type: op.AttrInt}, {Key: attrkey.OutputTokens, Value: "10", Type: op.AttrInt}}
+			rec.Span.Attrs = []op.Attr{{Key: "tenant.id", Value: "them"}, {Key: attrkey.InputTokens, Value: "90", Type: op.AttrInt},
+				{Key: attrkey.OutputTokens, Value: "10", Type: op.AttrInt}}
 		}
 		j.AddLocal(rec)
 	}

@@ -30,7 +30,8 @@ type pricing struct {
 
 // newPricing adds up everything, whether it is of a request of the report or not.
 func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *pricing {
-	p := &pricing{table: t, forest: forest, shared: make(map[*requests.Execution]spending), sum: &Price{Currency: t.Currency, Devices: t.Devices}}
+	p := &pricing{table: t, forest: forest, shared: make(map[*requests.Execution]spending),
+		sum: &Price{Currency: t.Currency, Devices: t.Devices}}
 	var total, unpriced wide.Sum
 	of := func(ops func(func(trace.Node) bool)) (exact spending) {
 		for n := range ops {

@@ -88,7 +88,8 @@ func (l *list) bound() Finding {
 	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
 	text, rest := "The bound is "+all[0].name+": "+units.Percent(share(all[0])), all[1:]
 	if share(all[0]) < 0.5 && share(all[1]) > 0 {
-		text = fmt.Sprintf("The bound is %s and %s: %s and %s", all[0].name, all[1].name, units.Percent(share(all[0])), units.Percent(share(all[1])))
+		text = fmt.Sprintf("The bound is %s and %s: %s and %s", all[0].name, all[1].name, units.Percent(share(all[0])),
+			units.Percent(share(all[1])))
 		rest = all[2:]
 	}
 	var others []string

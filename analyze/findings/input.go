@@ -103,7 +103,8 @@ func (l *list) suspect() {
 	doubt := false
 	found.Where.Command = "optrace report -section operations"
 	if w := l.WithoutSuspects; w != nil {
-		text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.SumNS), units.Duration(l.Total.SumNS))
+		text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.SumNS),
+			units.Duration(l.Total.SumNS))
 		doubt = float64(w.SumNS) < (1-much)*float64(l.Total.SumNS)
 	}
 	found.Text = text
@@ -114,7 +115,8 @@ func (l *list) suspect() {
 func nothing(in *Input) Finding {
 	text := "Nothing came in."
 	if in.Spans > 0 {
-		text = plural(in.Spans, "span") + " came in, none of them an operation: operations have the attribute tensor.op.name, or come from a profiler."
+		text = plural(in.Spans, "span") + " came in, none of them an operation: " +
+			"operations have the attribute tensor.op.name, or come from a profiler."
 	}
 	return Finding{
 		Kind: Nothing,

@@ -133,7 +133,8 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 		}
 	}
 	slices.Sort(overhead)
-	if o := s.Overhead; o.Count != int64(len(overhead)) || o.Count > 0 && (o.MedianNS.V != overhead[(o.Count-1)/2] || o.MaxNS != overhead[o.Count-1]) {
+	if o := s.Overhead; o.Count != int64(len(overhead)) || o.Count > 0 &&
+		(o.MedianNS.V != overhead[(o.Count-1)/2] || o.MaxNS != overhead[o.Count-1]) {
 		t.Fatalf("%v: overhead %+v, want %v", s.Stream, o, overhead)
 	}
 	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS

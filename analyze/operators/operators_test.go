@@ -126,7 +126,8 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			}
 		}
 		if len(got.Rows) != len(want) || got.Unattributed != bare || sum+bare.SumNS != all {
-			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed, sum+bare.SumNS, len(want), bare, all)
+			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed, sum+bare.SumNS, len(want),
+				bare, all)
 		}
 	})
 }

@@ -244,7 +244,8 @@ func TestDrag(t *testing.T) {
 		{
 			name: "the next constraint decides",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 10, 60), tracetest.OpAt("copy", 3, 1, 10, 50).OnStream(1), tracetest.OpAt("softmax", 4, 1, 60, 90),
+				tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 10, 60), tracetest.OpAt("copy", 3, 1, 10, 50).OnStream(1),
+				tracetest.OpAt("softmax", 4, 1, 60, 90),
 			},
 			// softmax waits for matmul alone; without it, it may begin with the request.
 			want:  []row{{"matmul", op.Known(40)}, {"softmax", op.Known(30)}, {"request", op.Int{}}},
@@ -253,7 +254,8 @@ func TestDrag(t *testing.T) {
 		{
 			name: "spans are waited for",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("a", 2, 1, 0, 50), tracetest.SpanAt("b", 3, 1, 0, 40), tracetest.SpanAt("c", 4, 1, 50, 100),
+				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("a", 2, 1, 0, 50), tracetest.SpanAt("b", 3, 1, 0, 40),
+				tracetest.SpanAt("c", 4, 1, 50, 100),
 				tracetest.OpAt("matmul", 5, 2, 0, 50), tracetest.OpAt("relu", 6, 3, 0, 40).On("cuda:1"), tracetest.OpAt("add", 7, 4, 50, 100),
 			},
 			want:  []row{{"add", op.Known(50)}, {"matmul", op.Known(10)}},

@@ -14,7 +14,8 @@ func TestCriticalPathSummary(t *testing.T) {
 	gpu := device.Key{DeviceID: "cuda:0"}
 	forest := tracetest.AddTo(trace.New(),
 		// request 10, matmul 30, all_reduce 20, request 40
-		tracetest.SpanAt("request", 1, 0, 0, 100).Of("a"), tracetest.OpAt("matmul", 2, 1, 10, 40), tracetest.OpAt("all_reduce", 3, 1, 40, 60).As(op.KindCollective),
+		tracetest.SpanAt("request", 1, 0, 0, 100).Of("a"), tracetest.OpAt("matmul", 2, 1, 10, 40),
+		tracetest.OpAt("all_reduce", 3, 1, 40, 60).As(op.KindCollective),
 		// request 10, matmul 20, aten::mm 10, matmul 20: the same name, another service
 		tracetest.SpanAt("request", 1, 0, 0, 60).In(2).Of("b"), tracetest.OpAt("matmul", 2, 1, 10, 60).In(2), tracetest.OpAt("aten::mm", 3, 2, 30,
 			40).In(2).On("cpu").FromHost(),

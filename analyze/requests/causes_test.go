@@ -28,7 +28,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "around operations",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("model", 2, 1, 5, 90), tracetest.OpAt("matmul", 3, 2, 10, 50), tracetest.OpAt("copy", 4, 2, 60, 80).As(op.KindMemory),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("model", 2, 1, 5, 90), tracetest.OpAt("matmul", 3, 2, 10, 50),
+				tracetest.OpAt("copy", 4, 2, 60, 80).As(op.KindMemory),
 				tracetest.OpAt("load", 5, 2, 80, 85).As(op.KindIO),
 				tracetest.SpanAt("GET /", 1, 0, 0, 400).In(2), // longer, and nothing to say about it
 			},
@@ -44,7 +45,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "launches and queues",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 20, 50).LaunchedAt(15), tracetest.OpAt("relu", 3, 1, 60, 100).LaunchedAt(40),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 20, 50).LaunchedAt(15),
+				tracetest.OpAt("relu", 3, 1, 60, 100).LaunchedAt(40),
 			},
 			want: []string{
 				"It computed for 70 ns (70.0 %): relu on cuda:0 40 ns, matmul on cuda:0 30 ns.",
@@ -71,7 +73,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 			name: "a device that others use",
 			specs: []tracetest.Spec{
 				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 90), tracetest.OpAt("relu", 3, 1, 95, 100).On("cuda:1"),
-				tracetest.OpAt("conv2d", 2, 0, 10, 50).In(2), tracetest.OpAt("matmul", 3, 0, 50, 80).In(2), tracetest.OpAt("relu", 4, 0, 0, 95).In(2).On("cuda:1"),
+				tracetest.OpAt("conv2d", 2, 0, 10, 50).In(2), tracetest.OpAt("matmul", 3, 0, 50, 80).In(2),
+				tracetest.OpAt("relu", 4, 0, 0, 95).In(2).On("cuda:1"),
 			},
 			want: []string{
 				"80 ns (80.0 %) passed before its first operation: GET / 80 ns while cuda:0 ran conv2d for 40 ns.",
@@ -82,7 +85,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "a queue behind others",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 100).LaunchedAt(10), tracetest.OpAt("conv2d", 2, 0, 0, 75).In(2),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 100).LaunchedAt(10),
+				tracetest.OpAt("conv2d", 2, 0, 0, 75).In(2),
 			},
 			want: []string{
 				"It waited 70 ns (70.0 %) for the start of what the host had launched: matmul on cuda:0 70 ns while cuda:0 ran conv2d for 65 ns.",
@@ -93,7 +97,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "many parts",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 40), tracetest.OpAt("b", 3, 1, 40, 70), tracetest.OpAt("c", 4, 1, 70, 90),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 40), tracetest.OpAt("b", 3, 1, 40, 70),
+				tracetest.OpAt("c", 4, 1, 70, 90),
 				tracetest.OpAt("d", 5, 1, 90, 96), tracetest.OpAt("e\n"+strings.Repeat("x", 60), 6, 1, 96, 100),
 			},
 			want: []string{"It computed for 100 ns (100.0 %): a on cuda:0 40 ns, b on cuda:0 30 ns, c on cuda:0 20 ns, 2 more 10 ns."},

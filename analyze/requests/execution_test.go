@@ -127,8 +127,9 @@ func TestSharedExecutions(t *testing.T) {
 		unattached []string
 	}{
 		{
-			name:       "one step for two requests",
-			specs:      []tracetest.Spec{a, b, tracetest.SpanAt("step", 1, 0, 10, 60).In(3).To(1, 1).To(2, 1), tracetest.OpAt("matmul", 2, 1, 10, 51).In(3)},
+			name: "one step for two requests",
+			specs: []tracetest.Spec{a, b, tracetest.SpanAt("step", 1, 0, 10, 60).In(3).To(1, 1).To(2, 1),
+				tracetest.OpAt("matmul", 2, 1, 10, 51).In(3)},
 			requests:   []shareRow{{"A", 0, 21, 0, 1, 59, 10}, {"B", 0, 20, 0, 1, 44, 5}},
 			executions: []executionRow{{"step", 2, 2, 1, 41, 0}},
 		},
@@ -150,7 +151,8 @@ func TestSharedExecutions(t *testing.T) {
 		{
 			name: "below one of the requests",
 			specs: []tracetest.Spec{
-				a, tracetest.OpAt("own", 3, 1, 0, 10), b, tracetest.SpanAt("step", 2, 1, 10, 60).To(1, 1).To(2, 1), tracetest.OpAt("matmul", 4, 2, 10, 50),
+				a, tracetest.OpAt("own", 3, 1, 0, 10), b, tracetest.SpanAt("step", 2, 1, 10, 60).To(1, 1).To(2, 1),
+				tracetest.OpAt("matmul", 4, 2, 10, 50),
 			},
 			requests:   []shareRow{{"A", 10, 20, 1, 1, 50, 0}, {"B", 0, 20, 0, 1, 45, 5}},
 			executions: []executionRow{{"step", 2, 2, 1, 40, 0}},
@@ -184,21 +186,24 @@ func TestSharedExecutions(t *testing.T) {
 		{
 			name: "links that lead nowhere, to an operation without a request, and from a duplicate",
 			specs: []tracetest.Spec{
-				a, tracetest.SpanAt("lost", 1, 0, 0, 10).In(4).To(7, 7), tracetest.OpAt("x", 2, 1, 0, 5).In(4), tracetest.OpAt("alone", 1, 0, 50, 60).In(5),
+				a, tracetest.SpanAt("lost", 1, 0, 0, 10).In(4).To(7, 7), tracetest.OpAt("x", 2, 1, 0, 5).In(4),
+				tracetest.OpAt("alone", 1, 0, 50, 60).In(5),
 				tracetest.OpAt("y", 1, 0, 0, 5).In(6).To(5, 1), tracetest.OpAt("y", 1, 0, 0, 6).In(6).To(1, 1),
 			},
 			requests:   []shareRow{{"A", 0, 0, 0, 0, 100, 0}, {"lost", 5, 0, 1, 0, 5, 0}},
 			unattached: []string{"alone", "y"},
 		},
 		{
-			name:       "a request that was not read",
-			specs:      []tracetest.Spec{tracetest.OpAt("own", 2, 1, 0, 10).Under("GET /", 1), tracetest.OpAt("fused", 1, 0, 20, 61).In(3).To(1, 1).To(9, 9)},
+			name: "a request that was not read",
+			specs: []tracetest.Spec{tracetest.OpAt("own", 2, 1, 0, 10).Under("GET /", 1),
+				tracetest.OpAt("fused", 1, 0, 20, 61).In(3).To(1, 1).To(9, 9)},
 			requests:   []shareRow{{"GET /", 10, 41, 1, 1, 0, 0}},
 			executions: []executionRow{{"fused", 2, 1, 1, 41, 0}},
 		},
 		{
-			name:       "in a circle one of them is a request",
-			specs:      []tracetest.Spec{tracetest.SpanAt("p", 1, 0, 0, 50).To(2, 1), tracetest.SpanAt("q", 1, 0, 10, 60).In(2).To(1, 1), tracetest.OpAt("x", 2, 1, 10, 20).In(1)},
+			name: "in a circle one of them is a request",
+			specs: []tracetest.Spec{tracetest.SpanAt("p", 1, 0, 0, 50).To(2, 1), tracetest.SpanAt("q", 1, 0, 10, 60).In(2).To(1, 1),
+				tracetest.OpAt("x", 2, 1, 10, 20).In(1)},
 			requests:   []shareRow{{"q", 0, 10, 0, 1, 40, 0}},
 			executions: []executionRow{{"p", 1, 1, 1, 10, 0}},
 		},
@@ -250,7 +255,8 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 // where it is linked through another execution.
 func TestCriticalPathThroughEndedSpans(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("enqueue", 2, 1, 0, 5), tracetest.SpanAt("wait", 3, 1, 5, 90), tracetest.SpanAt("push", 4, 3, 5, 6),
+		tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("enqueue", 2, 1, 0, 5), tracetest.SpanAt("wait", 3, 1, 5, 90),
+		tracetest.SpanAt("push", 4, 3, 5, 6),
 		tracetest.SpanAt("prefill", 1, 0, 10, 30).In(2).To(1, 2), tracetest.OpAt("embed", 2, 1, 10, 30).In(2),
 		tracetest.SpanAt("decode", 1, 0, 40, 60).In(3).To(2, 1), tracetest.OpAt("matmul", 2, 1, 40, 60).In(3),
 		tracetest.OpAt("sample", 1, 0, 65, 70).In(4).To(1, 4),

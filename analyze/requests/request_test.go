@@ -98,7 +98,8 @@ func TestRequests(t *testing.T) {
 		{
 			name: "a root that was not read has no times",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 3, 2, 30, 40).Under("GET /", 1), tracetest.OpAt("b", 4, 2, 50, 60).Under("GET /", 1), tracetest.OpAt("c", 5, 0, 0, 1).In(2).Under("GET /", 1),
+				tracetest.OpAt("a", 3, 2, 30, 40).Under("GET /", 1), tracetest.OpAt("b", 4, 2, 50, 60).Under("GET /", 1),
+				tracetest.OpAt("c", 5, 0, 0, 1).In(2).Under("GET /", 1),
 			},
 			want: []described{
 				{Name: "GET /", Trace: 1, ID: 1, Ops: []string{"a", "b"}},
@@ -108,7 +109,8 @@ func TestRequests(t *testing.T) {
 		{
 			name: "a root that is named ends the walk",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("client", 1, 0, 0, 100), tracetest.SpanAt("server", 2, 1, 20, 60), tracetest.OpAt("a", 3, 2, 30, 40).Under("server", 2),
+				tracetest.SpanAt("client", 1, 0, 0, 100), tracetest.SpanAt("server", 2, 1, 20, 60),
+				tracetest.OpAt("a", 3, 2, 30, 40).Under("server", 2),
 			},
 			want: []described{
 				{"client", 1, 1, known(0), known(100), known(100), op.Int{}, nil},
@@ -118,7 +120,8 @@ func TestRequests(t *testing.T) {
 		{
 			name: "an operation is no request",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("step", 1, 0, 0, 100).Under("step", 1), tracetest.OpAt("a", 2, 1, 10, 20).Under("step", 1), tracetest.OpAt("none", 0, 0, 0, 1).In(0),
+				tracetest.OpAt("step", 1, 0, 0, 100).Under("step", 1), tracetest.OpAt("a", 2, 1, 10, 20).Under("step", 1),
+				tracetest.OpAt("none", 0, 0, 0, 1).In(0),
 				tracetest.OpAt("a", 2, 1, 10, 20), // a duplicate is not counted
 			},
 			unattached: []string{"step", "a", "none"},

@@ -51,7 +51,8 @@ func TestWriteCollapsed(t *testing.T) {
 		{
 			name: "another device is a frame again, no device is none",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 0, 50), tracetest.OpAt("b", 2, 1, 0, 40).On("cuda:1"), tracetest.OpAt("c", 3, 2, 0, 30).On(""), tracetest.OpAt("d", 4, 3, 0, 20).On("cuda:1"),
+				tracetest.OpAt("a", 1, 0, 0, 50), tracetest.OpAt("b", 2, 1, 0, 40).On("cuda:1"), tracetest.OpAt("c", 3, 2, 0, 30).On(""),
+				tracetest.OpAt("d", 4, 3, 0, 20).On("cuda:1"),
 				tracetest.OpAt("e", 5, 4, 0, 10), tracetest.OpAt("alone", 6, 0, 0, 7).On(""),
 			},
 			want: "alone 7\n" +
@@ -62,9 +63,10 @@ func TestWriteCollapsed(t *testing.T) {
 				"cuda:0;a;cuda:1;b;c;d;cuda:0;e 10\n",
 		},
 		{
-			name:  "with several ranks a device has its rank",
-			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 50).OnRank(0), tracetest.OpAt("a", 2, 0, 0, 40).OnRank(1), tracetest.OpAt("a", 3, 0, 0, 30)},
-			want:  "0/cuda:0;a 50\n1/cuda:0;a 40\ncuda:0;a 30\n",
+			name: "with several ranks a device has its rank",
+			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 50).OnRank(0), tracetest.OpAt("a", 2, 0, 0, 40).OnRank(1),
+				tracetest.OpAt("a", 3, 0, 0, 30)},
+			want: "0/cuda:0;a 50\n1/cuda:0;a 40\ncuda:0;a 30\n",
 		},
 		{
 			name: "the host's view is a frame without weight and device",
@@ -74,9 +76,10 @@ func TestWriteCollapsed(t *testing.T) {
 			want: "aten::mm;cuda:0;gemm 80\n",
 		},
 		{
-			name:  "nothing without weight",
-			specs: []tracetest.Spec{tracetest.OpAt("covered", 1, 0, 0, 50), tracetest.OpAt("all", 2, 1, 0, 50), tracetest.OpAt("mark", 3, 2, 50, 50)},
-			want:  "cuda:0;covered;all 50\n",
+			name: "nothing without weight",
+			specs: []tracetest.Spec{tracetest.OpAt("covered", 1, 0, 0, 50), tracetest.OpAt("all", 2, 1, 0, 50),
+				tracetest.OpAt("mark", 3, 2, 50, 50)},
+			want: "cuda:0;covered;all 50\n",
 		},
 		{
 			name: "equal stacks are one, also once they are escaped",
@@ -89,8 +92,10 @@ func TestWriteCollapsed(t *testing.T) {
 		{
 			name: "sorted as the stacks are, byte by byte",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 0, 10).On(""), tracetest.OpAt("z", 2, 1, 0, 1).On(""), tracetest.OpAt("a b", 3, 0, 0, 10).On(""), tracetest.OpAt("y", 4, 3, 0, 1).On(""),
-				tracetest.OpAt("a~", 5, 0, 0, 10).On(""), tracetest.OpAt("ab", 6, 0, 0, 10).On(""), tracetest.OpAt("", 7, 0, 0, 10).On(""), tracetest.OpAt("q", 8, 7, 0, 1).On(""),
+				tracetest.OpAt("a", 1, 0, 0, 10).On(""), tracetest.OpAt("z", 2, 1, 0, 1).On(""), tracetest.OpAt("a b", 3, 0, 0, 10).On(""),
+				tracetest.OpAt("y", 4, 3, 0, 1).On(""),
+				tracetest.OpAt("a~", 5, 0, 0, 10).On(""), tracetest.OpAt("ab", 6, 0, 0, 10).On(""), tracetest.OpAt("", 7, 0, 0, 10).On(""),
+				tracetest.OpAt("q", 8, 7, 0, 1).On(""),
 			},
 			want: " 9\n;q 1\na 9\na b 9\na b;y 1\na;z 1\nab 10\na~ 10\n",
 		},
@@ -210,7 +215,8 @@ func FuzzWriteCollapsed(f *testing.F) {
 		f.Add(name, "matmul", name)
 	}
 	f.Fuzz(func(t *testing.T, root, name, on string) {
-		forest := tracetest.AddTo(trace.New(), tracetest.SpanAt(root, 1, 0, 0, 10), tracetest.OpAt(name, 2, 1, 0, 7).On(on), tracetest.OpAt("x", 3, 2, 2, 5).On(on))
+		forest := tracetest.AddTo(trace.New(), tracetest.SpanAt(root, 1, 0, 0, 10), tracetest.OpAt(name, 2, 1, 0, 7).On(on),
+			tracetest.OpAt("x", 3, 2, 2, 5).On(on))
 		frames := []string{Collapse(root)}
 		if on != "" && on != device.Unknown {
 			frames = append(frames, Collapse(on))

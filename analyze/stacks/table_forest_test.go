@@ -43,7 +43,8 @@ func TestStacks(t *testing.T) {
 		{
 			name: "operations that run at the same time leave no time below 0, and cover it once",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("POST /predict", 1, 0, 0, 100), tracetest.OpAt("both", 3, 1, 0, 100), tracetest.OpAt("a", 4, 3, 0, 60), tracetest.OpAt("b", 5, 3, 20, 70),
+				tracetest.SpanAt("POST /predict", 1, 0, 0, 100), tracetest.OpAt("both", 3, 1, 0, 100), tracetest.OpAt("a", 4, 3, 0, 60),
+				tracetest.OpAt("b", 5, 3, 20, 70),
 				tracetest.OpAt("late", 6, 1, 0, 10), tracetest.OpAt("after", 7, 6, 10, 40),
 			},
 			want: []Row{

@@ -35,7 +35,8 @@ func FirstOf(f *trace.Forest, rows []Row) *First {
 	}
 	first.StartNS = trace.MaxTime
 	for r := range f.Rows() {
-		if !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep) || f.Step(r) != first.Step || !f.Has(r, trace.FlagStart) || f.Service(r) != first.Service {
+		if !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep) || f.Step(r) != first.Step || !f.Has(r, trace.FlagStart) ||
+			f.Service(r) != first.Service {
 			continue
 		}
 		first.StartNS = min(first.StartNS, f.Start(r))

@@ -42,7 +42,8 @@ func TestSteps(t *testing.T) {
 		{
 			name: "steps over two devices, in ascending order, the host's view left out",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 100, 110).InStep(7), tracetest.OpAt("b", 2, 0, 0, 30).InStep(-2), tracetest.OpAt("c", 3, 0, 20, 50).InStep(-2).On("cuda:1"),
+				tracetest.OpAt("a", 1, 0, 100, 110).InStep(7), tracetest.OpAt("b", 2, 0, 0, 30).InStep(-2),
+				tracetest.OpAt("c", 3, 0, 20, 50).InStep(-2).On("cuda:1"),
 				tracetest.OpAt("d", 4, 0, 60, 70).InStep(-2), tracetest.OpAt("e", 5, 0, 0, 500).InStep(7).FromHost(), tracetest.OpAt("f", 6, 0, 0, 500),
 			},
 			want: []Row{stepRow(-2, 1, 3, 70, 70, 60), stepRow(7, 1, 1, 10, 10, 10)},
@@ -115,8 +116,10 @@ func TestSteps(t *testing.T) {
 			name: "requests are apart, even at the same time",
 			specs: []tracetest.Spec{
 				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
-				tracetest.OpAt("a", 3, 1, 0, 10).InStep(0), tracetest.OpAt("a", 4, 2, 5, 15).InStep(0).In(2), tracetest.OpAt("a", 5, 1, 10, 20).InStep(0),
-				tracetest.OpAt("a", 6, 1, 20, 30).InStep(1), tracetest.OpAt("a", 7, 2, 25, 35).InStep(0).In(2), tracetest.OpAt("a", 8, 0, 2, 12).InStep(0).In(3),
+				tracetest.OpAt("a", 3, 1, 0, 10).InStep(0), tracetest.OpAt("a", 4, 2, 5, 15).InStep(0).In(2),
+				tracetest.OpAt("a", 5, 1, 10, 20).InStep(0),
+				tracetest.OpAt("a", 6, 1, 20, 30).InStep(1), tracetest.OpAt("a", 7, 2, 25, 35).InStep(0).In(2),
+				tracetest.OpAt("a", 8, 0, 2, 12).InStep(0).In(3),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(0, 3, 2, 20, 30, 20), stepRow(1, 1, 1, 10, 10, 10)},
 		},
@@ -133,14 +136,16 @@ func TestSteps(t *testing.T) {
 		{
 			name: "a duplicate belongs to the request of the first",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 10).InStep(0), tracetest.OpAt("a", 2, 0, 20, 30).InStep(0), stepOp(0, 40, 50),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 10).InStep(0), tracetest.OpAt("a", 2, 0, 20, 30).InStep(0),
+				stepOp(0, 40, 50),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 10, 10, 10)},
 		},
 		{
 			name: "a request that waits for long is one",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 9*second), tracetest.OpAt("a", 3, 1, 0, 10).InStep(0), tracetest.OpAt("a", 4, 1, 5*second, 5*second+10).InStep(0),
+				tracetest.SpanAt("GET /", 1, 0, 0, 9*second), tracetest.OpAt("a", 3, 1, 0, 10).InStep(0),
+				tracetest.OpAt("a", 4, 1, 5*second, 5*second+10).InStep(0),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 5*second+10, 20)},
 		},
@@ -198,8 +203,10 @@ func TestSteps(t *testing.T) {
 		{
 			name: "operations without a start are of the first iteration of their request",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 3, 1, 50, 60).InStep(0), tracetest.OpAt("a", 4, 1, 0, 7).InStep(0).WithoutStart().OnRank(1),
-				stepOp(0, 0, 10), stepOp(0, 0, 5).WithoutStart(), stepOp(3, 0, 1).WithoutStart(), tracetest.OpAt("a", 6, 1, 0, 2).InStep(3).WithoutStart(),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 3, 1, 50, 60).InStep(0),
+				tracetest.OpAt("a", 4, 1, 0, 7).InStep(0).WithoutStart().OnRank(1),
+				stepOp(0, 0, 10), stepOp(0, 0, 5).WithoutStart(), stepOp(3, 0, 1).WithoutStart(),
+				tracetest.OpAt("a", 6, 1, 0, 2).InStep(3).WithoutStart(),
 			},
 			want: []Row{
 				stepRow(0, 1, 2, 15, 10, 10),
@@ -209,7 +216,8 @@ func TestSteps(t *testing.T) {
 		{
 			name: "the ends of time",
 			specs: []tracetest.Spec{
-				stepOp(0, -trace.MaxTime, -trace.MaxTime+1), stepOp(0, trace.MaxTime-1, trace.MaxTime).In(2), stepOp(0, trace.MaxTime-1, trace.MaxTime).In(2),
+				stepOp(0, -trace.MaxTime, -trace.MaxTime+1), stepOp(0, trace.MaxTime-1, trace.MaxTime).In(2),
+				stepOp(0, trace.MaxTime-1, trace.MaxTime).In(2),
 			},
 			want: []Row{stepRow(0, 1, 1, 1, 1, 1), stepRow(0, 2, 2, 2, 1, 1)},
 		},

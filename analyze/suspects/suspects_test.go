@@ -50,7 +50,8 @@ func TestSuspectDurations(t *testing.T) {
 		{"no start", []tracetest.Spec{kernel("a", 0, 300*us).WithoutStart(), kernel("b", 100*us, 200*us)}, nil},
 		{"its own parts", []tracetest.Spec{
 			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7),
-			tracetest.OpAt("c", 3, 2, 110*us, 120*us).OnStream(7), tracetest.SpanAt("span", 4, 1, 0, 0), tracetest.OpAt("d", 5, 4, 210*us, 220*us).OnStream(7),
+			tracetest.OpAt("c", 3, 2, 110*us, 120*us).OnStream(7), tracetest.SpanAt("span", 4, 1, 0, 0),
+			tracetest.OpAt("d", 5, 4, 210*us, 220*us).OnStream(7),
 		}, nil},
 		{"parts listed first", []tracetest.Spec{
 			tracetest.OpAt("b", 2, 1, 0, 200*us).OnStream(7), tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7),
@@ -59,7 +60,8 @@ func TestSuspectDurations(t *testing.T) {
 			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 100*us, 200*us).OnStream(7), kernel("other", 210*us, 220*us),
 		}, []string{"a"}},
 		{"a part over the next one", []tracetest.Spec{
-			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 10*us, 200*us).OnStream(7), tracetest.OpAt("c", 3, 1, 20*us, 30*us).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 2, 1, 10*us, 200*us).OnStream(7),
+			tracetest.OpAt("c", 3, 1, 20*us, 30*us).OnStream(7),
 		}, []string{"b"}},
 		{"start at once, the long one first in the input", []tracetest.Spec{kernel("a", 0, 300*us), kernel("b", 0, 100*us)}, nil},
 		{"start at once, the short one first in the input", []tracetest.Spec{kernel("b", 0, 100*us), kernel("a", 0, 300*us)}, nil},
@@ -125,7 +127,8 @@ func TestSuspectExamples(t *testing.T) {
 		tracetest.OpAt("short", 0, 0, 0, 300*us).OnStream(7), tracetest.OpAt("b", 0, 0, 100*us, 200*us).OnStream(7),
 		tracetest.OpAt("long", 11, 0, 1*ms, 9*ms).OnStream(7).OnRank(3), tracetest.OpAt("b", 12, 0, 2*ms, 3*ms).OnStream(7).OnRank(3),
 		tracetest.OpAt("equally long", 0, 0, 11*ms, 19*ms).OnStream(7), tracetest.OpAt("b", 0, 0, 12*ms, 13*ms).OnStream(7),
-		tracetest.SpanAt("request", 20, 0, 100*ms, 200*ms), tracetest.OpAt("late", 21, 20, 250*ms, 260*ms), tracetest.SpanAt("early", 22, 20, 0, 5),
+		tracetest.SpanAt("request", 20, 0, 100*ms, 200*ms), tracetest.OpAt("late", 21, 20, 250*ms, 260*ms),
+		tracetest.SpanAt("early", 22, 20, 0, 5),
 		tracetest.SpanAt("x", 31, 32, 10, 20), tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("z", 33, 33, 0, 10),
 		tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("late", 21, 20, 250*ms, 260*ms),
 	)
@@ -236,7 +239,8 @@ func TestWithout(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
 		tracetest.SpanAt("request", 1, 0, 0, 100*ms), tracetest.SpanAt("far", 2, 1, -50*ms, -40*ms), tracetest.OpAt("a", 3, 2, -45*ms, -44*ms),
 		tracetest.SpanAt("deeper", 4, 3, 10*ms, 11*ms), tracetest.OpAt("b", 5, 4, 10*ms, 11*ms),
-		tracetest.OpAt("long", 6, 1, 20*ms, 90*ms).OnStream(1), tracetest.OpAt("c", 7, 6, 21*ms, 22*ms).OnStream(1), tracetest.OpAt("d", 8, 1, 30*ms, 40*ms).OnStream(1),
+		tracetest.OpAt("long", 6, 1, 20*ms, 90*ms).OnStream(1), tracetest.OpAt("c", 7, 6, 21*ms, 22*ms).OnStream(1),
+		tracetest.OpAt("d", 8, 1, 30*ms, 40*ms).OnStream(1),
 	)
 	var left []string
 	for r, out := range Without(forest, Find(forest)) {

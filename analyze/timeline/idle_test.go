@@ -29,7 +29,8 @@ func TestIdleCauses(t *testing.T) {
 		{name: "nothing is known of the launch", specs: []tracetest.Spec{first, next}, want: IdleOther},
 		{name: "launched after the gap began", specs: []tracetest.Spec{first, next.LaunchedAt(11)}, want: IdleHost},
 		{name: "launched as the gap began", specs: []tracetest.Spec{first, next.LaunchedAt(10)}, want: IdleQueue},
-		{name: "launched before, the gap is as long as the threshold", specs: []tracetest.Spec{first, next.LaunchedAt(5)}, threshold: 10, want: IdleOther},
+		{name: "launched before, the gap is as long as the threshold", specs: []tracetest.Spec{first, next.LaunchedAt(5)}, threshold: 10,
+			want: IdleOther},
 		{name: "launched before, the gap is shorter", specs: []tracetest.Spec{first, next.LaunchedAt(5)}, threshold: 11, want: IdleQueue},
 		{
 			name:  "the span above began in the gap",
@@ -37,9 +38,10 @@ func TestIdleCauses(t *testing.T) {
 			want:  IdleHost,
 		},
 		{
-			name:  "the host's view above, beyond an operation on another device",
-			specs: []tracetest.Spec{first, below(next, 3), tracetest.OpAt("graph", 3, 4, 5, 40).On("cuda:1"), tracetest.OpAt("aten::mm", 4, 0, 12, 40).FromHost()},
-			want:  IdleHost,
+			name: "the host's view above, beyond an operation on another device",
+			specs: []tracetest.Spec{first, below(next, 3), tracetest.OpAt("graph", 3, 4, 5, 40).On("cuda:1"),
+				tracetest.OpAt("aten::mm", 4, 0, 12, 40).FromHost()},
+			want: IdleHost,
 		},
 		{
 			name:  "the span above had ended",

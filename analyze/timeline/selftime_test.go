@@ -38,7 +38,8 @@ func TestSelfTimes(t *testing.T) {
 		{
 			name: "C7: a child that outlives its parent is clipped, one outside does not count",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("launch", 1, 0, 10, 20), tracetest.OpAt("kernel", 2, 1, 15, 90), tracetest.OpAt("later", 3, 1, 30, 40), tracetest.OpAt("early", 4, 1, 0, 10),
+				tracetest.OpAt("launch", 1, 0, 10, 20), tracetest.OpAt("kernel", 2, 1, 15, 90), tracetest.OpAt("later", 3, 1, 30, 40),
+				tracetest.OpAt("early", 4, 1, 0, 10),
 			},
 			want: map[string]int64{"launch": 5, "kernel": 75, "later": 10, "early": 10},
 		},
@@ -67,7 +68,8 @@ func TestSelfTimes(t *testing.T) {
 		{
 			name: "without a start",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 0, 100), tracetest.OpAt("b", 2, 1, 0, 60).WithoutStart(), tracetest.OpAt("c", 3, 2, 0, 10), tracetest.OpAt("d", 4, 1, 90, 100),
+				tracetest.OpAt("a", 1, 0, 0, 100), tracetest.OpAt("b", 2, 1, 0, 60).WithoutStart(), tracetest.OpAt("c", 3, 2, 0, 10),
+				tracetest.OpAt("d", 4, 1, 90, 100),
 			},
 			want: map[string]int64{"a": 90, "b": 60, "c": 10, "d": 10},
 		},
@@ -79,7 +81,8 @@ func TestSelfTimes(t *testing.T) {
 		{
 			name: "a duplicate has its duration, and no place in the tree",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 0, 100), tracetest.OpAt("b", 2, 1, 0, 60), tracetest.OpAt("a again", 1, 0, 0, 90), tracetest.OpAt("b again", 2, 1, 60, 100),
+				tracetest.OpAt("a", 1, 0, 0, 100), tracetest.OpAt("b", 2, 1, 0, 60), tracetest.OpAt("a again", 1, 0, 0, 90),
+				tracetest.OpAt("b again", 2, 1, 60, 100),
 				tracetest.OpAt("b once more", 2, 1, 60, 100),
 			},
 			want: map[string]int64{"a": 40, "b": 60, "a again": 90, "b again": 40},

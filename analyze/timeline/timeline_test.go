@@ -74,9 +74,10 @@ func TestTimelines(t *testing.T) {
 			want:  []Timeline{{gpu, &Parts{}}},
 		},
 		{
-			name:  "the whole range of times",
-			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime), tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)},
-			want:  []Timeline{{gpu, &Parts{Span: 2 * trace.MaxTime, Idle: 2 * trace.MaxTime}}},
+			name: "the whole range of times",
+			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime),
+				tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)},
+			want: []Timeline{{gpu, &Parts{Span: 2 * trace.MaxTime, Idle: 2 * trace.MaxTime}}},
 		},
 	}
 	for _, tt := range tests {

@@ -39,13 +39,16 @@ func TestTimeAxis(t *testing.T) {
 		{name: "nothing has a start", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 5).WithoutStart()}, buckets: 4},
 		{name: "no duration", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 7, 7)}, buckets: 4, want: TimeAxis{7, 1, 1}},
 		{name: "fewer nanoseconds than buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 7, 10)}, buckets: 10, want: TimeAxis{7, 1, 3}},
-		{name: "the last bucket reaches beyond the end", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10)}, buckets: 4, want: TimeAxis{0, 3, 4}},
+		{name: "the last bucket reaches beyond the end", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10)}, buckets: 4,
+			want: TimeAxis{0, 3, 4}},
 		{name: "rounding up leaves fewer buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 9)}, buckets: 7, want: TimeAxis{0, 2, 5}},
 		{name: "no buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 9)}, buckets: 0, want: TimeAxis{0, 9, 1}},
-		{name: "too many buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10*maxBuckets)}, buckets: 1 << 30, want: TimeAxis{0, 10, maxBuckets}},
+		{name: "too many buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10*maxBuckets)}, buckets: 1 << 30,
+			want: TimeAxis{0, 10, maxBuckets}},
 		{
-			name:  "the whole range of times",
-			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime), tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)}, buckets: 3,
+			name: "the whole range of times",
+			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime),
+				tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)}, buckets: 3,
 			want: TimeAxis{-trace.MaxTime, (2*trace.MaxTime + 2) / 3, 3},
 		},
 	}
@@ -60,7 +63,8 @@ func TestTimeAxis(t *testing.T) {
 
 func TestConcurrency(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.OpAt("a", 1, 0, 0, 50), tracetest.OpAt("b", 2, 0, 30, 80), tracetest.OpAt("nothing", 3, 0, 40, 40), tracetest.OpAt("c", 4, 0, 90, 100),
+		tracetest.OpAt("a", 1, 0, 0, 50), tracetest.OpAt("b", 2, 0, 30, 80), tracetest.OpAt("nothing", 3, 0, 40, 40),
+		tracetest.OpAt("c", 4, 0, 90, 100),
 		tracetest.OpAt("d", 5, 0, 0, 10).On("cuda:1").WithoutStart(),
 	)
 	want := []DeviceConcurrency{{device.Key{DeviceID: "cuda:0"}, []int64{10, 70, 20}}}
@@ -80,7 +84,8 @@ func TestConcurrencyIsBounded(t *testing.T) {
 
 func TestMemoryUse(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.OpAt("a", 1, 0, 0, 40).Writing(100), tracetest.OpAt("b", 2, 0, 10, 60).Writing(50), tracetest.OpAt("c", 3, 0, 40, 80).Writing(7),
+		tracetest.OpAt("a", 1, 0, 0, 40).Writing(100), tracetest.OpAt("b", 2, 0, 10, 60).Writing(50),
+		tracetest.OpAt("c", 3, 0, 40, 80).Writing(7),
 		tracetest.OpAt("mark", 4, 0, 80, 80).Writing(1),
 	)
 	want := &MemoryUse{
@@ -97,7 +102,8 @@ func TestMemoryUse(t *testing.T) {
 func TestMemoryUseDoesNotOverflow(t *testing.T) {
 	const most = 1<<63 - 1
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.OpAt("a", 1, 0, 0, 40).Writing(most), tracetest.OpAt("b", 2, 0, 10, 60).Writing(most), tracetest.OpAt("c", 3, 0, 60, 80).Writing(5),
+		tracetest.OpAt("a", 1, 0, 0, 40).Writing(most), tracetest.OpAt("b", 2, 0, 10, 60).Writing(most),
+		tracetest.OpAt("c", 3, 0, 60, 80).Writing(5),
 	)
 	m := MemoryOf(forest, 4).Devices[0]
 	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.WrittenBytes, want) {

@@ -69,7 +69,8 @@ func describeRequests(requests *requests.Requests) []string {
 	var list []string
 	for i := range requests.List {
 		r := &requests.List[i]
-		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, tracetest.Names(r.Operations())))
+		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS,
+			tracetest.Names(r.Operations())))
 	}
 	return list
 }

@@ -21,14 +21,16 @@ func TestLauncher(t *testing.T) {
 		want   string
 	}{
 		{"nothing launched it", []tracetest.Spec{host("a", 1, 0, 0, 100)}, kernel, ""},
-		{"the operator that it names", []tracetest.Spec{host("a", 1, 0, 0, 100), host("b", 2, 0, 0, 100)}, kernel.LaunchedBy("other", 1).LaunchedAt(5), "a"},
+		{"the operator that it names", []tracetest.Spec{host("a", 1, 0, 0, 100), host("b", 2, 0, 0, 100)},
+			kernel.LaunchedBy("other", 1).LaunchedAt(5), "a"},
 		{"an operator that was not read", []tracetest.Spec{host("a", 1, 0, 0, 100)}, kernel.LaunchedBy("other", 7), "other"},
 		{"the one above it", []tracetest.Spec{host("a", 1, 0, 0, 10), tracetest.SpanAt("s", 3, 1, 0, 99)}, func() tracetest.Spec {
 			k := kernel.LaunchedAt(20)
 			k.Parent = 3
 			return k
 		}(), "a"},
-		{"the innermost at its launch", []tracetest.Spec{host("a", 1, 0, 0, 40), host("b", 2, 1, 10, 20), host("c", 3, 1, 22, 30)}, kernel.LaunchedAt(15), "b"},
+		{"the innermost at its launch", []tracetest.Spec{host("a", 1, 0, 0, 40), host("b", 2, 1, 10, 20), host("c", 3, 1, 22, 30)},
+			kernel.LaunchedAt(15), "b"},
 		{"between two", []tracetest.Spec{host("a", 1, 0, 0, 40), host("b", 2, 1, 10, 20), host("c", 3, 1, 22, 30)}, kernel.LaunchedAt(20), "a"},
 		{"behind all", []tracetest.Spec{host("a", 1, 0, 0, 40)}, kernel.LaunchedAt(40), ""},
 		{"of another rank", []tracetest.Spec{host("a", 1, 0, 0, 40).OnRank(1)}, kernel.LaunchedAt(5), ""},

@@ -96,7 +96,8 @@ func describeRow(forest *trace.Forest, r int32) string {
 	stamp := forest.Names.Stamps.Values[forest.Stamp(r)]
 	return fmt.Sprint(
 		forest.Start(r), forest.Duration(r), forest.Span(r), forest.ParentID(r), forest.Names.Traces.Values[forest.Trace(r)], forest.RowName(r),
-		forest.Names.Lanes.Values[forest.Lane(r)], forest.Kind(r), forest.Flags(r)&^trace.BuiltFlags, forest.Step(r), forest.Memory(r), forest.Launch(r),
+		forest.Names.Lanes.Values[forest.Lane(r)], forest.Kind(r), forest.Flags(r)&^trace.BuiltFlags, forest.Step(r), forest.Memory(r),
+		forest.Launch(r),
 		stamp.Name, stamp.Span, forest.Names.Traces.Values[stamp.Trace],
 	)
 }

@@ -80,7 +80,8 @@ func TestTree(t *testing.T) {
 		{
 			name: "C4: a ring of parents is broken at the earliest start",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 3, 20, 30), tracetest.OpAt("b", 2, 1, 10, 40), tracetest.OpAt("c", 3, 2, 30, 50), tracetest.OpAt("below", 4, 3, 0, 1),
+				tracetest.OpAt("a", 1, 3, 20, 30), tracetest.OpAt("b", 2, 1, 10, 40), tracetest.OpAt("c", 3, 2, 30, 50),
+				tracetest.OpAt("below", 4, 3, 0, 1),
 			},
 			parents: []string{"c", "-", "b", "c"},
 			want:    Counts{Ops: 4, Cycles: 1},
@@ -88,7 +89,8 @@ func TestTree(t *testing.T) {
 		{
 			name: "C4: rings are broken at a known start",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 2, 0, 10).WithoutStart(), tracetest.OpAt("b", 2, 1, 50, 60), tracetest.OpAt("c", 3, 4, 0, 1), tracetest.OpAt("d", 4, 3, 0, 1),
+				tracetest.OpAt("a", 1, 2, 0, 10).WithoutStart(), tracetest.OpAt("b", 2, 1, 50, 60), tracetest.OpAt("c", 3, 4, 0, 1),
+				tracetest.OpAt("d", 4, 3, 0, 1),
 			},
 			parents: []string{"b", "-", "-", "c"},
 			want:    Counts{Ops: 4, Cycles: 2},
@@ -96,7 +98,8 @@ func TestTree(t *testing.T) {
 		{
 			name: "C6: unknown ids belong together with nothing",
 			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 0, 0, 0, 10), tracetest.OpAt("b", 0, 0, 0, 10), tracetest.OpAt("c", 1, 0, 0, 10).In(0), tracetest.OpAt("d", 1, 0, 0, 10).In(0),
+				tracetest.OpAt("a", 0, 0, 0, 10), tracetest.OpAt("b", 0, 0, 0, 10), tracetest.OpAt("c", 1, 0, 0, 10).In(0),
+				tracetest.OpAt("d", 1, 0, 0, 10).In(0),
 				tracetest.OpAt("e", 2, 1, 0, 10).In(0),
 			},
 			parents: []string{"-", "-", "-", "-", "-"},

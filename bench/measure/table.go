@@ -44,8 +44,9 @@ func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n")
 	}
 	for _, r := range rep.Rows {
-		fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f | %s | %s%s | %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(), r.Min, r.Max,
-			r.target(), r.verdict("**missed**"), strings.TrimSuffix("; "+r.allocs(), "; "), cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit), r.Measure.Limit)
+		fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f | %s | %s%s | %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(),
+			r.Min, r.Max, r.target(), r.verdict("**missed**"), strings.TrimSuffix("; "+r.allocs(), "; "),
+			cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit), r.Measure.Limit)
 	}
 	if len(rep.Values) > 0 {
 		fmt.Fprint(w, "\n| further figures | |\n|---|--:|\n")

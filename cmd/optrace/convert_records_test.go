@@ -278,7 +278,8 @@ func checkCSV(t *testing.T, list []record, file string) {
 	for i, rec := range list {
 		for c, key := range rows[0] {
 			switch key {
-			case "operation", "kind", "side", "path", "device_id", "stream", "rank", "step", "start_unix_ns", "duration_ns", "memory_bytes", "flops", "trace_id", "span_id", "parent_span_id", "root", "service":
+			case "operation", "kind", "side", "path", "device_id", "stream", "rank", "step", "start_unix_ns", "duration_ns", "memory_bytes",
+				"flops", "trace_id", "span_id", "parent_span_id", "root", "service":
 				want := ""
 				if rec[key] != nil {
 					want = fmt.Sprint(rec[key])

@@ -83,7 +83,8 @@ func TestS7OtherSignals(t *testing.T) {
 		}
 	}
 	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil, 0o600)
-	if code, out, errs := runEdge(t, "report", damaged); code != exit.BadInput || out == "" || !strings.Contains(errs, "nothing but 2 records") {
+	if code, out, errs := runEdge(t, "report", damaged); code != exit.BadInput || out == "" ||
+		!strings.Contains(errs, "nothing but 2 records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
 	}
 }

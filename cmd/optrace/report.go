@@ -271,7 +271,8 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	}
 	if f.section == "" {
 		opts.Show = func(section string) bool {
-			return section == "memory" && slices.Contains(f.set, "hotspot-bytes") || section == "communication" && slices.Contains(f.set, "min-comm-ratio")
+			return section == "memory" && slices.Contains(f.set, "hotspot-bytes") || section == "communication" &&
+				slices.Contains(f.set, "min-comm-ratio")
 		}
 		return text.WriteOverview(w, r, opts)
 	}

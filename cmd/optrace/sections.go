@@ -47,7 +47,8 @@ func parseSections(list string) (selection, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == name }) {
-			return nil, exit.Usagef("unknown section %q%s; there are all, %s", name, exit.Guess(name, sectionNames()), strings.Join(sectionNames(), ", "))
+			return nil, exit.Usagef("unknown section %q%s; there are all, %s", name, exit.Guess(name, sectionNames()),
+				strings.Join(sectionNames(), ", "))
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)

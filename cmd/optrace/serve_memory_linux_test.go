@@ -83,7 +83,8 @@ func TestS1ServeMemory(t *testing.T) {
 			for _, one := range []struct {
 				path string
 				most int // bytes
-			}{{"", 16 << 20}, {"data", 16 << 20}, {"?format=json", 64 << 20}, {"?format=text", 16 << 20}, {"?format=pprof", 64 << 20}, {"trace.json", 128 << 20}} {
+			}{{"", 16 << 20}, {"data", 16 << 20}, {"?format=json", 64 << 20}, {"?format=text", 16 << 20}, {"?format=pprof", 64 << 20},
+				{"trace.json", 128 << 20}} {
 				start := time.Now()
 				text := fetchText(t, page+one.path)
 				t.Logf("%q: %d bytes in %v", one.path, len(text), time.Since(start))
@@ -134,7 +135,8 @@ func sendCrowd(t *testing.T, receiver string, n int, span func(int) (name, attri
 		}
 		name, attributes := span(i)
 		fmt.Fprintf(&text, `{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d",`+
-			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}}%[6]s]}`, i/100+1, i+1, name, 1_000_000_000_000_000_000+i*1000, 1_000_000_000_000_000_900+i*1000, attributes)
+			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}}%[6]s]}`, i/100+1, i+1, name,
+			1_000_000_000_000_000_000+i*1000, 1_000_000_000_000_000_900+i*1000, attributes)
 		if text.Len() < 4<<20 && i < n-1 {
 			continue
 		}

@@ -170,7 +170,8 @@ func TestServeFiles(t *testing.T) {
 	}
 	writeOps(t, path, 800, 1000)
 	check(1000)
-	counts := regexp.MustCompile(`(?m)^tensor_op_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(fetchText(t, s.page+"metrics"), -1)
+	counts := regexp.MustCompile(`(?m)^tensor_op_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(fetchText(t,
+		s.page+"metrics"), -1)
 	total := 0
 	for _, c := range counts {
 		n, _ := strconv.Atoi(c[1])

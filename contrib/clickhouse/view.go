@@ -52,7 +52,8 @@ func integer(key string) string { return "toInt64OrNull(" + spanAttr(key) + ")" 
 
 // viewColumns are the columns of the view, as expressions on a span. They refer to one another.
 func viewColumns() map[string]string {
-	collective := []string{attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements}
+	collective := []string{attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
+		attrkey.OutElements}
 	e := map[string]string{
 		"row":              "greatest(toUnixTimestamp64Nano(Timestamp), 0)",
 		"record":           fmt.Sprintf("if(mapContains(SpanAttributes, %s), 'entry', 'span')", quote(attrkey.Name)),

@@ -189,7 +189,8 @@ func newProcessor(t testing.TB) *optrace.Processor {
 // lines says what has been recorded and not yet been handed over.
 func lines(h *Hook) (all []string) {
 	for _, e := range h.rec.Current() {
-		all = append(all, fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path, e.InputShapes, e.InputDTypes, e.OutputShape, e.DType))
+		all = append(all, fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path, e.InputShapes,
+			e.InputDTypes, e.OutputShape, e.DType))
 	}
 	return all
 }

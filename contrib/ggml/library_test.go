@@ -134,7 +134,8 @@ func TestLibrary(t *testing.T) {
 	e := newEngine(t, small)
 	_, want := e.record(t, Off)
 	for _, mode := range []Mode{EveryOperation, EveryLayer} {
-		if _, got := e.record(t, mode); slices.ContainsFunc(got, func(v float32) bool { return math.IsNaN(float64(v)) }) || !slices.Equal(got, want) {
+		if _, got := e.record(t, mode); slices.ContainsFunc(got, func(v float32) bool { return math.IsNaN(float64(v)) }) ||
+			!slices.Equal(got, want) {
 			t.Errorf("mode %d: other logits than without a callback", mode)
 		}
 	}
@@ -205,7 +206,8 @@ func TestBlocks(t *testing.T) {
 			continue
 		}
 		known++
-		if wantElements, wantBytes := llama.GGMLBlockSize(number), llama.GGMLTypeSize(number); elements != wantElements || bytes != int64(wantBytes) {
+		if wantElements, wantBytes := llama.GGMLBlockSize(number), llama.GGMLTypeSize(number); elements != wantElements ||
+			bytes != int64(wantBytes) {
 			t.Errorf("%s: %d elements in %d bytes, want %d in %d", name, elements, bytes, wantElements, wantBytes)
 		}
 	}

@@ -76,7 +76,8 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := demo.NewFile(cfg.file); err != nil {
 		return err
 	}
-	opts := []optrace.SetupOption{optrace.WithResourceAttributes(semconv.ServiceName("llama"), attribute.String("gen_ai.request.model", "random"))}
+	opts := []optrace.SetupOption{optrace.WithResourceAttributes(semconv.ServiceName("llama"),
+		attribute.String("gen_ai.request.model", "random"))}
 	if cfg.otlp != "" {
 		receiver, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.otlp+"/v1/traces"))
 		if err != nil {

@@ -111,7 +111,8 @@ func TestLayers(t *testing.T) {
 	for _, o := range operations {
 		paths[o.Operation+" "+o.Path]++
 	}
-	if len(paths) != size.Layers+1 || paths["layer output"] == 0 || paths["layer output"] != paths[fmt.Sprintf("layer blk.%d", size.Layers-1)] {
+	if len(paths) != size.Layers+1 || paths["layer output"] == 0 ||
+		paths["layer output"] != paths[fmt.Sprintf("layer blk.%d", size.Layers-1)] {
 		t.Errorf("%v", paths)
 	}
 }

@@ -53,7 +53,8 @@ func (s *service) complete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "want a prompt and a number of tokens within bounds", http.StatusBadRequest)
 		return
 	}
-	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", len(request.Prompt)), attribute.Int("gen_ai.usage.output_tokens", request.MaxTokens))
+	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", len(request.Prompt)),
+		attribute.Int("gen_ai.usage.output_tokens", request.MaxTokens))
 	answer, err := s.engine.generate(ctx, request.Prompt, request.MaxTokens)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

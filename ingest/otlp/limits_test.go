@@ -147,7 +147,8 @@ func TestProtoStreamsLargeMessages(t *testing.T) {
 		bad         []string
 	}{
 		{"resource in front", func() []byte { return append(protoResource(), scope...) }, n, n, nil},
-		{"resource behind", func() []byte { return append(bytes.Clone(scope), protoResource()...) }, n, 0, []string{"resource or scope behind its spans"}},
+		{"resource behind", func() []byte { return append(bytes.Clone(scope), protoResource()...) }, n, 0,
+			[]string{"resource or scope behind its spans"}},
 		{"large and unknown", func() []byte { return append(append(protoResource(), field(99, spans)...), scope...) }, n, n, nil},
 		{"one span", func() []byte {
 			long := field(2, field(5, make([]byte, otlp.MaxMessageBytes)))

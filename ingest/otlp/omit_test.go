@@ -15,7 +15,8 @@ import (
 
 // Entries of which fields were left out can be read whole, and are otherwise the same.
 func TestReadWhole(t *testing.T) {
-	omitted := attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldScope, attrmap.FieldStep, attrmap.FieldStream, attrmap.FieldRoot, attrmap.FieldInputShapes)
+	omitted := attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldScope, attrmap.FieldStep, attrmap.FieldStream, attrmap.FieldRoot,
+		attrmap.FieldInputShapes)
 	entries := 0
 	for seed := range cases.Numbers(t, 300) {
 		td := randomTraces(rand.New(rand.NewPCG(seed, 21)))

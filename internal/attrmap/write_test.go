@@ -64,7 +64,8 @@ func TestBuilderEmptyLists(t *testing.T) {
 		list.End()
 	}
 	e, ok := b.Entry()
-	if !ok || e.InputShapes == nil || len(e.InputShapes) != 0 || e.OutputShape == nil || len(e.OutputShape) != 0 || e.Warn&op.WarnBadShape != 0 {
+	if !ok || e.InputShapes == nil || len(e.InputShapes) != 0 || e.OutputShape == nil || len(e.OutputShape) != 0 ||
+		e.Warn&op.WarnBadShape != 0 {
 		t.Errorf("the entry is %+v", e)
 	}
 }

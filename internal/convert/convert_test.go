@@ -370,7 +370,8 @@ func TestAncestor(t *testing.T) {
 		{
 			"attributes", func(d *span.Data) {
 				d.Attrs = []attribute.KeyValue{
-					attribute.String("kept", "x"), attribute.String("other", "y"), attribute.Int("gen_ai.usage.input_tokens", 7), attribute.String("kept", "z"),
+					attribute.String("kept", "x"), attribute.String("other", "y"), attribute.Int("gen_ai.usage.input_tokens", 7),
+					attribute.String("kept", "z"),
 				}
 			},
 			func(s *op.Span) {

@@ -38,9 +38,12 @@ func TestShort(t *testing.T) {
 
 // Names that are alike in short differ in what Long keeps.
 func TestLong(t *testing.T) {
-	const one, other = "void a::scale<4, a::Mul<float>, std::array<char*, 2ul> >(int, a::Mul<float>)", "void a::scale<4, a::Mul<long>, std::array<char*, 2ul> >(int, a::Mul<long>)"
-	got := []string{kernelname.Short(one), kernelname.Short(other), kernelname.Long(one), kernelname.Long(other), kernelname.Long("matmul (big)")}
-	want := []string{"scale<Mul>", "scale<Mul>", "scale<4, Mul<float>, array<char, 2ul>>", "scale<4, Mul<long>, array<char, 2ul>>", "matmul (big)"}
+	const one, other = "void a::scale<4, a::Mul<float>, std::array<char*, 2ul> >(int, a::Mul<float>)",
+		"void a::scale<4, a::Mul<long>, std::array<char*, 2ul> >(int, a::Mul<long>)"
+	got := []string{kernelname.Short(one), kernelname.Short(other), kernelname.Long(one), kernelname.Long(other),
+		kernelname.Long("matmul (big)")}
+	want := []string{"scale<Mul>", "scale<Mul>", "scale<4, Mul<float>, array<char, 2ul>>", "scale<4, Mul<long>, array<char, 2ul>>",
+		"matmul (big)"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -48,7 +51,8 @@ func TestLong(t *testing.T) {
 
 // Names that are cut off or no names at all are no trouble.
 func FuzzShort(f *testing.F) {
-	for _, name := range []string{"void a<b(", "_ZN3abcI", "a<<<>", "x)/", "%", "Cijk_", "a(){lambda", "(int)4", "f<->>", "operator()", "_Z9999999999999999999a", "a<,>", "\xff<a>"} {
+	for _, name := range []string{"void a<b(", "_ZN3abcI", "a<<<>", "x)/", "%", "Cijk_", "a(){lambda", "(int)4", "f<->>", "operator()",
+		"_Z9999999999999999999a", "a<,>", "\xff<a>"} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

@@ -229,7 +229,8 @@ func TestLongTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Operations) != 2 || r.Operations[0].Count != 3 || !strings.HasPrefix(r.Operations[0].Operation, strings.Repeat("é", longText/2)+"…") {
+	if len(r.Operations) != 2 || r.Operations[0].Count != 3 ||
+		!strings.HasPrefix(r.Operations[0].Operation, strings.Repeat("é", longText/2)+"…") {
 		t.Errorf("operations %+v", r.Operations)
 	}
 	if len(r.Groups) != 1 || r.Groups[0].Key.String() != strings.Repeat("x", longText) {
@@ -263,7 +264,8 @@ func TestFurtherGroups(t *testing.T) {
 		path += r.CriticalPath[i].TimeNS
 	}
 	if len(r.Operations) != maxGroups+1 || len(r.Devices) != maxGroups+1 || operations != n || devices != n || r.Input.OverflowedGroups == 0 {
-		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations, len(r.Operations), devices, len(r.Devices), r.Input.OverflowedGroups)
+		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations, len(r.Operations), devices,
+			len(r.Devices), r.Input.OverflowedGroups)
 	}
 	if len(r.CriticalPath) > maxGroups+1 || path != r.PathTotals.DurationNS {
 		t.Errorf("%d rows of the critical path with %d ns of %d", len(r.CriticalPath), path, r.PathTotals.DurationNS)

@@ -47,7 +47,8 @@ func TestUnpack(t *testing.T) {
 	if err := unpack(packed, hash, dir); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"libllama.so": "llama", "libllama.v0.5.0.so": "llama", "libggml-base.so": "base", "libevil.so": "evil"} {
+	for name, want := range map[string]string{"libllama.so": "llama", "libllama.v0.5.0.so": "llama", "libggml-base.so": "base",
+		"libevil.so": "evil"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

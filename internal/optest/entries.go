@@ -27,8 +27,9 @@ func RichEntry() *op.Entry {
 			InElements: op.Known(100), OutElements: op.Known(100),
 		},
 		AdjustedCount: 4, DroppedAttributes: 2,
-		Attrs:      []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64", Type: op.AttrInt}},
-		Links:      []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3), Attention: op.Known(40)}, {TraceID: TraceID, SpanID: SpanID}},
+		Attrs: []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64", Type: op.AttrInt}},
+		Links: []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3), Attention: op.Known(40)},
+			{TraceID: TraceID, SpanID: SpanID}},
 		Extra:      RichExtra(),
 		LaunchedBy: "aten::mm", LaunchSpanID: ParentID,
 		Warn: op.WarnBadShape | op.WarnDroppedAttributes,
@@ -142,7 +143,8 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
 	all := []op.Attr{
 		{Key: "int", Value: strconv.FormatInt(r.Int64()-r.Int64(), 10), Type: op.AttrInt},
-		opmodel.FloatAttr("float", r.NormFloat64()), opmodel.FloatAttr("integral", 4), opmodel.FloatAttr("large", 1e21), opmodel.FloatAttr("NaN", math.NaN()),
+		opmodel.FloatAttr("float", r.NormFloat64()), opmodel.FloatAttr("integral", 4), opmodel.FloatAttr("large", 1e21),
+		opmodel.FloatAttr("NaN", math.NaN()),
 		opmodel.FloatAttr("+Inf", math.Inf(1)), opmodel.FloatAttr("-Inf", math.Inf(-1)), {Key: "bool", Value: "true", Type: op.AttrBool},
 		{Key: "no", Value: "false", Type: op.AttrBool}, {Key: "bytes", Value: "AAE=", Type: op.AttrBytes},
 		{Key: "list", Value: `[1,2.0,"a",null,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},

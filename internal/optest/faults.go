@@ -66,7 +66,8 @@ func precedence() []Case {
 		3}))...)
 	cases = append(cases, both("indexed over bare", Attr{attrkey.InputShape(0), "4"}, Attr{"input_shapes", "[[2,3],[1]]"},
 		inputs(op.Shape{4}))...)
-	cases = append(cases, both("bad yields to good", Attr{attrkey.Device, true}, Attr{"device", "cpu"}, device("cpu"), warn(op.WarnBadValue))...)
+	cases = append(cases, both("bad yields to good", Attr{attrkey.Device, true}, Attr{"device", "cpu"}, device("cpu"),
+		warn(op.WarnBadValue))...)
 	return cases
 }
 

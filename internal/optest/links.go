@@ -43,9 +43,10 @@ func links() []Case {
 			e.Links = []op.Link{link, link}
 			e.Links[0].Weight = op.Known(3)
 		}),
-		linked("weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(40)}, Attr{attrkey.LinkWeight, int64(3)}), func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan, Weight: op.Known(3), Attention: op.Known(40)}}
-		}),
+		linked("weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(40)}, Attr{attrkey.LinkWeight, int64(3)}),
+			func(e *op.Entry) {
+				e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan, Weight: op.Known(3), Attention: op.Known(40)}}
+			}),
 		linked("negative weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(-1)}), want(op.Int{}, op.WarnBadValue)),
 		weight("of an int", int64(12), op.Known(12), 0),
 		weight("of zero", int64(0), op.Known(0), 0),

@@ -128,7 +128,8 @@ func badShapes() []Case {
 		in("too many", inputs1025, 0, func(e *op.Entry) { e.InputShapes = kept }, warn(op.WarnShapeTruncated)),
 		in("rank 65", rank65, 0, inputs(op.Shape(rank65[:64])), warn(op.WarnShapeTruncated)),
 		{Name: "inputs/bad index", Span: matmul(Attr{attrkey.InputShape(0), "x"}), Want: bad},
-		{Name: "shapes/several bad ones are one warning", Span: matmul(Attr{attrkey.InputShapes, true}, Attr{attrkey.OutputShape, "x"}), Want: bad},
+		{Name: "shapes/several bad ones are one warning", Span: matmul(Attr{attrkey.InputShapes, true}, Attr{attrkey.OutputShape, "x"}),
+			Want: bad},
 
 		out("int", int64(5), 0, badShape),
 		out("bool", true, 0, badShape),

@@ -94,7 +94,8 @@ var importRules = map[string]struct {
 
 // otelAPI lists what those may use who record with a tracer of their own: the API without the SDK.
 var otelAPI = []string{
-	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/semconv",
+	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes",
+	"go.opentelemetry.io/otel/semconv",
 	"github.com/cespare/xxhash",
 }
 
@@ -121,7 +122,8 @@ var pluginImports = map[string][]string{
 	"internal/convert":   {"internal/span", "op", "op/attr", "internal/attrmap", "internal/jsontext", "internal/opmodel"},
 	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr", "internal/attrmap"},
 	"internal/encoding/entries": {
-		"internal/encoding", "internal/attrcache", "internal/attrmap", "internal/convert", "internal/jsontext", "internal/span", "internal/traces",
+		"internal/encoding", "internal/attrcache", "internal/attrmap", "internal/convert", "internal/jsontext", "internal/span",
+		"internal/traces",
 		"op", "op/attr",
 	},
 	"internal/encoding/otlp": {
@@ -152,7 +154,8 @@ var analysisImports = map[string][]string{
 	"operators":  {"key", "timeline", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
-		"collective", "device", "key", "launch", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
+		"collective", "device", "key", "launch", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline",
+		"trace", "work",
 	},
 	"profile": {"device", "key", "peaks", "seed", "trace", "work"},
 }

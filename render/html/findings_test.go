@@ -25,8 +25,10 @@ func TestSelectionOf(t *testing.T) {
 		{findings.Where{Section: "operations", Operation: "matmul"}, `{"section":"operations","operation":"matmul"}`},
 		{findings.Where{Section: "communication", DeviceID: "cuda:1", Rank: op.Known(1)}, `{"section":"communication","device":1}`},
 		{findings.Where{Section: "devices", DeviceID: "cuda:1"}, `{"section":"devices"}`},
-		{findings.Where{Section: "idle", DeviceID: "cuda:0", FromNS: op.Known(990), ToNS: op.Known(1030)}, `{"section":"timeline","device":2,"from":0,"to":30}`},
-		{findings.Where{Section: "critical_path", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}, `{"section":"requests","request":1,"from":5,"to":25}`},
+		{findings.Where{Section: "idle", DeviceID: "cuda:0", FromNS: op.Known(990), ToNS: op.Known(1030)},
+			`{"section":"timeline","device":2,"from":0,"to":30}`},
+		{findings.Where{Section: "critical_path", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}},
+			`{"section":"requests","request":1,"from":5,"to":25}`},
 		{findings.Where{Section: "critical_path", TraceID: op.TraceID{9}, SpanID: op.SpanID{2}}, `{"section":"requests"}`},
 	} {
 		got, err := json.Marshal(selectionOf(&findings.Finding{Where: test.where}, r, v))

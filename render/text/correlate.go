@@ -186,7 +186,8 @@ func (v *correlation) price() {
 	}
 	add("total", "", &p.Total)
 	v.first(t, len(t.rows), 0) // each list has its bound
-	v.note("device time: what operations took, in sum; the rows of tenants, of models, of routes and of requests, each with those of no request, add up to the total")
+	v.note("device time: what operations took, in sum; the rows of tenants, of models, of routes and of requests, " +
+		"each with those of no request, add up to the total")
 }
 
 // rate writes a figure of which 0 means that there is none.
@@ -333,7 +334,8 @@ func (v *correlation) shared() {
 
 // laws tell by what time is divided among requests.
 var laws = []struct{ name, text string }{
-	{requests.LawAttention, " of attention by the links' weights for it"}, {requests.LawWeight, " by their weights"}, {requests.LawEqual, " equally"},
+	{requests.LawAttention, " of attention by the links' weights for it"}, {requests.LawWeight, " by their weights"},
+	{requests.LawEqual, " equally"},
 }
 
 // mostly names the largest part of a request's critical path.

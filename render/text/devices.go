@@ -27,7 +27,8 @@ func (v *view) devices() {
 	}
 	v.devicesWithout()
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
-		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + idle = span; overlap is the part of the communication under compute")
+		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + idle = span; " +
+			"overlap is the part of the communication under compute")
 		v.utilisation()
 	}
 }

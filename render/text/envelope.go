@@ -22,7 +22,8 @@ func (v *view) envelope() {
 	in := &v.r.Input
 	v.field("input", inputText(in), false)
 	skipped, others := splitSkipped(in.SkippedBy)
-	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))+reasons(skipped), false)
+	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))+
+		reasons(skipped), false)
 	if len(others) > 0 {
 		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
 	}
@@ -93,7 +94,8 @@ func (p *page) faults(in *analyze.Envelope) {
 	if in.Repeated.V > 0 {
 		repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
 	}
-	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+"; the tree has the first of an id")
+	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
+		"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
 	p.fault("overflow", in.OverflowedGroups, plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), strings.Join(counted(in.Warnings), ", "))
@@ -251,7 +253,8 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 		}
 	}
 	if device != nil {
-		v.note(fmt.Sprintf("%s spans %s instead of %s", inText(v.deviceLabel(device)), units.Duration(device.SpanNS.V), units.Duration(with.SpanNS.V)))
+		v.note(fmt.Sprintf("%s spans %s instead of %s", inText(v.deviceLabel(device)), units.Duration(device.SpanNS.V),
+			units.Duration(with.SpanNS.V)))
 	}
 }
 

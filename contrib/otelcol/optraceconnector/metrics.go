@@ -35,7 +35,8 @@ type metricsConnector struct {
 // unused are the fields of entries that metrics do without.
 var unused = attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldInputShapes, attrmap.FieldInputDTypes, attrmap.FieldStream, attrmap.FieldStep,
 	attrmap.FieldRank, attrmap.FieldLaunch,
-	attrmap.FieldRoot, attrmap.FieldScope, attrmap.FieldLinks, attrmap.FieldSequence, attrmap.FieldPeerRank, attrmap.FieldInElements, attrmap.FieldOutElements)
+	attrmap.FieldRoot, attrmap.FieldScope, attrmap.FieldLinks, attrmap.FieldSequence, attrmap.FieldPeerRank, attrmap.FieldInElements,
+	attrmap.FieldOutElements)
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
 	m := attrmap.Without(nil, unused)

@@ -204,7 +204,8 @@ func TestEntriesReadBack(t *testing.T) {
 			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
 		}),
 		with(func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2), Attention: op.Known(9)}, {TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
+			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2), Attention: op.Known(9)},
+				{TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
 		}),
 		with(func(e *op.Entry) {
 			e.Operation, e.Kind, e.KindRule = "ncclDevKernel_AllReduce", op.KindCollective, op.RuleLibrary
@@ -263,12 +264,14 @@ func TestRandomRecordsReadBack(t *testing.T) {
 					Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
 			case 1:
 				s := &op.Span{Name: "span", TraceID: trace, SpanID: op.SpanID{byte(i), 2}, ParentSpanID: op.SpanID{byte(rng.IntN(50)), 2},
-					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(1e6) * 1000, Service: service, Failed: rng.IntN(2) == 0, Links: links}
+					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(1e6) * 1000, Service: service, Failed: rng.IntN(2) == 0,
+					Links: links}
 				records = append(records, op.Record{Span: s})
 			default:
 				e := &op.Entry{
-					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: op.SpanID{byte(i), 1},
-					Start: at(), Duration: rng.Int64N(2e5), Service: service, Rank: rank, DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)],
+					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace,
+					SpanID: op.SpanID{byte(i), 1},
+					Start:  at(), Duration: rng.Int64N(2e5), Service: service, Rank: rank, DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)],
 					Stream: sometimes(rng.Int64N(2)), Launch: sometimes(start + rng.Int64N(1e6)), Links: links, Scope: []string{"", "lib"}[rng.IntN(2)],
 				}
 				records = append(records, op.Record{Entry: e})

@@ -43,7 +43,8 @@ func readPeaks(name string) (*peaks.Table, error) {
 	}
 	text, err := ReadFile("-peaks", name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit.Usagef("-peaks: there is no file %s%s, and known devices are %s", name, exit.Guess(name, peaks.Names()), strings.Join(peaks.Names(), ", "))
+		return nil, exit.Usagef("-peaks: there is no file %s%s, and known devices are %s", name, exit.Guess(name, peaks.Names()),
+			strings.Join(peaks.Names(), ", "))
 	} else if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/optrace/optrace/internal/causes"
 )
 
-var sections = []string{"summary", "findings", "operations", "devices", "slowest", "idle", "critical_path", "sequences", "steps", "communication", "memory", "launches", "balance"}
+var sections = []string{"summary", "findings", "operations", "devices", "slowest", "idle", "critical_path", "sequences", "steps",
+	"communication", "memory", "launches", "balance"}
 
 // connect returns a client of a server for the directory.
 func connect(t *testing.T, opts Options) *mcp.ClientSession {
@@ -112,7 +113,8 @@ func TestTools(t *testing.T) {
 		{"table", map[string]any{"inputs": head, "section": "steps", "top": 3}, []string{"STEPS"}, false},
 		{"table", map[string]any{"inputs": head, "by": "rank,kind"}, []string{"BY RANK, KIND"}, false},
 		{"table", map[string]any{"inputs": head, "where": map[string]string{"operation": "layer_05"}}, []string{"layer_05", "filtered"}, false},
-		{"operation", map[string]any{"inputs": head, "name": "LAYER_05"}, []string{"layer_05", "BY DEVICE, SHAPE", "SLOWEST", "Of the whole run: "}, false},
+		{"operation", map[string]any{"inputs": head, "name": "LAYER_05"},
+			[]string{"layer_05", "BY DEVICE, SHAPE", "SLOWEST", "Of the whole run: "}, false},
 		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
 		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"}, false},
 		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
@@ -122,7 +124,8 @@ func TestTools(t *testing.T) {
 		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is no file"}, true},
 		{"table", map[string]any{"inputs": head, "section": "colours"}, []string{`no section "colours"`, "critical_path"}, true},
 		{"table", map[string]any{"inputs": head, "by": "colour"}, []string{`"colour" is none of operation, kind`}, true},
-		{"table", map[string]any{"inputs": head, "where": map[string]string{"colour": "red"}}, []string{`"colour" is none of operation, kind`}, true},
+		{"table", map[string]any{"inputs": head, "where": map[string]string{"colour": "red"}},
+			[]string{`"colour" is none of operation, kind`}, true},
 		{"operation", map[string]any{"inputs": head, "name": "layer_0"}, []string{"10 operations have", "layer_05"}, true},
 		{"operation", map[string]any{"inputs": head, "name": "nothing such"}, []string{"no operation has the name", "layer_05"}, true},
 		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"no trace id"}, true},
@@ -158,7 +161,8 @@ func TestDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, in := range []string{outer, relative, "file.jsonl", "dir", "dir/secret.jsonl", outside, "/", "..", dir + "x"} {
-		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); !failed || !strings.Contains(text, "is no file or directory below") {
+		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); !failed ||
+			!strings.Contains(text, "is no file or directory below") {
 			t.Errorf("%s: %s", in, text)
 		}
 	}
@@ -207,7 +211,8 @@ func TestLimits(t *testing.T) {
 	writeRun(t, dir, "a", causes.Training, 0, 1)
 	for says, opts := range map[string]Options{"longer than 1ns": {Timeout: 1}, "-max-memory": {Memory: 1 << 10}} {
 		opts.Directories = []string{dir}
-		if text, failed := call(t, connect(t, opts), "overview", map[string]any{"inputs": []string{"a"}}); !failed || !strings.Contains(text, says) {
+		if text, failed := call(t, connect(t, opts), "overview", map[string]any{"inputs": []string{"a"}}); !failed ||
+			!strings.Contains(text, says) {
 			t.Errorf("%+v: %s", opts, text)
 		}
 	}

@@ -59,10 +59,18 @@ a slow request with request, two runs with compare. Figures that look incomplete
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "optrace", Title: "optrace", Version: s.opts.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
-	add(s, server, "overview", "What was read and lost, what the run was bound by, what would make it faster, the largest operations, the devices.", s.overview)
-	add(s, server, "table", "One section of the report, or the operations grouped by any keys, of all operations or of those with certain values.", s.table)
-	add(s, server, "operation", "One operation, operator or kernel in depth: its times by device and shape, what it waits for, its slowest calls.", s.operation)
-	add(s, server, "request", "What requests waited for: those with the largest durations, or one trace, against typical ones of the same name.", s.request)
+	add(s, server, "overview",
+		"What was read and lost, what the run was bound by, what would make it faster, the largest operations, the devices.",
+		s.overview)
+	add(s, server, "table",
+		"One section of the report, or the operations grouped by any keys, of all operations or of those with certain values.",
+		s.table)
+	add(s, server, "operation",
+		"One operation, operator or kernel in depth: its times by device and shape, what it waits for, its slowest calls.",
+		s.operation)
+	add(s, server, "request",
+		"What requests waited for: those with the largest durations, or one trace, against typical ones of the same name.",
+		s.request)
 	add(s, server, "compare", "What became slower or faster from a base to a head, and whether that can be told from chance.", s.compare)
 	add(s, server, "doctor", "What the recording lacks, which figures that costs, and how to record it.", s.doctor)
 	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}})

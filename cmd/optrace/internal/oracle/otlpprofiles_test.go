@@ -255,7 +255,8 @@ func TestProfilesGolden(t *testing.T) {
 		Options:   pprof.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}},
 		Producers: producers(&op.Resource{Service: "api"}),
 	}
-	golden.Check(t, "testdata/otlpprofiles.json", asJSON(t, pprofileotlp.NewExportRequestFromProfiles(profilesOf(t, profileRequests(), opts)))+"\n")
+	golden.Check(t, "testdata/otlpprofiles.json", asJSON(t,
+		pprofileotlp.NewExportRequestFromProfiles(profilesOf(t, profileRequests(), opts)))+"\n")
 }
 
 func TestProfilesOfNothing(t *testing.T) {

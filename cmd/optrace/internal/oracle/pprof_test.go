@@ -75,7 +75,8 @@ func pprofRequests() *trace.Forest {
 }
 
 func TestPprofGolden(t *testing.T) {
-	p := pprofOf(t, stacks.Of(pprofRequests()), pprof.Options{Version: "v1.2.3", Lost: 12, Unread: 1234, Notes: []string{"a note\nof two lines"}})
+	p := pprofOf(t, stacks.Of(pprofRequests()), pprof.Options{Version: "v1.2.3", Lost: 12, Unread: 1234,
+		Notes: []string{"a note\nof two lines"}})
 	golden.Check(t, "testdata/pprof.txt", p.String())
 	if p.TimeNanos != 1_772_366_400_000_000_100 || p.DurationNanos != 650 {
 		t.Errorf("%d ns from %d on", p.DurationNanos, p.TimeNanos)

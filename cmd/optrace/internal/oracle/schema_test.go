@@ -95,7 +95,8 @@ func attributes() [][]attribute.KeyValue {
 		{
 			name, attribute.String(attrkey.Device, "cuda:0"), attribute.String(attrkey.DType, "torch.bfloat16"),
 			attribute.String(attrkey.InputShapes, "64x784,784x256"), {Key: attrkey.OutputShape, Value: shape(64, 256)},
-			attribute.Int(attrkey.Step, -1), attribute.Int(attrkey.Stream, 7), attribute.String(attrkey.Path, "encoder.0"), attribute.Int(attrkey.FLOPs, 5),
+			attribute.Int(attrkey.Step, -1), attribute.Int(attrkey.Stream, 7), attribute.String(attrkey.Path, "encoder.0"),
+			attribute.Int(attrkey.FLOPs, 5),
 		},
 		{name, {Key: attrkey.OutputShape, Value: shape()}, attribute.String(attrkey.Device, "")},
 		{name, {Key: attrkey.OutputShape, Value: shape(-1, 4)}, attribute.StringSlice(attrkey.InputDTypes, []string{"f32", "", "int4"})},

@@ -337,13 +337,15 @@ func TestNoCalls(t *testing.T) {
 		want       int
 		code       codes.Code
 	}{
-		"HTTP/1":        {major: 1, kind: "application/grpc", want: http.StatusHTTPVersionNotSupported},
-		"another kind":  {major: 2, kind: "application/json", want: http.StatusUnsupportedMediaType},
-		"nothing":       {major: 2, kind: "application/grpc", want: http.StatusOK, code: codes.InvalidArgument},
-		"half":          {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK, code: codes.InvalidArgument},
-		"two":           {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2), want: http.StatusOK, code: codes.InvalidArgument},
-		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00", want: http.StatusOK, code: codes.Unimplemented},
-		"one":           {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x00", want: http.StatusOK},
+		"HTTP/1":       {major: 1, kind: "application/grpc", want: http.StatusHTTPVersionNotSupported},
+		"another kind": {major: 2, kind: "application/json", want: http.StatusUnsupportedMediaType},
+		"nothing":      {major: 2, kind: "application/grpc", want: http.StatusOK, code: codes.InvalidArgument},
+		"half":         {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK, code: codes.InvalidArgument},
+		"two": {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2), want: http.StatusOK,
+			code: codes.InvalidArgument},
+		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00", want: http.StatusOK,
+			code: codes.Unimplemented},
+		"one": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x00", want: http.StatusOK},
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method, strings.NewReader(c.body))
 		req.ProtoMajor = c.major
@@ -411,7 +413,8 @@ func TestS3Starve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
+	conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +431,8 @@ func TestS3Starve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	good, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
+	good, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +476,8 @@ func TestS3Fleet(t *testing.T) {
 	again := make(chan struct{})
 	for range exporters {
 		client := &http.Client{Transport: &http.Transport{}}
-		conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
+		conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,8 @@ func TestAgainstProtobuf(t *testing.T) {
 
 // keys are keys that matter, and some that do not.
 var keys = []string{
-	attrkey.Name, attrkey.Kind, attrkey.Device, attrkey.InputShapes, attrkey.OutputShape, attrkey.DType, attrkey.InputDTypes, attrkey.Memory, attrkey.FLOPs,
+	attrkey.Name, attrkey.Kind, attrkey.Device, attrkey.InputShapes, attrkey.OutputShape, attrkey.DType, attrkey.InputDTypes,
+	attrkey.Memory, attrkey.FLOPs,
 	attrkey.Step, attrkey.Collective, attrkey.GroupSize, attrkey.Rank, "pytorch.input_shapes", "operation", "key",
 }
 
