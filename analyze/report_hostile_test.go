@@ -53,7 +53,7 @@ func TestReportOnHostileEntries(t *testing.T) {
 		if text, err := json.Marshal(rep); err != nil || !json.Valid(text) {
 			t.Errorf("seed %d: %v", seed, err)
 		}
-		if rep.Total.SumNS < 0 || rep.Total.WallNS.Known && rep.Total.WallNS.V < 0 || rep.Total.MemoryBytes < 0 {
+		if rep.Total.SumNS < 0 || rep.Total.WallNS.Known && rep.Total.WallNS.V < 0 || rep.Total.MemoryBytes.V < 0 {
 			t.Errorf("seed %d: a negative total: %+v", seed, rep.Total)
 		}
 	})

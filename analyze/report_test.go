@@ -221,16 +221,16 @@ func TestReportHasSeedFigures(t *testing.T) {
 		}
 		summary := map[string]seed.OpSummary{}
 		for _, row := range rep.Operations {
-			summary[row.Operation] = seed.OpSummary{Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes}
+			summary[row.Operation] = seed.OpSummary{Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V}
 		}
 		check("operations", seed.OperationSummary(trace), summary)
 		check("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},
-			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes, rep.Total.PeakMemoryBytes})
+			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V, rep.Total.PeakMemoryBytes.V})
 		devices := map[string]seed.DeviceSummary{}
 		for _, row := range rep.Devices {
 			if row.DeviceID != device.Unknown {
 				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count, TotalDurationUS: float64(row.SumNS) / 1000,
-					TotalMemoryBytes: row.MemoryBytes}
+					TotalMemoryBytes: row.MemoryBytes.V}
 			}
 		}
 		check("devices", seed.PerDeviceSummary(trace), devices)

@@ -266,7 +266,7 @@ func TestMetrics(t *testing.T) {
 			for _, point := range data.DataPoints {
 				sum += point.Value
 			}
-			if want := map[string]int64{"tensor.op.memory": total.MemoryBytes}[m.Name]; sum != want {
+			if want := map[string]int64{"tensor.op.memory": total.MemoryBytes.V}[m.Name]; sum != want {
 				t.Errorf("%s is %d, want %d", m.Name, sum, want)
 			}
 		default:

@@ -105,7 +105,7 @@ func (l *list) each(what string) string {
 func (l *list) copyText(name string) string {
 	for _, c := range l.Copies {
 		if c.Direction != "" && strings.Contains(strings.ToLower(name), strings.ToLower(c.Direction)) && c.BytesPerSecond.Known {
-			return fmt.Sprintf(" %s copied %s at %s.", plural(c.Count, "call"), units.Bytes(c.MemoryBytes), units.BytesPerSecond(c.BytesPerSecond.V))
+			return fmt.Sprintf(" %s copied %s at %s.", plural(c.Count, "call"), units.Bytes(c.MemoryBytes.V), units.BytesPerSecond(c.BytesPerSecond.V))
 		}
 	}
 	return ""

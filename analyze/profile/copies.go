@@ -40,28 +40,28 @@ func copyDirection(operation string) direction {
 
 // copies sums up the copies in one direction.
 type copies struct {
-	Count       int64    `json:"count"`
-	SumNS       wide.Sum `json:"sum_ns"`
-	MemoryBytes wide.Sum `json:"memory_bytes"`
+	Count int64    `json:"count"`
+	SumNS wide.Sum `json:"sum_ns"`
+	memorySums
 	// TimedNS and TimedBytes are of the copies from which a rate can be computed.
 	TimedNS    wide.Sum `json:"timed_ns"`
 	TimedBytes wide.Sum `json:"timed_bytes"`
 }
 
-func (c *copies) add(duration int64, memory op.Int) {
+func (c *copies) add(e *op.Entry) {
 	c.Count++
-	c.SumNS.Add(duration)
-	c.MemoryBytes.Add(memory.V)
-	if memory.Known && duration > 0 {
-		c.TimedNS.Add(duration)
-		c.TimedBytes.Add(memory.V)
+	c.SumNS.Add(e.Duration)
+	c.memorySums.add(e)
+	if e.MemoryBytes.Known && e.Duration > 0 {
+		c.TimedNS.Add(e.Duration)
+		c.TimedBytes.Add(e.MemoryBytes.V)
 	}
 }
 
 func (c *copies) merge(o *copies) {
 	c.Count += o.Count
 	c.SumNS.Merge(o.SumNS)
-	c.MemoryBytes.Merge(o.MemoryBytes)
+	c.memorySums.merge(&o.memorySums)
 	c.TimedNS.Merge(o.TimedNS)
 	c.TimedBytes.Merge(o.TimedBytes)
 }
@@ -75,7 +75,7 @@ func copyRows(all *[numDirections]copies) []Copy {
 			continue
 		}
 		row := Copy{
-			Direction: directionNames[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.MemoryBytes.Int64(),
+			Direction: directionNames[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.known(),
 		}
 		if ns := c.TimedNS.Float64(); ns > 0 {
 			rate := c.TimedBytes.Float64() / ns * 1e9

@@ -17,9 +17,12 @@ type Total struct {
 	StatedNS op.Int `json:"stated_ns,omitzero"`
 	// WallNS is the last end minus the first start; nil when no entry has a
 	// start.
-	WallNS          op.Int `json:"wall_ns"`
-	MemoryBytes     int64  `json:"memory_bytes"`
-	PeakMemoryBytes int64  `json:"peak_memory_bytes"`
+	WallNS op.Int `json:"wall_ns"`
+	// MemoryBytes is what the operations state or what follows from their outputs, CopiedBytes the part of it that
+	// operations of kind memory copied or set, and PeakMemoryBytes the most of one; nil where none tells any.
+	MemoryBytes     op.Int `json:"memory_bytes"`
+	CopiedBytes     op.Int `json:"copied_bytes"`
+	PeakMemoryBytes op.Int `json:"peak_memory_bytes"`
 	FLOPs           int64  `json:"flops"`
 	work.Figures
 	Estimate
@@ -65,9 +68,10 @@ type Stats struct {
 	P99NS op.Float `json:"p99_ns"`
 	// SelfNS is the time not covered by child operations; nil when the structure
 	// was not computed.
-	SelfNS      op.Int `json:"self_ns"`
-	Elements    int64  `json:"elements"`
-	MemoryBytes int64  `json:"memory_bytes"`
+	SelfNS   op.Int `json:"self_ns"`
+	Elements int64  `json:"elements"`
+	// MemoryBytes is the size of the outputs, of kind memory what was copied or set; nil where no entry tells it.
+	MemoryBytes op.Int `json:"memory_bytes"`
 	FLOPs       int64  `json:"flops"`
 	Errors      int64  `json:"errors"`
 	// Share is SumNS as a part of the total's, or of its StatedNS; nil for host-side rows and where
@@ -116,7 +120,7 @@ type Device struct {
 	Rank        op.Int `json:"rank"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`
-	MemoryBytes int64  `json:"memory_bytes"`
+	MemoryBytes op.Int `json:"memory_bytes"` // nil where no entry tells it
 	// SpanNS is the last end minus the first start. ComputeNS,
 	// ExposedCommunicationNS, ExposedMemoryNS, OtherNS and IdleNS add up to it.
 	SpanNS                 op.Int `json:"span_ns"`
@@ -159,7 +163,7 @@ type Copy struct {
 	Direction   string `json:"direction"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`
-	MemoryBytes int64  `json:"memory_bytes"`
+	MemoryBytes op.Int `json:"memory_bytes"` // nil where no copy tells it
 	// BytesPerSecond is over the copies whose size and duration are known; nil
 	// when there are none.
 	BytesPerSecond op.Float `json:"bytes_per_second"`

@@ -88,9 +88,9 @@ type deviceRow struct {
 
 // deviceSums are the sums of a device. Their JSON form is that of partial results.
 type deviceSums struct {
-	Count       int64    `json:"count"`
-	SumNS       wide.Sum `json:"sum_ns"`
-	MemoryBytes wide.Sum `json:"memory_bytes"`
+	Count int64    `json:"count"`
+	SumNS wide.Sum `json:"sum_ns"`
+	memorySums
 }
 
 // groupRow is a row of the table by the keys asked for.
@@ -187,7 +187,7 @@ func (p *Profile) addSums(e *op.Entry, whole op.WholeReader, w work.Work) {
 		p.Rules.add(e.KindRule)
 	case op.KindMemory:
 		if d := row.copyDirection(e.Operation); d != noDirection {
-			p.copies[d].add(e.Duration, e.MemoryBytes)
+			p.copies[d].add(e)
 		}
 	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes {
@@ -338,13 +338,13 @@ func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
 func (s *deviceSums) add(e *op.Entry) {
 	s.Count++
 	s.SumNS.Add(e.Duration)
-	s.MemoryBytes.Add(e.MemoryBytes.V)
+	s.memorySums.add(e)
 }
 
 func (r *deviceRow) fold(src *deviceRow) {
 	r.Count += src.Count
 	r.SumNS.Merge(src.SumNS)
-	r.MemoryBytes.Merge(src.MemoryBytes)
+	r.memorySums.merge(&src.memorySums)
 }
 
 func (c *CommunicationRules) add(r op.KindRule) {

@@ -25,6 +25,9 @@ import (
 
 // naiveStats computes the statistics of a group from all of its entries, one
 // definition after the other.
+// plus adds what is known.
+func plus(a, b op.Int) op.Int { return op.Int{V: a.V + b.V, Known: a.Known || b.Known} }
+
 func naiveStats(entries []op.Entry, totalNS int64) Stats {
 	s := Stats{Count: int64(len(entries)), Kind: entries[0].Kind.String(), Mixes: []string{}}
 	s.MinNS = entries[0].Duration
@@ -33,7 +36,7 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 		s.SumNS += e.Duration
 		s.MinNS, s.MaxNS = min(s.MinNS, e.Duration), max(s.MaxNS, e.Duration)
 		s.Elements += e.OutputElements.V
-		s.MemoryBytes += e.MemoryBytes.V
+		s.MemoryBytes = plus(s.MemoryBytes, e.MemoryBytes)
 		s.FLOPs += e.FLOPs.V
 		if e.Failed {
 			s.Errors++
@@ -134,8 +137,13 @@ func TestProfileAgainstReference(t *testing.T) {
 			if e.Side != op.SideHost {
 				total.Count++
 				total.SumNS += e.Duration
-				total.MemoryBytes += e.MemoryBytes.V
-				total.PeakMemoryBytes = max(total.PeakMemoryBytes, e.MemoryBytes.V)
+				total.MemoryBytes = plus(total.MemoryBytes, e.MemoryBytes)
+				if e.MemoryBytes.Known {
+					total.PeakMemoryBytes = op.Known(max(total.PeakMemoryBytes.V, e.MemoryBytes.V))
+				}
+				if e.Kind == op.KindMemory && e.MemoryBytes.V > 0 {
+					total.CopiedBytes = plus(total.CopiedBytes, e.MemoryBytes)
+				}
 			}
 		}
 		total.WallNS = naiveWall(entries)
@@ -219,7 +227,7 @@ func TestProfilePartsAddUp(t *testing.T) {
 			if s.Side == "" {
 				to.Count += s.Count
 				to.SumNS += s.SumNS
-				to.MemoryBytes += s.MemoryBytes
+				to.MemoryBytes.V += s.MemoryBytes.V
 				to.FLOPs += s.FLOPs
 				to.FLOPsCount += s.FLOPsCount
 				to.FLOPsDerived += s.FLOPsDerived
@@ -240,10 +248,10 @@ func TestProfilePartsAddUp(t *testing.T) {
 		for _, row := range rep.Devices {
 			devices.Count += row.Count
 			devices.SumNS += row.SumNS
-			devices.MemoryBytes += row.MemoryBytes
+			devices.MemoryBytes.V += row.MemoryBytes.V
 		}
 		want := rep.Total
-		want.WallNS, want.PeakMemoryBytes = op.Int{}, 0
+		want.WallNS, want.PeakMemoryBytes, want.CopiedBytes, want.MemoryBytes.Known = op.Int{}, op.Int{}, op.Int{}, false
 		want.Roofline = nil
 		want.MovedBytes.Known, want.FLOPsPerSecond, want.FLOPsPerByte = false, op.Float{}, op.Float{}
 		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want, operations)

@@ -119,7 +119,7 @@ func (r lineReader) addTotals(f *totalsForm) error {
 	p.totals, p.hotCount = f.totals, f.Hotspots
 	for _, c := range f.Copies {
 		i := slices.Index(directionNames[:], c.Direction)
-		if i < int(hostToDevice) || !wide.IsCount(c.Count, wide.MaxCount) || !wide.ArePossible(c.SumNS, c.MemoryBytes, c.TimedNS, c.TimedBytes) {
+		if i < int(hostToDevice) || !wide.IsCount(c.Count, wide.MaxCount) || !c.isPossible() || !wide.ArePossible(c.SumNS, c.TimedNS, c.TimedBytes) {
 			return ErrNumber
 		}
 		p.copies[i] = c.copies
@@ -128,7 +128,7 @@ func (r lineReader) addTotals(f *totalsForm) error {
 }
 
 func (r lineReader) addDevice(f *deviceForm) error {
-	if !wide.IsCount(f.Count, wide.MaxCount) || !wide.ArePossible(f.SumNS, f.MemoryBytes) || f.IsNone() && f.Service+f.Host != "" {
+	if !wide.IsCount(f.Count, wide.MaxCount) || !f.isPossible() || !f.SumNS.IsPossible() || f.IsNone() && f.Service+f.Host != "" {
 		return ErrNumber
 	}
 	return errors.Join(r.holdRow(f.Other), r.devices.Put(f.AppendTo(nil), deviceRow{key: f.Key, deviceSums: f.deviceSums}, f.Other))
@@ -137,7 +137,7 @@ func (r lineReader) addDevice(f *deviceForm) error {
 // setSums sets an accumulator, which is empty.
 func (r lineReader) setSums(a *accumulator, f *sumsForm) error {
 	if f.Count < 1 || !wide.IsCount(f.Count, wide.MaxCount) || !wide.IsCount(f.Errors, f.Count) || f.MinNS < 0 || f.MinNS > f.MaxNS ||
-		!wide.ArePossible(f.SumNS, f.Squares, f.Elements, f.MemoryBytes, f.FLOPs) {
+		!f.isPossible() || !wide.ArePossible(f.SumNS, f.Squares, f.Elements, f.FLOPs) {
 		return ErrNumber
 	}
 	if !wide.Possible(f.SumNS, f.Squares, f.Count) {

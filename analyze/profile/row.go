@@ -36,8 +36,43 @@ type sums struct {
 	SumNS       wide.Sum `json:"sum_ns"`
 	Squares     wide.Sum `json:"sum_squares_ns2"`
 	Elements    wide.Sum `json:"elements,omitzero"`
-	MemoryBytes wide.Sum `json:"memory_bytes,omitzero"`
+	memorySums
 	FLOPs       wide.Sum `json:"flops,omitzero"`
+}
+
+// memorySums are the bytes of operations. Their JSON form is that of partial results.
+type memorySums struct {
+	MemoryBytes wide.Sum `json:"memory_bytes,omitzero"`
+	// CopiedBytes is the part of MemoryBytes that operations of kind memory copied or set.
+	CopiedBytes wide.Sum `json:"copied_bytes,omitzero"`
+	// MemoryCount is how many operations tell their bytes; earlier versions did not write it.
+	MemoryCount int64 `json:"memory_count,omitzero"`
+}
+
+func (s *memorySums) add(e *op.Entry) {
+	if !e.MemoryBytes.Known {
+		return
+	}
+	s.MemoryCount++
+	s.MemoryBytes.Add(e.MemoryBytes.V)
+	if e.Kind == op.KindMemory {
+		s.CopiedBytes.Add(e.MemoryBytes.V)
+	}
+}
+
+func (s *memorySums) merge(o *memorySums) {
+	s.MemoryCount += o.MemoryCount
+	s.MemoryBytes.Merge(o.MemoryBytes)
+	s.CopiedBytes.Merge(o.CopiedBytes)
+}
+
+// known returns the bytes; unknown where no operation tells any.
+func (s *memorySums) known() op.Int {
+	return op.Int{V: s.MemoryBytes.Int64(), Known: s.MemoryCount > 0 || s.MemoryBytes != wide.Sum{}}
+}
+
+func (s *memorySums) isPossible() bool {
+	return wide.IsCount(s.MemoryCount, wide.MaxCount) && wide.ArePossible(s.MemoryBytes, s.CopiedBytes)
 }
 
 // add adds an entry, whose ids whole reads unless it is nil, and its work.
@@ -57,7 +92,7 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
 	a.SumNS.Add(d)
 	a.Squares.AddSquare(d)
 	a.Elements.Add(e.OutputElements.V)
-	a.MemoryBytes.Add(e.MemoryBytes.V)
+	a.memorySums.add(e)
 	if w.Known() {
 		if a.work == nil {
 			a.work = new(work.Sums)
@@ -126,7 +161,7 @@ func (a *accumulator) mergeSums(o *accumulator) {
 	a.Errors += o.Errors
 	a.SumNS.Merge(o.SumNS)
 	a.Elements.Merge(o.Elements)
-	a.MemoryBytes.Merge(o.MemoryBytes)
+	a.memorySums.merge(&o.memorySums)
 	a.FLOPs.Merge(o.FLOPs)
 	if o.work != nil {
 		if a.work == nil {
@@ -168,7 +203,7 @@ func (a *accumulator) stats() Stats {
 		MeanNS: a.SumNS.Float64() / float64(a.Count),
 		MinNS:  a.MinNS, MaxNS: a.MaxNS,
 		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
-		Elements: a.Elements.Int64(), MemoryBytes: a.MemoryBytes.Int64(), FLOPs: a.FLOPs.Int64(),
+		Elements: a.Elements.Int64(), MemoryBytes: a.known(), FLOPs: a.FLOPs.Int64(),
 		Errors: a.Errors,
 		Mixes:  a.variety.mixes(),
 	}

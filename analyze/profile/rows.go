@@ -38,7 +38,11 @@ func (p *Profile) total() Total {
 	})
 	total := Total{
 		Count: sum.Count, SumNS: sum.SumNS.Int64(),
-		MemoryBytes: sum.MemoryBytes.Int64(), PeakMemoryBytes: p.PeakMemoryBytes, FLOPs: sum.FLOPs.Int64(),
+		MemoryBytes: sum.known(), FLOPs: sum.FLOPs.Int64(),
+	}
+	total.PeakMemoryBytes = op.Int{V: p.PeakMemoryBytes, Known: total.MemoryBytes.Known}
+	if copied := sum.CopiedBytes; copied != (wide.Sum{}) {
+		total.CopiedBytes = op.Known(copied.Int64())
 	}
 	if sum.work != nil {
 		total.Figures = sum.work.Figures(sum.FLOPs, false)
@@ -153,7 +157,7 @@ func deviceTable(sums []*deviceRow) []Device {
 		key := sum.key
 		rows = append(rows, Device{
 			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service, Host: key.Host,
-			Count: sum.Count, SumNS: sum.SumNS.Int64(), MemoryBytes: sum.MemoryBytes.Int64(),
+			Count: sum.Count, SumNS: sum.SumNS.Int64(), MemoryBytes: sum.known(),
 		})
 	}
 	slices.SortFunc(rows, func(a, b Device) int {

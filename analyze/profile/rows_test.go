@@ -36,7 +36,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 	r := p.Sums()
 	row := r.Operations[0]
-	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes != 1<<63-1 {
+	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes.V != 1<<63-1 {
 		t.Errorf("%+v", row)
 	}
 	if r.Saturated != 1 {

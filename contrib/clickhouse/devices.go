@@ -45,7 +45,7 @@ func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	key.add(&r, deviceColumns)
 	member[uint64](&r, "count", "count()")
 	r.sum("sum_ns", sumOf(limbsOf("duration_ns"), ""))
-	r.sum("memory_bytes", sumOf(limbsOf("ifNull(memory_bytes, 0)"), ""))
+	r.memory()
 	rows := 0
 	return r.each(ctx, s, onDevice, fmt.Sprintf("GROUP BY %s LIMIT %d", names(deviceColumns), maxRows+1), func(l line) error {
 		if rows++; rows > maxRows {
@@ -56,6 +56,14 @@ func (s *selection) addDevices(ctx context.Context, d *documents) error {
 		d.row("device", l)
 		return nil
 	})
+}
+
+// memory adds the sums of bytes.
+func (r *reader) memory() {
+	bytes := limbsOf("ifNull(memory_bytes, 0)")
+	r.sum("memory_bytes", sumOf(bytes, ""))
+	r.sum("copied_bytes", sumOf(bytes, "kind = 'memory'"))
+	r.count("memory_count", "memory_bytes IS NOT NULL")
 }
 
 // totals returns the figures that are no sums over operations, given the memory above which an entry is a hotspot.
@@ -94,7 +102,7 @@ func (s *selection) copies(ctx context.Context) (list []line, err error) {
 	member[string](&r, "direction", direction)
 	member[uint64](&r, "count", "count()")
 	r.sum("sum_ns", sumOf(duration, ""))
-	r.sum("memory_bytes", sumOf(memory, ""))
+	r.memory()
 	r.sum("timed_ns", sumOf(duration, timed))
 	r.sum("timed_bytes", sumOf(memory, timed))
 	err = r.each(ctx, s, onDevice+" AND kind = 'memory'", "GROUP BY "+direction, func(l line) error {

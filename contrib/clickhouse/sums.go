@@ -44,7 +44,7 @@ func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
 	r.sum("sum_ns", sumOf(duration, ""))
 	r.sum("sum_squares_ns2", sumOfProducts(duration, duration, ""))
 	r.sum("elements", sumOf(limbsOf("ifNull(output_elements, 0)"), ""))
-	r.sum("memory_bytes", sumOf(limbsOf("ifNull(memory_bytes, 0)"), ""))
+	r.memory()
 	r.add("countIf("+timedCond+")", &q.timed)
 	r.add(fmt.Sprintf("groupArrayIf(%d)(duration_ns, %s)", maxExact+1, timedCond), &q.durations)
 	member[[]string](r, "kinds", "groupUniqArray(kind)")

@@ -24,7 +24,7 @@ func (v *view) memory() {
 	}
 	t := newTable(names("copies", 0), figures("count", 2), figures("sum", 0), figures("memory", 1), figures("bandwidth", 0))
 	for _, c := range m.Copies {
-		t.add(c.Direction, units.Count(c.Count), units.Duration(c.SumNS), units.Bytes(c.MemoryBytes),
+		t.add(c.Direction, units.Count(c.Count), units.Duration(c.SumNS), known(c.MemoryBytes, units.Bytes),
 			knownFloat(c.BytesPerSecond, units.BytesPerSecond))
 	}
 	v.table(t)

@@ -52,7 +52,7 @@ func (v *view) devicesTable(devices []profile.Device, rows int) *table {
 	for i := range devices {
 		d := &devices[i]
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, d.SpanNS.V) }) }
-		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes, units.Bytes), knownDuration(d.SpanNS),
+		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes), knownDuration(d.SpanNS),
 			partsBar(d.SpanNS.V, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
 			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS), share(d.OtherNS),
 			share(d.IdleNS), knownFloat(d.OverlapRatio, units.Percent))

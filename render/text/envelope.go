@@ -140,8 +140,14 @@ func (v *view) total(brief bool) {
 	if extent := cmp.Or(v.r.ExtentNS, t.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
-	if t.MemoryBytes > 0 && !brief {
-		text += fmt.Sprintf(", memory %s (largest %s)", units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
+	if outputs := t.MemoryBytes.V - t.CopiedBytes.V; outputs > 0 && !brief {
+		text += ", outputs of " + units.Bytes(outputs)
+	}
+	if t.CopiedBytes.Known && !brief {
+		text += ", " + units.Bytes(t.CopiedBytes.V) + " copied and set"
+	}
+	if t.PeakMemoryBytes.V > 0 && !brief {
+		text += " (the largest " + units.Bytes(t.PeakMemoryBytes.V) + ")"
 	}
 	if t.FLOPs > 0 {
 		text += ", " + units.FLOPs(t.FLOPs)

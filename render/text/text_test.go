@@ -45,7 +45,7 @@ func full() *analyze.Report {
 		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: op.KnownFloat(1.5),
 		P50NS: op.KnownFloat(1900.0),
 		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0), SelfNS: op.Known(7), Elements: 5,
-		MemoryBytes: 3 << 30, FLOPs: 5e12,
+		MemoryBytes: op.Known(3 << 30), FLOPs: 5e12,
 		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"},
 	}
 	fewer := stats
@@ -69,7 +69,7 @@ func full() *analyze.Report {
 			},
 		},
 		Total: profile.Total{
-			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,
+			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: op.Known(3 << 30), CopiedBytes: op.Known(1 << 30), PeakMemoryBytes: op.Known(1 << 21), FLOPs: 5e12,
 			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
 		},
 		Findings: []findings.Finding{
@@ -85,7 +85,7 @@ func full() *analyze.Report {
 		},
 		Devices: []profile.Device{
 			{
-				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: 64, SpanNS: op.Known(1000), BusyNS: op.Known(500),
+				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: op.Known(64), SpanNS: op.Known(1000), BusyNS: op.Known(500),
 				ComputeNS: op.Known(300), ExposedCommunicationNS: op.Known(100), ExposedMemoryNS: op.Known(60), OtherNS: op.Known(40),
 				IdleNS: op.Known(500), OverlapRatio: op.KnownFloat(0.5),
 			},
@@ -106,7 +106,7 @@ func full() *analyze.Report {
 		},
 		Memory: analyze.Memory{
 			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
-			Copies: []profile.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: op.KnownFloat(4e10)},
+			Copies: []profile.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: op.Known(4096), BytesPerSecond: op.KnownFloat(4e10)},
 				{Direction: "DtoH", Count: 1}},
 		},
 		Slowest: []*op.Entry{e, bare},

@@ -125,7 +125,7 @@ func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 		v := g.Key.Values
 		k := figureKey{Rank: v[0].Number.V, Operation: v[1].Text, Side: g.Side, Device: v[2].Text}
 		out[k] = figures{
-			Count: g.Count, Memory: g.MemoryBytes, FLOPs: float64(g.FLOPs),
+			Count: g.Count, Memory: g.MemoryBytes.V, FLOPs: float64(g.FLOPs),
 			Sum: seconds(g.SumNS), Min: seconds(g.MinNS), Max: seconds(g.MaxNS),
 		}
 	}

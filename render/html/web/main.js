@@ -370,7 +370,7 @@ export class Page {
             ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
             ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
             ["shapes", view.shapes[rows.shape[row]]],
-            ["memory", rows.memory[row] >= 0 ? formatBytes(rows.memory[row]) : null],
+            ["memory", rows.memory[row] > 0 ? formatBytes(rows.memory[row]) : null],
             [
               "rate",
               rows.flops[row] > 0 && rows.dur[row] > 0

@@ -51,7 +51,7 @@ export class Operations {
         time("p99", (g) => g.p99),
         time("max", (g) => g.max),
         { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
-        { title: "memory", value: (g) => g.memory, text: (g) => formatBytes(g.memory), numeric: true },
+        { title: "memory", value: (g) => g.memory, text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""), numeric: true },
         {
           title: "FLOP/s",
           value: (g) => rateOf(g),

@@ -117,7 +117,7 @@ func TestPipelines(t *testing.T) {
 		t.Errorf("span_metrics counts %v spans, of %d operations and %d requests", calls, want.Total.Count, requests)
 	}
 	samples := to.samples()
-	if samples["count"] != want.Total.Count || samples["bytes"] != want.Total.MemoryBytes || samples["flops"] != want.Total.FLOPs {
+	if samples["count"] != want.Total.Count || samples["bytes"] != want.Total.MemoryBytes.V || samples["flops"] != want.Total.FLOPs {
 		t.Errorf("the profiles have %v, the report %+v", samples, want.Total)
 	}
 }
@@ -131,7 +131,7 @@ func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
 	}
 	for name, sum := range map[string]float64{
 		"tensor.op.duration":      float64(want.Total.SumNS) / 1e9,
-		"tensor.op.memory":        float64(want.Total.MemoryBytes),
+		"tensor.op.memory":        float64(want.Total.MemoryBytes.V),
 		"tensor.op.flops":         float64(want.Total.FLOPs),
 		"tensor.device.busy_time": float64(busy) / 1e9,
 	} {
