@@ -197,7 +197,7 @@ func TestCollectiveSizes(t *testing.T) {
 // and agrees with the definition applied to each number: numbers come again,
 // ranks miss some, and some entries have no start.
 func TestCollectivesAgainstDefinition(t *testing.T) {
-	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		parts := randomParts(r)
 		shards := []*trace.Forest{trace.New(), trace.New(), trace.New()}
 		for i, p := range parts {

@@ -191,7 +191,7 @@ func naiveDrag(t *testing.T, forest *trace.Forest, naive *tracetest.NaiveTree, w
 
 func TestDragAgainstNaive(t *testing.T) {
 	var dragged, joined, stream, links int64
-	cases.Seeds(t, 3000, func(seed uint64, r *rand.Rand) {
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(25))
 		for i := range specs {
 			if r.IntN(2) == 0 {

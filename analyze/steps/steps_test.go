@@ -259,7 +259,7 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 }
 
 func TestStepsAgainstNaive(t *testing.T) {
-	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
+	cases.Inputs(t, 50, 400, func(seed uint64, r *rand.Rand) {
 		specs := randomLoops(r)
 		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), Rows(tracetest.AddTo(trace.New(), specs...)))
 	})

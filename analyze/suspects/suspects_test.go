@@ -155,7 +155,7 @@ func TestSuspectExamples(t *testing.T) {
 
 func TestSuspectsAgreeWithNaive(t *testing.T) {
 	var inputs [3]int // with suspects of each kind
-	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.SuspiciousSpecs(r, 1+r.IntN(60))
 		durations, clock := tracetest.NaiveSuspects(specs)
 		forest := tracetest.AddTo(trace.New(), specs...)

@@ -100,8 +100,14 @@ func Numbers(t testing.TB, total int) iter.Seq[uint64] {
 // Seeds runs a property for a twentieth of total random sources, or for all of them.
 func Seeds(t testing.TB, total int, run func(seed uint64, r *rand.Rand)) {
 	t.Helper()
-	for seed := range Numbers(t, total) {
-		run(seed, rand.New(rand.NewPCG(seed, 0)))
+	Inputs(t, Twentieth(total), total, run)
+}
+
+// Inputs runs a property for few of total random sources, or for all of them.
+func Inputs(t testing.TB, few, total int, run func(seed uint64, r *rand.Rand)) {
+	t.Helper()
+	for seed := range Some(t, few, total) {
+		run(uint64(seed), rand.New(rand.NewPCG(uint64(seed), 0)))
 	}
 }
 

@@ -51,7 +51,12 @@ func nonZero(n int64, format func(int64) string) string {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
+// startText writes a time. One of 1970 is of a source whose clock starts with the run, such as a session of ONNX Runtime, and is no
+// date: it is in seconds from there on.
 func startText(ns int64) string {
+	if ns >= 0 && ns < int64(365*24*time.Hour) {
+		return fmt.Sprintf("+%d.%09d s", ns/int64(time.Second), ns%int64(time.Second))
+	}
 	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z")
 }
 

@@ -11,6 +11,16 @@ import (
 	"github.com/optrace/optrace/internal/termtext"
 )
 
+func TestStartText(t *testing.T) {
+	for ns, want := range map[int64]string{
+		87_029_000: "+0.087029000 s", 0: "+0.000000000 s", 1_772_366_400_000_000_001: "2026-03-01T12:00:00.000000001Z", -1: "1969-12-31T23:59:59.999999999Z",
+	} {
+		if got := startText(ns); got != want {
+			t.Errorf("%d is %s, want %s", ns, got, want)
+		}
+	}
+}
+
 func TestDistinct(t *testing.T) {
 	long := func(middle, end string) string {
 		return strings.Repeat("a", 20) + middle + strings.Repeat("b", 20) + end
