@@ -29,15 +29,15 @@ type accumulator struct {
 // sums are the figures of an accumulator that add up, and the extremes. Their JSON form is that of
 // partial results.
 type sums struct {
-	Count       int64    `json:"count"`
-	Errors      int64    `json:"errors,omitempty"`
-	MinNS       int64    `json:"min_ns"`
-	MaxNS       int64    `json:"max_ns"`
-	SumNS       wide.Sum `json:"sum_ns"`
-	Squares     wide.Sum `json:"sum_squares_ns2"`
-	Elements    wide.Sum `json:"elements,omitzero"`
+	Count    int64    `json:"count"`
+	Errors   int64    `json:"errors,omitempty"`
+	MinNS    int64    `json:"min_ns"`
+	MaxNS    int64    `json:"max_ns"`
+	SumNS    wide.Sum `json:"sum_ns"`
+	Squares  wide.Sum `json:"sum_squares_ns2"`
+	Elements wide.Sum `json:"elements,omitzero"`
 	memorySums
-	FLOPs       wide.Sum `json:"flops,omitzero"`
+	FLOPs wide.Sum `json:"flops,omitzero"`
 }
 
 // memorySums are the bytes of operations. Their JSON form is that of partial results.
