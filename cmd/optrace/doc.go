@@ -48,7 +48,7 @@
 //	input      1 file, entries-jsonl, 1.73 KiB
 //	spans      5: 4 entries, 1 skipped (non_op 1)
 //	sampling   none recorded
-//	total      4 operations, 847 µs within 900 µs, memory 2.19 MiB (largest 2.00 MiB), 51.4 MFLOP (16.4 kFLOP derived)
+//	total      4 operations, 847 µs within 900 µs, outputs of 2.19 MiB (the largest 2.00 MiB), 51.4 MFLOP (16.4 kFLOP derived)
 //
 //	LOAD BALANCE
 //	  2 devices, ideal 424 µs each, largest 718 µs: imbalance 69.6 % by sums, 69.6 % by busy time
