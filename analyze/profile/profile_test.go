@@ -23,11 +23,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveStats computes the statistics of a group from all of its entries, one
-// definition after the other.
 // plus adds what is known.
 func plus(a, b op.Int) op.Int { return op.Int{V: a.V + b.V, Known: a.Known || b.Known} }
 
+// naiveStats computes the statistics of a group from all of its entries, one
+// definition after the other.
 func naiveStats(entries []op.Entry, totalNS int64) Stats {
 	s := Stats{Count: int64(len(entries)), Kind: entries[0].Kind.String(), Mixes: []string{}}
 	s.MinNS = entries[0].Duration

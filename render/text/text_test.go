@@ -69,7 +69,8 @@ func full() *analyze.Report {
 			},
 		},
 		Total: profile.Total{
-			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: op.Known(3 << 30), CopiedBytes: op.Known(1 << 30), PeakMemoryBytes: op.Known(1 << 21), FLOPs: 5e12,
+			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), FLOPs: 5e12,
+			MemoryBytes: op.Known(3 << 30), CopiedBytes: op.Known(1 << 30), PeakMemoryBytes: op.Known(1 << 21),
 			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
 		},
 		Findings: []findings.Finding{
