@@ -19,8 +19,8 @@ type iteration struct {
 	// trace is that of the operation that starts first, lastTrace that of the
 	// occurrence that ends last.
 	trace, lastTrace int32
-	// next is when the next occurrence on one of the lanes starts, math.MaxInt64
-	// for never.
+	// next is when the next part of one of the lanes that is still to come starts,
+	// or when one started that has come; math.MaxInt64 for never.
 	next int64
 }
 
@@ -130,48 +130,62 @@ func (l *loops) single(occurrences []int32) []*iteration {
 	return list
 }
 
+// lane is what is known of a device and stream while parts meet.
+type lane struct {
+	behind int     // how many iterations there are up to the last one with a part of the lane
+	starts []int64 // of its parts that are still to come
+}
+
+type lanes map[int32]*lane
+
 // meet joins parts of different lanes, which are by start. A part joins the
-// nearest iteration behind that of its lanes' part before, unless the next part
-// of a lane there is nearer to it.
+// nearest iteration behind that of its lanes' part before, unless a part of a
+// lane there that is still to come is nearer to it.
 func meet(parts []*iteration) []*iteration {
-	setNext(parts)
+	all := make(lanes)
+	for _, p := range parts {
+		for _, n := range p.lanes {
+			if all[n] == nil {
+				all[n] = new(lane)
+			}
+			all[n].starts = append(all[n].starts, p.first)
+		}
+	}
 	var met []*iteration
-	behind := make(map[int32]int) // how many iterations there are up to the last one of a lane
 	for _, p := range parts {
 		from := 0
-		for _, lane := range p.lanes {
-			from = max(from, behind[lane])
+		for _, n := range p.lanes {
+			from = max(from, all[n].behind)
+			all[n].starts = all[n].starts[1:]
 		}
-		at := from + nearest(met[from:], p)
+		p.next = all.next(p.lanes)
+		at := from + all.nearest(met[from:], p)
 		if at < len(met) {
 			met[at].absorb(p)
 		} else {
 			met = append(met, p)
 		}
-		for _, lane := range p.lanes {
-			behind[lane] = at + 1
+		for _, n := range p.lanes {
+			all[n].behind = at + 1
 		}
 	}
 	return met
 }
 
-// setNext gives each part the start of the next one of its lanes.
-func setNext(parts []*iteration) {
-	starts := make(map[int32]int64)
-	for _, p := range slices.Backward(parts) {
-		p.next = math.MaxInt64
-		for _, lane := range p.lanes {
-			if start, ok := starts[lane]; ok {
-				p.next = min(p.next, start)
-			}
-			starts[lane] = p.first
+// next returns when the next part of some lanes starts, math.MaxInt64 for never.
+func (l lanes) next(of []int32) int64 {
+	next := int64(math.MaxInt64)
+	for _, n := range of {
+		if starts := l[n].starts; len(starts) > 0 {
+			next = min(next, starts[0])
 		}
 	}
+	return next
 }
 
 // nearest returns the place of the iteration that p joins, the number of
 // candidates for none.
-func nearest(candidates []*iteration, p *iteration) int {
+func (l lanes) nearest(candidates []*iteration, p *iteration) int {
 	best, distance := len(candidates), uint64(math.MaxUint64)
 	for i, c := range candidates {
 		d := timeBetween(c.last, p.first)
@@ -185,7 +199,14 @@ func nearest(candidates []*iteration, p *iteration) int {
 			break
 		}
 	}
-	if best < len(candidates) && timeBetween(p.last, candidates[best].next) < distance {
+	if best == len(candidates) {
+		return best
+	}
+	c := candidates[best]
+	if c.next <= p.first { // it may have come
+		c.next = l.next(c.lanes)
+	}
+	if timeBetween(p.last, c.next) < distance {
 		return len(candidates)
 	}
 	return best

@@ -77,14 +77,19 @@ func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tra
 			ofRequests = append(ofRequests, naiveJoin(parts)...)
 		}
 	}
+	joined := naiveJoin(append(ofRequests, others...))
+	slices.SortStableFunc(joined, func(a, b naivePart) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last)) })
 	var iterations [][]tracetest.Spec
-	for _, p := range naiveJoin(append(ofRequests, others...)) {
+	for _, p := range joined {
 		iterations = append(iterations, p.ops)
 	}
-	for _, s := range specs {
-		if !s.IsOp || !s.Timeless || s.Service != service || s.Step.V != step {
-			continue
-		}
+	timeless := slices.DeleteFunc(slices.Clone(specs), func(s tracetest.Spec) bool {
+		return !s.IsOp || !s.Timeless || s.Service != service || s.Step.V != step
+	})
+	slices.SortFunc(timeless, func(a, b tracetest.Spec) int {
+		return cmp.Or(cmp.Compare(a.End-a.Start, b.End-b.Start), cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID))
+	})
+	for _, s := range timeless {
 		i := slices.IndexFunc(iterations, func(ops []tracetest.Spec) bool {
 			return slices.ContainsFunc(ops, func(o tracetest.Spec) bool { return o.Parent == s.Parent })
 		})

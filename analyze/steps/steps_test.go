@@ -184,6 +184,14 @@ func TestSteps(t *testing.T) {
 			want: []Row{stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 1, 10, 10, 10)},
 		},
 		{
+			name: "a lane that has gone on keeps nobody away",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 10, 20).InStep(0).OnRank(0),
+				tracetest.OpAt("a", 3, 1, 30, 40).InStep(0).OnRank(1), stepOp(0, 15, 35).In(2).OnRank(0), stepOp(0, 60, 70).In(3).OnRank(2),
+			},
+			want: []Row{stepRow(0, 1, 3, 30, 60, 30), stepRow(0, 2, 1, 20, 20, 20)},
+		},
+		{
 			name: "one rank before a restart and another behind it, in traces of their own",
 			specs: []tracetest.Spec{
 				stepOp(0, 0, 10).OnRank(0), stepOp(0, 10, 20).OnRank(0), stepOp(0, 3600*second, 3600*second+10).OnRank(1).In(2),
@@ -259,7 +267,7 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 }
 
 func TestStepsAgainstNaive(t *testing.T) {
-	cases.Inputs(t, 50, 400, func(seed uint64, r *rand.Rand) {
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := randomLoops(r)
 		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), Rows(tracetest.AddTo(trace.New(), specs...)))
 	})
