@@ -7,6 +7,8 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
@@ -28,8 +30,9 @@ type file struct {
 	src    io.Reader
 	// hosts reports whether a resource at the start of the file states its host.
 	hosts bool
-	// mapping says which attributes entries inherit from their resources.
+	// mapping says which attributes entries inherit from their resources, memory what readers may hold.
 	mapping *attr.Mapping
+	memory  *memory
 	// forced is the name of the format; "" where its content tells.
 	forced string
 }
@@ -76,11 +79,22 @@ func (f *file) close() {
 // detect finds the format of the file.
 func (f *file) detect() (err error) {
 	var head []byte
-	if f.format, head, f.src, err = detect(f.content, f.forced); err != nil {
+	f.format, head, f.src, err = detect(f.content, f.forced)
+	if f.isReport() {
+		err = &refusedError{fmt.Sprintf("a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite %s", filepath.Base(f.path))}
+	}
+	if err != nil {
 		return f.wrap(err)
 	}
 	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
 	return nil
+}
+
+// isReport reports whether the file is one of Nsight Systems' own. Their beginning does not tell, so
+// that it is one by its name where that is of no format, or of one that any bytes may start like.
+func (f *file) isReport() bool {
+	ext := filepath.Ext(f.path)
+	return (ext == ".nsys-rep" || ext == ".qdrep") && slices.Contains([]string{"", "perfetto", "otlp-proto"}, f.formatName())
 }
 
 // formatName returns the name of the format, "" for an empty file.
@@ -102,7 +116,7 @@ func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more b
 	records := read
 	if f.anywhere != nil && f.format.recordsAt != nil {
 		records = func(io.Reader, place) iter.Seq2[op.Record, error] {
-			return f.format.recordsAt(f.anywhere, f.anywhere.size, f.path)
+			return f.format.recordsAt(newReaderOptions(f.mapping, f.memory), f.anywhere, f.anywhere.size, f.path)
 		}
 		defer f.anywhere.countRest()
 	}

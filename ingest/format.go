@@ -38,7 +38,7 @@ type Format struct {
 	follow func() follower
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
-	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
+	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
 	partsAt partsFunc

@@ -51,6 +51,13 @@ var formats = []Format{
 		inherits:  true,
 	},
 	{
+		Name: "nsys", Summary: "SQLite databases that nsys export writes (Nsight Systems)",
+		detect:    func(h *head) bool { return bytes.HasPrefix(h.text, []byte("SQLite format 3\x00")) },
+		open:      unregistered("github.com/optrace/optrace/cmd/optrace/nsys"),
+		registers: true,
+		inherits:  true,
+	},
+	{
 		// JSON may start like a packet, and OTLP's messages start with the same tag.
 		Name: "perfetto", Summary: "Perfetto traces: the slices of their TrackEvents",
 		detect: func(h *head) bool { return h.opening == 0 && perfetto.Sniff(h.text) },

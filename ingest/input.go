@@ -202,7 +202,7 @@ func (in *Input) open(s source, seen func(n int)) (*file, error) {
 	if err == nil {
 		var f *file
 		if f, err = in.opts.open(s.path, seen); err == nil {
-			f.mapping = in.mapping
+			f.mapping, f.memory = in.mapping, in.memory
 			if err = in.detect(f); err == nil {
 				return f, nil
 			}

@@ -13,14 +13,32 @@ import (
 // Tables reads a format that takes modules which most programs do without. The package
 // that holds it registers it when it is imported.
 type Tables struct {
-	// Records reads a file from front to back, of which at most spoolBytes may be copied to
-	// a temporary file.
-	Records func(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, error]
+	// Records reads a file from front to back.
+	Records func(src io.Reader, name string, m Memory) iter.Seq2[op.Record, error]
 	// RecordsAt reads a file of size bytes.
-	RecordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
+	RecordsAt func(src io.ReaderAt, size int64, name string, m Memory) iter.Seq2[op.Record, error]
 	// Parts returns the records of a file in parts of at least partBytes, which several
-	// goroutines may read.
+	// goroutines may read; nil where files are read as a whole.
 	Parts func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
+}
+
+// Memory is what reading a file may take.
+type Memory struct {
+	// Hold notes that so many bytes more are held, or less for a negative number. An error
+	// that it returns ends the reading.
+	Hold func(bytes int64) error
+	// SpoolBytes is how much of a file that is read from front to back may be copied to a
+	// temporary one.
+	SpoolBytes int64
+}
+
+// tableMemory returns what reading a table may take.
+func (o *readerOptions) tableMemory() Memory {
+	most := int64(math.MaxInt64)
+	if o.memory < math.MaxInt64/spoolPerMemory {
+		most = o.memory * spoolPerMemory
+	}
+	return Memory{Hold: o.hold, SpoolBytes: most}
 }
 
 // spoolPerMemory is how many bytes of a file that cannot be read anywhere may be copied
@@ -37,13 +55,14 @@ func Register(format string, t Tables) {
 	}
 	f := &formats[i]
 	f.open = func(o readerOptions) readFunc {
-		most := int64(math.MaxInt64)
-		if o.memory < math.MaxInt64/spoolPerMemory {
-			most = o.memory * spoolPerMemory
-		}
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return t.Records(src, at.name, most) }
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return t.Records(src, at.name, o.tableMemory()) }
 	}
-	f.recordsAt = t.RecordsAt
+	f.recordsAt = func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
+		return t.RecordsAt(src, size, name, o.tableMemory())
+	}
+	if t.Parts == nil {
+		return
+	}
 	f.partsAt = func(src io.ReaderAt, size int64, name string, _ *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
 		return t.Parts(src, size, name, p.bytes)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Schema names the entries JSON Lines format and its major version.
@@ -121,6 +122,9 @@ const (
 	// SkipCategory begins the reasons of a profiler's events of categories that this version does not
 	// know, such as "category:mtia_insight".
 	SkipCategory SkipReason = "category:"
+	// SkipMissing begins the reasons of tables that a profile lacks, such as "missing:NVTX_EVENTS". Not
+	// counted among the spans.
+	SkipMissing SkipReason = "missing:"
 )
 
 // IsSpan reports whether the things passed over count among the spans read.
@@ -129,7 +133,7 @@ func (r SkipReason) IsSpan() bool {
 	case SkipFlow, SkipMetadata, SkipOtherSignal, SkipUnknownRecord:
 		return false
 	}
-	return true
+	return !strings.HasPrefix(string(r), string(SkipMissing))
 }
 
 // ErrAgain is the error of an input that was read in parts, at places that turned out to

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
@@ -21,7 +22,7 @@ import (
 // can be read anywhere. name stands for src in errors.
 func Records(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		file, size, closer, err := spool(src, min(spoolBytes, MaxSpoolBytes))
+		file, size, closer, err := spool.Copy(src, min(spoolBytes, MaxSpoolBytes), ".parquet")
 		if err != nil {
 			yield(op.Record{}, err)
 			return

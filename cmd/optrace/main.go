@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	_ "github.com/optrace/optrace/cmd/optrace/nsys" // is read as other formats are
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/termtext"
 )

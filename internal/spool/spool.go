@@ -1,4 +1,6 @@
-package parquet
+// Package spool copies an input that can only be read from front to back, for formats that are
+// read here and there.
+package spool
 
 import (
 	"bytes"
@@ -8,12 +10,12 @@ import (
 	"os"
 )
 
-// errSpool is the error for an input that is too large to be copied.
-var errSpool = errors.New("too large to be copied, as what is compressed or a pipe has to be; decompress it to a file of its own")
+// errTooLarge is the error for an input that is too large to be copied.
+var errTooLarge = errors.New("too large to be copied, as what is compressed or a pipe has to be; decompress it to a file of its own")
 
-// spool copies up to most bytes of src, so that they can be read anywhere, until close: to
-// memory where they are few, else to a temporary file.
-func spool(src io.Reader, most int64) (file io.ReaderAt, size int64, closer func(), err error) {
+// Copy copies up to most bytes of src, so that they can be read anywhere, until closer is called: to
+// memory where they are few, else to a temporary file, whose name ends in extension, such as ".parquet".
+func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size int64, closer func(), err error) {
 	const maxInMemory = 8 << 20
 	var head bytes.Buffer
 	_, err = io.CopyN(&head, src, min(maxInMemory, most+1))
@@ -23,16 +25,16 @@ func spool(src io.Reader, most int64) (file io.ReaderAt, size int64, closer func
 	case err != nil:
 		return nil, 0, nil, err
 	case int64(head.Len()) > most:
-		return nil, 0, nil, fmt.Errorf("more than %d bytes are %w", most, errSpool)
+		return nil, 0, nil, fmt.Errorf("more than %d bytes are %w", most, errTooLarge)
 	}
-	temp, err := os.CreateTemp("", "optrace-*.parquet")
+	temp, err := os.CreateTemp("", "optrace-*"+extension)
 	if err == nil {
 		// Without its name the copy ends with the process, whatever ends that. On systems
 		// that do not allow this, the name goes at the end.
 		_ = os.Remove(temp.Name())
 		closer = func() { _, _ = temp.Close(), os.Remove(temp.Name()) }
 		if size, err = copySparse(temp, io.LimitReader(io.MultiReader(&head, src), most+1)); err == nil && size > most {
-			err = fmt.Errorf("more than %d bytes are %w", most, errSpool)
+			err = fmt.Errorf("more than %d bytes are %w", most, errTooLarge)
 		}
 		if err == nil {
 			return temp, size, closer, nil

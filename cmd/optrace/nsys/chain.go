@@ -1,0 +1,88 @@
+package nsys
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// join finds the range around each range and each launch, of those on its thread, and puts the
+// launches into the order of their processes and correlation ids. Both are gone through in order of
+// time, with the ranges that are open on a stack:
+//
+//	a |------------------|
+//	b    |------|            in a
+//	c         |------|       overlaps b, in a
+//	launch      ^ c   ^ a
+func (t *tables) join() {
+	order := make([]int32, len(t.ranges))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &t.ranges[i], &t.ranges[j]
+		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(i, j))
+	})
+	slices.SortStableFunc(t.launches, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
+	})
+	var open []int32
+	for i := range t.launches {
+		l := &t.launches[i]
+		for ; len(order) > 0; order = order[1:] {
+			if r := &t.ranges[order[0]]; r.thread > l.thread || r.thread == l.thread && r.start > l.start {
+				break
+			}
+			open = t.begin(open, order[0])
+		}
+		if open = t.stillOpen(open, l.thread, l.start); len(open) > 0 {
+			l.at = open[len(open)-1]
+		}
+	}
+	for _, i := range order {
+		open = t.begin(open, i)
+	}
+	slices.SortStableFunc(t.launches, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(t.threads[a.thread].process, t.threads[b.thread].process),
+			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start))
+	})
+}
+
+// maxOverlaps is how many ranges that end too early are passed over to find one around another.
+const maxOverlaps = 64
+
+// begin adds a range to those that are open.
+func (t *tables) begin(open []int32, i int32) []int32 {
+	r := &t.ranges[i]
+	open = t.stillOpen(open, r.thread, r.start)
+	for n := len(open) - 1; n >= max(0, len(open)-maxOverlaps); n-- {
+		if o := &t.ranges[open[n]]; r.end <= o.end && r.start < o.end {
+			r.parent = open[n]
+			break
+		}
+	}
+	return append(open, i)
+}
+
+// stillOpen takes the ranges off the top that had ended by a time or are of another thread. One
+// without a duration is open at its start.
+func (t *tables) stillOpen(open []int32, thread uint32, at int64) []int32 {
+	for n := len(open); n > 0; n-- {
+		if r := &t.ranges[open[n-1]]; r.thread == thread && (r.end > at || r.start == at) {
+			return open[:n]
+		}
+	}
+	return open[:0]
+}
+
+// launchOf returns the call of a process with a correlation id, nil for none.
+func (t *tables) launchOf(process, correlation int64) *launch {
+	i := sort.Search(len(t.launches), func(i int) bool {
+		l := &t.launches[i]
+		return cmp.Or(cmp.Compare(t.threads[l.thread].process, process), cmp.Compare(l.correlation, correlation)) >= 0
+	})
+	if i < len(t.launches) && t.launches[i].correlation == correlation && t.threads[t.launches[i].thread].process == process {
+		return &t.launches[i]
+	}
+	return nil
+}

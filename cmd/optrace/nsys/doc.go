@@ -1,0 +1,38 @@
+// Package nsys reads the SQLite databases that Nsight Systems exports, "nsys export --type sqlite"
+// and what "nsys stats" leaves. A program that imports it reads them through package ingest:
+//
+//	import _ "github.com/optrace/optrace/cmd/optrace/nsys"
+//
+// It stands in the module of the command, because SQLite is more code than all of optrace.
+//
+// # What becomes of the tables
+//
+//	CUPTI_ACTIVITY_KIND_KERNEL        operations of devices, named by demangledName
+//	CUPTI_ACTIVITY_KIND_MEMCPY        copies, such as "Memcpy HtoD (Pinned -> Device)", with bytes
+//	CUPTI_ACTIVITY_KIND_MEMSET        sets, "Memset (Device)", with bytes
+//	CUPTI_ACTIVITY_KIND_GRAPH_TRACE   CUDA graphs that were traced as a whole, "CUDA graph 7"
+//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped
+//	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  counted as skipped
+//	NVTX_EVENTS                       operators on the host: ranges that are pushed and popped, or
+//	                                  started and ended. Marks and ranges without an end are counted
+//	StringIds                         the texts that the others refer to
+//	PROCESSES, ThreadNames            services, and the attribute thread.name of ranges
+//	TARGET_INFO_SESSION_START_TIME    makes times Unix times
+//
+// Devices are cuda:N. Where work of several processes ran on devices, each process is a rank, in the
+// order of their ids. An operation of a device belongs to the runtime call of its process with its
+// correlation id, the earliest of several, and by that to the range that began last of those open on
+// the thread of the call. The names that PyTorch's emit_nvtx writes are taken apart: "aten::mul, seq =
+// 3, sizes = [[2, 3]]" is aten::mul with shapes. The other ranges are the path of what is inside them.
+//
+// A table or column that a version lacks is no error: the skip reason "missing:NVTX_EVENTS" names such
+// a table. Other tables are not looked at, nor are views and computed columns.
+//
+// # Memory and damage
+//
+// Texts, ranges and launches are held, some 40 bytes a row, and the rows of devices are not: they are
+// read twice. Texts of more than [MaxTextBytes] are left out. A row with values that cannot be is
+// reported with its table and number, and the rest of a table that is damaged in one error. A database
+// is never written to, and one with a write-ahead log or a journal beside it is refused: SQLite would
+// have to write what they hold first.
+package nsys

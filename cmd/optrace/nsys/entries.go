@@ -1,0 +1,278 @@
+package nsys
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/op"
+)
+
+// maker makes entries of joined tables.
+type maker struct {
+	*tables
+	build   *attrmap.Builder
+	trace   op.TraceID
+	count   int // entries of devices so far
+	paths   map[int32]string
+	devices map[int64]string
+	kernels map[int64]kernelName
+	attrs   map[geometry][]op.Attr
+	growing func(bytes int)
+}
+
+// kernelName is the name of a kernel and what it says.
+type kernelName struct {
+	name string
+	kind op.Kind
+	rule op.KindRule
+}
+
+// geometry is how a kernel was launched: grid, block, registers of a thread, shared memory.
+type geometry [8]int64
+
+// maxKept bounds how many names of devices and geometries are kept.
+const maxKept = 1 << 14
+
+func (r *reader) newMaker() *maker {
+	t := &r.tables
+	for i := range t.ranges {
+		o := &t.ranges[i]
+		t.session.add(o.start, o.end, int64(o.thread)<<32|int64(o.name))
+	}
+	for i := range t.launches {
+		t.session.add(t.launches[i].start, t.launches[i].correlation, 0)
+	}
+	t.session.add(t.base, 0, 0)
+	return &maker{
+		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
+		paths: make(map[int32]string), devices: make(map[int64]string), kernels: make(map[int64]kernelName),
+		attrs: make(map[geometry][]op.Attr), growing: r.more,
+	}
+}
+
+// fingerprint tells recordings apart: it is the same for the same content.
+type fingerprint uint64
+
+func (f *fingerprint) add(a, b, c int64) {
+	for _, n := range [...]int64{a, b, c} {
+		hi, lo := bits.Mul64(uint64(*f)^uint64(n)^0x9e3779b97f4a7c15, 0xd1342543de82ef95)
+		*f = fingerprint(bits.RotateLeft64(uint64(*f), 23) ^ hi ^ lo)
+	}
+}
+
+// id returns the n-th span id, from 0; none for -1.
+func id(n int) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], uint64(n+1))
+	return id
+}
+
+// begin starts an entry.
+func (m *maker) begin(name string, n, parent int, process, start, end int64) {
+	b := m.build
+	b.Reset()
+	b.Str(attrkey.Name, name)
+	b.SetIDs(m.trace, id(n), id(parent))
+	b.SetTime(unixTime(m.base, start), end-start)
+}
+
+// finish completes an entry of a process.
+func (m *maker) finish(process int64) *op.Entry {
+	e, _ := m.build.Entry() // an operation, for it has a name
+	if rank, ok := m.ranks[process]; ok {
+		e.Rank = op.Known(rank)
+	}
+	e.Service = validText(m.processes[process])
+	return e
+}
+
+// host makes the entry of the i-th range.
+func (m *maker) host(i int) *op.Entry {
+	r := &m.ranges[i]
+	th := &m.threads[r.thread]
+	m.begin(m.symbols.text(r.name), i, int(r.parent), th.process, r.start, r.end)
+	m.build.Str(attrkey.Device, "cpu")
+	m.build.Str(attrkey.Side, op.SideHost.String())
+	if r.shapes != 0 {
+		m.build.Str(attrkey.InputShapes, m.symbols.text(r.shapes))
+	}
+	e := m.finish(th.process)
+	e.Path = m.path(r.parent)
+	e.Attrs = th.attrs
+	return e
+}
+
+// The columns of the tables of devices begin with common.
+var (
+	common        = []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}
+	deviceColumns = map[string][]string{
+		kernelTable: {
+			"demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
+			"staticSharedMemory", "dynamicSharedMemory", "graphNodeId",
+		},
+		copyTable:  {"bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
+		setTable:   {"bytes", "memKind", "graphNodeId"},
+		graphTable: {"graphId"},
+	}
+)
+
+// device makes the entry of a row of a table of devices.
+func (m *maker) device(table string, v []driver.Value) (*op.Entry, error) {
+	start, end, err := times(v)
+	if err != nil {
+		return nil, err
+	}
+	process := m.process(v[5])
+	own := v[len(common):]
+	kernel := kernelName{kind: op.KindMemory, rule: op.RuleAttribute}
+	switch table {
+	case kernelTable:
+		kernel = m.kernel(own[0], own[1])
+	case copyTable:
+		kernel.name = copyName(own[1], own[2], own[3])
+	case setTable:
+		kernel.name = setName(own[1])
+	case graphTable:
+		kernel = kernelName{fmt.Sprintf("CUDA graph %v", own[0]), op.KindCompute, op.RuleDefault}
+	}
+	m.begin(kernel.name, len(m.ranges)+m.count, -1, process, start, end)
+	m.count++
+	if n, ok := v[2].(int64); ok && n >= 0 {
+		m.build.Str(attrkey.Device, m.deviceName(n))
+	}
+	if n, ok := v[3].(int64); ok && n >= 0 {
+		m.build.Int(attrkey.Stream, n)
+	}
+	if n, ok := own[0].(int64); ok && n >= 0 && (table == copyTable || table == setTable) {
+		m.build.Int(attrkey.Memory, n)
+	}
+	e := m.finish(process)
+	e.Kind, e.KindRule = kernel.kind, kernel.rule
+	if table == kernelTable {
+		e.Attrs = m.geometryOf(own[2:11])
+	}
+	if n, ok := own[len(own)-1].(int64); ok && n != 0 && table != graphTable {
+		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: "graph node id", Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
+	}
+	if correlation, ok := v[4].(int64); ok {
+		m.launched(e, m.launchOf(process, correlation))
+	}
+	return e, nil
+}
+
+// launched says of an entry what launched it.
+func (m *maker) launched(e *op.Entry, call *launch) {
+	if call == nil {
+		return
+	}
+	e.Launch = unixTime(m.base, call.start)
+	if call.at >= 0 {
+		e.LaunchedBy, e.LaunchSpanID = m.symbols.text(m.ranges[call.at].name), id(int(call.at))
+		e.Path = m.path(call.at)
+	}
+}
+
+// kernel returns the name of a kernel: the demangled one, or else the short one.
+func (m *maker) kernel(demangled, short driver.Value) kernelName {
+	n, ok := demangled.(int64)
+	if !ok {
+		n, ok = short.(int64)
+	}
+	if !ok {
+		return kernelName{"kernel", op.KindCompute, op.RuleDefault}
+	}
+	k, known := m.kernels[n]
+	if !known {
+		k.name = validText(m.text(n))
+		k.kind, k.rule = op.InferDeviceKind(k.name)
+		m.kernels[n] = k
+		m.growing(textBytes)
+	}
+	return k
+}
+
+func (m *maker) deviceName(n int64) string {
+	name, ok := m.devices[n]
+	if !ok {
+		if len(m.devices) >= maxKept {
+			clear(m.devices)
+		}
+		name = "cuda:" + strconv.FormatInt(n, 10)
+		m.devices[n] = name
+	}
+	return name
+}
+
+// geometryOf returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
+// writes; none where a version lacks one of the columns of the grid and the blocks.
+func (m *maker) geometryOf(v []driver.Value) []op.Attr {
+	var g geometry
+	for i := range v[:7] {
+		n, ok := v[i].(int64)
+		if !ok && i < 6 {
+			return nil
+		}
+		g[i] = n
+	}
+	static, _ := v[7].(int64)
+	dynamic, _ := v[8].(int64)
+	g[7] = static + dynamic
+	attrs, ok := m.attrs[g]
+	if !ok {
+		if len(m.attrs) >= maxKept {
+			clear(m.attrs)
+		}
+		attrs = []op.Attr{
+			{Key: "grid", Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON},
+			{Key: "block", Value: fmt.Sprintf("[%d,%d,%d]", g[3], g[4], g[5]), Type: op.AttrJSON},
+			{Key: "registers per thread", Value: strconv.FormatInt(g[6], 10), Type: op.AttrInt},
+			{Key: "shared memory", Value: strconv.FormatInt(g[7], 10), Type: op.AttrInt},
+		}
+		m.attrs[g] = attrs
+	}
+	return attrs
+}
+
+// maxPath bounds the ranges in a path.
+const maxPath = 64
+
+// path returns the names of the plain ranges at and around a range, the outermost first.
+func (m *maker) path(i int32) string {
+	plain := func(i int32) int32 {
+		for i >= 0 && !m.ranges[i].plain {
+			i = m.ranges[i].parent
+		}
+		return i
+	}
+	if i = plain(i); i < 0 {
+		return ""
+	}
+	path, ok := m.paths[i]
+	if !ok {
+		var names []string
+		for at := i; at >= 0 && len(names) < maxPath; at = plain(m.ranges[at].parent) {
+			names = append(names, m.symbols.text(m.ranges[at].name))
+		}
+		slices.Reverse(names)
+		path = strings.Join(names, op.PathSeparator)
+		m.paths[i] = path
+		m.growing(textBytes + len(path))
+	}
+	return path
+}
+
+// unixTime returns a time that counts from base, unknown where it does not fit.
+func unixTime(base, t int64) op.Int {
+	sum := base + t
+	if t > 0 && sum < base || t < 0 && sum > base {
+		return op.Int{}
+	}
+	return op.Known(sum)
+}

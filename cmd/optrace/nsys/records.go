@@ -1,0 +1,173 @@
+package nsys
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/spool"
+	"github.com/optrace/optrace/op"
+)
+
+// Records reads a database that can only be read from front to back: it is copied first, many bytes
+// to a temporary file. name stands for src in errors.
+func Records(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		file, size, closer, err := spool.Copy(src, m.SpoolBytes, ".sqlite")
+		if err != nil {
+			yield(op.Record{}, err)
+			return
+		}
+		defer closer()
+		records(file, size, name, m, yield)
+	}
+}
+
+// RecordsAt reads a database of size bytes, the file called name. The ranges come first and then the
+// operations of devices, table by table.
+//
+// A *[op.SyntaxError] is a row that could not be read, or the rest of a table that is damaged, and
+// reading goes on behind it; any other error is the last thing yielded. What a record points to is
+// valid until the next one.
+func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		if err := besides(name); err != nil {
+			yield(op.Record{}, err)
+			return
+		}
+		records(src, size, name, m, yield)
+	}
+}
+
+// reader reads one database.
+type reader struct {
+	db      *database
+	name    string
+	yield   func(op.Record, error) bool
+	tables  tables
+	skipped map[op.SkipReason]int64
+
+	hold       func(bytes int64) error
+	held, told int64 // what is held, and what hold knows of
+}
+
+// maxUntold is how much may be held more than hold knows of.
+const maxUntold = 64 << 10
+
+func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield func(op.Record, error) bool) {
+	db, err := openDatabase(src, size)
+	if err != nil {
+		yield(op.Record{}, err)
+		return
+	}
+	defer db.close()
+	r := &reader{db: db, name: name, yield: yield, hold: m.Hold, skipped: make(map[op.SkipReason]int64)}
+	defer func() { _ = r.hold(-r.told) }() // less than before
+	if !r.isExport() {
+		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", db.tableNames()))
+		return
+	}
+	if !r.readTables() {
+		return
+	}
+	r.tables.join()
+	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
+		if !yield(op.Record{Skipped: op.Skipped{Reason: reason, N: r.skipped[reason]}}, nil) {
+			return
+		}
+	}
+	make := r.newMaker()
+	for i := range r.tables.ranges {
+		if !yield(op.Record{Entry: make.host(i)}, nil) || !r.tell() {
+			return
+		}
+	}
+	for _, table := range deviceTables {
+		more := true
+		if !r.scan(table, slices.Concat(common, deviceColumns[table]), func(_ int64, v []driver.Value) error {
+			e, err := make.device(table, v)
+			if err == nil && !yield(op.Record{Entry: e}, nil) {
+				more = false
+				return errEnough
+			}
+			return err
+		}) || !more {
+			return
+		}
+	}
+}
+
+// isExport reports whether one of the tables is there, and notes those that are not.
+func (r *reader) isExport() bool {
+	for _, table := range expected {
+		if r.db.tables[table] == nil {
+			r.skip(op.SkipMissing + op.SkipReason(table))
+		}
+	}
+	return len(r.skipped) < len(expected) || r.db.tables[graphTable] != nil
+}
+
+// errEnough ends a scan after which nothing more is wanted.
+var errEnough = errors.New("enough")
+
+// scan calls row with the values of each row of a table, if there is one. It reports an error of row,
+// and what ends the table early, and returns false where no more records are wanted.
+func (r *reader) scan(table string, columns []string, row func(n int64, v []driver.Value) error) (more bool) {
+	if r.db.tables[table] == nil {
+		return true
+	}
+	more, last := true, int64(0)
+	err := r.db.scan(table, columns, func(n int64, v []driver.Value) bool {
+		last = n
+		if err := row(n, v); err == errEnough {
+			more = false
+		} else if err != nil {
+			more = r.report(op.ErrorRecord, "table %s, row %d: %v", table, n, err)
+		}
+		more = more && (r.held <= r.told+maxUntold || r.tell())
+		return more
+	})
+	if err == nil || !more {
+		return more
+	}
+	return r.report(op.ErrorDamaged, "table %s: what follows row %d is left out: %v", table, last, err)
+}
+
+// report reports what cannot be read.
+func (r *reader) report(class op.ErrorClass, msg string, args ...any) (more bool) {
+	return r.yield(op.Record{}, &op.SyntaxError{File: r.name, Offset: -1, Msg: fmt.Sprintf(msg, args...), Class: class})
+}
+
+func (r *reader) skip(reason op.SkipReason) { r.skipped[reason]++ }
+
+// more notes that so many bytes more are held.
+func (r *reader) more(bytes int) { r.held += int64(bytes) }
+
+// tell tells whoever bounds the memory what is held, and reports false where that is too much.
+func (r *reader) tell() bool {
+	more := r.held - r.told
+	r.told = r.held
+	if err := r.hold(more); err != nil {
+		r.yield(op.Record{}, err)
+		return false
+	}
+	return true
+}
+
+// tableNames lists the first tables of the database.
+func (d *database) tableNames() string {
+	const most = 8
+	names := slices.Sorted(maps.Keys(d.tables))
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > most:
+		return fmt.Sprintf("%q and others", names[:most])
+	}
+	return fmt.Sprintf("%q", names)
+}
