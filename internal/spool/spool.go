@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
@@ -17,6 +18,7 @@ var errTooLarge = errors.New("too large to be copied, as what is compressed or a
 // memory where they are few, else to a temporary file, whose name ends in extension, such as ".parquet".
 func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size int64, closer func(), err error) {
 	const maxInMemory = 8 << 20
+	most = min(most, math.MaxInt64-1) // one more is asked for
 	var head bytes.Buffer
 	_, err = io.CopyN(&head, src, min(maxInMemory, most+1))
 	switch {

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// MaxTextBytes is the longest text that is used.
-	MaxTextBytes = 16 << 10
+	// maxTextBytes is the longest text that is used.
+	maxTextBytes = 16 << 10
 	// maxValueBytes is the largest value that SQLite may load.
 	maxValueBytes = 1 << 20
 	// minRowBytes is less than any row of a table takes in a file.
@@ -116,7 +116,7 @@ func (d *database) scan(table string, columns []string, row func(n int64, values
 		case !d.tables[table][name]:
 			list[i] = "NULL"
 		case text:
-			list[i] = fmt.Sprintf(`CASE WHEN octet_length("%[1]s") <= %[2]d THEN "%[1]s" ELSE octet_length("%[1]s") END`, name, MaxTextBytes)
+			list[i] = fmt.Sprintf(`CASE WHEN octet_length("%[1]s") <= %[2]d THEN "%[1]s" ELSE octet_length("%[1]s") END`, name, maxTextBytes)
 		default:
 			list[i] = `"` + name + `"`
 		}

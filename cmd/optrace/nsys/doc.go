@@ -31,7 +31,7 @@
 // # Memory and damage
 //
 // Texts, ranges and launches are held, some 40 bytes a row, and the rows of devices are not: they are
-// read twice. Texts of more than [MaxTextBytes] are left out. A row with values that cannot be is
+// read twice. Texts of more than 16 KiB are left out. A row with values that cannot be is
 // reported with its table and number, and the rest of a table that is damaged in one error. A database
 // is never written to, and one with a write-ahead log or a journal beside it is refused: SQLite would
 // have to write what they hold first.

@@ -1,0 +1,242 @@
+package nsys_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/cmd/optrace/nsys"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+)
+
+// Ranges and launches against a program that looks at each range for each launch.
+func TestRangesAgainstNaive(t *testing.T) {
+	type span struct{ start, end, thread int64 }
+	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
+		statements := []string{schema + "INSERT INTO StringIds VALUES (1, 'k');"}
+		var ranges []span
+		names := map[string]bool{}
+		for i := range r.IntN(30) {
+			s := span{start: int64(r.IntN(40)), thread: []int64{thread1, thread1 + 1, thread2}[r.IntN(3)]}
+			s.end = s.start + int64(r.IntN(20))
+			ranges = append(ranges, s)
+			statements = append(statements, fmt.Sprintf("INSERT INTO NVTX_EVENTS VALUES (%d, %d, %d, 'r%d', %d, NULL);", s.start, s.end, 59+r.IntN(2), i, s.thread))
+		}
+		want := map[int64]map[string]bool{} // the names that may be right, by kernel
+		for i := range int64(r.IntN(20)) {
+			at, thread, correlation := int64(r.IntN(60)), []int64{thread1, thread1 + 1, thread2}[r.IntN(3)], 1+i
+			statements = append(statements, fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);", at, at, thread, correlation),
+				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName, shortName) "+
+					"VALUES (%d, %d, 0, 7, %d, %d, 1, 1);", 100+i, 101+i, correlation, thread&^0xffffff))
+			best := int64(-1)
+			for _, s := range ranges {
+				if s.thread == thread && s.start <= at && (s.end > at || s.start == at) {
+					best = max(best, s.start)
+				}
+			}
+			end := int64(1 << 60) // of those that began last, the one that ends first
+			for _, s := range ranges {
+				if s.thread == thread && s.start == best && (s.end > at || s.start == at) {
+					end = min(end, s.end)
+				}
+			}
+			names = map[string]bool{}
+			for n, s := range ranges {
+				if s.thread == thread && s.start == best && s.end == end {
+					names[fmt.Sprintf("r%d", n)] = true
+				}
+			}
+			want[100+i] = names
+		}
+		f := read(database(t, strings.Join(statements, "\n")))
+		for _, e := range f.entries {
+			if e.Side == op.SideHost {
+				continue
+			}
+			if names := want[e.Start.V]; len(names) == 0 && e.LaunchedBy != "" || len(names) > 0 && !names[e.LaunchedBy] {
+				t.Errorf("seed %d: the kernel at %d was launched by %q, want one of %v", seed, e.Start.V, e.LaunchedBy, names)
+			}
+			delete(want, e.Start.V)
+		}
+		if len(want) > 0 || len(f.errs) > 0 || f.err != nil {
+			t.Errorf("seed %d: missing %v, %v, %v", seed, want, f.errs, f.err)
+		}
+	})
+}
+
+// Rows with values that cannot be are reported with their table and number, and the others read.
+func TestBadRows(t *testing.T) {
+	f := read(database(t, small+`
+		INSERT INTO StringIds VALUES (9, zeroblob(20));
+		INSERT INTO StringIds VALUES (10, printf('%20000d', 1));
+		INSERT INTO NVTX_EVENTS VALUES ('soon', 3, 59, 'a', 0, NULL), (5, 3, 59, 'a', 0, NULL), (1, 2, 'x', 'a', 0, NULL), (1, 2, 59, 'a', 0.5, NULL),
+			(-9223372036854775807, 9223372036854775807, 59, 'a', 0, NULL), (1, 2, 59, printf('%30000d', 1), 0, NULL), (1, 2, 59, NULL, 0, 10);
+		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, demangledName, shortName) VALUES (x'00', 1, 0, 0, 1, 1), (1, 1.5, 0, 0, 1, 1);
+		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1, -5, 77);`))
+	want := []string{
+		"db: table StringIds, row 5: column value is a blob",
+		"db: table NVTX_EVENTS, row 7: column start is text",
+		"db: table NVTX_EVENTS, row 8: end 3 before start 5",
+		"db: table NVTX_EVENTS, row 9: column eventType is text",
+		"db: table NVTX_EVENTS, row 10: column globalTid is a floating-point number",
+		"db: table NVTX_EVENTS, row 11: end 9223372036854775807 before start -9223372036854775807",
+		"db: table CUPTI_ACTIVITY_KIND_KERNEL, row 4: column start is a blob",
+		"db: table CUPTI_ACTIVITY_KIND_KERNEL, row 5: column end is a floating-point number",
+	}
+	if diff := cmp.Diff(want, f.errs); diff != "" || f.err != nil {
+		t.Errorf("%v (-want +got):\n%s", f.err, diff)
+	}
+	for _, text := range []string{`"(text of 30000 bytes)"`, `"(text of 20000 bytes)"`, `"Memcpy kind 77"`} {
+		if !strings.Contains(f.lines(), text) {
+			t.Errorf("no %s", text)
+		}
+	}
+}
+
+// many is a database of more than a page per table.
+func many(t *testing.T) []byte {
+	return database(t, small+`
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 4000 + i, 4001 + i, 0, 7, i, 0, 1, 1, 32, 1, 1, 1, 1, 1, 1, 0, 0, NULL FROM n;
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`)
+}
+
+// A database that ends early reads with a word about what is lost; one whose bits are flipped or whose
+// pages are swapped, in little time, and errors name the table.
+func TestDamaged(t *testing.T) {
+	const page = 512
+	text := many(t)
+	check := func(t *testing.T, name string, damaged []byte) {
+		t.Helper()
+		start := time.Now()
+		f := read(damaged)
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("%s: %v", name, d)
+		}
+		for _, err := range append(f.errs, fmt.Sprint(f.err)) {
+			if err != "<nil>" && !strings.Contains(err, "table") {
+				t.Errorf("%s: an error without a table: %s", name, err)
+			}
+		}
+	}
+	for n := range cases.Some(t, 12, len(text)/page) {
+		f := read(text[:n*page])
+		if f.err == nil && len(f.errs) == 0 {
+			t.Errorf("cut off behind %d pages: %d entries without a word", n, len(f.entries))
+		}
+		check(t, fmt.Sprintf("cut off behind %d pages", n), text[:n*page])
+		swapped := bytes.Clone(text)
+		copy(swapped[max(1, n)*page:][:page], text[len(text)-page:])
+		check(t, fmt.Sprintf("page %d replaced", n), swapped)
+	}
+	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
+		flipped := bytes.Clone(text)
+		for range 1 + r.IntN(8) {
+			flipped[16+r.IntN(len(text)-16)] ^= 1 << r.IntN(8)
+		}
+		check(t, fmt.Sprintf("seed %d", seed), flipped)
+	})
+}
+
+// Pages that refer to each other, or many times to the same, end with an error.
+func TestCyclicPages(t *testing.T) {
+	const page, interior = 512, 5
+	text := many(t)
+	pages := 0
+	for at := page; at < len(text); at += page {
+		if text[at] != interior {
+			continue
+		}
+		pages++
+		cells := int(binary.BigEndian.Uint16(text[at+3:]))
+		for name, target := range map[string]uint32{"itself": uint32(at/page) + 1, "its first child": 0} {
+			cyclic := bytes.Clone(text)
+			for i := range cells {
+				cell := at + int(binary.BigEndian.Uint16(text[at+12+2*i:]))
+				if target == 0 {
+					target = binary.BigEndian.Uint32(text[cell:])
+				}
+				binary.BigEndian.PutUint32(cyclic[cell:], target)
+			}
+			f := read(cyclic)
+			if name == "itself" && f.err == nil && len(f.errs) == 0 {
+				t.Errorf("page %d refers to itself without a word", at/page+1)
+			}
+			if n := len(f.entries); n > len(text) {
+				t.Errorf("page %d refers to %s: %d entries", at/page+1, name, n)
+			}
+		}
+	}
+	if pages < 2 {
+		t.Errorf("%d interior pages", pages)
+	}
+}
+
+// What is held is told, and given back; an error about it ends the reading.
+func TestMemory(t *testing.T) {
+	text := many(t)
+	held, most := int64(0), int64(0)
+	memory := ingest.Memory{Hold: func(n int64) error {
+		held += n
+		most = max(most, held)
+		return nil
+	}}
+	optest.Find(nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", memory))
+	if held != 0 || most < 300*40 {
+		t.Errorf("%d bytes are held at the end, %d at most", held, most)
+	}
+	var last error
+	for _, err := range (ingest.Options{Stdin: bytes.NewReader(text), MaxMemory: 10_000}).Open(ingest.Stdin).Entries() {
+		last = err
+	}
+	if _, ok := errors.AsType[*ingest.MemoryError](last); !ok {
+		if last == nil || !strings.Contains(last.Error(), "too large") {
+			t.Errorf("%v", last)
+		}
+	}
+	for _, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", ingest.Memory{Hold: func(n int64) error {
+		if n > 0 {
+			return &ingest.MemoryError{}
+		}
+		return nil
+	}}) {
+		last = err
+	}
+	if _, ok := errors.AsType[*ingest.MemoryError](last); !ok {
+		t.Errorf("%v", last)
+	}
+}
+
+// Values that are larger than any that matter are not loaded.
+func TestHugeValue(t *testing.T) {
+	f := read(database(t, small+`UPDATE NVTX_EVENTS SET globalTid = zeroblob(5000000) WHERE text = 'overlap';`))
+	if len(f.errs) != 1 || !strings.Contains(f.errs[0], "table NVTX_EVENTS") {
+		t.Errorf("%v, %v", f.errs, f.err)
+	}
+}
+
+func TestMutants(t *testing.T) {
+	optest.Mutants(t, cases.Count(t, 60, 3000), database(t, small), func(text []byte) optest.Found {
+		return optest.Find(ingest.Options{Stdin: bytes.NewReader(text)}.Open(ingest.Stdin).Records())
+	})
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add(database(f, small))
+	f.Add(database(f, "CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid); INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 0);"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		recordtest.Check(t, nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "fuzz", unbounded))
+	})
+}

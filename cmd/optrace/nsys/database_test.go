@@ -1,0 +1,347 @@
+package nsys_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	_ "modernc.org/sqlite"
+
+	"github.com/optrace/optrace/cmd/optrace/nsys"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+)
+
+// recorded is where a recording of two H100 lies, beside the repository: the test fixture of nsys-ai.
+const recorded = "../../../../shared/data/nsys/h100_2gpu.sqlite"
+
+// schema is that of an export, with the columns that matter and some that do not.
+const schema = `
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
+CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);
+CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER);
+CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, registersPerThread INTEGER,
+	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER,
+	dynamicSharedMemory INTEGER, graphNodeId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER, dstKind INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
+CREATE TABLE SOMETHING_NEW (x BLOB);
+`
+
+const (
+	process1, process2 = 0x1000001000000, 0x1000002000000
+	thread1, thread2   = process1 + 11, process2 + 22
+)
+
+// small is a database of two processes with one device each, whose correlation ids are the same.
+var small = schema + fmt.Sprintf(`
+INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker');
+INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
+INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
+INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '', 1000);
+INSERT INTO NVTX_EVENTS VALUES
+	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d, NULL),
+	(1600, 2600, 60, 'overlap', %[3]d, NULL), (1150, 1300, 59, 'other thread', %[4]d, NULL),
+	(1300, NULL, 34, 'mark', %[3]d, NULL), (1400, NULL, 59, 'open', %[3]d, NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+	(1250, 1260, %[3]d, 5, 0), (1700, 1710, %[3]d, 6, 0), (1220, 1230, %[4]d, 5, 0), (2700, 2710, %[3]d, 7, 0);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+	(1300, 1400, 0, 7, 5, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL),
+	(1310, 1330, 1, 15, 5, %[2]d, 2, 2, 32, 1, 1, 1, 32, 1, 1, 0, 0, 99),
+	(2800, 2900, 0, 7, 7, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1800, 1850, 0, 7, 6, %[1]d, 4096, 1, 1, 2), (1810, 1820, 1, 15, 404, %[2]d, 8, 10, NULL, NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (3000, 3500, 1, 15, 0, %[2]d, 12);
+`, process1, process2, thread1, thread2)
+
+// database returns the file of a database that statements make.
+func database(t testing.TB, statements string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "db.sqlite")
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.Exec("PRAGMA page_size = 512; BEGIN;" + statements + "COMMIT")
+		db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// found is what a database reads as.
+type found struct {
+	entries []*op.Entry
+	skipped map[op.SkipReason]int64
+	errs    []string // about rows and tables
+	err     error
+}
+
+// unbounded is memory without a limit.
+var unbounded = ingest.Memory{Hold: func(int64) error { return nil }, SpoolBytes: math.MaxInt64}
+
+func read(text []byte) found {
+	f := found{skipped: make(map[op.SkipReason]int64)}
+	for rec, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded) {
+		_, isSyntax := err.(*op.SyntaxError) //nolint:errorlint // as readers yield it
+		switch {
+		case isSyntax:
+			f.errs = append(f.errs, err.Error())
+		case err != nil:
+			f.err = err
+		case rec.Entry != nil:
+			f.entries = append(f.entries, rec.Entry.Clone())
+		default:
+			f.skipped[rec.Skipped.Reason] += rec.Skipped.N
+		}
+	}
+	return f
+}
+
+// lines returns what was found, an entry a line.
+func (f *found) lines() string {
+	var b strings.Builder
+	for _, e := range f.entries {
+		b.Write(append(e.AppendJSON(nil), '\n'))
+	}
+	for _, err := range f.errs {
+		b.WriteString(err + "\n")
+	}
+	if f.err != nil {
+		fmt.Fprintln(&b, f.err)
+	}
+	return b.String()
+}
+
+func TestSmall(t *testing.T) {
+	text := database(t, small)
+	f := read(text)
+	golden.Check(t, "testdata/small.sqlite", text) // for the tests of the command
+	golden.Check(t, "testdata/small.jsonl", f.lines())
+	want := map[op.SkipReason]int64{
+		op.SkipRuntime: 4, op.SkipMetadata: 1, op.SkipUnpaired: 1,
+		"missing:CUPTI_ACTIVITY_KIND_MEMSET": 1, "missing:CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": 1,
+	}
+	if diff := cmp.Diff(want, f.skipped); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+	for _, e := range f.entries {
+		if err := e.Validate(); err != nil {
+			t.Errorf("%s: %v", e.Operation, err)
+		}
+	}
+}
+
+// A database reads the same whichever way it comes, and leaves no file behind.
+func TestWays(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	text := database(t, small+"INSERT INTO SOMETHING_NEW VALUES (zeroblob(9000000));")
+	var streamed, whole []string
+	for rec, err := range nsys.Records(bytes.NewReader(text), "db", unbounded) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			streamed = append(streamed, string(rec.Entry.AppendJSON(nil)))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.db")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range ingest.Open(path).Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole = append(whole, string(e.AppendJSON(nil)))
+	}
+	if diff := cmp.Diff(whole, streamed); diff != "" || len(whole) == 0 {
+		t.Errorf("%d entries (-whole +streamed):\n%s", len(whole), diff)
+	}
+	for range nsys.Records(bytes.NewReader(text), "db", unbounded) {
+		break
+	}
+	for _, err := range nsys.Records(bytes.NewReader(text), "db", ingest.Memory{Hold: unbounded.Hold, SpoolBytes: 1000}) {
+		if err == nil {
+			t.Error("more was copied than may be")
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Versions have other columns and tables.
+func TestVersions(t *testing.T) {
+	kernel := "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT, shortName INT);" +
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 30, 2, 7, 5, 1);"
+	texts := "CREATE TABLE StringIds (id INT, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');"
+	start := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT); INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000);"
+	calls := "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);" +
+		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (3, 4, 5, 5);"
+	normalized := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_NORMALIZE', 'true');"
+	for _, test := range []struct {
+		name, statements, operation string
+		start                       int64
+		launch                      op.Int
+	}{
+		{"kernels alone", kernel, "(text 1)", 10, op.Int{}},
+		{"names", kernel + texts, "gemm", 10, op.Int{}},
+		{"relative times", kernel + texts + start, "gemm", 1010, op.Int{}},
+		{"Unix times", kernel + texts + start + normalized, "gemm", 10, op.Int{}},
+		{"calls, without processes", kernel + texts + calls, "gemm", 10, op.Known(3)},
+		{"a view", kernel + texts + "CREATE VIEW NVTX_EVENTS AS SELECT 1 AS start;", "gemm", 10, op.Int{}},
+		{"a log that is empty", "COMMIT; PRAGMA journal_mode = WAL; BEGIN;" + kernel + texts, "gemm", 10, op.Int{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := read(database(t, test.statements))
+			if len(f.entries) != 1 || f.err != nil || len(f.errs) > 0 {
+				t.Fatalf("%s", f.lines())
+			}
+			e := f.entries[0]
+			if e.Operation != test.operation || e.Start != op.Known(test.start) || e.Duration != 20 || e.DeviceID != "cuda:2" || e.Launch != test.launch || e.Rank.Known {
+				t.Errorf("%s", f.lines())
+			}
+			if n := f.skipped["missing:NVTX_EVENTS"]; n != 1 {
+				t.Errorf("missing tables: %v", f.skipped)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.sqlite")
+	text := database(t, small)
+	for _, test := range []struct {
+		name string
+		file []byte
+		with string
+		want string
+	}{
+		{"another database", database(t, "CREATE TABLE users (id INT);"), "", `without tables of Nsight Systems; it has ["users"]`},
+		{"a log beside it", text, path + "-wal", "beside it holds a part of the database"},
+		{"a journal beside it", text, path + "-journal", "beside it holds a part of the database"},
+		{"a header alone", text[:100], "", "table sqlite_schema"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.with != "" {
+				if err := os.WriteFile(test.with, []byte("x"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				defer os.Remove(test.with)
+			}
+			if err := os.WriteFile(path, test.file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var last error
+			for _, err := range ingest.Open(path).Entries() {
+				last = err
+			}
+			if last == nil || !strings.Contains(last.Error(), test.want) {
+				t.Errorf("%v, want %q", last, test.want)
+			}
+		})
+	}
+}
+
+// The figures of the recording are those that SQL computes.
+func TestRecordedAgainstSQL(t *testing.T) {
+	text, err := os.ReadFile(recorded)
+	if os.IsNotExist(err) {
+		t.Skipf("needs %s: a test fixture of nsys-ai, two H100", recorded)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	f := read(text)
+	if f.err != nil || len(f.errs) > 0 || len(f.entries) != 3442+904+22+16782 {
+		t.Fatalf("%d entries, %v, %v", len(f.entries), f.errs, f.err)
+	}
+	type sums struct{ Count, NS, Bytes int64 }
+	got, want := make(map[string]sums), make(map[string]sums)
+	add := func(all map[string]sums, key string, s sums) {
+		all[key] = sums{all[key].Count + s.Count, all[key].NS + s.NS, all[key].Bytes + s.Bytes}
+	}
+	for _, e := range f.entries {
+		s := sums{1, e.Duration, e.MemoryBytes.V}
+		if e.Side == op.SideHost {
+			s.Bytes = 0 // from shapes
+			add(got, fmt.Sprint("rank ", e.Rank.V, " range ", e.Operation), s)
+			continue
+		}
+		kind := e.Kind.String()
+		add(got, e.DeviceID+" "+kind, s)
+		add(got, "operation "+e.Operation, s)
+		add(got, fmt.Sprint(e.DeviceID, " by ", e.LaunchedBy), s)
+	}
+	db, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
+		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start)`); err != nil {
+		t.Fatal(err)
+	}
+	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes FROM CUPTI_ACTIVITY_KIND_KERNEL
+		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
+		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMSET)`
+	const cut = `substr(n.text, 1, instr(n.text, ',') - 1)`
+	for _, query := range []string{
+		`SELECT 'cuda:' || deviceId || ' ' || kind, count(*), sum(end - start), sum(bytes) FROM ` + all + ` GROUP BY 1`,
+		`SELECT 'operation ' || value, count(*), sum(end - start), 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
+		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET
+			JOIN ENUM_CUDA_MEM_KIND e ON e.id = memKind GROUP BY 1`,
+		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END || ' (' || s.label || ' -> ' || d.label || ')',
+			count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
+			JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind GROUP BY 1`,
+		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000 FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
+			count(*), sum(end - start), 0 FROM NVTX_EVENTS n GROUP BY 1`,
+		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut + ` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
+			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + ` o
+			LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`,
+	} {
+		rows, err := db.Query(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var key string
+			var s sums
+			if err := rows.Scan(&key, &s.Count, &s.NS, &s.Bytes); err != nil {
+				t.Fatal(err)
+			}
+			add(want, key, s)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	first := slices.MinFunc(f.entries, func(a, b *op.Entry) int { return int(a.Start.V - b.Start.V) })
+	if at := int64(1779630014975716426 - 35255823190 + 155357525002); first.Start.V != at {
+		t.Errorf("the first start is %d, want %d", first.Start.V, at)
+	}
+}
