@@ -81,7 +81,7 @@ func (f *file) detect() (err error) {
 	var head []byte
 	f.format, head, f.src, err = detect(f.content, f.forced)
 	if f.isReport() {
-		err = &refusedError{fmt.Sprintf("a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite %s", filepath.Base(f.path))}
+		err = &refusedError{"a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite " + filepath.Base(f.path)}
 	}
 	if err != nil {
 		return f.wrap(err)

@@ -55,7 +55,9 @@ func Register(format string, t Tables) {
 	}
 	f := &formats[i]
 	f.open = func(o readerOptions) readFunc {
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return t.Records(src, at.name, o.tableMemory()) }
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+			return t.Records(src, at.name, o.tableMemory())
+		}
 	}
 	f.recordsAt = func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
 		return t.RecordsAt(src, size, name, o.tableMemory())

@@ -26,8 +26,7 @@ func TestRangesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		statements := []string{schema + "INSERT INTO StringIds VALUES (1, 'k');"}
 		var ranges []span
-		names := map[string]bool{}
-		for i := range r.IntN(30) {
+			for i := range r.IntN(30) {
 			s := span{start: int64(r.IntN(40)), thread: []int64{thread1, thread1 + 1, thread2}[r.IntN(3)]}
 			s.end = s.start + int64(r.IntN(20))
 			ranges = append(ranges, s)
@@ -51,7 +50,7 @@ func TestRangesAgainstNaive(t *testing.T) {
 					end = min(end, s.end)
 				}
 			}
-			names = map[string]bool{}
+			names := map[string]bool{}
 			for n, s := range ranges {
 				if s.thread == thread && s.start == best && s.end == end {
 					names[fmt.Sprintf("r%d", n)] = true

@@ -74,7 +74,7 @@ func (d *database) readSchema() (err error) {
 	if err != nil {
 		return fmt.Errorf("table sqlite_schema: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var table, column string
 		if err := rows.Scan(&table, &column); err != nil {
@@ -128,7 +128,7 @@ func (d *database) scan(table string, columns []string, row func(n int64, values
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
+		defer func() { _ = rows.Close() }()
 		values := make([]driver.Value, max(1, len(columns)))
 		for n := int64(1); ; n++ {
 			if err := rows.Next(values); err != nil {

@@ -75,7 +75,7 @@ func id(n int) (id op.SpanID) {
 }
 
 // begin starts an entry.
-func (m *maker) begin(name string, n, parent int, process, start, end int64) {
+func (m *maker) begin(name string, n, parent int, start, end int64) {
 	b := m.build
 	b.Reset()
 	b.Str(attrkey.Name, name)
@@ -97,7 +97,7 @@ func (m *maker) finish(process int64) *op.Entry {
 func (m *maker) host(i int) *op.Entry {
 	r := &m.ranges[i]
 	th := &m.threads[r.thread]
-	m.begin(m.symbols.text(r.name), i, int(r.parent), th.process, r.start, r.end)
+	m.begin(m.symbols.text(r.name), i, int(r.parent), r.start, r.end)
 	m.build.Str(attrkey.Device, "cpu")
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	if r.shapes != 0 {
@@ -142,7 +142,7 @@ func (m *maker) device(table string, v []driver.Value) (*op.Entry, error) {
 	case graphTable:
 		kernel = kernelName{fmt.Sprintf("CUDA graph %v", own[0]), op.KindCompute, op.RuleDefault}
 	}
-	m.begin(kernel.name, len(m.ranges)+m.count, -1, process, start, end)
+	m.begin(kernel.name, len(m.ranges)+m.count, -1, start, end)
 	m.count++
 	if n, ok := v[2].(int64); ok && n >= 0 {
 		m.build.Str(attrkey.Device, m.deviceName(n))
