@@ -26,7 +26,7 @@ func TestRangesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		statements := []string{schema + "INSERT INTO StringIds VALUES (1, 'k');"}
 		var ranges []span
-			for i := range r.IntN(30) {
+		for i := range r.IntN(30) {
 			s := span{start: int64(r.IntN(40)), thread: []int64{thread1, thread1 + 1, thread2}[r.IntN(3)]}
 			s.end = s.start + int64(r.IntN(20))
 			ranges = append(ranges, s)
