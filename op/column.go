@@ -72,6 +72,8 @@ var Columns = []Column[Entry]{
 	{Name: "collective", At: func(e *Entry) **Collective { return &e.Collective }},
 	{Name: "launched_by", At: func(e *Entry) *string { return &e.LaunchedBy }},
 	{Name: "launch_span_id", At: func(e *Entry) []byte { return e.LaunchSpanID[:] }, Warn: WarnBadID, Zero: true},
+	{Name: "step_name", At: func(e *Entry) *string { return &e.StepName }},
+	{Name: "phase", At: func(e *Entry) *string { return &e.Phase }},
 }
 
 // numWritten is how many of the columns AppendJSON writes without the table.

@@ -18,6 +18,7 @@ func TestAppendJSONIsTheTable(t *testing.T) {
 		ParentSpanID: SpanID{1}, Root: "r", RootSpanID: SpanID{1}, Service: "s", Scope: "s", Collective: &Collective{Name: "n"},
 		AdjustedCount: 1.5, DroppedAttributes: 1, Attrs: []Attr{{Key: "k", Value: "v"}}, Links: []Link{{TraceID: TraceID{1}, SpanID: SpanID{1}}},
 		Extra: &Extra{OK: true}, Warn: WarnBadID, LaunchedBy: "aten::mm", LaunchSpanID: SpanID{1},
+		StepName: "s", Phase: "p",
 	}
 	line := e.AppendJSON(nil)
 	members := append([]byte(","), line[1:]...)

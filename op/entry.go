@@ -61,6 +61,11 @@ type Entry struct {
 	// traces that say so; what follows from times and parents alone is left to package analyze/trace.
 	LaunchedBy   string
 	LaunchSpanID SpanID
+	// StepName is the name of the range on the host that is the step, such as "ProfilerStep#12", "" for
+	// a step that the operation states itself. Phase is what the operation is part of, such as "prefill"
+	// or "backward"; "" when not known.
+	StepName string
+	Phase    string
 
 	// OutputElements is the number of elements of the output.
 	OutputElements Int
@@ -266,7 +271,8 @@ func (e *Entry) Validate() error {
 	check(e.Operation != "", "operation is empty")
 	for _, text := range []struct{ name, v string }{
 		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
-		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
+		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"step_name", e.StepName}, {"phase", e.Phase},
+		{"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
 	} {
 		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
 	}

@@ -97,6 +97,8 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	if !e.LaunchSpanID.IsZero() {
 		dst = appendID(dst, `,"launch_span_id":"`, e.LaunchSpanID[:])
 	}
+	dst = appendText(dst, `,"step_name":`, e.StepName)
+	dst = appendText(dst, `,"phase":`, e.Phase)
 	for i := numWritten; i < len(Columns); i++ {
 		dst = Columns[i].appendJSON(dst, e)
 	}

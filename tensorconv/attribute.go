@@ -39,6 +39,9 @@ func ClockError(ns int64) attribute.KeyValue { return ClockErrorKey.Int64(ns) }
 // Step returns tensor.step, the iteration.
 func Step(n int64) attribute.KeyValue { return StepKey.Int64(n) }
 
+// Phase returns tensor.phase, what the operation is part of, such as "prefill" or "backward".
+func Phase(name string) attribute.KeyValue { return PhaseKey.String(name) }
+
 // DType returns tensor.dtype, the element type of the output.
 func DType(t op.DType) attribute.KeyValue { return DTypeKey.String(string(t)) }
 

@@ -60,6 +60,9 @@ const (
 	ClockErrorKey = attribute.Key(attrkey.ClockError)
 	// StepKey is the iteration of a training or generation loop.
 	StepKey = attribute.Key(attrkey.Step)
+	// PhaseKey is the part of a step that the operation belongs to, such as "prefill" or "backward". Known are prefill,
+	// decode, mixed, forward, backward, optimizer, communication and data.
+	PhaseKey = attribute.Key(attrkey.Phase)
 )
 
 // The attributes of a collective operation. Any of them makes an operation communication.

@@ -30,6 +30,7 @@ const (
 	byPath
 	byModule
 	byOperator
+	byPhase
 	byAttr
 )
 
@@ -53,6 +54,7 @@ var properties = [...]struct {
 	byPath:      {name: "path", form: formText, text: func(e *op.Entry) string { return e.Path }},
 	byModule:    {name: "module", form: formText, text: func(e *op.Entry) string { return moduleOf(e.Path) }},
 	byOperator:  {name: "operator", form: formText, text: operatorOf},
+	byPhase:     {name: "phase", form: formText, text: func(e *op.Entry) string { return e.Phase }},
 	byAttr:      {form: formOptional},
 }
 
@@ -108,7 +110,7 @@ func Names() []string {
 func Attr(name string) Key { return Key{field: byAttr, attr: name} }
 
 // ParseOne returns the key that s names: operation, kind, device, rank,
-// stream, shape, step, root or request, service, trace, path, module, operator, or attr:NAME, which may be the NAME alone
+// stream, shape, step, root or request, service, trace, path, module, operator, phase, or attr:NAME, which may be the NAME alone
 // where that has a dot.
 func ParseOne(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {

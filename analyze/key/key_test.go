@@ -30,7 +30,7 @@ func TestParseKeys(t *testing.T) {
 		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
 		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
 		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
-			"module, operator, attr:NAME"},
+			"module, operator, phase, attr:NAME"},
 		{"attr:", "", `parsing key: "attr:" is none of`},
 		{"operation,", "", `parsing key: "" is none of`},
 		{"rank,device,rank", "", "parsing keys: rank is there twice"},

@@ -166,7 +166,7 @@ func naiveJoin(parts []naivePart) []naivePart {
 }
 
 func naiveStep(service string, step, run int64, ops []tracetest.Spec) Row {
-	row := Row{Step: step, Service: service, Run: run, Count: int64(len(ops))}
+	row := Row{Step: step, Service: service, Run: run, Count: int64(len(ops)), Source: SourceAttribute}
 	for _, s := range ops {
 		row.SumNS += s.End - s.Start
 	}

@@ -29,7 +29,21 @@ type Row struct {
 	// anything ran on any device; nil when no operation of the step has a start.
 	WallNS op.Int `json:"wall_ns"`
 	BusyNS op.Int `json:"busy_ns"`
+	// Name is the range on the host that is the step, and Source says where the step is known from.
+	// Phase, Tokens and Requests are what the name says; without a name Phase is that of all operations.
+	Name     string `json:"name,omitempty"`
+	Source   string `json:"source"`
+	Phase    string `json:"phase,omitempty"`
+	Tokens   op.Int `json:"tokens"`
+	Requests op.Int `json:"requests"`
 }
+
+// The sources of steps.
+const (
+	SourceAttribute  = "attribute"  // the operations state it
+	SourceAnnotation = "annotation" // a range whose name tells that it is a step
+	SourceRange      = "range"      // a range that repeats
+)
 
 // Rows returns the iterations by service, step and run, over the operations
 // that have a step and are not the host's view. It returns nil unless some
@@ -126,6 +140,7 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 		sum.Add(f.Duration(r))
 	}
 	step.SumNS = sum.Int64()
+	step.describe(f, rows)
 	started := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) })
 	if started < 0 {
 		started = len(rows)

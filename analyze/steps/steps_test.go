@@ -23,7 +23,7 @@ func stepOp(step, start, end int64) tracetest.Spec {
 
 // stepRow is a row of the table without a service.
 func stepRow(step, run, count, sum, wall, busy int64) Row {
-	return Row{Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy)}
+	return Row{Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy), Source: SourceAttribute}
 }
 
 func ofService(s Row, service string) Row { s.Service = service; return s }
@@ -54,7 +54,7 @@ func TestSteps(t *testing.T) {
 				tracetest.OpAt("a", 1, 0, 0, 10).InStep(1).WithoutStart(), tracetest.OpAt("b", 2, 0, 0, 5).InStep(1).WithoutStart(),
 				tracetest.OpAt("c", 3, 0, 0, 10).InStep(2).WithoutStart(), tracetest.OpAt("d", 4, 0, 20, 25).InStep(2),
 			},
-			want: []Row{{Step: 1, Run: 1, Count: 2, SumNS: 15}, stepRow(2, 1, 2, 15, 5, 5)},
+			want: []Row{{Step: 1, Run: 1, Count: 2, SumNS: 15, Source: SourceAttribute}, stepRow(2, 1, 2, 15, 5, 5)},
 		},
 		{
 			name: "a loop that begins again",
@@ -218,7 +218,7 @@ func TestSteps(t *testing.T) {
 			},
 			want: []Row{
 				stepRow(0, 1, 2, 15, 10, 10),
-				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1}, {Step: 3, Run: 2, Count: 1, SumNS: 2},
+				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1, Source: SourceAttribute}, {Step: 3, Run: 2, Count: 1, SumNS: 2, Source: SourceAttribute},
 			},
 		},
 		{

@@ -53,6 +53,9 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		v[colLaunchSpan] = int64(SpanNumber(e.LaunchSpanID))
 		r.codes[colLauncher] = f.Names.Launchers.ID(e.LaunchedBy)
 	}
+	if e.StepName != "" || e.Phase != "" {
+		r.codes[colMark] = f.Names.Marks.ID(Mark{e.StepName, e.Phase})
+	}
 	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
 	for i := range e.Attrs {
 		f.Counts.addClock(&e.Attrs[i])

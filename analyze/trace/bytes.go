@@ -33,9 +33,12 @@ func (d *Names) bytes() int64 {
 	for _, s := range d.Launchers.Values[t.launchers:] {
 		t.texts += int64(len(s))
 	}
-	t.launchers = len(d.Launchers.Values)
+	for _, m := range d.Marks.Values[t.marks:] {
+		t.texts += int64(len(m.StepName) + len(m.Phase))
+	}
+	t.launchers, t.marks = len(d.Launchers.Values), len(d.Marks.Values)
 	t.operations, t.spans, t.lanes = len(d.Operations.Values), len(d.Spans.Values), len(d.Lanes.Values)
 	t.stamps, t.shapes = len(d.Stamps.Values), len(d.Shapes.Values)
 	return t.texts + d.Traces.Bytes() + d.Operations.Bytes() + d.Spans.Bytes() + d.Lanes.Bytes() + d.Stamps.Bytes() +
-		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes()
+		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Marks.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes()
 }

@@ -70,6 +70,7 @@ const (
 	colVariety         // into Names.Varieties, 0 unless the groups are made again
 	colShape           // into Names.Shapes, 0 without details
 	colLauncher        // into Names.Launchers
+	colMark            // into Names.Marks
 	numCodes
 )
 
@@ -292,6 +293,9 @@ func (c *columns) Unlinked(r int32) int64 { return c.number(r, colUnlinked) }
 
 // Stamp returns the number of the local root that row r names in Names.Stamps.
 func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }
+
+// Mark returns the number of the step and the phase of row r in Names.Marks.
+func (c *columns) Mark(r int32) int32 { return c.code(r, colMark) }
 
 // Group returns the number of the group of row r in Names.Groups.
 func (c *columns) Group(r int32) int32 { return c.code(r, colGroup) }

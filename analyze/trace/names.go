@@ -18,6 +18,9 @@ type Lane struct {
 	Service string
 }
 
+// Mark is the name of the range that is the step of an operation, and its phase, "" where they are not known.
+type Mark struct{ StepName, Phase string }
+
 // stamp is the local root that an entry names, known whether or not the root's
 // own span was read. Number 0 is no stamp.
 type stamp struct {
@@ -35,6 +38,7 @@ type Names struct {
 	Stamps      symbols.Table[stamp]
 	Shapes      symbols.Table[string] // 0 is no shape
 	Launchers   symbols.Table[string] // 0 is no operator
+	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
 	Varieties   symbols.Texts         // 0 is an entry that tells nothing
 	Collectives symbols.Table[CollectiveName]
@@ -58,6 +62,7 @@ func newDictionary() Names {
 	d.Stamps.ID(stamp{})
 	d.Shapes.ID("")
 	d.Launchers.ID("")
+	d.Marks.ID(Mark{})
 	d.Groups.ID(nil)
 	d.Varieties.ID(nil)
 	return d
@@ -126,6 +131,7 @@ type renumbering struct {
 	stamps      numbering[stamp]
 	shapes      numbering[string]
 	launchers   numbering[string]
+	marks       numbering[Mark]
 	groups      numbering[string]
 	varieties   numbering[string]
 	collectives numbering[CollectiveName]
@@ -140,6 +146,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		lanes:       newNumbering(other.Lanes.Values, d.Lanes.ID),
 		shapes:      newNumbering(other.Shapes.Values, d.Shapes.ID),
 		launchers:   newNumbering(other.Launchers.Values, d.Launchers.ID),
+		marks:       newNumbering(other.Marks.Values, d.Marks.ID),
 		groups:      newNumbering(other.Groups.Values, d.Groups.Add),
 		varieties:   newNumbering(other.Varieties.Values, d.Varieties.Add),
 		collectives: newNumbering(other.Collectives.Values, d.Collectives.ID),
@@ -162,6 +169,6 @@ func (d *Names) release() {
 // countedTexts is how many values of each kind have had their texts counted, and how long
 // the texts are: texts that several values share count each time.
 type countedTexts struct {
-	operations, spans, lanes, stamps, shapes, launchers int
+	operations, spans, lanes, stamps, shapes, launchers, marks int
 	texts                                               int64
 }

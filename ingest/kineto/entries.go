@@ -30,6 +30,8 @@ type entryMaker struct {
 	attrs   map[uint32][]op.Attr // by symbol of geometry
 	keeper  *attrmap.Builder     // of these
 	kinds   []deviceKind         // by symbol of a name
+	phases  map[uint32]string    // by symbol of the name of an operator
+	step    string               // the name of the step of the entry
 }
 
 // deviceKind is what the name of an event on a device says; the zero value is
@@ -45,6 +47,7 @@ const maxInputs = 1 << 14
 // begin starts the entry of a row.
 func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.Reset()
+	m.step = ""
 	if extra != 0 {
 		m.lex.Reset([]byte(m.symbols.text(extra)))
 		m.feed.Object(&m.lex)
@@ -57,6 +60,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 // is shared by many rows, is set directly.
 func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
+	e.StepName = m.step
 	if m.rank.Known {
 		e.Rank = m.rank
 	}
@@ -93,7 +97,7 @@ func (m *entryMaker) host(i int) *op.Entry {
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	m.setStep(m.threads.process(o.thread), o.start)
 	e := m.finish(o.inputs, o.collective)
-	m.setPath(e, o.thread, o.start)
+	m.setRanges(e, o.thread, o.start, int32(i))
 	if o.inputs != 0 {
 		if out := m.inputsOf(o.inputs).output; out != nil {
 			e.OutputShape = out
@@ -165,9 +169,9 @@ func (m *entryMaker) device(i int) *op.Entry {
 	switch {
 	case call != nil:
 		e.Launch = unixTime(m.base, call.start)
-		m.setPath(e, call.thread, call.start)
+		m.setRanges(e, call.thread, call.start, launcher)
 	case o != nil:
-		m.setPath(e, o.thread, o.start)
+		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
 		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.text(o.name)), hostID(launcher)
@@ -211,6 +215,7 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.stepAt(process, at); s != nil {
 		m.build.Int(attrkey.Step, s.number)
+		m.step = jsontext.ValidUTF8(m.notes.text(s.name))
 	}
 }
 

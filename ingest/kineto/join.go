@@ -15,7 +15,7 @@ import (
 //     on a stack.
 //  2. Launches are ordered by correlation id, under which device events look
 //     for them. Of several launches with one id the earliest counts.
-//  3. Steps are sorted by process and time.
+//  3. Ranges get those around them, and steps are sorted by process and time.
 type join struct {
 	*tables
 	// byCorrelation lists the launches by correlation id and time.
@@ -36,10 +36,9 @@ func newJoin(t *tables) *join {
 		return cmp.Or(cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
 			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
-	slices.SortStableFunc(t.steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.start, b.start))
-	})
-	return &join{tables: t, byCorrelation: order, byRange: t.encloseRanges()}
+	byRange := t.encloseRanges()
+	t.settleSteps(byRange)
+	return &join{tables: t, byCorrelation: order, byRange: byRange}
 }
 
 // enclose finds the host operator around each operator and each launch. It returns the
@@ -179,17 +178,4 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 		return -1
 	}
 	return j.byExternal[i]
-}
-
-// stepAt returns the step that a process was in, or nil. Steps of one process
-// follow each other.
-func (j *join) stepAt(process uint32, at int64) *step {
-	i := sort.Search(len(j.steps), func(i int) bool {
-		s := &j.steps[i]
-		return s.process > process || s.process == process && s.start > at
-	}) - 1
-	if i < 0 || j.steps[i].process != process || j.steps[i].end <= at {
-		return nil
-	}
-	return &j.steps[i]
 }

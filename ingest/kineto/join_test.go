@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/op"
 )
 
 // tablesOf returns tables with operators and launches.
@@ -168,7 +170,14 @@ func TestHostOpOf(t *testing.T) {
 }
 
 func TestStepAt(t *testing.T) {
-	j := newJoin(&tables{steps: []step{{1, 20, 30, 8}, {1, 10, 20, 7}, {2, 0, 5, 1}}})
+	tables := &tables{marks: markNames{index: map[uint32]int32{}, list: make([]marks.Mark, 1)}}
+	for _, s := range []step{{process: 1, start: 20, end: 30, number: 8}, {process: 1, start: 10, end: 20, number: 7}, {process: 2, end: 5, number: 1}} {
+		s.name, s.rank = uint32(s.number), 1
+		tables.marks.index[s.name] = int32(len(tables.marks.list))
+		tables.marks.list = append(tables.marks.list, marks.Mark{Rank: 1, Number: op.Known(s.number)})
+		tables.steps = append(tables.steps, s)
+	}
+	j := newJoin(tables)
 	for _, test := range []struct {
 		process  uint32
 		at, want int64 // 0 for none

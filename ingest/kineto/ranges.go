@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -58,14 +59,55 @@ func (j *join) rangeAt(thread uint32, at int64) int32 {
 // maxPath bounds the ranges in a path, so that what nests without end is no text without end.
 const maxPath = 64
 
-// setPath gives an entry the ranges around its launch on a thread, unless an argument states a path.
-func (m *entryMaker) setPath(e *op.Entry, thread uint32, at int64) {
-	if e.Path == "" && m.ranges.n > 0 {
-		e.Path = m.pathOf(m.rangeAt(thread, at))
+// setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the
+// operators around it tell, unless an argument states these.
+func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator int32) {
+	around := int32(-1)
+	if m.ranges.n > 0 {
+		around = m.rangeAt(thread, at)
+	}
+	if e.Path == "" {
+		e.Path = m.pathOf(around)
+	}
+	if e.Phase == "" {
+		e.Phase = m.phaseOf(around)
+	}
+	if e.Phase == "" && operator >= 0 {
+		e.Phase = m.operatorPhase(operator)
 	}
 }
 
-// pathOf returns the names of a range and those around it, the outermost first, "" for -1.
+// phaseOf returns the phase that the innermost range tells of a range and those around it.
+func (m *entryMaker) phaseOf(i int32) string {
+	for ; i >= 0; i = m.ranges.at(i).parent {
+		if phase := m.marks.of(m.ranges.at(i).mark).Phase; phase != "" {
+			return phase
+		}
+	}
+	return ""
+}
+
+// operatorPhase returns the phase that the outermost operator around one tells by its name: that of the
+// engine which computes gradients, on threads of its own.
+func (m *entryMaker) operatorPhase(i int32) string {
+	for p := m.hostOps.at(i).parent; p >= 0; p = m.hostOps.at(i).parent {
+		i = p
+	}
+	if m.phases == nil {
+		m.phases = make(map[uint32]string)
+	}
+	name := m.hostOps.at(i).name
+	phase, ok := m.phases[name]
+	if !ok {
+		if mark, known := marks.Of(m.symbols.text(name)); known && !mark.IsStep() {
+			phase = mark.Phase
+		}
+		m.phases[name] = phase
+	}
+	return phase
+}
+
+// pathOf returns the names of a range and those around it that are no steps, the outermost first, "" for -1.
 func (m *entryMaker) pathOf(i int32) string {
 	if i < 0 {
 		return ""
@@ -77,6 +119,9 @@ func (m *entryMaker) pathOf(i int32) string {
 	if !ok {
 		var names []string
 		for at := i; at >= 0 && len(names) < maxPath; at = m.ranges.at(at).parent {
+			if m.marks.of(m.ranges.at(at).mark).IsStep() {
+				continue
+			}
 			names = append(names, jsontext.ValidUTF8(m.notes.text(m.ranges.at(at).name)))
 		}
 		slices.Reverse(names)

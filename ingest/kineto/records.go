@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
@@ -204,7 +203,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		return true, nil
 	case catPython:
 		if e.Duration.Known && bytes.HasPrefix(e.Name, []byte(modulePrefix)) {
-			r.addRange(e)
+			r.addRange(e, 0)
 		}
 		r.skipped.add(op.SkipPython, 1)
 		return true, nil
@@ -214,7 +213,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	}
 	switch cat {
 	case catHostOp:
-		if r.step(e) { // so in the profiler's first versions
+		if bytes.HasPrefix(e.Name, []byte("ProfilerStep#")) && r.addMark(e) != 0 { // so in the profiler's first versions
 			r.skipped.add(op.SkipAnnotation, 1)
 		} else {
 			r.hostOp(e)
@@ -225,8 +224,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.launch(e)
 		r.skipped.add(op.SkipRuntime, 1)
 	case catAnnotation:
-		if !r.step(e) && string(e.Category) == "user_annotation" {
-			r.addRange(e)
+		if mark := r.addMark(e); string(e.Category) == "user_annotation" {
+			r.addRange(e, mark)
 		}
 		r.skipped.add(op.SkipAnnotation, 1)
 	default:
@@ -315,34 +314,16 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 const modulePrefix = "nn.Module: "
 
 // addRange adds an event that names what operations belong to.
-func (r *reader) addRange(e *traceevent.Event) {
+func (r *reader) addRange(e *traceevent.Event, mark int32) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name),
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name), mark: mark,
 	}
 }
 
 // isIndex reports whether n can number a device or stream; the profiler writes
 // -1 where it knows none.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
-
-// step notes an event that marks a step of the profiler, and reports whether
-// it was one.
-func (r *reader) step(e *traceevent.Event) bool {
-	digits, ok := bytes.CutPrefix(e.Name, []byte("ProfilerStep#"))
-	if !ok {
-		return false
-	}
-	n, err := strconv.ParseInt(string(digits), 10, 64)
-	if err != nil {
-		return false
-	}
-	r.tables.steps = append(r.tables.steps, step{
-		process: r.tables.symbols.add(e.PID),
-		start:   e.Start.V, end: e.Start.V + e.Duration.V, number: n,
-	})
-	return true
-}
 
 // skipped counts the events that are no operations, by reason.
 type skipped struct {

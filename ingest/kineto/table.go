@@ -72,13 +72,7 @@ type timeRange struct {
 	thread     uint32
 	name       uint32 // index of notes
 	parent     int32  // the one around it, -1 for none: set by the join
-}
-
-// step is one profiler step as one process saw it.
-type step struct {
-	process    uint32
-	start, end int64
-	number     int64
+	mark       int32  // index of marks.list, 0 for none
 }
 
 // tables holds the rows of a trace until its end.
@@ -91,6 +85,7 @@ type tables struct {
 	deviceOps   rows[deviceOp]
 	ranges      rows[timeRange]
 	steps       []step
+	marks       markNames
 	makers      []string
 	collectives collectives
 	// innerFirst is set where, of two operators of a thread that cover the same time, the
@@ -123,5 +118,5 @@ func (t *tables) heldBytes() int64 {
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		len(t.steps)*int(unsafe.Sizeof(step{})) +
 		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))
-	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.notes.bytes + t.collectives.texts.bytes
+	return int64(rows) + t.threads.heldBytes() + t.marks.heldBytes() + t.symbols.bytes + t.notes.bytes + t.collectives.texts.bytes
 }

@@ -54,6 +54,9 @@ const (
 	ClockError = "tensor.clock.error"
 	// Step is the iteration of a training or generation loop.
 	Step = "tensor.step"
+	// Phase is the part of a step that the operation belongs to, such as "prefill" or "backward". Known are prefill,
+	// decode, mixed, forward, backward, optimizer, communication and data.
+	Phase = "tensor.phase"
 )
 
 // The attributes of a collective operation. Any of them makes an operation communication.
@@ -133,6 +136,8 @@ const (
 	LaunchedBy = "optrace.launch.name"
 	// LaunchSpan is the span id of the operator on the host that launched the operation, in the same trace.
 	LaunchSpan = "optrace.launch.span_id"
+	// StepName is the name of the range on the host that is the step of the operation.
+	StepName = "optrace.step.name"
 	// Warnings is the warnings of the entry, separated by commas.
 	Warnings = "optrace.warnings"
 )

@@ -28,6 +28,7 @@ var conventions = []keyTarget{
 	{attrkey.Device, target{field: FieldDevice, family: familyTensor}},
 	{attrkey.Stream, target{field: FieldStream, family: familyTensor}},
 	{attrkey.Step, target{field: FieldStep, family: familyTensor}},
+	{attrkey.Phase, target{field: FieldPhase, family: familyTensor}},
 	{attrkey.Memory, target{field: FieldMemory, family: familyTensor}},
 	{attrkey.Collective, target{field: FieldCollective, family: familyTensor}},
 	{attrkey.Group, target{field: FieldGroup, family: familyTensor}},
@@ -47,6 +48,7 @@ var conventions = []keyTarget{
 	{attrkey.RootSpan, target{field: fieldRootSpan, family: familyTensor}},
 	{attrkey.LaunchedBy, target{field: fieldLaunchedBy, family: familyTensor}},
 	{attrkey.LaunchSpan, target{field: fieldLaunchSpan, family: familyTensor}},
+	{attrkey.StepName, target{field: fieldStepName, family: familyTensor}},
 	{attrkey.Warnings, target{field: fieldWarnings, family: familyTensor}},
 
 	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},

@@ -29,6 +29,7 @@ const (
 	FieldDeviceIndex
 	FieldStream
 	FieldStep
+	FieldPhase
 	FieldMemory
 	FieldDeviceMemory
 	FieldCollective
@@ -47,6 +48,7 @@ const (
 	fieldRootSpan
 	fieldLaunchedBy
 	fieldLaunchSpan
+	fieldStepName
 	fieldWarnings
 
 	// Fields of an entry that are no attributes: an alias of them means nothing.
@@ -68,9 +70,9 @@ const (
 // are neither text nor numbers.
 var (
 	textFields = FieldsOf(FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType,
-		FieldCollective, FieldGroup)
+		FieldCollective, FieldGroup, FieldPhase)
 	otherFields = FieldsOf(FieldNone, FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
-		fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldWarnings)
+		fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings)
 )
 
 // isText reports whether the field is set from text as it is.

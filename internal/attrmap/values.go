@@ -40,7 +40,7 @@ func (b *Builder) SetText(to Target, v string) {
 func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
-	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldWarnings:
+	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		if strings.TrimSpace(v) == "" {
@@ -181,6 +181,10 @@ func (b *Builder) setText(t *target, v string) {
 		if b.claim(t) {
 			e.Path = v
 		}
+	case FieldPhase:
+		if b.claim(t) {
+			e.Phase = v
+		}
 	case FieldDevice:
 		if b.claim(t) {
 			e.DeviceID = v
@@ -241,6 +245,8 @@ func (b *Builder) setNote(t *target, v string) {
 		b.entry.LaunchedBy = b.text(v)
 	case fieldLaunchSpan:
 		b.entry.LaunchSpanID, ok = op.ParseSpanID([]byte(v))
+	case fieldStepName:
+		b.entry.StepName = b.text(v)
 	case fieldWarnings:
 		for name := range strings.SplitSeq(v, ",") {
 			// One that only a later version knows is left out.

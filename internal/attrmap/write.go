@@ -39,6 +39,7 @@ func Write(e *op.Entry, to Sink) {
 	w.str(attrkey.Device, e.DeviceID)
 	w.int(attrkey.Stream, e.Stream)
 	w.int(attrkey.Step, e.Step)
+	w.str(attrkey.Phase, e.Phase)
 	w.tensors(e)
 	w.collective(e.Collective)
 	w.notes(e)
@@ -125,6 +126,7 @@ func (w *attrWriter) notes(e *op.Entry) {
 	if !e.LaunchSpanID.IsZero() {
 		w.str(attrkey.LaunchSpan, e.LaunchSpanID.String())
 	}
+	w.str(attrkey.StepName, e.StepName)
 	if warn := e.Warn &^ warnFound(e) &^ w.found; warn != 0 {
 		var names []string
 		for w := range warn.All() {

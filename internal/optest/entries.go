@@ -31,7 +31,7 @@ func RichEntry() *op.Entry {
 		Links: []op.Link{{TraceID: TraceID, SpanID: ParentID, Weight: op.Known(3), Attention: op.Known(40)},
 			{TraceID: TraceID, SpanID: SpanID}},
 		Extra:      RichExtra(),
-		LaunchedBy: "aten::mm", LaunchSpanID: ParentID,
+		LaunchedBy: "aten::mm", LaunchSpanID: ParentID, StepName: "ProfilerStep#12", Phase: "forward",
 		Warn: op.WarnBadShape | op.WarnDroppedAttributes,
 	}
 }

@@ -47,6 +47,7 @@ func fields() []Case {
 	cases = append(cases, ints("rank", attrkey.Rank, func(e *op.Entry, n op.Int) { e.Rank = n })...)
 	cases = append(cases,
 		one("path", attrkey.Path, "encoder.0.attention", func(e *op.Entry) { e.Path = "encoder.0.attention" }),
+		one("phase", attrkey.Phase, "prefill", func(e *op.Entry) { e.Phase = "prefill" }),
 		one("path as int", attrkey.Path, int64(1), warn(op.WarnBadValue)),
 		one("side", attrkey.Side, "host", func(e *op.Entry) { e.Side = op.SideHost }),
 		one("side unknown", attrkey.Side, "left", warn(op.WarnBadValue)),
@@ -104,6 +105,7 @@ func notes() []Case {
 		note("launched by", func(e *op.Entry) { e.LaunchedBy, e.LaunchSpanID = "aten::mm", ParentID },
 			Attr{attrkey.LaunchedBy, "aten::mm"}, Attr{attrkey.LaunchSpan, ParentID.String()}),
 		note("launched by what is no id", warn(op.WarnBadValue), Attr{attrkey.LaunchSpan, "xyz"}),
+		note("step name", func(e *op.Entry) { e.StepName = "ProfilerStep#12" }, Attr{attrkey.StepName, "ProfilerStep#12"}),
 		note("warnings", warn(op.WarnOverflow|op.WarnNonFinite), Attr{attrkey.Warnings, "overflow,from_the_future,non_finite"}),
 	}
 }

@@ -209,7 +209,7 @@ const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_sh
 	`"root_span_id":"0001219cadb9967c","service":"trainer","scope":"example.com/trainer","path":"encoder.0","input_dtypes":["f32","odd"],` +
 	`"side":"host","error":"out of memory","dropped_attributes":2,"attrs":{"k":"v","l":"w"},"warn":["bad_id","odd"],` +
 	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,"out_elements":6},` +
-	`"launched_by":"aten::mm","launch_span_id":"b9870bd3544e583b"}`
+	`"launched_by":"aten::mm","launch_span_id":"b9870bd3544e583b","step_name":"ProfilerStep#3","phase":"backward"}`
 
 // fullSpan is an ancestry record with every member.
 const fullSpan = `{"span":{"name":"GET /","trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263",` +

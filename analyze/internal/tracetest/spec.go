@@ -40,6 +40,8 @@ type Spec struct {
 	Launcher   string
 	LauncherID uint64
 	Dropped    int64 // links
+	StepName   string
+	Phase      string
 }
 
 // specLink is a link to a span in a trace.
@@ -145,6 +147,7 @@ func (s Spec) Entry() *op.Entry {
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
 		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(), Extra: s.extra(), LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
+		StepName: s.StepName, Phase: s.Phase,
 	}
 }
 

@@ -212,6 +212,12 @@ func (d *Decoder) canonicalRarities(b []byte, i int) int {
 	if j := jsontext.Literal(b, i, `,"launch_span_id":`); j > 0 {
 		i = jsontext.QuotedHex(b, j, e.LaunchSpanID[:])
 	}
+	if j := jsontext.Literal(b, i, `,"step_name":`); j > 0 {
+		e.StepName, i = d.canonicalText(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"phase":`); j > 0 {
+		e.Phase, i = d.canonicalText(b, j)
+	}
 	return jsontext.Literal(b, i, "}\n")
 }
 

@@ -1,0 +1,103 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/op"
+)
+
+// describe sets what the names of the ranges and the phases of a step's operations say.
+func (s *Row) describe(f *trace.Forest, rows []int32) {
+	values := f.Names.Marks.Values
+	s.Phase, s.Source = values[f.Mark(rows[0])].Phase, SourceAttribute
+	one := true
+	for _, r := range rows {
+		m := values[f.Mark(r)]
+		s.Name = cmp.Or(s.Name, m.StepName)
+		one = one && m.StepName == s.Name
+		if m.Phase != s.Phase {
+			s.Phase = ""
+		}
+	}
+	if s.Name == "" {
+		return
+	}
+	s.Source = SourceRange
+	if m, ok := marks.Of(s.Name); ok && m.IsStep() {
+		s.Source = SourceAnnotation
+		if m.Phase != "" {
+			s.Phase = m.Phase
+		}
+		if one { // else processes had batches of their own
+			s.Tokens, s.Requests = m.Tokens, m.Requests
+		}
+	}
+}
+
+// Phase is a row of the table of phases.
+type Phase struct {
+	// Phase is not known for the operations that state none.
+	Phase key.Value `json:"phase"`
+	// Steps is how many iterations have operations of it, Count the number of operations and SumNS the
+	// sum of their durations in nanoseconds.
+	Steps int64 `json:"steps"`
+	Count int64 `json:"count"`
+	SumNS int64 `json:"sum_ns"`
+	// Tokens is the sum of those of the steps that are of this phase, unknown where none says it.
+	Tokens op.Int `json:"tokens"`
+}
+
+// Phases sums up the operations that are not the host's view by their phases, the largest sum first. It
+// is empty where no operation has one. rows are those of f.
+func Phases(f *trace.Forest, rows []Row) []Phase {
+	f.Build()
+	if len(f.Names.Marks.Values) < 2 {
+		return nil
+	}
+	type sums struct {
+		steps map[int32]bool
+		count int64
+		sum   wide.Sum
+	}
+	all := make(map[string]*sums)
+	iterations := Find(f)
+	for r := range f.Rows() {
+		if !f.IsDeviceSide(r) {
+			continue
+		}
+		phase := f.Names.Marks.Values[f.Mark(r)].Phase
+		s := all[phase]
+		if s == nil {
+			s = &sums{steps: make(map[int32]bool)}
+			all[phase] = s
+		}
+		s.count++
+		s.sum.Add(f.Duration(r))
+		if of := iterations.of[r]; of != trace.NoRow {
+			s.steps[of] = true
+		}
+	}
+	if len(all) == 0 || len(all) == 1 && all[""] != nil {
+		return nil
+	}
+	table := make([]Phase, 0, len(all))
+	for name, s := range all {
+		p := Phase{Phase: key.Value{Text: name, Known: name != ""}, Steps: int64(len(s.steps)), Count: s.count, SumNS: s.sum.Int64()}
+		for i := range rows {
+			if rows[i].Phase == name && rows[i].Tokens.Known {
+				p.Tokens = op.Known(p.Tokens.V + rows[i].Tokens.V)
+			}
+		}
+		table = append(table, p)
+	}
+	slices.SortFunc(table, func(a, b Phase) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Phase.Text, b.Phase.Text))
+	})
+	return table
+}

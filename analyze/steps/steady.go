@@ -1,0 +1,145 @@
+package steps
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Steady is the part of a loop in which its steps take about the same time.
+type Steady struct {
+	// Service is the service of the loop, "" where it states none.
+	Service string `json:"service,omitempty"`
+	// FirstStep and LastStep are the numbers of its first and last step.
+	FirstStep int64 `json:"first_step"`
+	LastStep  int64 `json:"last_step"`
+	// Steps is how many steps it has, LeftOut how many others there are, and MedianNS the median of
+	// the wall times of its steps in nanoseconds.
+	Steps    int64 `json:"steps"`
+	LeftOut  int64 `json:"left_out"`
+	MedianNS int64 `json:"median_ns"`
+}
+
+const (
+	steadyWindow = 5 // steps whose median is a level
+	leastSteady  = 8 // steps
+	// The highest level of a steady state is at most most/least times its lowest.
+	mostSteady, leastLevel = 6, 5
+)
+
+// SteadyOf returns the longest run of steps of one loop without a change of level, the first of those
+// that are as long, nil for none of at least eight steps. A level is the median of the wall times of
+// five steps in a row, which one or two that are slow by chance do not change; the highest of a run is
+// at most 1.2 times the lowest. Steps at either end of the run that are further than that from the
+// median of all its steps are not part of it.
+//
+//	wall      90 50 | 10 11 10 10 35 10 11 10 | 30 31 30 30 31
+//	steady            1  2  3  4  5  6  7  8
+func SteadyOf(rows []Row) *Steady {
+	var best *Steady
+	all := int64(len(rows))
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Service == rows[0].Service {
+			n++
+		}
+		if s := steadyOf(rows[:n]); s != nil && (best == nil || s.Steps > best.Steps) {
+			best = s
+		}
+		rows = rows[n:]
+	}
+	if best != nil {
+		best.LeftOut = all - best.Steps
+	}
+	return best
+}
+
+// steadyOf returns the steady state of one loop: of its first run, where steps come again.
+func steadyOf(rows []Row) *Steady {
+	var loop []Row
+	for _, r := range rows {
+		if r.WallNS.Known && r.Run == 1 {
+			loop = append(loop, r)
+		}
+	}
+	if len(loop) < leastSteady {
+		return nil
+	}
+	walls := make([]int64, len(loop))
+	for i, r := range loop {
+		walls[i] = r.WallNS.V
+	}
+	from, to := longestLevel(levels(walls))
+	if to == 0 {
+		return nil
+	}
+	to += steadyWindow - 1
+	median := medianOf(walls[from:to])
+	for from < to && !sameLevel(walls[from], median) {
+		from++
+	}
+	for from < to && !sameLevel(walls[to-1], median) {
+		to--
+	}
+	if to-from < leastSteady {
+		return nil
+	}
+	return &Steady{
+		Service: loop[0].Service, FirstStep: loop[from].Step, LastStep: loop[to-1].Step, Steps: int64(to - from),
+		MedianNS: medianOf(walls[from:to]),
+	}
+}
+
+// levels returns the median of each window.
+func levels(walls []int64) []int64 {
+	medians := make([]int64, len(walls)-steadyWindow+1)
+	for i := range medians {
+		medians[i] = medianOf(walls[i : i+steadyWindow])
+	}
+	return medians
+}
+
+// longestLevel returns the longest run of levels that are the same, by two queues of the places at
+// which the run's lowest and highest level may lie.
+func longestLevel(levels []int64) (from, to int) {
+	var low, high []int
+	start := 0
+	for i, v := range levels {
+		for len(low) > 0 && levels[low[len(low)-1]] >= v {
+			low = low[:len(low)-1]
+		}
+		for len(high) > 0 && levels[high[len(high)-1]] <= v {
+			high = high[:len(high)-1]
+		}
+		low, high = append(low, i), append(high, i)
+		for !sameLevel(levels[low[0]], levels[high[0]]) {
+			start++
+			if low[0] < start {
+				low = low[1:]
+			}
+			if high[0] < start {
+				high = high[1:]
+			}
+		}
+		if i+1-start > to-from {
+			from, to = start, i+1
+		}
+	}
+	return from, to
+}
+
+// sameLevel reports whether the larger of two times is at most 1.2 times the other.
+func sameLevel(a, b int64) bool {
+	highA, lowA := bits.Mul64(uint64(max(a, b)), leastLevel)
+	highB, lowB := bits.Mul64(uint64(min(a, b)), mostSteady)
+	return highA < highB || highA == highB && lowA <= lowB
+}
+
+func medianOf(walls []int64) int64 {
+	sorted := slices.Sorted(slices.Values(walls))
+	return sorted[(len(sorted)-1)/2]
+}
+
+// Holds reports whether a step of a service is part of the steady state.
+func (s *Steady) Holds(service string, step int64) bool {
+	return service == s.Service && s.FirstStep <= step && step <= s.LastStep
+}

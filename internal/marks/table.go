@@ -1,0 +1,63 @@
+package marks
+
+import "regexp"
+
+// rules is the table of patterns, the first that matches counts. Sources marked with (?) are known
+// from traces and descriptions, and were not found in the source itself.
+var rules = []struct {
+	source  string // the file that sets the name
+	has     string // what each of these names has in it, in lower case; "" for several
+	pattern *regexp.Regexp
+	step    bool
+	phase   string
+}{
+	// Steps of engines. Requests that vLLM calls cached were scheduled before: they decode, or go on
+	// with a prefill in chunks.
+	{"vllm/v1/worker/gpu_worker.py", "execute_context_", regexp.MustCompile(
+		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`), true, ""},
+	{"vllm/v1/worker/gpu_worker.py", "execute_new_", regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, ""},
+	{"python/sglang/srt/utils/profile_utils.py", "step[", regexp.MustCompile(
+		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: toks=(?P<tokens>\d+)| ext=(?P<contextTokens>\d+) dec=(?P<generationTokens>\d+))?[ \]]`), true, ""},
+	{"tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step", regexp.MustCompile(
+		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, )?(?P<generation>\d+) gen reqs)?`), true, ""},
+	{"src/lightning/pytorch/loops/training_epoch_loop.py", "run_training_batch", regexp.MustCompile(`^\[pl\]\[profile\]run_training_batch$`), true, ""},
+	{"jax/_src/profiler.py, StepTraceAnnotation (?)", "step_num=", regexp.MustCompile(`^[^#]*#(?:.*,)?step_num=(?P<n>\d+)[,#]`), true, ""},
+	// Steps of programs: step 12, train_step_12, iteration12, iter: 12; as Megatron's scripts have them (?).
+	{"", "", regexp.MustCompile(`(?i)^(?:train(?:ing)?|eval|test)?[ _]?(?:step|iter|iteration)[ _:#=]*(?P<n>\d+)$`), true, ""},
+	{"torch/profiler/profiler.py", "profilerstep#", regexp.MustCompile(`^ProfilerStep#(?P<n>\d+)$`), true, ""},
+
+	// Phases.
+	{"torch/optim/optimizer.py", "optimizer.", regexp.MustCompile(`^Optimizer\.(?:step|zero_grad)#`), false, Optimizer},
+	{"torch/utils/data/dataloader.py", "dataloader", regexp.MustCompile(`^enumerate\(DataLoader\)#`), false, Data},
+	{"torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", ":", regexp.MustCompile(`^(?:nccl|gloo|mpi|ucc|xccl|hccl):`), false, Communication},
+	{"torch/nn/parallel/distributed.py", "distributeddataparallel", regexp.MustCompile(`^DistributedDataParallel\.forward$`), false, Forward},
+	{"torch/distributed/fsdp", "fsdp::", regexp.MustCompile(`^FSDP::(?:root_|pre_|post_)+forward`), false, Forward},
+	{"torch/distributed/fsdp", "fsdp::", regexp.MustCompile(`^FSDP::(?:root_|pre_|post_)+backward`), false, Backward},
+	{"torch/csrc/autograd/engine.cpp", "autograd::engine", regexp.MustCompile(`^autograd::engine::evaluate_function: `), false, Backward},
+	{"deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.forward$`), false, Forward},
+	{"deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\._?backward`), false, Backward},
+	{"deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.(?:step|_take_model_step)$`), false, Optimizer},
+	{"deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.allreduce_gradients$`), false, Communication},
+	{"src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*(?:training|validation|test|predict)_step$`), false, Forward},
+	{"src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*\.?backward$`), false, Backward},
+	{"src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*optimizer_(?:step|zero_grad)`), false, Optimizer},
+	{"src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*(?:dataloader_next|batch_to_device)`), false, Data},
+	{"megatron/core/pipeline_parallel/schedules.py (?)", "-compute", regexp.MustCompile(`^forward-compute$`), false, Forward},
+	{"megatron/core/pipeline_parallel/schedules.py (?)", "-compute", regexp.MustCompile(`^backward-compute$`), false, Backward},
+	{"megatron/training/training.py (?)", "batch-generator", regexp.MustCompile(`^(?:batch-generator)$`), false, Data},
+	// Phases of programs, alone or between signs: ## forward ##, backward_pass, [prefill].
+	{"", "", regexp.MustCompile(`(?i)^\W*(?:model[ _])?(?:forward|fwd)(?:[ _]pass)?\W*$`), false, Forward},
+	{"", "", regexp.MustCompile(`(?i)^\W*(?:backward|bwd)(?:[ _]pass)?\W*$`), false, Backward},
+	{"", "optimi", regexp.MustCompile(`(?i)^\W*optimi[sz]er(?:[ _]step)?\W*$`), false, Optimizer},
+	{"", "load", regexp.MustCompile(`(?i)^\W*data[ _]?load(?:ing|er)?\W*$`), false, Data},
+	{"", "", regexp.MustCompile(`(?i)^\W*(?:communication|all_?reduce)\W*$`), false, Communication},
+	{"", "prefill", regexp.MustCompile(`(?i)^\W*prefill\W*$`), false, Prefill},
+	{"", "decode", regexp.MustCompile(`(?i)^\W*decode\W*$`), false, Decode},
+}
+
+// modes are the phases of SGLang's forward modes, in lower case: a speculative step verifies or drafts
+// tokens of requests that decode. One that is idle is none.
+var modes = map[string]string{
+	"extend": Prefill, "prefill": Prefill, "split_prefill": Prefill, "decode": Decode, "mixed": Mixed,
+	"target_verify": Decode, "verify": Decode, "draft": Decode, "draft_extend": Decode, "draft_extend_v2": Decode,
+}
