@@ -180,6 +180,7 @@ func (r documentedRow) record() op.Record {
 		Start: start, Duration: duration, Launch: r.integer("launch"), MemoryBytes: r.integer("bytes"),
 		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),
+		StepName: r.cells["step_name"], Phase: r.cells["phase"],
 		Links: r.links(), Extra: extra,
 	}
 	if r.cells["sequence"] != "" {

@@ -56,6 +56,9 @@ type Options struct {
 	AlignClocks bool
 	// Peaks has the peaks of devices, by which operations get a roofline; nil for none.
 	Peaks *peaks.Table
+	// Steady leaves out the operations that are not in the steady state of the run, as [steps.SteadyOf]
+	// has it: the input is read twice. Without a steady state Run returns [ErrNotSteady].
+	Steady bool
 	// Workers is the number of goroutines in which [Run] reads. The report does
 	// not depend on it. 0 is GOMAXPROCS.
 	Workers int

@@ -88,6 +88,11 @@ type Report struct {
 	Sequences *sequences.Sequences `json:"sequences"`
 	// Steps has a row per iteration, by service, step and run.
 	Steps []steps.Row `json:"steps"`
+	// Phases has a row per phase of the steps, the largest sum first; it is empty where no operation
+	// has one. Steady is the part of Steps in which they take about the same time, nil for none. With
+	// [Options.Steady] the figures are of that part, and Steady says what was left out.
+	Phases []steps.Phase `json:"phases"`
+	Steady *steps.Steady `json:"steady"`
 	// StatedSteps is how many operations state a step, those of the host's side aside;
 	// not known where the structure was not computed.
 	StatedSteps op.Int `json:"stated_steps"`

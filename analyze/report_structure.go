@@ -41,8 +41,10 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		sections string // "" is all of them
 		compute  func()
 	}{
-		{"overview findings steps", func() {
+		{"overview findings steps phases", func() {
 			r.Steps = append([]steps.Row{}, steps.Rows(forest)...)
+			r.Phases = append([]steps.Phase{}, steps.Phases(forest, r.Steps)...)
+			r.Steady = steps.SteadyOf(r.Steps)
 			r.StatedSteps = op.Known(steps.Stated(forest))
 		}},
 		{"overview findings critical_path", func() {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
@@ -38,11 +39,43 @@ type wanter interface{ Want(attr.Want) }
 // is counted in the report; any other error ends Run and is returned. It also
 // ends when ctx is done.
 func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
+	var steady *steps.Steady
+	if opts.Steady {
+		var err error
+		if steady, err = findSteady(ctx, src, &opts); err != nil {
+			return nil, err
+		}
+	}
 	c, err := collect(ctx, src, opts)
 	if err != nil {
 		return nil, err
 	}
-	return c.report(), nil
+	r := c.report()
+	if steady != nil {
+		r.Steady = steady
+	}
+	return r, nil
+}
+
+// ErrNotSteady is the error of an input without a steady state.
+var ErrNotSteady = errors.New("no steady state: it takes at least eight steps in a row without a change of level")
+
+// findSteady returns the steady state of an input, and makes opts leave out all else.
+func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, error) {
+	filter := opts.Filter
+	whole := Options{Filter: filter, Workers: opts.Workers}
+	c, err := collectBy(ctx, src, opts.Workers, nil, func() *collector { return &collector{counter: newCounter(), forest: trace.New(), opts: whole} })
+	if err != nil {
+		return nil, err
+	}
+	steady := steps.SteadyOf(steps.Rows(c.forest))
+	if steady == nil {
+		return nil, ErrNotSteady
+	}
+	opts.Filter = func(e *op.Entry) bool {
+		return e.Step.Known && steady.Holds(e.Service, e.Step.V) && (filter == nil || filter(e))
+	}
+	return steady, nil
 }
 
 // collect reads an input with several workers, and tells it what is wanted.

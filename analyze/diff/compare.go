@@ -55,6 +55,7 @@ func sideOf(runs []*Run) Side {
 		s.Files += r.input.Files
 		s.Entries += r.input.Entries
 		s.Steps += r.steps.count
+		s.LeftOut += r.leftOut
 	}
 	return s
 }

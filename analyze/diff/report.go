@@ -41,6 +41,8 @@ type Side struct {
 	// Entries is the number of operations, Steps that of the iterations.
 	Entries int64 `json:"entries"`
 	Steps   int   `json:"steps"`
+	// LeftOut is the number of steps that are not compared, since they are not in the steady state.
+	LeftOut int64 `json:"left_out,omitempty"`
 }
 
 // Unit is what a value of a row is the mean of.

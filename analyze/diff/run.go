@@ -25,6 +25,8 @@ type Run struct {
 	// saved is set for a report without its operations.
 	saved bool
 	steps runSteps
+	// leftOut is how many steps there are that are not in the steady state, where the report is on that.
+	leftOut int64
 	// first and last are the starts of the first and the last operation.
 	first, last int64
 }
@@ -87,6 +89,9 @@ func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, er
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	run.steps.count = len(r.Steps)
+	if r.Steady != nil {
+		run.leftOut = r.Steady.LeftOut - r.Steady.Left(r.Steps)
+	}
 	if !run.saved {
 		run.addOperations(r.Forest, single)
 	}

@@ -143,3 +143,12 @@ func medianOf(walls []int64) int64 {
 func (s *Steady) Holds(service string, step int64) bool {
 	return service == s.Service && s.FirstStep <= step && step <= s.LastStep
 }
+
+// Left returns how many steps there are beside the steady state, of the rows of a report: 0 where the
+// report is on that alone.
+func (s *Steady) Left(rows []Row) int64 {
+	if s == nil {
+		return int64(len(rows))
+	}
+	return max(0, int64(len(rows))-s.Steps)
+}

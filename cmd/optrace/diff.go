@@ -40,7 +40,9 @@ are several runs a side.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
-                    service, trace, path, module, operator, attr:NAME
+                    service, trace, path, module, operator, phase, attr:NAME
+  -steady           compare the steady states: of each run the longest part of at least
+                    eight steps whose times stay within 20 percent
   -fail-above PCT   exit with code 1 where an operation is slower by more than PCT
                     percent, or a part of the time by more than PCT percent of all
                     the time, and that is no chance; and where a side is empty
@@ -66,6 +68,7 @@ type diffFlags struct {
 	by        string
 	failAbove float64
 	alpha     float64
+	steady    bool
 	json      bool
 	markdown  bool
 	top       int
@@ -134,6 +137,7 @@ func (f *diffFlags) failure(r *diff.Report) error {
 func (f *diffFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.by, "by", "", "")
 	fs.Float64Var(&f.failAbove, "fail-above", 0, "")
+	fs.BoolVar(&f.steady, "steady", false, "")
 	fs.Float64Var(&f.alpha, "alpha", diff.DefaultAlpha, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.markdown, "markdown", false, "")
@@ -236,6 +240,9 @@ func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out 
 		if err != nil {
 			return nil, exit.Input(fmt.Errorf("%s: %w", in, err))
 		}
+		if r != nil && f.steady && r.Steady.Left(r.Steps) > 0 {
+			return nil, exit.Input(fmt.Errorf("%s is a saved report of all steps: make it with -steady", in))
+		}
 		if r != nil {
 			return r, nil
 		}
@@ -244,7 +251,9 @@ func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out 
 		Inputs: []string{in}, InOut: f.InOut, Mapping: flags.MappingFor(f.keys), Exclude: out.Exclude,
 	}.Open(s)
 	defer done()
-	r, err := analyze.Run(ctx, records, diff.ReportOptions(f.keys))
+	opts := diff.ReportOptions(f.keys)
+	opts.Steady = f.steady
+	r, err := analyze.Run(ctx, records, opts)
 	if err == nil {
 		err = records.Hold(r.Input.Entries * diff.SampleBytes)
 	}

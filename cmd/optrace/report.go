@@ -36,19 +36,22 @@ What is shown:
 
   -section S[,S]    sections to show: summary, findings, operations, operators,
                     devices, balance, communication, memory, slowest, idle, launches,
-                    critical_path, sequences, steps, or all. With none but summary,
+                    critical_path, sequences, steps, phases, or all. With none but summary,
                     memory and slowest the memory needed does not grow with the input,
                     unless -by has request or operator, which are found by the parents
                     where spans do not state them. -json has all by default
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    request, service, trace, path, module, operator (on the host,
-                    that launched it) or attr:NAME, an attribute of the operation,
+                    request, service, trace, path, module, phase, operator (on the
+                    host, that launched it) or attr:NAME, an attribute of the operation,
                     or else of its scope or resource, such as attr:region; a NAME
                     with a dot will do, such as hw.model or gen_ai.request.model.
                     With device, the critical path is by device too
   -where KEY=VALUE  profile only the operations with this value of a key of -by, such as
                     device=gpu:0, "unknown" for those without one; given several
                     times, those with all of them. The others are counted as filtered
+  -steady           only the steady state: the longest run of at least eight steps
+                    whose times stay within 20 percent, by medians of five; the
+                    others are counted as filtered. INPUTs are read twice
   -top N            how many slowest operations, memory hotspots, idle gaps and
                     repeated sequences to list (10), and, where it is given and not
                     0, how many rows of any table the text shows (30 in a section)
@@ -105,6 +108,7 @@ type reportFlags struct {
 	rows     int
 	minRatio float64
 	align    bool
+	steady   bool
 	html     string
 	open     bool
 	flags.InOut
@@ -128,6 +132,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.Var(&f.where, "where", "")
 	fs.StringVar(&f.section, "section", "", "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
+	fs.BoolVar(&f.steady, "steady", false, "")
 	fs.BoolVar(&f.align, "align-clocks", false, "")
 	fs.StringVar(&f.html, "html", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
@@ -236,7 +241,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	}
 	opts, err := f.Sums.Options()
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
-	opts.AlignClocks, opts.Sections = f.align, f.computed(chosen)
+	opts.AlignClocks, opts.Steady, opts.Sections = f.align, f.steady, f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
 		opts.Filter = f.where.Match
 	}

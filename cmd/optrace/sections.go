@@ -33,6 +33,7 @@ var sections = []section{
 	{name: "critical_path", structural: true, whole: true},
 	{name: "sequences", structural: true, whole: true},
 	{name: "steps", structural: true, whole: true},
+	{name: "phases", structural: true, whole: true},
 }
 
 // selection is the set of sections that were asked for; nil is all.

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -319,6 +320,31 @@ func (r *reader) addRange(e *traceevent.Event, mark int32) {
 	*t.ranges.add() = timeRange{
 		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name), mark: mark,
 	}
+}
+
+// addMark returns the number of the mark that the name of an event is, 0 for none. That of a step is a
+// step of the event's process.
+func (r *reader) addMark(e *traceevent.Event) int32 {
+	t := &r.tables
+	name := t.notes.add(e.Name)
+	m := &t.marks
+	if m.index == nil {
+		m.index, m.list = make(map[uint32]int32), make([]marks.Mark, 1)
+	}
+	n, ok := m.index[name]
+	if !ok {
+		if mark, known := marks.Of(string(e.Name)); known {
+			n = int32(len(m.list))
+			m.list = append(m.list, mark)
+		}
+		m.index[name] = n
+	}
+	if mark := &m.list[n]; mark.IsStep() {
+		t.steps = append(t.steps, step{
+			process: t.symbols.add(e.PID), start: e.Start.V, end: e.Start.V + e.Duration.V, name: name, rank: mark.Rank,
+		})
+	}
+	return n
 }
 
 // isIndex reports whether n can number a device or stream; the profiler writes

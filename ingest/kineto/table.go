@@ -3,6 +3,8 @@ package kineto
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/optrace/optrace/internal/marks"
 )
 
 // MaxHeldBytes bounds the memory held for a trace until its end. It suffices for
@@ -74,6 +76,34 @@ type timeRange struct {
 	parent     int32  // the one around it, -1 for none: set by the join
 	mark       int32  // index of marks.list, 0 for none
 }
+
+// step is one step as one process saw it.
+type step struct {
+	process    uint32
+	start, end int64
+	number     int64
+	name       uint32 // index of notes
+	rank       int    // of the mark, math.MaxInt for a range without one
+}
+
+// markNames are the marks of names.
+type markNames struct {
+	list  []marks.Mark // number 0 is no mark
+	index map[uint32]int32
+}
+
+// markBytes is the memory of a name, in the index with that one's slack.
+const markBytes = 16
+
+// of returns a mark, the zero value for number 0.
+func (m *markNames) of(n int32) *marks.Mark {
+	if n == 0 {
+		return &marks.Mark{}
+	}
+	return &m.list[n]
+}
+
+func (m *markNames) heldBytes() int64 { return int64(len(m.index)) * markBytes }
 
 // tables holds the rows of a trace until its end.
 type tables struct {

@@ -39,13 +39,16 @@ type Mark struct {
 // IsStep reports whether the range is a step.
 func (m *Mark) IsStep() bool { return m.Rank > 0 }
 
+// maxWord bounds the names that rules without a source look at.
+const maxWord = 64
+
 // Of returns what a name says, ok false where no rule knows it. It may be called concurrently.
 func Of(name string) (m Mark, ok bool) {
 	name = strings.TrimPrefix(name, ":") // NVTX in front of the name of a range without a domain
 	lower := strings.ToLower(name)
 	for i := range rules {
 		r := &rules[i]
-		if !strings.Contains(lower, r.has) {
+		if !strings.Contains(lower, r.has) || r.source == "" && len(name) > maxWord {
 			continue
 		}
 		found := r.pattern.FindStringSubmatch(name)

@@ -146,7 +146,7 @@ var analysisImports = map[string][]string{
 	"path":       {"collective", "device", "key", "timeline", "trace"},
 	"launch":     {"device", "path", "timeline", "trace"},
 	"clocks":     {"collective", "trace"},
-	"steps":      {"device", "timeline", "trace"},
+	"steps":      {"device", "key", "timeline", "trace"},
 	"requests":   {"collective", "device", "flops", "path", "timeline", "trace"},
 	"sequences":  {"device", "timeline", "trace"},
 	"suspects":   {"trace"},

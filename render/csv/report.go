@@ -21,7 +21,7 @@ import (
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": writeOperations, "groups": writeGroups, "findings": writeFindings, "operators": writeOperators, "devices": writeDevices,
 	"balance": writeBalance, "communication": writeBottlenecks, "memory": writeHotspots, "slowest": writeSlowest, "idle": writeIdle,
-	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences, "steps": writeSteps,
+	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences, "steps": writeSteps, "phases": writePhases,
 }
 
 // Write writes the table of a section of a report, which is called as in the text form ("operations",
@@ -167,7 +167,12 @@ func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 
 // writeSteps writes the table of steps.
 func writeSteps(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.Steps, fields[steps.Row]("step service run count sum_ns wall_ns busy_ns"))
+	return writeTable(w, opts, r.Steps, fields[steps.Row]("step service run count sum_ns wall_ns busy_ns name source phase tokens requests"))
+}
+
+// writePhases writes the table of phases.
+func writePhases(w io.Writer, r *analyze.Report, opts Options) error {
+	return writeTable(w, opts, r.Phases, fields[steps.Phase]("phase steps count sum_ns tokens"))
 }
 
 // writeHotspots writes the entries above the memory threshold.

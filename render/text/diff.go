@@ -39,6 +39,9 @@ func (v *comparison) envelope() {
 		if side.of.Steps > 0 {
 			text += ", " + plural(int64(side.of.Steps), "step")
 		}
+		if side.of.LeftOut > 0 {
+			text += " of the steady state, " + units.Count(side.of.LeftOut) + " others left out"
+		}
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, p-values adjusted for %s (Holm), α %s", unitText(v.r.Unit),

@@ -42,6 +42,9 @@ func (v *view) envelope() {
 	if v.r.LeftOut != "" {
 		v.field("left out", v.r.LeftOut, false)
 	}
+	if s := v.r.Steady; s != nil && s.LeftOut > 0 && v.r.Steps != nil && s.Left(v.r.Steps) == 0 {
+		v.field("steady", steadyText(s), false)
+	}
 }
 
 func inputText(in *analyze.Envelope) string {

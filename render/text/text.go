@@ -24,6 +24,7 @@ const (
 	SectionCriticalPath  = "critical_path"
 	SectionSequences     = "sequences"
 	SectionSteps         = "steps"
+	SectionPhases        = "phases"
 )
 
 // sections are the parts of the text below the envelope, which is always shown. A section may have
@@ -48,6 +49,7 @@ var sections = []struct {
 	{SectionCriticalPath, (*view).criticalPath},
 	{SectionSequences, (*view).sequences},
 	{SectionSteps, (*view).steps},
+	{SectionPhases, (*view).phases},
 }
 
 // Write renders r to w with one call of Write.

@@ -10,7 +10,7 @@ import { Devices } from "./devices.js";
 import { Requests } from "./requests.js";
 import { communication } from "./communication.js";
 import { memory } from "./memory.js";
-import { steps } from "./steps.js";
+import { phases, steps } from "./steps.js";
 import { Launches } from "./launches.js";
 import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
@@ -231,6 +231,7 @@ export class Page {
     memory(this, byID("memory"), selected);
     sequences(this, byID("sequences"));
     steps(this, byID("steps"), selected);
+    phases(this, byID("phases"));
     this.describe(picked, isWhole);
   }
 

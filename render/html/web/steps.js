@@ -6,6 +6,27 @@ import { stepsOf } from "./selected.js";
 import { formatCount, formatTime } from "./units.js";
 import { time, count, keptTable } from "./columns.js";
 
+const text = (title, value) => ({ title, value, class: "name", full: value, text: (s) => shortenName(value(s), 40) });
+
+// phases fills the table of phases, those of the whole run.
+export function phases(page, parent) {
+  const all = page.view.report.phases ?? [],
+    box = element("div", {});
+  keptTable(
+    page,
+    box,
+    [
+      text("phase", (p) => p.phase ?? "unknown"),
+      count("steps", (p) => p.steps),
+      count("operations", (p) => p.count),
+      time("sum", (p) => p.sum_ns),
+      count("tokens", (p) => p.tokens),
+    ],
+    { label: "phases", empty: "no phases were recorded" },
+  ).update(all, "");
+  show(parent, box);
+}
+
 // steps fills the section of training steps: those that operations in the selection belong to,
 // whole.
 export function steps(page, parent, { picked, isWhole }) {
@@ -41,6 +62,10 @@ export function steps(page, parent, { picked, isWhole }) {
       time("sum", (s) => s.sum_ns),
       time("wall", (s) => s.wall_ns),
       time("busy", (s) => s.busy_ns),
+      ...(all.some((s) => s.phase) ? [text("phase", (s) => s.phase ?? "")] : []),
+      ...(all.some((s) => s.tokens !== null) ? [count("tokens", (s) => s.tokens)] : []),
+      ...(all.some((s) => s.requests !== null) ? [count("requests", (s) => s.requests)] : []),
+      ...(all.some((s) => s.name) ? [text("range", (s) => s.name ?? "")] : []),
       {
         title: "wall and busy",
         value: (s) => s.wall_ns,
