@@ -170,5 +170,5 @@ func (d *Names) release() {
 // the texts are: texts that several values share count each time.
 type countedTexts struct {
 	operations, spans, lanes, stamps, shapes, launchers, marks int
-	texts                                               int64
+	texts                                                      int64
 }
