@@ -89,8 +89,7 @@ func naivePhases(specs []tracetest.Spec) []Phase {
 		return nil
 	}
 	slices.SortStableFunc(table, func(a, b Phase) int {
-		switch {
-		case a.SumNS != b.SumNS:
+		if a.SumNS != b.SumNS {
 			return int(b.SumNS - a.SumNS)
 		}
 		return strings.Compare(a.Phase.Text, b.Phase.Text)
