@@ -15,14 +15,7 @@ import (
 //	c         |------|       overlaps b, in a
 //	launch      ^ c   ^ a
 func (t *tables) join() {
-	order := make([]int32, len(t.ranges))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &t.ranges[i], &t.ranges[j]
-		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(i, j))
-	})
+	order := t.byThread()
 	slices.SortStableFunc(t.launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
 	})
@@ -46,6 +39,33 @@ func (t *tables) join() {
 		return cmp.Or(cmp.Compare(t.threads[a.thread].process, t.threads[b.thread].process),
 			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start))
 	})
+}
+
+// byThread returns the ranges of each thread one after another, in order of time. Most tables are in that
+// order but for the threads, so that sorting those one by one is quick.
+func (t *tables) byThread() []int32 {
+	ends := make([]int, len(t.threads)+1) // of the ranges of the threads before each
+	for i := range t.ranges {
+		ends[t.ranges[i].thread+1]++
+	}
+	for i := range t.threads {
+		ends[i+1] += ends[i]
+	}
+	order := make([]int32, len(t.ranges))
+	for i := range t.ranges {
+		thread := t.ranges[i].thread
+		order[ends[thread]] = int32(i)
+		ends[thread]++
+	}
+	begin := 0
+	for _, end := range ends[:len(t.threads)] {
+		slices.SortFunc(order[begin:end], func(i, j int32) int {
+			a, b := &t.ranges[i], &t.ranges[j]
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(i, j))
+		})
+		begin = end
+	}
+	return order
 }
 
 // maxOverlaps is how many ranges that end too early are passed over to find one around another.

@@ -131,13 +131,14 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	for n := range cases.Some(t, 12, len(text)/page) {
+		n = max(n, 1)
 		f := read(text[:n*page])
 		if f.err == nil && len(f.errs) == 0 {
 			t.Errorf("cut off behind %d pages: %d entries without a word", n, len(f.entries))
 		}
 		check(t, fmt.Sprintf("cut off behind %d pages", n), text[:n*page])
 		swapped := bytes.Clone(text)
-		copy(swapped[max(1, n)*page:][:page], text[len(text)-page:])
+		copy(swapped[n*page:][:page], text[len(text)-page:])
 		check(t, fmt.Sprintf("page %d replaced", n), swapped)
 	}
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {

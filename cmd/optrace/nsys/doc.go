@@ -3,7 +3,7 @@
 //
 //	import _ "github.com/optrace/optrace/cmd/optrace/nsys"
 //
-// It stands in the module of the command, because SQLite is more code than all of optrace.
+// It stands in the module of the command: other programs that read files do without it.
 //
 // # What becomes of the tables
 //
@@ -31,8 +31,8 @@
 // # Memory and damage
 //
 // Texts, ranges and launches are held, some 40 bytes a row, and the rows of devices are not: they are
-// read twice. Texts of more than 16 KiB are left out. A row with values that cannot be is
-// reported with its table and number, and the rest of a table that is damaged in one error. A database
-// is never written to, and one with a write-ahead log or a journal beside it is refused: SQLite would
-// have to write what they hold first.
+// read twice. Texts of more than 16 KiB are left out. A row with values that cannot be is reported with
+// its table and number, a page that is damaged with its table and the row before it, and the others are
+// read. A database is never written to, and one with a write-ahead log or a journal beside it is refused:
+// what they hold would have to be written first.
 package nsys

@@ -1,7 +1,6 @@
 package nsys
 
 import (
-	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/opfile"
@@ -124,7 +124,7 @@ var (
 )
 
 // device makes the entry of a row of a table of devices.
-func (m *maker) device(table string, v []driver.Value) (*op.Entry, error) {
+func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	start, end, err := times(v)
 	if err != nil {
 		return nil, err
@@ -140,17 +140,17 @@ func (m *maker) device(table string, v []driver.Value) (*op.Entry, error) {
 	case setTable:
 		kernel.name = setName(own[1])
 	case graphTable:
-		kernel = kernelName{fmt.Sprintf("CUDA graph %v", own[0]), op.KindCompute, op.RuleDefault}
+		kernel = kernelName{fmt.Sprintf("CUDA graph %d", own[0].Int), op.KindCompute, op.RuleDefault}
 	}
 	m.begin(kernel.name, len(m.ranges)+m.count, -1, start, end)
 	m.count++
-	if n, ok := v[2].(int64); ok && n >= 0 {
+	if n, ok := v[2].Number(); ok && n >= 0 {
 		m.build.Str(attrkey.Device, m.deviceName(n))
 	}
-	if n, ok := v[3].(int64); ok && n >= 0 {
+	if n, ok := v[3].Number(); ok && n >= 0 {
 		m.build.Int(attrkey.Stream, n)
 	}
-	if n, ok := own[0].(int64); ok && n >= 0 && (table == copyTable || table == setTable) {
+	if n, ok := own[0].Number(); ok && n >= 0 && (table == copyTable || table == setTable) {
 		m.build.Int(attrkey.Memory, n)
 	}
 	e := m.finish(process)
@@ -158,10 +158,10 @@ func (m *maker) device(table string, v []driver.Value) (*op.Entry, error) {
 	if table == kernelTable {
 		e.Attrs = m.geometryOf(own[2:11])
 	}
-	if n, ok := own[len(own)-1].(int64); ok && n != 0 && table != graphTable {
+	if n, ok := own[len(own)-1].Number(); ok && n != 0 && table != graphTable {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: "graph node id", Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
 	}
-	if correlation, ok := v[4].(int64); ok {
+	if correlation, ok := v[4].Number(); ok {
 		m.launched(e, m.launchOf(process, correlation))
 	}
 	return e, nil
@@ -180,10 +180,10 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 }
 
 // kernel returns the name of a kernel: the demangled one, or else the short one.
-func (m *maker) kernel(demangled, short driver.Value) kernelName {
-	n, ok := demangled.(int64)
+func (m *maker) kernel(demangled, short sqlite.Value) kernelName {
+	n, ok := demangled.Number()
 	if !ok {
-		n, ok = short.(int64)
+		n, ok = short.Number()
 	}
 	if !ok {
 		return kernelName{"kernel", op.KindCompute, op.RuleDefault}
@@ -212,18 +212,16 @@ func (m *maker) deviceName(n int64) string {
 
 // geometryOf returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
 // writes; none where a version lacks one of the columns of the grid and the blocks.
-func (m *maker) geometryOf(v []driver.Value) []op.Attr {
+func (m *maker) geometryOf(v []sqlite.Value) []op.Attr {
 	var g geometry
 	for i := range v[:7] {
-		n, ok := v[i].(int64)
+		n, ok := v[i].Number()
 		if !ok && i < 6 {
 			return nil
 		}
 		g[i] = n
 	}
-	static, _ := v[7].(int64)
-	dynamic, _ := v[8].(int64)
-	g[7] = static + dynamic
+	g[7] = v[7].Int + v[8].Int
 	attrs, ok := m.attrs[g]
 	if !ok {
 		if len(m.attrs) >= maxKept {

@@ -1,9 +1,10 @@
 package nsys
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -12,16 +13,21 @@ import (
 //
 //	aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]   aten::mm  [[2, 3], [3, 4]]
 //	layer 3                                                  layer 3
-func rangeName(text string) (name, shapes string, plain bool) {
-	name, rest, _ := strings.Cut(text, ", ")
-	key, _, ok := strings.Cut(rest, " = ")
-	if !ok || key != "seq" && key != "op_id" && key != "sizes" && key != "input_op_ids" {
-		return validText(text), "", true
+func rangeName(text []byte) (name, shapes []byte, plain bool) {
+	name, rest, _ := bytes.Cut(text, []byte(", "))
+	key, _, ok := bytes.Cut(rest, []byte(" = "))
+	switch string(key) {
+	case "seq", "op_id", "sizes", "input_op_ids":
+	default:
+		ok = false
 	}
-	if _, after, ok := strings.Cut(rest, "sizes = "); ok {
-		shapes, _, _ = strings.Cut(after, ", input_op_ids")
+	if !ok {
+		return text, nil, true
 	}
-	return validText(name), shapes, false
+	if _, after, ok := bytes.Cut(rest, []byte("sizes = ")); ok {
+		shapes, _, _ = bytes.Cut(after, []byte(", input_op_ids"))
+	}
+	return name, shapes, false
 }
 
 // validText returns a text with U+FFFD in the place of what is no UTF-8.
@@ -36,28 +42,28 @@ var (
 )
 
 // copyName returns the name of a copy, such as "Memcpy HtoD (Pinned -> Device)".
-func copyName(kind, from, to any) string {
-	name := numbered(copyKinds, kind, "kind")
-	if from == nil || to == nil {
+func copyName(kind, from, to sqlite.Value) string {
+	name := numbered(copyKinds, kind.Int, "kind")
+	if from.Kind == sqlite.Null || to.Kind == sqlite.Null {
 		return "Memcpy " + name
 	}
 	return fmt.Sprintf("Memcpy %s (%s -> %s)", name, memoryName(from), memoryName(to))
 }
 
 // setName returns the name of a set, such as "Memset (Device)".
-func setName(kind any) string {
-	if kind == nil {
+func setName(kind sqlite.Value) string {
+	if kind.Kind == sqlite.Null {
 		return "Memset"
 	}
 	return "Memset (" + memoryName(kind) + ")"
 }
 
-func memoryName(kind any) string { return numbered(memoryKinds, kind, "memory") }
+func memoryName(kind sqlite.Value) string { return numbered(memoryKinds, kind.Int, "memory") }
 
 // numbered returns the name of a number, and the number where it has none.
-func numbered(names []string, n any, what string) string {
-	if i, ok := n.(int64); ok && 0 <= i && i < int64(len(names)) && names[i] != "" {
-		return names[i]
+func numbered(names []string, n int64, what string) string {
+	if 0 <= n && n < int64(len(names)) && names[n] != "" {
+		return names[n]
 	}
-	return fmt.Sprintf("%s %v", what, n)
+	return fmt.Sprintf("%s %d", what, n)
 }

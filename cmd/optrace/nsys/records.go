@@ -1,14 +1,15 @@
 package nsys
 
 import (
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"maps"
+	"os"
 	"slices"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
@@ -44,9 +45,19 @@ func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.S
 	}
 }
 
+// besides returns an error where there is a file beside a database without which it is not whole.
+func besides(path string) error {
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back", path+suffix, path)
+		}
+	}
+	return nil
+}
+
 // reader reads one database.
 type reader struct {
-	db      *database
+	db      *sqlite.Database
 	name    string
 	yield   func(op.Record, error) bool
 	tables  tables
@@ -60,16 +71,18 @@ type reader struct {
 const maxUntold = 64 << 10
 
 func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield func(op.Record, error) bool) {
-	db, err := openDatabase(src, size)
+	db, err := sqlite.Open(src, size)
 	if err != nil {
 		yield(op.Record{}, err)
 		return
 	}
-	defer db.close()
 	r := &reader{db: db, name: name, yield: yield, hold: m.Hold, skipped: make(map[op.SkipReason]int64)}
 	defer func() { _ = r.hold(-r.told) }() // less than before
 	if !r.isExport() {
-		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", db.tableNames()))
+		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", some(db.Tables())))
+		return
+	}
+	if n := db.Lacks(); n > 0 && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("the last %d pages of its tables are missing", n), Truncated: true}) {
 		return
 	}
 	if !r.readTables() {
@@ -89,7 +102,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 	for _, table := range deviceTables {
 		more := true
-		if !r.scan(table, slices.Concat(common, deviceColumns[table]), func(_ int64, v []driver.Value) error {
+		if !r.scan(table, slices.Concat(common, deviceColumns[table]), func(_ int64, v []sqlite.Value) error {
 			e, err := make.device(table, v)
 			if err == nil && !yield(op.Record{Entry: e}, nil) {
 				more = false
@@ -105,11 +118,11 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 // isExport reports whether one of the tables is there, and notes those that are not.
 func (r *reader) isExport() bool {
 	for _, table := range expected {
-		if r.db.tables[table] == nil {
+		if !r.db.Has(table) {
 			r.skip(op.SkipMissing + op.SkipReason(table))
 		}
 	}
-	return len(r.skipped) < len(expected) || r.db.tables[graphTable] != nil
+	return len(r.skipped) < len(expected) || r.db.Has(graphTable)
 }
 
 // errEnough ends a scan after which nothing more is wanted.
@@ -117,30 +130,35 @@ var errEnough = errors.New("enough")
 
 // scan calls row with the values of each row of a table, if there is one. It reports an error of row,
 // and what ends the table early, and returns false where no more records are wanted.
-func (r *reader) scan(table string, columns []string, row func(n int64, v []driver.Value) error) (more bool) {
-	if r.db.tables[table] == nil {
+func (r *reader) scan(table string, columns []string, row func(n int64, v []sqlite.Value) error) (more bool) {
+	if !r.db.Has(table) {
 		return true
 	}
-	more, last := true, int64(0)
-	err := r.db.scan(table, columns, func(n int64, v []driver.Value) bool {
-		last = n
-		if err := row(n, v); err == errEnough {
-			more = false
-		} else if err != nil {
-			more = r.report(op.ErrorRecord, "table %s, row %d: %v", table, n, err)
+	n := int64(0)
+	for v, err := range r.db.Rows(table, columns...) {
+		class := op.ErrorRecord
+		if err != nil {
+			class, err = op.ErrorDamaged, fmt.Errorf("behind it, %w", err)
+		} else {
+			n++
+			err = row(n, v)
 		}
-		more = more && (r.held <= r.told+maxUntold || r.tell())
-		return more
-	})
-	if err == nil || !more {
-		return more
+		if err == errEnough || err != nil && !r.report(class, "table %s, row %d: %v", table, n, err) ||
+			r.held > r.told+maxUntold && !r.tell() {
+			return false
+		}
 	}
-	return r.report(op.ErrorDamaged, "table %s: what follows row %d is left out: %v", table, last, err)
+	return true
 }
 
 // report reports what cannot be read.
 func (r *reader) report(class op.ErrorClass, msg string, args ...any) (more bool) {
-	return r.yield(op.Record{}, &op.SyntaxError{File: r.name, Offset: -1, Msg: fmt.Sprintf(msg, args...), Class: class})
+	return r.fail(&op.SyntaxError{Msg: fmt.Sprintf(msg, args...), Class: class})
+}
+
+func (r *reader) fail(err *op.SyntaxError) (more bool) {
+	err.File, err.Offset = r.name, -1
+	return r.yield(op.Record{}, err)
 }
 
 func (r *reader) skip(reason op.SkipReason) { r.skipped[reason]++ }
@@ -159,10 +177,9 @@ func (r *reader) tell() bool {
 	return true
 }
 
-// tableNames lists the first tables of the database.
-func (d *database) tableNames() string {
+// some lists the first of names.
+func some(names []string) string {
 	const most = 8
-	names := slices.Sorted(maps.Keys(d.tables))
 	switch {
 	case len(names) == 0:
 		return "none"

@@ -1,11 +1,11 @@
 package nsys
 
 import (
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"unsafe"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/op"
 )
 
@@ -47,10 +47,15 @@ const (
 type timeRange struct {
 	start, end int64
 	thread     uint32
-	name       uint32 // index of symbols
-	shapes     uint32 // those of the inputs: index of symbols
-	parent     int32  // the one that began last of those around it, -1 for none
-	plain      bool   // not an operator of PyTorch's
+	parent     int32 // the one that began last of those around it, -1 for none
+	rangeText
+}
+
+// rangeText is what the text of a range says.
+type rangeText struct {
+	name   uint32 // index of symbols
+	shapes uint32 // those of the inputs: index of symbols
+	plain  bool   // not an operator of PyTorch's
 }
 
 // launch is a call of the runtime.
@@ -72,16 +77,17 @@ func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
 
 // tables holds what the rows of devices are joined with.
 type tables struct {
-	texts     map[int64]string // of StringIds
-	symbols   symbols
-	ranges    []timeRange
-	launches  []launch
-	threads   []thread
-	threadIDs map[int64]uint32 // by globalTid
-	processes map[int64]string // names by globalPid
-	ranks     map[int64]int64  // by globalPid; empty where one process has all the work of devices
-	base      int64            // to be added to times
-	session   fingerprint
+	texts      map[int64]string // of StringIds
+	symbols    symbols
+	rangeTexts map[int64]rangeText // by the id of a text
+	ranges     []timeRange
+	launches   []launch
+	threads    []thread
+	threadIDs  map[int64]uint32 // by globalTid
+	processes  map[int64]string // names by globalPid
+	ranks      map[int64]int64  // by globalPid; empty where one process has all the work of devices
+	base       int64            // to be added to times
+	session    fingerprint
 }
 
 // symbols numbers texts, from 1.
@@ -90,18 +96,19 @@ type symbols struct {
 	texts []string
 }
 
-func (s *symbols) add(text string) uint32 {
-	if text == "" {
+func (s *symbols) add(raw []byte) uint32 {
+	if len(raw) == 0 {
 		return 0
 	}
 	if s.index == nil {
 		s.index, s.texts = make(map[string]uint32), []string{""}
 	}
-	n, ok := s.index[text]
+	n, ok := s.index[string(raw)]
 	if !ok {
 		n = uint32(len(s.texts))
+		text := string(raw)
 		s.index[text] = n
-		s.texts = append(s.texts, text)
+		s.texts = append(s.texts, validText(text))
 	}
 	return n
 }
@@ -121,38 +128,35 @@ const textBytes = 64
 func (r *reader) readTables() bool {
 	t := &r.tables
 	t.texts, t.threadIDs, t.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
-	return r.scan(textTable, []string{"id", "'value"}, func(_ int64, v []driver.Value) error {
-		id, ok := v[0].(int64)
-		text, isText := v[1].(string)
-		switch n, isLong := v[1].(int64); {
+	t.rangeTexts = make(map[int64]rangeText)
+	return r.scan(textTable, []string{"id", "value"}, func(_ int64, v []sqlite.Value) error {
+		id, ok := v[0].Number()
+		switch {
 		case !ok:
 			return errType("id", v[0])
-		case isText:
-			t.texts[id] = text
-		case isLong:
-			t.texts[id] = longText(n)
-		default:
+		case v[1].Kind != sqlite.Text:
 			return errType("value", v[1])
 		}
-		r.more(textBytes + len(text))
+		t.texts[id] = string(shortText(v[1].Text))
+		r.more(textBytes + len(t.texts[id]))
 		return nil
-	}) && r.scan(processTable, []string{"globalPid", "'name"}, func(_ int64, v []driver.Value) error {
-		if id, ok := v[0].(int64); ok {
-			t.processes[id], _ = v[1].(string)
+	}) && r.scan(processTable, []string{"globalPid", "name"}, func(_ int64, v []sqlite.Value) error {
+		if id, ok := v[0].Number(); ok {
+			t.processes[id] = string(shortText(v[1].Text))
 			r.more(textBytes + len(t.processes[id]))
 		}
 		return nil
-	}) && r.scan(threadTable, []string{"globalTid", "nameId"}, func(_ int64, v []driver.Value) error {
-		id, ok := v[0].(int64)
-		name, _ := v[1].(int64)
+	}) && r.scan(threadTable, []string{"globalTid", "nameId"}, func(_ int64, v []sqlite.Value) error {
+		id, ok := v[0].Number()
+		name, _ := v[1].Number()
 		if text := t.texts[name]; ok && text != "" {
 			t.threads[r.thread(id)].attrs = []op.Attr{{Key: "thread.name", Value: validText(text)}}
 		}
 		return nil
 	}) && r.readStart() && r.scan(rangeTable, []string{
-		"start", "end", "eventType", "'text", "textId", "globalTid",
+		"start", "end", "eventType", "text", "textId", "globalTid",
 	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid"}, r.addLaunch) &&
-		r.scan(syncTable, nil, func(int64, []driver.Value) error {
+		r.scan(syncTable, nil, func(int64, []sqlite.Value) error {
 			r.skip(op.SkipRuntime)
 			return nil
 		}) && r.readRanks()
@@ -162,15 +166,15 @@ func (r *reader) readTables() bool {
 // at systemClockNs at the start of the session, or count from there where a version does not state it.
 func (r *reader) readStart() bool {
 	normalized := false
-	return r.scan(exportTable, []string{"'name", "'value"}, func(_ int64, v []driver.Value) error {
-		normalized = normalized || v[0] == "EXPORT_PARAM_TIME_NORMALIZE" && v[1] == "true"
+	return r.scan(exportTable, []string{"name", "value"}, func(_ int64, v []sqlite.Value) error {
+		normalized = normalized || string(v[0].Text) == "EXPORT_PARAM_TIME_NORMALIZE" && string(v[1].Text) == "true"
 		return nil
-	}) && r.scan(startTable, []string{"utcEpochNs", "systemClockNs"}, func(n int64, v []driver.Value) error {
-		unix, ok := v[0].(int64)
+	}) && r.scan(startTable, []string{"utcEpochNs", "systemClockNs"}, func(n int64, v []sqlite.Value) error {
+		unix, ok := v[0].Number()
 		if !ok {
 			return errType("utcEpochNs", v[0])
 		}
-		clock, _ := v[1].(int64)
+		clock, _ := v[1].Number()
 		if n == 1 && !normalized && unix >= 0 && clock >= 0 {
 			r.tables.base = unix - clock
 		}
@@ -179,9 +183,9 @@ func (r *reader) readStart() bool {
 }
 
 // addRange adds a row of NVTX_EVENTS.
-func (r *reader) addRange(_ int64, v []driver.Value) error {
+func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	t := &r.tables
-	kind, ok := v[2].(int64)
+	kind, ok := v[2].Number()
 	if !ok {
 		return errType("eventType", v[2])
 	}
@@ -191,7 +195,7 @@ func (r *reader) addRange(_ int64, v []driver.Value) error {
 		r.skip(op.SkipMetadata)
 		return nil
 	}
-	if v[1] == nil {
+	if v[1].Kind == sqlite.Null {
 		r.skip(op.SkipUnpaired)
 		return nil
 	}
@@ -199,15 +203,13 @@ func (r *reader) addRange(_ int64, v []driver.Value) error {
 	if err != nil {
 		return err
 	}
-	id, ok := v[5].(int64)
-	if !ok && v[5] != nil {
+	id, ok := v[5].Number()
+	if !ok && v[5].Kind != sqlite.Null {
 		return errType("globalTid", v[5])
 	}
-	name, shapes, plain := rangeName(t.textOf(v[3], v[4]))
 	before := len(t.symbols.texts)
-	t.ranges = append(t.ranges, timeRange{
-		start: start, end: end, thread: r.thread(id), name: t.symbols.add(name), shapes: t.symbols.add(shapes), parent: -1, plain: plain,
-	})
+	text := t.rangeText(v[3], v[4])
+	t.ranges = append(room(t.ranges), timeRange{start: start, end: end, thread: r.thread(id), rangeText: text, parent: -1})
 	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
 	for _, text := range t.symbols.texts[before:] {
 		r.more(textBytes + len(text))
@@ -215,19 +217,30 @@ func (r *reader) addRange(_ int64, v []driver.Value) error {
 	return nil
 }
 
-// textOf returns a text, or the one that an id refers to.
-func (t *tables) textOf(text, id driver.Value) string {
-	switch v := text.(type) {
-	case string:
-		return v
-	case int64:
-		return longText(v)
+// room doubles the room of a long slice that is full: append copies it several times as often.
+func room[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s
 	}
-	n, ok := id.(int64)
-	if !ok {
-		return ""
+	return slices.Grow(s, len(s)+1)
+}
+
+// rangeText takes a text apart, or the one that an id refers to.
+func (t *tables) rangeText(text, id sqlite.Value) rangeText {
+	n, byID := id.Number()
+	if r, ok := t.rangeTexts[n]; ok && text.Kind != sqlite.Text {
+		return r
 	}
-	return t.text(n)
+	raw := shortText(text.Text)
+	if byID = byID && text.Kind != sqlite.Text; byID {
+		raw = []byte(t.text(n))
+	}
+	name, shapes, plain := rangeName(raw)
+	r := rangeText{t.symbols.add(name), t.symbols.add(shapes), plain}
+	if byID {
+		t.rangeTexts[n] = r
+	}
+	return r
 }
 
 // text returns the text of an id, and says so where there is none.
@@ -238,18 +251,26 @@ func (t *tables) text(id int64) string {
 	return fmt.Sprintf("(text %d)", id)
 }
 
-// longText stands for a text that is too long.
-func longText(bytes int64) string { return fmt.Sprintf("(text of %d bytes)", bytes) }
+// maxTextBytes is the longest text that is used.
+const maxTextBytes = 16 << 10
 
-func (r *reader) addLaunch(_ int64, v []driver.Value) error {
+// shortText returns a text, or what stands for one that is too long.
+func shortText(text []byte) []byte {
+	if len(text) > maxTextBytes {
+		return fmt.Appendf(nil, "(text of %d bytes)", len(text))
+	}
+	return text
+}
+
+func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	start, _, err := times(v)
 	if err != nil {
 		return err
 	}
 	r.skip(op.SkipRuntime)
-	id, ok := v[3].(int64)
-	if correlation, _ := v[2].(int64); ok && correlation != 0 {
-		r.tables.launches = append(r.tables.launches, launch{correlation: correlation, start: start, thread: r.thread(id), at: -1})
+	id, ok := v[3].Number()
+	if correlation, _ := v[2].Number(); ok && correlation != 0 {
+		r.tables.launches = append(room(r.tables.launches), launch{correlation: correlation, start: start, thread: r.thread(id), at: -1})
 		r.more(int(unsafe.Sizeof(launch{})))
 	}
 	return nil
@@ -275,21 +296,19 @@ func (r *reader) readRanks() bool {
 	t := &r.tables
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
-		if r.db.tables[table] == nil {
-			continue
-		}
-		_ = r.db.scan(table, []string{"start", "end", "globalPid", "deviceId"}, func(_ int64, v []driver.Value) bool {
-			start, _ := v[0].(int64)
-			end, _ := v[1].(int64)
-			device, _ := v[3].(int64)
-			t.session.add(start, end, device)
+		for v, err := range r.db.Rows(table, "start", "end", "globalPid", "deviceId") {
+			if err != nil {
+				continue
+			}
+			t.session.add(v[0].Int, v[1].Int, v[3].Int)
 			process := t.process(v[2])
 			if _, ok := seen[process]; !ok {
 				seen[process] = struct{}{}
-				r.more(textBytes)
+				if r.more(textBytes); r.held > r.told+maxUntold && !r.tell() {
+					return false
+				}
 			}
-			return r.held <= r.told+maxUntold
-		})
+		}
 	}
 	if len(seen) > 1 {
 		t.ranks = make(map[int64]int64)
@@ -306,8 +325,8 @@ func (r *reader) readRanks() bool {
 }
 
 // process returns the process that a row names, or the only one that there is.
-func (t *tables) process(globalPid driver.Value) int64 {
-	if id, ok := globalPid.(int64); ok {
+func (t *tables) process(globalPid sqlite.Value) int64 {
+	if id, ok := globalPid.Number(); ok {
 		return id
 	}
 	if len(t.threads) > 0 && !slices.ContainsFunc(t.threads, func(o thread) bool { return o.process != t.threads[0].process }) {
@@ -317,12 +336,12 @@ func (t *tables) process(globalPid driver.Value) int64 {
 }
 
 // times returns the start and end in the first two values.
-func times(v []driver.Value) (start, end int64, err error) {
-	start, ok := v[0].(int64)
+func times(v []sqlite.Value) (start, end int64, err error) {
+	start, ok := v[0].Number()
 	if !ok {
 		return 0, 0, errType("start", v[0])
 	}
-	if end, ok = v[1].(int64); !ok {
+	if end, ok = v[1].Number(); !ok {
 		return 0, 0, errType("end", v[1])
 	}
 	if end < start || end-start < 0 {
@@ -332,17 +351,6 @@ func times(v []driver.Value) (start, end int64, err error) {
 }
 
 // errType is the error of a value that is no integer where there has to be one, or no text.
-func errType(column string, v driver.Value) error {
-	what := "another type"
-	switch v.(type) {
-	case nil:
-		what = "null"
-	case string:
-		what = "text"
-	case float64:
-		what = "a floating-point number"
-	case []byte:
-		what = "a blob"
-	}
-	return fmt.Errorf("column %s is %s", column, what)
+func errType(column string, v sqlite.Value) error {
+	return fmt.Errorf("column %s is %s", column, v.Kind)
 }

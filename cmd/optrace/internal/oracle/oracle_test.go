@@ -1,5 +1,5 @@
 // Package oracle compares what this project writes and reads with what other libraries make
-// of it: pdata of the Collector, pprof's profile, a validator of JSON schemas, and Parquet. The
+// of it: pdata of the Collector, pprof's profile, a validator of JSON schemas, Parquet and SQLite. The
 // packages that it tests do without them.
 package oracle_test
 

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	magic         = "SQLite format 3\x00"
+	headerBytes   = 100
+	schemaRoot    = 1
+	maxSchema     = 16 << 20 // bytes of statements
+	maxPageBytes  = 1 << 16
+	minPageBytes  = 512
+	minUsable     = 480
+	utf8Encoding  = 1
+	schemaColumns = "CREATE TABLE sqlite_schema (type TEXT, name TEXT, tbl_name TEXT, rootpage INTEGER, sql TEXT)"
+)
+
+// Database is a database that is only read. Its methods may be called concurrently.
+type Database struct {
+	src    io.ReaderAt
+	page   int // bytes
+	usable int // of these
+	pages  int64
+	stated int64
+	tables map[string]table
+}
+
+// table is where the rows of a table are, and the statement that made it.
+type table struct {
+	root int64
+	sql  string
+}
+
+// DamageError says what is wrong with a database.
+type DamageError struct {
+	Page int64 // from 1
+	Msg  string
+}
+
+func (e *DamageError) Error() string { return fmt.Sprintf("page %d: %s", e.Page, e.Msg) }
+
+// Open reads the schema of a database of size bytes.
+func Open(src io.ReaderAt, size int64) (*Database, error) {
+	var head [headerBytes]byte
+	if _, err := src.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	d := &Database{src: src, page: int(binary.BigEndian.Uint16(head[16:])), tables: make(map[string]table)}
+	if d.page == 1 {
+		d.page = maxPageBytes
+	}
+	d.usable = d.page - int(head[20])
+	encoding := binary.BigEndian.Uint32(head[56:])
+	switch {
+	case string(head[:len(magic)]) != magic:
+		return nil, errors.New("no SQLite database")
+	case d.page < minPageBytes || d.page&(d.page-1) != 0 || d.usable < minUsable:
+		return nil, fmt.Errorf("pages of %d bytes", d.page)
+	case encoding > utf8Encoding:
+		return nil, errors.New("texts in UTF-16")
+	}
+	d.pages = size / int64(d.page)
+	if string(head[24:28]) == string(head[92:96]) {
+		d.stated = int64(binary.BigEndian.Uint32(head[28:]))
+	}
+	d.tables["sqlite_schema"] = table{schemaRoot, schemaColumns}
+	bytes := 0
+	for v, err := range d.Rows("sqlite_schema", "type", "name", "rootpage", "sql") {
+		if err != nil {
+			return nil, fmt.Errorf("table sqlite_schema: %w", err)
+		}
+		if sql := string(v[3].Text); string(v[0].Text) == "table" && strings.HasPrefix(sql, "CREATE TABLE") {
+			d.tables[string(v[1].Text)] = table{v[2].Int, sql}
+			if bytes += len(sql); bytes > maxSchema {
+				return nil, errors.New("table sqlite_schema: too large")
+			}
+		}
+	}
+	delete(d.tables, "sqlite_schema")
+	return d, nil
+}
+
+// Tables lists the names of the tables, in their order.
+func (d *Database) Tables() []string { return slices.Sorted(maps.Keys(d.tables)) }
+
+// Has reports whether there is a table.
+func (d *Database) Has(table string) bool { _, ok := d.tables[table]; return ok }
+
+// Lacks returns how many pages the file has less than its header states.
+func (d *Database) Lacks() int64 { return max(0, d.stated-d.pages) }

@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"slices"
+	"strings"
+)
+
+// columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, "" for
+// one that is computed, and the place of the one that is the number of the row, -1 for none.
+func columnsOf(sql string) (names []string, rowid int) {
+	integers, primary := make(map[string]int), ""
+	for _, d := range definitions(sql) {
+		name := d[0].text
+		isKey := d.has("PRIMARY")
+		switch {
+		case !d[0].quoted && slices.Contains(constraints, strings.ToUpper(name)):
+			if inner := d.inner(); isKey && inner != "" {
+				primary = strings.ToLower(inner)
+			}
+		case d.has("AS") && !d.has("STORED"): // in no row
+		case d.has("AS"):
+			names = append(names, "")
+		default:
+			if len(d) > 1 && d[1].is("INTEGER") {
+				integers[strings.ToLower(name)] = len(names)
+			}
+			if isKey {
+				primary = strings.ToLower(name)
+			}
+			names = append(names, name)
+		}
+	}
+	if at, ok := integers[primary]; ok {
+		return names, at
+	}
+	return names, -1
+}
+
+// constraints begin definitions that are no columns.
+var constraints = []string{"CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"}
+
+// token is a word, a name in quotes, a text or a mark, in so many parentheses.
+type token struct {
+	text   string
+	quoted bool
+	depth  int
+}
+
+func (t token) is(word string) bool { return !t.quoted && strings.EqualFold(t.text, word) }
+
+// definition is what stands between the commas of a CREATE TABLE statement.
+type definition []token
+
+// has reports whether a word stands in it, outside of parentheses.
+func (d definition) has(word string) bool {
+	return slices.ContainsFunc(d, func(t token) bool { return t.depth == 1 && t.is(word) })
+}
+
+// inner returns the one name in its parentheses, "" where there are others.
+func (d definition) inner() (name string) {
+	for _, t := range d {
+		switch {
+		case t.depth > 1 && t.is(","):
+			return ""
+		case t.depth > 1 && name == "":
+			name = t.text
+		}
+	}
+	return name
+}
+
+// definitions divides the statement.
+func definitions(sql string) (all []definition) {
+	var d definition
+	for depth := 0; sql != ""; {
+		var t token
+		t, sql = nextToken(sql)
+		switch t.depth = depth; {
+		case t.text == "" && !t.quoted:
+		case t.is("("):
+			depth++
+		case t.is(")") && depth <= 1, t.is(",") && depth == 1:
+			if len(d) > 0 {
+				all = append(all, d)
+			}
+			if d = nil; t.is(")") {
+				return all
+			}
+		case t.is(")"):
+			depth--
+		case depth > 0:
+			d = append(d, t)
+		}
+	}
+	return all
+}
+
+// nextToken returns the first token, an empty one for space and comments.
+func nextToken(sql string) (t token, rest string) {
+	cut := func(from int, end string) token {
+		text, after, _ := strings.Cut(sql[from:], end)
+		rest = after
+		return token{text: text, quoted: true}
+	}
+	switch c := sql[0]; {
+	case strings.HasPrefix(sql, "--"):
+		cut(0, "\n")
+		return token{}, rest
+	case strings.HasPrefix(sql, "/*"):
+		cut(2, "*/")
+		return token{}, rest
+	case c == '"' || c == '\'' || c == '`':
+		return cut(1, string(c)), rest
+	case c == '[':
+		return cut(1, "]"), rest
+	case strings.IndexByte(" \t\r\n\f", c) >= 0:
+		return token{}, sql[1:]
+	}
+	n := strings.IndexAny(sql, " \t\r\n\f\"'`[(),/-")
+	if n < 0 {
+		n = len(sql)
+	}
+	n = max(n, 1)
+	return token{text: sql[:n]}, sql[n:]
+}
