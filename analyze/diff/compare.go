@@ -12,8 +12,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// DefaultAlpha is the default of [Options].
-const DefaultAlpha = 0.05
+// The defaults of [Options].
+const (
+	DefaultAlpha = 0.05
+	DefaultBound = 0.05
+)
 
 // Options configures a comparison. The zero value stands for the defaults.
 type Options struct {
@@ -21,6 +24,9 @@ type Options struct {
 	By []key.Key
 	// Alpha is the probability of any false finding. 0 is DefaultAlpha.
 	Alpha float64
+	// Bound is the change, as a part of the base, below which a row counts as unchanged: its
+	// whole interval must lie within it. 0 is DefaultBound.
+	Bound float64
 }
 
 // Compare compares the runs of the head with those of the base. It fails where a side has no
@@ -39,7 +45,7 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	}
 	unit, alpha := chooseUnit(base, head), cmp.Or(opts.Alpha, DefaultAlpha)
 	r := &Report{
-		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha,
+		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha, Bound: cmp.Or(opts.Bound, DefaultBound),
 		Rows: rows(unit, base, head, alpha), Parts: parts(unit, base, head, alpha), Warnings: []string{},
 	}
 	r.decide()
@@ -124,8 +130,8 @@ func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 	return all
 }
 
-// compare compares two samples, of logarithms or of nanoseconds. Its p-value is not adjusted
-// yet, and nothing is decided.
+// compare compares two samples, of logarithms or of nanoseconds, of which it takes the
+// logarithms where none is 0. Its p-value is not adjusted yet, and nothing is decided.
 func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Comparison {
 	c := Comparison{Unit: unit, NBase: len(base), NHead: len(head), Verdict: TooFew}
 	ns := func(value float64) float64 { return value }
@@ -138,9 +144,23 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 	if len(head) > 0 {
 		c.HeadNS = op.KnownFloat(ns(rank.Median(head)))
 	}
-	if len(base) >= minValues && len(head) >= minValues {
-		c.P = op.KnownFloat(rank.Test(base, head))
+	if len(base) < minValues || len(head) < minValues {
+		return c
+	}
+	if !logarithms && min(slices.Min(base), slices.Min(head)) > 0 {
+		base, head, logarithms = logarithmsOf(base), logarithmsOf(head), true
+	}
+	if unit == UnitRuns {
+		c.P, c.Independent = op.KnownFloat(rank.Test(base, head)), op.KnownFloat(float64(len(base)+len(head)))
 		c.setShift(rank.Shift(base, head, alpha), logarithms)
+		return c
+	}
+	p, shift, independent, ok := rank.Series(base, head, alpha)
+	c.setShift(shift, logarithms)
+	if c.Independent = op.KnownFloat(independent); ok {
+		c.P = op.KnownFloat(p)
+	} else {
+		c.DeltaLow, c.DeltaHigh, c.LowNS, c.HighNS = op.Float{}, op.Float{}, op.Float{}, op.Float{}
 	}
 	return c
 }
@@ -155,52 +175,98 @@ func (c *Comparison) setAbsent(inBase, inHead bool) {
 	}
 }
 
-// setShift takes a shift of logarithms for one of the base.
+// setShift takes a shift of logarithms for the logarithm of a ratio, and one of nanoseconds for
+// a part of the base, of which no more can go than there is.
 func (c *Comparison) setShift(shift rank.Interval, logarithms bool) {
-	ns := func(difference float64) op.Float {
-		if logarithms {
-			difference = math.Expm1(difference) * c.BaseNS.V
+	part := func(difference float64) op.Float {
+		switch {
+		case logarithms:
+			return op.KnownFloat(math.Expm1(difference))
+		case c.BaseNS.V > 0:
+			return op.KnownFloat(max(-1, difference/c.BaseNS.V))
 		}
-		return op.KnownFloat(difference)
+		return op.Float{}
 	}
-	c.ShiftNS, c.LowNS, c.HighNS = ns(shift.Estimate), ns(shift.Low), ns(shift.High)
-	if c.BaseNS.V > 0 {
-		c.Delta = op.KnownFloat(c.ShiftNS.V / c.BaseNS.V)
+	c.Delta, c.DeltaLow, c.DeltaHigh = part(shift.Estimate), part(shift.Low), part(shift.High)
+	c.half = max(c.DeltaHigh.V-c.Delta.V, c.Delta.V-c.DeltaLow.V)
+	c.ShiftNS, c.LowNS, c.HighNS = op.KnownFloat(shift.Estimate), op.KnownFloat(shift.Low), op.KnownFloat(shift.High)
+	if c.Delta.Known {
+		ns := func(part op.Float) op.Float { return op.KnownFloat(part.V * c.BaseNS.V) }
+		c.ShiftNS, c.LowNS, c.HighNS = ns(c.Delta), ns(c.DeltaLow), ns(c.DeltaHigh)
 	}
+}
+
+// comparisons returns those of all rows and parts.
+func (r *Report) comparisons() (all []*Comparison) {
+	for i := range r.Rows {
+		all = append(all, &r.Rows[i].Comparison)
+	}
+	for i := range r.Parts {
+		all = append(all, &r.Parts[i].Comparison)
+	}
+	return all
 }
 
 // decide adjusts the p-values and says what became of each row.
 func (r *Report) decide() {
-	var tested []*Comparison
-	for i := range r.Rows {
-		tested = append(tested, &r.Rows[i].Comparison)
-	}
-	for i := range r.Parts {
-		tested = append(tested, &r.Parts[i].Comparison)
-	}
-	tested = slices.DeleteFunc(tested, func(c *Comparison) bool { return !c.P.Known })
+	tested := slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.P.Known })
 	r.Tests = len(tested)
 	p := make([]float64, len(tested))
 	for i, c := range tested {
 		p[i] = c.P.V
 	}
 	for i, adjusted := range rank.Holm(p) {
-		tested[i].decide(adjusted, r.Alpha, r.Tests)
+		tested[i].P = op.KnownFloat(adjusted)
+		r.judge(tested[i])
+	}
+	for _, c := range r.comparisons() {
+		if c.Verdict == TooFew && c.Unit == UnitRuns {
+			c.Needed = op.Known(int64(r.leastValues()))
+		}
+	}
+	for i := range r.Parts {
+		if p := &r.Parts[i]; p.Part == partIdle && p.Verdict.Changed() {
+			p.Verdict = map[Verdict]Verdict{Slower: More, Faster: Less}[p.Verdict]
+		}
 	}
 }
 
-func (c *Comparison) decide(p, alpha float64, tests int) {
-	c.P = op.KnownFloat(p)
+// judge gives a comparison its verdict.
+func (r *Report) judge(c *Comparison) {
 	switch {
-	case rank.LeastP(c.NBase, c.NHead)*float64(tests) > alpha:
+	case rank.LeastP(c.NBase, c.NHead)*float64(r.Tests) > r.Alpha:
 		c.Verdict = TooFew
-	case p <= alpha && c.ShiftNS.V > 0:
+	case c.P.V <= r.Alpha && c.ShiftNS.V > 0:
 		c.Verdict = Slower
-	case p <= alpha && c.ShiftNS.V < 0:
+	case c.P.V <= r.Alpha && c.ShiftNS.V < 0:
 		c.Verdict = Faster
-	default:
+	case c.LowNS.V >= -r.Bound*c.BaseNS.V && c.HighNS.V <= r.Bound*c.BaseNS.V:
 		c.Verdict = Unchanged
+	default:
+		c.Verdict = CannotTell
+		c.Needed = r.needed(c)
 	}
+}
+
+// power is how many times the half of an interval a change must be to be found in four of five
+// comparisons: the quantiles of the normal distribution for 0.975 and 0.8, by the first one.
+const power = (1.960 + 0.842) / 1.960
+
+// needed returns about how many runs, steps, windows or entries a side would decide a row. The
+// interval becomes shorter by the root of their number; it must come to exclude either no
+// change, in spite of the adjustment for all tests, or one by the bound.
+func (r *Report) needed(c *Comparison) op.Int {
+	if !c.Delta.Known {
+		return op.Int{}
+	}
+	delta := math.Abs(c.Delta.V)
+	adjusted := math.Erfinv(1-r.Alpha/float64(r.Tests)) / math.Erfinv(1-r.Alpha)
+	times := power * c.half / max(delta/adjusted, r.Bound-delta)
+	values := float64(min(c.NBase, c.NHead))
+	if c.Unit == UnitSteps {
+		values = float64(min(r.Base.Steps, r.Head.Steps))
+	}
+	return op.Known(int64(math.Ceil(values * max(1, times*times))))
 }
 
 // sort puts what changed first.
@@ -231,8 +297,12 @@ func (r *Report) warn(base, head []*Run) {
 	if len(base) == 1 && len(head) == 1 {
 		warn("one run a side: a change cannot be told from what differs between runs anyway; several runs a side can")
 	}
-	if n := r.needed(); n > 0 {
+	if n := r.neededForAny(); n > 0 {
 		warn("too few values to find any difference with %d tests: %d a side would do", r.Tests, n)
+	}
+	if n := len(slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.isDependent() })); n > 0 {
+		warn("not decided: %d of %d comparisons, whose values of one run depend on one another; more steps, or several runs a side, would do",
+			n, len(r.comparisons()))
 	}
 	for _, side := range []struct {
 		name string
@@ -261,21 +331,28 @@ func (r *Report) warn(base, head []*Run) {
 	}
 }
 
-// needed returns how many values a side must have for a row to be decided, 0 where some row
-// has been.
-func (r *Report) needed() int {
+// neededForAny returns how many values a side must have for a row to be decided, 0 where some
+// row has been, or would be if its values did not depend on one another.
+func (r *Report) neededForAny() int {
 	if r.Tests == 0 {
 		return 0
 	}
-	undecided := func(c *Comparison) bool { return !c.P.Known || c.Verdict == TooFew }
 	for i := range r.Rows {
-		if !undecided(&r.Rows[i].Comparison) {
+		if c := &r.Rows[i].Comparison; c.P.Known && c.Verdict != TooFew || c.isDependent() {
 			return 0
 		}
 	}
+	return r.leastValues()
+}
+
+// leastValues returns how many values a side must have for any change to be found.
+func (r *Report) leastValues() int {
 	for n := minValues; ; n++ {
 		if rank.LeastP(n, n)*float64(r.Tests) <= r.Alpha || n == math.MaxInt16 {
 			return n
 		}
 	}
 }
+
+// isDependent reports whether the values of a row depend on one another too much to compare them.
+func (c *Comparison) isDependent() bool { return c.Independent.Known && !c.P.Known }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/findings"
@@ -49,11 +50,26 @@ func (r *Report) findings() []findings.Finding {
 		}
 	}
 	if len(all) == 1 && len(r.Rows) > 0 {
-		text := fmt.Sprintf("None of %s operations is slower or faster, as far as can be told.", units.Count(int64(len(r.Rows))))
+		same := 0
+		for i := range r.Rows {
+			if r.Rows[i].Verdict == Unchanged {
+				same++
+			}
+		}
+		text := fmt.Sprintf("No operation is known to be slower or faster: %s of %s are unchanged within %s; of the others it cannot be told.",
+			units.Count(int64(same)), units.Count(int64(len(r.Rows))), r.bound())
+		switch same {
+		case 0:
+			text = "Of no operation can it be told whether it is slower or faster."
+		case len(r.Rows):
+			text = fmt.Sprintf("All operations, %s, are unchanged within %s.", units.Count(int64(same)), r.bound())
+		}
 		all = append(all, findings.Finding{Kind: findings.Operation, Text: text})
 	}
 	return all
 }
+
+func (r *Report) bound() string { return strconv.FormatFloat(100*r.Bound, 'g', 3, 64) + " %" }
 
 // whole says what became of the time from the first start to the last end.
 func (r *Report) whole() string {
@@ -73,9 +89,26 @@ func (r *Report) whole() string {
 	case Slower, Faster:
 		return fmt.Sprintf("The head is %s: a %s takes %s.", c.by(), unit, c.fromTo())
 	case Unchanged:
-		return fmt.Sprintf("No change of the whole can be told from chance: a %s takes %s, %s.", unit, c.fromTo(), c.bounds())
+		return fmt.Sprintf("The head is as fast as the base, within %s: a %s takes %s, %s.", r.bound(), unit, c.fromTo(), c.bounds())
+	case CannotTell:
+		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, %s.%s", unit, c.fromTo(), c.bounds(), c.needs())
 	}
-	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.", unit, c.NBase, c.NHead)
+	if c.isDependent() {
+		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, but %ss of one run depend on one another too much, "+
+			"and count as %.1f independent ones. Several runs a side can tell.", unit, c.fromTo(), unit, c.Independent.V)
+	}
+	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.%s", unit, c.NBase, c.NHead, c.needs())
+}
+
+// needs says what would tell.
+func (c *Comparison) needs() string {
+	switch {
+	case !c.Needed.Known:
+		return ""
+	case c.Verdict == TooFew:
+		return fmt.Sprintf(" At least %s %s a side can tell.", units.Count(c.Needed.V), c.Unit)
+	}
+	return fmt.Sprintf(" About %s %s a side would tell.", units.Count(c.Needed.V), c.Unit)
 }
 
 // moved is how much time a row adds or saves in a run of the head, by its median.
@@ -96,8 +129,8 @@ func (c *Comparison) fromTo() string {
 
 // bounds writes the interval of a change.
 func (c *Comparison) bounds() string {
-	if !(c.BaseNS.V > 0) {
+	if !c.Delta.Known {
 		return "of nothing"
 	}
-	return fmt.Sprintf("between %+.1f %% and %+.1f %%", 100*c.LowNS.V/c.BaseNS.V, 100*c.HighNS.V/c.BaseNS.V)
+	return fmt.Sprintf("between %+.1f %% and %+.1f %%", 100*c.DeltaLow.V, 100*c.DeltaHigh.V)
 }

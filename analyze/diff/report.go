@@ -21,6 +21,8 @@ type Report struct {
 	Unit Unit `json:"unit"`
 	// Alpha is the probability of any false finding, 1-Alpha the confidence of intervals.
 	Alpha float64 `json:"alpha"`
+	// Bound is the change, as a part of the base, within which a row is Unchanged.
+	Bound float64 `json:"bound"`
 	// Tests is the number of tests for which p-values are adjusted.
 	Tests int `json:"tests"`
 	// Rows has a row per group of operations: first what changed, then by the time that
@@ -61,16 +63,24 @@ type Verdict string
 
 // The verdicts.
 const (
-	Slower    Verdict = "slower"
-	Faster    Verdict = "faster"
-	Unchanged Verdict = "unchanged"
-	Added     Verdict = "added"   // not in the base
-	Removed   Verdict = "removed" // not in the head
-	TooFew    Verdict = "too_few" // values to decide
+	Slower     Verdict = "slower"
+	Faster     Verdict = "faster"
+	More       Verdict = "more"        // idle time, which makes nothing slower by itself
+	Less       Verdict = "less"        // idle time
+	Unchanged  Verdict = "unchanged"   // within the bound of the report
+	Added      Verdict = "added"       // not in the base
+	Removed    Verdict = "removed"     // not in the head
+	CannotTell Verdict = "cannot_tell" // whether there is a change, or none beyond the bound
+	TooFew     Verdict = "too_few"     // values to find any change
 )
 
 // Verdicts returns the verdicts in the order of a report.
-func Verdicts() []Verdict { return []Verdict{Slower, Faster, Added, Removed, Unchanged, TooFew} }
+func Verdicts() []Verdict {
+	return []Verdict{Slower, Faster, More, Less, Added, Removed, Unchanged, CannotTell, TooFew}
+}
+
+// Changed reports whether a row took longer or shorter in the head, by more than chance.
+func (v Verdict) Changed() bool { return v == Slower || v == Faster || v == More || v == Less }
 
 // Row compares the durations of a group of operations.
 type Row struct {
@@ -109,15 +119,27 @@ type Comparison struct {
 	// arithmetic means.
 	BaseNS op.Float `json:"base_ns"`
 	HeadNS op.Float `json:"head_ns"`
-	// ShiftNS is by how much the head's values are larger, LowNS and HighNS bound it; nil
-	// where the samples are too small. Those of rows are found as ratios.
+	// Delta is by how much the head's values are larger, as a part of the base's: the median
+	// of the ratios of all pairs of values, less 1. DeltaLow and DeltaHigh bound it, from -1;
+	// nil where the samples are too small. Where a value is 0, as idle time may be, it is the
+	// median of the differences of all pairs, as a part of BaseNS.
+	Delta     op.Float `json:"delta"`
+	DeltaLow  op.Float `json:"delta_low"`
+	DeltaHigh op.Float `json:"delta_high"`
+	// ShiftNS, LowNS and HighNS are these times BaseNS.
 	ShiftNS op.Float `json:"shift_ns"`
 	LowNS   op.Float `json:"low_ns"`
 	HighNS  op.Float `json:"high_ns"`
-	// Delta is ShiftNS as a part of BaseNS.
-	Delta op.Float `json:"delta"`
 	// P is the p-value, adjusted for the number of tests.
 	P op.Float `json:"p"`
+	// Independent is as how many independent values those of both sides count, which are
+	// fewer where values of one run depend on one another.
+	Independent op.Float `json:"independent"`
+	// Needed is about how many runs, steps, windows as long as those here, or entries a side
+	// would tell, if the head is as far from the base as here; nil where the verdict is known.
+	Needed op.Int `json:"needed"`
+
+	half float64 // of the interval
 }
 
 // Slowdown returns by how much, as a part of what it took in the base, the row is slower
@@ -149,7 +171,7 @@ func (r *Report) Slowdown() (what string, by float64) {
 
 // slowdown returns what was added as a part of a time, 0 where nothing became slower.
 func (c *Comparison) slowdown(of op.Float) float64 {
-	if c.Verdict != Slower || !(of.V > 0) {
+	if c.Verdict != Slower && c.Verdict != More || !(of.V > 0) {
 		return 0
 	}
 	return c.ShiftNS.V / of.V

@@ -85,7 +85,9 @@ func compare(t *testing.T, sides [2][]*op.Entry) *diff.Report {
 
 // found returns the names of the rows and parts that changed.
 func found(r *diff.Report) (names []string) {
-	changed := func(c *diff.Comparison) bool { return c.Verdict != diff.Unchanged && c.Verdict != diff.TooFew }
+	changed := func(c *diff.Comparison) bool {
+		return c.Verdict.Changed() || c.Verdict == diff.Added || c.Verdict == diff.Removed
+	}
 	for i := range r.Rows {
 		if changed(&r.Rows[i].Comparison) {
 			names = append(names, string(r.Rows[i].Verdict)+" "+r.Rows[i].Key.String())

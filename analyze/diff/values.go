@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -62,9 +63,17 @@ func runMeans(runs []*Run, id string, saved bool) (means []float64) {
 // logarithm returns that of a duration, of which the least is a nanosecond.
 func logarithm(ns float64) float64 { return math.Log(max(1, ns)) }
 
+func logarithmsOf(all []float64) (logs []float64) {
+	for _, ns := range all {
+		logs = append(logs, math.Log(ns))
+	}
+	return logs
+}
+
+// logarithms returns those of single operations, in the order of their starts.
 func (r *Run) logarithms(id string) (values []float64) {
 	if g := r.groups[id]; g != nil {
-		for _, s := range g.samples {
+		for _, s := range slices.SortedStableFunc(slices.Values(g.samples), func(a, b sample) int { return cmp.Compare(a.start, b.start) }) {
 			values = append(values, logarithm(float64(s.duration)))
 		}
 	}
@@ -132,11 +141,14 @@ type part struct {
 	device device.Key
 }
 
-// partWall is the time of all devices.
-const partWall = "wall"
+// The time of all devices, and the time in which a device did nothing.
+const (
+	partWall = "wall"
+	partIdle = "idle"
+)
 
 // partNames are the parts of a device's time in their order.
-var partNames = []string{"compute", "exposed_communication", "exposed_memory", "other", "idle"}
+var partNames = []string{"compute", "exposed_communication", "exposed_memory", "other", partIdle}
 
 // partValues returns the values of the parts of both sides.
 func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {

@@ -47,6 +47,8 @@ are several runs a side.
                     percent, or a part of the time by more than PCT percent of all
                     the time, and that is no chance; and where a side is empty
   -alpha P          the probability of any false finding that is accepted (0.05)
+  -within PCT       say that an operation is unchanged where a change of more than PCT
+                    percent is ruled out (5), and that it cannot be told otherwise
   -json             print JSON, schema optrace.diff/v1
   -markdown         print Markdown, for a pull request
   -html FILE        write a page for the browser to FILE: the comparison, and all of
@@ -69,6 +71,7 @@ type diffFlags struct {
 	failAbove float64
 	alpha     float64
 	steady    bool
+	within    float64
 	json      bool
 	markdown  bool
 	top       int
@@ -139,6 +142,7 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	fs.Float64Var(&f.failAbove, "fail-above", 0, "")
 	fs.BoolVar(&f.steady, "steady", false, "")
 	fs.Float64Var(&f.alpha, "alpha", diff.DefaultAlpha, "")
+	fs.Float64Var(&f.within, "within", 100*diff.DefaultBound, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.markdown, "markdown", false, "")
 	fs.StringVar(&f.html, "html", "", "")
@@ -194,6 +198,8 @@ func (f *diffFlags) check() (err error) {
 		return exit.Usagef("-html excludes -json, -markdown and -o")
 	case !(f.alpha > 0 && f.alpha < 1):
 		return exit.Usagef("-alpha is not between 0 and 1")
+	case !(f.within > 0):
+		return exit.Usagef("-within is not above 0")
 	case !(f.failAbove >= 0):
 		return exit.Usagef("-fail-above is negative")
 	case f.top < 0:
@@ -226,7 +232,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 			head = r
 		}
 	}
-	r, err := diff.Compare(runs[:len(f.base)], runs[len(f.base):], diff.Options{Alpha: f.alpha})
+	r, err := diff.Compare(runs[:len(f.base)], runs[len(f.base):], diff.Options{Alpha: f.alpha, Bound: f.within / 100})
 	if err != nil {
 		return nil, nil, exit.Input(err)
 	}

@@ -55,11 +55,11 @@ func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	}
 	writeTable(&b, "operation", cells)
 	if left > 0 {
-		fmt.Fprintf(&b, "\nWithout a change, and not shown: %d.\n", left)
+		fmt.Fprintf(&b, "\nWithout a change that can be told, and not shown: %d.\n", left)
 	}
 	cells = nil
 	for i := range r.Parts {
-		if p := &r.Parts[i]; p.Device == nil || p.Verdict != diff.Unchanged {
+		if p := &r.Parts[i]; p.Device == nil || p.Verdict.Changed() {
 			name := strings.ReplaceAll(p.Part, "_", " ")
 			if p.Device != nil {
 				name = p.Device.Label(p.Device.Rank.Known) + ", " + name
@@ -92,7 +92,7 @@ func headline(r *diff.Report) string {
 
 // shown reports whether a row is shown while there is room for so many.
 func shown(c *diff.Comparison, room int) bool {
-	return c.Verdict != diff.Unchanged && c.Verdict != diff.TooFew || room > 0
+	return c.Verdict.Changed() || c.Verdict == diff.Added || c.Verdict == diff.Removed || room > 0
 }
 
 func writeTable(b *strings.Builder, head string, rows [][]string) {
@@ -117,8 +117,11 @@ func figures(c *diff.Comparison) []string {
 		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
 			p = "<0.001"
 		}
-		if change = "~"; c.Verdict != diff.Unchanged && c.Delta.Known {
+		if change = "~"; c.Verdict.Changed() && c.Delta.Known {
 			change = fmt.Sprintf("%+.1f %%", 100*c.Delta.V)
+		}
+		if c.DeltaLow.Known && c.Verdict != diff.TooFew {
+			change += fmt.Sprintf(" [%+.1f, %+.1f]", 100*c.DeltaLow.V, 100*c.DeltaHigh.V)
 		}
 	}
 	verdict := strings.ReplaceAll(string(c.Verdict), "_", " ")

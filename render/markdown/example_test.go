@@ -46,5 +46,5 @@ func ExampleWriteDiff() {
 	//
 	// | operation | base | head | change | p | n | |
 	// |---|--:|--:|--:|--:|--:|---|
-	// | `matmul` | 22.5 µs | 32.5 µs | +44.5 % | 0.002 | 6+6 | **slower** |
+	// | `matmul` | 22.5 µs | 32.5 µs | +44.5 % [+30.4, +60.0] | 0.002 | 6+6 | **slower** |
 }

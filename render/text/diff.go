@@ -44,8 +44,8 @@ func (v *comparison) envelope() {
 		}
 		v.field(side.name, text, false)
 	}
-	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, p-values adjusted for %s (Holm), α %s", unitText(v.r.Unit),
-		plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64)), false)
+	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, p-values adjusted for %s (Holm), α %s; unchanged is within %s %%", unitText(v.r.Unit),
+		plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64), strconv.FormatFloat(100*v.r.Bound, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)
 	for i := range v.r.Rows {
 		counts[v.r.Rows[i].Verdict]++
@@ -83,7 +83,7 @@ func verdictText(v diff.Verdict) string {
 	if v == diff.TooFew {
 		return "too few to tell"
 	}
-	return string(v)
+	return strings.ReplaceAll(string(v), "_", " ")
 }
 
 func (v *comparison) rows() {
@@ -107,7 +107,7 @@ func (v *comparison) rows() {
 			units.Count(row.BaseCount), change, strings.Join(row.Mixes, ", "))
 	}
 	v.table(t)
-	v.note("durations are geometric means; behind a change is its interval, by the row alone; ~ is none that can be told from chance")
+	v.note("durations are geometric means; the interval of a change is by the row alone; ~ is no change that can be told from chance")
 }
 
 // partNames writes parts of a device's time as the report does.
@@ -147,18 +147,15 @@ func (t *table) addComparison(names []string, c *diff.Comparison, count, countCh
 	change, interval, p, verdict := absent, "", absent, verdictText(c.Verdict)
 	if c.P.Known {
 		p = formatP(c.P.V)
-		switch {
-		case c.Verdict == diff.Unchanged:
-			change = "~"
-		case c.Delta.Known:
+		if change = "~"; c.Verdict.Changed() && c.Delta.Known {
 			change = signedPercent(c.Delta.V)
 		}
-		if c.BaseNS.V > 0 && c.Verdict != diff.TooFew {
-			interval = "[" + signedPercent(c.LowNS.V/c.BaseNS.V) + ", " + signedPercent(c.HighNS.V/c.BaseNS.V) + "]"
+		if c.DeltaLow.Known && c.Verdict != diff.TooFew {
+			interval = "[" + signedPercent(c.DeltaLow.V) + ", " + signedPercent(c.DeltaHigh.V) + "]"
 		}
 	}
-	if c.Verdict == diff.Unchanged {
-		verdict = ""
+	if c.Verdict == diff.CannotTell && c.Needed.Known {
+		verdict += ", " + units.Count(c.Needed.V) + " " + string(c.Unit) + " would"
 	}
 	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p,
 		fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)

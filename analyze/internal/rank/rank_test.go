@@ -73,18 +73,6 @@ func TestEqualValues(t *testing.T) {
 	}
 }
 
-// The exact distribution is that of all ways to divide the values, ties included.
-func TestExactAgainstAllDivisions(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for range 200 {
-		m, n := 1+rng.IntN(5), 1+rng.IntN(5)
-		x, y := values(rng, m), values(rng, n)
-		if got, want := Test(x, y), naiveTest(x, y); math.Abs(got-want) > 1e-12 {
-			t.Errorf("%v and %v: p is %v, want %v", x, y, got, want)
-		}
-	}
-}
-
 // values returns n values of which some are equal.
 func values(rng *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
@@ -92,45 +80,6 @@ func values(rng *rand.Rand, n int) []float64 {
 		v[i] = float64(rng.IntN(8)) - 3.5
 	}
 	return v
-}
-
-// naiveTest goes over all ways to choose len(x) of the values.
-func naiveTest(x, y []float64) float64 {
-	all := slices.Concat(x, y)
-	u := func(chosen uint) (sum float64) {
-		for i, a := range all {
-			for j, b := range all {
-				if chosen>>i&1 == 1 && chosen>>j&1 == 0 {
-					switch {
-					case a > b:
-						sum++
-					case a == b:
-						sum += 0.5
-					}
-				}
-			}
-		}
-		return sum
-	}
-	observed := u(1<<len(x) - 1)
-	var below, above, total float64
-	for chosen := range uint(1) << len(all) {
-		n := 0
-		for i := range all {
-			n += int(chosen >> i & 1)
-		}
-		if n != len(x) {
-			continue
-		}
-		total++
-		if u(chosen) <= observed {
-			below++
-		}
-		if u(chosen) >= observed {
-			above++
-		}
-	}
-	return min(1, 2*min(below, above)/total)
 }
 
 // Every difference is the one that sorting all of them gives.

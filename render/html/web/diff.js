@@ -6,8 +6,16 @@ import { Table } from "./table.js";
 import { svg } from "./charts.js";
 import { formatChange, formatCount, formatTime } from "./units.js";
 
-const VERDICTS = ["slower", "faster", "added", "removed", "unchanged", "too_few"];
+const VERDICTS = ["slower", "faster", "more", "less", "added", "removed", "unchanged", "cannot_tell", "too_few"];
 const isDecided = (c) => c.delta !== null && c.verdict !== "too_few";
+const isChanged = (c) => VERDICTS.indexOf(c.verdict) < 4;
+
+// verdict says what became of a row, and what would tell where it cannot be told.
+function verdict(c) {
+  if (c.verdict === "too_few") return "too few to tell";
+  const needed = c.verdict === "cannot_tell" && c.needed !== null ? `, ${formatCount(c.needed)} ${c.unit} would` : "";
+  return c.verdict.replaceAll("_", " ") + needed;
+}
 
 // keyLabel names a row by the values of its keys.
 export function keyLabel(row) {
@@ -17,7 +25,7 @@ export function keyLabel(row) {
 
 // bounds returns a change with its interval, as parts of the base.
 export function bounds(c) {
-  return { low: c.low_ns / c.base_ns, estimate: c.delta, high: c.high_ns / c.base_ns };
+  return { low: c.delta_low, estimate: c.delta, high: c.delta_high };
 }
 
 // intervalScale returns the change at the end of the bars, which shows nine in ten of the
@@ -61,7 +69,7 @@ function figures(scale) {
     {
       title: "change",
       value: (c) => (isDecided(c) ? c.delta : null),
-      text: (c) => (!isDecided(c) ? "–" : c.verdict === "unchanged" ? "~" : formatChange(c.delta)),
+      text: (c) => (!isDecided(c) ? "–" : !isChanged(c) ? "~" : formatChange(c.delta)),
       numeric: true,
     },
     {
@@ -87,7 +95,7 @@ function figures(scale) {
     {
       title: "verdict",
       value: (c) => VERDICTS.indexOf(c.verdict),
-      text: (c) => (c.verdict === "too_few" ? "too few to tell" : c.verdict),
+      text: verdict,
     },
   ];
 }
@@ -132,7 +140,7 @@ export function difference(page, parent) {
   );
   table.update(
     diff.rows,
-    `${units[diff.unit] ?? diff.unit}; Mann–Whitney U test, adjusted for ${formatCount(diff.tests)} tests, α ${diff.alpha}; bars end at ${formatChange(scale)}`,
+    `${units[diff.unit] ?? diff.unit}; Mann–Whitney U test, adjusted for ${formatCount(diff.tests)} tests, α ${diff.alpha}; unchanged is within ${100 * diff.bound} %; bars end at ${formatChange(scale)}`,
   );
   new Table(
     parts,

@@ -5,10 +5,9 @@ import { formatChange } from "../units.js";
 
 const row = (low, delta, high, verdict = "slower") => ({
   verdict,
-  base_ns: 200,
-  low_ns: low * 200,
   delta,
-  high_ns: high * 200,
+  delta_low: low,
+  delta_high: high,
 });
 
 test("changes have a sign", () => {
@@ -33,7 +32,7 @@ test("the scale holds nine in ten of the intervals", () => {
   assert.equal(intervalScale([]), 0.01);
   assert.equal(
     intervalScale([
-      { verdict: "too_few", delta: 3, base_ns: 1, low_ns: 2, high_ns: 4 },
+      { verdict: "too_few", delta: 3, delta_low: 2, delta_high: 4 },
       { verdict: "added", delta: null },
     ]),
     0.01,

@@ -1,0 +1,96 @@
+package diff_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/cases"
+)
+
+// The table of docs/analyses.md says which slow-down four of five comparisons find. The test
+// makes the whole table, or a few of its cells from fewer comparisons.
+func TestPower(t *testing.T) {
+	text, err := os.ReadFile("../../docs/analyses.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type cell struct {
+		row    string
+		column int
+		sim    simulation
+	}
+	sizes, table := []int{12, 50, 200}, map[string][]string{}
+	var cells []cell
+	for _, noise := range []float64{0.05, 0.1, 0.2} {
+		for _, row := range []string{"steps", "steps, ρ 0.5", "runs"} {
+			for column, n := range sizes {
+				s := simulation{names: []string{"matmul", "softmax", "relu"}, steps: n, within: noise}
+				if row == "steps, ρ 0.5" {
+					s.rho = 0.5
+				}
+				name := fmt.Sprintf("%s, noise %.0f %%", row, 100*noise)
+				cells = append(cells, cell{name, column, s})
+				table[name] = make([]string, len(sizes))
+			}
+		}
+	}
+	rounds, few := cases.Count(t, 5, 40), map[bool]int{true: len(cells), false: 2}[cases.All()]
+	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(cells))[:few] {
+		c := cells[i]
+		var least []float64
+		for seed := range uint64(rounds) {
+			least = append(least, leastFound(t, c.sim, sizes[c.column], strings.HasPrefix(c.row, "runs"), seed))
+		}
+		slices.Sort(least)
+		got := 100 * least[rounds*4/5-1]
+		table[c.row][c.column] = fmt.Sprintf("%.1f %%", got)
+		want := math.NaN()
+		if line := regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(c.row) + ` .*$`).FindString(string(text)); line != "" {
+			figures := regexp.MustCompile(`([0-9.]+|more than 100) %`).FindAllStringSubmatch(strings.TrimPrefix(line, "    "+c.row), -1)
+			want, _ = strconv.ParseFloat(figures[c.column][1], 64)
+		}
+		if off := math.Abs(math.Log(got / want)); !(off < 0.1) && (cases.All() || !(off < 0.7)) {
+			t.Errorf("%s, %d a side: %.1f %%, and %v %% in the table", c.row, sizes[c.column], got, want)
+		}
+	}
+	for _, c := range cells {
+		if c.column == 0 {
+			t.Logf("%-26s %s", c.row, strings.Join(table[c.row], "  "))
+		}
+	}
+}
+
+// leastFound returns the smallest slow-down of an operation that is found in two sides of n steps
+// or runs; 1 where none up to that is.
+func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) float64 {
+	t.Helper()
+	sides := 1
+	if runs {
+		sim.steps, sim.within, sim.between, sides = 1, 0, sim.within, n
+	}
+	rng := rand.New(rand.NewPCG(seed, uint64(n)))
+	base := sim.runs(t, rng, sides, nil)
+	low, high := 0.0, 1.0
+	for high-low > 0.01*high && high > 0.002 {
+		slower := (low + high) / 2
+		head := sim.runs(t, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
+		r, err := diff.Compare(base, head, diff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(found(r), "slower softmax") {
+			high = slower
+		} else {
+			low = slower
+		}
+	}
+	return high
+}

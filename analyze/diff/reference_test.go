@@ -1,0 +1,295 @@
+package diff_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/op"
+)
+
+// figures are what the reference says of a row.
+type figures struct{ P, Delta, Low, High, Independent float64 }
+
+// P-values, changes and intervals are those of a naive reference, for runs, steps and windows,
+// with and without ties, also of the parts of the time.
+func TestAgainstNaive(t *testing.T) {
+	for i := range cases.Some(t, 50, 5000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 9))
+		sim := simulation{
+			names: six[:1+rng.IntN(3)], steps: 10 + rng.IntN(60), between: 0.05, within: []float64{0, 0.001, 0.1, 0.7}[rng.IntN(4)],
+			rho: rng.Float64() * 0.95, noStep: rng.IntN(3) == 0, tight: rng.IntN(3) == 0,
+		}
+		n := [2]int{1, 1}
+		if rng.IntN(3) == 0 {
+			n, sim.noStart, sim.noStep, sim.steps = [2]int{5 + rng.IntN(4), 5 + rng.IntN(4)}, true, true, 3
+		}
+		round := []int64{1, 5000}[rng.IntN(2)]
+		var values [2]map[string][]float64
+		var runs [2][]*diff.Run
+		for side := range 2 {
+			values[side] = map[string][]float64{}
+			for range n[side] {
+				entries := sim.run(rng, map[string]float64{"matmul": 1 + 0.2*float64(side*rng.IntN(2))})
+				for _, e := range entries {
+					e.Duration -= e.Duration % round
+				}
+				runs[side] = append(runs[side], run(t, "run", entries, n == [2]int{1, 1}))
+				naiveValues(values[side], entries, sim)
+			}
+		}
+		r, err := diff.Compare(runs[0], runs[1], diff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]figures{}
+		add := func(name string, c *diff.Comparison) {
+			if c.P.Known && c.Unit != diff.UnitEntries {
+				got[name] = figures{c.P.V, c.Delta.V, c.DeltaLow.V, c.DeltaHigh.V, c.Independent.V}
+			}
+		}
+		for i := range r.Rows {
+			add(r.Rows[i].Key.String(), &r.Rows[i].Comparison)
+		}
+		for i := range r.Parts {
+			add(r.Parts[i].Part, &r.Parts[i].Comparison)
+		}
+		want := naiveFigures(values[0], values[1], n == [2]int{1, 1})
+		check.Equal(t, encoded(t, map[string]any{"seed": i, "unit": r.Unit}), want, got, cmpopts.EquateApprox(1e-5, 1e-9))
+	}
+}
+
+// naiveValues adds the values of a run: a mean of all, or of each block of steps or window; of
+// logarithms for operations, of nanoseconds for parts.
+func naiveValues(values map[string][]float64, entries []*op.Entry, sim simulation) {
+	type cell struct {
+		name  string
+		block int64
+	}
+	sum, n := map[cell]float64{}, map[cell]float64{}
+	first, last := entries[0].Start.V, entries[len(entries)-1].Start.V
+	blocks, steps := min(20, int64(sim.steps)), int64(sim.steps)
+	begin, end, busy := map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
+	for _, e := range entries {
+		at := cell{name: e.Operation}
+		switch {
+		case sim.noStart: // a value for the run
+		case sim.noStep:
+			at.block = (e.Start.V - first) / ((last-first)/20 + 1)
+		default:
+			at.block = e.Step.V * blocks / steps
+			if begin[e.Step.V] == 0 {
+				begin[e.Step.V] = e.Start.V
+			}
+			end[e.Step.V], busy[e.Step.V] = e.Start.V+e.Duration, busy[e.Step.V]+e.Duration
+		}
+		sum[at] += math.Log(math.Max(1, float64(e.Duration)))
+		n[at]++
+	}
+	for step := range begin {
+		wall := end[step] - begin[step]
+		for name, ns := range map[string]int64{"wall": wall, "compute": busy[step], "idle": wall - busy[step]} {
+			at := cell{name, step * blocks / steps}
+			sum[at] += float64(ns)
+			n[at]++
+		}
+	}
+	for block := range int64(20) {
+		for at := range n {
+			if at.block == block {
+				values[at.name] = append(values[at.name], sum[at]/n[at])
+			}
+		}
+	}
+}
+
+func naiveFigures(base, head map[string][]float64, dependent bool) map[string]figures {
+	all := map[string]figures{}
+	for name, b := range base {
+		h := head[name]
+		switch {
+		case min(len(b), len(h)) < 5, dependent && !slices.Contains([]string{"wall", "compute", "idle"}, name) && min(len(b), len(h)) < 10:
+		case slices.Max(b) == 0 && slices.Max(h) == 0: // no idle time
+		default:
+			if f, ok := naiveRow(name, b, h, dependent); ok {
+				all[name] = f
+			}
+		}
+	}
+	adjusted := map[string]float64{}
+	for name, f := range all {
+		for _, other := range all {
+			if other.P <= f.P {
+				smaller := 0
+				for _, third := range all {
+					if third.P < other.P {
+						smaller++
+					}
+				}
+				adjusted[name] = min(1, max(adjusted[name], other.P*float64(len(all)-smaller)))
+			}
+		}
+	}
+	for name, p := range adjusted {
+		f := all[name]
+		f.P = p
+		all[name] = f
+	}
+	return all
+}
+
+// naiveRow compares two samples, of one run each where dependent is set. ok is false where these
+// depend on each other too much.
+func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) {
+	median, part := naiveMedian(b), math.Expm1
+	if slices.Contains([]string{"wall", "compute", "idle"}, name) {
+		if min(slices.Min(b), slices.Min(h)) > 0 {
+			logs := func(v []float64) (l []float64) {
+				for _, x := range v {
+					l = append(l, math.Log(x))
+				}
+				return l
+			}
+			b, h = logs(b), logs(h)
+		} else {
+			part = func(d float64) float64 { return max(-1, d/median) }
+		}
+	}
+	var differences []float64
+	for _, x := range b {
+		for _, y := range h {
+			differences = append(differences, y-x)
+		}
+	}
+	slices.Sort(differences)
+	all, shift := float64(len(b)+len(h)), naiveMedian(differences)
+	p, k := naiveExact(b, h)
+	low, high := differences[k-1], differences[len(differences)-k]
+	f = figures{p, part(shift), part(low), part(high), all}
+	if !dependent {
+		return f, true
+	}
+	n := all / 2
+	rho := ((naiveNeighbours(b)+naiveNeighbours(h))/2*n + 1) / (n - 4)
+	if rho += math.Sqrt(max(0, 1-rho*rho) / (2 * n)); rho >= 1 {
+		return f, false
+	}
+	inflation := max(1, (1+rho)/(1-rho))
+	if f.Independent /= inflation; f.Independent < 6 {
+		return f, false
+	}
+	freedom, deviation, z := f.Independent/2-1, math.Sqrt(inflation/(1-inflation/n)), 1.959963984540054
+	side := max(shift-low, 0)
+	if shift < 0 {
+		side = high - shift
+	}
+	if side > 0 {
+		f.P = max(p, naiveStudent(freedom, math.Atan(math.Abs(shift)/(side/z*deviation)/math.Sqrt(freedom))))
+	}
+	from, to := 0.0, math.Pi/2
+	for range 40 {
+		if middle := (from + to) / 2; naiveStudent(freedom, middle) > 0.05 {
+			from = middle
+		} else {
+			to = middle
+		}
+	}
+	wider := math.Sqrt(freedom) * math.Tan(from) / z * deviation
+	f.Low, f.High = part(shift-(shift-low)*wider), part(shift+(high-shift)*wider)
+	return f, true
+}
+
+// naiveStudent is the two-sided p-value of the value √freedom·tan(angle), by Simpson's rule.
+func naiveStudent(freedom, angle float64) float64 {
+	area := func(from float64) (sum float64) {
+		const parts = 300
+		for i := range parts + 1 {
+			weight := []float64{2, 4}[i%2]
+			if i == 0 || i == parts {
+				weight = 1
+			}
+			at := float64(i) / parts
+			sum += weight * at * math.Pow(math.Sin((math.Pi/2-from)*at*at), freedom-1)
+		}
+		return sum * (math.Pi/2 - from)
+	}
+	return area(angle) / area(0)
+}
+
+// naiveExact counts all ways to divide the values: the p-value of the observed one, and which
+// difference bounds the interval.
+func naiveExact(b, h []float64) (p float64, k int) {
+	all := slices.Concat(b, h)
+	ways := func(ranks []int) []float64 { // by the sum of the first side's
+		sets := make([][]float64, len(b)+1)
+		for size := range sets {
+			sets[size] = make([]float64, 2*len(all)*len(all)+1)
+		}
+		sets[0][0] = 1
+		for _, r := range ranks {
+			for size := len(b); size > 0; size-- {
+				for sum, n := range sets[size-1][:2*len(all)*len(all)+1-r] {
+					sets[size][sum+r] += n
+				}
+			}
+		}
+		return sets[len(b)]
+	}
+	twice, plain, observed := naiveRanks(all), []int{}, 0
+	for i, r := range twice {
+		if plain = append(plain, i); i < len(b) {
+			observed += r
+		}
+	}
+	var below, above, total float64
+	for sum, n := range ways(twice) {
+		total += n
+		if sum <= observed {
+			below += n
+		}
+		if sum >= observed {
+			above += n
+		}
+	}
+	sums := ways(plain)[len(b)*(len(b)-1)/2:]
+	for sum := sums[0]; sum < total*0.025; sum += sums[k] {
+		k++
+	}
+	return min(1, 2*min(below, above)/total), max(1, k)
+}
+
+// naiveRanks returns twice the ranks of values, less 1.
+func naiveRanks(v []float64) (ranks []int) {
+	for _, x := range v {
+		r := 0
+		for _, y := range v {
+			r += map[bool]int{true: 2}[y < x] + map[bool]int{true: 1}[y == x]
+		}
+		ranks = append(ranks, r)
+	}
+	return ranks
+}
+
+func naiveNeighbours(v []float64) float64 {
+	var both, all float64
+	ranks := naiveRanks(v)
+	for i, r := range ranks {
+		d := float64(r - len(v))
+		all += d * d
+		if i > 0 {
+			both += d * float64(ranks[i-1]-len(v))
+		}
+	}
+	return both / max(all, 1)
+}
+
+func naiveMedian(v []float64) float64 {
+	sorted := slices.Sorted(slices.Values(v))
+	return (sorted[(len(v)-1)/2] + sorted[len(v)/2]) / 2
+}
