@@ -38,8 +38,8 @@ func Series(x, y []float64, alpha float64) (p float64, shift Interval, independe
 }
 
 // inflation returns (1+ρ)/(1-ρ), at least 1. ρ is the mean of the correlations of ranks in both
-// samples, corrected for their bias, -(1+4ρ)/n (Marriott and Pope, 1954), and raised by its
-// standard error: an inflation that is too small finds what is not there, one that is too large
+// samples, corrected for their bias, -(1+4ρ)/n (Marriott and Pope, 1954), and raised by 1.5
+// standard errors: an inflation that is too small finds what is not there, one that is too large
 // only misses something.
 func inflation(x, y []float64) float64 {
 	n := float64(len(x)+len(y)) / 2
@@ -47,7 +47,7 @@ func inflation(x, y []float64) float64 {
 		return math.Inf(1)
 	}
 	rho := ((neighbours(x)+neighbours(y))/2*n + 1) / (n - 4)
-	rho += math.Sqrt(max(0, 1-rho*rho) / (2 * n))
+	rho += 1.5 * math.Sqrt(max(0, 1-rho*rho) / (2 * n))
 	if rho >= 1 {
 		return math.Inf(1)
 	}
