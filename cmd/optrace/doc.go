@@ -159,9 +159,9 @@
 // several runs a side, divided by "--", the runs.
 //
 //	$ optrace diff -width 100 base.jsonl head.jsonl
-//	verdict    The head is slower by 6.5 % (between +4.1 % and +9.0 %, p below 0.001): a step takes
-//	           207 µs in place of 193 µs.
-//	           matmul is slower by 10.0 % (between +5.8 % and +13.8 %, p 0.001): 133 µs in place of
+//	verdict    The head is slower by 6.5 % (between +3.8 % and +9.2 %, p 0.001): a step takes 207 µs in
+//	           place of 193 µs.
+//	           matmul is slower by 10.0 % (between +5.4 % and +14.2 %, p 0.003): 133 µs in place of
 //	           120 µs, on average.
 //	base       1 run: 1 file, 60 operations, 20 steps
 //	head       1 run: 1 file, 60 operations, 20 steps
@@ -173,19 +173,19 @@
 //
 //	OPERATIONS
 //	  operation      base     head   change                         p
-//	  matmul       120 µs   133 µs  +10.0 %  [+5.8 %, +13.8 %]  0.001  slower
+//	  matmul       120 µs   133 µs  +10.0 %  [+5.4 %, +14.2 %]  0.003  slower
 //	  all_reduce  60.3 µs  61.1 µs        ~  [-1.8 %, +3.3 %]   1.000  unchanged
-//	  relu        8.94 µs  9.09 µs        ~  [-2.6 %, +5.4 %]   1.000  cannot tell, 103 steps would
+//	  relu        8.94 µs  9.09 µs        ~  [-3.2 %, +5.9 %]   1.000  cannot tell, 128 steps would
 //	  without n, count: -width 109
 //	  durations are geometric means; the interval of a change is by the row alone; ~ is no change that
 //	    can be told from chance
 //
 //	TIME
-//	  device  part             base     head  change                          p      n
-//	  all     wall           193 µs   207 µs  +6.5 %  [+4.1 %, +9.0 %]   <0.001  20+20  slower
-//	  cuda:0  compute        130 µs   142 µs  +9.2 %  [+5.8 %, +12.8 %]  <0.001  20+20  slower
-//	  cuda:0  exposed comm  60.3 µs  61.1 µs       ~  [-1.8 %, +3.3 %]    1.000  20+20  unchanged
-//	  cuda:0  idle          4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]    1.000  20+20  unchanged
+//	  device  part             base     head  change                         p      n
+//	  all     wall           193 µs   207 µs  +6.5 %  [+3.8 %, +9.2 %]   0.001  20+20  slower
+//	  cuda:0  compute        130 µs   142 µs  +9.2 %  [+5.5 %, +13.2 %]  0.001  20+20  slower
+//	  cuda:0  exposed comm  60.3 µs  61.1 µs       ~  [-1.8 %, +3.3 %]   1.000  20+20  unchanged
+//	  cuda:0  idle          4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]   1.000  20+20  unchanged
 //	  by step: wall is from the first start to the last end
 //
 // With -fail-above 5 the exit code is 1 where an operation is slower by more than 5 %, a
