@@ -177,7 +177,7 @@ func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) 
 	}
 	n := all / 2
 	rho := ((naiveNeighbours(b)+naiveNeighbours(h))/2*n + 1) / (n - 4)
-	if rho += 1.5 * math.Sqrt(max(0, 1-rho*rho) / (2 * n)); rho >= 1 {
+	if rho += 1.5 * math.Sqrt(max(0, 1-rho*rho)/(2*n)); rho >= 1 {
 		return f, false
 	}
 	inflation := max(1, (1+rho)/(1-rho))

@@ -47,7 +47,7 @@ func inflation(x, y []float64) float64 {
 		return math.Inf(1)
 	}
 	rho := ((neighbours(x)+neighbours(y))/2*n + 1) / (n - 4)
-	rho += 1.5 * math.Sqrt(max(0, 1-rho*rho) / (2 * n))
+	rho += 1.5 * math.Sqrt(max(0, 1-rho*rho)/(2*n))
 	if rho >= 1 {
 		return math.Inf(1)
 	}
