@@ -41,7 +41,7 @@ type Envelope struct {
 	// computed.
 	Orphans    op.Int `json:"orphans"`
 	Duplicates op.Int `json:"duplicates"`
-	// DuplicatesKept says which of the spans with an id stands in the tree, [KeptFirst]; empty where no id is
+	// DuplicatesKept says which of the spans with an id stands in the tree, "first_in_input"; empty where no id is
 	// there more than once.
 	DuplicatesKept string `json:"duplicates_kept,omitempty"`
 	// Repeated counts the duplicates with the start and duration of a record of
@@ -94,8 +94,8 @@ type Envelope struct {
 	Problems []string `json:"problems"`
 }
 
-// KeptFirst says that of the spans with an id the first in the order of the input stands in the tree.
-const KeptFirst = "first_in_input"
+// keptFirst says that of the spans with an id the first in the order of the input stands in the tree.
+const keptFirst = "first_in_input"
 
 // DeviceClock describes the times that come from the clocks of devices.
 type DeviceClock struct {

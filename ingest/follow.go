@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// FollowInterval is how often a Follower looks for more by default.
-const FollowInterval = 200 * time.Millisecond
+// followInterval is how often a Follower looks for more by default.
+const followInterval = 200 * time.Millisecond
 
 // Follower reads files while they grow. It follows entries, OTLP in JSON Lines and in
 // frames, and stdouttrace, none of them compressed; files of any other format it reads
@@ -24,7 +24,7 @@ type Follower struct {
 	// Options says how to read. Its Progress and Exclude are not called for files that are
 	// followed.
 	Options
-	// Interval is how often it looks for more; 0 is FollowInterval.
+	// Interval is how often it looks for more; 0 is 200 ms.
 	Interval time.Duration
 	// Started is called with the name of a file's format when that is known; nil for no call.
 	Started func(format string)
@@ -133,7 +133,7 @@ type tail struct {
 }
 
 func (f Follower) openTail(ctx context.Context, path string) (*tail, error) {
-	t := &tail{ctx: ctx, path: path, format: f.Format, interval: cmp.Or(f.Interval, FollowInterval), onRead: f.Read, idle: f.Idle}
+	t := &tail{ctx: ctx, path: path, format: f.Format, interval: cmp.Or(f.Interval, followInterval), onRead: f.Read, idle: f.Idle}
 	if path == Stdin && f.Stdin != nil {
 		t.src = f.Stdin
 		return t, nil

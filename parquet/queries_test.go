@@ -120,7 +120,7 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 		"max_start_skew_ns": c.MaxStartSkewNS.String(),
 	}}
 	resources := []row{{"service": "trainer", "rank": "0", "host": "node-0"}, {"service": "trainer", "rank": "1", "host": "node-1"}}
-	metadata := []row{{"key": parquet.SchemaKey, "value": op.Schema}}
+	metadata := []row{{"key": "optrace.schema", "value": op.Schema}}
 	for _, engine := range []struct {
 		name, language, file string
 		want                 [][]row

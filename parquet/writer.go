@@ -48,7 +48,7 @@ func NewWriter(w io.Writer) *Writer {
 		schema,
 		parquet.Compression(&zstd.Codec{}),
 		parquet.DictionaryMaxBytes(maxDictionaryBytes),
-		parquet.KeyValueMetadata(SchemaKey, op.Schema),
+		parquet.KeyValueMetadata(metadataKey, op.Schema),
 		parquet.CreatedBy("optrace", "", ""),
 	)
 	pw := &Writer{file: file, buf: rowBuffer{leaves: findLeaves(schema)}}

@@ -8,9 +8,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// SchemaKey is the key of the file's metadata whose value names the schema,
+// metadataKey is the key of the file's metadata whose value names the schema,
 // [op.Schema].
-const SchemaKey = "optrace.schema"
+const metadataKey = "optrace.schema"
 
 // resourceKey is the key of the file's metadata whose value is the header of entries JSON
 // Lines, with the resource that all rows come from. It is there if they state one and the

@@ -98,7 +98,7 @@ func TestAgainstTheLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema, _ := f.Lookup(parquet.SchemaKey); schema != op.Schema {
+	if schema, _ := f.Lookup("optrace.schema"); schema != op.Schema {
 		t.Errorf("schema %q, want %q", schema, op.Schema)
 	}
 }

@@ -45,7 +45,7 @@ func (l *list) devices() {
 			}
 		}
 		l.add(f, ns)
-	case most != nil && most.p <= MaxChance:
+	case most != nil && most.p <= maxChance:
 		f := Finding{Kind: Straggler, Chance: op.KnownFloat(most.p), Where: whereDevice("balance", most.Key)}
 		if most.hasMore() {
 			f.Kind = Imbalance
@@ -62,7 +62,7 @@ func (l *list) latest() (late *collective.Lateness, device int, p float64, ns in
 	for i := range l.Lateness {
 		g := &l.Lateness[i]
 		d, chanceOf := l.largest(i)
-		if chanceOf = min(1, chanceOf*float64(len(l.Lateness))); chanceOf > MaxChance {
+		if chanceOf = min(1, chanceOf*float64(len(l.Lateness))); chanceOf > maxChance {
 			continue
 		}
 		own, all := int64(0), int64(0)

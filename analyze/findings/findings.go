@@ -116,10 +116,10 @@ type Input struct {
 	Suspects                                                                        []suspects.Suspect
 }
 
-// MaxChance is the largest probability by which a comparison is a finding, and minShare the part of
+// maxChance is the largest probability by which a comparison is a finding, and minShare the part of
 // the time that a finding would save at least.
 const (
-	MaxChance = 0.01
+	maxChance = 0.01
 	minShare  = 0.03
 )
 

@@ -25,7 +25,7 @@ func (l *list) standouts() {
 				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
 			l.add(f, a.First.BeyondNS)
 		}
-		if s := a.Slow; s != nil && a.ChanceOf <= MaxChance {
+		if s := a.Slow; s != nil && a.ChanceOf <= maxChance {
 			f := Finding{Kind: SlowRequest, Where: whereRequest(s), Chance: op.KnownFloat(a.ChanceOf)}
 			f.Text = fmt.Sprintf("The slowest %s took %s, the median %s, chance %s; as slow, by %g times the median, are %s of %s.%s", named(a.Name),
 				units.Duration(s.DurationNS), units.Duration(s.MedianNS), probability(a.ChanceOf), float64(requests.Slower),

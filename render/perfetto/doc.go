@@ -11,7 +11,7 @@
 //
 // Times are in Unix nanoseconds: the clock of the trace, which a snapshot relates to
 // real time, is the same. Operations without a start follow one another from the first
-// start of the others. A slice has at most [MaxFlows] flows of each direction.
+// start of the others. A slice has at most 4,096 flows of each direction.
 //
 // The debug annotations of a slice are the arguments that render/chrome writes, so that
 // operations and spans read back as they were, in another order; only spans without an

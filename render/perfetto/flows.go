@@ -2,9 +2,9 @@ package perfetto
 
 import "github.com/optrace/optrace/render/internal/timeline"
 
-// MaxFlows is how many flows may start, and how many may end, at one slice. Further ones
+// maxFlows is how many flows may start, and how many may end, at one slice. Further ones
 // are left out.
-const MaxFlows = 1 << 12
+const maxFlows = 1 << 12
 
 // flow leads from one node to another. A slice is the node of its place, and its launch the
 // node as many further as there are slices.
@@ -23,7 +23,7 @@ func flowsOf(t *timeline.Timeline) *flows {
 	f := &flows{slices: len(t.Slices)}
 	out, in := make([]int32, 2*f.slices), make([]int32, 2*f.slices)
 	connect := func(from, to int) {
-		if out[from] < MaxFlows && in[to] < MaxFlows {
+		if out[from] < maxFlows && in[to] < maxFlows {
 			out[from]++
 			in[to]++
 			f.list = append(f.list, flow{int32(from), int32(to)})

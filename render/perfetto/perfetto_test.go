@@ -170,13 +170,13 @@ func TestUtilisation(t *testing.T) {
 func TestFlowsAreLimited(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.AddSpan(&op.Span{Name: "r", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 1})
-	for i := range perfetto.MaxFlows + 10 {
+	for i := range 1<<12 + 10 {
 		e := entry("op", "cpu", int64(i), 1)
 		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, byte(i >> 8), byte(i)}, op.SpanID{1}
 		tl.Add(e)
 	}
-	if n := len(write(t, &tl).Flows); n != perfetto.MaxFlows {
-		t.Errorf("%d flows, want %d", n, perfetto.MaxFlows)
+	if n := len(write(t, &tl).Flows); n != 1<<12 {
+		t.Errorf("%d flows, want %d", n, 1<<12)
 	}
 }
 
