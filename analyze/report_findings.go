@@ -26,7 +26,7 @@ func (r *Report) addFindings(f *trace.Forest, c *comparisons, without *profile.T
 			MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
 		},
 		Total: r.Total, Operations: r.Operations, Devices: r.Devices, Copies: r.Memory.Copies, Idle: r.Idle, IdleCauses: r.IdleCauses,
-		Launches: r.Launches, Paths: r.PathTotals, PathOperations: r.PathOperations, Sequences: r.Sequences,
+		Launches: r.Launches, Operators: r.Operators, Paths: r.PathTotals, PathOperations: r.PathOperations, Sequences: r.Sequences,
 		Extent: c.extent, Lateness: c.lateness, Alike: c.alike, First: steps.FirstOf(f, r.Steps), WithoutSuspects: without,
 	}
 	r.Findings = findings.Of(facts)

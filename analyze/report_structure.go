@@ -57,7 +57,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			idle := timeline.Idle(forest, top)
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		}},
-		{"operators", func() { r.Operators = operators.Find(forest, groups) }},
+		{"overview findings operators", func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = collective.Rows(forest) }},
 		{"overview summary operations", func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) }},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/units"
@@ -137,7 +138,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 			text = " It was mostly in " + strings.Join(mostly, " and ") + "."
 		}
 		if !l.byRequest && len(l.extent.Devices) > 0 {
-			text += " The devices worked for " + units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "."
+			text += " The devices worked for " + units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "." + l.launchedBy()
 		}
 		return text
 	case "idle time":
@@ -146,6 +147,9 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 	if l.byRequest {
 		return ""
 	}
+	if text := l.launchedBy(); text != "" {
+		return text
+	}
 	names := 0
 	for i := range l.Operations {
 		if l.Operations[i].Side == "" {
@@ -153,6 +157,30 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		}
 	}
 	return fmt.Sprintf(" %s of %s ran.", plural(l.Total.Count, "operation"), plural(int64(names), "name"))
+}
+
+// launchedBy says which operators launched most of what the devices did, "" where none is known.
+func (l *list) launchedBy() string {
+	if l.Operators == nil || l.Total.SumNS == 0 {
+		return ""
+	}
+	const most, least = 3, 0.05
+	var by []string
+	add := func(name string, ns int64) {
+		if share := float64(ns) / float64(l.Total.SumNS); share >= least {
+			by = append(by, name+" ("+units.Percent(share)+")")
+		}
+	}
+	for _, o := range l.Operators.Rows[:min(most, len(l.Operators.Rows))] {
+		if o.Operator != key.Other {
+			add(named(o.Operator), o.DeviceSelfNS)
+		}
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	add("no known operator", l.Operators.Unattributed.SumNS)
+	return " Their work was launched by " + strings.Join(by, ", ") + "."
 }
 
 // hostParts divides the time of the host by operation, the largest part first.

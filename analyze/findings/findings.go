@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
@@ -100,6 +101,7 @@ type Facts struct {
 	Idle            []timeline.IdleGap
 	IdleCauses      *timeline.IdleCauses
 	Launches        *launch.Launches
+	Operators       *operators.Operators
 	Paths           *path.Totals
 	PathOperations  []path.Operation
 	Sequences       *sequences.Sequences

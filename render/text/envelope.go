@@ -21,12 +21,13 @@ import (
 func (v *view) envelope() {
 	in := &v.r.Input
 	v.field("input", inputText(in), false)
-	skipped, others := splitSkipped(in.SkippedBy)
+	skipped, others, missing := splitSkipped(in.SkippedBy)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))+
 		reasons(skipped), false)
 	if len(others) > 0 {
 		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
 	}
+	v.missingTables(missing)
 	v.faults(in)
 	if !in.Duplicates.Known && in.Entries > 0 && v.r.LeftOut == "" {
 		v.field("duplicates", "not looked for: only sections that need the structure of the run do", false)
@@ -55,17 +56,26 @@ func inputText(in *analyze.Envelope) string {
 	return fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes))
 }
 
-// splitSkipped divides what was passed over into spans and other records.
-func splitSkipped(by map[string]int64) (spans, others map[string]int64) {
+// splitSkipped divides what was passed over into spans and other records, and lists the tables that were missing.
+func splitSkipped(by map[string]int64) (spans, others map[string]int64, missing []string) {
 	spans, others = make(map[string]int64), make(map[string]int64)
-	for reason, n := range by {
-		if op.SkipReason(reason).IsSpan() {
-			spans[reason] = n
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		if table, ok := strings.CutPrefix(reason, string(op.SkipMissing)); ok {
+			missing = append(missing, termtext.Clean(table))
+		} else if op.SkipReason(reason).IsSpan() {
+			spans[reason] = by[reason]
 		} else {
-			others[reason] = n
+			others[reason] = by[reason]
 		}
 	}
-	return spans, others
+	return spans, others, missing
+}
+
+// missingTables lists the tables that the input lacks.
+func (p *page) missingTables(names []string) {
+	if len(names) > 0 {
+		p.field("tables", "none called "+strings.Join(names, ", "), false)
+	}
 }
 
 // droppedLinks says how many links recorders dropped.

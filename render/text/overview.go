@@ -149,7 +149,7 @@ func (o *overview) told(left int) (told []string, rest int) {
 // head says what was read, what is wrong with it, and how much it is.
 func (o *overview) head(v *view) {
 	in := &v.r.Input
-	skipped, others := splitSkipped(in.SkippedBy)
+	skipped, others, missing := splitSkipped(in.SkippedBy)
 	text := inputText(in) + ": " + plural(in.Spans, "span")
 	if in.Skipped > 0 {
 		text += ", " + units.Count(in.Skipped) + " skipped" + strings.Replace(reasons(skipped), " "+units.Count(in.Skipped)+")", ")", 1)
@@ -158,6 +158,7 @@ func (o *overview) head(v *view) {
 		text += "; others: " + strings.Join(counted(others), ", ")
 	}
 	v.field("input", text, false)
+	v.missingTables(missing)
 	faults := o.lines(func(v *view) { v.faults(in) })
 	most := overviewFaults
 	if len(v.r.Operations) == 0 {

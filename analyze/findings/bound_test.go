@@ -1,0 +1,48 @@
+package findings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/operators"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/op"
+)
+
+// The first finding names the operators that launched at least a twentieth of the work of devices, three
+// at most, and how much of it nothing is known to have launched.
+func TestLaunchedBy(t *testing.T) {
+	of := func(unattributed int64, rows ...operators.Row) *operators.Operators {
+		return &operators.Operators{Rows: rows, Unattributed: operators.Unattributed{SumNS: unattributed}}
+	}
+	row := func(name string, ns int64) operators.Row { return operators.Row{Operator: name, DeviceSelfNS: ns} }
+	for _, test := range []struct {
+		name      string
+		operators *operators.Operators
+		want      string
+	}{
+		{"unknown", nil, "5 operations of 0 names ran."},
+		{"none with a twentieth", of(96, row("a", 4)), "5 operations of 0 names ran."},
+		{"one", of(4, row("a", 96)), "Their work was launched by a (96.0 %)."},
+		{"some unknown", of(40, row("a", 55), row("b", 5)), "Their work was launched by a (55.0 %), b (5.0 %), no known operator (40.0 %)."},
+		{"the others", of(0, row("a", 60), row(key.Other, 40)), "Their work was launched by a (60.0 %)."},
+		{
+			"more than three", of(0, row("a", 40), row("b", 30), row("c", 20), row("d", 10)),
+			"Their work was launched by a (40.0 %), b (30.0 %), c (20.0 %).",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := findings.Of(&findings.Facts{
+				Input: findings.Input{Entries: 5}, Total: profile.Total{Count: 5, SumNS: 100}, Operators: test.operators,
+				Devices: []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(100), BusyNS: op.Known(100)}},
+				Extent:  &timeline.Extent{DurationNS: 100},
+			})
+			if !strings.HasSuffix(found[0].Text, test.want) {
+				t.Errorf("%q, want %q", found[0].Text, test.want)
+			}
+		})
+	}
+}
