@@ -155,7 +155,7 @@ var analysisImports = map[string][]string{
 	"operators":  {"key", "timeline", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
-		"collective", "device", "key", "launch", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline",
+		"collective", "device", "key", "launch", "operators", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline",
 		"trace", "work",
 	},
 	"profile": {"device", "key", "peaks", "seed", "trace", "work"},
