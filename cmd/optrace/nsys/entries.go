@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -22,6 +23,7 @@ type maker struct {
 	trace   op.TraceID
 	count   int // entries of devices so far
 	paths   map[int32]string
+	phases  []*string // by symbol of a name, nil before it is looked at
 	devices map[int64]string
 	kernels map[int64]kernelName
 	attrs   map[geometry][]op.Attr
@@ -54,7 +56,7 @@ func (r *reader) newMaker() *maker {
 	return &maker{
 		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
 		paths: make(map[int32]string), devices: make(map[int64]string), kernels: make(map[int64]kernelName),
-		attrs: make(map[geometry][]op.Attr), growing: r.more,
+		attrs: make(map[geometry][]op.Attr), growing: r.more, phases: make([]*string, max(1, len(t.symbols.texts))),
 	}
 }
 
@@ -104,7 +106,7 @@ func (m *maker) host(i int) *op.Entry {
 		m.build.Str(attrkey.InputShapes, m.symbols.text(r.shapes))
 	}
 	e := m.finish(th.process)
-	e.Path = m.path(r.parent)
+	e.Path, e.Phase = m.path(r.parent), m.phase(int32(i))
 	e.Attrs = th.attrs
 	return e
 }
@@ -175,7 +177,7 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	e.Launch = unixTime(m.base, call.start)
 	if call.at >= 0 {
 		e.LaunchedBy, e.LaunchSpanID = m.symbols.text(m.ranges[call.at].name), id(int(call.at))
-		e.Path = m.path(call.at)
+		e.Path, e.Phase = m.path(call.at), m.phase(call.at)
 	}
 }
 
@@ -264,6 +266,23 @@ func (m *maker) path(i int32) string {
 		m.growing(textBytes + len(path))
 	}
 	return path
+}
+
+// phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
+func (m *maker) phase(i int32) string {
+	for ; i >= 0; i = m.ranges[i].parent {
+		name := m.ranges[i].name
+		phase := m.phases[name]
+		if phase == nil {
+			mark, _ := marks.Of(m.symbols.text(name))
+			phase = &mark.Phase
+			m.phases[name] = phase
+		}
+		if *phase != "" {
+			return *phase
+		}
+	}
+	return ""
 }
 
 // unixTime returns a time that counts from base, unknown where it does not fit.
