@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
@@ -70,6 +71,9 @@ type Options struct {
 // method Want(attr.Want).
 func (o Options) Want() attr.Want {
 	want := attr.Want{Omit: o.unused(), Partials: !o.KeepForest}
+	if o.wantsEngines() {
+		want.Spans = engines.Keys()
+	}
 	for _, k := range o.By {
 		if k.Attr() != "" {
 			want.Keep = append(want.Keep, k.Attr())
@@ -104,6 +108,9 @@ func (o Options) unused() attrmap.Fields {
 func (o *Options) wants(sections string) bool {
 	return o.Sections == nil || slices.ContainsFunc(o.Sections, func(s string) bool { return slices.Contains(strings.Fields(sections), s) })
 }
+
+// wantsEngines reports whether the requests of engines are computed.
+func (o *Options) wantsEngines() bool { return !o.SumsOnly && o.wants("overview findings engines") }
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {

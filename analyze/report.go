@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -93,6 +94,9 @@ type Report struct {
 	// [Options.Steady] the figures are of that part, and Steady says what was left out.
 	Phases []steps.Phase `json:"phases"`
 	Steady *steps.Steady `json:"steady"`
+	// Engines has the requests of which inference engines tell in spans that are no operations, by engine,
+	// service and model or by the keys that were asked for; empty where there are none.
+	Engines []engines.Engine `json:"engines"`
 	// StatedSteps is how many operations state a step, those of the host's side aside;
 	// not known where the structure was not computed.
 	StatedSteps op.Int `json:"stated_steps"`

@@ -27,7 +27,7 @@ func (r *Report) addFindings(f *trace.Forest, c *comparisons, without *profile.T
 		},
 		Total: r.Total, Operations: r.Operations, Devices: r.Devices, Copies: r.Memory.Copies, Idle: r.Idle, IdleCauses: r.IdleCauses,
 		Launches: r.Launches, Operators: r.Operators, Paths: r.PathTotals, PathOperations: r.PathOperations, Sequences: r.Sequences,
-		Extent: c.extent, Lateness: c.lateness, Alike: c.alike, First: steps.FirstOf(f, r.Steps), WithoutSuspects: without,
+		Extent: c.extent, Lateness: c.lateness, Alike: c.alike, Engines: r.Engines, First: steps.FirstOf(f, r.Steps), WithoutSuspects: without,
 	}
 	r.Findings = findings.Of(facts)
 }

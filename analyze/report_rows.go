@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -19,11 +20,11 @@ const warnDeviceShared = "device_shared"
 
 // ReportOn returns the report on a profile alone: without the structural figures
 // and the counts of an input.
-func ReportOn(p *profile.Profile) *Report { return newReport(newCounter(), p, nil, &Options{}) }
+func ReportOn(p *profile.Profile) *Report { return newReport(newCounter(), p, nil, &Options{}, nil) }
 
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
-func newReport(in *counter, p *profile.Profile, forest *trace.Forest, opts *Options) *Report {
+func newReport(in *counter, p *profile.Profile, forest *trace.Forest, opts *Options, spans *engines.Collector) *Report {
 	var moved *clocks.Alignment
 	if forest != nil {
 		if opts.AlignClocks {
@@ -43,7 +44,7 @@ func newReport(in *counter, p *profile.Profile, forest *trace.Forest, opts *Opti
 		}
 	}
 	if forest != nil {
-		suspects, compared := r.addStructure(forest, opts, p.Options().Top, p.Options().MaxGroups)
+		suspects, compared := r.addStructure(forest, spans, opts, p.Options().Top, p.Options().MaxGroups)
 		total := r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
 		if compared.extent.DurationNS > 0 || r.Total.WallNS.Known {
 			r.ExtentNS = op.Known(compared.extent.DurationNS)

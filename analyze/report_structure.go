@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
@@ -32,7 +33,7 @@ const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run and that opts asks for, and returns
 // the suspects and what findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
-func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *comparisons) {
+func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector, opts *Options, top, groups int) (*suspects.Found, *comparisons) {
 	var found *suspects.Found
 	var compared comparisons
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
@@ -46,6 +47,11 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			r.Phases = append([]steps.Phase{}, steps.Phases(forest, r.Steps)...)
 			r.Steady = steps.SteadyOf(r.Steps)
 			r.StatedSteps = op.Known(steps.Stated(forest))
+		}},
+		{"overview findings engines", func() {
+			if spans != nil {
+				r.Engines = spans.Rows(forest, groups)
+			}
 		}},
 		{"overview findings critical_path", func() {
 			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins, groups)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
@@ -210,6 +211,7 @@ type collector struct {
 	works   work.Finder
 	account account
 	partial partialReader
+	engines *engines.Collector // nil where requests of engines are not asked for
 }
 
 func newCollector(opts Options) *collector {
@@ -224,6 +226,9 @@ func newCollector(opts Options) *collector {
 		}
 		c.forest.GroupBy(opts.By)
 	}
+	if opts.wantsEngines() {
+		c.engines = engines.New(opts.By)
+	}
 	return c
 }
 
@@ -235,6 +240,9 @@ func (c *collector) bytes() int64 {
 	}
 	if c.forest != nil {
 		n += c.forest.Bytes()
+	}
+	if c.engines != nil {
+		n += c.engines.Bytes()
 	}
 	return n
 }
@@ -300,6 +308,9 @@ func (c *collector) add(rec op.Record, err error) {
 		c.profile.AddStated(rec.Total)
 	case rec.Span != nil && c.forest != nil:
 		c.forest.AddSpan(rec.Span)
+		if c.engines != nil {
+			c.engines.Add(rec.Span)
+		}
 	}
 }
 
@@ -326,6 +337,9 @@ func mergeCollectors(workers ...*collector) *collector {
 			c.profile.Merge(o.profile)
 		}
 		c.partial.files += o.partial.files
+		if c.engines != nil {
+			c.engines.Merge(o.engines)
+		}
 		if o.forest != nil {
 			forests = append(forests, o.forest)
 		}
@@ -341,16 +355,16 @@ const leftOut = "profiles in the input hold sums, and not the structure of the r
 
 func (c *collector) report() *Report {
 	if c.partial.files > 0 {
-		r := newReport(c.counter, c.profile, nil, &c.opts)
+		r := newReport(c.counter, c.profile, nil, &c.opts, nil)
 		if !c.opts.SumsOnly {
 			r.LeftOut = leftOut
 		}
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter, profile.SettleRoots(c.forest, c.profile), nil, &c.opts)
+		return newReport(c.counter, profile.SettleRoots(c.forest, c.profile), nil, &c.opts, nil)
 	}
-	r := newReport(c.counter, c.profile, c.forest, &c.opts)
+	r := newReport(c.counter, c.profile, c.forest, &c.opts, c.engines)
 	if c.opts.KeepForest {
 		r.Forest = c.forest
 	}

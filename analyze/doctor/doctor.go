@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // maxNames bounds the names of operations that counts are kept for.
@@ -19,6 +21,8 @@ type Doctor struct {
 	ids    idSample
 	// links counts the links, weights those with a weight.
 	links, weights int64
+	// engines counts the spans that are requests of engines, by dialect.
+	engines map[string]int64
 	// children counts the operations with a parent.
 	children int64
 }
@@ -40,12 +44,15 @@ func (c *nameCounts) fold(src *nameCounts) {
 
 // New returns a Doctor that has seen nothing.
 func New() *Doctor {
-	return &Doctor{byName: table.New(maxNames, (*nameCounts).fold), ids: newIDSample(maxIDs)}
+	return &Doctor{byName: table.New(maxNames, (*nameCounts).fold), ids: newIDSample(maxIDs), engines: make(map[string]int64)}
 }
 
 // Run reads an input and returns what it lacks. Errors are those of [analyze.Run].
 func Run(ctx context.Context, src analyze.Source) (*Report, error) {
 	d := New()
+	if s, ok := src.(interface{ Want(attr.Want) }); ok {
+		s.Want(attr.Want{Spans: engines.Keys()})
+	}
 	env, err := analyze.Read(ctx, src, d.Add)
 	if err != nil {
 		return nil, err
@@ -61,6 +68,9 @@ func (d *Doctor) Add(rec op.Record) {
 	case rec.Span != nil:
 		d.ids.change(rec.Span.TraceID, rec.Span.SpanID, isThere)
 		d.addLinks(rec.Span.Links)
+		if name := engines.Dialect(rec.Span); name != "" {
+			d.engines[name]++
+		}
 	}
 }
 

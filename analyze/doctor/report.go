@@ -20,6 +20,9 @@ type Report struct {
 	// Findings has one for each thing that was looked for, missing or not, always in the
 	// same order.
 	Findings []Finding `json:"findings"`
+	// Engines has how many requests there are of which engines tell in spans that are no operations, by the
+	// name of the dialect.
+	Engines map[string]int64 `json:"engines,omitempty"`
 }
 
 // Finding is about one thing that a recording may lack.
@@ -77,7 +80,7 @@ type Attribute struct {
 
 // Report returns what was found, given the counts of the input.
 func (d *Doctor) Report(env analyze.Envelope) *Report {
-	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks)}
+	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Engines: d.engines}
 	for i := range checks {
 		r.Findings = append(r.Findings, d.finding(check(i)))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
@@ -89,7 +90,7 @@ type Where struct {
 }
 
 // Facts are the figures that findings are made of, those of a report and, in addition, Extent,
-// Lateness, Alike and First.
+// Lateness, Alike, Engines and First.
 type Facts struct {
 	Input Input
 	Total profile.Total
@@ -108,6 +109,7 @@ type Facts struct {
 	Extent          *timeline.Extent
 	Lateness        []collective.Lateness
 	Alike           []requests.Alike
+	Engines         []engines.Engine
 	First           *steps.First
 }
 
@@ -129,8 +131,11 @@ const (
 func Of(f *Facts) []Finding {
 	l := &list{Facts: f, extent: f.Extent}
 	l.input()
-	if f.Input.Entries == 0 {
+	if f.Input.Entries == 0 && len(f.Engines) == 0 {
 		return append(l.first, append(l.all, nothing(&f.Input))...)
+	}
+	if f.Input.Entries == 0 {
+		return append(l.first, append(engineFindings(f.Engines, true), l.all...)...)
 	}
 	if l.extent == nil {
 		l.extent = new(timeline.Extent)
@@ -145,6 +150,7 @@ func Of(f *Facts) []Finding {
 	}
 	l.hostTimes()
 	l.others()
+	l.all = append(l.all, engineFindings(f.Engines, false)...)
 	slices.SortStableFunc(l.all, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(b.saved(), a.saved()), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),

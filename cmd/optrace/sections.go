@@ -34,6 +34,7 @@ var sections = []section{
 	{name: "sequences", structural: true, whole: true},
 	{name: "steps", structural: true, whole: true},
 	{name: "phases", structural: true, whole: true},
+	{name: "engines", structural: true, whole: true},
 }
 
 // selection is the set of sections that were asked for; nil is all.
@@ -100,7 +101,7 @@ func (s selection) csvTable(by bool) (string, error) {
 		return "groups", nil
 	case operations:
 		return "operations", nil
-	case !by:
+	case !by || s[0] == "engines":
 		return s[0], nil
 	}
 	return "", exit.Usagef("-csv prints one table: that of the groups by -by, or that of -section %s", s[0])

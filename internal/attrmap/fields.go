@@ -26,6 +26,8 @@ type Want struct {
 	Omit Fields
 	// Keep are the keys of attributes that entries keep, see [Mapping.Keep].
 	Keep []string
+	// Spans are the keys, less than a hundred, of attributes that spans which are no operations keep in addition.
+	Spans []string
 	// Partials asks for files of partial results, as an [op.Partial].
 	Partials bool
 }
@@ -37,6 +39,10 @@ func With(m *Mapping, w Want) *Mapping {
 	c.added, c.kept = maps.Clone(c.added), slices.Clone(c.kept)
 	for _, key := range w.Keep {
 		c.Keep(key)
+	}
+	if c.spans = nil; len(w.Spans) > 0 {
+		c.spans = newTargets(false)
+		c.spans.table = newKeyIndex(conventions, false, w.Spans)
 	}
 	return c
 }

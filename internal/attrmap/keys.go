@@ -1,6 +1,8 @@
 package attrmap
 
 import (
+	"slices"
+
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
@@ -81,16 +83,22 @@ type keyIndex struct {
 	slots [256]keyTarget
 }
 
-// newKeyIndex returns the index of a table that has far fewer keys than there are slots.
-func newKeyIndex(table []keyTarget, keep bool) *keyIndex {
+// newKeyIndex returns the index of a table, which keeps all values or those of some keys in addition. Together
+// these are far fewer than there are slots.
+func newKeyIndex(table []keyTarget, keep bool, kept []string) *keyIndex {
 	x := &keyIndex{}
+	for _, key := range kept {
+		if !slices.ContainsFunc(table, func(kt keyTarget) bool { return kt.key == key }) {
+			table = append(slices.Clip(table), keyTarget{key, target{}})
+		}
+	}
 	for _, kt := range table {
 		i := keyHash(kt.key)
 		for x.slots[i].key != "" {
 			i++
 		}
 		kt.target.says = signsOf(kt.target.field, kt.target.family)
-		kt.target.keep = keep || kt.target.keep
+		kt.target.keep = keep || kt.target.keep || slices.Contains(kept, kt.key)
 		x.slots[i] = kt
 	}
 	return x

@@ -47,7 +47,7 @@ func TestKeyIndexChains(t *testing.T) {
 	if keyHash(table[0].key) != keyHash(table[1].key) {
 		t.Fatal("the keys do not collide")
 	}
-	x := newKeyIndex(table, false)
+	x := newKeyIndex(table, false, nil)
 	for _, kt := range table {
 		if got := x.find(kt.key); got == nil || got.field != kt.target.field {
 			t.Errorf("find(%s) = %v", kt.key, got)

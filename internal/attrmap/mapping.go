@@ -122,6 +122,9 @@ type Mapping struct {
 	all   bool     // see KeepAll
 	// omitted are the fields that readers may leave out, see [Without].
 	omitted Fields
+	// spans are the targets where spans that are no operations keep further attributes, see [Want].Spans;
+	// nil where they keep none.
+	spans *targets
 }
 
 // Alias makes key mean what like does, a key of the conventions such as tensor.op.path. It yields
@@ -167,7 +170,7 @@ type targets struct {
 // newTargets returns the targets of the conventions, which keep the values or not.
 func newTargets(keep bool) *targets {
 	t := &targets{
-		table: newKeyIndex(conventions, keep),
+		table: newKeyIndex(conventions, keep, nil),
 		none:  &target{keep: keep},
 		torch: &target{family: familyTorch, says: signTorch, keep: keep},
 	}
@@ -203,8 +206,11 @@ func (m *Mapping) find(key string) *target {
 				return t
 			}
 		}
-		if m.all {
+		switch {
+		case m.all:
 			from = keeping
+		case m.spans != nil:
+			from = m.spans
 		}
 	}
 	if t := from.table.find(key); t != nil {

@@ -153,9 +153,10 @@ var analysisImports = map[string][]string{
 	"suspects":   {"trace"},
 	"stacks":     {"timeline", "trace"},
 	"operators":  {"key", "timeline", "trace"},
+	"engines":    {"key", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
-		"collective", "device", "key", "launch", "operators", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline",
+		"collective", "device", "engines", "key", "launch", "operators", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline",
 		"trace", "work",
 	},
 	"profile": {"device", "key", "peaks", "seed", "trace", "work"},

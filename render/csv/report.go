@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
@@ -21,7 +23,7 @@ import (
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": writeOperations, "groups": writeGroups, "findings": writeFindings, "operators": writeOperators, "devices": writeDevices,
 	"balance": writeBalance, "communication": writeBottlenecks, "memory": writeHotspots, "slowest": writeSlowest, "idle": writeIdle,
-	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences, "steps": writeSteps, "phases": writePhases,
+	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences, "steps": writeSteps, "phases": writePhases, "engines": writeEngines,
 }
 
 // Write writes the table of a section of a report, which is called as in the text form ("operations",
@@ -173,6 +175,21 @@ func writeSteps(w io.Writer, r *analyze.Report, opts Options) error {
 // writePhases writes the table of phases.
 func writePhases(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Phases, fields[steps.Phase]("phase steps count sum_ns tokens"))
+}
+
+// writeEngines writes the table of the requests of engines.
+func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
+	keys := "dialect service model requests tokens_in tokens_out"
+	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns", "other_ns"} {
+		for _, figure := range []string{"count", "mean", "p50", "p95", "p99", "max"} {
+			keys += " " + times + "." + figure
+		}
+	}
+	columns := fields[engines.Engine](keys + " slow.requests slow.beyond_ns slow.part slow.part_ns slow.trace_id slow.span_id")
+	for _, name := range r.By {
+		columns = append(columns, column[engines.Engine]{"by_" + name, func(w *writer, e *engines.Engine) { w.text(e.Key[strings.TrimPrefix(name, "attr:")]) }})
+	}
+	return writeTable(w, opts, r.Engines, columns)
 }
 
 // writeHotspots writes the entries above the memory threshold.

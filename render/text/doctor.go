@@ -55,6 +55,8 @@ func (v *examination) envelope() {
 		}
 	}
 	switch {
+	case in.Entries == 0 && len(v.r.Engines) > 0:
+		v.field("missing", "operations, which requests of engines do without", false)
 	case in.Entries == 0:
 		v.field("missing", "everything: there are no operations in the input", true)
 	case len(missing) == 0:
@@ -79,6 +81,14 @@ func unknownCategories(skipped map[string]int64) (list string, n int64) {
 
 // nothing says why a recording usually has no operations.
 func (v *examination) nothing() {
+	if len(v.r.Engines) > 0 {
+		v.heading("REQUESTS OF ENGINES")
+		for _, name := range slices.Sorted(maps.Keys(v.r.Engines)) {
+			v.note(plural(v.r.Engines[name], "request") + " of " + name + ", in spans: report says what they waited for")
+		}
+		v.code(0, "shell", "optrace report FILE")
+		return
+	}
 	v.heading("NO OPERATIONS")
 	if n := v.r.Input.Spans; n > 0 {
 		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", plural(n, "span"), attrkey.Name))

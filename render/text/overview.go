@@ -93,6 +93,10 @@ func (o *overview) write() {
 		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
 		t.write(&o.page)
 	}
+	if o.r.Input.Entries == 0 && len(o.r.Engines) > 0 {
+		o.b.WriteByte('\n')
+		o.enginesTable(o.r.Engines[:min(len(o.r.Engines), o.most)]).write(&o.page)
+	}
 	for _, line := range foot {
 		o.b.WriteString(line + "\n")
 	}

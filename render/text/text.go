@@ -25,6 +25,7 @@ const (
 	SectionSequences     = "sequences"
 	SectionSteps         = "steps"
 	SectionPhases        = "phases"
+	SectionEngines       = "engines"
 )
 
 // sections are the parts of the text below the envelope, which is always shown. A section may have
@@ -50,6 +51,7 @@ var sections = []struct {
 	{SectionSequences, (*view).sequences},
 	{SectionSteps, (*view).steps},
 	{SectionPhases, (*view).phases},
+	{SectionEngines, (*view).engines},
 }
 
 // Write renders r to w with one call of Write.

@@ -1,0 +1,259 @@
+package engines
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/op"
+)
+
+// Collector collects the spans that tell of requests. It is not safe for concurrent use.
+type Collector struct {
+	by    []string // attributes
+	names []string // of the keys
+	spans map[spanID]*span
+	held  int64
+}
+
+type spanID struct {
+	trace op.TraceID
+	span  op.SpanID
+}
+
+// span is what the attributes of a span tell.
+type span struct {
+	dialect int // -1 for one that is no request
+	numbers [numNumbers]op.Int
+	texts   [mark - model]string
+	by      []string
+	below   [execute + 1]op.Int // from spans below
+	first   op.Int              // the start of the first of those
+}
+
+// New returns an empty Collector for rows by keys, of which those of attributes and the service count.
+func New(by []key.Key) *Collector {
+	c := &Collector{spans: make(map[spanID]*span)}
+	for _, k := range by {
+		switch name := k.String(); {
+		case k.Attr() != "":
+			c.by, c.names = append(c.by, k.Attr()), append(c.names, k.Attr())
+		case name == "service":
+			c.by, c.names = append(c.by, attrkey.ServiceName), append(c.names, name)
+		}
+	}
+	return c
+}
+
+// Bytes returns about how much memory c takes.
+func (c *Collector) Bytes() int64 { return c.held }
+
+// Add adds a span that is no operation, with the attributes of [Keys].
+func (c *Collector) Add(s *op.Span) {
+	if len(s.Attrs) == 0 {
+		return
+	}
+	of := span{dialect: dialectOf(s), by: make([]string, len(c.by))}
+	some := of.dialect >= 0
+	for i := range attributes {
+		a := &attributes[i]
+		at := slices.IndexFunc(s.Attrs, func(x op.Attr) bool { return x.Key == a.key })
+		if at < 0 || a.as == mark {
+			continue
+		}
+		value := s.Attrs[at].Value
+		if a.as >= model {
+			some = true
+			if text := &of.texts[a.as-model]; *text == "" {
+				*text = value
+			}
+		} else if n := &of.numbers[a.as]; !n.Known {
+			*n = a.number(value)
+		}
+	}
+	for i, key := range c.by {
+		if at := slices.IndexFunc(s.Attrs, func(x op.Attr) bool { return x.Key == key }); at >= 0 {
+			of.by[i], some = s.Attrs[at].Value, true
+		}
+	}
+	id := spanID{s.TraceID, s.SpanID}
+	if _, again := c.spans[id]; again || !some {
+		return
+	}
+	if of.dialect >= 0 && !of.numbers[total].Known {
+		of.numbers[total] = op.Known(s.Duration)
+	}
+	c.spans[id] = &of
+	c.held += int64(unsafe.Sizeof(of)) + int64(unsafe.Sizeof(id)) + 64
+}
+
+// Merge adds what o has collected, which must not be used any more.
+func (c *Collector) Merge(o *Collector) {
+	for id, s := range o.spans {
+		if _, again := c.spans[id]; !again {
+			c.spans[id] = s
+		}
+	}
+	c.held += o.held
+}
+
+// request is a request with its times.
+type request struct {
+	span
+	row     int32
+	service string
+	other   op.Int // what the times leave of the total
+}
+
+// requests returns the requests in the order of f, which has the spans of c.
+func (c *Collector) requests(f *trace.Forest) []request {
+	if len(c.spans) == 0 {
+		return nil
+	}
+	f.Build()
+	rows := make(map[int32]*span)
+	for r := range f.Rows() {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) == 0 {
+			n := f.Node(r)
+			if s := c.spans[spanID{n.TraceID(), n.SpanID()}]; s != nil {
+				rows[r] = s
+			}
+		}
+	}
+	c.addBelow(f, rows)
+	var list []request
+	for r := range f.Rows() {
+		s := rows[r]
+		if s == nil || s.dialect < 0 {
+			continue
+		}
+		q := request{span: *s, row: r, service: f.Node(r).Service()}
+		q.inherit(c, f, rows)
+		q.derive(f)
+		list = append(list, q)
+	}
+	return list
+}
+
+// maxAbove bounds how far away a request's attributes and the parts of its time may be in the tree.
+const maxAbove = 8
+
+// addBelow adds the times of spans below requests.
+func (c *Collector) addBelow(f *trace.Forest, rows map[int32]*span) {
+	names := make(map[string]bool)
+	for _, s := range rows {
+		if s.dialect >= 0 {
+			for name := range dialects[s.dialect].below {
+				names[name] = true
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	for r := range f.Rows() {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) != 0 || !names[f.Node(r).Name()] {
+			continue
+		}
+		above := f.Tree.Parent[r]
+		for range maxAbove {
+			if above == trace.NoRow || rows[above] != nil && rows[above].dialect >= 0 {
+				break
+			}
+			above = f.Tree.Parent[above]
+		}
+		if above == trace.NoRow || rows[above] == nil || rows[above].dialect < 0 {
+			continue
+		}
+		s := rows[above]
+		if as, ok := dialects[s.dialect].below[f.Node(r).Name()]; ok {
+			s.below[as] = op.Known(s.below[as].V + f.Duration(r))
+			if f.Has(r, trace.FlagStart) && (!s.first.Known || f.Start(r) < s.first.V) {
+				s.first = op.Known(f.Start(r))
+			}
+		}
+	}
+}
+
+// inherit takes texts that the request does not have from the spans above it.
+func (q *request) inherit(c *Collector, f *trace.Forest, rows map[int32]*span) {
+	q.by = slices.Clone(q.by)
+	above := q.row
+	for range maxAbove {
+		if above = f.Tree.Parent[above]; above == trace.NoRow {
+			break
+		}
+		s := rows[above]
+		if s == nil {
+			continue
+		}
+		for i := range q.texts {
+			if q.texts[i] == "" {
+				q.texts[i] = s.texts[i]
+			}
+		}
+		for i := range q.by {
+			if q.by[i] == "" {
+				q.by[i] = s.by[i]
+			}
+		}
+	}
+	known := map[string]string{
+		attrkey.RequestModel: q.texts[0], attrkey.RequestRoute: q.texts[route-model], attrkey.Tenant: q.texts[tenant-model],
+		attrkey.ServiceName: q.service,
+	}
+	for i, key := range c.by {
+		if q.by[i] == "" {
+			q.by[i] = known[key]
+		}
+	}
+}
+
+// derive fills in the times that follow from others.
+func (q *request) derive(f *trace.Forest) {
+	d, n := &dialects[q.dialect], &q.numbers
+	for i, of := range q.below {
+		if of.Known {
+			n[i] = of
+		}
+	}
+	if d.queued && q.first.Known && f.Has(q.row, trace.FlagStart) {
+		n[queue] = op.Known(max(0, q.first.V-f.Start(q.row)))
+	}
+	if d.prefillQueues {
+		n[prefill] = difference(n[prefill], op.Known(n[queue].V))
+	}
+	if !n[decode].Known && !n[execute].Known {
+		n[decode] = difference(n[total], n[toFirst])
+	}
+	if !n[prefill].Known && !n[execute].Known && n[queue].Known {
+		n[prefill] = difference(n[toFirst], n[queue])
+	}
+	if n[prefill].Known && n[decode].Known {
+		n[execute] = op.Int{} // that is both
+	} else if n[execute].Known {
+		n[prefill], n[decode] = op.Int{}, op.Int{}
+	}
+	if !n[perToken].Known && n[decode].Known && n[tokensOut].V > 1 {
+		n[perToken] = op.Known(n[decode].V / (n[tokensOut].V - 1))
+	}
+	known := int64(0)
+	for _, part := range parts[:len(parts)-1] {
+		if t := n[part.field]; t.Known {
+			known, q.other.Known = known+t.V, true
+		}
+	}
+	if q.other.Known {
+		q.other.V = max(0, n[total].V-known)
+	}
+}
+
+// difference returns a − b, unknown where either is, or the result is negative.
+func difference(a, b op.Int) op.Int {
+	if !a.Known || !b.Known || a.V < b.V {
+		return op.Int{}
+	}
+	return op.Known(a.V - b.V)
+}

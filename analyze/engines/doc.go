@@ -1,0 +1,7 @@
+// Package engines finds the requests of inference engines in spans that are no operations, such as
+// vLLM's llm_request: how long they waited, were prefilled and decoded, by what the engine says in
+// attributes and in spans below.
+//
+// A [Collector] takes the spans, and [Collector.Rows] sums their requests up. What a dialect, an
+// engine's way to say this, has is in one table, with the engine's files that it follows.
+package engines

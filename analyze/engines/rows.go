@@ -1,0 +1,245 @@
+package engines
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Engine sums up requests that an engine tells of in one dialect. Times are in nanoseconds; what the engine does
+// not say, and does not follow from what it says, is not known.
+type Engine struct {
+	Dialect string `json:"dialect"`
+	// Service and Model are those of all of the requests.
+	Service key.Value `json:"service"`
+	Model   key.Value `json:"model"`
+	// Key has the values of the attributes, and of "service", that were asked for and that all of the requests have.
+	Key map[string]string `json:"key,omitempty"`
+
+	Requests int64 `json:"requests"`
+	// TokensIn and TokensOut are those read and written by all requests.
+	TokensIn  op.Int `json:"tokens_in"`
+	TokensOut op.Int `json:"tokens_out"`
+
+	// Queue is the time before the model began. Prefill goes up to the first token, Decode from there to the last
+	// one; Execute is the time in the model where it is not divided. Other is the rest of E2E, the whole.
+	Queue   *Times `json:"queue_ns"`
+	Prefill *Times `json:"prefill_ns"`
+	Decode  *Times `json:"decode_ns"`
+	Execute *Times `json:"execute_ns"`
+	Other   *Times `json:"other_ns"`
+	// TTFT is the time to the first token, TPOT that from one token to the next.
+	TTFT *Times `json:"ttft_ns"`
+	TPOT *Times `json:"tpot_ns"`
+	E2E  *Times `json:"e2e_ns"`
+
+	// Slow compares the slow requests with the others; nil where there are none.
+	Slow *Slow `json:"slow"`
+}
+
+// Times are those of the requests that have one.
+type Times struct {
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   int64   `json:"p50"`
+	P95   int64   `json:"p95"`
+	P99   int64   `json:"p99"`
+	Max   int64   `json:"max"`
+}
+
+// Slow are the requests that take at least [Slower] times the median.
+type Slow struct {
+	Requests int64 `json:"requests"`
+	// BeyondNS is how much longer than the median they take in sum.
+	BeyondNS int64 `json:"beyond_ns"`
+	// Part is what most of it goes to: "queue", "prefill", "decode", "execute" or "other", and PartNS how much more of
+	// that one of them has in the mean than one of the others, of MoreNS in all; "" where the engine does not say.
+	Part   string `json:"part,omitempty"`
+	PartNS int64  `json:"part_ns"`
+	MoreNS int64  `json:"more_ns"`
+	// TokensOut and TypicalOut are the tokens that one of them and one of the others writes in the mean.
+	TokensOut  op.Int `json:"tokens_out"`
+	TypicalOut op.Int `json:"typical_tokens_out"`
+	// The slowest of them, with its start in Unix nanoseconds.
+	TraceID op.TraceID `json:"trace_id"`
+	SpanID  op.SpanID  `json:"span_id"`
+	StartNS op.Int     `json:"start_unix_ns"`
+}
+
+// Slower is how many times the median a slow request takes at least.
+const Slower = 2
+
+// parts are what the time of a request is divided into.
+var parts = [...]struct {
+	field field
+	name  string
+	times func(*Engine) **Times
+}{
+	{queue, "queue", func(e *Engine) **Times { return &e.Queue }},
+	{prefill, "prefill", func(e *Engine) **Times { return &e.Prefill }},
+	{decode, "decode", func(e *Engine) **Times { return &e.Decode }},
+	{execute, "execute", func(e *Engine) **Times { return &e.Execute }},
+	{total, "other", func(e *Engine) **Times { return &e.Other }},
+}
+
+// part returns the time of a part of a request.
+func (q *request) part(i int) op.Int {
+	if i == len(parts)-1 {
+		return q.other
+	}
+	return q.numbers[parts[i].field]
+}
+
+// Parts yields the names of the parts of which times are known, in order, with these.
+func (e *Engine) Parts(yield func(string, *Times) bool) {
+	for _, p := range parts {
+		if t := *p.times(e); t != nil && !yield(p.name, t) {
+			return
+		}
+	}
+}
+
+// Rows sums up the requests by dialect and the keys that were asked for, by dialect, service and model where there is
+// none, those with the most time first. f has the spans that were added. Beyond a number of rows, requests
+// share one for their dialect.
+func (c *Collector) Rows(f *trace.Forest, most int) []Engine {
+	all := c.requests(f)
+	groups := make(map[string][]*request)
+	var order []string
+	for i := range all {
+		q := &all[i]
+		by := q.by
+		if len(c.by) == 0 {
+			by = []string{q.service, q.texts[0]}
+		}
+		k := dialects[q.dialect].name + "\x00" + strings.Join(by, "\x00")
+		if groups[k] == nil {
+			if len(order) >= most {
+				k = dialects[q.dialect].name
+			}
+			if groups[k] == nil {
+				order = append(order, k)
+			}
+		}
+		groups[k] = append(groups[k], q)
+	}
+	rows := make([]Engine, 0, len(order))
+	for _, k := range order {
+		rows = append(rows, c.row(f, groups[k]))
+	}
+	slices.SortStableFunc(rows, func(a, b Engine) int {
+		return cmp.Compare(b.E2E.Mean*float64(b.Requests), a.E2E.Mean*float64(a.Requests))
+	})
+	return rows
+}
+
+// row sums up some requests of a dialect.
+func (c *Collector) row(f *trace.Forest, of []*request) Engine {
+	e := Engine{Dialect: dialects[of[0].dialect].name, Requests: int64(len(of))}
+	e.Service = common(of, func(q *request) string { return q.service })
+	e.Model = common(of, func(q *request) string { return q.texts[0] })
+	for i, name := range c.names {
+		if v := common(of, func(q *request) string { return q.by[i] }); v.Known {
+			if e.Key == nil {
+				e.Key = make(map[string]string)
+			}
+			e.Key[name] = v.Text
+		}
+	}
+	number := func(n field) func(*request) op.Int { return func(q *request) op.Int { return q.numbers[n] } }
+	e.TokensIn, e.TokensOut = sum(of, number(tokensIn)), sum(of, number(tokensOut))
+	for i, p := range parts {
+		*p.times(&e) = timesOf(of, func(q *request) op.Int { return q.part(i) })
+	}
+	e.TTFT, e.TPOT, e.E2E = timesOf(of, number(toFirst)), timesOf(of, number(perToken)), timesOf(of, number(total))
+	e.Slow = slowOf(f, of, e.E2E.P50)
+	return e
+}
+
+// common returns the text that all requests have.
+func common(of []*request, text func(*request) string) key.Value {
+	v := text(of[0])
+	if v == "" || slices.ContainsFunc(of, func(q *request) bool { return text(q) != v }) {
+		return key.Value{}
+	}
+	return key.Value{Text: v, Known: true}
+}
+
+// sum returns the sum of what is known, unknown where nothing is.
+func sum(of []*request, number func(*request) op.Int) op.Int {
+	var all wide.Sum
+	known := false
+	for _, q := range of {
+		if n := number(q); n.Known {
+			all.Add(n.V)
+			known = true
+		}
+	}
+	return op.Int{V: all.Int64(), Known: known}
+}
+
+// timesOf returns the times of the requests that have one, nil where none has.
+func timesOf(of []*request, time func(*request) op.Int) *Times {
+	var values []int64
+	var all wide.Sum
+	for _, q := range of {
+		if n := time(q); n.Known {
+			values = append(values, n.V)
+			all.Add(n.V)
+		}
+	}
+	n := int64(len(values))
+	if n == 0 {
+		return nil
+	}
+	slices.Sort(values)
+	at := func(percent int64) int64 { return values[sketch.Place(n, percent)] }
+	return &Times{Count: n, Mean: float64(all.Int64()) / float64(n), P50: at(50), P95: at(95), P99: at(99), Max: values[n-1]}
+}
+
+// slowOf compares the slow requests with the others.
+func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
+	var slow, typical []*request
+	for _, q := range all {
+		if median > 0 && q.numbers[total].V/Slower >= median {
+			slow = append(slow, q)
+		} else {
+			typical = append(typical, q)
+		}
+	}
+	if len(slow) == 0 {
+		return nil
+	}
+	slowest := slices.MaxFunc(slow, func(a, b *request) int { return cmp.Compare(a.numbers[total].V, b.numbers[total].V) })
+	n := f.Node(slowest.row)
+	s := &Slow{Requests: int64(len(slow)), TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start()}
+	var beyond wide.Sum
+	for _, q := range slow {
+		beyond.Add(q.numbers[total].V - median)
+	}
+	s.BeyondNS = beyond.Int64()
+	mean := func(of []*request, number func(*request) op.Int) op.Int {
+		if v := sum(of, number); v.Known {
+			return op.Known(v.V / int64(len(of)))
+		}
+		return op.Int{}
+	}
+	whole := func(q *request) op.Int { return q.numbers[total] }
+	s.MoreNS = mean(slow, whole).V - mean(typical, whole).V
+	for i, p := range parts {
+		part := func(q *request) op.Int { return q.part(i) }
+		a, b := mean(slow, part), mean(typical, part)
+		if more := a.V - b.V; a.Known && b.Known && more > s.PartNS {
+			s.Part, s.PartNS = p.name, more
+		}
+	}
+	out := func(q *request) op.Int { return q.numbers[tokensOut] }
+	s.TokensOut, s.TypicalOut = mean(slow, out), mean(typical, out)
+	return s
+}

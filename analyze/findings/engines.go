@@ -1,0 +1,88 @@
+package findings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// maxEngines bounds the rows of which the findings tell.
+const maxEngines = 3
+
+// partInText says what requests do in a part of their time.
+var partInText = map[string]string{
+	"queue": "in the queue", "prefill": "in prefill", "decode": "in decode", "execute": "in the model", "other": "outside the queue and the model",
+}
+
+// engineFindings says what the slow requests of engines have more of than others and, where alone is set because there
+// are no operations that tell it, what all of them wait for.
+func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
+	const section = "engines"
+	for i := range rows[:min(len(rows), maxEngines)] {
+		e := &rows[i]
+		where := Where{Section: section, Command: "optrace report -section " + section}
+		if alone {
+			found = append(found, Finding{Kind: Bound, Text: engineText(e), Where: where})
+		}
+		if e.Slow == nil {
+			continue
+		}
+		where.TraceID, where.SpanID = e.Slow.TraceID, e.Slow.SpanID
+		found = append(found, Finding{
+			Kind: SlowRequest, Text: slowText(e), Where: where,
+			SavedNS: op.Known(e.Slow.BeyondNS), OfNS: op.Known(int64(e.E2E.Mean * float64(e.E2E.Count))),
+		})
+	}
+	return found
+}
+
+// engineText says what the time of the requests goes to.
+func engineText(e *engines.Engine) string {
+	var shares []string
+	most, part := 0.0, ""
+	for name, t := range e.Parts {
+		sum := t.Mean * float64(t.Count)
+		share := sum / max(1, e.E2E.Mean*float64(e.E2E.Count))
+		shares = append(shares, name+" "+units.Percent(share))
+		if sum > most {
+			most, part = sum, name
+		}
+	}
+	of := plural(e.Requests, "request") + " of " + engineName(e)
+	if part == "" {
+		return fmt.Sprintf("%s: %s at the median, %s at the 99th percentile; the engine does not say what for.", of,
+			units.Duration(e.E2E.P50), units.Duration(e.E2E.P99))
+	}
+	text := fmt.Sprintf("Most of the time of %s was spent %s: %s of %s at the median, %s at the 99th percentile.", of, partInText[part],
+		strings.Join(shares, ", "), units.Duration(e.E2E.P50), units.Duration(e.E2E.P99))
+	if e.TTFT != nil {
+		text += fmt.Sprintf(" The first token comes after %s, %s at the 99th percentile.", units.Duration(e.TTFT.P50), units.Duration(e.TTFT.P99))
+	}
+	return text
+}
+
+// slowText says what the slow requests have more of.
+func slowText(e *engines.Engine) string {
+	s := e.Slow
+	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean", units.Count(s.Requests),
+		plural(e.Requests, "request"), engineName(e), engines.Slower, units.Duration(s.MoreNS))
+	if s.Part != "" {
+		text += fmt.Sprintf(": %s of it %s", units.Duration(s.PartNS), partInText[s.Part])
+	}
+	if s.Part == "decode" && s.TokensOut.Known && s.TypicalOut.Known {
+		text += fmt.Sprintf(", for %s written instead of %s", plural(s.TokensOut.V, "token"), units.Count(s.TypicalOut.V))
+	}
+	return text + fmt.Sprintf(". The slowest took %s.", units.Duration(e.E2E.Max))
+}
+
+// engineName names a row in a sentence.
+func engineName(e *engines.Engine) string {
+	name := e.Dialect
+	if e.Model.Known {
+		name = named(e.Model.Text) + " (" + name + ")"
+	}
+	return name
+}
