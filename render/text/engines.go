@@ -34,7 +34,7 @@ func (v *view) enginesTable(rows []engines.Engine) *table {
 		columns = append(columns, names(strings.TrimPrefix(name, "attr:"), 0))
 	}
 	t := newTable(append(columns, figures("requests", 0), figures("in", 7), figures("out", 6), figures("e2e", 0),
-		figures("p99", 2), figures("ttft", 0), figures("p99", 4), figures("tpot", 0), figures("queue", 0), figures("p99", 3), figures("prefill", 0),
+		figures("p99", 2), figures("ttft", 0), figures("p99", 4), figures("tpot", 1), figures("queue", 0), figures("p99", 3), figures("prefill", 0),
 		figures("decode", 0), figures("execute", 0), figures("other", 5))...)
 	for i := range rows {
 		e := &rows[i]
