@@ -15,8 +15,8 @@ import (
 
 // The p-value of one operation in several runs a side is that of benchstat, but where values are
 // equal and the sides have different numbers of runs: benchstat then takes the distribution of U
-// for symmetric, which it is not. So are the medians. The change is not: that of benchstat is of the medians, ours the median of the ratios of
-// all pairs, with an interval.
+// for symmetric, which it is not. So are the medians. The change is not: that of benchstat is of
+// the medians, ours the median of the ratios of all pairs, with an interval.
 func TestDiffAgainstBenchstat(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, rng *rand.Rand) {
 		ties := rng.IntN(2) == 0

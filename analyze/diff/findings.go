@@ -56,7 +56,8 @@ func (r *Report) findings() []findings.Finding {
 				same++
 			}
 		}
-		text := fmt.Sprintf("No operation is known to be slower or faster: %s of %s are unchanged within %s; of the others it cannot be told.",
+		text := fmt.Sprintf("No operation is known to be slower or faster: "+
+			"%s of %s are unchanged within %s; of the others it cannot be told.",
 			units.Count(int64(same)), units.Count(int64(len(r.Rows))), r.bound())
 		switch same {
 		case 0:
@@ -97,7 +98,8 @@ func (r *Report) whole() string {
 		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, but %ss of one run depend on one another too much, "+
 			"and count as %.1f independent ones. Several runs a side can tell.", unit, c.fromTo(), unit, c.Independent.V)
 	}
-	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.%s", unit, c.NBase, c.NHead, c.needs())
+	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.%s",
+		unit, c.NBase, c.NHead, c.needs())
 }
 
 // needs says what would tell.

@@ -27,8 +27,9 @@ func (l *list) operations() {
 		})
 		slices.SortStableFunc(rows, func(a, b path.Operation) int { return int(min(1, max(-1, b.DragNS.V-a.DragNS.V))) })
 		for _, o := range rows {
-			add(o.Operation, o.Kind, fmt.Sprintf("Without %s the requests would be %s shorter; it is %s of their paths.", named(o.Operation),
-				l.part(o.DragNS.V), units.Percent(o.Share)), o.DragNS.V)
+			add(o.Operation, o.Kind,
+				fmt.Sprintf("Without %s the requests would be %s shorter; it is %s of their paths.", named(o.Operation),
+					l.part(o.DragNS.V), units.Percent(o.Share)), o.DragNS.V)
 		}
 		return
 	}
@@ -105,7 +106,8 @@ func (l *list) each(what string) string {
 func (l *list) copyText(name string) string {
 	for _, c := range l.Copies {
 		if c.Direction != "" && strings.Contains(strings.ToLower(name), strings.ToLower(c.Direction)) && c.BytesPerSecond.Known {
-			return fmt.Sprintf(" %s copied %s at %s.", plural(c.Count, "call"), units.Bytes(c.MemoryBytes.V), units.BytesPerSecond(c.BytesPerSecond.V))
+			return fmt.Sprintf(" %s copied %s at %s.",
+				plural(c.Count, "call"), units.Bytes(c.MemoryBytes.V), units.BytesPerSecond(c.BytesPerSecond.V))
 		}
 	}
 	return ""
@@ -150,7 +152,8 @@ func (l *list) hostOnPaths() {
 			continue
 		}
 		f := Finding{Kind: HostGap, Where: Where{Section: "critical_path", Operation: o.Operation}}
-		f.Text = fmt.Sprintf("%s of the requests' paths pass on the host in %s, with no operation to wait for.", l.part(ns), named(o.Operation))
+		f.Text = fmt.Sprintf("%s of the requests' paths pass on the host in %s, with no operation to wait for.",
+			l.part(ns), named(o.Operation))
 		for _, h := range l.extent.Host {
 			if h.Operation == o.Operation {
 				if l.inFirst(h.Longest) && 2*h.Longest.HostNS >= ns {

@@ -119,7 +119,8 @@ func (r lineReader) addTotals(f *totalsForm) error {
 	p.totals, p.hotCount = f.totals, f.Hotspots
 	for _, c := range f.Copies {
 		i := slices.Index(directionNames[:], c.Direction)
-		if i < int(hostToDevice) || !wide.IsCount(c.Count, wide.MaxCount) || !c.isPossible() || !wide.ArePossible(c.SumNS, c.TimedNS, c.TimedBytes) {
+		if i < int(hostToDevice) || !wide.IsCount(c.Count, wide.MaxCount) ||
+			!c.isPossible() || !wide.ArePossible(c.SumNS, c.TimedNS, c.TimedBytes) {
 			return ErrNumber
 		}
 		p.copies[i] = c.copies

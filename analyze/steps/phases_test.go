@@ -105,7 +105,10 @@ func TestSteadyOf(t *testing.T) {
 		{walls: ""},
 		{walls: "10 10 10 10 10 10 10"},
 		{walls: "10 10 10 10 10 10 10 10", want: &Steady{FirstStep: 0, LastStep: 7, Steps: 8, MedianNS: 10}},
-		{walls: "90 50 10 11 10 10 35 10 11 10 30 31 30 30 31", want: &Steady{FirstStep: 2, LastStep: 9, Steps: 8, LeftOut: 7, MedianNS: 10}},
+		{
+			walls: "90 50 10 11 10 10 35 10 11 10 30 31 30 30 31",
+			want:  &Steady{FirstStep: 2, LastStep: 9, Steps: 8, LeftOut: 7, MedianNS: 10},
+		},
 		{walls: "900 10 10 10 10 10 10 10 10 10", want: &Steady{FirstStep: 1, LastStep: 9, Steps: 9, LeftOut: 1, MedianNS: 10}},
 		{walls: "10 20 30 40 50 60 70 80 90 100 110 120"},
 		{walls: "0 0 0 0 0 0 0 0 0 1 1 1 1 1", want: &Steady{FirstStep: 0, LastStep: 8, Steps: 9, LeftOut: 5}},
@@ -168,7 +171,10 @@ func naiveSteady(walls []int64) *Steady {
 			if to-from < 8 {
 				return nil
 			}
-			return &Steady{FirstStep: int64(from), LastStep: int64(to - 1), Steps: int64(to - from), LeftOut: int64(len(walls) - to + from), MedianNS: median(walls[from:to])}
+			return &Steady{
+				FirstStep: int64(from), LastStep: int64(to - 1), Steps: int64(to - from),
+				LeftOut: int64(len(walls) - to + from), MedianNS: median(walls[from:to]),
+			}
 		}
 	}
 	return nil

@@ -44,7 +44,8 @@ func TestSteps(t *testing.T) {
 			specs: []tracetest.Spec{
 				tracetest.OpAt("a", 1, 0, 100, 110).InStep(7), tracetest.OpAt("b", 2, 0, 0, 30).InStep(-2),
 				tracetest.OpAt("c", 3, 0, 20, 50).InStep(-2).On("cuda:1"),
-				tracetest.OpAt("d", 4, 0, 60, 70).InStep(-2), tracetest.OpAt("e", 5, 0, 0, 500).InStep(7).FromHost(), tracetest.OpAt("f", 6, 0, 0, 500),
+				tracetest.OpAt("d", 4, 0, 60, 70).InStep(-2),
+				tracetest.OpAt("e", 5, 0, 0, 500).InStep(7).FromHost(), tracetest.OpAt("f", 6, 0, 0, 500),
 			},
 			want: []Row{stepRow(-2, 1, 3, 70, 70, 60), stepRow(7, 1, 1, 10, 10, 10)},
 		},
@@ -121,12 +122,16 @@ func TestSteps(t *testing.T) {
 				tracetest.OpAt("a", 6, 1, 20, 30).InStep(1), tracetest.OpAt("a", 7, 2, 25, 35).InStep(0).In(2),
 				tracetest.OpAt("a", 8, 0, 2, 12).InStep(0).In(3),
 			},
-			want: []Row{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(0, 3, 2, 20, 30, 20), stepRow(1, 1, 1, 10, 10, 10)},
+			want: []Row{
+				stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10),
+				stepRow(0, 3, 2, 20, 30, 20), stepRow(1, 1, 1, 10, 10, 10),
+			},
 		},
 		{
 			name: "a shared execution is apart from those of the same engine",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2), tracetest.SpanAt("engine", 9, 0, 0, 100).In(3),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
+				tracetest.SpanAt("engine", 9, 0, 0, 100).In(3),
 				tracetest.SpanAt("batch", 10, 9, 0, 30).In(3).To(1, 1).To(2, 2), tracetest.OpAt("a", 11, 10, 0, 10).InStep(0).In(3),
 				tracetest.SpanAt("batch", 20, 9, 5, 30).In(3).To(1, 1).To(2, 2), tracetest.OpAt("a", 21, 20, 5, 25).InStep(0).In(3),
 				tracetest.OpAt("a", 12, 10, 20, 30).InStep(0).In(3), tracetest.OpAt("a", 13, 9, 40, 50).InStep(0).In(3),
@@ -136,7 +141,8 @@ func TestSteps(t *testing.T) {
 		{
 			name: "a duplicate belongs to the request of the first",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 10).InStep(0), tracetest.OpAt("a", 2, 0, 20, 30).InStep(0),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 10).InStep(0),
+				tracetest.OpAt("a", 2, 0, 20, 30).InStep(0),
 				stepOp(0, 40, 50),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 10, 10, 10)},
@@ -152,7 +158,8 @@ func TestSteps(t *testing.T) {
 		{
 			name: "traces more than a second apart",
 			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).In(1), stepOp(0, 10, 20).In(2), stepOp(0, second+20, second+30).In(1), stepOp(0, 2*second+31, 2*second+32).In(2),
+				stepOp(0, 0, 10).In(1), stepOp(0, 10, 20).In(2),
+				stepOp(0, second+20, second+30).In(1), stepOp(0, 2*second+31, 2*second+32).In(2),
 				stepOp(1, 9*second, 9*second+10).In(2), stepOp(1, 11*second, 11*second+10).In(2),
 			},
 			want: []Row{
@@ -165,7 +172,10 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
 				stepOp(0, 12, 22).OnRank(1), stepOp(1, 22, 32).OnRank(1), stepOp(0, 112, 122).OnRank(1), stepOp(1, 122, 132).OnRank(1),
 			},
-			want: []Row{stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 2, 20, 22, 20), stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 2, 20, 22, 20)},
+			want: []Row{
+				stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 2, 20, 22, 20),
+				stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 2, 20, 22, 20),
+			},
 		},
 		{
 			name: "a rank that misses the first run",
@@ -173,7 +183,10 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
 				stepOp(0, 97, 99).OnRank(1), stepOp(1, 122, 132).OnRank(1),
 			},
-			want: []Row{stepRow(0, 1, 1, 10, 10, 10), stepRow(0, 2, 2, 12, 13, 12), stepRow(1, 1, 1, 10, 10, 10), stepRow(1, 2, 2, 20, 22, 20)},
+			want: []Row{
+				stepRow(0, 1, 1, 10, 10, 10), stepRow(0, 2, 2, 12, 13, 12),
+				stepRow(1, 1, 1, 10, 10, 10), stepRow(1, 2, 2, 20, 22, 20),
+			},
 		},
 		{
 			name: "a rank that misses the last run",
@@ -181,7 +194,10 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
 				stepOp(0, 12, 22).OnRank(1), stepOp(1, 22, 32).OnRank(1),
 			},
-			want: []Row{stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 1, 10, 10, 10)},
+			want: []Row{
+				stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 1, 10, 10, 10),
+				stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 1, 10, 10, 10),
+			},
 		},
 		{
 			name: "a lane that has gone on keeps nobody away",
@@ -218,7 +234,8 @@ func TestSteps(t *testing.T) {
 			},
 			want: []Row{
 				stepRow(0, 1, 2, 15, 10, 10),
-				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1, Source: SourceAttribute}, {Step: 3, Run: 2, Count: 1, SumNS: 2, Source: SourceAttribute},
+				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1, Source: SourceAttribute},
+				{Step: 3, Run: 2, Count: 1, SumNS: 2, Source: SourceAttribute},
 			},
 		},
 		{

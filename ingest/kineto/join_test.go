@@ -131,7 +131,8 @@ func TestLaunchOf(t *testing.T) {
 		has         known
 		want        int64 // start, 0 for no launch
 	}{
-		{5, hasCorrelation, 10}, {2, hasCorrelation, 20}, {-1, hasCorrelation, 1}, {3, hasCorrelation, 0}, {9, hasCorrelation, 0}, {5, 0, 0},
+		{5, hasCorrelation, 10}, {2, hasCorrelation, 20}, {-1, hasCorrelation, 1},
+		{3, hasCorrelation, 0}, {9, hasCorrelation, 0}, {5, 0, 0},
 	} {
 		got := int64(0)
 		if l := j.launchOf(&deviceOp{correlation: test.correlation, has: test.has}); l != nil {
@@ -171,7 +172,10 @@ func TestHostOpOf(t *testing.T) {
 
 func TestStepAt(t *testing.T) {
 	tables := &tables{marks: markNames{index: map[uint32]int32{}, list: make([]marks.Mark, 1)}}
-	for _, s := range []step{{process: 1, start: 20, end: 30, number: 8}, {process: 1, start: 10, end: 20, number: 7}, {process: 2, end: 5, number: 1}} {
+	for _, s := range []step{
+		{process: 1, start: 20, end: 30, number: 8},
+		{process: 1, start: 10, end: 20, number: 7}, {process: 2, end: 5, number: 1},
+	} {
 		s.name, s.rank = uint32(s.number), 1
 		tables.marks.index[s.name] = int32(len(tables.marks.list))
 		tables.marks.list = append(tables.marks.list, marks.Mark{Rank: 1, Number: op.Known(s.number)})

@@ -42,8 +42,14 @@ func TestRecords(t *testing.T) {
 		{"no events", `{"traceEvents":[]}`, ""},
 		{"an empty array", `[]`, ""},
 		{"a bare array", `[` + kernel + `]`, wantKernel("10250")},
-		{"time base in front", `{"baseTimeNanoseconds":1750000000000000000,"traceEvents":[` + kernel + `]}`, wantKernel("1750000000000010250")},
-		{"time base behind", `{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":1750000000000000000}`, wantKernel("1750000000000010250")},
+		{
+			"time base in front", `{"baseTimeNanoseconds":1750000000000000000,"traceEvents":[` + kernel + `]}`,
+			wantKernel("1750000000000010250"),
+		},
+		{
+			"time base behind", `{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":1750000000000000000}`,
+			wantKernel("1750000000000010250"),
+		},
 		{
 			"time base beyond 64 bits", `{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":9223372036854775807}`,
 			`{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,` +
@@ -57,7 +63,8 @@ func TestRecords(t *testing.T) {
 		{"something behind the trace", `[` + kernel + `]x`, wantKernel("10250") +
 			"error: trace: expected the end of the document, found 'x' (at byte 107)\n"},
 		{
-			"events that cannot be read", `[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
+			"events that cannot be read",
+			`[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
 				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found '7' (at byte 86)\n" +
 				wantKernel("10250"),
@@ -68,7 +75,8 @@ func TestRecords(t *testing.T) {
 				`0,"stream":7,"warn":["neg_duration"]`).Replace(wantKernel("10250")),
 		},
 		{
-			"members of the wrong type", `{"distributedInfo":[1],"baseTimeNanoseconds":{},"traceEvents":[` + kernel + `]}`, wantKernel("10250"),
+			"members of the wrong type",
+			`{"distributedInfo":[1],"baseTimeNanoseconds":{},"traceEvents":[` + kernel + `]}`, wantKernel("10250"),
 		},
 		{
 			"rank and world in quotes", `{"distributedInfo":{"rank":"3","world_size":-1},"traceEvents":[` + kernel + `]}`,
@@ -94,8 +102,10 @@ func TestRecords(t *testing.T) {
 		{
 			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3","trace_id":"x",` +
 				`"span_id":"00f067aa0ba902b7"}}]`,
-			`{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":[2,3],"duration_us":2,"output_elements":6,` +
-				`"memory_bytes":48,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"span_id":"00f067aa0ba902b7","warn":["bad_id"]}` + "\n",
+			`{"step":null,"operation":"relu","device_id":null,"input_shapes":null,` +
+				`"output_shape":[2,3],"duration_us":2,"output_elements":6,` +
+				`"memory_bytes":48,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,` +
+				`"span_id":"00f067aa0ba902b7","warn":["bad_id"]}` + "\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -33,7 +33,9 @@ func (e *rawEvent) holds(thread *rawEvent, at float64) bool {
 // The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were
 // open at their launches.
 func TestRecordedSteps(t *testing.T) {
-	for _, name := range []string{"nccl_data.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz", "sampled_rank-1.json.gz", "simple_add.json.gz"} {
+	for _, name := range []string{
+		"nccl_data.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz", "sampled_rank-1.json.gz", "simple_add.json.gz",
+	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := io.ReadAll(openRecorded(t, name))
 			if err != nil {
@@ -100,7 +102,8 @@ var phaseWords = []struct {
 	names *regexp.Regexp
 }{
 	{"communication", regexp.MustCompile("^nccl:")}, {"optimizer", regexp.MustCompile("^(Optimizer[.]|## optimizer ##)")},
-	{"forward", regexp.MustCompile("^(## forward ##|DistributedDataParallel.forward)")}, {"backward", regexp.MustCompile("^## backward ##")},
+	{"forward", regexp.MustCompile("^(## forward ##|DistributedDataParallel.forward)")},
+	{"backward", regexp.MustCompile("^## backward ##")},
 	{"data", regexp.MustCompile("^(## data_load ##|enumerate)")},
 }
 
@@ -157,9 +160,15 @@ func TestStepsOfRanges(t *testing.T) {
 			"steps of an engine", []string{"execute_context_1(9)_generation_0(0)", "execute_context_0(0)_generation_2(2)"},
 			[]string{"0 execute_context_1(9)_generation_0(0) prefill layer", "1 execute_context_0(0)_generation_2(2) decode layer"},
 		},
-		{"ranges that repeat", []string{"a", "b", "a", "a", "a"}, []string{"0 a  a/layer", "null   b/layer", "1 a  a/layer", "2 a  a/layer", "3 a  a/layer"}},
+		{
+			"ranges that repeat", []string{"a", "b", "a", "a", "a"},
+			[]string{"0 a  a/layer", "null   b/layer", "1 a  a/layer", "2 a  a/layer", "3 a  a/layer"},
+		},
 		{"ranges that come three times", []string{"a", "a", "a"}, []string{"null   a/layer", "null   a/layer", "null   a/layer"}},
-		{"marks of two kinds", []string{"ProfilerStep#4", "step[DECODE bs=2]"}, []string{"null   layer", "0 step[DECODE bs=2] decode layer"}},
+		{
+			"marks of two kinds", []string{"ProfilerStep#4", "step[DECODE bs=2]"},
+			[]string{"null   layer", "0 step[DECODE bs=2] decode layer"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string

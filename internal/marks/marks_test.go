@@ -50,7 +50,9 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	for _, name := range []string{"", "encoder", "## KJTListAwaitable wait() ##", "step", "stepwise 3 times", "ProfilerStep*", "nn.Module: Linear_0"} {
+	for _, name := range []string{
+		"", "encoder", "## KJTListAwaitable wait() ##", "step", "stepwise 3 times", "ProfilerStep*", "nn.Module: Linear_0",
+	} {
 		if m, ok := marks.Of(name); ok {
 			t.Errorf("%q is known: %+v", name, m)
 		}

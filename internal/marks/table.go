@@ -14,13 +14,22 @@ var rules = []struct {
 	// Steps of engines. Requests that vLLM calls cached were scheduled before: they decode, or go on
 	// with a prefill in chunks.
 	{"vllm-project/vllm vllm/v1/worker/gpu_worker.py", "execute_context_", regexp.MustCompile(
-		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`), true, ""},
-	{"vllm-project/vllm vllm/v1/worker/gpu_worker.py", "execute_new_", regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, ""},
+		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`),
+		true, ""},
+	{
+		"vllm-project/vllm vllm/v1/worker/gpu_worker.py", "execute_new_",
+		regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, "",
+	},
 	{"sgl-project/sglang python/sglang/srt/utils/profile_utils.py", "step[", regexp.MustCompile(
-		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: toks=(?P<tokens>\d+)| ext=(?P<contextTokens>\d+) dec=(?P<generationTokens>\d+))?[ \]]`), true, ""},
+		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: toks=(?P<tokens>\d+)| ` +
+			`ext=(?P<contextTokens>\d+) dec=(?P<generationTokens>\d+))?[ \]]`), true, ""},
 	{"NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step", regexp.MustCompile(
-		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, )?(?P<generation>\d+) gen reqs)?`), true, ""},
-	{"Lightning-AI/pytorch-lightning src/lightning/pytorch/loops/training_epoch_loop.py", "run_training_batch", regexp.MustCompile(`^\[pl\]\[profile\]run_training_batch$`), true, ""},
+		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs,` +
+			` (?:\d+ ctx tokens, )?(?P<generation>\d+) gen reqs)?`), true, ""},
+	{
+		"Lightning-AI/pytorch-lightning src/lightning/pytorch/loops/training_epoch_loop.py",
+		"run_training_batch", regexp.MustCompile(`^\[pl\]\[profile\]run_training_batch$`), true, "",
+	},
 	{"jax-ml/jax jax/_src/profiler.py", "step_num=", regexp.MustCompile(`^[^#]*#(?:.*,)?step_num=(?P<n>\d+)[,#]`), true, ""},
 	// Steps of programs: step 12, train_step_12, iteration12, iter: 12; as Megatron's scripts have them (?).
 	{"", "", regexp.MustCompile(`(?i)^(?:train(?:ing)?|eval|test)?[ _]?(?:step|iter|iteration)[ _:#=]*(?P<n>\d+)$`), true, ""},
@@ -29,21 +38,60 @@ var rules = []struct {
 	// Phases.
 	{"pytorch/pytorch torch/optim/optimizer.py", "optimizer.", regexp.MustCompile(`^Optimizer\.(?:step|zero_grad)#`), false, Optimizer},
 	{"pytorch/pytorch torch/utils/data/dataloader.py", "dataloader", regexp.MustCompile(`^enumerate\(DataLoader\)#`), false, Data},
-	{"pytorch/pytorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", ":", regexp.MustCompile(`^(?:nccl|gloo|mpi|ucc|xccl|hccl):`), false, Communication},
-	{"pytorch/pytorch torch/nn/parallel/distributed.py", "distributeddataparallel", regexp.MustCompile(`^DistributedDataParallel\.forward$`), false, Forward},
+	{
+		"pytorch/pytorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", ":",
+		regexp.MustCompile(`^(?:nccl|gloo|mpi|ucc|xccl|hccl):`), false, Communication,
+	},
+	{
+		"pytorch/pytorch torch/nn/parallel/distributed.py", "distributeddataparallel",
+		regexp.MustCompile(`^DistributedDataParallel\.forward$`), false, Forward,
+	},
 	{"pytorch/pytorch torch/distributed/fsdp", "fsdp::", regexp.MustCompile(`^FSDP::(?:root_|pre_|post_)+forward`), false, Forward},
 	{"pytorch/pytorch torch/distributed/fsdp", "fsdp::", regexp.MustCompile(`^FSDP::(?:root_|pre_|post_)+backward`), false, Backward},
-	{"pytorch/pytorch torch/csrc/autograd/engine.cpp", "autograd::engine", regexp.MustCompile(`^autograd::engine::evaluate_function: `), false, Backward},
-	{"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.forward$`), false, Forward},
-	{"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\._?backward`), false, Backward},
-	{"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.(?:step|_take_model_step)$`), false, Optimizer},
-	{"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py", "deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.allreduce_gradients$`), false, Communication},
-	{"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*(?:training|validation|test|predict)_step$`), false, Forward},
-	{"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*\.?backward$`), false, Backward},
-	{"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*optimizer_(?:step|zero_grad)`), false, Optimizer},
-	{"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]", regexp.MustCompile(`^\[pl\]\[profile\].*(?:dataloader_next|batch_to_device)`), false, Data},
-	{"NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (?)", "-compute", regexp.MustCompile(`^forward-compute$`), false, Forward},
-	{"NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (?)", "-compute", regexp.MustCompile(`^backward-compute$`), false, Backward},
+	{
+		"pytorch/pytorch torch/csrc/autograd/engine.cpp", "autograd::engine",
+		regexp.MustCompile(`^autograd::engine::evaluate_function: `), false, Backward,
+	},
+	{
+		"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py",
+		"deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\.forward$`), false, Forward,
+	},
+	{
+		"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py",
+		"deepspeedengine", regexp.MustCompile(`^DeepSpeedEngine\._?backward`), false, Backward,
+	},
+	{
+		"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py", "deepspeedengine",
+		regexp.MustCompile(`^DeepSpeedEngine\.(?:step|_take_model_step)$`), false, Optimizer,
+	},
+	{
+		"deepspeedai/DeepSpeed deepspeed/utils/nvtx.py, deepspeed/runtime/engine.py", "deepspeedengine",
+		regexp.MustCompile(`^DeepSpeedEngine\.allreduce_gradients$`), false, Communication,
+	},
+	{
+		"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]",
+		regexp.MustCompile(`^\[pl\]\[profile\].*(?:training|validation|test|predict)_step$`), false, Forward,
+	},
+	{
+		"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]",
+		regexp.MustCompile(`^\[pl\]\[profile\].*\.?backward$`), false, Backward,
+	},
+	{
+		"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]",
+		regexp.MustCompile(`^\[pl\]\[profile\].*optimizer_(?:step|zero_grad)`), false, Optimizer,
+	},
+	{
+		"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]",
+		regexp.MustCompile(`^\[pl\]\[profile\].*(?:dataloader_next|batch_to_device)`), false, Data,
+	},
+	{
+		"NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (?)",
+		"-compute", regexp.MustCompile(`^forward-compute$`), false, Forward,
+	},
+	{
+		"NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (?)",
+		"-compute", regexp.MustCompile(`^backward-compute$`), false, Backward,
+	},
 	{"NVIDIA/Megatron-LM megatron/training/training.py (?)", "batch-generator", regexp.MustCompile(`^(?:batch-generator)$`), false, Data},
 	// Phases of programs, alone or between signs: ## forward ##, backward_pass, [prefill].
 	{"", "", regexp.MustCompile(`(?i)^\W*(?:model[ _])?(?:forward|fwd)(?:[ _]pass)?\W*$`), false, Forward},

@@ -39,7 +39,9 @@ func TestFirstScreenIsDefined(t *testing.T) {
 	}
 	b.WriteString(render(t, r, text.Options{Width: 500, Show: func(string) bool { return false }})) // all that may be wrong
 	for _, m := range screenField.FindAllStringSubmatch(b.String(), -1) {
-		for part := range strings.FieldsFuncSeq(screenNumber.ReplaceAllString(m[2], "N"), func(r rune) bool { return strings.ContainsRune(",:;()", r) }) {
+		for part := range strings.FieldsFuncSeq(screenNumber.ReplaceAllString(m[2], "N"), func(r rune) bool {
+			return strings.ContainsRune(",:;()", r)
+		}) {
 			if part = screenName.ReplaceAllString(strings.TrimSpace(part), "NAME N"); strings.Contains(part, "N") {
 				numbers["`"+strings.TrimSpace(m[1])+": "+part+"`"] = true
 			}

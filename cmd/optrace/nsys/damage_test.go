@@ -30,13 +30,16 @@ func TestRangesAgainstNaive(t *testing.T) {
 			s := span{start: int64(r.IntN(40)), thread: []int64{thread1, thread1 + 1, thread2}[r.IntN(3)]}
 			s.end = s.start + int64(r.IntN(20))
 			ranges = append(ranges, s)
-			statements = append(statements, fmt.Sprintf("INSERT INTO NVTX_EVENTS VALUES (%d, %d, %d, 'r%d', %d, NULL);", s.start, s.end, 59+r.IntN(2), i, s.thread))
+			statements = append(statements, fmt.Sprintf("INSERT INTO NVTX_EVENTS VALUES (%d, %d, %d, 'r%d', %d, NULL);",
+				s.start, s.end, 59+r.IntN(2), i, s.thread))
 		}
 		want := map[int64]map[string]bool{} // the names that may be right, by kernel
 		for i := range int64(r.IntN(20)) {
 			at, thread, correlation := int64(r.IntN(60)), []int64{thread1, thread1 + 1, thread2}[r.IntN(3)], 1+i
-			statements = append(statements, fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);", at, at, thread, correlation),
-				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName, shortName) "+
+			statements = append(statements,
+				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);", at, at, thread, correlation),
+				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, "+
+					"streamId, correlationId, globalPid, demangledName, shortName) "+
 					"VALUES (%d, %d, 0, 7, %d, %d, 1, 1);", 100+i, 101+i, correlation, thread&^0xffffff))
 			best := int64(-1)
 			for _, s := range ranges {
@@ -235,7 +238,8 @@ func TestMutants(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	f.Add(database(f, small))
-	f.Add(database(f, "CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid); INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 0);"))
+	f.Add(database(f, "CREATE TABLE NVTX_EVENTS (start, end, eventType, "+
+		"text, globalTid); INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 0);"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "fuzz", unbounded))
 	})

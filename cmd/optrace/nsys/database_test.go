@@ -192,13 +192,15 @@ func TestWays(t *testing.T) {
 
 // Versions have other columns and tables.
 func TestVersions(t *testing.T) {
-	kernel := "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT, shortName INT);" +
+	kernel := "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, " +
+		"deviceId INT, streamId INT, correlationId INT, shortName INT);" +
 		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 30, 2, 7, 5, 1);"
 	texts := "CREATE TABLE StringIds (id INT, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');"
 	start := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT); INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000);"
 	calls := "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);" +
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (3, 4, 5, 5);"
-	normalized := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_NORMALIZE', 'true');"
+	normalized := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); " +
+		"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_NORMALIZE', 'true');"
 	for _, test := range []struct {
 		name, statements, operation string
 		start                       int64
@@ -218,7 +220,8 @@ func TestVersions(t *testing.T) {
 				t.Fatalf("%s", f.lines())
 			}
 			e := f.entries[0]
-			if e.Operation != test.operation || e.Start != op.Known(test.start) || e.Duration != 20 || e.DeviceID != "cuda:2" || e.Launch != test.launch || e.Rank.Known {
+			if e.Operation != test.operation || e.Start != op.Known(test.start) || e.Duration != 20 ||
+				e.DeviceID != "cuda:2" || e.Launch != test.launch || e.Rank.Known {
 				t.Errorf("%s", f.lines())
 			}
 			if n := f.skipped["missing:NVTX_EVENTS"]; n != 1 {
@@ -324,7 +327,8 @@ func TestRecordedAgainstSQL(t *testing.T) {
 	const cut = `substr(n.text, 1, instr(n.text, ',') - 1)`
 	for _, query := range []string{
 		`SELECT 'cuda:' || deviceId || ' ' || kind, count(*), sum(end - start), sum(bytes) FROM ` + all + ` GROUP BY 1`,
-		`SELECT 'operation ' || value, count(*), sum(end - start), 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
+		`SELECT 'operation ' || value, count(*), sum(end - start),` +
+			` 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
 		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET
 			JOIN ENUM_CUDA_MEM_KIND e ON e.id = memKind GROUP BY 1`,
 		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END || ' (' || s.label || ' -> ' || d.label || ')',
@@ -332,7 +336,8 @@ func TestRecordedAgainstSQL(t *testing.T) {
 			JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind GROUP BY 1`,
 		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000 FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
 			count(*), sum(end - start), 0 FROM NVTX_EVENTS n GROUP BY 1`,
-		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut + ` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
+		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut +
+			` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
 			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + ` o
 			LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`,
 	} {

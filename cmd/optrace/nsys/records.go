@@ -82,7 +82,8 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", some(db.Tables())))
 		return
 	}
-	if n := db.Lacks(); n > 0 && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("the last %d pages of its tables are missing", n), Truncated: true}) {
+	if n := db.Lacks(); n > 0 &&
+		!r.fail(&op.SyntaxError{Msg: fmt.Sprintf("the last %d pages of its tables are missing", n), Truncated: true}) {
 		return
 	}
 	if !r.readTables() {

@@ -51,7 +51,7 @@ func New(opts Options) (*Server, error) {
 }
 
 const instructions = `optrace profiles tensor operations that were recorded as traces: OpenTelemetry spans of OTLP or Jaeger, PyTorch and Chrome
-traces, ONNX Runtime profiles, Perfetto. To find why a run is slow, call overview first: it says what the run is bound by and what would make it
+traces, Nsight Systems, ONNX Runtime, Perfetto. To find why a run is slow, call overview first: it says what the run is bound by and what would make it
 faster, the most important first. Where a line ends in "→ idle", call table with that section. Follow an operation with the tool operation,
 a slow request with request, two runs with compare. Figures that look incomplete are explained by doctor.`
 

@@ -54,11 +54,13 @@ func TestAgainstSQLite(t *testing.T) {
 		defer db.Close()
 		db.SetMaxOpenConns(1)
 		do := func(statement string) {
-			if _, err := db.Exec(statement); err != nil && !strings.Contains(err.Error(), "constraint") && !strings.Contains(err.Error(), "mismatch") {
+			if _, err := db.Exec(statement); err != nil && !strings.Contains(err.Error(), "constraint") &&
+				!strings.Contains(err.Error(), "mismatch") {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
-		do(fmt.Sprintf("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA page_size = %d; PRAGMA auto_vacuum = %d; CREATE TABLE other (x)", 512<<r.IntN(8), r.IntN(2)))
+		do(fmt.Sprintf("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA page_size = %d; "+
+			"PRAGMA auto_vacuum = %d; CREATE TABLE other (x)", 512<<r.IntN(8), r.IntN(2)))
 		do(tables[r.IntN(len(tables))])
 		do("BEGIN")
 		for range r.IntN(1 << r.IntN(9)) {

@@ -29,7 +29,10 @@ func TestRefused(t *testing.T) {
 		{"odd pages", header(func(b []byte) { b[17] = 1 }), "pages of 1025 bytes"},
 		{"no room", header(func(b []byte) { b[16], b[20] = 2, 100 }), "pages of 512 bytes"},
 		{"UTF-16", header(func(b []byte) { b[59] = 2 }), "texts in UTF-16"},
-		{"an index", header(func(b []byte) { b[100] = 10 }), "table sqlite_schema: page 1: is of kind 10, and no part of a table with numbered rows"},
+		{
+			"an index", header(func(b []byte) { b[100] = 10 }),
+			"table sqlite_schema: page 1: is of kind 10, and no part of a table with numbered rows",
+		},
 		{"many cells", header(func(b []byte) { b[103] = 10 }), "table sqlite_schema: page 1: 2560 cells"},
 		{"a cell outside", header(func(b []byte) { b[104], b[108] = 1, 255 }), "table sqlite_schema: page 1: a cell at 65280"},
 		{"a large row", header(func(b []byte) { b[104], b[108] = 1, 2; copy(b[512:], "\xff\xff\xff\x7f") }),
