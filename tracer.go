@@ -15,7 +15,7 @@ import (
 
 // Version is the version of this module, also that of the instrumentation
 // scope of a [Tracer].
-const Version = "0.2.0"
+const Version = "0.3.0"
 
 // ScopeName is the instrumentation scope of a [Tracer].
 const ScopeName = "github.com/optrace/optrace"

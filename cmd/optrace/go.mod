@@ -7,8 +7,8 @@ require (
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 	github.com/klauspost/compress v1.20.3
 	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/optrace/optrace v0.2.0
-	github.com/optrace/optrace/parquet v0.2.0
+	github.com/optrace/optrace v0.3.0
+	github.com/optrace/optrace/parquet v0.3.0
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0

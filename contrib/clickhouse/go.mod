@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/ClickHouse/clickhouse-go/v2 v2.47.0
 	github.com/google/go-cmp v0.7.0
-	github.com/optrace/optrace v0.2.0
+	github.com/optrace/optrace v0.3.0
 	github.com/optrace/optrace/parquet v0.0.0
 	go.uber.org/goleak v1.3.0
 )
