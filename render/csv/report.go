@@ -179,13 +179,14 @@ func writePhases(w io.Writer, r *analyze.Report, opts Options) error {
 
 // writeEngines writes the table of the requests of engines.
 func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
-	keys := "dialect service model requests tokens_in tokens_out"
+	keys := []string{"dialect service model requests tokens_in tokens_out"}
 	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns", "other_ns"} {
 		for _, figure := range []string{"count", "mean", "p50", "p95", "p99", "max"} {
-			keys += " " + times + "." + figure
+			keys = append(keys, times+"."+figure)
 		}
 	}
-	columns := fields[engines.Engine](keys + " slow.requests slow.beyond_ns slow.part slow.part_ns slow.trace_id slow.span_id")
+	keys = append(keys, "slow.requests slow.beyond_ns slow.part slow.part_ns slow.trace_id slow.span_id")
+	columns := fields[engines.Engine](strings.Join(keys, " "))
 	for _, name := range r.By {
 		columns = append(columns, column[engines.Engine]{"by_" + name, func(w *writer, e *engines.Engine) { w.text(e.Key[strings.TrimPrefix(name, "attr:")]) }})
 	}
