@@ -54,7 +54,8 @@ type attribute struct {
 // dialect is how an engine tells of its requests.
 type dialect struct {
 	name string
-	// sources are the repository and its files that set the names.
+	// sources are the repository and its files that set the names. Those marked with (?) are known from descriptions
+	// and excerpts, and were not found in the source itself.
 	sources string
 	// span is the name of the spans, "" where attributes tell them. They have one of the keys of any, where
 	// there are some, and none of those of none.
@@ -76,7 +77,7 @@ var latencies = []string{
 // dialects is the table of dialects; the first that fits a span counts.
 var dialects = []dialect{
 	{
-		name: "dynamo", sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs",
+		name: "dynamo", sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs (?)",
 		any: []string{"ttft_ms", "avg_itl_ms"},
 	},
 	{
@@ -88,7 +89,7 @@ var dialects = []dialect{
 		any: []string{"triton.model_name"}, below: map[string]field{"compute": execute}, queued: true,
 	},
 	{
-		name: "llm-d", sources: "llm-d/llm-d-inference-scheduler pkg/sidecar/proxy/connector_nixlv2.go, chat_completions.go",
+		name: "llm-d", sources: "llm-d/llm-d-inference-scheduler pkg/sidecar/proxy/connector_nixlv2.go (?), chat_completions.go",
 		any: []string{"llm_d.pd_proxy.total_duration_ms", "llm_d.pd_proxy.true_ttft_ms"},
 	},
 	{
@@ -101,11 +102,11 @@ var dialects = []dialect{
 		none: []string{"gen_ai.latency.time_in_model_prefill", "gen_ai.latency.time_in_scheduler", "gen_ai.usage.num_sequences"},
 	},
 	{
-		name: "vllm", sources: "vllm-project/vllm vllm/tracing/utils.py, vllm/v1/engine/output_processor.py",
+		name: "vllm", sources: "vllm-project/vllm vllm/tracing/utils.py, vllm/v1/engine/output_processor.py (?)",
 		span: "llm_request",
 	},
 	{
-		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md",
+		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md (?)",
 		any: append([]string{attrkey.InputTokens, attrkey.OutputTokens, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"}, latencies...),
 	},
 }

@@ -13,14 +13,14 @@ var rules = []struct {
 }{
 	// Steps of engines. Requests that vLLM calls cached were scheduled before: they decode, or go on
 	// with a prefill in chunks.
-	{"vllm-project/vllm vllm/v1/worker/gpu_worker.py", "execute_context_", regexp.MustCompile(
+	{"vllm-project/vllm vllm/v1/worker/gpu_worker.py (?)", "execute_context_", regexp.MustCompile(
 		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`),
 		true, ""},
 	{
-		"vllm-project/vllm vllm/v1/worker/gpu_worker.py", "execute_new_",
+		"vllm-project/vllm vllm/v1/worker/gpu_worker.py (?)", "execute_new_",
 		regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, "",
 	},
-	{"sgl-project/sglang python/sglang/srt/utils/profile_utils.py", "step[", regexp.MustCompile(
+	{"sgl-project/sglang python/sglang/srt/utils/profile_utils.py (?)", "step[", regexp.MustCompile(
 		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: toks=(?P<tokens>\d+)| ` +
 			`ext=(?P<contextTokens>\d+) dec=(?P<generationTokens>\d+))?[ \]]`), true, ""},
 	{"NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step", regexp.MustCompile(
