@@ -57,7 +57,7 @@ type dialect struct {
 	// sources are the repository and its files that set the names. Those marked with (?) are known from descriptions
 	// and excerpts, and were not found in the source itself.
 	sources string
-	// span is the name of the spans, "" where attributes tell them. They have one of the keys of any, where
+	// span is what the names of the spans have in them, "" where attributes tell them. They have one of the keys of any, where
 	// there are some, and none of those of none.
 	span      string
 	any, none []string
@@ -82,7 +82,7 @@ var dialects = []dialect{
 	},
 	{
 		name: "tgi", sources: "huggingface/text-generation-inference router/src/server.rs",
-		any: []string{"inference_time", "time_per_token"},
+		any: []string{"time_per_token"},
 	},
 	{
 		name: "triton", sources: "triton-inference-server/server src/tracer.cc",
@@ -94,7 +94,7 @@ var dialects = []dialect{
 	},
 	{
 		name: "sglang", sources: "sgl-project/sglang python/sglang/srt/observability/trace.py, req_time_stats.py",
-		any: []string{"rid"}, below: map[string]field{"prefill_waiting": queue}, prefillQueues: true,
+		span: "Req ", any: []string{"rid"}, below: map[string]field{"prefill_waiting": queue}, prefillQueues: true,
 	},
 	{
 		name: "trtllm", sources: "NVIDIA/TensorRT-LLM tensorrt_llm/llmapi/otel_tracing.py",
@@ -178,7 +178,7 @@ func dialectOf(s *op.Span) int {
 		}
 	}
 	return slices.IndexFunc(dialects, func(d dialect) bool {
-		return (d.span == "" || d.span == s.Name) && (len(d.any) == 0 || slices.ContainsFunc(d.any, has)) && !slices.ContainsFunc(d.none, has)
+		return strings.Contains(s.Name, d.span) && (len(d.any) == 0 || slices.ContainsFunc(d.any, has)) && !slices.ContainsFunc(d.none, has)
 	})
 }
 

@@ -53,15 +53,25 @@ func engineText(e *engines.Engine) string {
 	}
 	of := plural(e.Requests, "request") + " of " + engineName(e)
 	if part == "" {
-		return fmt.Sprintf("%s: %s at the median, %s at the 99th percentile; the engine does not say what for.", of,
-			units.Duration(e.E2E.P50), units.Duration(e.E2E.P99))
+		return fmt.Sprintf("%s: %s; the engine does not say what for.", of, timesText(e.E2E))
 	}
-	text := fmt.Sprintf("Most of the time of %s was spent %s: %s of %s at the median, %s at the 99th percentile.", of, partInText[part],
-		strings.Join(shares, ", "), units.Duration(e.E2E.P50), units.Duration(e.E2E.P99))
+	text := "Most"
+	if most <= e.E2E.Mean*float64(e.E2E.Count)/2 {
+		text = "The largest part"
+	}
+	text += fmt.Sprintf(" of the time of %s was spent %s: %s of %s.", of, partInText[part], strings.Join(shares, ", "), timesText(e.E2E))
 	if e.TTFT != nil {
-		text += fmt.Sprintf(" The first token comes after %s, %s at the 99th percentile.", units.Duration(e.TTFT.P50), units.Duration(e.TTFT.P99))
+		text += fmt.Sprintf(" The first token comes after %s.", timesText(e.TTFT))
 	}
 	return text
+}
+
+// timesText says how long something takes.
+func timesText(t *engines.Times) string {
+	if t.Count == 1 {
+		return units.Duration(t.Max)
+	}
+	return fmt.Sprintf("%s at the median, %s at the 99th percentile", units.Duration(t.P50), units.Duration(t.P99))
 }
 
 // slowText says what the slow requests have more of.
