@@ -25,19 +25,24 @@ import (
 	"github.com/optrace/optrace/render/otlp"
 )
 
-// wholeSource is a Source whose entries have all fields.
-type wholeSource struct{ analyze.Source }
+// wholeSource is a Source whose entries have all fields, and whose spans the attributes that are wanted.
+type wholeSource struct{ *ingest.Input }
+
+func (s wholeSource) Want(w attr.Want) { s.Input.Want(attr.Want{Spans: w.Spans}) }
 
 // strippedSource is a Source that leaves out everything that it may.
 type strippedSource struct {
-	analyze.Source
+	wholeSource
 	omitted attrmap.Fields
 }
 
-func (s *strippedSource) Want(w attr.Want) { s.omitted = w.Omit }
+func (s *strippedSource) Want(w attr.Want) {
+	s.wholeSource.Want(w)
+	s.omitted = w.Omit
+}
 
 func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
-	return s.Source.Read(workers, func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
+	return s.wholeSource.Read(workers, func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		return read(worker, file, part, func(yield func(op.Record, error) bool) {
 			for rec, err := range records {
 				if rec.Entry != nil {
@@ -186,7 +191,7 @@ func TestOmittedFields(t *testing.T) {
 				continue
 			}
 			read++
-			if diff := cmp.Diff(want, reportJSON(t, &strippedSource{Source: wholeSource{open()}}, opts)); diff != "" {
+			if diff := cmp.Diff(want, reportJSON(t, &strippedSource{wholeSource: wholeSource{open()}}, opts)); diff != "" {
 				t.Errorf("%s, %s (-all fields +stripped of those that are not used):\n%s", name, of, diff)
 			}
 			if diff := cmp.Diff(want, reportJSON(t, open(), opts)); diff != "" {
