@@ -149,17 +149,37 @@ func (s *naiveSchedule) end(i int) int64 {
 	return at
 }
 
-// naiveDrag returns how much shorter all traces are without some operations.
-func naiveDrag(t *testing.T, forest *trace.Forest, naive *tracetest.NaiveTree, without func(tracetest.Spec) bool) int64 {
-	t.Helper()
+// naiveJoins returns the collective that each spec is a part of, by a number: the k-th of a name on each device, where two
+// devices or more have a k-th.
+func naiveJoins(n *tracetest.NaiveTree) map[int]int {
 	joins := make(map[int]int)
-	number := 0
-	for parts := range collective.Nodes(forest) {
-		for _, n := range parts {
-			joins[n.Index()] = number
+	meet := func(i int) (place string, ok bool) {
+		s, k := n.Specs[i], 0
+		if s.Kind != op.KindCollective || !s.DeviceSide() || n.Repeat[i] {
+			return "", false
 		}
-		number++
+		for j, o := range n.Specs {
+			if o.Kind == s.Kind && o.DeviceSide() && !n.Repeat[j] && o.Name == s.Name && o.DeviceKey() == s.DeviceKey() && n.CompareStart(j, i) < 0 {
+				k++
+			}
+		}
+		return fmt.Sprint(s.Name, "#", k), true
 	}
+	for i := range n.Specs {
+		for j := range i {
+			mine, ok := meet(i)
+			if other, also := meet(j); ok && also && mine == other {
+				joins[j], joins[i] = j, j
+				break
+			}
+		}
+	}
+	return joins
+}
+
+// naiveDrag returns how much shorter all traces are without some operations.
+func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, without func(tracetest.Spec) bool) int64 {
+	t.Helper()
 	saved := int64(0)
 	for trace := byte(1); trace < 3; trace++ {
 		roots := naive.Roots(trace)
@@ -202,7 +222,7 @@ func TestDragAgainstNaive(t *testing.T) {
 		if !naive.FindExecutions() {
 			return // links in a circle
 		}
-		sum := sumAll(forest)
+		sum, joins := sumAll(forest), naiveJoins(naive)
 		path := sum.Summary()
 		operations := operationsOf(path.Shares)
 		addDrag(forest, path, sum, operations, func() *collective.Joins { return collective.FindJoins(forest) })
@@ -210,7 +230,7 @@ func TestDragAgainstNaive(t *testing.T) {
 			if !row.DragNS.Known {
 				continue
 			}
-			want := naiveDrag(t, forest, naive, func(s tracetest.Spec) bool { return s.Name == row.Operation })
+			want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool { return s.Name == row.Operation })
 			check.Equal(t, fmt.Sprintf("seed %d: drag of %s", seed, row.Operation), want, row.DragNS.V)
 			dragged += want
 		}
@@ -218,7 +238,7 @@ func TestDragAgainstNaive(t *testing.T) {
 			if !row.DragNS.Known {
 				continue
 			}
-			want := naiveDrag(t, forest, naive, func(s tracetest.Spec) bool {
+			want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool {
 				return s.Name == row.Operation && s.Kind.String() == row.Kind && s.DeviceKey() == row.Key
 			})
 			check.Equal(t, fmt.Sprintf("seed %d: drag of %s on %v", seed, row.Operation, row.Key), want, row.DragNS.V)
