@@ -217,6 +217,10 @@ func TestDragAgainstNaive(t *testing.T) {
 			if r.IntN(2) == 0 {
 				specs[i].Stream = op.Known(r.Int64N(2))
 			}
+			if s := &specs[i]; seed%2 == 1 && r.IntN(2) == 0 { // on two devices, and below few
+				*s = s.As(op.KindCollective).On(fmt.Sprint("cuda:", r.IntN(2))).In(1).OnRank(0)
+				s.Name, s.IsOp, s.Side, s.Parent = "all_reduce", true, op.SideNone, s.Parent%3
+			}
 		}
 		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
 		if !naive.FindExecutions() {
