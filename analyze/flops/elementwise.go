@@ -18,17 +18,23 @@ func elementwise(inputs int, each int64) func(o operands) result {
 // variadic counts a function of any number of inputs that takes one operation for each of
 // them but the first.
 func variadic(o operands) result {
+	if len(o.in) == 0 {
+		return noResult()
+	}
 	outputs, reads := o.broadcastOf(len(o.in))
-	return result{flops: times(outputs, int64(max(1, len(o.in))-1)), elements: outputs, reads: reads}
+	return result{flops: times(outputs, int64(len(o.in)-1)), elements: outputs, reads: reads}
 }
 
 // broadcastOf returns the number of elements of the output of a function of the first
 // inputs, element by element, and what is read. All that is recorded of them has to fit.
 func (o operands) broadcastOf(inputs int) (int64, reads) {
-	if o.out == nil && (inputs == 0 || len(o.in) < inputs) {
-		return unknown, readsInputs
+	if len(o.in) < inputs {
+		if o.out == nil {
+			return unknown, readsInputs
+		}
+		return o.broadcastAll(o.in), readsMore
 	}
-	given := o.in[:min(inputs, len(o.in))]
+	given := o.in[:inputs]
 	whole := o.out
 	if whole == nil {
 		whole = given[0]

@@ -122,6 +122,7 @@ func TestFLOPs(t *testing.T) {
 		{"Sum", "5x7 5x7 7 -> 5x7", 70},
 		{"Sum", "5x7 -> 5x7", 0},
 		{"Sum", "", unknown},
+		{"Sum", "-> 5x7", unknown},
 		{"relu", "5x7 -> 5x7", 35},
 		{"relu", "[] -> []", 1},
 		{"relu", "1x7 -> 5x7", 35},
@@ -235,6 +236,8 @@ func TestBytes(t *testing.T) {
 		{"MatMul", "1x20x120 -> 1x20x360 f32", []op.DType{"f32"}, unknown, "f32"},
 		{"Reshape", "5x7 1 -> 35 f32", []op.DType{"f32", "i64"}, unknown, "f32"},
 		{"add", "5x7 5x7 ? -> 5x7 f32", []op.DType{"f32", "f32", "f32"}, unknown, "f32"},
+		{"add", "5x7 -> 5x7 f32", nil, unknown, "f32"}, // what was added is not recorded
+		{"relu", "-> 5x7 f32", nil, unknown, "f32"},
 		{"aten::linear", "4x8 2x8 ?", []op.DType{"f32", "f32", ""}, 224, "f32"},           // 4 · (32 + 16 + 8)
 		{"embedding", "1000x64 2x8 -> 2x8x64 f32", []op.DType{"f32", "i64"}, 8320, "f32"}, // 2 · 4096 + 128
 		{"aten::view", "5x7 ?", []op.DType{"f32", ""}, 0, "f32"},

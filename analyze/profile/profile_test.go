@@ -71,7 +71,7 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 		share := float64(s.SumNS) / float64(totalNS)
 		s.Share = op.KnownFloat(share)
 	}
-	s.FLOPs, s.Figures = naiveWork(entries)
+	s.FLOPs, s.Figures = naiveWork(tracetest.TestPeaks(), entries, true)
 	s.Exemplar = naiveExemplar(entries, s.MaxNS)
 	differs := func(of func(op.Entry) any) bool {
 		var first any
@@ -147,7 +147,8 @@ func TestProfileAgainstReference(t *testing.T) {
 			}
 		}
 		total.WallNS = naiveWall(entries)
-		total.FLOPs, total.Figures = naiveWork(slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost }))
+		ofDevices := slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost })
+		total.FLOPs, total.Figures = naiveWork(opts.Peaks, ofDevices, true)
 		rep := p.Sums()
 		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), tracetest.EqualKeys}
 		check.Equal(t, fmt.Sprintf("seed %d: total", seed), total, rep.Total, options)

@@ -2,12 +2,10 @@ package profile
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/check"
@@ -61,46 +59,4 @@ func TestRoofline(t *testing.T) {
 		BoundNS: 1884.506, Share: op.KnownFloat(1884.506 / 2989), ComputeShare: 1284.506 / 1884.506, Bound: work.BoundCompute,
 	}
 	check.Equal(t, "total", total, r.Total.Roofline, near)
-}
-
-// naiveRoofline returns the roofline of entries of one side.
-func naiveRoofline(table *peaks.Table, entries []op.Entry) *work.Roofline {
-	var r work.Roofline
-	arithmetic := 0.0
-	for _, e := range entries {
-		w, d := flops.Of(&e), table.Find(e.DeviceID)
-		n := e.FLOPs
-		if !n.Known {
-			n = w.FLOPs
-		}
-		if d == nil || !w.Bytes.Known || n.V > 0 && d.FLOPsPerSecond[w.DType] == 0 {
-			continue
-		}
-		memory, compute := float64(w.Bytes.V)/d.BytesPerSecond, 0.0
-		if n.V > 0 {
-			compute = float64(n.V) / d.FLOPsPerSecond[w.DType]
-		}
-		least := math.Round(max(memory, compute)*1e12) / 1e3
-		if least == 0 {
-			continue
-		}
-		r.Count++
-		r.SumNS += e.Duration
-		r.FLOPs += n.V
-		r.MovedBytes += w.Bytes.V
-		if r.BoundNS += least; compute > memory {
-			arithmetic += least
-		}
-	}
-	if r.Count == 0 || entries[0].Side == op.SideHost {
-		return nil
-	}
-	if r.SumNS > 0 {
-		r.Share = op.KnownFloat(r.BoundNS / float64(r.SumNS))
-	}
-	r.ComputeShare, r.Bound = arithmetic/r.BoundNS, work.BoundMemory
-	if r.ComputeShare > 0.5 {
-		r.Bound = work.BoundCompute
-	}
-	return &r
 }

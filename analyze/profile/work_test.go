@@ -5,47 +5,11 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
-
-// naiveWork returns the work of entries of one side.
-func naiveWork(entries []op.Entry) (total int64, w work.Figures) {
-	var time, moved, movedFLOPs int64
-	for _, e := range entries {
-		n, follows := e.FLOPs, flops.Of(&e)
-		if !n.Known && follows.FLOPs.Known {
-			n = follows.FLOPs
-			w.FLOPsDerived += n.V
-			w.FLOPsDerivedCount++
-		}
-		if !n.Known {
-			continue
-		}
-		w.FLOPsCount++
-		total += n.V
-		time += e.Duration
-		if follows.Bytes.Known {
-			w.MovedCount++
-			moved += follows.Bytes.V
-			movedFLOPs += n.V
-		}
-	}
-	if time > 0 && entries[0].Side != op.SideHost {
-		w.FLOPsPerSecond = op.KnownFloat(float64(total) / float64(time) * 1e9)
-	}
-	if w.MovedCount > 0 {
-		w.MovedBytes = op.Known(moved)
-	}
-	if moved > 0 {
-		w.FLOPsPerByte = op.KnownFloat(float64(movedFLOPs) / float64(moved))
-	}
-	w.Roofline = naiveRoofline(tracetest.TestPeaks(), entries)
-	return total, w
-}
 
 // The cache of derived work has no effect but on time, however many entries differ in a
 // name, a dimension, its place or an element type only.

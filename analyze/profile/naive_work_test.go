@@ -1,0 +1,337 @@
+package profile
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/op"
+)
+
+// naiveElements counts the elements of a shape; ok is false for one that is not known.
+func naiveElements(s op.Shape) (n int64, ok bool) {
+	n = 1
+	for _, d := range s {
+		n *= d
+	}
+	return n, s != nil
+}
+
+// naiveBroadcast returns the shape of shapes together, by NumPy's rules.
+func naiveBroadcast(shapes ...op.Shape) (all op.Shape, ok bool) {
+	for _, s := range shapes {
+		if s == nil {
+			return nil, false
+		}
+		all = append(slices.Repeat(op.Shape{1}, max(0, len(s)-len(all))), all...)
+		for i, d := range s {
+			if at := len(all) - len(s) + i; all[at] == 1 {
+				all[at] = d
+			} else if d != 1 && d != all[at] {
+				return nil, false
+			}
+		}
+	}
+	return append(op.Shape{}, all...), true
+}
+
+// naiveProduct returns the shape of a product of matrices and what each of its elements is a sum of.
+func naiveProduct(a, b op.Shape, turnA, turnB bool) (out op.Shape, k int64, ok bool) {
+	if len(a) == 0 || len(b) == 0 || len(a) == 1 && turnA || len(b) == 1 && turnB {
+		return nil, 0, false
+	}
+	left, right := slices.Clone(a), slices.Clone(b)
+	if turnA {
+		slices.Reverse(left[len(left)-2:])
+	}
+	if turnB {
+		slices.Reverse(right[len(right)-2:])
+	}
+	k = left[len(left)-1]
+	out, ok = naiveBroadcast(left[:max(0, len(left)-2)], right[:max(0, len(right)-2)])
+	if len(left) > 1 {
+		out = append(out, left[len(left)-2])
+	}
+	if len(right) > 1 {
+		out = append(out, right[len(right)-1])
+	}
+	return out, k, ok && right[max(0, len(right)-2)] == k
+}
+
+// naiveFLOPs returns the FLOPs that follow from name and shapes by docs/analyses.md, how many elements are written where
+// no output is recorded, -1 if that does not follow, and whether all that is read is among the inputs.
+func naiveFLOPs(name string, in []op.Shape, out op.Shape) (n, written int64, whole, ok bool) {
+	in = append(slices.Clone(in), nil, nil)
+	recorded := len(in) - 2
+	first, known := naiveElements(in[0])
+	left, told := naiveElements(out)
+	each := map[string]int64{"relu": 1, "add": 1, "mul": 1, "sum": 1, "softmax": 5, "copy": 0}[name]
+	switch name {
+	case "matmul":
+		if in[0] != nil && in[1] == nil && told { // by a matrix that is not recorded
+			a := in[0]
+			if len(a) < 2 || len(a) != len(out) || !slices.Equal(a[:len(a)-2], out[:len(out)-2]) {
+				return 0, 0, false, false
+			}
+			m, k := a[len(a)-2], a[len(a)-1]
+			if m != out[len(out)-2] {
+				m, k = k, m
+			}
+			return 2 * left * k, left, false, m == out[len(out)-2]
+		}
+		for _, turn := range [][2]bool{{}, {true, false}, {false, true}, {true, true}} {
+			product, k, fits := naiveProduct(in[0], in[1], turn[0], turn[1])
+			if fits && (!told && turn == [2]bool{} || told && slices.Equal(product, out)) {
+				written, _ = naiveElements(product)
+				return 2 * written * k, written, true, true
+			}
+		}
+		return 0, 0, false, false
+	case "relu", "add", "mul":
+		inputs := 2
+		if name == "relu" {
+			inputs = 1
+		}
+		fit := slices.Clone(in[:min(inputs, recorded)])
+		if told {
+			fit = append(fit, out)
+		}
+		both, fits := naiveBroadcast(fit...)
+		written, _ = naiveElements(both)
+		return each * written, written, recorded >= inputs, fits && (told && left == written || !told && recorded >= inputs)
+	case "softmax":
+		return each * first, first, true, known && (!told || left == first)
+	case "sum":
+		return each * first, -1, true, known && (!told || left <= first)
+	case "copy":
+		return 0, -1, true, known
+	}
+	return 0, 0, false, false
+}
+
+// naiveFollows returns the FLOPs and bytes that follow from an entry and the type that it computes with.
+func naiveFollows(e op.Entry) (flops, bytes op.Int, dtype op.DType) {
+	n, written, whole, ok := naiveFLOPs(e.Operation, e.InputShapes, e.OutputShape)
+	types := slices.Concat(e.InputDTypes, make([]op.DType, len(e.InputShapes)))[:len(e.InputShapes)]
+	if e.InputDTypes == nil {
+		types = slices.Repeat([]op.DType{e.DType}, len(types))
+	}
+	given := slices.DeleteFunc(append(slices.Clone(types), e.DType), func(d op.DType) bool { return d == "" })
+	if len(given) > 0 {
+		dtype = given[0]
+	}
+	if !ok || e.Kind > op.KindCompute || strings.HasPrefix(string(dtype), "c") {
+		return op.Int{}, op.Int{}, ""
+	}
+	of := e.DType
+	if given = slices.Compact(given); of == "" && len(given) == 1 {
+		of = given[0]
+	}
+	sizes := map[op.DType]int64{op.F32: 4, op.F16: 2, op.BF16: 2, op.C64: 8}
+	if n, told := naiveElements(e.OutputShape); told {
+		written = n
+	}
+	sum, sized := written*sizes[of], whole && written >= 0 && sizes[of] > 0
+	for i, s := range e.InputShapes {
+		if n, known := naiveElements(s); len(s) > 0 || types[i] != "" || e.InputDTypes == nil {
+			sum, sized = sum+n*sizes[types[i]], sized && known && sizes[types[i]] > 0
+		}
+	}
+	if sized {
+		bytes = op.Known(sum)
+	}
+	return op.Known(n), bytes, dtype
+}
+
+// naiveWork returns the work of entries of one side; follow is whether work follows from shapes.
+func naiveWork(table *peaks.Table, entries []op.Entry, follow bool) (total int64, w work.Figures) {
+	var time, moved, movedFLOPs int64
+	var roof work.Roofline
+	all, compute := new(big.Rat), new(big.Rat)
+	for _, e := range entries {
+		n, bytes, dtype := naiveFollows(e)
+		if !follow {
+			n, bytes = op.Int{}, op.Int{}
+		}
+		if e.FLOPs.Known {
+			n = e.FLOPs
+		} else if n.Known {
+			w.FLOPsDerived += n.V
+			w.FLOPsDerivedCount++
+		}
+		if !n.Known {
+			continue
+		}
+		w.FLOPsCount++
+		total += n.V
+		time += e.Duration
+		if !bytes.Known {
+			continue
+		}
+		w.MovedCount++
+		moved += bytes.V
+		movedFLOPs += n.V
+		bandwidth, speed := naivePeaks(table, e.DeviceID, dtype)
+		if bandwidth == 0 || n.V > 0 && speed == 0 {
+			continue
+		}
+		least, busy := big.NewRat(bytes.V, bandwidth), new(big.Rat)
+		if n.V > 0 {
+			busy.SetFrac64(n.V, speed)
+		}
+		arithmetic := busy.Cmp(least) > 0
+		if arithmetic {
+			least = busy
+		}
+		least.SetString(least.Mul(least, big.NewRat(1e12, 1)).FloatString(0)) // no peak of naivePeaks makes a half
+		if least.Sign() == 0 {
+			continue // neither computes nor moves anything
+		}
+		roof.Count++
+		roof.SumNS += e.Duration
+		roof.FLOPs += n.V
+		roof.MovedBytes += bytes.V
+		if all.Add(all, least); arithmetic {
+			compute.Add(compute, least)
+		}
+	}
+	if time > 0 && entries[0].Side != op.SideHost {
+		w.FLOPsPerSecond = op.KnownFloat(float64(total) / float64(time) * 1e9)
+	}
+	if w.MovedCount > 0 {
+		w.MovedBytes = op.Known(moved)
+	}
+	if moved > 0 {
+		w.FLOPsPerByte = op.KnownFloat(float64(movedFLOPs) / float64(moved))
+	}
+	if roof.Count > 0 && entries[0].Side != op.SideHost {
+		roof.BoundNS, _ = new(big.Rat).Quo(all, big.NewRat(1000, 1)).Float64()
+		roof.ComputeShare, _ = new(big.Rat).Quo(compute, all).Float64()
+		if roof.Bound = "memory"; compute.Cmp(new(big.Rat).Sub(all, compute)) > 0 {
+			roof.Bound = "compute"
+		}
+		if roof.SumNS > 0 {
+			roof.Share = op.KnownFloat(roof.BoundNS / float64(roof.SumNS))
+		}
+		w.Roofline = &roof
+	}
+	return total, w
+}
+
+// naivePeaks returns the bytes and FLOPs per second of a device by a table whose patterns end in * or have none, 0 for not known.
+func naivePeaks(table *peaks.Table, device string, dtype op.DType) (bandwidth, speed int64) {
+	if table == nil {
+		return 0, 0
+	}
+	for _, d := range table.Devices {
+		prefix, open := strings.CutSuffix(d.Match, "*")
+		if device == d.Match || open && strings.HasPrefix(device, prefix) || d.Match == "" {
+			return int64(d.BytesPerSecond), int64(d.FLOPsPerSecond[dtype])
+		}
+	}
+	return 0, 0
+}
+
+// randomPeaks returns none, or a table whose first pattern that matches counts.
+func randomPeaks(r *rand.Rand) *peaks.Table {
+	if r.IntN(4) == 0 {
+		return nil
+	}
+	table := new(peaks.Table)
+	for range 1 + r.IntN(4) {
+		d := peaks.Device{Match: tracetest.Pick(r, "cuda:*", "cuda:1", "*", "cpu", ""), BytesPerSecond: tracetest.Pick(r, 1e9, 3e9, 7e12)}
+		d.FLOPsPerSecond = map[op.DType]float64{op.F32: tracetest.Pick(r, 7e7, 25e7, 11e12), op.F16: tracetest.Pick(r, 1e10, 13e12)}
+		table.Devices = append(table.Devices, d)
+	}
+	return table
+}
+
+// randomShapes gives an entry the inputs and the output of its operation, of which most fit.
+func randomShapes(r *rand.Rand, e *op.Entry) {
+	dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 1, 2, 3, 64, 784) }
+	m, n, k := dim(), dim(), dim()
+	batch := slices.Repeat(op.Shape{dim()}, r.IntN(2))
+	of := func(dims ...int64) op.Shape { return append(slices.Clone(batch), dims...) }
+	e.OutputShape, e.InputShapes, e.InputDTypes = of(m, n), []op.Shape{of(m, n)}, nil
+	switch e.Operation = tracetest.Pick(r, "matmul", "add", "relu", "softmax", "sum", "copy", "mystery"); e.Operation {
+	case "matmul":
+		e.InputShapes = tracetest.Pick(r, []op.Shape{of(m, k), of(k, n)}, []op.Shape{of(k, m), {k, n}}, []op.Shape{{m, k}, of(n, k)},
+			[]op.Shape{of(k, m), nil})
+	case "add":
+		e.InputShapes = append(e.InputShapes, tracetest.Pick(r, of(m, n), op.Shape{n}, op.Shape{}, of(1, n)))
+	case "sum":
+		e.OutputShape = op.Shape{m}
+	}
+	switch r.IntN(6) {
+	case 0:
+		e.OutputShape = nil
+	case 1:
+		e.OutputShape = of(m, n+1)
+	case 2:
+		e.InputShapes = e.InputShapes[:r.IntN(len(e.InputShapes)+1)]
+	}
+	if e.InputShapes != nil && r.IntN(3) == 0 {
+		for range e.InputShapes {
+			e.InputDTypes = append(e.InputDTypes, tracetest.Pick(r, op.F32, op.F16, ""))
+		}
+	}
+}
+
+// FLOPs, bytes, least times and what most of them is due to, of rows of operations and devices and of all.
+func TestWorkAgainstNaive(t *testing.T) {
+	bounds := make(map[string]int)
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
+		opts := Options{By: tracetest.Keys("device"), Peaks: randomPeaks(r), RecordedFLOPs: r.IntN(8) == 0}
+		p := New(opts)
+		var entries, ofDevices []op.Entry
+		for range 1 + r.IntN(40) {
+			e := randomWork(r)
+			if r.IntN(3) > 0 {
+				randomShapes(r, e)
+			}
+			e.DeviceID, e.DType = tracetest.Pick(r, "cuda:0", "cuda:1", "cpu", ""), tracetest.Pick(r, e.DType, op.F32)
+			if r.IntN(6) == 0 {
+				e.Side = op.SideHost
+			} else {
+				ofDevices = append(ofDevices, *e)
+			}
+			entries = append(entries, *e)
+			p.Add(e)
+		}
+		compare := func(what string, of []op.Entry, flops int64, got work.Figures) {
+			sum, want := naiveWork(opts.Peaks, of, !opts.RecordedFLOPs)
+			where := fmt.Sprintf("seed %d: %s", seed, what)
+			check.Equal(t, where, want, got, gocmp.Options{cmpopts.EquateApprox(1e-12, 0)})
+			check.Equal(t, where+": FLOPs", sum, flops)
+			if want.Roofline != nil {
+				bounds[want.Roofline.Bound]++
+			}
+		}
+		sums := p.Sums()
+		compare("total", ofDevices, sums.Total.FLOPs, sums.Total.Figures)
+		for _, row := range sums.Operations {
+			compare(row.Side+" "+row.Operation, slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool {
+				return e.Operation != row.Operation || e.Side.String() != row.Side
+			}), row.FLOPs, row.Figures)
+		}
+		for _, row := range sums.Groups {
+			compare(row.Side+" "+row.Key.String(), slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool {
+				return e.Side.String() != row.Side || row.Key.String() != e.DeviceID && (e.DeviceID != "" || row.Key.String() != "unknown")
+			}), row.FLOPs, row.Figures)
+		}
+	})
+	if bounds["compute"] == 0 || bounds["memory"] == 0 {
+		t.Errorf("rows by what bounds them: %v", bounds)
+	}
+}
