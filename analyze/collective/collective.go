@@ -45,7 +45,7 @@ type Row struct {
 	// to start the same collective; nil when no starts are known.
 	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
 	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond the traffic
-	// of the links for it; unknown where the sizes are.
+	// of the links for it among all ranks of the group; unknown where the sizes are.
 	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
 	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
 	// Stragglers has a row per device that waited least, the most frequent
@@ -175,8 +175,9 @@ func (s *collectiveSum) add(parts []Part) {
 	}
 	last := slices.MinFunc(parts, func(a, b Part) int { return cmp.Compare(a.Duration, b.Duration) })
 	var wait wide.Sum
-	bytes := int64(0)
+	bytes, ranks := int64(0), len(parts)
 	for _, p := range parts {
+		ranks = max(ranks, int(p.ranks))
 		device := s.device(p.Device)
 		device.count++
 		device.waited.Add(p.Duration - last.Duration)
@@ -196,7 +197,7 @@ func (s *collectiveSum) add(parts []Part) {
 	if bytes > 0 && last.Duration > 0 {
 		s.timed.Add(last.Duration)
 		s.moved.Add(bytes)
-		factor, ok := busFactor(s.plain, len(parts))
+		factor, ok := busFactor(s.plain, ranks)
 		s.carried += float64(bytes) * factor
 		s.noFactor = s.noFactor || !ok
 	}
@@ -255,7 +256,7 @@ func (s *collectiveSum) row(devices []device.Key) Row {
 }
 
 // busFactor is how much the links carry per byte of a collective among n
-// devices with the best algorithm; ok is false for a collective that is not
+// ranks with the best algorithm; ok is false for a collective that is not
 // known. The name is in lower case, without dashes.
 //
 //	all_reduce                                2(n−1)/n

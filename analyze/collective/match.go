@@ -41,6 +41,7 @@ type Part struct {
 	Started    bool
 	sized      bool
 	Occurrence int32 // how many others of the number there are on the device in front of it
+	ranks      int32 // of the group, 0 where it is not stated
 	Start      int64
 	Duration   int64
 	bytes      int64
@@ -115,6 +116,6 @@ func (m *collectiveMatching) part(k order.Key) Part {
 	return Part{
 		entry: k.Row, Device: m.device(k.Row), Occurrence: int32(k.At),
 		Inferred: c.Facts&trace.CollectiveInferred != 0, Started: c.Facts&trace.CollectiveStarted != 0, sized: c.Facts&trace.CollectiveSized != 0,
-		Start: c.Start, Duration: m.forest.Duration(c.Row), bytes: c.Bytes,
+		Start: c.Start, Duration: m.forest.Duration(c.Row), bytes: c.Bytes, ranks: c.Ranks,
 	}
 }

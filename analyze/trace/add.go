@@ -181,6 +181,7 @@ func (f *Forest) addCollective(e *op.Entry) {
 		if c.Number = of.Sequence.V; of.Sequence.Known {
 			c.Facts &^= CollectiveInferred
 		}
+		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes, ok := messageBytes(of, e.DType); ok {
 			size = op.Known(bytes)
 		}

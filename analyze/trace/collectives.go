@@ -10,6 +10,7 @@ type Collective struct {
 	Number int64 // the sequence number, 0 for none
 	Start  int64 // out of range, it may be no start of the row
 	Bytes  int64
+	Ranks  int32 // of the group, 0 where it is not stated
 	Facts  CollectiveFact
 }
 
