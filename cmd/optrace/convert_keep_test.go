@@ -252,7 +252,7 @@ func readTraces(t *testing.T, text []byte) ptrace.Traces {
 // Spans survive conversions to entries and Parquet, and to OTLP itself, with all that
 // they had.
 func TestConversionsKeepSpans(t *testing.T) {
-	for seed := range cases.Some(t, 3, 500) {
+	for seed := range cases.Some(t, 10, 500) {
 		td := (&spans{Rand: rand.New(rand.NewPCG(uint64(seed), 5))}).traces()
 		input := filepath.Join(t.TempDir(), "in.json")
 		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)

@@ -188,7 +188,7 @@ func asList(v any) []any { list, _ := v.([]any); return list }
 func TestConversionsKeepRecords(t *testing.T) {
 	t.Parallel()
 	kept := 0
-	for seed := range cases.Some(t, 4, 500) {
+	for seed := range cases.Some(t, 10, 500) {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		list := randomRecords(r)
 		input := writeRecords(t, list)
