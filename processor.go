@@ -118,8 +118,11 @@ func (p *Processor) toExporter(exp *Exporter) pipeline.Output {
 func (p *Processor) start(next pipeline.Pipeline) {
 	p.pipeline = next
 	p.metrics = observ.NewProcessor(scope, func() observ.Counts {
-		st := p.Stats()
-		return observ.Counts{Recorded: st.Recorded, Written: st.Written, Dropped: st.Dropped, Forgotten: st.Forgotten, Unsummed: st.Unsummed}
+		st, lost := p.Stats(), p.lost.Load()
+		n := p.pipeline.Stats()
+		return observ.Counts{
+			Recorded: n.Recorded + lost, Exported: n.Exported, Lost: n.Lost + lost, Forgotten: st.Forgotten, Unsummed: st.Unsummed,
+		}
 	})
 }
 

@@ -155,8 +155,8 @@ func TestProcessor(t *testing.T) {
 	}{
 		{observ.Counts{}, 0, 0, 0},
 		{observ.Counts{Recorded: 10, Forgotten: 7, Unsummed: 8}, 10, 0, 0},
-		{observ.Counts{Recorded: 10, Written: 6, Dropped: 1}, 3, 6, 1},
-		{observ.Counts{Recorded: 10, Written: 6, Dropped: 4}, 0, 6, 4},
+		{observ.Counts{Recorded: 10, Exported: 6, Lost: 1}, 3, 6, 1},
+		{observ.Counts{Recorded: 10, Exported: 6, Lost: 4}, 0, 6, 4},
 	} {
 		counts = tt.counts
 		read().check(t, map[string]float64{

@@ -16,9 +16,10 @@ type Processor struct {
 	registration metric.Registration
 }
 
-// Counts are the spans that a processor has taken, and what became of them; and
-// spans and sums that it has forgotten.
-type Counts struct{ Recorded, Written, Dropped, Forgotten, Unsummed uint64 }
+// Counts are the spans that a processor has taken, those of them that it handed to its
+// exporter, whatever came of it, and those that it lost before; and spans and sums that
+// it has forgotten.
+type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed uint64 }
 
 // Metrics that the semantic conventions do not have.
 const (
@@ -49,9 +50,9 @@ func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
 	lost := metric.WithAttributeSet(attribute.NewSet(append(attrs, semconv.ErrorTypeKey.String("queue_full"))...))
 	registration, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		st := counts()
-		o.ObserveInt64(processed.Inst(), int64(st.Written), set)
-		o.ObserveInt64(processed.Inst(), int64(st.Dropped), lost)
-		o.ObserveInt64(queue.Inst(), int64(st.Recorded-st.Written-st.Dropped), set)
+		o.ObserveInt64(processed.Inst(), int64(st.Exported), set)
+		o.ObserveInt64(processed.Inst(), int64(st.Lost), lost)
+		o.ObserveInt64(queue.Inst(), int64(st.Recorded-st.Exported-st.Lost), set)
 		o.ObserveInt64(forgotten, int64(st.Forgotten), set)
 		o.ObserveInt64(unsummed, int64(st.Unsummed), set)
 		return nil

@@ -27,7 +27,7 @@ type buffered struct {
 	local sync.Pool
 	next  atomic.Uint32
 
-	written, dropped, inFlight atomic.Uint64
+	exported, written, failed, lost atomic.Uint64
 }
 
 type shard struct {
@@ -169,7 +169,7 @@ func (p *buffered) reject(sh *shard, e *span.Ended) {
 }
 
 func (p *buffered) drop(reason string, n uint64) {
-	p.dropped.Add(n)
+	p.lost.Add(n)
 	p.out.Sink.Drop(reason, n)
 }
 
@@ -221,11 +221,10 @@ func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, er
 		return false, err
 	}
 	n := uint64(b.Entries)
-	p.inFlight.Add(n)
+	p.exported.Add(n)
 	return true, p.out.Sink.Submit(ctx, b, func(b *encoding.Batch) {
-		p.inFlight.Add(-n)
 		p.written.Add(uint64(b.Written))
-		p.dropped.Add(n - uint64(b.Written))
+		p.failed.Add(n - uint64(b.Written))
 		p.buffers.put(b)
 	})
 }
@@ -242,13 +241,15 @@ func (p *buffered) Flush(ctx context.Context) error { return p.flush(ctx) }
 func (p *buffered) Stop(ctx context.Context) error {
 	p.buffers.stop()
 	// The goroutine's waits end with their contexts: it always ends.
-	progress := func() uint64 { return p.written.Load() + p.dropped.Load() }
+	progress := func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() }
 	_, err := p.stop(ctx, patience{p.timeout, progress})
 	return err
 }
 
 func (p *buffered) Stats() Stats {
-	st := Stats{Written: p.written.Load(), Dropped: p.dropped.Load()}
+	st := Stats{Written: p.written.Load(), Lost: p.lost.Load()}
+	failed := p.failed.Load()
+	st.Exported, st.Dropped = p.exported.Load(), st.Lost+failed // exported last: it is never less than the others
 	stopped := true
 	for i := range p.shards {
 		sh := &p.shards[i]
@@ -260,7 +261,7 @@ func (p *buffered) Stats() Stats {
 	}
 	if stopped {
 		// A write that outlived Shutdown is as good as lost.
-		st.Dropped += p.inFlight.Load()
+		st.Dropped += st.Exported - st.Written - failed
 	}
 	return st
 }

@@ -33,10 +33,7 @@ type Flight struct {
 	entries   history
 	ancestors history
 	sequence  uint64 // orders the records of both
-	recorded  uint64
-	skipped   uint64
-	written   uint64
-	dropped   uint64
+	counts    Stats
 	stopped   bool
 	ended     bool // what is under way counts as dropped
 
@@ -94,14 +91,15 @@ func (p *Flight) OnEnd(e span.Ended) {
 	p.sequence++
 	switch {
 	case err != nil:
-		p.recorded++
-		p.dropped++
+		p.counts.Recorded++
+		p.counts.Dropped++
+		p.counts.Lost++
 		p.errs.Report(err)
 	case out == encoding.Entry:
-		p.recorded++
+		p.counts.Recorded++
 		p.keep(&p.entries, p.cfg.Entries)
 	default:
-		p.skipped++
+		p.counts.Skipped++
 		if out == encoding.Ancestor {
 			p.keep(&p.ancestors, p.cfg.Entries/ancestorShare+1)
 		}
@@ -148,7 +146,8 @@ func older(a, b *history) *history {
 
 // drop accounts for operations that are no longer kept. The caller holds the lock.
 func (p *Flight) drop(n int) {
-	p.dropped += uint64(n)
+	p.counts.Dropped += uint64(n)
+	p.counts.Lost += uint64(n)
 	p.out.Sink.Drop("flight_recorder", uint64(n))
 }
 
@@ -229,10 +228,13 @@ func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 		}
 		n := uint64(b.Entries)
 		if err != nil {
-			p.account(0, n)
+			p.account(Stats{Dropped: n, Lost: n})
 			to.Drop("timeout", n)
 		} else {
-			err = to.Submit(ctx, b, func(b *encoding.Batch) { p.account(uint64(b.Written), n-uint64(b.Written)) })
+			p.account(Stats{Exported: n})
+			err = to.Submit(ctx, b, func(b *encoding.Batch) {
+				p.account(Stats{Written: uint64(b.Written), Dropped: n - uint64(b.Written)})
+			})
 		}
 		if first == nil {
 			first = err
@@ -255,11 +257,13 @@ func (p *Flight) join(entries, ancestors *history) *encoding.Batch {
 	return b
 }
 
-func (p *Flight) account(written, dropped uint64) {
+func (p *Flight) account(more Stats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.written += written
-	p.dropped += dropped
+	p.counts.Exported += more.Exported
+	p.counts.Written += more.Written
+	p.counts.Dropped += more.Dropped
+	p.counts.Lost += more.Lost
 }
 
 // dropRest accounts for the operations that no dump was requested for.
@@ -290,9 +294,9 @@ func (p *Flight) Stop(ctx context.Context) error {
 func (p *Flight) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := Stats{Recorded: p.recorded, Written: p.written, Dropped: p.dropped, Skipped: p.skipped}
+	st := p.counts
 	if p.ended {
-		st.Dropped = p.recorded - p.written
+		st.Dropped, st.Lost = st.Recorded-st.Written, st.Recorded-st.Exported
 	}
 	return st
 }

@@ -101,6 +101,11 @@ func ints(first, last int64) (all []int64) {
 
 func checkStats(tb testing.TB, got, want Stats) {
 	tb.Helper()
+	if got.Exported < got.Written || got.Lost > got.Dropped || got.Exported+got.Lost > got.Recorded ||
+		got.Written+got.Dropped == got.Recorded && got.Exported+got.Lost != got.Recorded {
+		tb.Errorf("stats do not add up: %+v", got)
+	}
+	got.Exported, got.Lost = want.Exported, want.Lost
 	if diff := cmp.Diff(want, got); diff != "" {
 		tb.Errorf("stats (-want +got):\n%s", diff)
 	}

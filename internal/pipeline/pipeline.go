@@ -37,8 +37,9 @@ type Pipeline interface {
 	Stats() Stats
 }
 
-// Stats counts what became of spans, as optrace.Stats does.
-type Stats struct{ Recorded, Written, Dropped, Skipped uint64 }
+// Stats counts what became of spans, as optrace.Stats does. Exported are those handed to
+// the exporter, whatever came of it; Lost are those of Dropped that were not.
+type Stats struct{ Recorded, Exported, Written, Dropped, Lost, Skipped uint64 }
 
 // Policy is what happens to a span for which there is no room.
 type Policy uint8

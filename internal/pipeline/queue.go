@@ -34,6 +34,7 @@ type queue struct {
 	recorded uint64
 	written  uint64
 	dropped  uint64
+	exported uint64
 	// inFlight is how many spans the exporter has been given and has not
 	// returned; abandoned says that Stop did not wait for it.
 	inFlight  uint64
@@ -153,6 +154,7 @@ func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 		batch = append(batch, q.span)
 	}
 	p.inFlight = uint64(len(batch))
+	p.exported += p.inFlight
 	p.compact()
 	p.space.Broadcast()
 	return batch
@@ -229,7 +231,8 @@ func (p *queue) Stop(ctx context.Context) error {
 func (p *queue) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := Stats{Recorded: p.recorded, Written: p.written, Dropped: p.dropped}
+	st := Stats{Recorded: p.recorded, Exported: p.exported, Written: p.written, Dropped: p.dropped}
+	st.Lost = st.Written + st.Dropped + p.inFlight - st.Exported
 	if p.abandoned {
 		st.Dropped += p.inFlight
 	}

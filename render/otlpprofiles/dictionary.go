@@ -23,9 +23,7 @@ func newDictionary() *dictionary {
 	return &dictionary{
 		tables: tables{
 			Mappings: make([]struct{}, 1), Locations: make([]location, 1), Functions: make([]function, 1),
-			// Some readers want ids of their length here, too.
-			Links:   []link{{make(id, 16), make(id, 8)}},
-			Strings: []string{""}, Attributes: make([]attribute, 1), Stacks: make([]stack, 1),
+			Links: make([]link, 1), Strings: []string{""}, Attributes: make([]attribute, 1), Stacks: make([]stack, 1),
 		},
 		strings: map[string]int32{"": 0}, locations: make(map[frame]int32), functions: map[int32]int32{0: 0}, stacks: make(map[string]int32),
 		links: make(map[stacks.Request]int32), attributes: make(map[[2]string]int32),

@@ -85,8 +85,8 @@ type function struct {
 }
 
 type link struct {
-	TraceID id `json:"traceId"`
-	SpanID  id `json:"spanId"`
+	TraceID id `json:"traceId,omitempty"`
+	SpanID  id `json:"spanId,omitempty"`
 }
 
 // attribute is the message KeyValueAndUnit.

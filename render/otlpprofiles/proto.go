@@ -63,7 +63,7 @@ func (t *tables) proto() (f wire.Fields) {
 		f = f.Message(3, wire.Fields(nil).Varint(1, int64(fn.Name)))
 	}
 	for _, l := range t.Links {
-		f = f.Message(4, wire.Fields(nil).Message(1, wire.Fields(l.TraceID)).Message(2, wire.Fields(l.SpanID)))
+		f = f.Message(4, wire.Fields(nil).Text(1, string(l.TraceID)).Text(2, string(l.SpanID)))
 	}
 	for _, s := range t.Strings {
 		f = f.Element(5, s)

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
@@ -49,7 +50,39 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 		t.Errorf("not one line of JSON: %v", err)
 	}
 	checkRules(t, p)
+	checkZeroes(t, binary.Bytes())
 	return p
+}
+
+// checkZeroes checks that each table of the dictionary begins with an empty element, which
+// the Collector's types do not tell from one of zeroes: a rule of profiles.proto that profcheck
+// of open-telemetry/sig-profiling holds.
+func checkZeroes(t *testing.T, profiles []byte) {
+	t.Helper()
+	first := make(map[protowire.Number][]byte)
+	var fields func(message []byte, dictionary bool)
+	fields = func(message []byte, dictionary bool) {
+		for len(message) > 0 {
+			number, _, tag := protowire.ConsumeTag(message)
+			value, n := protowire.ConsumeBytes(message[tag:])
+			if n < 0 {
+				t.Fatalf("field %d is no message", number)
+			}
+			if _, seen := first[number]; dictionary && !seen {
+				first[number] = value
+			}
+			if !dictionary && number == 2 {
+				fields(value, true)
+			}
+			message = message[tag+n:]
+		}
+	}
+	fields(profiles, false)
+	for number := range protowire.Number(7) {
+		if value, there := first[number+1]; !there || len(value) > 0 {
+			t.Errorf("table %d of the dictionary begins with %x", number+1, value)
+		}
+	}
 }
 
 func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
