@@ -25,20 +25,16 @@ type queue struct {
 	policy  Policy
 	limit   int64
 
-	mu       sync.Mutex
-	space    sync.Cond // spans left the queue, or the pipeline stops
-	spans    []queued
-	head     int   // spans[:head] has been taken
-	bytes    int64 // of the spans in the queue
-	stopped  bool
-	recorded uint64
-	written  uint64
-	dropped  uint64
-	exported uint64
-	// inFlight is how many spans the exporter has been given and has not
-	// returned; abandoned says that Stop did not wait for it.
-	inFlight  uint64
-	abandoned bool
+	mu      sync.Mutex
+	space   sync.Cond // spans left the queue, or the pipeline stops
+	spans   []queued
+	head    int   // spans[:head] has been taken
+	bytes   int64 // of the spans in the queue
+	stopped bool
+
+	recorded, exported, written, failed, lost uint64
+
+	abandoned bool // Stop did not wait for an export
 
 	clean span.Sanitizer
 	batch []sdktrace.ReadOnlySpan // is being exported
@@ -109,7 +105,7 @@ func (p *queue) OnEnd(e span.Ended) {
 			p.notify()
 			p.space.Wait()
 			if p.stopped {
-				p.dropped++
+				p.lost++
 				return
 			}
 		case DropOldest:
@@ -117,9 +113,9 @@ func (p *queue) OnEnd(e span.Ended) {
 			p.spans[p.head] = queued{}
 			p.head++
 			p.compact()
-			p.dropped++
+			p.lost++
 		default:
-			p.dropped++
+			p.lost++
 			return
 		}
 	}
@@ -153,8 +149,7 @@ func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 		p.bytes -= q.bytes
 		batch = append(batch, q.span)
 	}
-	p.inFlight = uint64(len(batch))
-	p.exported += p.inFlight
+	p.exported += uint64(len(batch))
 	p.compact()
 	p.space.Broadcast()
 	return batch
@@ -170,11 +165,10 @@ func (p *queue) exportAll(ctx context.Context) error {
 		}
 		err := p.export(ctx, spans)
 		p.mu.Lock()
-		p.inFlight = 0
 		if err == nil {
 			p.written += uint64(len(spans))
 		} else {
-			p.dropped += uint64(len(spans))
+			p.failed += uint64(len(spans))
 		}
 		p.mu.Unlock()
 		if first == nil {
@@ -206,7 +200,7 @@ func (p *queue) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) (err 
 func (p *queue) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dropped += uint64(len(p.spans) - p.head)
+	p.lost += uint64(len(p.spans) - p.head)
 	p.spans, p.head, p.bytes = nil, 0, 0
 }
 
@@ -231,10 +225,9 @@ func (p *queue) Stop(ctx context.Context) error {
 func (p *queue) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := Stats{Recorded: p.recorded, Exported: p.exported, Written: p.written, Dropped: p.dropped}
-	st.Lost = st.Written + st.Dropped + p.inFlight - st.Exported
+	st := Stats{Recorded: p.recorded, Exported: p.exported, Written: p.written, Dropped: p.lost + p.failed, Lost: p.lost}
 	if p.abandoned {
-		st.Dropped += p.inFlight
+		st.Dropped += p.exported - p.written - p.failed
 	}
 	return st
 }
