@@ -13,14 +13,21 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
 )
 
 // scrape returns the families by name, as Prometheus asks for them.
-func scrape(t *testing.T, m *Metrics) map[string]*dto.MetricFamily {
+func scrape(t *testing.T, m http.Handler) map[string]*dto.MetricFamily {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
@@ -130,5 +137,30 @@ func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 	}
 	if series != MaxSeries+1 || count != 4*MaxSeries {
 		t.Errorf("%d series with %d operations", series, count)
+	}
+}
+
+// Package live's metrics are scraped as docs/using.md says, with OpenTelemetry's exporter.
+func TestLive(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	reader, err := exporter.New(exporter.WithRegisterer(registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	native := sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}}
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader),
+		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: "tensor.op.duration"}, native)))
+	lp, err := live.NewProcessor(live.WithMeterProvider(mp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(lp)))
+	for range 3 {
+		_, o := tr.Start(t.Context(), "matmul", "cuda:0")
+		o.End()
+	}
+	durations := scrape(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))["tensor_op_duration_seconds"].GetMetric()
+	if len(durations) != 1 || durations[0].GetHistogram().GetSampleCount() != 3 || len(durations[0].GetHistogram().GetPositiveSpan()) == 0 {
+		t.Errorf("the durations are %v", durations)
 	}
 }
