@@ -41,12 +41,10 @@ func (l *list) standouts() {
 	}
 }
 
-// queued returns for how long the requests of a name waited in a queue.
+// queued returns for how long requests waited in a queue while they were in spans of a name.
 func (l *list) queued(name string) (ns int64) {
 	for i := range l.Alike {
-		if l.Alike[i].Name == name {
-			ns += l.Alike[i].QueuedNS
-		}
+		ns += l.Alike[i].QueuedIn[name]
 	}
 	return ns
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -20,8 +21,10 @@ type Alike struct {
 	// Count is how many there are, DurationNS the sum of their durations and MedianNS the median.
 	Count, DurationNS, MedianNS int64
 	// QueuedNS is the part of the time from their starts to their first operations in which others had
-	// begun theirs and had not ended, in sum.
+	// begun theirs and had not ended, in sum; QueuedIn divides it by the names of the spans on their
+	// critical paths.
 	QueuedNS int64
+	QueuedIn map[string]int64
 	// First is the first request to start where it takes at least Slower times the median of at
 	// least three others, nil otherwise.
 	First *Standout
@@ -55,13 +58,18 @@ func AlikeOf(f *trace.Forest) []Alike {
 			byName[name{q.Name, q.Service}] = append(byName[name{q.Name, q.Service}], q)
 		}
 	}
-	running := runningOf(all.List)
+	running, walk := runningOf(all.List), path.Walk{}
 	var list []Alike
 	for n, requests := range byName { // each by start
-		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests))}
+		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
 		for _, q := range requests {
 			a.DurationNS += q.DurationNS.V
-			a.QueuedNS += running.within(q.StartNS.V, q.StartNS.V+q.QueueingNS.V)
+			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
+			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
+				ns := running.within(from, to)
+				a.QueuedNS += ns
+				a.QueuedIn[f.Node(row).Name()] += ns
+			})
 		}
 		a.MedianNS = medianOf(requests)
 		const others = 3
