@@ -154,7 +154,7 @@ func addHosts(f *trace.Forest, below []wide.Sum, row func(string) *sums) {
 		s.hostTotal.Add(f.Duration(r))
 		s.idle.Add(f.Duration(r))
 		if f.Has(r, trace.FlagStart) {
-			s.idle.Sub(busy[processes[f.Lane(r)]].within(f.Start(r), f.End(r)))
+			s.idle.Sub(busy[processes[f.Lane(r)]].Within(f.Start(r), f.End(r)))
 		}
 	}
 }

@@ -3,11 +3,11 @@ package requests
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -66,7 +66,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 			a.DurationNS += q.DurationNS.V
 			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
 			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
-				ns := running.within(from, to)
+				ns := running.Within(from, to)
 				a.QueuedNS += ns
 				a.QueuedIn[f.Node(row).Name()] += ns
 			})
@@ -126,33 +126,18 @@ func medianOf(requests []*Request) int64 {
 	return durations[(len(durations)-1)/2]
 }
 
-// times are intervals that do not touch, in order.
-type times []struct{ from, to int64 }
-
 // runningOf returns when any of the requests had begun its first operation and had not ended.
-func runningOf(list []Request) times {
-	var all times
+func runningOf(list []Request) (running timeline.Times) {
+	byFirst := make([]*Request, 0, len(list))
 	for i := range list {
 		if q := &list[i]; q.StartNS.Known && q.QueueingNS.Known {
-			all = append(all, struct{ from, to int64 }{q.StartNS.V + q.QueueingNS.V, q.StartNS.V + q.DurationNS.V})
+			byFirst = append(byFirst, q)
 		}
 	}
-	slices.SortFunc(all, func(a, b struct{ from, to int64 }) int { return cmp.Compare(a.from, b.from) })
-	united := all[:0]
-	for _, t := range all {
-		if n := len(united); n > 0 && t.from <= united[n-1].to {
-			united[n-1].to = max(united[n-1].to, t.to)
-		} else if t.to > t.from {
-			united = append(united, t)
-		}
+	first := func(q *Request) int64 { return q.StartNS.V + q.QueueingNS.V }
+	slices.SortFunc(byFirst, func(a, b *Request) int { return cmp.Compare(first(a), first(b)) })
+	for _, q := range byFirst {
+		running.Add(first(q), q.StartNS.V+q.DurationNS.V)
 	}
-	return united
-}
-
-// within returns how much of the times lies between two.
-func (t times) within(from, to int64) (ns int64) {
-	for i := sort.Search(len(t), func(i int) bool { return t[i].to > from }); i < len(t) && t[i].from < to; i++ {
-		ns += min(to, t[i].to) - max(from, t[i].from)
-	}
-	return ns
+	return running
 }
