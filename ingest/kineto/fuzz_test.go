@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -67,6 +68,7 @@ func BenchmarkPlainSpans(b *testing.B) {
 }
 
 func TestRecordsAllocateLittlePerEvent(t *testing.T) {
+	cases.NotUnderRace(t, "measures allocations")
 	text := benchmarkTrace()
 	allocs := testing.AllocsPerRun(2, func() {
 		for _, err := range kineto.Records(bytes.NewReader(text), "trace", nil) {

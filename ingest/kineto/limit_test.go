@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,6 +31,7 @@ func TestRowSizes(t *testing.T) {
 // TestMemoryIsThatOfTheRows checks that reading a large trace allocates little beside
 // the rows: neither the text nor copies of rows that grow.
 func TestMemoryIsThatOfTheRows(t *testing.T) {
+	cases.NotUnderRace(t, "measures memory")
 	r := newReader(&repeated{
 		front:  "[",
 		middle: threeEvents + ",",

@@ -31,10 +31,14 @@ func (t *tables) encloseRanges() []int32 {
 	return order
 }
 
+// maxDepth bounds how many ranges or operators around one are looked at, so that what nests without end takes
+// no time without end.
+const maxDepth = 1024
+
 // openRange returns the innermost range that is open at a time, among one and those around it;
 // -1 for none.
 func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
-	for i >= 0 {
+	for n := 0; i >= 0 && n < maxDepth; n++ {
 		r := t.ranges.at(i)
 		if r.thread == thread && (r.start+r.dur > at || r.start == at) {
 			return i
@@ -79,7 +83,7 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 
 // phaseOf returns the phase that the innermost range tells of a range and those around it.
 func (m *entryMaker) phaseOf(i int32) string {
-	for ; i >= 0; i = m.ranges.at(i).parent {
+	for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges.at(i).parent {
 		if phase := m.marks.of(m.ranges.at(i).mark).Phase; phase != "" {
 			return phase
 		}
@@ -90,8 +94,11 @@ func (m *entryMaker) phaseOf(i int32) string {
 // operatorPhase returns the phase that the outermost operator around one tells by its name: that of the
 // engine which computes gradients, on threads of its own.
 func (m *entryMaker) operatorPhase(i int32) string {
-	for p := m.hostOps.at(i).parent; p >= 0; p = m.hostOps.at(i).parent {
-		i = p
+	for n := 0; m.hostOps.at(i).parent >= 0; n++ {
+		if n == maxDepth {
+			return ""
+		}
+		i = m.hostOps.at(i).parent
 	}
 	if m.phases == nil {
 		m.phases = make(map[uint32]string)
@@ -118,7 +125,7 @@ func (m *entryMaker) pathOf(i int32) string {
 	path, ok := m.paths[i]
 	if !ok {
 		var names []string
-		for at := i; at >= 0 && len(names) < maxPath; at = m.ranges.at(at).parent {
+		for n, at := 0, i; at >= 0 && n < maxDepth && len(names) < maxPath; n, at = n+1, m.ranges.at(at).parent {
 			if m.marks.of(m.ranges.at(at).mark).IsStep() {
 				continue
 			}

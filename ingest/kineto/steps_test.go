@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // rawEvent is an event of a trace as its JSON has it.
@@ -33,6 +34,7 @@ func (e *rawEvent) holds(thread *rawEvent, at float64) bool {
 // The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were
 // open at their launches.
 func TestRecordedSteps(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	for _, name := range []string{
 		"nccl_data.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz", "sampled_rank-1.json.gz", "simple_add.json.gz",
 	} {
