@@ -213,9 +213,9 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 
 // setStep sets the step that a process was in.
 func (m *entryMaker) setStep(process uint32, at int64) {
-	if s := m.stepAt(process, at); s != nil {
-		m.build.Int(attrkey.Step, s.number)
-		m.step = jsontext.ValidUTF8(m.notes.text(s.name))
+	if s := m.steps.At(int64(process), at); s != nil {
+		m.build.Int(attrkey.Step, s.Number.V)
+		m.step = jsontext.ValidUTF8(m.notes.text(s.Name))
 	}
 }
 

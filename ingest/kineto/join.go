@@ -2,10 +2,12 @@ package kineto
 
 import (
 	"cmp"
-	"math"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/optrace/optrace/internal/marks"
 )
 
 // join connects the tables of a trace that has been read to its end. Nothing
@@ -39,7 +41,7 @@ func newJoin(t *tables) *join {
 			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
 	byRange := t.encloseRanges()
-	t.settleSteps(byRange)
+	t.steps.Settle(t.outermostRanges(byRange))
 	return &join{tables: t, byCorrelation: order, byRange: byRange}
 }
 
@@ -182,88 +184,21 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	return j.byExternal[i]
 }
 
-// settleSteps leaves for each process the steps of one rank, by time, and numbers those that state no
-// number. Of these, one that begins in another is a part of that. A process without any step has the
-// ranges that repeat.
-func (t *tables) settleSteps(byRange []int32) {
-	t.addRepeated(byRange)
-	slices.SortStableFunc(t.steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.rank, b.rank), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
-	})
-	kept := t.steps[:0]
-	for i := 0; i < len(t.steps); {
-		first, ordinal := &t.steps[i], int64(0)
-		process, rank, end := first.process, first.rank, int64(math.MinInt64)
-		for ; i < len(t.steps) && t.steps[i].process == process; i++ {
-			s := t.steps[i]
-			number := t.marks.of(t.marks.index[s.name]).Number
-			if s.rank != rank || !number.Known && s.start < end {
+// outermostRanges yields the ranges that lie in no others and that no rule knows, as steps, by the numbers of
+// their threads.
+func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] {
+	return func(yield func(uint32, marks.Step) bool) {
+		for _, i := range byRange {
+			r := t.ranges.at(i)
+			name := t.notes.text(r.name)
+			if r.parent >= 0 || strings.HasPrefix(name, modulePrefix) || t.marks.Of(r.name, name).IsKnown() {
 				continue
 			}
-			if s.number = number.V; !number.Known {
-				s.number, ordinal, end = ordinal, ordinal+1, s.end
+			if !yield(r.thread, marks.Step{
+				Process: int64(t.threads.process(r.thread)), Start: r.start, End: r.start + r.dur, Name: r.name,
+			}) {
+				return
 			}
-			kept = append(kept, s)
 		}
 	}
-	t.steps = kept
-}
-
-// leastRepeated is how often a range that no rule knows has to come to be a step.
-const leastRepeated = 4
-
-// addRepeated adds the steps of processes that have no marks of steps: of the outermost ranges that
-// no rule knows, those of one name on one thread, which come at least leastRepeated times and take
-// the most time.
-func (t *tables) addRepeated(byRange []int32) {
-	type key struct{ thread, name uint32 }
-	type repeated struct {
-		rows []int32
-		time int64
-	}
-	marked := make(map[uint32]bool)
-	for _, s := range t.steps {
-		marked[s.process] = true
-	}
-	all := make(map[key]*repeated)
-	best := make(map[uint32]key)
-	for _, i := range byRange {
-		r := t.ranges.at(i)
-		process := t.threads.process(r.thread)
-		if r.parent >= 0 || r.mark != 0 || strings.HasPrefix(t.notes.text(r.name), modulePrefix) || marked[process] {
-			continue
-		}
-		k := key{r.thread, r.name}
-		if all[k] == nil {
-			all[k] = new(repeated)
-		}
-		of := all[k]
-		of.rows = append(of.rows, i)
-		of.time += r.dur
-		if len(of.rows) < leastRepeated {
-			continue
-		}
-		if b := all[best[process]]; b == nil || of.time > b.time || best[process] == k {
-			best[process] = k
-		}
-	}
-	for process, k := range best {
-		for _, i := range all[k].rows {
-			r := t.ranges.at(i)
-			t.steps = append(t.steps, step{process: process, start: r.start, end: r.start + r.dur, name: r.name, rank: math.MaxInt})
-		}
-	}
-}
-
-// stepAt returns the step that a process was in, or nil. Steps of one process
-// follow each other.
-func (j *join) stepAt(process uint32, at int64) *step {
-	i := sort.Search(len(j.steps), func(i int) bool {
-		s := &j.steps[i]
-		return s.process > process || s.process == process && s.start > at
-	}) - 1
-	if i < 0 || j.steps[i].process != process || j.steps[i].end <= at {
-		return nil
-	}
-	return &j.steps[i]
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/op"
 )
 
 // tablesOf returns tables with operators and launches.
@@ -167,34 +165,6 @@ func TestHostOpOf(t *testing.T) {
 	}
 	if i := j.hostOpOf(&deviceOp{}, &launch{op: 2}); i != 2 {
 		t.Errorf("the operator around the launch is %d", i)
-	}
-}
-
-func TestStepAt(t *testing.T) {
-	tables := &tables{marks: markNames{index: map[uint32]int32{}, list: make([]marks.Mark, 1)}}
-	for _, s := range []step{
-		{process: 1, start: 20, end: 30, number: 8},
-		{process: 1, start: 10, end: 20, number: 7}, {process: 2, end: 5, number: 1},
-	} {
-		s.name, s.rank = uint32(s.number), 1
-		tables.marks.index[s.name] = int32(len(tables.marks.list))
-		tables.marks.list = append(tables.marks.list, marks.Mark{Rank: 1, Number: op.Known(s.number)})
-		tables.steps = append(tables.steps, s)
-	}
-	j := newJoin(tables)
-	for _, test := range []struct {
-		process  uint32
-		at, want int64 // 0 for none
-	}{
-		{1, 9, 0}, {1, 10, 7}, {1, 19, 7}, {1, 20, 8}, {1, 29, 8}, {1, 30, 0}, {2, 4, 1}, {2, 15, 0}, {3, 4, 0}, {0, 4, 0},
-	} {
-		got := int64(0)
-		if s := j.stepAt(test.process, test.at); s != nil {
-			got = s.number
-		}
-		if got != test.want {
-			t.Errorf("process %d at %d: step %d, want %d", test.process, test.at, got, test.want)
-		}
 	}
 }
 

@@ -81,10 +81,16 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 	}
 }
 
+// rangeMark returns what the name of a range says.
+func (t *tables) rangeMark(i int32) *marks.Mark {
+	name := t.ranges.at(i).name
+	return t.marks.Of(name, t.notes.text(name))
+}
+
 // phaseOf returns the phase that the innermost range tells of a range and those around it.
 func (m *entryMaker) phaseOf(i int32) string {
 	for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges.at(i).parent {
-		if phase := m.marks.of(m.ranges.at(i).mark).Phase; phase != "" {
+		if phase := m.rangeMark(i).Phase; phase != "" {
 			return phase
 		}
 	}
@@ -126,7 +132,7 @@ func (m *entryMaker) pathOf(i int32) string {
 	if !ok {
 		var names []string
 		for n, at := 0, i; at >= 0 && n < maxDepth && len(names) < maxPath; n, at = n+1, m.ranges.at(at).parent {
-			if m.marks.of(m.ranges.at(at).mark).IsStep() {
+			if m.rangeMark(at).IsStep() {
 				continue
 			}
 			names = append(names, jsontext.ValidUTF8(m.notes.text(m.ranges.at(at).name)))

@@ -204,7 +204,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		return true, nil
 	case catPython:
 		if e.Duration.Known && bytes.HasPrefix(e.Name, []byte(modulePrefix)) {
-			r.addRange(e, 0)
+			r.addRange(e)
 		}
 		r.skipped.add(op.SkipPython, 1)
 		return true, nil
@@ -214,7 +214,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	}
 	switch cat {
 	case catHostOp:
-		if bytes.HasPrefix(e.Name, []byte("ProfilerStep#")) && r.addMark(e) != 0 { // so in the profiler's first versions
+		if bytes.HasPrefix(e.Name, []byte("ProfilerStep#")) && r.addMark(e) { // so in the profiler's first versions
 			r.skipped.add(op.SkipAnnotation, 1)
 		} else {
 			r.hostOp(e)
@@ -225,8 +225,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.launch(e)
 		r.skipped.add(op.SkipRuntime, 1)
 	case catAnnotation:
-		if mark := r.addMark(e); string(e.Category) == "user_annotation" {
-			r.addRange(e, mark)
+		if r.addMark(e); string(e.Category) == "user_annotation" {
+			r.addRange(e)
 		}
 		r.skipped.add(op.SkipAnnotation, 1)
 	default:
@@ -315,36 +315,24 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 const modulePrefix = "nn.Module: "
 
 // addRange adds an event that names what operations belong to.
-func (r *reader) addRange(e *traceevent.Event, mark int32) {
+func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name), mark: mark,
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name),
 	}
 }
 
-// addMark returns the number of the mark that the name of an event is, 0 for none. That of a step is a
-// step of the event's process.
-func (r *reader) addMark(e *traceevent.Event) int32 {
+// addMark adds a step of the event's process where the event's name is the mark of one, and reports
+// whether it is.
+func (r *reader) addMark(e *traceevent.Event) bool {
 	t := &r.tables
 	name := t.notes.add(e.Name)
-	m := &t.marks
-	if m.index == nil {
-		m.index, m.list = make(map[uint32]int32), make([]marks.Mark, 1)
+	mark := t.marks.Of(name, t.notes.text(name))
+	if !mark.IsStep() {
+		return false
 	}
-	n, ok := m.index[name]
-	if !ok {
-		if mark, known := marks.Of(string(e.Name)); known {
-			n = int32(len(m.list))
-			m.list = append(m.list, mark)
-		}
-		m.index[name] = n
-	}
-	if mark := &m.list[n]; mark.IsStep() {
-		t.steps = append(t.steps, step{
-			process: t.symbols.add(e.PID), start: e.Start.V, end: e.Start.V + e.Duration.V, name: name, rank: mark.Rank,
-		})
-	}
-	return n
+	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V, Name: name})
+	return true
 }
 
 // isIndex reports whether n can number a device or stream; the profiler writes

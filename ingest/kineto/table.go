@@ -74,36 +74,7 @@ type timeRange struct {
 	thread     uint32
 	name       uint32 // index of notes
 	parent     int32  // the one around it, -1 for none: set by the join
-	mark       int32  // index of marks.list, 0 for none
 }
-
-// step is one step as one process saw it.
-type step struct {
-	process    uint32
-	start, end int64
-	number     int64
-	name       uint32 // index of notes
-	rank       int    // of the mark, math.MaxInt for a range without one
-}
-
-// markNames are the marks of names.
-type markNames struct {
-	list  []marks.Mark // number 0 is no mark
-	index map[uint32]int32
-}
-
-// markBytes is the memory of a name, in the index with that one's slack.
-const markBytes = 16
-
-// of returns a mark, the zero value for number 0.
-func (m *markNames) of(n int32) *marks.Mark {
-	if n == 0 {
-		return &marks.Mark{}
-	}
-	return &m.list[n]
-}
-
-func (m *markNames) heldBytes() int64 { return int64(len(m.index)) * markBytes }
 
 // tables holds the rows of a trace until its end.
 type tables struct {
@@ -114,8 +85,8 @@ type tables struct {
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
 	ranges      rows[timeRange]
-	steps       []step
-	marks       markNames
+	steps       marks.Steps // processes are numbers of symbols, names of notes
+	marks       marks.Names // of notes
 	makers      []string
 	collectives collectives
 	// innerFirst is set where, of two operators of a thread that cover the same time, the
@@ -146,7 +117,8 @@ func (t *tables) heldBytes() int64 {
 	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
-		len(t.steps)*int(unsafe.Sizeof(step{})) +
+		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
+		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))
-	return int64(rows) + t.threads.heldBytes() + t.marks.heldBytes() + t.symbols.bytes + t.notes.bytes + t.collectives.texts.bytes
+	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.notes.bytes + t.collectives.texts.bytes
 }

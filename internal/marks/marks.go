@@ -39,6 +39,9 @@ type Mark struct {
 // IsStep reports whether the range is a step.
 func (m *Mark) IsStep() bool { return m.Rank > 0 }
 
+// IsKnown reports whether a rule knows the name.
+func (m *Mark) IsKnown() bool { return m.IsStep() || m.Phase != "" }
+
 // maxWord bounds the names that rules without a source look at.
 const maxWord = 64
 

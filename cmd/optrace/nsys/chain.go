@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"unsafe"
+
+	"github.com/optrace/optrace/internal/marks"
 )
 
 // join finds the range around each range and each launch, of those on its thread, and puts the
@@ -14,8 +17,11 @@ import (
 //	b    |------|            in a
 //	c         |------|       overlaps b, in a
 //	launch      ^ c   ^ a
-func (t *tables) join() {
-	order := t.byThread()
+//
+// It returns the ranges of each thread in order of time.
+func (t *tables) join() (byThread []int32) {
+	byThread = t.byThread()
+	order := byThread
 	slices.SortStableFunc(t.launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
 	})
@@ -39,6 +45,35 @@ func (t *tables) join() {
 		return cmp.Or(cmp.Compare(t.threads[a.thread].process, t.threads[b.thread].process),
 			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start))
 	})
+	return byThread
+}
+
+// mark returns what the name of a range says.
+func (t *tables) mark(i int32) *marks.Mark {
+	name := t.ranges[i].name
+	return t.marks.Of(name, t.symbols.text(name))
+}
+
+// findSteps finds the steps of each process, from ranges on whatever thread. Operators of PyTorch are none
+// for coming again.
+func (r *reader) findSteps(byThread []int32) {
+	t := &r.tables
+	step := func(r *timeRange) marks.Step {
+		return marks.Step{Process: t.threads[r.thread].process, Start: r.start, End: r.end, Name: r.name}
+	}
+	for i := range t.ranges {
+		if m := t.mark(int32(i)); m.IsStep() {
+			t.steps.Add(m, step(&t.ranges[i]))
+		}
+	}
+	t.steps.Settle(func(yield func(uint32, marks.Step) bool) {
+		for _, i := range byThread {
+			if o := &t.ranges[i]; o.parent < 0 && o.plain && !t.mark(i).IsKnown() && !yield(o.thread, step(o)) {
+				return
+			}
+		}
+	})
+	r.more(len(t.marks)*int(unsafe.Sizeof(uintptr(0))) + len(t.steps)*int(unsafe.Sizeof(marks.Step{})))
 }
 
 // byThread returns the ranges of each thread one after another, in order of time. Most tables are in that

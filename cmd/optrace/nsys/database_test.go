@@ -310,6 +310,7 @@ func TestRecordedAgainstSQL(t *testing.T) {
 		add(got, e.DeviceID+" "+kind, s)
 		add(got, "operation "+e.Operation, s)
 		add(got, fmt.Sprint(e.DeviceID, " by ", e.LaunchedBy), s)
+		add(got, fmt.Sprintf("step %v, phase %s", e.Step, e.Phase), s)
 	}
 	db, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
@@ -318,12 +319,15 @@ func TestRecordedAgainstSQL(t *testing.T) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
-		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start)`); err != nil {
+		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start);
+		CREATE TABLE forwards AS SELECT * FROM NVTX_EVENTS WHERE text LIKE 'FSDP::%forward%'`); err != nil {
 		t.Fatal(err)
 	}
 	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes FROM CUPTI_ACTIVITY_KIND_KERNEL
 		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
 		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMSET)`
+	const launched = ` o LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId
+		AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`
 	const cut = `substr(n.text, 1, instr(n.text, ',') - 1)`
 	for _, query := range []string{
 		`SELECT 'cuda:' || deviceId || ' ' || kind, count(*), sum(end - start), sum(bytes) FROM ` + all + ` GROUP BY 1`,
@@ -338,8 +342,9 @@ func TestRecordedAgainstSQL(t *testing.T) {
 			count(*), sum(end - start), 0 FROM NVTX_EVENTS n GROUP BY 1`,
 		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut +
 			` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
-			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + ` o
-			LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`,
+			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
+		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid AND n.start <= r.start
+			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
 	} {
 		rows, err := db.Query(query)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -23,7 +22,6 @@ type maker struct {
 	trace   op.TraceID
 	count   int // entries of devices so far
 	paths   map[int32]string
-	phases  []*string // by symbol of a name, nil before it is looked at
 	devices map[int64]string
 	kernels map[int64]kernelName
 	attrs   map[geometry][]op.Attr
@@ -56,7 +54,7 @@ func (r *reader) newMaker() *maker {
 	return &maker{
 		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
 		paths: make(map[int32]string), devices: make(map[int64]string), kernels: make(map[int64]kernelName),
-		attrs: make(map[geometry][]op.Attr), growing: r.more, phases: make([]*string, max(1, len(t.symbols.texts))),
+		attrs: make(map[geometry][]op.Attr), growing: r.more,
 	}
 }
 
@@ -107,6 +105,7 @@ func (m *maker) host(i int) *op.Entry {
 	}
 	e := m.finish(th.process)
 	e.Path, e.Phase = m.path(r.parent), m.phase(int32(i))
+	m.setStep(e, th.process, r.start)
 	e.Attrs = th.attrs
 	return e
 }
@@ -175,9 +174,17 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 		return
 	}
 	e.Launch = unixTime(m.base, call.start)
+	m.setStep(e, m.threads[call.thread].process, call.start)
 	if call.at >= 0 {
 		e.LaunchedBy, e.LaunchSpanID = m.symbols.text(m.ranges[call.at].name), id(int(call.at))
 		e.Path, e.Phase = m.path(call.at), m.phase(call.at)
+	}
+}
+
+// setStep gives an entry the step that a process was in.
+func (m *maker) setStep(e *op.Entry, process, at int64) {
+	if s := m.steps.At(process, at); s != nil {
+		e.Step, e.StepName = s.Number, m.symbols.text(s.Name)
 	}
 }
 
@@ -243,10 +250,10 @@ func (m *maker) geometryOf(v []sqlite.Value) []op.Attr {
 // maxPath bounds the ranges in a path.
 const maxPath = 64
 
-// path returns the names of the plain ranges at and around a range, the outermost first.
+// path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
 func (m *maker) path(i int32) string {
 	plain := func(i int32) int32 {
-		for i >= 0 && !m.ranges[i].plain {
+		for i >= 0 && (!m.ranges[i].plain || m.mark(i).IsStep()) {
 			i = m.ranges[i].parent
 		}
 		return i
@@ -271,15 +278,8 @@ func (m *maker) path(i int32) string {
 // phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
 func (m *maker) phase(i int32) string {
 	for ; i >= 0; i = m.ranges[i].parent {
-		name := m.ranges[i].name
-		phase := m.phases[name]
-		if phase == nil {
-			mark, _ := marks.Of(m.symbols.text(name))
-			phase = &mark.Phase
-			m.phases[name] = phase
-		}
-		if *phase != "" {
-			return *phase
+		if phase := m.mark(i).Phase; phase != "" {
+			return phase
 		}
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
+	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -87,6 +88,8 @@ type tables struct {
 	processes  map[int64]string // names by globalPid
 	ranks      map[int64]int64  // by globalPid; empty where one process has all the work of devices
 	base       int64            // to be added to times
+	marks      marks.Names      // of symbols
+	steps      marks.Steps      // processes are globalPids, names symbols
 	session    fingerprint
 }
 

@@ -1,0 +1,111 @@
+package nsys_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// stepsBySQL selects the step, the phase and the path of each kernel, by the ranges that were open at its launch: the step by those
+// of all threads of the process. The ranges of a thread nest.
+const stepsBySQL = `
+WITH r AS (SELECT *, globalTid / 0x1000000 p FROM NVTX_EVENTS),
+	marked AS (SELECT p, start, end, text, CAST(substr(text, 6) AS INTEGER) number FROM r WHERE text LIKE 'step %'),
+	steps AS (SELECT * FROM marked UNION ALL
+		SELECT p, start, end, text, row_number() OVER (PARTITION BY p ORDER BY start) - 1 FROM r
+		WHERE text = 'batch' AND p NOT IN (SELECT p FROM marked) AND p IN (SELECT p FROM r WHERE text = 'batch' GROUP BY p HAVING count(*) >= 4))
+SELECT k.start || ' ' ||
+	coalesce((SELECT number || ' ' || text FROM steps WHERE p = c.globalTid / 0x1000000 AND start <= c.start AND c.start < end), 'none ') || ' ' ||
+	coalesce((SELECT trim(text, '# ') FROM r WHERE globalTid = c.globalTid AND start <= c.start AND c.start < end
+		AND (text = 'forward' OR text = '## backward ##') ORDER BY start DESC LIMIT 1), '') || ' ' ||
+	coalesce((SELECT group_concat(text, '/') FROM (SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start
+		AND c.start < end AND text NOT LIKE 'step %' ORDER BY start)), '')
+FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME c
+	ON c.correlationId = k.correlationId AND c.globalTid / 0x1000000 = k.globalPid / 0x1000000
+ORDER BY k.start`
+
+// Steps, phases and paths are those that SQL finds.
+func TestStepsAgainstSQL(t *testing.T) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
+		text := database(t, randomSteps(r))
+		f := read(text)
+		var got []string
+		for _, e := range f.entries {
+			if e.Side == op.SideHost {
+				continue
+			}
+			step := "none"
+			if e.Step.Known {
+				step = e.Step.String()
+			}
+			got = append(got, fmt.Sprintf("%d %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path))
+		}
+		path := filepath.Join(t.TempDir(), "db.sqlite")
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		rows, err := db.Query(stepsBySQL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var want []string
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, line)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || f.err != nil || len(f.errs) > 0 {
+			t.Errorf("seed %d, %v %v (-want +got):\n%s", seed, f.err, f.errs, diff)
+		}
+	})
+}
+
+// randomSteps returns the statements of a database of two processes with two threads each, of which one has the steps.
+func randomSteps(r *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString(schema + "INSERT INTO StringIds VALUES (1, 'k');\n")
+	for i, thread := range []int64{thread1, thread2} {
+		name, at := []string{"step %d", "batch", "other %d"}[r.IntN(3)], int64(0)
+		for n := range r.IntN(8) {
+			at += 1 + r.Int64N(10)
+			text, end := name, at+20+r.Int64N(20)
+			if strings.Contains(name, "%") {
+				text = fmt.Sprintf(name, 3+n)
+			}
+			fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL);\n", at, end, text, thread)
+			for inner := at + 1; inner < end-10; inner += 8 {
+				outer := []string{"forward", "## backward ##", "layer"}[r.IntN(3)]
+				fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL), (%d, %d, 59, 'block', %d, NULL);\n",
+					inner, inner+7, outer, thread, inner+1+r.Int64N(2), inner+4+r.Int64N(3), thread)
+			}
+			at = end
+		}
+		for k := range r.Int64N(30) {
+			call, tid, correlation := r.Int64N(at+10), thread+r.Int64N(2), k+1
+			if r.IntN(9) > 0 {
+				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1, tid, correlation)
+			}
+			start := 1000*int64(i) + 10*k + r.Int64N(5) // not when it was launched
+			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, "+
+				"demangledName, shortName) VALUES (%d, %d, %d, 7, %d, %d, 1, 1);\n", start, start+3, i, correlation, thread&^0xffffff)
+		}
+	}
+	return b.String()
+}
