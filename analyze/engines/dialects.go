@@ -54,13 +54,12 @@ type attribute struct {
 // dialect is how an engine tells of its requests.
 type dialect struct {
 	name string
-	// sources are the repository and its files that set the names. Those marked with (?) are known from descriptions
-	// and excerpts, and were not found in the source itself.
+	// sources are the repository and its files that set the names.
 	sources string
 	// span is what the names of the spans have in them, "" where attributes tell them. They have one of the keys of any, where
-	// there are some, and none of those of none.
-	span      string
-	any, none []string
+	// there are some, and none of those of none. is lists the whole names, nil for any.
+	span          string
+	is, any, none []string
 	// below has the spans below the request whose times are parts of its own. Where queued is set, the time in front of
 	// the first of them is the queue.
 	below  map[string]field
@@ -76,9 +75,10 @@ var latencies = []string{
 
 // dialects is the table of dialects; the first that fits a span counts.
 var dialects = []dialect{
+	// A worker's span, engine.generate, has the same keys for its part of a request.
 	{
-		name: "dynamo", sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs (?)",
-		any: []string{"ttft_ms", "avg_itl_ms"},
+		name: "dynamo", sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs, lib/llm/src/http/service/metrics.rs, generate.rs",
+		is: []string{"http-request", "generate"}, any: []string{"ttft_ms", "avg_itl_ms"},
 	},
 	{
 		name: "tgi", sources: "huggingface/text-generation-inference router/src/server.rs",
@@ -89,7 +89,7 @@ var dialects = []dialect{
 		any: []string{"triton.model_name"}, below: map[string]field{"compute": execute}, queued: true,
 	},
 	{
-		name: "llm-d", sources: "llm-d/llm-d-inference-scheduler pkg/sidecar/proxy/connector_nixlv2.go (?), chat_completions.go",
+		name: "llm-d", sources: "llm-d/llm-d-router pkg/sidecar/proxy/connector_nixlv2.go, connector_sglang.go, chat_completions.go",
 		any: []string{"llm_d.pd_proxy.total_duration_ms", "llm_d.pd_proxy.true_ttft_ms"},
 	},
 	{
@@ -102,11 +102,11 @@ var dialects = []dialect{
 		none: []string{"gen_ai.latency.time_in_model_prefill", "gen_ai.latency.time_in_scheduler", "gen_ai.usage.num_sequences"},
 	},
 	{
-		name: "vllm", sources: "vllm-project/vllm vllm/tracing/utils.py, vllm/v1/engine/output_processor.py (?)",
+		name: "vllm", sources: "vllm-project/vllm vllm/tracing/utils.py, vllm/v1/engine/output_processor.py",
 		span: "llm_request",
 	},
 	{
-		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md (?)",
+		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md",
 		any: append([]string{attrkey.InputTokens, attrkey.OutputTokens, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"}, latencies...),
 	},
 }
@@ -178,7 +178,8 @@ func dialectOf(s *op.Span) int {
 		}
 	}
 	return slices.IndexFunc(dialects, func(d dialect) bool {
-		return strings.Contains(s.Name, d.span) && (len(d.any) == 0 || slices.ContainsFunc(d.any, has)) && !slices.ContainsFunc(d.none, has)
+		return strings.Contains(s.Name, d.span) && (d.is == nil || slices.Contains(d.is, s.Name)) &&
+			(len(d.any) == 0 || slices.ContainsFunc(d.any, has)) && !slices.ContainsFunc(d.none, has)
 	})
 }
 

@@ -3,7 +3,7 @@ package marks
 import "regexp"
 
 // rules is the table of patterns, the first that matches counts. A source is a repository and a file
-// of it. Those marked with (?) are known from traces and descriptions, and were not found in the source itself.
+// of it, with the function that sets the name where the file has many.
 var rules = []struct {
 	source  string // the file that sets the name
 	has     string // what each of these names has in it, in lower case; "" for several
@@ -12,17 +12,17 @@ var rules = []struct {
 	phase   string
 }{
 	// Steps of engines. Requests that vLLM calls cached were scheduled before: they decode, or go on
-	// with a prefill in chunks.
-	{"vllm-project/vllm vllm/v1/worker/gpu_worker.py (?)", "execute_context_", regexp.MustCompile(
+	// with a prefill in chunks. The second name is that of older versions.
+	{"vllm-project/vllm vllm/v1/worker/gpu_worker.py annotate_profile", "execute_context_", regexp.MustCompile(
 		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`),
 		true, ""},
 	{
-		"vllm-project/vllm vllm/v1/worker/gpu_worker.py (?)", "execute_new_",
+		"vllm-project/vllm vllm/v1/worker/gpu_worker.py annotate_profile", "execute_new_",
 		regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, "",
 	},
-	{"sgl-project/sglang python/sglang/srt/utils/profile_utils.py (?)", "step[", regexp.MustCompile(
-		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: toks=(?P<tokens>\d+)| ` +
-			`ext=(?P<contextTokens>\d+) dec=(?P<generationTokens>\d+))?[ \]]`), true, ""},
+	{"sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py, and srt/utils/profile_utils.py before", "step[", regexp.MustCompile(
+		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| ` +
+			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* g_sq=(?P<generationTokens>\d+))?[ \]]`), true, ""},
 	{"NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step", regexp.MustCompile(
 		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs,` +
 			` (?:\d+ ctx tokens, )?(?P<generation>\d+) gen reqs)?`), true, ""},
@@ -31,7 +31,7 @@ var rules = []struct {
 		"run_training_batch", regexp.MustCompile(`^\[pl\]\[profile\]run_training_batch$`), true, "",
 	},
 	{"jax-ml/jax jax/_src/profiler.py", "step_num=", regexp.MustCompile(`^[^#]*#(?:.*,)?step_num=(?P<n>\d+)[,#]`), true, ""},
-	// Steps of programs: step 12, train_step_12, iteration12, iter: 12; as Megatron's scripts have them (?).
+	// Steps of programs: step 12, train_step_12, iteration12, iter: 12.
 	{"", "", regexp.MustCompile(`(?i)^(?:train(?:ing)?|eval|test)?[ _]?(?:step|iter|iteration)[ _:#=]*(?P<n>\d+)$`), true, ""},
 	{"pytorch/pytorch torch/profiler/profiler.py", "profilerstep#", regexp.MustCompile(`^ProfilerStep#(?P<n>\d+)$`), true, ""},
 
@@ -84,20 +84,13 @@ var rules = []struct {
 		"Lightning-AI/pytorch-lightning src/lightning/pytorch/profilers", "[pl][profile]",
 		regexp.MustCompile(`^\[pl\]\[profile\].*(?:dataloader_next|batch_to_device)`), false, Data,
 	},
-	{
-		"NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (?)",
-		"-compute", regexp.MustCompile(`^forward-compute$`), false, Forward,
-	},
-	{
-		"NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (?)",
-		"-compute", regexp.MustCompile(`^backward-compute$`), false, Backward,
-	},
-	{"NVIDIA/Megatron-LM megatron/training/training.py (?)", "batch-generator", regexp.MustCompile(`^(?:batch-generator)$`), false, Data},
-	// Phases of programs, alone or between signs: ## forward ##, backward_pass, [prefill].
-	{"", "", regexp.MustCompile(`(?i)^\W*(?:model[ _])?(?:forward|fwd)(?:[ _]pass)?\W*$`), false, Forward},
-	{"", "", regexp.MustCompile(`(?i)^\W*(?:backward|bwd)(?:[ _]pass)?\W*$`), false, Backward},
+	// Phases of programs, alone or between signs: ## forward ##, backward_pass, [prefill]. The names of Megatron's
+	// timers, forward-compute and batch-generator, are there as well: it makes no ranges of them itself
+	// (megatron/core/timers.py), but programs do.
+	{"", "", regexp.MustCompile(`(?i)^\W*(?:model[ _])?(?:forward|fwd)(?:[ _]pass|-compute)?\W*$`), false, Forward},
+	{"", "", regexp.MustCompile(`(?i)^\W*(?:backward|bwd)(?:[ _]pass|-compute)?\W*$`), false, Backward},
 	{"", "optimi", regexp.MustCompile(`(?i)^\W*optimi[sz]er(?:[ _]step)?\W*$`), false, Optimizer},
-	{"", "load", regexp.MustCompile(`(?i)^\W*data[ _]?load(?:ing|er)?\W*$`), false, Data},
+	{"", "", regexp.MustCompile(`(?i)^\W*(?:data[ _]?load(?:ing|er)?|batch-generator)\W*$`), false, Data},
 	{"", "", regexp.MustCompile(`(?i)^\W*(?:communication|all_?reduce)\W*$`), false, Communication},
 	{"", "prefill", regexp.MustCompile(`(?i)^\W*prefill\W*$`), false, Prefill},
 	{"", "decode", regexp.MustCompile(`(?i)^\W*decode\W*$`), false, Decode},
