@@ -247,16 +247,22 @@ func (m *maker) geometryOf(v []sqlite.Value) []op.Attr {
 	return attrs
 }
 
-// maxPath bounds the ranges in a path.
-const maxPath = 64
+// maxPath bounds the ranges in a path, and maxDepth those that are looked at for one and for a phase, so that
+// what nests without end takes no time without end.
+const (
+	maxPath  = 64
+	maxDepth = 1024
+)
 
 // path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
 func (m *maker) path(i int32) string {
 	plain := func(i int32) int32 {
-		for i >= 0 && (!m.ranges[i].plain || m.mark(i).IsStep()) {
-			i = m.ranges[i].parent
+		for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges[i].parent {
+			if m.ranges[i].plain && !m.mark(i).IsStep() {
+				return i
+			}
 		}
-		return i
+		return -1
 	}
 	if i = plain(i); i < 0 {
 		return ""
@@ -277,7 +283,7 @@ func (m *maker) path(i int32) string {
 
 // phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
 func (m *maker) phase(i int32) string {
-	for ; i >= 0; i = m.ranges[i].parent {
+	for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges[i].parent {
 		if phase := m.mark(i).Phase; phase != "" {
 			return phase
 		}
