@@ -36,8 +36,8 @@ const (
 func Suite() []measure.Measure {
 	measures := []measure.Measure{
 		{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries, What: "entries JSONL, the whole process"},
-		{Name: "profile_otlp_vs_duckdb_tuned", Target: 6, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, the fastest statement found"},
-		{Name: "profile_parquet_vs_duckdb", Target: 1, Limit: limitParquet,
+		{Name: "profile_otlp_vs_duckdb_tuned", Target: 7, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, the fastest statement found"},
+		{Name: "profile_parquet_vs_duckdb", Target: 0.8, Limit: limitParquet,
 			What: "a Parquet file, the same for both, processor time of the whole process"},
 	}
 	const quickOTLP = 200_000

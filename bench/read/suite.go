@@ -49,11 +49,11 @@ func Suite() []measure.Measure {
 		return m
 	}
 	return []measure.Measure{
-		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 10, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler", limitOTLPJSON),
-		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 10, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler", limitOTLPProto),
-		of(workload.Entries, "read_entries_vs_encoding_json", 16, encodingJSON,
+		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 8, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler", limitOTLPJSON),
+		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 7, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler", limitOTLPProto),
+		of(workload.Entries, "read_entries_vs_encoding_json", 14, encodingJSON,
 			"entries JSONL, against encoding/json into structs", limitEntries),
-		of(workload.Entries, "read_entries_vs_sonic", 6, sonicJSON, "entries JSONL, against sonic into structs", limitEntries),
+		of(workload.Entries, "read_entries_vs_sonic", 5.5, sonicJSON, "entries JSONL, against sonic into structs", limitEntries),
 		workers(),
 	}
 }

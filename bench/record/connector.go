@@ -28,7 +28,7 @@ const (
 func connectorSuite() []measure.Measure {
 	suites := newSuites("connectors", "span", exportSets, openConnectors)
 	return []measure.Measure{{
-		Name: "connector_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetricsExponential, operationsConnector),
+		Name: "connector_vs_spanmetrics", Target: 2, Cases: suites.cases(spanMetricsExponential, operationsConnector),
 		What: "decoded spans to metrics per operation, device and kind, by connectors of the Collector", Limit: limitConnector,
 	}}
 }

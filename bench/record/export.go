@@ -47,7 +47,7 @@ func exportSuite() []measure.Measure {
 			What: "entries JSONL, against OTLP protobuf by the SDK", Limit: limitEncode,
 		},
 		{
-			Name: "export_otlp_vs_otlp", Target: 15, Cases: suites.cases(otlp, otlpProto), Allocs: perBatch,
+			Name: "export_otlp_vs_otlp", Target: 12, Cases: suites.cases(otlp, otlpProto), Allocs: perBatch,
 			What: "OTLP protobuf, the same bytes", Limit: limitEncode,
 		},
 	}
