@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -233,14 +232,5 @@ func TestHugeValue(t *testing.T) {
 func TestMutants(t *testing.T) {
 	optest.Mutants(t, cases.Count(t, 60, 3000), database(t, small), func(text []byte) optest.Found {
 		return optest.Find(ingest.Options{Stdin: bytes.NewReader(text)}.Open(ingest.Stdin).Records())
-	})
-}
-
-func FuzzRecords(f *testing.F) {
-	f.Add(database(f, small))
-	f.Add(database(f, "CREATE TABLE NVTX_EVENTS (start, end, eventType, "+
-		"text, globalTid); INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'a', 0);"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		recordtest.Check(t, nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "fuzz", unbounded))
 	})
 }

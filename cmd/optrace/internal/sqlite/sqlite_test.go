@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
+	"github.com/optrace/optrace/cmd/optrace/nsys"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 func TestRefused(t *testing.T) {
@@ -48,11 +51,7 @@ func TestRefused(t *testing.T) {
 
 // Whatever the bytes are, a table ends, and has no more rows than there is room for.
 func FuzzRows(f *testing.F) {
-	small, err := os.ReadFile("../../nsys/testdata/small.sqlite")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(small)
+	addExport(f)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		d, err := sqlite.Open(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
@@ -68,4 +67,26 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The records of an export. The tests of package nsys load all of SQLite, at whose coverage fuzzing would look
+// for each input.
+func FuzzRecords(f *testing.F) {
+	addExport(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 1<<16 {
+			t.Skip("larger than what tells anything new")
+		}
+		memory := ingest.Memory{Hold: func(int64) error { return nil }}
+		recordtest.Check(t, nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "fuzz", memory))
+	})
+}
+
+// addExport adds a small export of Nsight Systems.
+func addExport(f *testing.F) {
+	small, err := os.ReadFile("../../nsys/testdata/small.sqlite")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(small)
 }
