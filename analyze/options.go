@@ -25,6 +25,8 @@ type Options struct {
 	// span is a span like others. The entry is valid until Filter returns. Filter is called
 	// concurrently if there are several Workers.
 	Filter func(*op.Entry) bool
+	// Where lets requests of engines count that have the values of those of its keys that requests have.
+	Where key.Filter
 	// MaxGroups bounds the rows of each table; further groups share one row named
 	// "(other)". 0 is DefaultMaxGroups.
 	MaxGroups int

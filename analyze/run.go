@@ -227,7 +227,7 @@ func newCollector(opts Options) *collector {
 		c.forest.GroupBy(opts.By)
 	}
 	if opts.wantsEngines() {
-		c.engines = engines.New(opts.By)
+		c.engines = engines.New(opts.By, opts.Where)
 	}
 	return c
 }

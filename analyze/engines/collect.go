@@ -12,8 +12,9 @@ import (
 
 // Collector collects the spans that tell of requests. It is not safe for concurrent use.
 type Collector struct {
-	by    []string // attributes
-	names []string // of the keys
+	by    []string // attributes of the keys of rows, and behind them those of where
+	names []string // of the keys of rows
+	where key.Filter
 	spans map[spanID]*span
 	held  int64
 }
@@ -33,15 +34,21 @@ type span struct {
 	first   op.Int              // the start of the first of those
 }
 
-// New returns an empty Collector for rows by keys, of which those of attributes and the service count.
-func New(by []key.Key) *Collector {
-	c := &Collector{spans: make(map[spanID]*span)}
+// New returns an empty Collector for rows by keys, of which those of attributes and the service count, of the
+// requests that match where.
+func New(by []key.Key, where key.Filter) *Collector {
+	c := &Collector{where: where, spans: make(map[spanID]*span)}
 	for _, k := range by {
 		switch name := k.String(); {
 		case k.Attr() != "":
 			c.by, c.names = append(c.by, k.Attr()), append(c.names, k.Attr())
 		case name == "service":
 			c.by, c.names = append(c.by, attrkey.ServiceName), append(c.names, name)
+		}
+	}
+	for _, k := range where.Keys() {
+		if k.Attr() != "" {
+			c.by = append(c.by, k.Attr())
 		}
 	}
 	return c
@@ -132,9 +139,22 @@ func (c *Collector) requests(f *trace.Forest) []request {
 		q := request{span: *s, row: r, service: f.Node(r).Service()}
 		q.inherit(c, f, rows)
 		q.derive(f)
-		list = append(list, q)
+		if c.matches(&q, f.Node(r)) {
+			list = append(list, q)
+		}
 	}
 	return list
+}
+
+// matches reports whether a request is one of those that are asked for.
+func (c *Collector) matches(q *request, n trace.Node) bool {
+	e := op.Entry{Operation: n.Name(), Service: q.service, TraceID: n.TraceID(), SpanID: n.SpanID()}
+	for i, value := range q.by[len(c.names):] {
+		if value != "" {
+			e.Attrs = append(e.Attrs, op.Attr{Key: c.by[len(c.names)+i], Value: value})
+		}
+	}
+	return c.where.MatchRequest(&e)
 }
 
 // maxAbove bounds how far away a request's attributes and the parts of its time may be in the tree.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -17,7 +18,7 @@ func ExampleCollector() {
 			{Key: "gen_ai.latency.time_in_model_decode", Value: "0.2", Type: op.AttrFloat},
 		},
 	}
-	forest, collector := trace.New(), engines.New(nil)
+	forest, collector := trace.New(), engines.New(nil, key.Filter{})
 	forest.AddSpan(&span)
 	collector.Add(&span)
 	for _, e := range collector.Rows(forest, 10) {

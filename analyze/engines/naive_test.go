@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
@@ -24,7 +25,7 @@ type naiveRequest struct {
 // The rows are sums over the requests of a model, worked out one by one.
 func TestRowsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		forest, collector := trace.New(), engines.New(nil)
+		forest, collector := trace.New(), engines.New(nil, key.Filter{})
 		byModel := make(map[string][]naiveRequest)
 		for i := range r.IntN(30) {
 			said := func(most int) int64 {

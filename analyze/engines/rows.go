@@ -114,8 +114,8 @@ func (c *Collector) Rows(f *trace.Forest, most int) []Engine {
 	var order []string
 	for i := range all {
 		q := &all[i]
-		by := q.by
-		if len(c.by) == 0 {
+		by := q.by[:len(c.names)]
+		if len(by) == 0 {
 			by = []string{q.service, q.texts[0]}
 		}
 		k := dialects[q.dialect].name + "\x00" + strings.Join(by, "\x00")

@@ -46,9 +46,17 @@ func (f *Filter) String() string {
 func (f *Filter) Keys() []Key { return f.keys }
 
 // Match reports whether e has the values. It may be called concurrently.
-func (f *Filter) Match(e *op.Entry) bool {
+func (f *Filter) Match(e *op.Entry) bool { return f.match(e, func(Key) bool { return true }) }
+
+// MatchRequest reports whether a request that is no operation has the values of the keys that requests have:
+// of attributes, of the service and of the trace. It may be called concurrently.
+func (f *Filter) MatchRequest(e *op.Entry) bool {
+	return f.match(e, func(k Key) bool { return k.field == byAttr || k.field == byService || k.field == byTrace })
+}
+
+func (f *Filter) match(e *op.Entry, counts func(Key) bool) bool {
 	for i, v := range Of(f.keys, e) {
-		if v.String() != f.values[i] {
+		if v.String() != f.values[i] && counts(f.keys[i]) {
 			return false
 		}
 	}

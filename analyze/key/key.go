@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -97,6 +98,9 @@ func (k Key) NeedsTree() bool { return k == Root || k == Operator }
 
 const attrPrefix = "attr:"
 
+// attributes are those of requests that have names of their own.
+var attributes = map[string]string{"model": attrkey.RequestModel, "route": attrkey.RequestRoute, "tenant": attrkey.Tenant}
+
 // Names returns the names of the keys, attr:NAME aside.
 func Names() []string {
 	var names []string
@@ -111,7 +115,7 @@ func Attr(name string) Key { return Key{field: byAttr, attr: name} }
 
 // ParseOne returns the key that s names: operation, kind, device, rank,
 // stream, shape, step, root or request, service, trace, path, module, operator, phase, or attr:NAME, which may be the NAME alone
-// where that has a dot.
+// where that has a dot; model, route and tenant are the attributes gen_ai.request.model, http.route and tenant.id.
 func ParseOne(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
 		return Attr(attr), nil
@@ -125,10 +129,13 @@ func ParseOne(s string) (Key, error) {
 			return Key{field: keyField(f)}, nil
 		}
 	}
+	if attr := attributes[s]; attr != "" {
+		return Attr(attr), nil
+	}
 	if strings.Contains(s, ".") && !strings.Contains(s, ":") { // the name of an attribute
 		return Attr(s), nil
 	}
-	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(Names(), ", "))
+	return Key{}, fmt.Errorf("parsing key: %q is none of %s, model, route, tenant, attr:NAME", s, strings.Join(Names(), ", "))
 }
 
 // Parse returns the keys that s lists, separated by commas. An empty s

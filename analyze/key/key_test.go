@@ -28,9 +28,10 @@ func TestParseKeys(t *testing.T) {
 		{"root,service,trace", "root service trace", ""},
 		{"attr:tenant,attr:Layer.name", "attr:tenant attr:Layer.name", ""},
 		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
+		{"model,route,tenant", "attr:gen_ai.request.model attr:http.route attr:tenant.id", ""},
 		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
 		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
-			"module, operator, phase, attr:NAME"},
+			"module, operator, phase, model, route, tenant, attr:NAME"},
 		{"attr:", "", `parsing key: "attr:" is none of`},
 		{"operation,", "", `parsing key: "" is none of`},
 		{"rank,device,rank", "", "parsing keys: rank is there twice"},
@@ -213,4 +214,20 @@ func FuzzParseKeys(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestMatchRequest(t *testing.T) {
+	for where, want := range map[string]bool{
+		"model=m": true, "model=n": false, "route=unknown": true, "tenant=a": false, "service=s": true, "service=t": false,
+		"trace=0f000000000000000000000000000000": true, "trace=unknown": false, "device=gpu:0": true, "operation=matmul": true,
+	} {
+		var f Filter
+		if err := f.Set(where); err != nil {
+			t.Fatal(err)
+		}
+		e := op.Entry{Operation: "llm_request", Service: "s", TraceID: op.TraceID{15}, Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"}}}
+		if got := f.MatchRequest(&e); got != want {
+			t.Errorf("%s: %v", where, got)
+		}
+	}
 }

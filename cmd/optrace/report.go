@@ -36,7 +36,7 @@ What is shown:
 
   -section S[,S]    sections to show: summary, findings, operations, operators,
                     devices, balance, communication, memory, slowest, idle, launches,
-                    critical_path, sequences, steps, phases, or all. With none but summary,
+                    critical_path, sequences, steps, phases, engines, or all. With none but summary,
                     memory and slowest the memory needed does not grow with the input,
                     unless -by has request or operator, which are found by the parents
                     where spans do not state them. -json has all by default
@@ -44,11 +44,14 @@ What is shown:
                     request, service, trace, path, module, phase, operator (on the
                     host, that launched it) or attr:NAME, an attribute of the operation,
                     or else of its scope or resource, such as attr:region; a NAME
-                    with a dot will do, such as hw.model or gen_ai.request.model.
+                    with a dot will do, such as hw.model; model, route and tenant are
+                    gen_ai.request.model, http.route and tenant.id, and, with service
+                    and attr:NAME, group the requests of engines, too.
                     With device, the critical path is by device too
   -where KEY=VALUE  profile only the operations with this value of a key of -by, such as
                     device=gpu:0, "unknown" for those without one; given several
-                    times, those with all of them. The others are counted as filtered
+                    times, those with all of them. The others are counted as filtered.
+                    Requests of engines need the attributes, service and trace
   -steady           only the steady state: the longest run of at least eight steps
                     whose times stay within 20 percent, by medians of five; the
                     others are counted as filtered. INPUTs are read twice
@@ -243,7 +246,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
 	opts.AlignClocks, opts.Steady, opts.Sections = f.align, f.steady, f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
-		opts.Filter = f.where.Match
+		opts.Filter, opts.Where = f.where.Match, f.where
 	}
 	return opts, err
 }
