@@ -335,7 +335,7 @@ func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 			}
 			forest.Add(s.Record())
 		}
-		rep := newReport(newCounter(), p, forest, &Options{}, nil)
+		rep := newReport(newCounter().envelope(), p, forest, &Options{}, nil)
 		for _, g := range rep.Groups {
 			groups += g.SelfNS.V
 		}

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"maps"
+
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/profile"
@@ -15,6 +17,16 @@ type comparisons struct {
 	extent   *timeline.Extent
 	lateness []collective.Lateness
 	alike    []requests.Alike
+}
+
+// FindingsOf returns the findings of the operations and requests of f, as a report on them has these.
+// in are the counts of the input.
+func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
+	opts := Options{Sections: []string{"findings"}}
+	input := *in
+	input.Warnings = maps.Clone(in.Warnings)
+	f.Build()
+	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts, nil).Findings
 }
 
 // addFindings adds what the other figures of r say. without is the total without suspect times, nil where there are none.

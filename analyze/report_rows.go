@@ -20,11 +20,13 @@ const warnDeviceShared = "device_shared"
 
 // ReportOn returns the report on a profile alone: without the structural figures
 // and the counts of an input.
-func ReportOn(p *profile.Profile) *Report { return newReport(newCounter(), p, nil, &Options{}, nil) }
+func ReportOn(p *profile.Profile) *Report {
+	return newReport(newCounter().envelope(), p, nil, &Options{}, nil)
+}
 
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
-func newReport(in *counter, p *profile.Profile, forest *trace.Forest, opts *Options, spans *engines.Collector) *Report {
+func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Options, spans *engines.Collector) *Report {
 	var moved *clocks.Alignment
 	if forest != nil {
 		if opts.AlignClocks {
@@ -57,10 +59,10 @@ func newReport(in *counter, p *profile.Profile, forest *trace.Forest, opts *Opti
 }
 
 // assemble returns the report on sums, which were made with options.
-func assemble(in *counter, s *profile.Sums, opts profile.Options) *Report {
+func assemble(in Envelope, s *profile.Sums, opts profile.Options) *Report {
 	r := &Report{
 		Schema:        Schema,
-		Input:         in.envelope(),
+		Input:         in,
 		Total:         s.Total,
 		Percentiles:   s.Percentiles,
 		Operations:    s.Operations,

@@ -355,16 +355,16 @@ const leftOut = "profiles in the input hold sums, and not the structure of the r
 
 func (c *collector) report() *Report {
 	if c.partial.files > 0 {
-		r := newReport(c.counter, c.profile, nil, &c.opts, nil)
+		r := newReport(c.counter.envelope(), c.profile, nil, &c.opts, nil)
 		if !c.opts.SumsOnly {
 			r.LeftOut = leftOut
 		}
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter, profile.SettleRoots(c.forest, c.profile), nil, &c.opts, nil)
+		return newReport(c.counter.envelope(), profile.SettleRoots(c.forest, c.profile), nil, &c.opts, nil)
 	}
-	r := newReport(c.counter, c.profile, c.forest, &c.opts, c.engines)
+	r := newReport(c.counter.envelope(), c.profile, c.forest, &c.opts, c.engines)
 	if c.opts.KeepForest {
 		r.Forest = c.forest
 	}

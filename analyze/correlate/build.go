@@ -1,7 +1,10 @@
 package correlate
 
 import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,7 +22,10 @@ func (j *Join) Report(opts Options) *Report {
 		forest.Merge(j.service)
 	}
 	links := Link(opts.Jaeger)
-	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{}}
+	r := &Report{
+		Schema: Schema, Jaeger: links, Input: opts.Input, Service: opts.Service,
+		Findings: []findings.Finding{}, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{},
+	}
 	all := requests.Find(forest)
 	var prices *pricing
 	if opts.Price != nil {
@@ -61,10 +67,24 @@ func (j *Join) Report(opts Options) *Report {
 	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(all, r.Requests, links)
+	if opts.Findings {
+		r.Findings = analyze.FindingsOf(forest, r.counts(forest))
+	}
 	if prices != nil {
 		r.Price = prices.finish(r.Requests)
 	}
 	return r
+}
+
+// counts returns the counts of both sides.
+func (r *Report) counts(f *trace.Forest) *analyze.Envelope {
+	all := analyze.Envelope{Spans: f.Counts.Spans + f.Counts.Ops, Entries: f.Counts.Ops}
+	if r.Input != nil {
+		all = *r.Input
+	} else if r.Service != nil {
+		all = r.Service.Envelope
+	}
+	return &all
 }
 
 // addShared lists the executions that work for the requests that were kept, and adds

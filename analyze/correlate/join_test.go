@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -48,7 +49,7 @@ func TestReport(t *testing.T) {
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
 			Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
-		Shared: []correlate.Shared{},
+		Findings: []findings.Finding{}, Shared: []correlate.Shared{},
 		Unattached: []correlate.Op{{
 			Operation: "warmup", Kind: "compute", Key: cuda, TraceID: traceOf(2), SpanID: idOf(7), StartNS: op.Known(0), DurationNS: 7,
 			Link: link(trace2 + "?uiFind=0000000000000007"),

@@ -3,6 +3,7 @@ package correlate
 import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
@@ -17,9 +18,12 @@ type Report struct {
 	// Jaeger is the address of the tracing backend's pages, nil without one.
 	Jaeger Link `json:"jaeger"`
 	// Input describes the local batch, Service the answers of Jaeger; each is nil
-	// without it. The caller that fills the Join sets them.
+	// without it.
 	Input   *analyze.Envelope `json:"input"`
 	Service *Service          `json:"service_traces"`
+	// Findings say what the requests waited for, the most important first, if Options.Findings asks for
+	// them: those of a report on everything that was read, what was left out included.
+	Findings []findings.Finding `json:"findings"`
 	// Requests has the requests by start, those without a start last.
 	Requests []Request `json:"requests"`
 	// Shared has the executions that work for several requests, such as the steps of a
@@ -185,6 +189,11 @@ type Op struct {
 
 // Options configures a report.
 type Options struct {
+	// Input and Service become those of the Report.
+	Input   *analyze.Envelope
+	Service *Service
+	// Findings asks for the findings.
+	Findings bool
 	// Jaeger is the address of Jaeger's pages for the links; "" gives none.
 	Jaeger string
 	// Keep decides which requests the report is about; nil keeps all.

@@ -132,7 +132,7 @@ func (l *list) hostTimes() {
 			f.Text = fmt.Sprintf("The host ran %s for %s.", name, l.part(ns))
 		case 2*h.Longest.HostNS*l.devicesNum >= h.TimeNS || !h.IsOp:
 			f.Text = fmt.Sprintf("%s while the host ran %s for %s; the longest such time is %s.", l.each("Nothing ran"), name, l.part(ns),
-				l.gapText(h.Longest))
+				l.gapText(h.Longest, h.Longest.HostNS))
 		default:
 			f.Kind = Operation
 			f.Text = fmt.Sprintf("On the host %s took %s in which %s.", name, l.part(ns), l.each("nothing ran"))
@@ -159,7 +159,7 @@ func (l *list) hostOnPaths() {
 				if l.inFirst(h.Longest) && 2*h.Longest.HostNS >= ns {
 					ns = 0
 				}
-				f.Text += fmt.Sprintf(" The longest idle time of a device in it is %s.", l.gapText(h.Longest))
+				f.Text += fmt.Sprintf(" The longest idle time of a device in it is %s.", l.gapText(h.Longest, h.Longest.HostNS))
 				f.Where = l.gapPlace(h)
 				break
 			}
@@ -168,8 +168,9 @@ func (l *list) hostOnPaths() {
 	}
 }
 
-func (l *list) gapText(g timeline.HostGap) string {
-	text := units.Duration(g.DurationNS) + " of " + l.label(g.Key)
+// gapText tells of a part of an idle time of a device.
+func (l *list) gapText(g timeline.HostGap, ns int64) string {
+	text := units.Duration(ns) + " of " + l.label(g.Key)
 	switch d := l.deviceOf(g.Key); {
 	case d == nil:
 	case g.StartNS == l.extent.StartNS:
@@ -207,7 +208,7 @@ func (l *list) unexplained() {
 	f := Finding{Kind: HostGap, Where: whereDevice("idle", g.Key)}
 	f.Where.FromNS, f.Where.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
 	f.Text = fmt.Sprintf("%s for %s, and nothing was recorded on the host meanwhile; the longest such time is %s",
-		l.each("Nothing ran"), l.part(ns), l.gapText(*g))
+		l.each("Nothing ran"), l.part(ns), l.gapText(*g, g.DurationNS-g.HostNS))
 	for i := range l.Idle {
 		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
 			f.Text += ", between " + named(gap.After) + " and " + named(gap.Before)

@@ -150,7 +150,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 		}
 	}
 	w := &wanted{flags: f, now: time.Now()}
-	opts := correlate.Options{Keep: w.request, KeepTrace: w.trace, Price: f.prices}
+	opts := correlate.Options{Input: input, Findings: f.trace == "", Keep: w.request, KeepTrace: w.trace, Price: f.prices}
 	var service *correlate.Service
 	if f.jaeger != "" {
 		mapping := &attr.Mapping{}
@@ -174,8 +174,8 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	if service != nil {
 		join.DescribeService(&service.Envelope)
 	}
+	opts.Service = service
 	report := join.Report(opts)
-	report.Input, report.Service = input, service
 	return report, f.checkTrace(report)
 }
 

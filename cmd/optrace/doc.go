@@ -26,7 +26,7 @@
 //	    of their paths. → operations
 //	  3. 1.24 ms (20.7 %) of the requests' paths pass on the host in POST /predict,
 //	    with no operation to wait for. The longest idle time of a device in it is
-//	    9.45 ms of cuda:0. → idle
+//	    250 µs of cuda:0. → idle
 //	  4. Without embed the requests would be 500 µs (8.3 %) shorter; it is 8.3 % of
 //	    their paths. → operations
 //	  5. Without allreduce the requests would be 260 µs (4.3 %) shorter; it is 4.3 %
@@ -121,6 +121,13 @@
 //	$ optrace correlate -top 0 requests.jsonl
 //	input      1 file, 5.16 KiB: 15 operations and 5 other spans
 //	requests   5 with 15 operations
+//
+//	FINDINGS
+//	  1. The bound is compute: 75.0 % of 6.00 ms, the paths of 5 requests; the host 20.7 %, communication 4.3 %.
+//	  2. Without matmul the requests would be 4.00 ms (66.7 %) shorter; it is 66.7 % of their paths.
+//	  3. 1.24 ms (20.7 %) of the requests' paths pass on the host in POST /predict, with no operation to wait for. The longest idle time of a device in it is 250 µs of cuda:0.
+//	  4. Without embed the requests would be 500 µs (8.3 %) shorter; it is 8.3 % of their paths.
+//	  5. Without allreduce the requests would be 260 µs (4.3 %) shorter; it is 4.3 % of their paths.
 //
 //	ENDPOINTS
 //	  endpoint       service  requests  operations     mean     p50      p95      max       uncovered       queueing

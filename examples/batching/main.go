@@ -103,5 +103,5 @@ func printRequests(file string, out io.Writer) error {
 		join.AddLocal(rec)
 	}
 	fmt.Fprintf(out, "operations are in %s\n", file)
-	return text.WriteCorrelation(out, join.Report(correlate.Options{}), text.Options{Top: 8})
+	return text.WriteCorrelation(out, join.Report(correlate.Options{Findings: true}), text.Options{Top: 8})
 }

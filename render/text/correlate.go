@@ -22,6 +22,7 @@ const maxEndpoints = 5
 func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
 	v := &correlation{newPage(opts), c}
 	v.envelope()
+	v.listFindings(c.Findings, "", "")
 	v.endpoints()
 	v.price()
 	v.details()

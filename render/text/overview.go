@@ -136,7 +136,7 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 // told returns the findings as lines, as many as there is room for, and the lines that are left.
 func (o *overview) told(left int) (told []string, rest int) {
 	for i := range o.r.Findings {
-		f := o.lines(func(v *view) { v.finding(i, " → ", "") })
+		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
 		more := min(1, len(o.r.Findings)-1-i) // a line that says that there are more
 		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > left-1) {
 			return append(told, o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -72,25 +73,30 @@ const maxFindings = 8
 
 // findings shows what the run was bound by and what would make it faster.
 func (v *view) findings() {
-	if len(v.r.Findings) == 0 {
+	v.listFindings(v.r.Findings, " See -section ", ".")
+}
+
+// listFindings lists findings and, between two texts unless the first is "", the sections that have more of them.
+func (p *page) listFindings(list []findings.Finding, before, after string) {
+	if len(list) == 0 {
 		return
 	}
-	v.heading("FINDINGS")
-	for i := range v.r.Findings {
+	p.heading("FINDINGS")
+	for i := range list {
 		if i == maxFindings {
-			v.more(len(v.r.Findings) - i)
+			p.more(len(list) - i)
 			return
 		}
-		v.finding(i, " See -section ", ".")
+		p.finding(list, i, before, after)
 	}
 }
 
 // finding shows a finding and, between two texts, the section that has more of it.
-func (v *view) finding(i int, before, after string) {
-	f := &v.r.Findings[i]
+func (p *page) finding(list []findings.Finding, i int, before, after string) {
+	f := &list[i]
 	text := strconv.Itoa(i+1) + ". " + termtext.Clean(f.Text) // of a report from a file
-	if f.Where.Section != "" {
+	if f.Where.Section != "" && before != "" {
 		text += before + termtext.Clean(f.Where.Section) + after
 	}
-	v.note(text)
+	p.note(text)
 }

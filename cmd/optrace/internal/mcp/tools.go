@@ -173,8 +173,8 @@ func (s *Server) request(ctx context.Context, in requestArgs) (answer, more stri
 	join := correlate.NewJoin()
 	join.TakeLocal(forest)
 	join.DescribeLocal(env)
+	opts.Input, opts.Findings = env, in.TraceID == ""
 	r := join.Report(opts)
-	r.Input = env
 	if len(r.Requests) == 0 && in.TraceID != "" {
 		return "", "", fmt.Errorf("the input has no request of the trace %s; request without trace_id lists those it has", in.TraceID)
 	}

@@ -1,0 +1,35 @@
+package analyze
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/op"
+)
+
+// The findings of a structure are those of the report on the same records.
+func TestFindingsOf(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		records := plainRecords(tracetest.SuspiciousSpecs(r, 60))
+		source := Records(func(yield func(op.Record, error) bool) {
+			for _, rec := range records {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+		})
+		report, err := Run(t.Context(), source, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		forest, in, err := ReadForest(t.Context(), source, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in))
+	})
+}
