@@ -59,9 +59,9 @@ is compressed, are read once.
   -for D            end after that time, as in 30s
 
 Beside the page are ?format=json, the report as 'optrace report -json' prints it,
-?format=text, the one that 'optrace report' prints, ?format=collapsed, stacks for
-flame graphs, ?format=pprof, a profile that 'go tool pprof' opens by its URL, and
-trace.json, a Chrome trace. The page's button "to Perfetto" opens ui.perfetto.dev and
+?format=text, the one that 'optrace report' prints, with &section=all or &section=NAME
+as its -section, ?format=collapsed, stacks for flame graphs, ?format=pprof, a profile
+that 'go tool pprof' opens by its URL, and trace.json, a Chrome trace. The page's button "to Perfetto" opens ui.perfetto.dev and
 hands it that trace within the browser; nothing else leaves this machine. /metrics has
 counts, sums and native histograms of all operations since the start by operation,
 device and kind, for Prometheus; docs/grafana.json is a dashboard of them.

@@ -353,8 +353,12 @@ func TestPage(t *testing.T) {
 	if text := body(t, get(t, p, "/?format=collapsed")); !strings.Contains(text, "cuda:0;op") {
 		t.Errorf("collapsed stacks:\n%.300s", text)
 	}
-	if text := body(t, get(t, p, "/?format=text")); !strings.Contains(text, "\nOPERATIONS\n") {
-		t.Errorf("report as text:\n%.300s", text)
+	for path, want := range map[string]string{
+		"/?format=text": "  1. ", "/?format=text&section=all": "\nOPERATIONS\n", "/?format=text&section=idle": "\nIDLE",
+	} {
+		if text := body(t, get(t, p, path)); !strings.Contains(text, want) || strings.Contains(text, "\nOPERATIONS\n") != strings.HasSuffix(path, "all") {
+			t.Errorf("%s:\n%.300s", path, text)
+		}
 	}
 	answer := get(t, p, "/?format=pprof")
 	if z, err := gzip.NewReader(strings.NewReader(body(t, answer))); err != nil {

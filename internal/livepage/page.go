@@ -25,7 +25,7 @@ import (
 // says what is wanted:
 //
 //   - none: the page; the report as JSON with ?format=json, as text with ?format=text,
-//     collapsed stacks with ?format=collapsed, a profile for go tool pprof with
+//     and with &section=NAME or &section=all more of that, collapsed stacks with ?format=collapsed, a profile for go tool pprof with
 //     ?format=pprof;
 //   - data: what the page shows next, with an ETag;
 //   - trace.json: a Chrome trace.
@@ -123,7 +123,11 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var answer bytes.Buffer
-	if err := f.write(&answer, report, p.options(v)); err != nil {
+	if section := r.URL.Query().Get("section"); name == "text" && section != "" {
+		if err := writeSection(&answer, report, section); err != nil {
+			return err
+		}
+	} else if err := f.write(&answer, report, p.options(v)); err != nil {
 		return err
 	}
 	send(w, f.kind, answer.Bytes())
@@ -141,11 +145,18 @@ var formats = map[string]struct {
 	kind  string
 	write func(io.Writer, *analyze.Report, html.Options) error
 }{
-	"":          {"text/html; charset=utf-8", html.Write},
-	"json":      {"application/json", writeJSON},
-	"text":      {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error { return text.Write(w, r, text.Options{}) }},
+	"":     {"text/html; charset=utf-8", html.Write},
+	"json": {"application/json", writeJSON},
+	"text": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error {
+		return text.WriteOverview(w, r, text.Options{})
+	}},
 	"collapsed": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error { return stacks.WriteForest(r.Forest, w) }},
 	"pprof":     {"application/octet-stream", writePprof},
+}
+
+// writeSection writes a section of a report, or all of them.
+func writeSection(w io.Writer, r *analyze.Report, section string) error {
+	return text.Write(w, r, text.Options{Show: func(s string) bool { return section == "all" || s == section }})
 }
 
 const plain = "text/plain; charset=utf-8"
