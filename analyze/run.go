@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"runtime"
+	"slices"
 
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/profile"
@@ -134,14 +135,12 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 }
 
 // ReadForest reads an input with several goroutines, 0 for one per processor, and returns
-// its structure and the counts of the input. It keeps some attributes of spans, for [trace.Forest.Attr].
-// Errors are those of [Run].
+// its structure and the counts of the input. It keeps the attributes keep of spans, for [trace.Forest.Attr], and those by
+// which engines tell of requests. Errors are those of [Run].
 func ReadForest(ctx context.Context, src Source, workers int, keep ...string) (*trace.Forest, *Envelope, error) {
-	c, err := collectBy(ctx, src, workers, &attr.Want{Keep: keep}, func() *collector {
+	c, err := collectBy(ctx, src, workers, &attr.Want{Keep: keep, Spans: engines.Keys()}, func() *collector {
 		c := &collector{counter: newCounter(), forest: trace.New()}
-		if len(keep) > 0 {
-			c.forest.KeepAttrs(keep...)
-		}
+		c.forest.KeepAttrs(slices.Concat(keep, engines.Keys())...)
 		return c
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ func (j *Join) Report(opts Options) *Report {
 		prices = newPricing(opts.Price, all, forest)
 	}
 	kept := all.List[:0]
+	told := newTold(forest)
 	keptTraces := make(map[op.TraceID]struct{})
 	for i := range all.List {
 		q := &all.List[i]
@@ -54,6 +55,7 @@ func (j *Join) Report(opts Options) *Report {
 		if prices != nil {
 			row.Charge = prices.charge(&kept[i])
 		}
+		row.Engines = told.join(&kept[i])
 		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
 	}
@@ -67,6 +69,7 @@ func (j *Join) Report(opts Options) *Report {
 	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(all, r.Requests, links)
+	told.addRows(r.Endpoints)
 	if opts.Findings {
 		r.Findings = analyze.FindingsOf(forest, r.counts(forest))
 	}

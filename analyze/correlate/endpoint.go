@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/requests"
@@ -22,6 +23,8 @@ type Endpoint struct {
 	P95NS op.Int `json:"p95_ns"`
 	// Pruned are the operations that Jaeger holds in summaries.
 	Pruned PrunedSum `json:"pruned"`
+	// Engines sums up the requests to inference engines in them, by engine, service and model.
+	Engines []engines.Engine `json:"engines,omitempty"`
 	// Slow compares the slow requests with the typical ones; nil where there are
 	// too few.
 	Slow *Comparison `json:"slow"`

@@ -1,7 +1,10 @@
 package correlate
 
 import (
+	"slices"
+
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -37,8 +40,10 @@ func NewJoin() *Join {
 	}
 }
 
-// KeepAttrs makes j keep attributes of the spans that are added from now on, such as those of [PriceAttrs].
+// KeepAttrs makes j keep attributes of the spans that are added from now on, such as those of [PriceAttrs], and
+// those by which engines tell of requests.
 func (j *Join) KeepAttrs(keys ...string) {
+	keys = slices.Concat(keys, engines.Keys())
 	j.local.KeepAttrs(keys...)
 	j.service.KeepAttrs(keys...)
 }

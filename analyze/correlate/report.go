@@ -3,6 +3,7 @@ package correlate
 import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
@@ -112,6 +113,8 @@ type Request struct {
 	// request.
 	MissingInJaeger   int64 `json:"missing_in_jaeger"`
 	MissingOpsLocally int64 `json:"missing_ops_locally"`
+	// Engines are the requests to inference engines in it, as these tell of them.
+	Engines []engines.Request `json:"engines,omitempty"`
 	// Charge is what its time of devices cost; nil without prices.
 	Charge *Charge `json:"charge,omitempty"`
 	// Slow reports whether the request is among the slow ones of its endpoint.

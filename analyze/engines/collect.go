@@ -15,13 +15,8 @@ type Collector struct {
 	by    []string // attributes of the keys of rows, and behind them those of where
 	names []string // of the keys of rows
 	where key.Filter
-	spans map[spanID]*span
+	spans map[trace.SpanRef]*span
 	held  int64
-}
-
-type spanID struct {
-	trace op.TraceID
-	span  op.SpanID
 }
 
 // span is what the attributes of a span tell.
@@ -37,7 +32,7 @@ type span struct {
 // New returns an empty Collector for rows by keys, of which those of attributes and the service count, of the
 // requests that match where.
 func New(by []key.Key, where key.Filter) *Collector {
-	c := &Collector{where: where, spans: make(map[spanID]*span)}
+	c := &Collector{where: where, spans: make(map[trace.SpanRef]*span)}
 	for _, k := range by {
 		switch name := k.String(); {
 		case k.Attr() != "":
@@ -49,6 +44,22 @@ func New(by []key.Key, where key.Filter) *Collector {
 	for _, k := range where.Keys() {
 		if k.Attr() != "" {
 			c.by = append(c.by, k.Attr())
+		}
+	}
+	return c
+}
+
+// Of returns a Collector with the spans of a forest that keeps their attributes of [Keys].
+func Of(f *trace.Forest) *Collector {
+	c := New(nil, key.Filter{})
+	attrs := f.SpanAttrs()
+	for r := range f.Rows() {
+		if len(attrs) == 0 || f.Has(r, trace.FlagOp) {
+			continue
+		}
+		n := f.Node(r)
+		if of := attrs[trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()}]; of != nil {
+			c.Add(&op.Span{Name: n.Name(), TraceID: n.TraceID(), SpanID: n.SpanID(), Duration: n.Duration(), Attrs: of})
 		}
 	}
 	return c
@@ -85,7 +96,7 @@ func (c *Collector) Add(s *op.Span) {
 			of.by[i], some = s.Attrs[at].Value, true
 		}
 	}
-	id := spanID{s.TraceID, s.SpanID}
+	id := trace.SpanRef{Trace: s.TraceID, Span: s.SpanID}
 	if _, again := c.spans[id]; again || !some {
 		return
 	}
@@ -106,6 +117,50 @@ func (c *Collector) Merge(o *Collector) {
 	c.held += o.held
 }
 
+// Requests are those that the spans of a Collector tell of.
+type Requests struct {
+	collector *Collector
+	forest    *trace.Forest
+	list      []request
+}
+
+// Find returns the requests, in the order of f, which has the spans that were added.
+func (c *Collector) Find(f *trace.Forest) *Requests { return &Requests{c, f, c.requests(f)} }
+
+// Request is what an engine says of one request, its times in nanoseconds.
+type Request struct {
+	Dialect   string     `json:"dialect"`
+	SpanID    op.SpanID  `json:"span_id"`
+	Model     key.Value  `json:"model"`
+	TokensIn  op.Int     `json:"tokens_in"`
+	TokensOut op.Int     `json:"tokens_out"`
+	QueueNS   op.Int     `json:"queue_ns"`
+	PrefillNS op.Int     `json:"prefill_ns"`
+	DecodeNS  op.Int     `json:"decode_ns"`
+	ExecuteNS op.Int     `json:"execute_ns"`
+	OtherNS   op.Int     `json:"other_ns"`
+	TTFTNS    op.Int     `json:"ttft_ns"`
+	TPOTNS    op.Int     `json:"tpot_ns"`
+	E2ENS     op.Int     `json:"e2e_ns"`
+	Node      trace.Node `json:"-"` // its span
+}
+
+// All yields the requests.
+func (r *Requests) All(yield func(Request) bool) {
+	for i := range r.list {
+		q := &r.list[i]
+		n := r.forest.Node(q.row)
+		if !yield(Request{
+			Dialect: dialects[q.dialect].name, SpanID: n.SpanID(), Model: key.Value{Text: q.texts[0], Known: q.texts[0] != ""},
+			TokensIn: q.numbers[tokensIn], TokensOut: q.numbers[tokensOut], QueueNS: q.numbers[queue], PrefillNS: q.numbers[prefill],
+			DecodeNS: q.numbers[decode], ExecuteNS: q.numbers[execute], OtherNS: q.other, TTFTNS: q.numbers[toFirst],
+			TPOTNS: q.numbers[perToken], E2ENS: q.numbers[total], Node: n,
+		}) {
+			return
+		}
+	}
+}
+
 // request is a request with its times.
 type request struct {
 	span
@@ -124,7 +179,7 @@ func (c *Collector) requests(f *trace.Forest) []request {
 	for r := range f.Rows() {
 		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) == 0 {
 			n := f.Node(r)
-			if s := c.spans[spanID{n.TraceID(), n.SpanID()}]; s != nil {
+			if s := c.spans[trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()}]; s != nil {
 				rows[r] = s
 			}
 		}

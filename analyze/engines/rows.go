@@ -109,11 +109,19 @@ func (e *Engine) Parts(yield func(string, *Times) bool) {
 // none, those with the most time first. f has the spans that were added. Beyond a number of rows, requests
 // share one for their dialect.
 func (c *Collector) Rows(f *trace.Forest, most int) []Engine {
-	all := c.requests(f)
+	return c.Find(f).Rows(most, func(int) bool { return true })
+}
+
+// Rows sums up the requests of some numbers in the order of [Requests.All], as [Collector.Rows] does all.
+func (r *Requests) Rows(most int, of func(i int) bool) []Engine {
+	c, f := r.collector, r.forest
 	groups := make(map[string][]*request)
 	var order []string
-	for i := range all {
-		q := &all[i]
+	for i := range r.list {
+		q := &r.list[i]
+		if !of(i) {
+			continue
+		}
 		by := q.by[:len(c.names)]
 		if len(by) == 0 {
 			by = []string{q.service, q.texts[0]}

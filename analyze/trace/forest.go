@@ -110,6 +110,22 @@ func (f *Forest) Attr(trace op.TraceID, span op.SpanID, key string) string {
 	return f.spanAttrs[spanAttr{trace, span, key}]
 }
 
+// SpanRef names a span.
+type SpanRef struct {
+	Trace op.TraceID
+	Span  op.SpanID
+}
+
+// SpanAttrs returns the attributes that were kept, by span, those of one in no order.
+func (f *Forest) SpanAttrs() map[SpanRef][]op.Attr {
+	all := make(map[SpanRef][]op.Attr)
+	for k, v := range f.spanAttrs {
+		of := SpanRef{k.trace, k.span}
+		all[of] = append(all[of], op.Attr{Key: k.key, Value: v})
+	}
+	return all
+}
+
 // keepAttrs keeps attributes of s.
 func (f *Forest) keepAttrs(s *op.Span) {
 	for i := range s.Attrs {

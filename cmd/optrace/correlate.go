@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
@@ -21,6 +22,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/text"
@@ -158,7 +160,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 			mapping.Keep(key)
 		}
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
-			Mapping: mapping, Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
+			Mapping: attrmap.With(mapping, attr.Want{Spans: engines.Keys()}), Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
 		})
 		if err != nil {
 			return nil, exit.Usagef("-jaeger: %w", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/op"
 )
 
@@ -54,7 +55,7 @@ func (s *server) followFile(ctx context.Context, std streams.Streams, path strin
 	w := in.Writer()
 	defer w.Flush()
 	f := ingest.Follower{
-		Options: ingest.Options{Stdin: std.In, Format: s.flags.format}, Started: in.SetFormat, Idle: w.Flush,
+		Options: ingest.Options{Stdin: std.In, Format: s.flags.format, Mapping: livepage.Mapping()}, Started: in.SetFormat, Idle: w.Flush,
 		Read: func(n int) { in.AddBytes(int64(n)) },
 	}
 	for rec, err := range f.Records(ctx, path) {

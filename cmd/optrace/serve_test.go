@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,9 +18,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
+	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -180,6 +185,52 @@ func TestServeFiles(t *testing.T) {
 	if total != 1000 {
 		t.Errorf("/metrics has %d operations", total)
 	}
+}
+
+// The requests of engines are those of report -json, of what files hold and of what was sent.
+func TestServeEngines(t *testing.T) {
+	var paths []string
+	window := livepage.NewWindow(livepage.Limits{})
+	handler := receiver.New(window, loopback.Hosts{}).Handler()
+	for _, name := range []string{"30_vllm", "31_sglang", "32_tgi", "33_triton", "35_dynamo"} {
+		path := filepath.Join("testdata/figures", name+".otlp.jsonl")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1"+receiver.Path, bytes.NewReader(line))
+			r.Header.Set("Content-Type", "application/json")
+			answer := httptest.NewRecorder()
+			if handler.ServeHTTP(answer, r); answer.Code != http.StatusOK {
+				t.Fatalf("%d: %s", answer.Code, answer.Body)
+			}
+		}
+		paths = append(paths, path)
+	}
+	var offline bytes.Buffer
+	if code := run(t.Context(), append([]string{"report", "-json"}, paths...), nil, &offline, io.Discard); code != exit.OK {
+		t.Fatalf("report ended with %d", code)
+	}
+	want := reportIn(t, offline.String())["engines"].([]any)
+	sent := httptest.NewRecorder()
+	(&livepage.Page{Window: window}).ServeHTTP(sent, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/?format=json", nil))
+	if diff := cmp.Diff(want, reportIn(t, sent.Body.String())["engines"]); diff != "" || len(want) != len(paths) {
+		t.Errorf("sent, %d of %d engines (-report +serve):\n%s", len(want), len(paths), diff)
+	}
+	s := startServe(t, paths...)
+	var got any
+	for range 500 {
+		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got, cmpopts.SortSlices(engineLess)) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("files (-report +serve):\n%s", cmp.Diff(want, got))
+}
+
+func engineLess(a, b any) bool {
+	return a.(map[string]any)["dialect"].(string) < b.(map[string]any)["dialect"].(string)
 }
 
 func TestServeHostile(t *testing.T) {

@@ -6,8 +6,11 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -18,6 +21,12 @@ type Input struct {
 	format string
 	bytes  int64 // guarded by window.mu
 }
+
+// mapping keeps the attributes of spans by which inference engines tell of requests.
+var mapping = attrmap.With(nil, attr.Want{Spans: engines.Keys()})
+
+// Mapping returns what readers of records for a window are to keep of them.
+func Mapping() *attr.Mapping { return mapping }
 
 // Input returns a new input of a format, which reports name. It may be "" at first.
 func (w *Window) Input(format string) *Input {
@@ -91,6 +100,10 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	case rec.Span != nil:
 		s := *rec.Span
 		s.Name, s.Service = cutText(s.Name), cutText(s.Service)
+		s.Attrs = slices.Clone(s.Attrs)
+		for i := range s.Attrs {
+			s.Attrs[i].Value = cutText(s.Attrs[i].Value)
+		}
 		w.line(s.AppendJSON, &w.open.spans)
 	case rec.Gap != nil:
 		gap := *rec.Gap

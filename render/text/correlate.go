@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
@@ -24,6 +25,7 @@ func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
 	v.envelope()
 	v.listFindings(c.Findings, "", "")
 	v.endpoints()
+	v.engines()
 	v.price()
 	v.details()
 	v.requests()
@@ -123,6 +125,29 @@ func (v *correlation) endpoints() {
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
 	if len(v.c.Shared) > 0 {
 		v.note("shared: the requests' part of operations that ran for several requests at once, and how many these are")
+	}
+}
+
+// engines shows what inference engines tell of the requests, by endpoint.
+func (v *correlation) engines() {
+	var rows []engines.Engine
+	for i := range v.c.Endpoints {
+		for _, e := range v.c.Endpoints[i].Engines {
+			e.Key = map[string]string{"endpoint": v.c.Endpoints[i].Name}
+			rows = append(rows, e)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	v.heading("REQUESTS OF ENGINES")
+	v.table(enginesTable(rows, []string{"endpoint"}))
+	v.note(enginesNote)
+	for i := range rows {
+		if s := rows[i].Slow; s != nil && s.Part != "" {
+			v.note(fmt.Sprintf("%s: %s of %s took at least %d times the median, %s more than the others, %s of it in %s", rows[i].Dialect,
+				units.Count(s.Requests), units.Count(rows[i].Requests), engines.Slower, units.Duration(s.MoreNS), units.Duration(s.PartNS), s.Part))
+		}
 	}
 }
 

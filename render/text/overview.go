@@ -95,7 +95,7 @@ func (o *overview) write() {
 	}
 	if o.r.Input.Entries == 0 && len(o.r.Engines) > 0 {
 		o.b.WriteByte('\n')
-		o.enginesTable(o.r.Engines[:min(len(o.r.Engines), o.most)]).write(&o.page)
+		enginesTable(o.r.Engines[:min(len(o.r.Engines), o.most)], o.r.By).write(&o.page)
 	}
 	for _, line := range foot {
 		o.b.WriteString(line + "\n")

@@ -96,8 +96,8 @@ func (v *view) engines() {
 		v.note("no requests: no span has attributes of an engine that is known, nor gen_ai.usage.*")
 		return
 	}
-	v.table(v.enginesTable(v.r.Engines))
-	v.note("times are medians, p99 that of the column before; ttft: to the first token; tpot: from one token to the next")
+	v.table(enginesTable(v.r.Engines, v.r.By))
+	v.note(enginesNote)
 	for i := range v.r.Engines {
 		if s := v.r.Engines[i].Slow; s != nil {
 			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Count(s.Requests) + " slow requests is span " + s.SpanID.String() +
@@ -106,10 +106,12 @@ func (v *view) engines() {
 	}
 }
 
-// enginesTable returns the table of engines.
-func (v *view) enginesTable(rows []engines.Engine) *table {
+const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one token to the next"
+
+// enginesTable returns the table of engines, with a column for each key of theirs.
+func enginesTable(rows []engines.Engine, by []string) *table {
 	columns := []column{texts("engine", 0), names("service", 9), names("model", 8)}
-	for _, name := range v.r.By {
+	for _, name := range by {
 		columns = append(columns, names(strings.TrimPrefix(name, "attr:"), 0))
 	}
 	t := newTable(append(columns, figures("requests", 0), figures("in", 7), figures("out", 6), figures("e2e", 0),
@@ -118,7 +120,7 @@ func (v *view) enginesTable(rows []engines.Engine) *table {
 	for i := range rows {
 		e := &rows[i]
 		cells := []string{e.Dialect, e.Service.Text, e.Model.Text}
-		for _, name := range v.r.By {
+		for _, name := range by {
 			cells = append(cells, e.Key[strings.TrimPrefix(name, "attr:")])
 		}
 		cells = append(cells, units.Count(e.Requests), ifKnown(e.TokensIn, units.Count), ifKnown(e.TokensOut, units.Count))

@@ -1,0 +1,79 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// told joins the requests of which inference engines tell with those of the report.
+type told struct {
+	*engines.Requests
+	list      []engines.Request
+	endpoints []endpointName          // of list, empty for those that are not in the report
+	at        map[trace.SpanRef]int   // by the span of an engine
+	below     map[trace.SpanRef][]int // by that span and each above it
+}
+
+// endpointName tells endpoints apart.
+type endpointName struct{ root, service string }
+
+// maxAbove bounds how many spans lie between the request to an engine and that of a service.
+const maxAbove = 64
+
+func newTold(f *trace.Forest) *told {
+	t := &told{Requests: engines.Of(f).Find(f), at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int)}
+	t.list = slices.Collect(t.All)
+	t.endpoints = make([]endpointName, len(t.list))
+	for i := range t.list {
+		t.at[ref(t.list[i].Node)] = i
+		for n := range above(t.list[i].Node) {
+			t.below[ref(n)] = append(t.below[ref(n)], i)
+		}
+	}
+	return t
+}
+
+func ref(n trace.Node) trace.SpanRef { return trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()} }
+
+// above yields a span and those above it.
+func above(n trace.Node) func(func(trace.Node) bool) {
+	return func(yield func(trace.Node) bool) {
+		for i := 0; i < maxAbove && !n.IsZero() && yield(n); i++ {
+			n = n.Parent()
+		}
+	}
+}
+
+// join returns the requests to engines at and below a request, or else the one above it.
+func (t *told) join(q *requests.Request) (all []engines.Request) {
+	of := t.below[trace.SpanRef{Trace: q.TraceID, Span: q.SpanID}]
+	if of == nil && len(t.at) > 0 {
+		for n := range above(q.Root) {
+			if i, ok := t.at[ref(n)]; ok {
+				of = []int{i}
+				break
+			}
+		}
+	}
+	for _, i := range of {
+		t.endpoints[i] = endpointName{q.Name, q.Service}
+		all = append(all, t.list[i])
+	}
+	return all
+}
+
+// maxRows bounds the rows of engines at an endpoint.
+const maxRows = 1000
+
+// addRows sums up the requests to engines at each endpoint.
+func (t *told) addRows(all []Endpoint) {
+	for k := range all {
+		name := endpointName{all[k].Name, all[k].Service}
+		if slices.Contains(t.endpoints, name) {
+			all[k].Engines = t.Rows(maxRows, func(i int) bool { return t.endpoints[i] == name })
+		}
+	}
+}
