@@ -143,12 +143,6 @@ func (v *correlation) engines() {
 	v.heading("REQUESTS OF ENGINES")
 	v.table(enginesTable(rows, []string{"endpoint"}))
 	v.note(enginesNote)
-	for i := range rows {
-		if s := rows[i].Slow; s != nil && s.Part != "" {
-			v.note(fmt.Sprintf("%s: %s of %s took at least %d times the median, %s more than the others, %s of it in %s", rows[i].Dialect,
-				units.Count(s.Requests), units.Count(rows[i].Requests), engines.Slower, units.Duration(s.MoreNS), units.Duration(s.PartNS), s.Part))
-		}
-	}
 }
 
 // price shows what the requests cost.
