@@ -59,7 +59,7 @@ func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector, op
 		{"", func() { found = suspects.Find(forest) }},
 		{"overview findings sequences", func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) }},
 		{"critical_path", func() { r.SlowestRequest = requests.Slowest(forest, joins) }},
-		{"overview findings idle launches", func() {
+		{"overview findings devices idle launches", func() {
 			idle := timeline.Idle(forest, top)
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		}},

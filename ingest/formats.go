@@ -123,7 +123,7 @@ var formats = []Format{
 			cat := string(h.value("cat"))
 			return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
 		},
-		open: whole(ort.Records),
+		open: holding(ort.RecordsHolding),
 	},
 	{
 		// An object around the events, or the events alone. In front of the

@@ -20,7 +20,7 @@ func TestDetectsSamples(t *testing.T) {
 		{"kineto/testdata/first_versions.json", "chrome", 4},
 		{"kineto/testdata/plain.json", "chrome", 2},
 		{"perfetto/testdata/kineto.pftrace", "perfetto", 4},
-		{"ort/testdata/squeeze.json", "ort", 4},
+		{"ort/testdata/squeeze.json", "ort", 5},
 		{"jaeger/testdata/v1.76.trace.json", "jaeger-v1", 7},
 		{"jaeger/testdata/v2.20.search.json", "jaeger-v1", 21},
 		{"jaeger/testdata/edge.json", "jaeger-v1", 0},

@@ -25,6 +25,8 @@ const (
 	// IdleOther: it had been launched and was kept waiting for longer, or
 	// nothing is known of its launch.
 	IdleOther IdleCause = "other"
+	// IdleNoRequest: every operation of the device belongs to a request, and none was under way.
+	IdleNoRequest IdleCause = "no_request"
 )
 
 // Gaps has the longest idle gaps and the sums of all.
@@ -50,6 +52,8 @@ type IdleDevice struct {
 	Host  IdleSum `json:"host"`
 	Queue IdleSum `json:"queue"`
 	Other IdleSum `json:"other"`
+	// NoRequest has the parts of gaps in which no request was under way; the rest of such a gap has one of the other causes.
+	NoRequest IdleSum `json:"no_request"`
 }
 
 // IdleSum sums up the gaps of one cause.
@@ -67,6 +71,9 @@ type IdleSum struct {
 // running as the gap began, the launch may lie on either side of that and the
 // cause is other.
 //
+// Where every operation of a device belongs to a request, the time in which none is under way is not idleness of the
+// device, and counts apart. The cause of a gap is that of its larger part.
+//
 // It lists the top longest gaps; with a top of 0 or less none.
 func Idle(f *trace.Forest, top int) *Gaps { return idleGaps(f, IdleThreshold, top) }
 
@@ -74,8 +81,12 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 	f.Build()
 	idle := &Gaps{IdleCauses: IdleCauses{ThresholdNS: int64(threshold), Devices: []IdleDevice{}}}
 	longest := longestGaps{limit: max(0, top)}
+	owners, asked := requestTimes(f)
 	for _, device := range f.Devices.Order {
 		sums := IdleDevice{Key: f.Devices.Keys[device]}
+		onlyRequests := owners != nil && !slices.ContainsFunc(f.Devices.Of(device), func(r int32) bool {
+			return owners[r] == trace.NoRow || int(owners[r]) >= f.Len() // a request that was not read
+		})
 		for s := range sweep(f, f.Devices.Of(device)) {
 			length := s.to - s.from - s.busy
 			if length == 0 {
@@ -83,15 +94,46 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 			}
 			g := gap{device: device, start: s.from + s.busy, length: length, after: s.last, before: s.next}
 			g.cause = idleCause(f, &g, idle.ThresholdNS)
-			sums.of(g.cause).Add(length)
+			quiet := int64(0)
+			if onlyRequests {
+				quiet = length - asked.Within(g.start, g.start+length)
+			}
+			if quiet > 0 {
+				sums.NoRequest.Add(quiet)
+			}
+			if quiet < length {
+				sums.of(g.cause).Add(length - quiet)
+			}
+			if 2*quiet > length {
+				g.cause = IdleNoRequest
+			}
 			longest.add(g)
 		}
-		if sums.Host.Count+sums.Queue.Count+sums.Other.Count > 0 {
+		if sums.Host.Count+sums.Queue.Count+sums.Other.Count+sums.NoRequest.Count > 0 {
 			idle.Devices = append(idle.Devices, sums)
 		}
 	}
 	idle.Longest = describeGaps(f, longest.list())
 	return idle
+}
+
+// requestTimes returns the request of each row and when any request was under way, nil where there are no spans.
+func requestTimes(f *trace.Forest) (owners []int32, asked Times) {
+	if len(f.Names.Spans.Values) == 0 {
+		return nil, nil
+	}
+	owners = f.RequestOwners()
+	var requests []int32
+	for r, owner := range owners {
+		if int(owner) == r && f.Has(owner, trace.FlagStart) {
+			requests = append(requests, owner)
+		}
+	}
+	slices.SortFunc(requests, func(a, b int32) int { return cmp.Compare(f.Start(a), f.Start(b)) })
+	for _, r := range requests {
+		asked.Add(f.Start(r), f.End(r))
+	}
+	return owners, asked
 }
 
 // CausesOf returns the sums of the idle gaps.

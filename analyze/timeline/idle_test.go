@@ -124,6 +124,26 @@ func naiveGaps(n *tracetest.NaiveTree, key device.Key, threshold int64) []IdleGa
 	return gaps
 }
 
+// naiveQuiet counts the nanoseconds of a gap in which no request ran, 0 where an operation of the device belongs to none.
+func naiveQuiet(n *tracetest.NaiveTree, g IdleGap) (quiet int64) {
+	for i, s := range n.Specs {
+		owner := n.NaiveOwner(i)
+		if s.DeviceSide() && !s.Timeless && s.DeviceKey() == g.Key && (owner < 0 || owner >= len(n.Specs)) {
+			return 0
+		}
+	}
+	for at := g.StartNS; at < g.StartNS+g.DurationNS; at++ {
+		asked := false
+		for i, s := range n.Specs {
+			asked = asked || s.RunsAt(at) && n.NaiveOwner(i) == i
+		}
+		if !asked {
+			quiet++
+		}
+	}
+	return quiet
+}
+
 func naiveCause(n *tracetest.NaiveTree, r int, from int64, short bool) IdleCause {
 	earliest, latest := n.Specs[r].Launch, n.Specs[r].Launch
 	if !earliest.Known {
@@ -146,7 +166,8 @@ func naiveCause(n *tracetest.NaiveTree, r int, from int64, short bool) IdleCause
 }
 
 func TestIdleAgainstNaive(t *testing.T) {
-	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+	compared := int64(0)
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(15))
 		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
 		idle := idleGaps(forest, 20, 5)
@@ -155,9 +176,17 @@ func TestIdleAgainstNaive(t *testing.T) {
 		for _, key := range tracetest.DevicesOf(specs) {
 			want = append(want, naiveGaps(naive, key, 20)...)
 		}
-		total := int64(0)
-		for _, g := range want {
+		total, sums := int64(0), make(map[IdleCause]int64)
+		defer func() { compared += sums[IdleNoRequest] }()
+		for i := range want {
+			g := &want[i]
+			quiet := naiveQuiet(naive, *g)
 			total += g.DurationNS
+			sums[IdleNoRequest] += quiet
+			sums[g.Cause] += g.DurationNS - quiet
+			if 2*quiet > g.DurationNS {
+				g.Cause = IdleNoRequest
+			}
 		}
 		slices.SortStableFunc(want, func(a, b IdleGap) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
 		want = want[:min(len(want), 5)]
@@ -168,12 +197,23 @@ func TestIdleAgainstNaive(t *testing.T) {
 				idleTime += line.Parts.Idle
 			}
 		}
-		sum := int64(0)
+		sum, got := int64(0), make(map[IdleCause]int64)
 		for _, d := range idle.Devices {
-			sum += d.Host.SumNS + d.Queue.SumNS + d.Other.SumNS
+			for cause, s := range map[IdleCause]IdleSum{IdleHost: d.Host, IdleQueue: d.Queue, IdleOther: d.Other, IdleNoRequest: d.NoRequest} {
+				sum += s.SumNS
+				got[cause] += s.SumNS
+			}
+		}
+		for cause, ns := range got {
+			if ns != sums[cause] {
+				t.Errorf("seed %d: %d ns by cause %s, want %d", seed, ns, cause, sums[cause])
+			}
 		}
 		if sum != idleTime || sum != total {
 			t.Errorf("seed %d: gaps by cause add up to %d ns, the gaps to %d, the idle time is %d", seed, sum, total, idleTime)
 		}
 	})
+	if compared == 0 {
+		t.Error("no time without a request was compared")
+	}
 }

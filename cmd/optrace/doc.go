@@ -37,8 +37,8 @@
 //	  embed          5   500 µs  10.5 %  █           100 µs   100 µs   100 µs
 //	  allreduce      5   260 µs   5.5 %  ▌          52.0 µs  54.0 µs  54.0 µs
 //
-//	  device     span  parts            busy  exposed comm            idle
-//	  cuda:0  40.6 ms  ██     4.76 ms (12 %)  260 µs (1 %)  35.8 ms (88 %)
+//	  device     span  parts                        busy           idle  no request
+//	  cuda:0  40.6 ms  ████████████████▓  4.76 ms (83 %)  994 µs (17 %)     34.8 ms
 //
 //	More: optrace report -section NAME as → says, -section all, -html PAGE.html
 //

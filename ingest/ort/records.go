@@ -2,9 +2,11 @@ package ort
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
@@ -17,27 +19,52 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads a profile in constant memory. name stands for src in errors,
-// and m says which further arguments matter, nil for the conventions.
+// Records reads a profile. name stands for src in errors, and m says which further arguments matter, nil for the
+// conventions.
 //
 // A *[op.SyntaxError] is an event that could not be read, or the early end of
 // the profile; any other error is the last thing yielded. What a record points
 // to is valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
+	return RecordsHolding(src, name, m, nil)
+}
+
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
+// number of bytes that are held in addition, a negative one for what no longer is, and an
+// error that it returns ends the reading.
+func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
-		for e, err := range events.Events() {
-			var rec op.Record
-			if err == nil {
-				rec = d.record(e)
-				if rec.Entry != nil && !e.Duration.Known {
-					rec, err = op.Record{}, events.RecordError("node without dur")
+		if d.hold = hold; hold != nil {
+			defer func() { _ = hold(-d.bytes) }() // less than before
+		}
+		// yieldAll yields what has become known.
+		yieldAll := func() bool {
+			for i := range d.out {
+				if !yield(d.out[i], nil) {
+					return false
 				}
 			}
-			if !yield(rec, err) {
+			clear(d.out)
+			d.out = d.out[:0]
+			return true
+		}
+		for e, err := range events.Events() {
+			missing := false
+			if err == nil {
+				missing, err = d.event(e)
+			}
+			if missing {
+				err = events.RecordError("node without dur")
+			}
+			if !yieldAll() || err != nil && (!yield(op.Record{}, err) || d.full) {
 				return
 			}
+		}
+		d.finish()
+		if !yieldAll() {
+			return
 		}
 		if err := events.Err(); err != nil {
 			yield(op.Record{}, err)
@@ -45,7 +72,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	}
 }
 
-// decoder makes entries of events. What it returns is overwritten by the next.
+// decoder makes records of events.
 type decoder struct {
 	build   *attrmap.Builder
 	feed    *attrjson.Feeder
@@ -53,12 +80,33 @@ type decoder struct {
 	strings intern.Table
 	tensors tensors
 	devices map[string]string // by provider
+	by      string            // op_name of a kernel
+	grid    [6]int64          // of a kernel: grid and block, 0 where not stated
+
+	hold     func(bytes int64) error
+	bytes    int64 // what hold knows of
+	full     bool  // it returned an error
+	threads  map[string]*thread
+	order    []*thread       // as they come
+	last     *thread         // of the last event that is no kernel
+	launches map[string]bool // the devices whose nodes launch kernels
+	runs     []*run
+	out      []op.Record
 }
 
 func newDecoder(m *attr.Mapping) *decoder {
 	build := attrmap.NewBuilder(m)
-	return &decoder{build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string)}
+	return &decoder{
+		build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
+		threads: make(map[string]*thread), launches: make(map[string]bool),
+	}
 }
+
+// What a session does before its first run. Nobody asks for it again, and no node lies in it.
+var (
+	modelLoading = []byte("model_loading")
+	sessionInit  = "session_initialization"
+)
 
 // The events of a node: the runtime appends the kind of measurement to its name.
 var (
@@ -67,43 +115,102 @@ var (
 	fenceAfter  = []byte("_fence_after")
 )
 
-// record returns an event as a record.
-func (d *decoder) record(e *traceevent.Event) op.Record {
+// event takes an event. It reports a node that states no duration; the error is about the memory.
+func (d *decoder) event(e *traceevent.Event) (missing bool, err error) {
+	category := string(e.Category)
 	switch {
 	case e.Phase != 'X':
-		return skipped(op.SkipMetadata)
-	case string(e.Category) == "Session":
-		return skipped(op.SkipAnnotation)
-	case string(e.Category) != "Node":
-		return skipped(op.SkipNonOp)
+		d.skip(op.SkipMetadata)
+		return false, nil
+	case category == "Session":
+		if !e.Start.Known || !e.Duration.Known || bytes.HasPrefix(e.Name, modelLoading) || string(e.Name) == sessionInit {
+			d.skip(op.SkipAnnotation)
+			return false, nil
+		}
+		return false, d.noteFull(d.add(e, held{name: jsontext.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V)}))
+	case category == "Api":
+		d.skip(op.SkipRuntime)
+		return false, nil
+	case category != "Node" && category != "Kernel":
+		d.skip(op.SkipNonOp)
+		return false, nil
 	case bytes.HasSuffix(e.Name, fenceBefore), bytes.HasSuffix(e.Name, fenceAfter):
-		return skipped(op.SkipRuntime)
+		d.skip(op.SkipRuntime)
+		return false, nil
 	}
+	kernel := category == "Kernel"
+	entry := d.entry(e, kernel)
+	switch {
+	case entry == nil:
+		d.skip(op.SkipNonOp)
+	case !e.Duration.Known:
+		return true, nil
+	case kernel:
+		taken, err := d.addKernel(entry)
+		if !taken {
+			d.out = append(d.out, op.Record{Entry: entry})
+		}
+		return false, d.noteFull(err)
+	case entry.Start.Known:
+		return false, d.noteFull(d.add(e, held{entry: entry.Clone(), start: entry.Start.V, duration: entry.Duration}))
+	default:
+		d.out = append(d.out, op.Record{Entry: entry})
+	}
+	return false, nil
+}
+
+func (d *decoder) noteFull(err error) error {
+	d.full = err != nil
+	return err
+}
+
+// entry makes the entry of a node or a kernel, nil for what is no operation. It is valid until the next one.
+func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	b := d.build
 	b.Reset()
-	b.Str(attrkey.Path, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
+	d.by, d.grid = "", [6]int64{}
+	if kernel {
+		b.Str(attrkey.Name, d.strings.String(e.Name))
+		b.Str(attrkey.Device, defaultGPU)
+	} else {
+		b.Str(attrkey.Path, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
+	}
 	b.SetTime(e.Start, e.Duration.V)
-	d.arguments(e.Args)
+	d.arguments(e.Args, kernel)
 	entry, ok := b.Entry()
 	if !ok {
-		return skipped(op.SkipNonOp)
+		return nil
 	}
 	if b.KeepsAll() { // those of the convention are not the file's
 		entry.Attrs = slices.DeleteFunc(entry.Attrs, func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}
-	return op.Record{Entry: entry}
+	if kernel {
+		entry.Kind, entry.KindRule = op.InferDeviceKind(entry.Operation)
+		entry.LaunchedBy = d.by
+		for i, name := range []string{"grid", "block"} {
+			if g := d.grid[3*i:]; g[0] > 0 && g[1] > 0 && g[2] > 0 {
+				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON})
+			}
+		}
+	}
+	return entry
 }
 
-func skipped(reason op.SkipReason) op.Record {
-	return op.Record{Skipped: op.Skipped{Reason: reason, N: 1}}
+func (d *decoder) skip(reason op.SkipReason) {
+	d.out = append(d.out, op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
 }
+
+// geometry names the arguments that say how a kernel was launched.
+var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"}
 
 // arguments gives the arguments of a node to the builder:
 //
 //	{"op_name":"Conv","provider":"CPUExecutionProvider","output_size":"3211264",
 //	 "input_type_shape":[{"float":[1,3,224,224]},{"float":[64,3,7,7]}],
 //	 "output_type_shape":[{"float":[1,64,112,112]}],…}
-func (d *decoder) arguments(text []byte) {
+//
+// and for a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
+func (d *decoder) arguments(text []byte, kernel bool) {
 	if text == nil {
 		return
 	}
@@ -111,7 +218,16 @@ func (d *decoder) arguments(text []byte) {
 	l.Reset(text)
 	for l.Object(); l.More(); {
 		key := d.strings.String(l.Key())
+		dim := slices.Index(geometry[:], key)
 		switch {
+		case kernel && key == "op_name" && l.Peek() == '"':
+			d.by = jsontext.ValidUTF8(d.strings.String(l.Str()))
+		case kernel && key == "stream":
+			d.feed.Value(l, attrkey.Stream)
+		case kernel && dim >= 0 && l.Peek() == '"':
+			d.grid[dim], _ = strconv.ParseInt(string(l.Str()), 10, 32)
+		case kernel:
+			d.feed.Value(l, key)
 		case key == "op_name" && l.Peek() == '"':
 			b.Str(attrkey.Name, d.strings.String(l.Str()))
 		case key == "provider" && l.Peek() == '"':

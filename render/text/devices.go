@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/natural"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -21,24 +22,35 @@ func (v *view) devices() {
 		v.note(v.whyNothingRan())
 		return
 	}
-	v.first(v.devicesTable(v.r.Devices, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
+	v.first(v.devicesTable(v.r.Devices, v.r.IdleCauses, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
 		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
 	}
 	v.devicesWithout()
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
-		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + idle = span; " +
+		idle := "idle"
+		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices, func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
+			idle = "idle + no request"
+		}
+		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + " + idle + " = span; " +
 			"overlap is the part of the communication under compute")
 		v.utilisation()
 	}
 }
 
 // devicesTable has the first of the devices, in the order in which people list
-// them; that of operations without a device is the last.
-func (v *view) devicesTable(devices []profile.Device, rows int) *table {
+// them; that of operations without a device is the last. Of their spans, time in which no request
+// was under way is no part.
+func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCauses, rows int) *table {
+	quiet := make(map[device.Key]int64)
+	if causes != nil {
+		for _, d := range causes.Devices {
+			quiet[d.Key] = d.NoRequest.SumNS
+		}
+	}
 	t := newTable(names("device", 0), figures("count", 9), figures("sum", 10), figures("memory", 11), figures("span", 0), texts("parts", 1),
 		figures("busy", 3), figures("compute", 5), figures("exposed comm", 4), figures("exposed mem", 6), figures("other", 7), figures("idle", 2),
-		figures("overlap", 8))
+		figures("no request", 2), figures("overlap", 8))
 	devices = slices.Clone(devices[:min(len(devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {
 		switch isNone := a.Key().IsNone(); {
@@ -51,11 +63,15 @@ func (v *view) devicesTable(devices []profile.Device, rows int) *table {
 	})
 	for i := range devices {
 		d := &devices[i]
-		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, d.SpanNS.V) }) }
+		none := quiet[d.Key()]
+		whole := d.SpanNS.V - none
+		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
+		idle := d.IdleNS
+		idle.V -= none
 		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes), knownDuration(d.SpanNS),
-			partsBar(d.SpanNS.V, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
+			partsBar(whole, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
 			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS), share(d.OtherNS),
-			share(d.IdleNS), knownFloat(d.OverlapRatio, units.Percent))
+			share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	return t
 }
@@ -78,7 +94,7 @@ func (v *view) devicesWithout() {
 			changed = append(changed, *d)
 		}
 	}
-	v.tableWithout(v.devicesTable(changed, len(changed)))
+	v.tableWithout(v.devicesTable(changed, w.IdleCauses, len(changed)))
 }
 
 func deviceRows(rows []profile.Device) map[device.Key]*profile.Device {

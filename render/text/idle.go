@@ -16,10 +16,11 @@ func (v *view) idle() {
 		return
 	}
 	t := newTable(names("device", 0), figures("host", 0), figures("gaps", 1), figures("queue", 0), figures("gaps", 1), figures("other", 0),
-		figures("gaps", 1))
+		figures("gaps", 1), figures("no request", 0), figures("gaps", 1))
 	for _, d := range causes.Devices {
 		t.add(d.Label(v.ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count),
-			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count))
+			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count),
+			nonZero(d.NoRequest.SumNS, units.Duration), nonZero(d.NoRequest.Count, units.Count))
 	}
 	v.table(t)
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +

@@ -84,7 +84,7 @@ func (o *overview) write() {
 	}
 	if rows[1] > 0 {
 		o.b.WriteByte('\n')
-		t := o.devicesTable(o.r.Devices, rows[1])
+		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
 		for _, row := range t.rows {
 			for i := range row {
 				row[i] = strings.TrimSuffix(row[i], part(0, 1)) // columns of nothing but this are left out

@@ -46,13 +46,17 @@ export class Devices {
         time("idle", (d) => d.idle),
         {
           title: "idle by cause",
-          hint: "of the whole run: the host launched too late, the operation stood in the queue, or anything else",
+          hint: "of the whole run: the host launched too late, the operation stood in the queue, anything else, or no request was under way",
           value: (d) => d.causes?.host.sum_ns ?? null,
           class: "wide",
           render: (d) =>
             d.causes
               ? stacked(
-                  ["host", "queue", "other"].map((c) => ({ value: d.causes[c].sum_ns, kind: "by-" + c, label: c })),
+                  ["host", "queue", "other", "no_request"].map((c) => ({
+                    value: d.causes[c].sum_ns,
+                    kind: "by-" + c,
+                    label: c.replace("_", " "),
+                  })),
                   this.scale,
                 )
               : "–",

@@ -1,0 +1,251 @@
+package ort
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/ingest/internal/traceevent"
+	"github.com/optrace/optrace/op"
+)
+
+// modelRun is the session's event of a run, the only one that somebody asks for.
+const modelRun = "model_run"
+
+// held is an event that is held until the run is whole that it belongs to.
+type held struct {
+	entry           *op.Entry // of a node or a kernel, nil for an event of the session
+	name            string    // of that
+	start, duration int64
+	node            int // of a kernel the index of the node in front of it, -1 for other events
+}
+
+func (h *held) end() int64 { return h.start + h.duration }
+
+// heldBytes is about what an event takes while it is held.
+const heldBytes = 1 << 10
+
+// thread has the events of a thread that are held, in the order of the file.
+type thread struct {
+	events []held
+	// until is the end of the run that is held, if there is one. runs is whether there ever was.
+	until op.Int
+	runs  bool
+}
+
+// run is a run that has been yielded.
+type run struct {
+	start, end int64
+	trace      op.TraceID
+	ids        uint64 // so many have been given away, the first to the run itself
+}
+
+// add holds an event of a thread. Some versions of the runtime write events by their ends and others by their starts: either
+// way a run is whole when an event comes that starts behind it.
+func (d *decoder) add(e *traceevent.Event, h held) error {
+	key := string(e.PID) + " " + string(e.TID)
+	t := d.threads[key]
+	if t == nil {
+		t = new(thread)
+		d.threads[key] = t
+		d.order = append(d.order, t)
+	}
+	if t.until.Known && h.start >= t.until.V {
+		d.release(t)
+	}
+	h.node = -1
+	t.events = append(t.events, h)
+	d.last = t
+	if h.entry == nil && h.name == modelRun {
+		t.until, t.runs = op.Known(h.end()), true
+	}
+	return d.more(heldBytes)
+}
+
+// maxBehind is how many events stand at most between a node and a kernel that it launched.
+const maxBehind = 64
+
+// addKernel holds a kernel, if one of the events in front of it is the node that launched it: the last one of the name
+// that had begun.
+func (d *decoder) addKernel(e *op.Entry) (taken bool, err error) {
+	if d.last == nil || e.LaunchedBy == "" || !e.Start.Known {
+		return false, nil
+	}
+	t := d.last
+	for i := len(t.events) - 1; i >= max(0, len(t.events)-maxBehind); i-- {
+		h := &t.events[i]
+		if h.entry == nil || h.node >= 0 || h.entry.Operation != e.LaunchedBy || h.start > e.Start.V {
+			continue
+		}
+		if by := h.entry.DeviceID; by != hostDevice {
+			d.launches[by] = true
+			e.DeviceID = cmp.Or(by, defaultGPU)
+		}
+		t.events = append(t.events, held{entry: e.Clone(), start: e.Start.V, duration: e.Duration, node: i})
+		return true, d.more(heldBytes)
+	}
+	return false, nil
+}
+
+func (d *decoder) more(bytes int64) error {
+	d.bytes += bytes
+	if d.hold == nil {
+		return nil
+	}
+	return d.hold(bytes)
+}
+
+// finish releases all that is held. Nodes on the threads of a pool come last: their runs are then known.
+func (d *decoder) finish() {
+	for _, runs := range []bool{true, false} {
+		slices.SortStableFunc(d.runs, func(a, b *run) int { return cmp.Compare(a.start, b.start) })
+		for _, t := range d.order {
+			if t.runs == runs {
+				d.release(t)
+			}
+		}
+	}
+}
+
+// release makes records of the events of a thread. What lies within another in time is its child, but for a node without
+// duration at the start of another node, which came before it.
+func (d *decoder) release(t *thread) {
+	order := make([]int, 0, len(t.events))
+	kernels := make([][]int, len(t.events)) // by node
+	for i := range t.events {
+		if n := t.events[i].node; n >= 0 {
+			kernels[n] = append(kernels[n], i)
+		} else {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &t.events[i], &t.events[j]
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration), cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
+	})
+	for len(order) > 0 {
+		root := &t.events[order[0]]
+		n := 1
+		for n < len(order) && t.events[order[n]].within(root) {
+			n++
+		}
+		d.tree(t.events, order[:n], kernels)
+		order = order[n:]
+	}
+	_ = d.more(-heldBytes * int64(len(t.events))) // less than before
+	t.events, t.until = t.events[:0], op.Int{}
+}
+
+// rank orders events of the same time, the outer ones first.
+func (h *held) rank() int {
+	switch {
+	case h.entry != nil:
+		return 2
+	case h.name == modelRun:
+		return 0
+	}
+	return 1
+}
+
+// within reports whether h, which is behind another event in order, begins within it.
+func (h *held) within(outer *held) bool { return h.start < outer.end() || h.start == outer.start }
+
+// tree makes records of an event, the first of order, and of all within it.
+func (d *decoder) tree(events []held, order []int, kernels [][]int) {
+	root := &events[order[0]]
+	r, parent := d.runOf(root), op.SpanID{}
+	switch {
+	case r != nil:
+		parent = spanID(1)
+	case root.entry != nil && len(order) == 1 && len(kernels[order[0]]) == 0:
+		d.out = append(d.out, op.Record{Entry: root.entry})
+		return
+	default:
+		r = &run{start: root.start, end: root.end(), trace: fingerprint(events, order)}
+		if root.entry == nil && root.name == modelRun {
+			d.runs = append(d.runs, r)
+		}
+	}
+	type open struct {
+		*held
+		id op.SpanID
+	}
+	var around []open
+	for _, i := range order {
+		h := &events[i]
+		for len(around) > 0 && !h.within(around[len(around)-1].held) {
+			around = around[:len(around)-1]
+		}
+		n := len(around)
+		r.ids++
+		id := spanID(r.ids)
+		if h.entry == nil || h.duration > 0 || n == 0 {
+			around = append(around, open{h, id})
+		} else if i := slices.IndexFunc(around, func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
+			n = i
+		}
+		above := parent
+		if n > 0 {
+			above = around[n-1].id
+		}
+		if h.entry == nil {
+			d.out = append(d.out, op.Record{Span: &op.Span{
+				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start), Duration: h.duration,
+			}})
+			continue
+		}
+		e := h.entry
+		e.TraceID, e.SpanID, e.ParentSpanID = r.trace, id, above
+		if d.launches[e.DeviceID] {
+			e.DeviceID, e.Side = hostDevice, op.SideHost
+		}
+		d.out = append(d.out, op.Record{Entry: e})
+		for _, k := range kernels[i] {
+			e := events[k].entry
+			r.ids++
+			e.TraceID, e.SpanID, e.ParentSpanID, e.LaunchSpanID = r.trace, spanID(r.ids), above, id
+			d.out = append(d.out, op.Record{Entry: e})
+		}
+	}
+}
+
+// maxRuns bounds how many runs are looked at for the one around a node of another thread.
+const maxRuns = 64
+
+// runOf returns the run around a node on a thread of a pool: of those around it the one that began last; nil for none.
+func (d *decoder) runOf(h *held) *run {
+	if h.entry == nil {
+		return nil
+	}
+	i := sort.Search(len(d.runs), func(i int) bool { return d.runs[i].start > h.start })
+	for n := i - 1; n >= max(0, i-maxRuns); n-- {
+		if h.start < d.runs[n].end {
+			return d.runs[n]
+		}
+	}
+	return nil
+}
+
+func spanID(n uint64) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], n)
+	return id
+}
+
+// fingerprint returns the id of the trace of some events: the same one for the same content.
+func fingerprint(events []held, order []int) (id op.TraceID) {
+	h := fnv.New128a()
+	var text []byte
+	for _, i := range order {
+		e := &events[i]
+		text = append(text[:0], e.name...)
+		if e.entry != nil {
+			text = append(append(text, e.entry.Operation...), e.entry.Path...)
+		}
+		text = binary.AppendVarint(binary.AppendVarint(text, e.start), e.duration)
+		_, _ = h.Write(text) // does not fail
+	}
+	h.Sum(id[:0])
+	return id
+}
