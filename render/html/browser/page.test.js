@@ -94,6 +94,12 @@ for (const file of pages) {
     });
     if (!merged) assert.deepEqual(launches.own, launches.reported);
     assert.equal(launches.reported.reduce((n, s) => n + s[2], 0), launches.known);
+    // The requests of engines are there where engines tell of some.
+    const engines = await page.evaluate(() => ({
+      told: (globalThis.optrace.view.report.engines ?? []).map((e) => String(e.requests)),
+      shown: [...document.querySelectorAll("#engines:not([hidden]) tbody tr")].map((r) => r.querySelector("td.number").textContent),
+    }));
+    assert.deepEqual(engines.shown, engines.told);
     await done();
   });
 }

@@ -10,7 +10,7 @@ import { Devices } from "./devices.js";
 import { Requests } from "./requests.js";
 import { communication } from "./communication.js";
 import { memory } from "./memory.js";
-import { phases, steps } from "./steps.js";
+import { engines, phases, steps } from "./steps.js";
 import { Launches } from "./launches.js";
 import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
@@ -232,6 +232,7 @@ export class Page {
     sequences(this, byID("sequences"));
     steps(this, byID("steps"), selected);
     phases(this, byID("phases"));
+    engines(this, byID("engines"));
     this.describe(picked, isWhole);
   }
 

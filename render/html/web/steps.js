@@ -1,4 +1,4 @@
-// The section of steps.
+// The sections of steps, of phases and of the requests of engines.
 
 import { element, shortenName, show } from "./dom.js";
 import { stacked } from "./charts.js";
@@ -25,6 +25,35 @@ export function phases(page, parent) {
     { label: "phases", empty: "no phases were recorded" },
   ).update(all, "");
   show(parent, box);
+}
+
+// engines fills the table of the requests of which engines tell, those of the whole run, where there are some.
+export function engines(page, parent) {
+  const all = page.view.report.engines ?? [];
+  parent.hidden = all.length === 0;
+  if (parent.hidden) return;
+  const median = (title, key, hint) => time(title, (e) => e[key]?.p50, "the median of " + hint);
+  const box = element("div", {});
+  keptTable(
+    page,
+    box,
+    [
+      text("engine", (e) => e.dialect),
+      text("service", (e) => e.service ?? ""),
+      text("model", (e) => e.model ?? ""),
+      ...Object.keys(all[0].key ?? {}).map((k) => text(k, (e) => e.key?.[k] ?? "")),
+      count("requests", (e) => e.requests),
+      count("tokens in", (e) => e.tokens_in),
+      count("out", (e) => e.tokens_out),
+      median("e2e", "e2e_ns", "whole requests"),
+      time("p99", (e) => e.e2e_ns?.p99),
+      median("ttft", "ttft_ns", "the time to the first token"),
+      median("tpot", "tpot_ns", "the time from one token to the next"),
+      ...["queue", "prefill", "decode", "execute", "other"].map((name) => median(name, name + "_ns", "that part of the requests")),
+    ],
+    { label: "requests of engines", empty: "" },
+  ).update(all, "");
+  show(parent, element("h2", {}, "Requests of engines"), box);
 }
 
 // steps fills the section of training steps: those that operations in the selection belong to,
