@@ -46,6 +46,10 @@ const VALUES = {
   count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? rows.count[i] : 0) },
 };
 
+// TYPING is for how long, in milliseconds, no key is pressed in the search until the tables follow; the
+// charts follow at once.
+const TYPING = 120;
+
 export class Page {
   constructor(view, rows) {
     this.view = view;
@@ -202,8 +206,10 @@ export class Page {
       byID("search").classList.toggle("bad", error !== null);
     }
     this.timeline.marked = this.flame.marked = this.marked;
-    const drives = ["from", "to", "search", "device", "request", "stack", "value"];
-    if (drives.some((f) => changed.has(f))) this.recompute();
+    const moved = ["from", "to", "device", "request", "stack", "value"].some((f) => changed.has(f));
+    if (moved || changed.has("search")) clearTimeout(this.typing);
+    if (moved) this.recompute(true);
+    else if (changed.has("search")) this.typing = setTimeout(() => this.recompute(false), TYPING);
     if (changed.has("op")) this.operations.table.drawBody();
     if (changed.has("device")) this.devices.table.drawBody();
     if (changed.has("request")) this.requests.table.drawBody();
@@ -211,8 +217,8 @@ export class Page {
     this.flame.surface.draw();
   }
 
-  // recompute adds up what the selection holds.
-  recompute() {
+  // recompute adds up what the selection holds; where only the search changed, what depends on it.
+  recompute(moved) {
     const { view, rows, store } = this,
       s = store.state;
     const picked = selectRows(rows, s, this.marked);
@@ -220,19 +226,20 @@ export class Page {
     const stack = s.stack ?? "request",
       v = VALUES[s.value] ?? VALUES.time;
     this.valueFormat = v;
-    const forFlame = this.marked ? selectRows(rows, s, null) : picked;
-    this.flame.update(forFlame, { of: v.of(rows) }, stack);
+    if (moved) {
+      this.flame.update(this.marked ? selectRows(rows, s, null) : picked, { of: v.of(rows) }, stack);
+      this.launches.update();
+      this.requests.update(s.from, s.to);
+      sequences(this, byID("sequences"));
+      phases(this, byID("phases"));
+      engines(this, byID("engines"));
+    }
     this.operations.update(picked, isWhole);
     this.devices.update(picked, isWhole, Math.max(0, s.from ?? 0), Math.min(view.span_ns, s.to ?? view.span_ns));
-    this.launches.update();
-    this.requests.update(s.from, s.to);
     const selected = { picked, isWhole, from: s.from ?? -Infinity, to: s.to ?? Infinity };
     communication(this, byID("communication"), selected);
     memory(this, byID("memory"), selected);
-    sequences(this, byID("sequences"));
     steps(this, byID("steps"), selected);
-    phases(this, byID("phases"));
-    engines(this, byID("engines"));
     this.describe(picked, isWhole);
   }
 
