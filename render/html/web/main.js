@@ -227,6 +227,7 @@ export class Page {
       v = VALUES[s.value] ?? VALUES.time;
     this.valueFormat = v;
     if (moved) {
+      document.documentElement.dataset.ops = (view.report.operations ?? []).length > 0;
       this.flame.update(this.marked ? selectRows(rows, s, null) : picked, { of: v.of(rows) }, stack);
       this.launches.update();
       this.requests.update(s.from, s.to);

@@ -86,7 +86,7 @@ export class Operations {
         selected: (g) => store.state.op === g.name,
         detail: (g) => this.detail(g),
         onclick: (g, table) => {
-          store.set({ op: store.state.op === g.name ? null : g.name });
+          if (g.name !== NONE) store.set({ op: store.state.op === g.name ? null : g.name });
           table.toggle(g.label);
         },
       },
@@ -107,8 +107,9 @@ export class Operations {
       );
     }
     const groups = summarise(rows, picked);
+    for (const g of groups) g.label = view.names[g.name];
+    if (isWhole) groups.push(...this.undrawn(groups));
     for (const g of groups) {
-      g.label = view.names[g.name];
       g.kindLabel = kindName(g.kind);
       g.drag = isWhole ? (this.drag.get(g.label) ?? null) : null;
       const o = this.whole.get(g.label);
@@ -130,6 +131,18 @@ export class Operations {
     }
     this.groups = groups;
     this.table.update(groups, `${formatCount(groups.length)} operations`);
+  }
+
+  // undrawn returns the operations of the report of which no call has a start: they are in no row.
+  undrawn(groups) {
+    const drawn = new Set(groups.map((g) => g.label)),
+      histogram = new Uint32Array(HISTOGRAM_BINS);
+    return [...this.whole.values()]
+      .filter((o) => !drawn.has(o.operation))
+      .map((o) => {
+        const [kind, memory] = [Math.max(0, KINDS.indexOf(o.kind)), o.memory_bytes ?? 0];
+        return { label: o.operation, name: NONE, kind, rows: [], count: o.count, self: null, memory, flops: 0, share: 0, histogram };
+      });
   }
 
   detail(g) {
