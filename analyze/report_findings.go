@@ -21,14 +21,14 @@ type comparisons struct {
 }
 
 // FindingsOf returns the findings of the operations and requests of f, as a report on them has these. Requests of
-// engines are among them where f keeps the attributes of [engines.Keys].
+// engines are those of spans, nil for none.
 // in are the counts of the input.
-func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
+func FindingsOf(f *trace.Forest, in *Envelope, spans *engines.Collector) []findings.Finding {
 	opts := Options{Sections: []string{"findings"}}
 	input := *in
 	input.Warnings = maps.Clone(in.Warnings)
 	f.Build()
-	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts, engines.Of(f)).Findings
+	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts, spans).Findings
 }
 
 // addFindings adds what the other figures of r say. without is the total without suspect times, nil where there are none.

@@ -30,6 +30,6 @@ func TestFindingsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in))
+		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in, nil))
 	})
 }

@@ -71,7 +71,7 @@ func (j *Join) Report(opts Options) *Report {
 	r.Endpoints = endpoints(all, r.Requests, links)
 	told.addRows(r.Endpoints)
 	if opts.Findings {
-		r.Findings = analyze.FindingsOf(forest, r.counts(forest))
+		r.Findings = analyze.FindingsOf(forest, r.counts(forest), told.spans)
 	}
 	if prices != nil {
 		r.Price = prices.finish(r.Requests)

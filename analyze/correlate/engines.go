@@ -11,6 +11,7 @@ import (
 // told joins the requests of which inference engines tell with those of the report.
 type told struct {
 	*engines.Requests
+	spans     *engines.Collector
 	list      []engines.Request
 	endpoints []endpointName          // of list, empty for those that are not in the report
 	at        map[trace.SpanRef]int   // by the span of an engine
@@ -24,7 +25,8 @@ type endpointName struct{ root, service string }
 const maxAbove = 64
 
 func newTold(f *trace.Forest) *told {
-	t := &told{Requests: engines.Of(f).Find(f), at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int)}
+	spans := engines.Of(f)
+	t := &told{Requests: spans.Find(f), spans: spans, at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int)}
 	t.list = slices.Collect(t.All)
 	t.endpoints = make([]endpointName, len(t.list))
 	for i := range t.list {
