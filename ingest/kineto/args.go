@@ -64,7 +64,7 @@ func (a *arguments) parse(text []byte) {
 func (a *arguments) value(key argument) {
 	l := &a.lex
 	switch key {
-	case argOther, argGeometry:
+	case argOther, argGeometry, argGraph:
 		l.Skip()
 	case argDims:
 		a.dims = l.Raw()
@@ -168,7 +168,7 @@ func (a *arguments) keep(key *argumentKey, value []byte) {
 	switch {
 	case key.wanted:
 		a.extra = appendMember(a.extra, key.name, value)
-	case key.argument == argGeometry:
+	case key.argument == argGeometry, key.argument == argGraph && string(value) != "0":
 		a.geometry = appendMember(a.geometry, key.name, value)
 	}
 }

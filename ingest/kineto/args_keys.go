@@ -31,11 +31,14 @@ const (
 	argSource
 	argTarget
 	argGeometry // one of geometry
+	argGraph    // one of geometry, 0 for none
 )
 
 // geometry lists the arguments that say how a kernel was launched, which entries have among their
 // attributes.
-var geometry = [...]string{"grid", "block", "registers per thread", "shared memory", "est. achieved occupancy %"}
+var geometry = [...]string{
+	"grid", "block", "registers per thread", "shared memory", "est. achieved occupancy %", "graph id", "graph node id",
+}
 
 // argumentOf returns the meaning of a key.
 func argumentOf(key string) argument {
@@ -78,6 +81,8 @@ func argumentOf(key string) argument {
 		return argSource
 	case "Dst Rank":
 		return argTarget
+	case "graph id", "graph node id":
+		return argGraph
 	}
 	if slices.Contains(geometry[:], key) {
 		return argGeometry

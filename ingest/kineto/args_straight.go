@@ -32,7 +32,7 @@ func (a *arguments) straight(b []byte, i int) int {
 
 // straightValue reads the value of an argument and returns the index behind it, or -1.
 func (a *arguments) straightValue(key argument, b []byte, i int) int {
-	if key == argOther || key == argGeometry {
+	if key == argOther || key == argGeometry || key == argGraph {
 		return jsontext.Value(b, i)
 	}
 	end := jsontext.Value(b, i)

@@ -297,8 +297,9 @@ func TestPaths(t *testing.T) {
 		event("cuda_runtime", "cudaLaunchKernel", 1, 13, 1, `"correlation":1`),
 		event("cuda_runtime", "cudaLaunchKernel", 1, 30, 1, `"correlation":2`),
 		event("cuda_runtime", "cudaLaunchKernel", 2, 13, 1, `"correlation":3`),
-		event("kernel", "a", 7, 60, 5, `"device":0,"stream":7,"correlation":1,"block":[32,1,1],"grid":[2,1,1],"registers per thread":16`),
-		event("kernel", "b", 7, 65, 5, `"device":0,"stream":7,"correlation":2`),
+		event("kernel", "a", 7, 60, 5, `"device":0,"stream":7,"correlation":1,"block":[32,1,1],"grid":[2,1,1],"registers per thread":16,`+
+			`"graph id":0,"graph node id":0`),
+		event("kernel", "b", 7, 65, 5, `"device":0,"stream":7,"correlation":2,"graph node id":99,"graph id":3`),
 		event("kernel", "c", 7, 70, 5, `"device":0,"stream":7,"correlation":3`),
 	}, ",") + "]"
 	got := make(map[string]string)
@@ -314,7 +315,7 @@ func TestPaths(t *testing.T) {
 		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  []",
 		"a": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by aten::mm " +
 			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1}]",
-		"b": "4 ## forward ##/nn.Module: Net_0 by  []",
+		"b": "4 ## forward ##/nn.Module: Net_0 by  [{graph id 3 1} {graph node id 99 1}]",
 		"c": "4  by  []",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -116,10 +116,10 @@ var (
 	deviceColumns = map[string][]string{
 		kernelTable: {
 			"demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", "registersPerThread",
-			"staticSharedMemory", "dynamicSharedMemory", "graphNodeId",
+			"staticSharedMemory", "dynamicSharedMemory", "graphId", "graphNodeId",
 		},
-		copyTable:  {"bytes", "copyKind", "srcKind", "dstKind", "graphNodeId"},
-		setTable:   {"bytes", "memKind", "graphNodeId"},
+		copyTable:  {"bytes", "copyKind", "srcKind", "dstKind", "graphId", "graphNodeId"},
+		setTable:   {"bytes", "memKind", "graphId", "graphNodeId"},
 		graphTable: {"graphId"},
 	}
 )
@@ -159,8 +159,10 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	if table == kernelTable {
 		e.Attrs = m.geometryOf(own[2:11])
 	}
-	if n, ok := own[len(own)-1].Number(); ok && n != 0 && table != graphTable {
-		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: "graph node id", Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
+	for i, key := range [...]string{"graph id", "graph node id"} {
+		if at := max(0, len(own)-2) + i; table != graphTable && own[at].Int != 0 {
+			e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(own[at].Int, 10), Type: op.AttrInt})
+		}
 	}
 	if correlation, ok := v[4].Number(); ok {
 		m.launched(e, m.launchOf(process, correlation))
