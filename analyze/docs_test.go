@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 )
@@ -183,6 +184,9 @@ func (r documentedRow) record() op.Record {
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),
 		StepName: r.cells["step_name"], Phase: r.cells["phase"],
 		Links: r.links(), Extra: extra,
+	}
+	if call := r.cells["call"]; call != "" {
+		e.Attrs = []op.Attr{{Key: attrkey.LaunchDuration, Value: call, Type: op.AttrInt}}
 	}
 	if r.cells["sequence"] != "" {
 		e.Collective = &op.Collective{Name: e.Operation, Group: r.cells["group"], Sequence: r.integer("sequence")}

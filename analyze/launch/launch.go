@@ -176,15 +176,15 @@ func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows 
 		start := f.Start(r)
 		if f.Has(r, trace.FlagLaunch) {
 			s.Count++
-			wait := start - f.Launch(r)
-			switch {
-			case wait < 0:
+			wait := max(0, start-f.Launched(r))
+			switch early := f.Launch(r) - start; {
+			case early > 0:
 				l.Early++
-				l.EarlyMaxNS = max(l.EarlyMaxNS, -wait)
+				l.EarlyMaxNS = max(l.EarlyMaxNS, early)
 			case latest <= f.Launch(r) && all.dependency(r, f.Launch(r)) == trace.NoRow:
 				overhead = append(overhead, wait)
 			}
-			waiting.Add(max(0, wait))
+			waiting.Add(wait)
 		}
 		if i > 0 && latest < start {
 			s.Idle.of(all.gapCause(r, latest)).Add(start - latest)
@@ -265,7 +265,7 @@ func (l *launched) gapCause(r int32, from int64) timeline.IdleCause {
 	switch {
 	case !f.Has(r, trace.FlagLaunch):
 		return timeline.IdleOther
-	case f.Launch(r) > from:
+	case f.Launched(r) > from:
 		return timeline.IdleHost
 	case l.dependency(r, from) != trace.NoRow:
 		return idleDependency

@@ -3,12 +3,14 @@ package launch
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,6 +29,9 @@ func randomLaunches(rng *rand.Rand, n int) []op.Entry {
 		}
 		if rng.IntN(4) > 0 {
 			e.Launch = op.Known(max(0, start-rng.Int64N(60_000)+5_000))
+			if rng.IntN(2) == 0 {
+				e.Attrs = []op.Attr{{Key: attrkey.LaunchDuration, Value: strconv.FormatInt(rng.Int64N(20_000), 10), Type: op.AttrInt}}
+			}
 		}
 		free[key] = start + e.Duration
 		entries[i] = e
@@ -45,8 +50,7 @@ func forestOf(entries []op.Entry) *trace.Forest {
 // The parts of a path add up, the causes of gaps to the idle time of the stream, and depths
 // are those counted at every moment at which one changes.
 func TestLaunchesAddUp(t *testing.T) {
-	for seed := range uint64(300) {
-		rng := rand.New(rand.NewPCG(seed, 2))
+	cases.Inputs(t, 50, 5000, func(seed uint64, rng *rand.Rand) {
 		entries := randomLaunches(rng, 1+rng.IntN(60))
 		l := Find(forestOf(entries), 20)
 		known := int64(0)
@@ -59,7 +63,7 @@ func TestLaunchesAddUp(t *testing.T) {
 			if known > 0 {
 				t.Fatalf("seed %d: nothing of %d launches", seed, known)
 			}
-			continue
+			return
 		}
 		count := int64(0)
 		for i := range l.Streams {
@@ -76,7 +80,16 @@ func TestLaunchesAddUp(t *testing.T) {
 		if sum != p.DurationNS || p.DurationNS < 0 {
 			t.Fatalf("seed %d: the parts are %d, the path %d: %+v", seed, sum, p.DurationNS, p)
 		}
+	})
+}
+
+// callEnd returns the end of the launching call.
+func callEnd(e op.Entry) int64 {
+	took := int64(0)
+	for _, a := range e.Attrs {
+		took, _ = strconv.ParseInt(a.Value, 10, 64)
 	}
+	return e.Launch.V + took
 }
 
 func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
@@ -129,13 +142,28 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 				end > e.Start.V-30_000 && (end < e.Start.V+e.Duration || o.Start.V < e.Start.V)
 		}
 		if !held {
-			overhead = append(overhead, e.Start.V-e.Launch.V)
+			overhead = append(overhead, max(0, e.Start.V-callEnd(e)))
 		}
 	}
 	slices.Sort(overhead)
 	if o := s.Overhead; o.Count != int64(len(overhead)) || o.Count > 0 &&
 		(o.MedianNS.V != overhead[(o.Count-1)/2] || o.MaxNS != overhead[o.Count-1]) {
 		t.Fatalf("%v: overhead %+v, want %v", s.Stream, o, overhead)
+	}
+	late := int64(0) // idle before an operation of which the launching call had not ended when the gap began
+	for i, e := range of {
+		latest := int64(-1)
+		for k, o := range of {
+			if o.Start.V < e.Start.V || o.Start == e.Start && (o.Duration < e.Duration || o.Duration == e.Duration && k < i) {
+				latest = max(latest, o.Start.V+o.Duration)
+			}
+		}
+		if e.Launch.Known && latest >= 0 && latest < e.Start.V && callEnd(e) > latest {
+			late += e.Start.V - latest
+		}
+	}
+	if s.Idle.Host.SumNS != late {
+		t.Fatalf("%v: %d of the idle time is the host's, want %d", s.Stream, s.Idle.Host.SumNS, late)
 	}
 	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS
 	if got != idle || s.MaxDepth != depth {

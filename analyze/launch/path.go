@@ -16,10 +16,10 @@ type Path struct {
 	StartNS    int64 `json:"start_unix_ns"`
 	DurationNS int64 `json:"duration_ns"`
 	// BoundBy divides the time of operations; HostNS is the time that the host took from
-	// the end of an operation to the next launch, IdleNS the time of which nothing is
+	// the end of an operation to the end of the next launching call, IdleNS the time of which nothing is
 	// known.
 	BoundBy path.BoundBy `json:"bound_by"`
-	// LaunchNS is the time from a launch to the start, QueueNS that between the
+	// LaunchNS is the time from the end of a launching call to the start, QueueNS that between the
 	// operation waited for and the start.
 	LaunchNS int64 `json:"launch_ns"`
 	QueueNS  int64 `json:"queue_ns"`
@@ -79,16 +79,16 @@ func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
 	if before != trace.NoRow {
 		free = min(at, f.End(w.order[before]))
 	}
-	launch, known := int64(-trace.MaxTime), f.Has(r, trace.FlagLaunch)
+	launch, launched, known := int64(-trace.MaxTime), int64(-trace.MaxTime), f.Has(r, trace.FlagLaunch)
 	if known {
-		launch = min(at, f.Launch(r))
+		launch, launched = min(at, f.Launch(r)), min(at, f.Launched(r))
 	}
-	if other := w.dependency(r, max(free, launch)); other != trace.NoRow && f.End(w.order[other]) <= at {
+	if other := w.dependency(r, max(free, launched)); other != trace.NoRow && f.End(w.order[other]) <= at {
 		w.edges.Dependency++
 		w.queueing.Add(at - f.End(w.order[other]))
 		return other, f.End(w.order[other])
 	}
-	if before != trace.NoRow && free >= launch {
+	if before != trace.NoRow && free >= launched {
 		w.edges.Stream++
 		w.queueing.Add(at - free)
 		return before, free
@@ -96,7 +96,8 @@ func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
 	between := &w.idle
 	if known {
 		w.edges.Launch++
-		w.overhead.Add(at - launch)
+		w.overhead.Add(at - launched)
+		w.host.Add(launched - launch)
 		at, between = launch, &w.host
 	}
 	last := int32(sort.Search(int(place), func(i int) bool { return f.End(w.order[i]) > at })) - 1

@@ -217,10 +217,11 @@ func idleCause(f *trace.Forest, g *gap, threshold int64) IdleCause {
 	return IdleOther
 }
 
-// launchTime returns between which times the operation in row r was launched.
+// launchTime returns between which times the operation in row r was launched: when the launching call ended, or else in the
+// time of the host's span above.
 func launchTime(f *trace.Forest, r int32) (earliest, latest int64, ok bool) {
 	if f.Has(r, trace.FlagLaunch) {
-		return f.Launch(r), f.Launch(r), true
+		return f.Launched(r), f.Launched(r), true
 	}
 	host := f.Tree.Parent[r]
 	for host != trace.NoRow && f.IsDeviceSide(host) {

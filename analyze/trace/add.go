@@ -59,6 +59,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
 	for i := range e.Attrs {
 		f.Counts.addClock(&e.Attrs[i])
+		v[colCall] = cmp.Or(v[colCall], nanoseconds(&e.Attrs[i], attrkey.LaunchDuration))
 	}
 	if f.details {
 		r.codes[colShape] = f.Names.Shapes.ID(shapeText(e))
@@ -225,6 +226,15 @@ func (c *Counts) addClock(a *op.Attr) {
 		c.Clocked++
 		c.ClockError = max(c.ClockError, n)
 	}
+}
+
+// nanoseconds returns the value of an attribute with a key, 0 for any other.
+func nanoseconds(a *op.Attr, key string) int64 {
+	if a.Key != key || a.Type != op.AttrInt {
+		return 0
+	}
+	n, _ := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none
+	return max(0, n)
 }
 
 // shapeText returns the text of [Node.Shapes].

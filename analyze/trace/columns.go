@@ -59,6 +59,7 @@ const (
 	colBound  // ps, negative where memory decides, 0 for unknown
 	colWeight // the bits of op.Entry.AdjustedCount
 	colLaunchSpan
+	colCall // how long the launching call took, ns
 	colUnlinked
 	numNumbers
 )
@@ -281,6 +282,9 @@ func (c *columns) Memory(r int32) int64 { return c.number(r, colMemory) }
 
 // Launch returns the launch time of row r in Unix nanoseconds; 0 without FlagLaunch.
 func (c *columns) Launch(r int32) int64 { return c.number(r, colLaunch) }
+
+// Launched returns the end of the call that launched the operation of row r, its launch time where that is not known.
+func (c *columns) Launched(r int32) int64 { return c.Launch(r) + min(c.number(r, colCall), MaxTime) }
 
 // Elements returns how many elements the output of row r has.
 func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }

@@ -31,6 +31,8 @@ type entryMaker struct {
 	keeper  *attrmap.Builder     // of these
 	kinds   []deviceKind         // by symbol of a name
 	phases  map[uint32]string    // by symbol of the name of an operator
+	numbers map[int64]string     // their text
+	further []op.Attr            // of the entry
 	step    string               // the name of the step of the entry
 }
 
@@ -183,7 +185,24 @@ func (m *entryMaker) device(i int) *op.Entry {
 			e.Attrs = append(e.Attrs, attrs...)
 		}
 	}
+	if call != nil && call.dur > 0 {
+		m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.LaunchDuration, Value: m.number(call.dur), Type: op.AttrInt})
+		e.Attrs = m.further
+	}
 	return e
+}
+
+// number returns a number as text. Many calls take as many microseconds as others.
+func (m *entryMaker) number(n int64) string {
+	text, ok := m.numbers[n]
+	if !ok {
+		if m.numbers == nil || len(m.numbers) >= maxInputs {
+			m.numbers = make(map[int64]string)
+		}
+		text = strconv.FormatInt(n, 10)
+		m.numbers[n] = text
+	}
+	return text
 }
 
 // geometryOf returns the attributes of the launch of a kernel that a symbol stands for.

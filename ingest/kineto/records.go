@@ -278,6 +278,7 @@ func (r *reader) launch(e *traceevent.Event) {
 	*t.launches.add() = launch{
 		correlation: r.args.correlation.V,
 		start:       e.Start.V,
+		dur:         e.Duration.V,
 		bytes:       r.args.size.V,
 		thread:      t.addThread(e.PID, e.TID),
 	}

@@ -26,7 +26,7 @@ type hostOp struct {
 // launch is a call of the device's runtime.
 type launch struct {
 	correlation int64
-	start       int64
+	start, dur  int64
 	bytes       int64 // 0 where not known: only AMD's calls state it
 	thread      uint32
 	op          int32 // the host operator around it, -1 for none

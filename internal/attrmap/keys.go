@@ -42,6 +42,7 @@ var conventions = []keyTarget{
 	{attrkey.Rank, target{field: FieldRank, family: familyTensor}},
 	{attrkey.WorldSize, target{field: fieldWorldSize, family: familyTensor}},
 	{attrkey.Launch, target{field: FieldLaunch, family: familyTensor}},
+	{attrkey.LaunchDuration, target{family: familyTensor, keep: true}},
 	{attrkey.ClockError, target{family: familyTensor, keep: true}},
 	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
 	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before

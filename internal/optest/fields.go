@@ -88,6 +88,8 @@ func notes() []Case {
 			Attr{attrkey.Launch, int64(start - 5)}, Attr{"optrace.launch_unix_ns", int64(start - 7)}),
 		note("clock error", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: attrkey.ClockError, Value: "2000", Type: op.AttrInt}} },
 			Attr{attrkey.ClockError, int64(2000)}),
+		note("launch duration", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: attrkey.LaunchDuration, Value: "7000", Type: op.AttrInt}} },
+			Attr{attrkey.LaunchDuration, int64(7000)}),
 		note("hardware", func(e *op.Entry) {
 			e.DeviceID, e.Attrs = "GPU-8f2a", []op.Attr{{Key: attrkey.HardwareID, Value: "GPU-8f2a"}}
 		}, Attr{attrkey.HardwareID, "GPU-8f2a"}),

@@ -176,6 +176,9 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 		return
 	}
 	e.Launch = unixTime(m.base, call.start)
+	if call.dur > 0 {
+		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchDuration, Value: strconv.FormatInt(call.dur, 10), Type: op.AttrInt})
+	}
 	m.setStep(e, m.threads[call.thread].process, call.start)
 	if call.at >= 0 {
 		e.LaunchedBy, e.LaunchSpanID = m.symbols.text(m.ranges[call.at].name), id(int(call.at))

@@ -62,7 +62,7 @@ type rangeText struct {
 // launch is a call of the runtime.
 type launch struct {
 	correlation int64
-	start       int64
+	start, dur  int64
 	thread      uint32
 	at          int32 // the range that it lies in, -1 for none
 }
@@ -266,14 +266,14 @@ func shortText(text []byte) []byte {
 }
 
 func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
-	start, _, err := times(v)
+	start, end, err := times(v)
 	if err != nil {
 		return err
 	}
 	r.skip(op.SkipRuntime)
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
-		r.tables.launches = append(room(r.tables.launches), launch{correlation: correlation, start: start, thread: r.thread(id), at: -1})
+		r.tables.launches = append(room(r.tables.launches), launch{correlation: correlation, start: start, dur: end - start, thread: r.thread(id), at: -1})
 		r.more(int(unsafe.Sizeof(launch{})))
 	}
 	return nil

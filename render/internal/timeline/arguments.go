@@ -115,7 +115,7 @@ func writeLinks(to Arguments, links []op.Link, x *op.Extra) {
 // writeAttr passes on a further attribute, as text.
 func writeAttr(to Arguments, a *op.Attr) {
 	switch {
-	case a.Key == attrkey.ClockError && a.Type == op.AttrInt:
+	case (a.Key == attrkey.ClockError || a.Key == attrkey.LaunchDuration) && a.Type == op.AttrInt:
 		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
 			to.Int(a.Key, n)
 			return
