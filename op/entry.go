@@ -56,9 +56,8 @@ type Entry struct {
 	Duration int64
 	// Launch is when the host launched the operation, in Unix nanoseconds.
 	Launch Int
-	// LaunchedBy is the name of the operator on the host that launched the operation, the innermost
-	// one where they nest, and LaunchSpanID its span in the same trace. Readers know them from
-	// traces that say so; what follows from times and parents alone is left to package analyze/trace.
+	// LaunchedBy is the name of the operator on the host that launched the operation, the innermost one where they nest, and
+	// LaunchSpanID its span. Readers know them from traces that say so; package analyze/trace has what follows from times.
 	LaunchedBy   string
 	LaunchSpanID SpanID
 	// StepName is the name of the range on the host that is the step, such as "ProfilerStep#12", "" for

@@ -50,7 +50,6 @@ const (
 	// Launch is the time at which the host launched the operation on the device, in Unix nanoseconds.
 	Launch = "tensor.launch.time"
 	// LaunchDuration is the duration of the host's call that launched the operation at tensor.launch.time, in nanoseconds.
-	// Entries have it among their attributes.
 	LaunchDuration = "tensor.launch.duration"
 	// ClockError is the bound on how far the operation's times may be off, where they come from the clock of a device, in
 	// nanoseconds. Entries have it among their attributes.
