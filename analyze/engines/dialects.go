@@ -54,7 +54,7 @@ type attribute struct {
 // dialect is how an engine tells of its requests.
 type dialect struct {
 	name string
-	// sources are the repository and its files that set the names.
+	// sources are the repository and its files that set the names, at a commit where that is known.
 	sources string
 	// span is what the names of the spans have in them, "" where attributes tell them. They have one of the keys of any, where
 	// there are some, and none of those of none. is lists the whole names, nil for any.
@@ -89,7 +89,7 @@ var dialects = []dialect{
 		any: []string{"triton.model_name"}, below: map[string]field{"compute": execute}, queued: true,
 	},
 	{
-		name: "llm-d", sources: "llm-d/llm-d-router pkg/sidecar/proxy/connector_nixlv2.go, connector_sglang.go, chat_completions.go",
+		name: "llm-d", sources: "llm-d/llm-d-router pkg/sidecar/proxy/connector_nixlv2.go@0545789, connector_sglang.go, chat_completions.go",
 		any: []string{"llm_d.pd_proxy.total_duration_ms", "llm_d.pd_proxy.true_ttft_ms"},
 	},
 	{
@@ -106,7 +106,7 @@ var dialects = []dialect{
 		span: "llm_request",
 	},
 	{
-		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md",
+		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md@01d9450",
 		any: append([]string{attrkey.InputTokens, attrkey.OutputTokens, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"}, latencies...),
 	},
 }

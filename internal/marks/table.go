@@ -3,7 +3,8 @@ package marks
 import "regexp"
 
 // rules is the table of patterns, the first that matches counts. A source is a repository and a file
-// of it, with the function that sets the name where the file has many.
+// of it, with the function that sets the name where the file has many, and the commit at which it was read where
+// that is known.
 var rules = []struct {
 	source  string // the file that sets the name
 	has     string // what each of these names has in it, in lower case; "" for several
@@ -20,7 +21,7 @@ var rules = []struct {
 		"vllm-project/vllm vllm/v1/worker/gpu_worker.py annotate_profile", "execute_new_",
 		regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, "",
 	},
-	{"sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py, and srt/utils/profile_utils.py before", "step[", regexp.MustCompile(
+	{"sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py@2502c66, srt/utils/profile_utils.py@0114448", "step[", regexp.MustCompile(
 		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| ` +
 			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* g_sq=(?P<generationTokens>\d+))?[ \]]`), true, ""},
 	{"NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step", regexp.MustCompile(
