@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
@@ -205,7 +206,12 @@ func (l *list) share(ns int64) string {
 	return units.Percent(float64(ns) / float64(l.whole))
 }
 
-func (l *list) label(k device.Key) string { return named(k.Label(l.ranks)) }
+func (l *list) label(k device.Key) string {
+	if k.DeviceID == key.Unknown {
+		return "an unknown device"
+	}
+	return named(k.Label(l.ranks))
+}
 
 // whereDevice returns a place on a device.
 func whereDevice(section string, k device.Key) Where {
