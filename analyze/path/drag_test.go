@@ -2,14 +2,19 @@ package path
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -181,7 +186,14 @@ func naiveJoins(n *tracetest.NaiveTree) map[int]int {
 func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, without func(tracetest.Spec) bool) int64 {
 	t.Helper()
 	saved := int64(0)
-	for trace := byte(1); trace < 3; trace++ {
+	traces := make(map[byte]bool)
+	for _, s := range naive.Specs {
+		traces[s.Trace] = s.Trace != 0
+	}
+	for _, trace := range slices.Sorted(maps.Keys(traces)) {
+		if !traces[trace] {
+			continue
+		}
 		roots := naive.Roots(trace)
 		var specs []tracetest.Spec
 		for _, i := range roots {
@@ -209,6 +221,103 @@ func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, with
 	return saved
 }
 
+// checkDrag compares the drags of operations with those of the naive program, and returns the edges of the paths and the sum.
+func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, dragged int64) {
+	t.Helper()
+	forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+	if !naive.FindExecutions() {
+		return edges, 0 // links in a circle
+	}
+	sum, joins := sumAll(forest), naiveJoins(naive)
+	path := sum.Summary()
+	operations := operationsOf(path.Shares)
+	addDrag(forest, path, sum, operations, func() *collective.Joins { return collective.FindJoins(forest) })
+	for _, row := range operations {
+		if !row.DragNS.Known {
+			continue
+		}
+		want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool { return s.Name == row.Operation })
+		check.Equal(t, fmt.Sprintf("%s: drag of %s", name, row.Operation), want, row.DragNS.V)
+		dragged += want
+	}
+	for _, row := range path.Shares {
+		if !row.DragNS.Known || row.Key.Service+row.Key.Host != "" { // the naive program tells devices by rank and name alone
+			continue
+		}
+		want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool {
+			return s.Name == row.Operation && s.Kind.String() == row.Kind && s.DeviceKey() == row.Key
+		})
+		check.Equal(t, fmt.Sprintf("%s: drag of %s on %v", name, row.Operation, row.Key), want, row.DragNS.V)
+	}
+	return path.Edges, dragged
+}
+
+// specsOf returns the spans of a recording, nil where they are none that the naive program is for: too many for it, or
+// collectives that state their numbers.
+func specsOf(path string) []tracetest.Spec {
+	const most = 120
+	var specs []tracetest.Spec
+	first, traces := int64(math.MaxInt64), make(map[op.TraceID]byte)
+	number := func(id op.TraceID) byte {
+		if _, ok := traces[id]; !ok && !id.IsZero() {
+			traces[id] = byte(len(traces) + 1)
+		}
+		return traces[id]
+	}
+	add := func(s tracetest.Spec, id op.TraceID, span, parent op.SpanID, start op.Int, duration int64, linked []op.Link) {
+		s.Trace, s.ID, s.Parent = number(id), binary.BigEndian.Uint64(span[:]), binary.BigEndian.Uint64(parent[:])
+		s.Start, s.End, s.Timeless = start.V, start.V+duration, !start.Known
+		if start.Known {
+			first = min(first, start.V)
+		}
+		for _, l := range linked {
+			s = s.To(number(l.TraceID), binary.BigEndian.Uint64(l.SpanID[:]))
+		}
+		specs = append(specs, s)
+	}
+	for rec, err := range ingest.Open(path).Records() {
+		switch e, s := rec.Entry, rec.Span; {
+		case err != nil || len(specs) > most || e != nil && e.Collective != nil:
+			return nil
+		case e != nil:
+			add(tracetest.Spec{
+				IsOp: true, Name: e.Operation, Service: e.Service, Kind: e.Kind, Device: e.DeviceID, Rank: e.Rank, Stream: e.Stream, Side: e.Side,
+				Root: e.Root, RootID: binary.BigEndian.Uint64(e.RootSpanID[:]),
+			}, e.TraceID, e.SpanID, e.ParentSpanID, e.Start, e.Duration, e.Links)
+		case s != nil:
+			add(tracetest.Spec{Name: s.Name, Service: s.Service, Remote: s.RemoteParent}, s.TraceID, s.SpanID, s.ParentSpanID, s.Start, s.Duration, s.Links)
+		}
+	}
+	for i := range specs {
+		if !specs[i].Timeless {
+			specs[i].Start, specs[i].End = specs[i].Start-first, specs[i].End-first
+		}
+	}
+	return specs
+}
+
+// TestDragOfRecordings compares the drags of small recordings, those of Jaeger, the Collector and engines among them.
+func TestDragOfRecordings(t *testing.T) {
+	recordings, dragged := 0, int64(0)
+	for _, pattern := range []string{
+		"../../cmd/optrace/testdata/figures/*.json*", "../../ingest/*/testdata/*.json*", "../../../shared/data/jaeger/*/*.json",
+		"../../../shared/data/collector/gate_off/*", "../../../shared/data/stdouttrace/*",
+	} {
+		paths, _ := filepath.Glob(pattern)
+		for _, path := range paths {
+			specs := specsOf(path)
+			_, saved := checkDrag(t, path, specs)
+			if dragged += saved; saved > 0 {
+				recordings++
+			}
+		}
+	}
+	t.Logf("%d recordings with drags of %d ns", recordings, dragged)
+	if recordings < 10 {
+		t.Errorf("drags of %d recordings", recordings)
+	}
+}
+
 func TestDragAgainstNaive(t *testing.T) {
 	var dragged, joined, stream, links int64
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
@@ -222,32 +331,9 @@ func TestDragAgainstNaive(t *testing.T) {
 				s.Name, s.IsOp, s.Side, s.Parent = "all_reduce", true, op.SideNone, s.Parent%3
 			}
 		}
-		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
-		if !naive.FindExecutions() {
-			return // links in a circle
-		}
-		sum, joins := sumAll(forest), naiveJoins(naive)
-		path := sum.Summary()
-		operations := operationsOf(path.Shares)
-		addDrag(forest, path, sum, operations, func() *collective.Joins { return collective.FindJoins(forest) })
-		for _, row := range operations {
-			if !row.DragNS.Known {
-				continue
-			}
-			want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool { return s.Name == row.Operation })
-			check.Equal(t, fmt.Sprintf("seed %d: drag of %s", seed, row.Operation), want, row.DragNS.V)
-			dragged += want
-		}
-		for _, row := range path.Shares {
-			if !row.DragNS.Known {
-				continue
-			}
-			want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool {
-				return s.Name == row.Operation && s.Kind.String() == row.Kind && s.DeviceKey() == row.Key
-			})
-			check.Equal(t, fmt.Sprintf("seed %d: drag of %s on %v", seed, row.Operation, row.Key), want, row.DragNS.V)
-		}
-		joined, stream, links = joined+path.Edges.Collective, stream+path.Edges.Stream, links+path.Edges.Links
+		edges, saved := checkDrag(t, fmt.Sprint("seed ", seed), specs)
+		dragged += saved
+		joined, stream, links = joined+edges.Collective, stream+edges.Stream, links+edges.Links
 	})
 	if cases.All() && (dragged == 0 || joined == 0 || stream == 0 || links == 0) {
 		t.Errorf("nothing was compared: drag %d, collective edges %d, stream edges %d, links %d", dragged, joined, stream, links)

@@ -137,7 +137,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestRequestsAgainstNaive(t *testing.T) {
-	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(20))
 		naive := tracetest.NewNaiveTree(specs)
 		if !naive.FindExecutions() {
