@@ -81,9 +81,12 @@ func (l *list) bound() Finding {
 		return f
 	}
 	by := l.parts()
+	queued, quiet := l.queuedNS(), l.noRequestNS()
+	by.HostNS, by.IdleNS = by.HostNS-queued, by.IdleNS-quiet
 	all := []boundPart{
 		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
 		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
+		{"waiting in a queue", queued}, {"time without a request", quiet},
 	}
 	slices.SortStableFunc(all, func(a, b boundPart) int { return cmp.Compare(b.ns, a.ns) })
 	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
@@ -106,6 +109,26 @@ func (l *list) bound() Finding {
 	f.Text = text + "." + l.detail(by, all[0].name)
 	f.OfNS = op.Known(l.whole)
 	return f
+}
+
+// queuedNS returns the time on the paths of requests in which these waited for others.
+func (l *list) queuedNS() (ns int64) {
+	if l.byRequest {
+		for i := range l.Alike {
+			ns += l.Alike[i].QueuedNS
+		}
+	}
+	return min(ns, l.parts().HostNS)
+}
+
+// noRequestNS returns the idle time of all devices in which no request was under way.
+func (l *list) noRequestNS() (ns int64) {
+	if !l.byRequest && l.IdleCauses != nil {
+		for i := range l.IdleCauses.Devices {
+			ns += l.IdleCauses.Devices[i].NoRequest.SumNS
+		}
+	}
+	return min(ns, l.parts().IdleNS)
 }
 
 // wholeText names the time that is divided.
@@ -143,6 +166,8 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		return text
 	case "idle time":
 		return l.idleText()
+	case "time without a request":
+		return " No request was under way then: nothing could be faster."
 	}
 	if l.byRequest {
 		return ""
@@ -188,7 +213,7 @@ func (l *list) hostParts() (parts []boundPart) {
 	if l.byRequest {
 		for _, o := range l.PathOperations {
 			if o.Kind == path.KindHost {
-				parts = append(parts, boundPart{o.Operation, o.TimeNS})
+				parts = append(parts, boundPart{o.Operation, o.TimeNS - l.queued(o.Operation)})
 			}
 		}
 		return parts
@@ -220,7 +245,7 @@ func (l *list) idleText() string {
 	if len(by) == 0 {
 		return ""
 	}
-	return " Between operations it is idle for " + strings.Join(by, ", ") + "."
+	return " Of idle time and the host's together, of the whole: " + strings.Join(by, ", ") + "."
 }
 
 // deviceOf returns the row of a device.

@@ -103,7 +103,7 @@ func (l *list) spread() string {
 	g := &l.Lateness[0]
 	_, p := l.largest(0)
 	return fmt.Sprintf(" Devices waited %s for each other in collectives, in sum, and no single one "+
-		"holds up the others by more than chance (%s).",
+		"holds up the others by more than chance (p = %s).",
 		units.Duration(g.WaitNS), probability(min(1, p*float64(len(l.Lateness)))))
 }
 

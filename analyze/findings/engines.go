@@ -59,7 +59,12 @@ func engineText(e *engines.Engine) string {
 	if most <= e.E2E.Mean*float64(e.E2E.Count)/2 {
 		text = "The largest part"
 	}
-	text += fmt.Sprintf(" of the time of %s was spent %s: %s of %s.", of, partInText[part], strings.Join(shares, ", "), timesText(e.E2E))
+	text += fmt.Sprintf(" of the time of %s was spent %s: %s of %s", of, partInText[part], strings.Join(shares, ", "),
+		units.Duration(int64(e.E2E.Mean*float64(e.E2E.Count))))
+	if e.E2E.Count > 1 {
+		text += " in all. One takes " + timesText(e.E2E)
+	}
+	text += "."
 	if e.TTFT != nil {
 		text += fmt.Sprintf(" The first token comes after %s.", timesText(e.TTFT))
 	}

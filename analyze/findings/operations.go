@@ -28,8 +28,8 @@ func (l *list) operations() {
 		slices.SortStableFunc(rows, func(a, b path.Operation) int { return int(min(1, max(-1, b.DragNS.V-a.DragNS.V))) })
 		for _, o := range rows {
 			add(o.Operation, o.Kind,
-				fmt.Sprintf("Without %s the requests would be %s shorter; it is %s of their paths.", named(o.Operation),
-					l.part(o.DragNS.V), units.Percent(o.Share)), o.DragNS.V)
+				fmt.Sprintf("Without %s the %s would be %s shorter; it is %s of %s.", named(o.Operation), l.number("request", "requests"),
+					l.part(o.DragNS.V), units.Percent(o.Share), l.number("its path", "their paths")), o.DragNS.V)
 		}
 		return
 	}
@@ -152,8 +152,8 @@ func (l *list) hostOnPaths() {
 			continue
 		}
 		f := Finding{Kind: HostGap, Where: Where{Section: "critical_path", Operation: o.Operation}}
-		f.Text = fmt.Sprintf("%s of the requests' paths pass on the host in %s, with no operation to wait for.",
-			l.part(ns), named(o.Operation))
+		f.Text = fmt.Sprintf("%s of the %s on the host in %s, with no operation to wait for.",
+			l.part(ns), l.number("request's path passes", "requests' paths pass"), named(o.Operation))
 		for _, h := range l.extent.Host {
 			if h.Operation == o.Operation {
 				if l.inFirst(h.Longest) && 2*h.Longest.HostNS >= ns {
@@ -181,6 +181,14 @@ func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	return text
 }
 
+// number returns the word for one request, or that for several.
+func (l *list) number(one, several string) string {
+	if l.Paths.Paths == 1 {
+		return one
+	}
+	return several
+}
+
 func (l *list) gapPlace(h timeline.HostTime) Where {
 	w := whereDevice("idle", h.Longest.Key)
 	w.Operation = h.Operation
@@ -204,7 +212,7 @@ func (l *list) unexplained() {
 		return
 	}
 	gaps, _ := l.sequenceGaps()
-	ns := (l.parts().IdleNS - gaps) / l.devicesNum
+	ns := (l.parts().IdleNS - l.noRequestNS() - gaps) / l.devicesNum
 	f := Finding{Kind: HostGap, Where: whereDevice("idle", g.Key)}
 	f.Where.FromNS, f.Where.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
 	f.Text = fmt.Sprintf("%s for %s, and nothing was recorded on the host meanwhile; the longest such time is %s",

@@ -83,7 +83,7 @@ func (p *page) listFindings(list []findings.Finding, before, after string) {
 	}
 	p.heading("FINDINGS")
 	for i := range list {
-		if i == maxFindings {
+		if i == maxFindings && p.Show == nil {
 			p.more(len(list) - i)
 			return
 		}
