@@ -166,7 +166,7 @@ func naiveCause(n *tracetest.NaiveTree, r int, from int64, short bool) IdleCause
 }
 
 func TestIdleAgainstNaive(t *testing.T) {
-	compared := int64(0)
+	compared, inputs := int64(0), 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(15))
 		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
@@ -177,7 +177,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 			want = append(want, naiveGaps(naive, key, 20)...)
 		}
 		total, sums := int64(0), make(map[IdleCause]int64)
-		defer func() { compared += sums[IdleNoRequest] }()
+		defer func() { compared, inputs = compared+sums[IdleNoRequest], inputs+1 }()
 		for i := range want {
 			g := &want[i]
 			quiet := naiveQuiet(naive, *g)
@@ -213,7 +213,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 			t.Errorf("seed %d: gaps by cause add up to %d ns, the gaps to %d, the idle time is %d", seed, sum, total, idleTime)
 		}
 	})
-	if compared == 0 {
+	if compared == 0 && inputs > 1000 {
 		t.Error("no time without a request was compared")
 	}
 }

@@ -372,7 +372,7 @@ func TestPage(t *testing.T) {
 	if text := body(t, get(t, p, "/trace.json")); !json.Valid([]byte(text)) || !strings.Contains(text, `"op1"`) {
 		t.Errorf("Chrome trace:\n%.300s", text)
 	}
-	for path, want := range map[string]int{"/?format=xml": 400, "/other": 404, "/../../etc/passwd": 404, "/data/x": 404} {
+	for path, want := range map[string]int{"/?format=xml": 400, "/?format=text&section=nope": 400, "/other": 404, "/../../etc/passwd": 404, "/data/x": 404} {
 		if r := get(t, p, path); r.StatusCode != want {
 			t.Errorf("%s: %s", path, r.Status)
 		}

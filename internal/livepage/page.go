@@ -124,8 +124,11 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	var answer bytes.Buffer
 	if section := r.URL.Query().Get("section"); name == "text" && section != "" {
-		if err := writeSection(&answer, report, section); err != nil {
+		if known, err := writeSection(&answer, report, section); err != nil {
 			return err
+		} else if !known {
+			http.Error(w, "the section is all, or a name that optrace report -section takes", http.StatusBadRequest)
+			return nil
 		}
 	} else if err := f.write(&answer, report, p.options(v)); err != nil {
 		return err
@@ -154,9 +157,14 @@ var formats = map[string]struct {
 	"pprof":     {"application/octet-stream", writePprof},
 }
 
-// writeSection writes a section of a report, or all of them.
-func writeSection(w io.Writer, r *analyze.Report, section string) error {
-	return text.Write(w, r, text.Options{Show: func(s string) bool { return section == "all" || s == section }})
+// writeSection writes a section of a report, or all of them, and reports whether there is one of that name.
+func writeSection(w io.Writer, r *analyze.Report, section string) (known bool, err error) {
+	err = text.Write(w, r, text.Options{Show: func(s string) bool {
+		shown := section == "all" || s == section
+		known = known || shown
+		return shown
+	}})
+	return known || section == "summary", err
 }
 
 const plain = "text/plain; charset=utf-8"
