@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -272,7 +273,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	if web != nil {
 		sources = append(sources, "OTLP/HTTP at "+web.Addr().String())
 		fmt.Fprintf(std.Out, "OTLP/HTTP  http://%s%s\n", web.Addr(), receiver.Path)
-		s.serve(exit.Input, func() error { return loopback.Serve(ctx, web, r.Handler()) })
+		s.serve(exit.Input, func() error { return loopback.Serve(ctx, web, r.Handler(address)) })
 	}
 	if rpc != nil {
 		sources = append(sources, "OTLP/gRPC at "+rpc.Addr().String())
@@ -323,6 +324,9 @@ func (s *server) handler(title string) http.Handler {
 		mux.Handle(path, page)
 	}
 	mux.HandleFunc("GET /trace/{id}", showTrace)
+	mux.HandleFunc("POST "+receiver.Path, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "this is the page, which receives no spans; its sources: "+cmp.Or(title, "none"), http.StatusNotFound)
+	})
 	mux.Handle("GET /metrics", s.metrics)
 	return s.hosts.Handler(mux)
 }

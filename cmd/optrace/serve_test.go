@@ -191,7 +191,7 @@ func TestServeFiles(t *testing.T) {
 func TestServeEngines(t *testing.T) {
 	var paths []string
 	window := livepage.NewWindow(livepage.Limits{})
-	handler := receiver.New(window, loopback.Hosts{}).Handler()
+	handler := receiver.New(window, loopback.Hosts{}).Handler("")
 	for _, name := range []string{"30_vllm", "31_sglang", "32_tgi", "33_triton", "35_dynamo"} {
 		path := filepath.Join("testdata/figures", name+".otlp.jsonl")
 		text, err := os.ReadFile(path)
@@ -274,5 +274,24 @@ func TestParseWindow(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %s", text, got)
 		}
+	}
+}
+
+// The page and the receiver name each other's address to who asks the wrong one.
+func TestServeWrongPort(t *testing.T) {
+	s := startServe(t)
+	r, err := http.Post(s.page+"v1/traces", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusNotFound ||
+		string(text) != "this is the page, which receives no spans; its sources: none\n" {
+		t.Errorf("%s: %q, error %v", r.Status, text, err)
+	}
+	w := httptest.NewRecorder()
+	receiver.New(nil, nil).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil))
+	if want := "spans are received here, by POST to /v1/traces; the page is at " + s.page + "\n"; w.Code != http.StatusNotFound || w.Body.String() != want {
+		t.Errorf("%d: %q, want %q", w.Code, w.Body, want)
 	}
 }

@@ -17,10 +17,13 @@ import (
 // Path is where traces are sent to by HTTP.
 const Path = "/v1/traces"
 
-// Handler returns the handler of OTLP over HTTP.
-func (r *Receiver) Handler() http.Handler {
+// Handler returns the handler of OTLP over HTTP, which names the address of the page to a browser.
+func (r *Receiver) Handler(page string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+Path, r.export)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "spans are received here, by POST to "+Path+"; the page is at "+page, http.StatusNotFound)
+	})
 	return r.hosts.Handler(mux)
 }
 

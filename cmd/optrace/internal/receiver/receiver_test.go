@@ -141,7 +141,7 @@ func TestHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
-			h := New(window, nil).Handler()
+			h := New(window, nil).Handler("")
 			path := "http://127.0.0.1:4318" + Path
 			if c.path != "" {
 				path = "http://127.0.0.1:4318" + c.path
@@ -200,7 +200,7 @@ func post(t *testing.T, r *Receiver, body []byte) int {
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(body))
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	w := httptest.NewRecorder()
-	r.Handler().ServeHTTP(w, req)
+	r.Handler("").ServeHTTP(w, req)
 	if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
 		t.Error("no time to come again")
 	}
@@ -394,7 +394,7 @@ func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 		cancel()
 		servers.Wait()
 	})
-	return start(r.Handler()), start(r.GRPC())
+	return start(r.Handler("")), start(r.GRPC())
 }
 
 // S3: clients that send nothing, half a header or a slow body, cost the others nothing, and are given up.
@@ -518,7 +518,7 @@ func TestS3Fleet(t *testing.T) {
 func TestExportConcurrentSafe(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{})
 	r := New(window, nil)
-	conn, h := dial(t, r), r.Handler()
+	conn, h := dial(t, r), r.Handler("")
 	body := marshal(t, batch(20))
 	var wg sync.WaitGroup
 	for range 4 {
