@@ -130,7 +130,7 @@ export class Operations {
         });
     }
     this.groups = groups;
-    this.table.update(groups, `${formatCount(groups.length)} operations`);
+    this.table.update(groups, groups.length === 1 ? "one operation" : `${formatCount(groups.length)} operations`);
   }
 
   // undrawn returns the operations of the report of which no call has a start: they are in no row.

@@ -109,7 +109,7 @@ export function steps(page, parent, { picked, isWhole }) {
           ),
       },
       {
-        title: "",
+        title: "beside the median",
         value: (s) => (s.wall_ns > 1.5 * median ? 1 : 0),
         text: (s) => (median > 0 && s.wall_ns > 1.5 * median ? `${(s.wall_ns / median).toFixed(1)} × the median` : ""),
       },
