@@ -52,6 +52,8 @@ const (
 	Suspect       Kind = "suspect"
 	Lost          Kind = "lost"
 	NotUnderstood Kind = "not_understood"
+	// failed is operations that ended with an error.
+	failed Kind = "failed"
 	// Change is what became of the whole from one run to another, the first finding of a comparison.
 	Change Kind = "change"
 	// Nothing says that there are no operations.
@@ -60,7 +62,7 @@ const (
 
 var kinds = []Kind{
 	Bound, Operation, HostGap, Straggler, Imbalance, SlowRequest, FirstStep, Launch, SmallOperations, Copies, Roofline, Suspect, Lost,
-	NotUnderstood, Nothing,
+	NotUnderstood, failed, Nothing,
 }
 
 // Finding is a sentence or two about a run, with the figures that prove it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -57,7 +58,33 @@ func (l *list) input() {
 			Where: where,
 		}, float64(n) > much*float64(n+in.Entries))
 	}
+	l.failures()
 	l.suspect()
+}
+
+// failures tells of operations that ended with an error, by their names.
+func (l *list) failures() {
+	rows := slices.DeleteFunc(slices.Clone(l.Operations), func(o profile.Operation) bool { return o.Errors == 0 })
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b profile.Operation) int { return cmp.Compare(b.Errors, a.Errors) })
+	const most = 3
+	n, what := int64(0), []string{}
+	for i, o := range rows {
+		n += o.Errors
+		if i < most {
+			what = append(what, fmt.Sprintf("%s %s of %s", named(o.Operation), units.Count(o.Errors), units.Count(o.Count)))
+		}
+	}
+	if len(rows) > most {
+		what = append(what, plural(int64(len(rows)-most), "other operation"))
+	}
+	l.note(Finding{
+		Kind:  failed,
+		Text:  fmt.Sprintf("%s of %s ended with an error: %s.", units.Count(n), plural(l.Total.Count, "operation"), strings.Join(what, ", ")),
+		Where: Where{Section: "operations", Operation: rows[0].Operation, Command: "optrace report -section operations"},
+	}, float64(n) > much*float64(l.Total.Count))
 }
 
 // note adds a finding about the input, before all others if it puts the figures in doubt.
