@@ -60,6 +60,10 @@ func (r *rows) encode(level int) (string, error) {
 		}
 		return 0
 	})
+	column(func(_ int, one *row) uint64 {
+		f, at := one.node.Forest, one.node.Row
+		return uint64(f.Launched(at) - f.Launch(at))
+	})
 	column(func(_ int, one *row) uint64 { return uint64(one.collective) })
 	column(func(_ int, one *row) uint64 { return uint64(one.count - 1) })
 	column(func(_ int, one *row) uint64 {

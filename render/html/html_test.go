@@ -65,7 +65,7 @@ func request(start, duration int64) op.Record {
 // columns are the columns of a page, decoded by this test's own reader.
 type columns struct {
 	start, duration, self, name, kind, device, stream, parent, request, shape, memory, flops, step []uint64
-	launch, group, count, most, launcher                                                           []uint64
+	launch, call, group, count, most, launcher                                                     []uint64
 }
 
 // view is the part of a page's JSON that the tests look at.
@@ -113,7 +113,7 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	}
 	for _, column := range []*[]uint64{
 		&c.start, &c.duration, &c.self, &c.name, &c.kind, &c.device, &c.stream, &c.parent, &c.request, &c.shape, &c.memory, &c.flops, &c.step,
-		&c.launch, &c.group, &c.count, &c.most, &c.launcher,
+		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher,
 	} {
 		for range v.Rows {
 			n, size := binary.Uvarint(src)
@@ -143,7 +143,7 @@ func TestColumns(t *testing.T) {
 		name: []uint64{0, 1, 2}, kind: []uint64{6, 1, 1}, device: []uint64{0, 1, 1}, stream: []uint64{0, 8, 8},
 		parent: []uint64{0, 3, 5}, request: []uint64{2, 1, 1}, shape: []uint64{0, 1, 1},
 		memory: []uint64{0, 65537, 65537}, flops: []uint64{0, 25_690_113, 25_690_113}, step: []uint64{0, 1, 1},
-		launch: []uint64{0, 0, 0}, group: []uint64{0, 0, 0}, count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
+		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0}, count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
 	}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(columns{})); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)

@@ -67,7 +67,7 @@ const compareEnd = (rows, a, b) => endOf(rows, a) - endOf(rows, b) || rows.start
 // gapCause returns the number of the cause for which nothing ran from a time until row i.
 function gapCause(rows, ends, i, from, threshold) {
   if (Number.isNaN(rows.launch[i])) return 3;
-  if (rows.launch[i] > from) return 0;
+  if (rows.launched[i] > from) return 0;
   if (hasDependency(rows, ends, i, from, threshold)) return 1;
   return rows.start[i] - from < threshold ? 2 : 3;
 }
@@ -107,14 +107,15 @@ export function launchFigures(rows, s, from, to, { first, last, count }) {
     b = lowerBound(a, s.rows.length, to, (k) => rows.start[s.rows[k]]);
   for (let k = a; k < b; k++) {
     const i = s.rows[k],
-      wait = rows.start[i] - rows.launch[i];
+      wait = Math.max(0, rows.start[i] - rows.launched[i]),
+      early = rows.launch[i] > rows.start[i];
     figures.picked.push(k);
     if (s.cause[k] >= 0) figures.idle[s.cause[k]] += rows.start[i] - s.latest[k];
     if (Number.isNaN(wait)) continue;
     figures.count++;
-    if (wait < 0) figures.early++;
-    figures.waiting += Math.max(0, wait);
-    if (wait < 0 || s.held[k]) continue;
+    if (early) figures.early++;
+    figures.waiting += wait;
+    if (early || s.held[k]) continue;
     free.push(wait);
     figures.overhead += wait;
   }
@@ -184,10 +185,10 @@ export class Launches {
           numeric: true,
         },
         { title: "launches", value: (s) => s.count, text: (s) => formatCount(s.count), numeric: true },
-        time("overhead", (s) => s.overhead, "from the launch to the start, where nothing else held the operation back"),
+        time("overhead", (s) => s.overhead, "from the end of the launching call to the start, where nothing else held the operation back"),
         time("median", (s) => s.median, "of the overhead"),
         time("max", (s) => (s.free > 0 ? s.most : null), "of the overhead"),
-        time("waiting", (s) => s.waiting, "from the launch to the start, of all"),
+        time("waiting", (s) => s.waiting, "from the end of the launching call to the start, of all"),
         {
           title: "deepest",
           value: (s) => s.deepest,

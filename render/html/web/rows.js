@@ -48,6 +48,7 @@ class Reader {
 //	flops     likewise
 //	step      index of steps plus one, 0 for none
 //	launch    0 for none, else 1 + the zigzag code of the distance to start, ns
+//	call      how long the launching call took, ns
 //	group     number of the collective plus one, 0 for none
 //	count     how many operations the row stands for, less one
 //	most      the longest of them, 0 if it is one
@@ -109,6 +110,7 @@ export function decodeRows(bytes, n) {
     const v = r.next();
     rows.launch[i] = v === 0 ? NaN : start[i] - signed(v - 1);
   }
+  rows.launched = Float64Array.from(rows.launch, (at) => at + r.next());
   rows.group = index();
   rows.count = plain(new Uint32Array(n));
   rows.most = plain(new Float64Array(n));

@@ -36,7 +36,7 @@ test("the figures of a stream are those of docs/analyses.md", () => {
 });
 
 // figures are those of a range, counted moment by moment.
-function naive(rows, s, from, to) {
+function naive(rows, s, from, to, calls) {
   const of = s.rows,
     depths = [],
     sums = { count: 0, early: 0, free: 0, waiting: 0, idle: 0 };
@@ -45,12 +45,13 @@ function naive(rows, s, from, to) {
     if (rows.start[i] < from || rows.start[i] >= to) return;
     const before = of.slice(0, k).map((j) => rows.start[j] + rows.dur[j]),
       latest = Math.max(-Infinity, ...before),
-      wait = rows.start[i] - rows.launch[i];
+      early = rows.launch[i] > rows.start[i],
+      wait = Math.max(0, rows.start[i] - rows.launch[i] - calls[i]);
     if (before.length > 0 && latest < rows.start[i]) sums.idle += rows.start[i] - latest;
     if (Number.isNaN(wait)) return;
     sums.count++;
-    sums.early += wait < 0 ? 1 : 0;
-    sums.waiting += Math.max(0, wait);
+    sums.early += early ? 1 : 0;
+    sums.waiting += wait;
     const end = (j) => rows.start[j] + rows.dur[j],
       order = (j) => end(j) - end(i) || rows.start[j] - rows.start[i] || j - i,
       held = Array.from({ length: rows.n }, (_, j) => j).some(
@@ -61,7 +62,7 @@ function naive(rows, s, from, to) {
           rows.start[i] - end(j) < 4 &&
           order(j) < 0,
       );
-    sums.free += wait >= 0 && latest <= rows.launch[i] && !held ? 1 : 0;
+    sums.free += !early && latest <= rows.launch[i] && !held ? 1 : 0;
   });
   const a = Math.max(0, from),
     b = Math.min(whole.last, to),
@@ -76,8 +77,7 @@ test("the figures of a range add up, and depths are those of every moment", () =
   const r = random(5);
   for (let n = 1; n < 60; n++) {
     let t = 0;
-    const rows = rowsOf(
-      Array.from({ length: n }, () => {
+    const given = Array.from({ length: n }, () => {
         t = Math.min(whole.last - 10, t + r(5));
         return {
           start: t,
@@ -85,9 +85,10 @@ test("the figures of a range add up, and depths are those of every moment", () =
           device: 0,
           stream: r(3) ? 1 + r(2) : undefined,
           launch: r(4) ? Math.max(0, t + 2 - r(20)) : undefined,
+          call: r(2) * r(9),
         };
       }),
-    );
+      rows = rowsOf(given);
     const cut = 1 + r(whole.last - 1);
     for (const s of launchStreams(rows, 4)) {
       const parts = [
@@ -96,7 +97,7 @@ test("the figures of a range add up, and depths are those of every moment", () =
         [-Infinity, Infinity],
       ].map(([from, to]) => {
         const got = launchFigures(rows, s, from, to, whole),
-          want = naive(rows, s, from, to),
+          want = naive(rows, s, from, to, given.map((g) => g.call)),
           idle = got.idle.reduce((a, b) => a + b);
         assert.deepEqual(
           [got.count, got.early, got.free, got.waiting, idle, got.deepest],

@@ -46,6 +46,7 @@ export function encode(rows) {
     rows.map((r) => (r.flops ?? -1) + 1),
     rows.map((r) => (r.step ?? -1) + 1),
     rows.map((r) => (r.launch === undefined ? 0 : 1 + zigzag(r.start - r.launch))),
+    rows.map((r) => r.call ?? 0),
     rows.map((r) => (r.group ?? -1) + 1),
     rows.map((r) => (r.count ?? 1) - 1),
     rows.map((r) => (r.count > 1 ? r.most : 0)),
