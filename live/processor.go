@@ -183,8 +183,9 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 // /debug/optrace/, and those below it:
 //
 //   - the page itself; with ?format=json the report on the latest operations, with
-//     ?format=text the same to read (&section=all has every section), with ?format=collapsed their stacks, with ?format=pprof a profile of them that
-//     go tool pprof opens by its URL;
+//     ?format=text the same to read (&section=all has every section), with
+//     ?format=collapsed their stacks, with ?format=pprof a profile of them that go tool
+//     pprof opens by its URL;
 //   - with ?format=json&since=start the report on all operations since the start, see
 //     [Processor.Report];
 //   - data and trace.json below it, which the page asks for.

@@ -72,10 +72,13 @@ const maxRows = 1000
 
 // addRows sums up the requests to engines at each endpoint.
 func (t *told) addRows(all []Endpoint) {
+	at := make(map[endpointName][]int)
+	for i, name := range t.endpoints {
+		at[name] = append(at[name], i)
+	}
 	for k := range all {
-		name := endpointName{all[k].Name, all[k].Service}
-		if slices.Contains(t.endpoints, name) {
-			all[k].Engines = t.Rows(maxRows, func(i int) bool { return t.endpoints[i] == name })
+		if numbers := at[endpointName{all[k].Name, all[k].Service}]; numbers != nil {
+			all[k].Engines = t.Rows(maxRows, numbers)
 		}
 	}
 }

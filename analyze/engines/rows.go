@@ -109,19 +109,21 @@ func (e *Engine) Parts(yield func(string, *Times) bool) {
 // none, those with the most time first. f has the spans that were added. Beyond a number of rows, requests
 // share one for their dialect.
 func (c *Collector) Rows(f *trace.Forest, most int) []Engine {
-	return c.Find(f).Rows(most, func(int) bool { return true })
+	all := c.Find(f)
+	numbers := make([]int, len(all.list))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return all.Rows(most, numbers)
 }
 
 // Rows sums up the requests of some numbers in the order of [Requests.All], as [Collector.Rows] does all.
-func (r *Requests) Rows(most int, of func(i int) bool) []Engine {
+func (r *Requests) Rows(most int, numbers []int) []Engine {
 	c, f := r.collector, r.forest
 	groups := make(map[string][]*request)
 	var order []string
-	for i := range r.list {
+	for _, i := range numbers {
 		q := &r.list[i]
-		if !of(i) {
-			continue
-		}
 		by := q.by[:len(c.names)]
 		if len(by) == 0 {
 			by = []string{q.service, q.texts[0]}

@@ -99,13 +99,18 @@ func (k Key) NeedsTree() bool { return k == Root || k == Operator }
 const attrPrefix = "attr:"
 
 // attributes are those of requests that have names of their own.
-var attributes = map[string]string{"model": attrkey.RequestModel, "route": attrkey.RequestRoute, "tenant": attrkey.Tenant}
+var attributes = []struct{ name, key string }{
+	{"model", attrkey.RequestModel}, {"route", attrkey.RequestRoute}, {"tenant", attrkey.Tenant},
+}
 
 // Names returns the names of the keys, attr:NAME aside.
 func Names() []string {
 	var names []string
 	for _, p := range properties[:byAttr] {
 		names = append(names, p.name)
+	}
+	for _, a := range attributes {
+		names = append(names, a.name)
 	}
 	return names
 }
@@ -129,13 +134,15 @@ func ParseOne(s string) (Key, error) {
 			return Key{field: keyField(f)}, nil
 		}
 	}
-	if attr := attributes[s]; attr != "" {
-		return Attr(attr), nil
+	for _, a := range attributes {
+		if s == a.name {
+			return Attr(a.key), nil
+		}
 	}
 	if strings.Contains(s, ".") && !strings.Contains(s, ":") { // the name of an attribute
 		return Attr(s), nil
 	}
-	return Key{}, fmt.Errorf("parsing key: %q is none of %s, model, route, tenant, attr:NAME", s, strings.Join(Names(), ", "))
+	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(Names(), ", "))
 }
 
 // Parse returns the keys that s lists, separated by commas. An empty s

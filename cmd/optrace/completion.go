@@ -111,7 +111,7 @@ func flagValues(name string) choice {
 	case "format":
 		return choice{words: formatWords()}
 	case "by":
-		return choice{words: wordsOf(append(key.Names(), "model", "route", "tenant", "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
+		return choice{words: wordsOf(append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
 			attrkey.GPUIndex, attrkey.RequestModel)), list: true}
 	case "section":
 		return choice{words: wordsOf(sectionNames()), list: true}

@@ -62,10 +62,11 @@ is compressed, are read once.
 Beside the page are ?format=json, the report as 'optrace report -json' prints it,
 ?format=text, the one that 'optrace report' prints, with &section=all or &section=NAME
 as its -section, ?format=collapsed, stacks for flame graphs, ?format=pprof, a profile
-that 'go tool pprof' opens by its URL, and trace.json, a Chrome trace. The page's button "to Perfetto" opens ui.perfetto.dev and
-hands it that trace within the browser; nothing else leaves this machine. /metrics has
-counts, sums and native histograms of all operations since the start by operation,
-device and kind, for Prometheus; docs/grafana.json is a dashboard of them.
+that 'go tool pprof' opens by its URL, and trace.json, a Chrome trace. The page's
+button "to Perfetto" opens ui.perfetto.dev and hands it that trace within the browser;
+nothing else leaves this machine. /metrics has counts, sums and native histograms of
+all operations since the start by operation, device and kind, for Prometheus;
+docs/grafana.json is a dashboard of them.
 
 Limits: a table of the page and of its reports has 1,000 rows; more groups share one.
 Texts of more than 256 bytes are cut. A request of OTLP is at most 20 MiB, before and

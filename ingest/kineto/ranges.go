@@ -31,14 +31,10 @@ func (t *tables) encloseRanges() []int32 {
 	return order
 }
 
-// maxDepth bounds how many ranges or operators around one are looked at, so that what nests without end takes
-// no time without end.
-const maxDepth = 1024
-
 // openRange returns the innermost range that is open at a time, among one and those around it;
 // -1 for none.
 func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
-	for n := 0; i >= 0 && n < maxDepth; n++ {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n++ {
 		r := t.ranges.at(i)
 		if r.thread == thread && (r.start+r.dur > at || r.start == at) {
 			return i
@@ -59,9 +55,6 @@ func (j *join) rangeAt(thread uint32, at int64) int32 {
 	}
 	return j.openRange(j.byRange[i], thread, at)
 }
-
-// maxPath bounds the ranges in a path, so that what nests without end is no text without end.
-const maxPath = 64
 
 // setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the
 // operators around it tell, unless an argument states these.
@@ -89,7 +82,7 @@ func (t *tables) rangeMark(i int32) *marks.Mark {
 
 // phaseOf returns the phase that the innermost range tells of a range and those around it.
 func (m *entryMaker) phaseOf(i int32) string {
-	for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges.at(i).parent {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
 		if phase := m.rangeMark(i).Phase; phase != "" {
 			return phase
 		}
@@ -101,7 +94,7 @@ func (m *entryMaker) phaseOf(i int32) string {
 // engine which computes gradients, on threads of its own.
 func (m *entryMaker) operatorPhase(i int32) string {
 	for n := 0; m.hostOps.at(i).parent >= 0; n++ {
-		if n == maxDepth {
+		if n == marks.MaxDepth {
 			return ""
 		}
 		i = m.hostOps.at(i).parent
@@ -131,7 +124,7 @@ func (m *entryMaker) pathOf(i int32) string {
 	path, ok := m.paths[i]
 	if !ok {
 		var names []string
-		for n, at := 0, i; at >= 0 && n < maxDepth && len(names) < maxPath; n, at = n+1, m.ranges.at(at).parent {
+		for n, at := 0, i; at >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n, at = n+1, m.ranges.at(at).parent {
 			if m.rangeMark(at).IsStep() {
 				continue
 			}

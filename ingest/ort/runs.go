@@ -24,8 +24,12 @@ type held struct {
 
 func (h *held) end() int64 { return h.start + h.duration }
 
-// heldBytes is about what an event takes while it is held.
-const heldBytes = 1 << 10
+// heldBytes is about what an event takes while it is held; threads and runs are held until the end.
+const (
+	heldBytes   = 1 << 10
+	threadBytes = 256
+	runBytes    = 64
+)
 
 // thread has the events of a thread that are held, in the order of the file.
 type thread struct {
@@ -46,11 +50,12 @@ type run struct {
 // way a run is whole when an event comes that starts behind it.
 func (d *decoder) add(e *traceevent.Event, h held) error {
 	key := string(e.PID) + " " + string(e.TID)
-	t := d.threads[key]
+	t, bytes := d.threads[key], int64(heldBytes)
 	if t == nil {
 		t = new(thread)
 		d.threads[key] = t
 		d.order = append(d.order, t)
+		bytes += threadBytes
 	}
 	if t.until.Known && h.start >= t.until.V {
 		d.release(t)
@@ -60,8 +65,9 @@ func (d *decoder) add(e *traceevent.Event, h held) error {
 	d.last = t
 	if h.entry == nil && h.name == modelRun {
 		t.until, t.runs = op.Known(h.end()), true
+		bytes += runBytes
 	}
-	return d.more(heldBytes)
+	return d.more(bytes)
 }
 
 // maxBehind is how many events stand at most between a node and a kernel that it launched.

@@ -25,8 +25,8 @@ import (
 // says what is wanted:
 //
 //   - none: the page; the report as JSON with ?format=json, as text with ?format=text,
-//     and with &section=NAME or &section=all more of that, collapsed stacks with ?format=collapsed, a profile for go tool pprof with
-//     ?format=pprof;
+//     and with &section=NAME or &section=all more of that, collapsed stacks with
+//     ?format=collapsed, a profile for go tool pprof with ?format=pprof;
 //   - data: what the page shows next, with an ETag;
 //   - trace.json: a Chrome trace.
 //

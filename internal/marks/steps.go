@@ -10,6 +10,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// MaxPath bounds the ranges in a path, and MaxDepth those that are looked at around one, so that what nests
+// without end is no text, and takes no time, without end.
+const (
+	MaxPath  = 64
+	MaxDepth = 1024
+)
+
 // Names are the marks of names, by the numbers that a reader gave these.
 type Names []*Mark
 

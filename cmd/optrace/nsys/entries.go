@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -252,17 +253,10 @@ func (m *maker) geometryOf(v []sqlite.Value) []op.Attr {
 	return attrs
 }
 
-// maxPath bounds the ranges in a path, and maxDepth those that are looked at for one and for a phase, so that
-// what nests without end takes no time without end.
-const (
-	maxPath  = 64
-	maxDepth = 1024
-)
-
 // path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
 func (m *maker) path(i int32) string {
 	plain := func(i int32) int32 {
-		for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges[i].parent {
+		for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges[i].parent {
 			if m.ranges[i].plain && !m.mark(i).IsStep() {
 				return i
 			}
@@ -275,7 +269,7 @@ func (m *maker) path(i int32) string {
 	path, ok := m.paths[i]
 	if !ok {
 		var names []string
-		for at := i; at >= 0 && len(names) < maxPath; at = plain(m.ranges[at].parent) {
+		for at := i; at >= 0 && len(names) < marks.MaxPath; at = plain(m.ranges[at].parent) {
 			names = append(names, m.symbols.text(m.ranges[at].name))
 		}
 		slices.Reverse(names)
@@ -288,7 +282,7 @@ func (m *maker) path(i int32) string {
 
 // phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
 func (m *maker) phase(i int32) string {
-	for n := 0; i >= 0 && n < maxDepth; n, i = n+1, m.ranges[i].parent {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges[i].parent {
 		if phase := m.mark(i).Phase; phase != "" {
 			return phase
 		}
