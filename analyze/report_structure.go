@@ -33,7 +33,8 @@ const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run and that opts asks for, and returns
 // the suspects and what findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
-func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector, opts *Options, top, groups int) (*suspects.Found, *comparisons) {
+func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector,
+	opts *Options, top, groups int) (*suspects.Found, *comparisons) {
 	var found *suspects.Found
 	var compared comparisons
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })

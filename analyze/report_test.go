@@ -221,7 +221,9 @@ func TestReportHasSeedFigures(t *testing.T) {
 		}
 		summary := map[string]seed.OpSummary{}
 		for _, row := range rep.Operations {
-			summary[row.Operation] = seed.OpSummary{Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V}
+			summary[row.Operation] = seed.OpSummary{
+				Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V,
+			}
 		}
 		check("operations", seed.OperationSummary(trace), summary)
 		check("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},

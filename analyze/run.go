@@ -66,7 +66,9 @@ var ErrNotSteady = errors.New("no steady state: it takes at least eight steps in
 func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, error) {
 	filter := opts.Filter
 	whole := Options{Filter: filter, Workers: opts.Workers}
-	c, err := collectBy(ctx, src, opts.Workers, nil, func() *collector { return &collector{counter: newCounter(), forest: trace.New(), opts: whole} })
+	c, err := collectBy(ctx, src, opts.Workers, nil, func() *collector {
+		return &collector{counter: newCounter(), forest: trace.New(), opts: whole}
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -432,7 +432,8 @@ func TestBusBandwidthOfMissingRanks(t *testing.T) {
 		}
 		for _, row := range Rows(forest) {
 			got := []op.Float{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
-			check.Equal(t, fmt.Sprintf("seed %d: %s among %d", seed, name, ranks), []op.Float{algorithm, bus}, got, cmpopts.EquateApprox(1e-12, 1e-9))
+			check.Equal(t, fmt.Sprintf("seed %d: %s among %d", seed, name, ranks),
+				[]op.Float{algorithm, bus}, got, cmpopts.EquateApprox(1e-12, 1e-9))
 		}
 	})
 	if missed == 0 || unstated == 0 {

@@ -107,7 +107,9 @@ var dialects = []dialect{
 	},
 	{
 		name: "gen_ai", sources: "open-telemetry/semantic-conventions docs/gen-ai/gen-ai-spans.md@01d9450",
-		any: append([]string{attrkey.InputTokens, attrkey.OutputTokens, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"}, latencies...),
+		any: append([]string{
+			attrkey.InputTokens, attrkey.OutputTokens, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens",
+		}, latencies...),
 	},
 }
 

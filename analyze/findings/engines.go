@@ -14,7 +14,8 @@ const maxEngines = 3
 
 // partInText says what requests do in a part of their time.
 var partInText = map[string]string{
-	"queue": "in the queue", "prefill": "in prefill", "decode": "in decode", "execute": "in the model", "other": "outside the queue and the model",
+	"queue": "in the queue", "prefill": "in prefill", "decode": "in decode",
+	"execute": "in the model", "other": "outside the queue and the model",
 }
 
 // engineFindings says what the slow requests of engines have more of than others and, where alone is set because there

@@ -225,7 +225,10 @@ func TestMatchRequest(t *testing.T) {
 		if err := f.Set(where); err != nil {
 			t.Fatal(err)
 		}
-		e := op.Entry{Operation: "llm_request", Service: "s", TraceID: op.TraceID{15}, Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"}}}
+		e := op.Entry{
+			Operation: "llm_request", Service: "s", TraceID: op.TraceID{15},
+			Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"}},
+		}
 		if got := f.MatchRequest(&e); got != want {
 			t.Errorf("%s: %v", where, got)
 		}

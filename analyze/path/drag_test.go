@@ -285,7 +285,8 @@ func specsOf(path string) []tracetest.Spec {
 				Root: e.Root, RootID: binary.BigEndian.Uint64(e.RootSpanID[:]),
 			}, e.TraceID, e.SpanID, e.ParentSpanID, e.Start, e.Duration, e.Links)
 		case s != nil:
-			add(tracetest.Spec{Name: s.Name, Service: s.Service, Remote: s.RemoteParent}, s.TraceID, s.SpanID, s.ParentSpanID, s.Start, s.Duration, s.Links)
+			add(tracetest.Spec{Name: s.Name, Service: s.Service, Remote: s.RemoteParent},
+				s.TraceID, s.SpanID, s.ParentSpanID, s.Start, s.Duration, s.Links)
 		}
 	}
 	for i := range specs {

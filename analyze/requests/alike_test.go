@@ -34,7 +34,10 @@ func TestQueued(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%d names", len(all))
 	}
-	want := requests.Alike{Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50, QueuedNS: 40, QueuedIn: map[string]int64{"queue": 36, "POST": 4}}
+	want := requests.Alike{
+		Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50,
+		QueuedNS: 40, QueuedIn: map[string]int64{"queue": 36, "POST": 4},
+	}
 	if diff := cmp.Diff(want, all[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

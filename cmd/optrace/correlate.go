@@ -160,7 +160,8 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 			mapping.Keep(key)
 		}
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
-			Mapping: attrmap.With(mapping, attr.Want{Spans: engines.Keys()}), Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
+			Mapping: attrmap.With(mapping, attr.Want{Spans: engines.Keys()}), Timeout: f.timeout,
+			FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
 		})
 		if err != nil {
 			return nil, exit.Usagef("-jaeger: %w", err)

@@ -291,7 +291,8 @@ func TestServeWrongPort(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	receiver.New(nil, nil).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil))
-	if want := "spans are received here, by POST to /v1/traces; the page is at " + s.page + "\n"; w.Code != http.StatusNotFound || w.Body.String() != want {
+	want := "spans are received here, by POST to /v1/traces; the page is at " + s.page + "\n"
+	if w.Code != http.StatusNotFound || w.Body.String() != want {
 		t.Errorf("%d: %q, want %q", w.Code, w.Body, want)
 	}
 }

@@ -127,7 +127,9 @@ func (d *decoder) event(e *traceevent.Event) (missing bool, err error) {
 			d.skip(op.SkipAnnotation)
 			return false, nil
 		}
-		return false, d.noteFull(d.add(e, held{name: jsontext.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V)}))
+		return false, d.noteFull(d.add(e, held{
+			name: jsontext.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
+		}))
 	case category == "Api":
 		d.skip(op.SkipRuntime)
 		return false, nil

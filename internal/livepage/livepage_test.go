@@ -356,7 +356,8 @@ func TestPage(t *testing.T) {
 	for path, want := range map[string]string{
 		"/?format=text": "  1. ", "/?format=text&section=all": "\nOPERATIONS\n", "/?format=text&section=idle": "\nIDLE",
 	} {
-		if text := body(t, get(t, p, path)); !strings.Contains(text, want) || strings.Contains(text, "\nOPERATIONS\n") != strings.HasSuffix(path, "all") {
+		if text := body(t, get(t, p, path)); !strings.Contains(text, want) ||
+			strings.Contains(text, "\nOPERATIONS\n") != strings.HasSuffix(path, "all") {
 			t.Errorf("%s:\n%.300s", path, text)
 		}
 	}
@@ -372,7 +373,9 @@ func TestPage(t *testing.T) {
 	if text := body(t, get(t, p, "/trace.json")); !json.Valid([]byte(text)) || !strings.Contains(text, `"op1"`) {
 		t.Errorf("Chrome trace:\n%.300s", text)
 	}
-	for path, want := range map[string]int{"/?format=xml": 400, "/?format=text&section=nope": 400, "/other": 404, "/../../etc/passwd": 404, "/data/x": 404} {
+	for path, want := range map[string]int{
+		"/?format=xml": 400, "/?format=text&section=nope": 400, "/other": 404, "/../../etc/passwd": 404, "/data/x": 404,
+	} {
 		if r := get(t, p, path); r.StatusCode != want {
 			t.Errorf("%s: %s", path, r.Status)
 		}

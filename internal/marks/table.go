@@ -21,9 +21,10 @@ var rules = []struct {
 		"vllm-project/vllm vllm/v1/worker/gpu_worker.py annotate_profile", "execute_new_",
 		regexp.MustCompile(`^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`), true, "",
 	},
-	{"sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py@2502c66, srt/utils/profile_utils.py@0114448", "step[", regexp.MustCompile(
-		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| ` +
-			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* g_sq=(?P<generationTokens>\d+))?[ \]]`), true, ""},
+	{"sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py@2502c66, srt/utils/profile_utils.py@0114448",
+		"step[", regexp.MustCompile(
+			`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| ` +
+				`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* g_sq=(?P<generationTokens>\d+))?[ \]]`), true, ""},
 	{"NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step", regexp.MustCompile(
 		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs,` +
 			` (?:\d+ ctx tokens, )?(?P<generation>\d+) gen reqs)?`), true, ""},

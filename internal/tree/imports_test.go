@@ -156,7 +156,8 @@ var analysisImports = map[string][]string{
 	"engines":    {"key", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
-		"collective", "device", "engines", "key", "launch", "operators", "path", "peaks", "profile", "requests", "sequences", "steps", "suspects", "timeline",
+		"collective", "device", "engines", "key", "launch", "operators", "path", "peaks",
+		"profile", "requests", "sequences", "steps", "suspects", "timeline",
 		"trace", "work",
 	},
 	"profile": {"device", "key", "peaks", "seed", "trace", "work"},

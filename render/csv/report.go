@@ -23,7 +23,8 @@ import (
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": writeOperations, "groups": writeGroups, "findings": writeFindings, "operators": writeOperators, "devices": writeDevices,
 	"balance": writeBalance, "communication": writeBottlenecks, "memory": writeHotspots, "slowest": writeSlowest, "idle": writeIdle,
-	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences, "steps": writeSteps, "phases": writePhases, "engines": writeEngines,
+	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences,
+	"steps": writeSteps, "phases": writePhases, "engines": writeEngines,
 }
 
 // Write writes the table of a section of a report, which is called as in the text form ("operations",
@@ -188,7 +189,9 @@ func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	keys = append(keys, "slow.requests slow.beyond_ns slow.part slow.part_ns slow.trace_id slow.span_id")
 	columns := fields[engines.Engine](strings.Join(keys, " "))
 	for _, name := range r.By {
-		columns = append(columns, column[engines.Engine]{"by_" + name, func(w *writer, e *engines.Engine) { w.text(e.Key[strings.TrimPrefix(name, "attr:")]) }})
+		columns = append(columns, column[engines.Engine]{
+			"by_" + name, func(w *writer, e *engines.Engine) { w.text(e.Key[strings.TrimPrefix(name, "attr:")]) },
+		})
 	}
 	return writeTable(w, opts, r.Engines, columns)
 }

@@ -143,7 +143,8 @@ func TestColumns(t *testing.T) {
 		name: []uint64{0, 1, 2}, kind: []uint64{6, 1, 1}, device: []uint64{0, 1, 1}, stream: []uint64{0, 8, 8},
 		parent: []uint64{0, 3, 5}, request: []uint64{2, 1, 1}, shape: []uint64{0, 1, 1},
 		memory: []uint64{0, 65537, 65537}, flops: []uint64{0, 25_690_113, 25_690_113}, step: []uint64{0, 1, 1},
-		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0}, count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
+		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0},
+		count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
 	}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(columns{})); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)

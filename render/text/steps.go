@@ -115,7 +115,8 @@ func enginesTable(rows []engines.Engine, by []string) *table {
 		columns = append(columns, names(strings.TrimPrefix(name, "attr:"), 0))
 	}
 	t := newTable(append(columns, figures("requests", 0), figures("in", 7), figures("out", 6), figures("e2e", 0),
-		figures("p99", 2), figures("ttft", 0), figures("p99", 4), figures("tpot", 1), figures("queue", 0), figures("p99", 3), figures("prefill", 0),
+		figures("p99", 2), figures("ttft", 0), figures("p99", 4), figures("tpot", 1),
+		figures("queue", 0), figures("p99", 3), figures("prefill", 0),
 		figures("decode", 0), figures("execute", 0), figures("other", 5))...)
 	for i := range rows {
 		e := &rows[i]
@@ -127,7 +128,10 @@ func enginesTable(rows []engines.Engine, by []string) *table {
 		for _, of := range []struct {
 			times *engines.Times
 			p99   bool
-		}{{e.E2E, true}, {e.TTFT, true}, {e.TPOT, false}, {e.Queue, true}, {e.Prefill, false}, {e.Decode, false}, {e.Execute, false}, {e.Other, false}} {
+		}{
+			{e.E2E, true}, {e.TTFT, true}, {e.TPOT, false}, {e.Queue, true},
+			{e.Prefill, false}, {e.Decode, false}, {e.Execute, false}, {e.Other, false},
+		} {
 			median, p99 := "", ""
 			if of.times != nil {
 				median, p99 = units.Duration(of.times.P50), units.Duration(of.times.P99)

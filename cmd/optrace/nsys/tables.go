@@ -273,7 +273,9 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	r.skip(op.SkipRuntime)
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
-		r.tables.launches = append(room(r.tables.launches), launch{correlation: correlation, start: start, dur: end - start, thread: r.thread(id), at: -1})
+		r.tables.launches = append(room(r.tables.launches), launch{
+			correlation: correlation, start: start, dur: end - start, thread: r.thread(id), at: -1,
+		})
 		r.more(int(unsafe.Sizeof(launch{})))
 	}
 	return nil

@@ -77,7 +77,8 @@ func (s *summed) record() op.Record {
 	}
 	e := &op.Entry{
 		Operation: s.name, Kind: s.kind, DeviceID: s.device, Service: s.service, Rank: s.rank, TraceID: of, SpanID: id, ParentSpanID: parent,
-		Start: s.start, Duration: s.duration, MemoryBytes: s.bytes, FLOPs: s.flops, LaunchSpanID: op.SpanID{7: s.startBy}, LaunchedBy: s.launchedBy,
+		Start: s.start, Duration: s.duration, MemoryBytes: s.bytes, FLOPs: s.flops,
+		LaunchSpanID: op.SpanID{7: s.startBy}, LaunchedBy: s.launchedBy,
 	}
 	if s.host {
 		e.Side = op.SideHost
