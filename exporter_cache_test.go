@@ -23,6 +23,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/tensorconv"
@@ -66,10 +67,7 @@ func withoutWriter(f optrace.Format, text []byte) []byte {
 // Spans that differ from one that is remembered, in one thing each, in front of
 // it and behind it.
 func TestMemoTellsSpansApart(t *testing.T) {
-	state, err := trace.ParseTraceState("ot=th:8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
 	set := func(key string, v attribute.Value) func(*tracetest.SpanStub) {
 		return func(s *tracetest.SpanStub) {
 			s.Attributes = slices.Clone(s.Attributes)

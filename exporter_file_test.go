@@ -11,21 +11,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(os.ReadFile(path))(t)
 }
 
 func TestNewFileExporter(t *testing.T) {
@@ -35,18 +30,11 @@ func TestNewFileExporter(t *testing.T) {
 		t.Errorf("the constructor wrote %q", text)
 	}
 	if runtime.GOOS != "windows" {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if perm := info.Mode().Perm(); perm != 0o600 {
-			t.Errorf("the file's mode is %v, want only its owner to read it", perm)
-		}
+		info := check.Must(os.Stat(path))(t)
+		check.Equal(t, "the file's mode", 0o600, info.Mode().Perm())
 	}
 	export(t, exp, spantest.Operations(2)...)
-	if n := len(spantest.ReadWhole(t, readFile(t, path)).Entries); n != 2 {
-		t.Errorf("%d entries before Shutdown, want 2", n)
-	}
+	check.Equal(t, "entries before Shutdown", 2, len(spantest.ReadWhole(t, readFile(t, path)).Entries))
 	if err := exp.Shutdown(cancelled()); err != nil { // which is idle
 		t.Error(err)
 	}
@@ -77,9 +65,7 @@ func TestExporterOptionErrors(t *testing.T) {
 			if _, err := optrace.NewFileExporter(tt.path, tt.opt); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("NewFileExporter returns %v, want %q", err, tt.want)
 			}
-			if size(path) != 0 {
-				t.Error("the file has been written to")
-			}
+			check.Equal(t, "the file has been written to", 0, size(path))
 			if tt.path != path {
 				return
 			}
@@ -96,9 +82,7 @@ func TestExporterOptionErrors(t *testing.T) {
 		t.Errorf("rotation of a writer: %v", err)
 	}
 	shutdown(t, newFile(t, path, optrace.WithRotation(optrace.Rotation{}), nil)) // limits that are off
-	if got := optrace.Format(7).String(); got != "Format(7)" {
-		t.Errorf("an unknown format is %q", got)
-	}
+	check.Equal(t, "an unknown format", "Format(7)", optrace.Format(7).String())
 }
 
 // exportShared makes two exporters write to the file at path, at the same time, and
@@ -145,10 +129,7 @@ func TestFileExportersShareFileConcurrentSafe(t *testing.T) {
 // files returns the contents of the files in dir in the order of their names.
 func files(t *testing.T, dir string) (names []string, contents [][]byte) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := check.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 		contents = append(contents, readFile(t, filepath.Join(dir, e.Name())))
@@ -160,15 +141,10 @@ func files(t *testing.T, dir string) (names []string, contents [][]byte) {
 func TestNamesAreNoPaths(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "a", "b")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(dir, 0o700))
 	t.Chdir(dir)
 	exp := newFile(t, "ops.jsonl", optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
-	recorder, err := optrace.NewFlightRecorder(exp, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorder := check.Must(optrace.NewFlightRecorder(exp, 10))(t)
 	names := []string{"../../x", "/tmp/../x", filepath.Join(above, "y"), "CON", "nul\x00byte", "..", "a\\b", "ops.jsonl"}
 	for i, name := range names {
 		stub := spantest.Operation(i)
@@ -176,9 +152,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 		stub.Attributes = append(stub.Attributes, tensorconv.OpName(name), tensorconv.DeviceID(name), tensorconv.OpPath(name))
 		export(t, exp, stub.Snapshot())
 		recorder.OnEnd(stub.Snapshot())
-		if err := recorder.Dump(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, recorder.Dump(t.Context()))
 	}
 	shutdown(t, recorder)
 	found, contents := files(t, dir)
@@ -192,16 +166,11 @@ func TestNamesAreNoPaths(t *testing.T) {
 	}
 	for path, want := range map[string][]string{above: {"a"}, filepath.Join(above, "a"): {"b"}} {
 		var got []string
-		listed, err := os.ReadDir(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		listed := check.Must(os.ReadDir(path))(t)
 		for _, e := range listed {
 			got = append(got, e.Name())
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", path, diff)
-		}
+		check.Equal(t, path, want, got)
 	}
 }
 
@@ -233,10 +202,7 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 			ended = true
 		default:
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := check.Must(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			if e.Name() == "ops.jsonl" && !ended {
 				continue
@@ -246,12 +212,8 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 				t.Fatalf("%s is empty", e.Name())
 			}
 			found += n
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
-	if found != n {
-		t.Errorf("%d operations were found, want %d", found, n)
-	}
+	check.Equal(t, "operations were found", n, found)
 }

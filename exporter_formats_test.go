@@ -24,6 +24,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -68,9 +69,7 @@ func outputs() (all []output) {
 func (o output) batchOf(tb testing.TB, n int) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	if err := newExporter(tb, &out, o.options()...).ExportSpans(tb.Context(), spantest.Operations(n)); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, newExporter(tb, &out, o.options()...).ExportSpans(tb.Context(), spantest.Operations(n)))
 	return out.Bytes()
 }
 
@@ -78,9 +77,7 @@ func (o output) batchOf(tb testing.TB, n int) []byte {
 func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), spans); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), spans))
 	return out.Bytes()
 }
 
@@ -211,9 +208,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 		}
 		found := false
 		for rec, err := range (ingest.Options{Mapping: mapping}).Open(dir).Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Entry == nil || rec.Entry.Step.V != 1 {
 				continue
 			}

@@ -2,6 +2,7 @@ package optrace_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -10,8 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -51,9 +51,7 @@ func TestOutputFileSizeLimit(t *testing.T) {
 		setFileSizeLimit(t, before)
 		export(t, exp, spantest.Operations(1)...)
 		shutdown(t, exp)
-		if got := spantest.Read(t, readFile(t, path)).Steps(); !slices.Equal(got, []int64{0, 1, 0, 1, 2, 0}) {
-			t.Errorf("%v: entries %v", o, got)
-		}
+		check.Equal(t, fmt.Sprintf("%v: entries", o), []int64{0, 1, 0, 1, 2, 0}, spantest.Read(t, readFile(t, path)).Steps())
 		checkBooks(t, "exporter", exp.Stats())
 	}
 }
@@ -83,13 +81,9 @@ func inLimitedChild(t *testing.T) bool {
 func setFileSizeLimit(t *testing.T, limit uint64) (before uint64) {
 	t.Helper()
 	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l))
 	before, l.Cur = l.Cur, limit
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l))
 	return before
 }
 
@@ -120,9 +114,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "ops.x")
 				if name == "replaced" {
-					if err := os.WriteFile(path+".new", o.batchOf(t, 1), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, os.WriteFile(path+".new", o.batchOf(t, 1), 0o600))
 				}
 				exp := newFile(t, path, o.fileOptions()...)
 				export(t, exp, spantest.Operations(2)...)
@@ -133,9 +125,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 					}
 				}
 				setFileSizeLimit(t, before)
-				if err := take(path); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, take(path))
 				after := []int64{7, 8}
 				for _, i := range after {
 					_ = exp.ExportSpans(t.Context(), spantest.Operations(9)[i:i+1]) // tells of the loss
@@ -148,17 +138,13 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				}
 				found := findIn(t, dir)
 				for _, i := range after {
-					if n := found.Times(0, i); n != 1 {
-						t.Errorf("operation %d is there %d times", i, n)
-					}
+					check.Equal(t, fmt.Sprintf("operation %d is there: times", i), 1, found.Times(0, i))
 				}
 				again := newFile(t, path, o.fileOptions()...)
 				export(t, again, spantest.Operations(1)...)
 				shutdown(t, again)
 				if name == "emptied" || name == "removed" || name == "moved" {
-					if diff := cmp.Diff(slices.Concat(after, []int64{0}), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
-						t.Errorf("the file holds (-want +got):\n%s", diff)
-					}
+					check.Equal(t, "the file holds", slices.Concat(after, []int64{0}), spantest.Read(t, readFile(t, path)).Steps())
 				}
 			})
 		}
@@ -172,9 +158,7 @@ func TestW2RemovedFileIsClosed(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ops.x")
 		exp := newFile(t, path, o.fileOptions()...)
 		export(t, exp, spantest.Operations(2)...)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(path))
 		export(t, exp, spantest.Operations(2)...)
 		open, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -67,9 +68,7 @@ func TestW1KilledNeighboursLoseNothing(t *testing.T) {
 				p.Run = run
 				neighbour := startProducer(t, p)
 				time.Sleep(time.Duration(100+rand.IntN(200)) * time.Millisecond)
-				if err := neighbour.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, neighbour.Kill())
 				told = append(told, waitFor(t, neighbour))
 			}
 			last := waitFor(t, long)
@@ -86,11 +85,7 @@ func TestW1KilledNeighboursLoseNothing(t *testing.T) {
 
 func startProducer(t *testing.T, p producer.Producer) *producer.Process {
 	t.Helper()
-	r, err := p.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return check.Must(p.Start(t.Context()))(t)
 }
 
 // waitFor waits until a producer has ended, and returns what it told last.
@@ -106,10 +101,7 @@ func waitFor(t *testing.T, r *producer.Process) producer.Told {
 // findIn returns the operations in the files of a directory.
 func findIn(t *testing.T, dir string) *producer.Found {
 	t.Helper()
-	found, err := producer.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Must(producer.Find(dir))(t)
 	for _, err := range found.Unreadable {
 		t.Error(err)
 	}
@@ -143,9 +135,7 @@ func TestKilledProcess(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Kill())
 		waitFor(t, p)
 		text := readFile(t, path)
 		if !bytes.HasSuffix(text, []byte("\n")) {

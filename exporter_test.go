@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -65,9 +66,7 @@ func TestExportSpansGolden(t *testing.T) {
 	path := filepath.Join("testdata", "exporter_batch.jsonl")
 	golden.Check(t, path, got)
 	want2 := optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}
-	if got := exp.Stats(); got != want2 {
-		t.Errorf("Stats are %+v, want %+v", got, want2)
-	}
+	check.Equal(t, "Stats", want2, exp.Stats())
 }
 
 // checks of arguments come in the order shutdown, context, empty batch.
@@ -103,9 +102,7 @@ func TestExportSpansChecks(t *testing.T) {
 			if buf.Writes() != 0 {
 				t.Errorf("ExportSpans wrote %q", buf.Bytes())
 			}
-			if got := exp.Stats(); got != tt.stats {
-				t.Errorf("Stats are %+v, want %+v", got, tt.stats)
-			}
+			check.Equal(t, "Stats", tt.stats, exp.Stats())
 		})
 	}
 }
@@ -142,9 +139,7 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 	if len(rec.Entries) == 0 || len(rec.Entries) == n {
 		t.Errorf("%d of %d entries are written, want some", len(rec.Entries), n)
 	}
-	if diff := cmp.Diff(spantest.UpTo(len(rec.Entries)), rec.Steps()); diff != "" {
-		t.Errorf("the entries written are not the first ones (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "the entries written are not the first ones", spantest.UpTo(len(rec.Entries)), rec.Steps())
 	if st.Written != uint64(len(rec.Entries)) || st.Recorded != n {
 		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.Entries), n)
 	}
@@ -192,9 +187,7 @@ func TestWriterThatChangesItsInput(t *testing.T) {
 		shutdown(t, proc)
 		got := spantest.Read(t, out.Bytes()).Steps()
 		slices.Sort(got)
-		if !slices.Equal(got, spantest.UpTo(12)) {
-			t.Errorf("%v: operations %v", o, got)
-		}
+		check.Equal(t, fmt.Sprintf("%v: operations", o), spantest.UpTo(12), got)
 	}
 }
 
@@ -204,22 +197,14 @@ func TestNilContexts(t *testing.T) {
 	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	proc := newProcessor(t, exp)
-	if err := errors.Join(exp.ExportSpans(none, spantest.Operations(1)), exp.ForceFlush(none)); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, errors.Join(exp.ExportSpans(none, spantest.Operations(1)), exp.ForceFlush(none)))
 	proc.OnEnd(spantest.Operation(0).Snapshot())
-	if err := proc.ForceFlush(none); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, proc.ForceFlush(none))
 	rec := proc.Recorder(none)
 	rec.Begin("matmul", "cuda:0")
 	rec.Finish()
-	if err := proc.Shutdown(none); err != nil {
-		t.Error(err)
-	}
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 3 {
-		t.Errorf("%d entries, want 3", n)
-	}
+	check.OK(t, proc.Shutdown(none))
+	check.Equal(t, "entries", 3, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, o := tr.Start(none, "matmul", "cuda:0")
 		o.End()
@@ -229,9 +214,7 @@ func TestNilContexts(t *testing.T) {
 		rec.Begin("matmul", "cuda:0")
 		rec.Finish()
 	})
-	if len(spans) != 3 {
-		t.Errorf("%d spans, want 3", len(spans))
-	}
+	check.Equal(t, "spans", 3, len(spans))
 }
 
 func TestExporterConcurrentSafe(t *testing.T) {
@@ -309,9 +292,7 @@ func TestWriterThatStartsSpans(t *testing.T) {
 		flush(t, proc)
 	}
 	shutdown(t, tp)
-	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 4 {
-		t.Errorf("%d entries, want the operation and 3 writes", n)
-	}
+	check.Equal(t, "entries", 4, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
 	checkBooks(t, "processor", proc.Stats())
 }
 
@@ -441,16 +422,12 @@ func TestShutdownDeadline(t *testing.T) {
 		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("Shutdown returns %v after %v, want the deadline", err, time.Since(start))
 		}
-		if st := exp.Stats(); st != (optrace.Stats{Recorded: 2, Dropped: 2}) {
-			t.Errorf("stats %+v, want the 2 under way dropped", st)
-		}
+		check.Equal(t, "stats", optrace.Stats{Recorded: 2, Dropped: 2}, exp.Stats())
 		shutdown(t, exp)
 		w.Release()
 		synctest.Wait()
 		checkBooks(t, "exporter at last", exp.Stats())
-		if w.Writes() != 1 {
-			t.Errorf("%d writes, want the one that was under way", w.Writes())
-		}
+		check.Equal(t, "writes", 1, w.Writes())
 	})
 }
 

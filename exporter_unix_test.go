@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -32,10 +31,7 @@ func newPipe(t *testing.T) (path string) {
 // A reader that does not read does not keep Shutdown from ending.
 func TestW8PipeThatIsFull(t *testing.T) {
 	path := newPipe(t)
-	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := check.Must(os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 	exp := newFile(t, path)
 	proc := newProcessor(t, exp, optrace.WithExportTimeout(100*time.Millisecond))
 	for i := range 5000 { // more than a pipe holds
@@ -53,12 +49,8 @@ func TestW8PipeThatIsFull(t *testing.T) {
 	}
 	checkBooks(t, "processor", proc.Stats())
 	// The write that hangs goes on, and closes the pipe.
-	if _, err := io.Copy(io.Discard, reader); err != nil {
-		t.Error(err)
-	}
-	if err := reader.Close(); err != nil {
-		t.Error(err)
-	}
+	check.Must(io.Copy(io.Discard, reader))(t)
+	check.OK(t, reader.Close())
 }
 
 // stdoutChild tells a process that it is one of TestStdoutWithoutReader, and which.
@@ -81,12 +73,8 @@ func TestStdoutWithoutReader(t *testing.T) {
 	}
 	for kind, want := range map[string]syscall.Signal{"ignores": 0, "default": syscall.SIGPIPE} {
 		reader, writer, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := reader.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.OK(t, reader.Close())
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStdoutWithoutReader$")
 		cmd.Env, cmd.Stdout = append(os.Environ(), stdoutChild+"="+kind), writer
 		err = cmd.Run()
@@ -101,9 +89,7 @@ func TestStdoutWithoutReader(t *testing.T) {
 		} else if err != nil || want != 0 {
 			t.Errorf("%s: the process ended with %v, want %v", kind, err, want)
 		}
-		if err := writer.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, writer.Close())
 	}
 }
 
@@ -114,9 +100,7 @@ func TestW1StoppedNeighbour(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			path := filepath.Join(dir, "ops.x")
-			if err := os.WriteFile(path, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, nil, 0o600))
 			unlock := lockFile(t, path)
 			exp := newFile(t, path, o.fileOptions()...)
 			for i := range 20 {
@@ -124,9 +108,7 @@ func TestW1StoppedNeighbour(t *testing.T) {
 			}
 			unlock()
 			shutdown(t, exp)
-			if diff := cmp.Diff(spantest.UpTo(20), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
-				t.Errorf("entries (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "entries", spantest.UpTo(20), spantest.Read(t, readFile(t, path)).Steps())
 		})
 	}
 }
@@ -134,10 +116,7 @@ func TestW1StoppedNeighbour(t *testing.T) {
 // lockFile locks the file at path as another process does that is writing to it.
 func lockFile(t *testing.T, path string) (unlock func()) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(os.Open(path))(t)
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Skip("no locks:", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -13,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -33,7 +34,7 @@ type flight struct {
 func newFlight(t *testing.T, n int, opts ...optrace.ProcessorOption) *flight {
 	t.Helper()
 	f := &flight{}
-	f.proc = must(optrace.NewFlightRecorder(newExporter(t, &f.out), n, opts...))(t)
+	f.proc = check.Must(optrace.NewFlightRecorder(newExporter(t, &f.out), n, opts...))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
 	f.app, f.ops = tp.Tracer("app"), optrace.NewTracer(tp)
 	return f
@@ -60,9 +61,7 @@ func (f *flight) check(t *testing.T, want ...string) {
 			got = append(got, "<"+rec.Span.Name+">")
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "written", want, got)
 }
 
 // request makes a request of n operations.
@@ -73,24 +72,6 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 		o.Err(err).End()
 	}
 	span.End()
-}
-
-func TestFlightRecorderDump(t *testing.T) {
-	f := newFlight(t, 3)
-	f.request(t.Context(), 5, nil)
-	flush(t, f.proc)
-	f.check(t) // nothing without a dump
-	f.dump(t)
-	f.check(t, "op2", "op3", "op4", "<request>")
-	f.request(t.Context(), 1, nil)
-	f.dump(t)
-	f.request(t.Context(), 2, nil) // nothing calls for these
-	shutdown(t, f.proc)
-	f.check(t, "op2", "op3", "op4", "<request>", "op0", "<request>")
-	if st := f.proc.Stats(); st.Recorded != 8 || st.Written != 4 || st.Dropped != 4 {
-		t.Errorf("stats %+v", st)
-	}
-	f.dump(t) // after Shutdown it does nothing
 }
 
 // WriteTo is a dump to another writer, which is a file of its own; what the writer does not take is lost.
@@ -134,9 +115,7 @@ func TestFlightRecorderTriggers(t *testing.T) {
 		f := newFlight(t, 8, tt.opt)
 		f.request(t.Context(), 1, tt.err)
 		shutdown(t, f.proc)
-		if dumped := len(spantest.ReadWhole(t, f.out.Bytes()).Entries) > 0; dumped != tt.want {
-			t.Errorf("%s: a dump: %v, want %v", name, dumped, tt.want)
-		}
+		check.Equal(t, fmt.Sprintf("%s: a dump", name), tt.want, len(spantest.ReadWhole(t, f.out.Bytes()).Entries) > 0)
 	}
 	f := newFlight(t, 8, optrace.WithDumpOnError())
 	rec := f.proc.Recorder(t.Context())
@@ -191,8 +170,8 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 			exp := newExporter(t, io.Discard)
 			large := strings.Repeat("x", tt.text)
 			before := int64(heapInUse())
-			rec := must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
-			check := func(when string, most int64) {
+			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
+			verify := func(when string, most int64) {
 				t.Helper()
 				most += rest + int64(tt.text) // of the last operation
 				if held := int64(heapInUse()) - before; held > most {
@@ -207,18 +186,14 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 				}
 			}
 			record(tt.ended, large)
-			check("after large operations", tt.bound)
+			verify("after large operations", tt.bound)
 			record(20_000, "")
-			check("after small operations", tt.atMost)
-			if err := rec.Dump(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			check("after a dump", 0)
+			verify("after small operations", tt.atMost)
+			check.OK(t, rec.Dump(t.Context()))
+			verify("after a dump", 0)
 			record(tt.ended, large)
-			if err := rec.Dump(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			check("after a dump of large operations", 0)
+			check.OK(t, rec.Dump(t.Context()))
+			verify("after a dump of large operations", 0)
 			shutdown(t, rec)
 			checkBooks(t, "flight recorder", rec.Stats())
 			runtime.KeepAlive(large)
@@ -231,7 +206,7 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	before := int64(heapInUse())
-	rec := must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50)))(t)
+	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50)))(t)
 	rec.Recorder(t.Context()).Begin("matmul", "").Finish()
 	if held := int64(heapInUse()) - before; held > 1<<20 {
 		t.Errorf("a recorder of one operation holds %d bytes", held)

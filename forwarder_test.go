@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -26,110 +27,47 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// forward runs record with a provider whose spans go through a Processor with
-// opts, and returns the names of the spans forwarded and the processor's stats.
-func forward(
-	t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ProcessorOption,
-) (*spantest.Exporter, optrace.Stats) {
-	t.Helper()
-	mem := &spantest.Exporter{}
-	proc := newForwarder(t, mem, opts...)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	record(tp.Tracer("app"), optrace.NewTracer(tp))
-	shutdown(t, tp)
-	return mem, proc.Stats()
-}
-
+// Operations of a Tracer and of a Recorder are pruned alike; a share of them is forwarded all the same.
 func TestForwardThreshold(t *testing.T) {
-	start := time.Now()
-	at := func(us int) time.Time { return start.Add(time.Duration(us) * time.Microsecond) }
-	mem, stats := forward(t, func(app trace.Tracer, tr *optrace.Tracer) {
-		ctx, request := app.Start(t.Context(), "request", trace.WithTimestamp(start))
-		// Parents of operations, failed ones and long ones are forwarded.
-		rec := func(name, device string, us int, err error) {
-			_, o := tr.Start(ctx, name, device)
-			o.Err(err).EndAt(time.Now().UnixNano() + int64(us)*1000)
-		}
-		for range 3 {
-			rec("relu", "cuda:0", 1, nil)
-		}
-		rec("relu", "cuda:1", 1, nil)
-		rec("add", "", 1, nil)
-		rec("relu", "cuda:0", 1, errors.New("boom"))
-		rec("matmul", "cuda:0", 2_000_000, nil)
-		layer, o := tr.Start(ctx, "layer", "cuda:0")
-		_, inner := tr.Start(layer, "inner", "cuda:0")
-		inner.End()
-		o.End()
-		_, plain := app.Start(ctx, "tokenize")
-		plain.End()
-		request.End(trace.WithTimestamp(at(100)))
-		_, late := tr.Start(ctx, "late", "cuda:0") // its root has ended: nobody could tell of it
-		late.End()
-	}, optrace.WithForwardThreshold(time.Second))
-	if diff := cmp.Diff([]string{"relu", "matmul", "layer", "tokenize", "request", "late"}, mem.Names()); diff != "" {
-		t.Errorf("forwarded (-want +got):\n%s", diff)
-	}
-	if stats.Skipped != 6 || stats.Written != 6 || stats.Recorded != 6 {
-		t.Errorf("stats %+v, want 6 pruned and 6 written", stats)
-	}
-	type pruned struct {
-		op, device string
-		count      int64
-	}
-	var got []pruned
-	for _, e := range mem.Stubs()[4].Events {
-		if e.Name != attrkey.PrunedEvent {
-			t.Errorf("event %q", e.Name)
-		}
-		set := attribute.NewSet(e.Attributes...)
-		name, _ := set.Value("tensor.op.name")
-		device, _ := set.Value("tensor.device.id")
-		count, _ := set.Value(attrkey.PrunedCount)
-		sum, ok := set.Value(attrkey.PrunedDuration)
-		if !ok || sum.AsInt64() <= 0 {
-			t.Errorf("%s: duration %v", name.AsString(), sum.AsInt64())
-		}
-		got = append(got, pruned{name.AsString(), device.AsString(), count.AsInt64()})
-	}
-	want := []pruned{{"add", "", 1}, {"inner", "cuda:0", 1}, {"relu", "cuda:0", 3}, {"relu", "cuda:1", 1}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pruned{})); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
-}
-
-// The operations of a Recorder are pruned like those of a Tracer; a share of them is forwarded all the same.
-func TestForwardThresholdRecorder(t *testing.T) {
 	const ops = 100
 	for ratio, names := range map[float64][]string{0: {"failed", "request"},
 		1: append(slices.Repeat([]string{"relu"}, ops), "failed", "request")} {
-		mem := &spantest.Exporter{}
-		proc := newForwarder(t, mem, optrace.WithForwardThreshold(time.Second), optrace.WithForwardSampling(ratio))
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-		rec := proc.Recorder(ctx)
-		for range ops {
-			rec.Begin("relu", "cuda:0").End()
-		}
-		rec.Begin("failed", "cuda:0").Err(errors.New("boom")).End()
-		rec.Finish()
-		request.End()
-		shutdown(t, tp)
-		if diff := cmp.Diff(names, mem.Names()); diff != "" {
-			t.Errorf("ratio %v: forwarded (-want +got):\n%s", ratio, diff)
-		}
-		count := attribute.Value{}
-		for _, e := range mem.Stubs()[len(names)-1].Events {
-			set := attribute.NewSet(e.Attributes...)
-			count, _ = set.Value(attrkey.PrunedCount)
-		}
-		if st := proc.Stats(); st.Recorded != uint64(len(names)) || st.Skipped != uint64(ops+2-len(names)) ||
-			count.AsInt64() != int64(st.Skipped) {
-			t.Errorf("ratio %v: %d operations are summed up, stats are %+v", ratio, count.AsInt64(), st)
+		for _, recorder := range []bool{false, true} {
+			mem := &spantest.Exporter{}
+			proc := newForwarder(t, mem, optrace.WithForwardThreshold(time.Second), optrace.WithForwardSampling(ratio))
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+			ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+			rec, tr := proc.Recorder(ctx), optrace.NewTracer(tp)
+			record := func(name string, err error) {
+				if recorder {
+					rec.Begin(name, "cuda:0").Err(err).End()
+					return
+				}
+				_, o := tr.Start(ctx, name, "cuda:0")
+				o.Err(err).End()
+			}
+			for range ops {
+				record("relu", nil)
+			}
+			record("failed", errors.New("boom"))
+			rec.Finish()
+			request.End()
+			shutdown(t, proc)
+			check.Equal(t, fmt.Sprintf("ratio %v: forwarded", ratio), names, mem.Names())
+			count := attribute.Value{}
+			for _, e := range mem.Stubs()[len(names)-1].Events {
+				set := attribute.NewSet(e.Attributes...)
+				count, _ = set.Value(attrkey.PrunedCount)
+			}
+			if st := proc.Stats(); st.Recorded != uint64(len(names)) || st.Skipped != uint64(ops+2-len(names)) ||
+				count.AsInt64() != int64(st.Skipped) {
+				t.Errorf("ratio %v: %d operations are summed up, stats are %+v", ratio, count.AsInt64(), st)
+			}
 		}
 	}
 }
@@ -195,9 +133,8 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 	if n := len(unsafeAttributes()) + 1; len(request.Attributes) != n || request.DroppedAttributes != 0 || request.Resource.Len() != n {
 		t.Errorf("the request was changed: %+v", request)
 	}
-	if diff := cmp.Diff([]attribute.KeyValue{attribute.String("kept", "yes")}, matmul.Events[0].Attributes, compareKeyValues); diff != "" {
-		t.Errorf("attributes of the event (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attributes of the event",
+		[]attribute.KeyValue{attribute.String("kept", "yes")}, matmul.Events[0].Attributes, compareKeyValues)
 	set := attribute.NewSet(matmul.Attributes...)
 	for _, kv := range harmless() {
 		if v, ok := set.Value(kv.Key); !ok || v != kv.Value {
@@ -217,7 +154,7 @@ var compareKeyValues = cmp.Comparer(func(a, b attribute.KeyValue) bool { return 
 
 func checkSafe(t *testing.T, s tracetest.SpanStub) {
 	t.Helper()
-	check := func(where string, attrs []attribute.KeyValue) {
+	verify := func(where string, attrs []attribute.KeyValue) {
 		for _, kv := range attrs {
 			text, err := json.Marshal(kv.Value.AsInterface())
 			if err != nil {
@@ -228,13 +165,13 @@ func checkSafe(t *testing.T, s tracetest.SpanStub) {
 			}
 		}
 	}
-	check("attributes", s.Attributes)
-	check("resource", s.Resource.Attributes())
+	verify("attributes", s.Attributes)
+	verify("resource", s.Resource.Attributes())
 	for _, e := range s.Events {
-		check("event", e.Attributes)
+		verify("event", e.Attributes)
 	}
 	for _, l := range s.Links {
-		check("link", l.Attributes)
+		verify("link", l.Attributes)
 		if l.SpanContext.TraceID() == s.SpanContext.TraceID() {
 			t.Errorf("%s has a link to %v", s.Name, l.SpanContext.SpanID())
 		}
@@ -267,9 +204,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 					t.Errorf("%q is in the file", text)
 				}
 			}
-			if n := bytes.Count(out.Bytes(), []byte("largest")); n != 1 {
-				t.Errorf("a harmless attribute is there %d times", n)
-			}
+			check.Equal(t, "a harmless attribute is there: times", 1, bytes.Count(out.Bytes(), []byte("largest")))
 			if format == optrace.FormatOTLPJSON {
 				id := own.SpanContext.SpanID().String()
 				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) || !bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
@@ -309,10 +244,7 @@ func TestRealJaegerTakesHostileSpans(t *testing.T) {
 		s.Send(t, line)
 	}
 
-	target, err := url.Parse(s.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := check.Must(url.Parse(s.Query))(t)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	withoutV3 := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/v3/") {
@@ -322,10 +254,7 @@ func TestRealJaegerTakesHostileSpans(t *testing.T) {
 	}))
 	t.Cleanup(withoutV3.Close)
 	for version, address := range map[string]string{"v3": s.Query, "v1": withoutV3.URL} {
-		client, err := jaeger.NewClient(address, jaeger.ClientOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := check.Must(jaeger.NewClient(address, jaeger.ClientOptions{}))(t)
 		now := time.Now()
 		found := 0
 		for tr, err := range client.Search(t.Context(), jaeger.Query{Service: "api", Start: now.Add(-time.Hour), End: now, Limit: 10}) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/op"
 )
@@ -33,47 +34,34 @@ func checkBooks(tb testing.TB, what string, st optrace.Stats) {
 	}
 }
 
-// must returns a function that returns v, or ends the test where there is an error.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return v
-	}
-}
-
 // newExporter returns an exporter to w.
 func newExporter(tb testing.TB, w io.Writer, opts ...optrace.ExporterOption) *optrace.Exporter {
 	tb.Helper()
-	return must(optrace.NewExporter(w, opts...))(tb)
+	return check.Must(optrace.NewExporter(w, opts...))(tb)
 }
 
 // newProcessor returns a processor that the test shuts down.
 func newProcessor(tb testing.TB, exp *optrace.Exporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
-	return must(optrace.NewProcessor(exp, opts...))(tb)
+	return check.Must(optrace.NewProcessor(exp, opts...))(tb)
 }
 
 // newForwarder returns a forwarder that the test shuts down.
 func newForwarder(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
-	return must(optrace.NewForwarder(next, opts...))(tb)
+	return check.Must(optrace.NewForwarder(next, opts...))(tb)
 }
 
 var errDisk = fmt.Errorf("no space left on device")
 
 func newFile(tb testing.TB, path string, opts ...optrace.ExporterOption) *optrace.Exporter {
 	tb.Helper()
-	return must(optrace.NewFileExporter(path, opts...))(tb)
+	return check.Must(optrace.NewFileExporter(path, opts...))(tb)
 }
 
 func export(tb testing.TB, exp sdktrace.SpanExporter, spans ...sdktrace.ReadOnlySpan) {
 	tb.Helper()
-	if err := exp.ExportSpans(context.Background(), spans); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, exp.ExportSpans(context.Background(), spans))
 }
 
 // checkNames checks the names of rotated files and, behind them, of the current one.
@@ -105,9 +93,7 @@ func cancelled() context.Context {
 // flush flushes what has a ForceFlush.
 func flush(tb testing.TB, f interface{ ForceFlush(context.Context) error }) {
 	tb.Helper()
-	if err := f.ForceFlush(context.Background()); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, f.ForceFlush(context.Background()))
 }
 
 // recordsIn returns the operations and the spans above them in a file or directory of any format.

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
@@ -170,9 +170,7 @@ func TestRootStamping(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, rootsOf(t, tt.run)); diff != "" {
-				t.Errorf("roots by operation (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "roots by operation", tt.want, rootsOf(t, tt.run))
 		})
 	}
 }
@@ -199,9 +197,7 @@ func TestRootsRegisteredLate(t *testing.T) {
 		got[e.Operation] = e.Root
 	}
 	want := map[string]string{"below early": "", "below late": "late", "still below late": "late"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("roots by operation (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "roots by operation", want, got)
 }
 
 func TestRootStampingConcurrentSafe(t *testing.T) {
@@ -236,9 +232,7 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 			t.Errorf("operation %q has the root %q", e.Operation, e.Root)
 		}
 	}
-	if len(entries) != 8*50 {
-		t.Errorf("%d entries, want %d", len(entries), 8*50)
-	}
+	check.Equal(t, "entries", 8*50, len(entries))
 }
 
 // The tables of spans that have not ended take 32 MiB at most, as Stats says.
@@ -280,9 +274,7 @@ func (l *leaks) requests(n int) {
 		run(ctx, l.ops, "relu")
 		request.End()
 	}
-	if err := l.proc.Shutdown(l.Context()); err != nil {
-		l.Fatal(err)
-	}
+	check.OK(l, l.proc.Shutdown(l.Context()))
 }
 
 // Roots that never end cost other traces nothing: neither new ones, nor old ones
@@ -316,9 +308,7 @@ func TestM1LeakedRoots(t *testing.T) {
 			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				got[e.Operation+" below "+e.Root]++
 			}
-			if diff := cmp.Diff(map[string]int{"matmul below training": 101, "relu below request": 1000}, got); diff != "" {
-				t.Errorf("operations by root (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "operations by root", map[string]int{"matmul below training": 101, "relu below request": 1000}, got)
 		})
 	}
 }
@@ -421,9 +411,7 @@ func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
 					}
 				}
 			}
-			if sums != 1000 {
-				t.Errorf("%d sums, want 1000", sums)
-			}
+			check.Equal(t, "sums", 1000, sums)
 		})
 	}
 }

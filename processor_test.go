@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -27,6 +27,7 @@ import (
 	"github.com/optrace/optrace/analyze/requests"
 	analyzetrace "github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -85,10 +86,7 @@ func TestProcessorRecordOnly(t *testing.T) {
 // A recording of all operations counts none for others, whatever trace state the sampler gives to those that it takes; one
 // of the sampled ones does. Other processors see the trace state.
 func TestRecordOnlyHasNoWeights(t *testing.T) {
-	state, err := trace.ParseTraceState("ot=rv:0123456789abcd;th:8,x=y")
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(trace.ParseTraceState("ot=rv:0123456789abcd;th:8,x=y"))(t)
 	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
 	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 		var all, sampled spantest.Buffer
@@ -144,14 +142,10 @@ func TestDroppedLinksKeepTheirParts(t *testing.T) {
 		}
 		shutdown(t, tp)
 		path := filepath.Join(t.TempDir(), "steps")
-		if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, file.Bytes(), 0o600))
 		f := analyzetrace.New()
 		for rec, err := range ingest.Open(path).Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			f.Add(rec)
 		}
 		all := requests.Find(f)
@@ -164,9 +158,7 @@ func TestDroppedLinksKeepTheirParts(t *testing.T) {
 				shares++
 			}
 		}
-		if shares != kept {
-			t.Errorf("%v: %d requests have their part, want %d", format, shares, kept)
-		}
+		check.Equal(t, fmt.Sprintf("%v: requests have their part", format), kept, shares)
 	}
 }
 
@@ -180,9 +172,7 @@ func observe(t *testing.T) func() map[string]int64 {
 	t.Cleanup(func() { otel.SetMeterProvider(before) })
 	return func() map[string]int64 {
 		var rm metricdata.ResourceMetrics
-		if err := reader.Collect(t.Context(), &rm); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, reader.Collect(t.Context(), &rm))
 		got := make(map[string]int64)
 		for _, scope := range rm.ScopeMetrics {
 			if scope.Scope.Name != optrace.ScopeName {
@@ -217,15 +207,12 @@ func TestObservability(t *testing.T) {
 	read := observe(t)
 	fail := false
 	var buf bytes.Buffer
-	exp, err := optrace.NewExporter(spantest.WriterFunc(func(p []byte) (int, error) {
+	exp := check.Must(optrace.NewExporter(spantest.WriterFunc(func(p []byte) (int, error) {
 		if fail {
 			return 0, errors.New("disk full")
 		}
 		return buf.Write(p)
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	ops := optrace.NewTracer(tp)
@@ -260,17 +247,13 @@ func TestObservability(t *testing.T) {
 		t.Errorf("%d durations of writes, want 2 to 4", n)
 	}
 	delete(got, "otel.sdk.exporter.operation.duration")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "metrics", want, got)
 	shutdown(t, tp)
 	if err := exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)); !errors.Is(err, optrace.ErrExporterShutdown) {
 		t.Errorf("export after shutdown: %v", err)
 	}
 	got = read()
-	if n := got["otel.sdk.exporter.span.exported already_shutdown"]; n != 4 {
-		t.Errorf("%d spans refused after shutdown, want 4", n)
-	}
+	check.Equal(t, "spans refused after shutdown", 4, got["otel.sdk.exporter.span.exported already_shutdown"])
 	if _, ok := got["otel.sdk.processor.span.queue.size"]; ok {
 		t.Error("a processor is observed after its shutdown")
 	}
@@ -439,9 +422,7 @@ func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
 	if st := proc.Stats(); st.Recorded != 12 || st.Dropped != 11 || st.Written != 1 {
 		t.Errorf("stats %+v", st)
 	}
-	if lost := spantest.ReadWhole(t, out.Bytes()).Lost(); lost != 11 {
-		t.Errorf("gap records tell of %d, want 11", lost)
-	}
+	check.Equal(t, "gap records tell", 11, spantest.ReadWhole(t, out.Bytes()).Lost())
 }
 
 // hostileStart panics before anything is known about it.
@@ -469,9 +450,7 @@ func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	}
 	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
 	slices.Sort(got)
-	if diff := cmp.Diff(spantest.UpTo(200), got); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "entries", spantest.UpTo(200), got)
 }
 
 // Options with values that make no sense are errors of each constructor, and so is what is no exporter; nil options are ignored.
@@ -665,7 +644,7 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 			return end(newForwarder(t, next, optrace.WithExportTimeout(timeout)), 1)
 		}, 3 * timeout},
 		"flight recorder": {func(w io.Writer, _ sdktrace.SpanExporter) ending {
-			rec := must(optrace.NewFlightRecorder(newExporter(t, w), 100, optrace.WithExportTimeout(timeout)))(t)
+			rec := check.Must(optrace.NewFlightRecorder(newExporter(t, w), 100, optrace.WithExportTimeout(timeout)))(t)
 			rec.OnEnd(spantest.Operation(0).Snapshot())
 			go func() { _ = rec.Dump(context.Background()) }()
 			return rec

@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace/deviceclock"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -49,11 +50,7 @@ func passedAt(at int64) *mark {
 
 func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.QueueOption) *optrace.Queue[*mark] {
 	t.Helper()
-	q, err := optrace.NewQueue[*mark](to, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
+	return check.Must(optrace.NewQueue[*mark](to, opts...))(t)
 }
 
 // inOrderOfLaunch sorts entries, whose order in a file is any.
@@ -91,27 +88,19 @@ func TestDeviceQueue(t *testing.T) {
 			}
 			request.End()
 			later := func(i int) { ends[i].at.Store(time.Now().UnixNano() + 5000) }
-			if n := q.Poll(); n != 0 {
-				t.Errorf("%d operations have ended before the device got there", n)
-			}
+			check.Equal(t, "operations have ended before the device got there", 0, q.Poll())
 			later(2) // behind operation 0, which has not ended
 			later(1)
-			if n := q.Poll(); n != 1 {
-				t.Errorf("%d operations have ended, want 1", n)
-			}
+			check.Equal(t, "operations have ended", 1, q.Poll())
 			later(0)
-			if n := q.Poll(); n != 2 {
-				t.Errorf("%d operations have ended, want 0 and 2", n)
-			}
+			check.Equal(t, "operations have ended", 2, q.Poll())
 			go func() {
 				for i := 3; i < 6; i++ {
 					later(i)
 				}
 			}()
 			flush(t, q)
-			if got, want := q.Stats(), (optrace.QueueStats{Launched: 6, Recorded: 6}); got != want {
-				t.Errorf("%+v, want %+v", got, want)
-			}
+			check.Equal(t, "", optrace.QueueStats{Launched: 6, Recorded: 6}, q.Stats())
 		})
 		if len(entries) != 6 || len(spans) != 1 {
 			t.Fatalf("%d entries and %d spans", len(entries), len(spans))
@@ -149,9 +138,7 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 		}
 		shutdown(t, q)
 		q.Launched(q.Begin(t.Context(), prep), new(mark), new(mark))
-		if got, want := q.Stats(), (optrace.QueueStats{Launched: 51, Recorded: 50, Dropped: 1}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+		check.Equal(t, "", optrace.QueueStats{Launched: 51, Recorded: 50, Dropped: 1}, q.Stats())
 	})
 	if len(entries) != 50 {
 		t.Fatalf("%d entries", len(entries))
@@ -185,9 +172,7 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 		q.Launched(second, passedAt(at+4_000_000), passedAt(at+5_000_000))
 		time.Sleep(25 * time.Millisecond)
 		flush(t, q)
-		if got, want := q.Stats(), (optrace.QueueStats{Launched: 2, Recorded: 2}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+		check.Equal(t, "", optrace.QueueStats{Launched: 2, Recorded: 2}, q.Stats())
 	})
 	if len(entries) != 2 {
 		t.Fatalf("%d entries", len(entries))
@@ -229,9 +214,7 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 		q.Launched(twice, broken, broken)
 		q.Launched(twice, broken, broken) // adds nothing
 		flush(t, q)
-		if got, want := q.Stats(), (optrace.QueueStats{Launched: 11, Recorded: 3, Lost: 8, Reversed: 1, Early: 1}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+		check.Equal(t, "", optrace.QueueStats{Launched: 11, Recorded: 3, Lost: 8, Reversed: 1, Early: 1}, q.Stats())
 		stats = p.Stats()
 	})
 	inOrderOfLaunch(entries)
@@ -266,9 +249,7 @@ func TestDeviceQueueUnsampled(t *testing.T) {
 	ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
 	q := newQueue(t, tr)
 	q.Launched(q.Begin(ctx, prepare(t, tr, matmulSpec())), new(mark), new(mark))
-	if got, want := q.Stats(), (optrace.QueueStats{Launched: 1, Skipped: 1}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	check.Equal(t, "", optrace.QueueStats{Launched: 1, Skipped: 1}, q.Stats())
 }
 
 // Where there is no room the policy decides; other streams have rings of their own.
@@ -332,9 +313,7 @@ func TestDeviceQueueFlushIsBounded(t *testing.T) {
 	if err := q.Shutdown(ctx); err != nil {
 		t.Errorf("the second Shutdown: %v", err)
 	}
-	if got, want := q.Stats(), (optrace.QueueStats{Launched: 3, Dropped: 3}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	check.Equal(t, "", optrace.QueueStats{Launched: 3, Dropped: 3}, q.Stats())
 }
 
 func TestNewQueueErrors(t *testing.T) {
@@ -379,9 +358,7 @@ func TestDeviceQueueConcurrentSafe(t *testing.T) {
 		}
 		wg.Wait()
 		shutdown(t, q)
-		if got, want := q.Stats(), (optrace.QueueStats{Launched: goroutines * each, Recorded: goroutines * each}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+		check.Equal(t, "", optrace.QueueStats{Launched: goroutines * each, Recorded: goroutines * each}, q.Stats())
 	})
 	inOrderOfLaunch(entries)
 	last := make(map[op.Int]int64)

@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -29,9 +31,7 @@ func TestRecorderCurrent(t *testing.T) {
 	rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
 	rec.Begin("unknown", "")
 	rec.Begin("scalar", "").Out()
-	if got := len(rec.Current()); got != 2 {
-		t.Errorf("%d operations have ended, want 2", got)
-	}
+	check.Equal(t, "operations have ended", 2, len(rec.Current()))
 	rec.End()
 	rec.End()
 	rec.BeginPrepared(nil).End() // has no name
@@ -59,10 +59,7 @@ func TestTracerRecorderEmitsSpans(t *testing.T) {
 	mem := tracetest.NewInMemoryExporter()
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem))
 	tr := optrace.NewTracer(tp)
-	prep, err := tr.Prepare(optrace.OpSpec{Name: "gelu", Device: "cuda:1", Output: op.Shape{4}, DType: op.F16})
-	if err != nil {
-		t.Fatal(err)
-	}
+	prep := check.Must(tr.Prepare(optrace.OpSpec{Name: "gelu", Device: "cuda:1", Output: op.Shape{4}, DType: op.F16}))(t)
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
 	rec := tr.Recorder(optrace.ContextWithStep(ctx, 7))
 	before := time.Now()
@@ -87,9 +84,7 @@ func TestTracerRecorderEmitsSpans(t *testing.T) {
 		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256),
 		tensorconv.DType(op.F32), tensorconv.Step(7),
 	}
-	if diff := cmp.Diff(want, mm.Attributes, cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attributes", want, mm.Attributes, cmp.Comparer(func(a, b attribute.Value) bool { return a == b }))
 	if mm.Status.Code != codes.Error || mm.Status.Description != "out of memory" {
 		t.Errorf("status %+v", mm.Status)
 	}
@@ -99,9 +94,7 @@ func TestTracerRecorderEmitsSpans(t *testing.T) {
 	if mm.StartTime.Before(before) || mm.EndTime.Before(mm.StartTime) || gelu.StartTime.Before(mm.EndTime) {
 		t.Errorf("times %v-%v, %v-%v after %v", mm.StartTime, mm.EndTime, gelu.StartTime, gelu.EndTime, before)
 	}
-	if gelu.Name != "gelu" {
-		t.Errorf("the prepared operation is called %q", gelu.Name)
-	}
+	check.Equal(t, "the prepared operation is called", "gelu", gelu.Name)
 
 	mem.Reset()
 	rec.Begin("again", "")
@@ -127,9 +120,7 @@ func TestProcessorRecorder(t *testing.T) {
 		t.Fatalf("%d entries and %d spans, want 2 and 1", len(ops), len(spans))
 	}
 	for _, e := range ops {
-		if err := e.Validate(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, e.Validate())
 		if e.TraceID != op.TraceID(sc.TraceID()) || e.ParentSpanID != op.SpanID(sc.SpanID()) || e.SpanID.IsZero() {
 			t.Errorf("%s is not below the request: %v %v", e.Operation, e.TraceID, e.ParentSpanID)
 		}
@@ -162,9 +153,7 @@ func TestProcessorRecorderSampling(t *testing.T) {
 			rec.Finish()
 			span.End()
 			shutdown(t, tp)
-			if got := proc.Stats().Written; got != tt.want {
-				t.Errorf("%d operations written, want %d", got, tt.want)
-			}
+			check.Equal(t, "operations written", tt.want, proc.Stats().Written)
 		})
 	}
 }
@@ -253,9 +242,7 @@ func TestRecorderAttributes(t *testing.T) {
 				if len(spans) != 3 {
 					t.Fatalf("%s: %d spans, want 3", from, len(spans))
 				}
-				if diff := cmp.Diff(tt.want, texts(spans[1].Attributes)); diff != "" {
-					t.Errorf("%s: attributes (-want +got):\n%s", from, diff)
-				}
+				check.Equal(t, fmt.Sprintf("%s: attributes", from), tt.want, texts(spans[1].Attributes))
 				if s := spans[2]; !s.SpanContext.IsValid() || s.Name != "after" || s.Status.Description != "boom" ||
 					s.SpanKind != trace.SpanKindInternal {
 					t.Errorf("%s: span %+v", from, s)
@@ -275,9 +262,7 @@ func TestRecorderStep(t *testing.T) {
 	for _, e := range rec.Current() {
 		got = append(got, e.Step)
 	}
-	if diff := cmp.Diff([]op.Int{op.Known(7), op.Known(8)}, got); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "steps", []op.Int{op.Known(7), op.Known(8)}, got)
 	rec.Finish()
 	rec.Begin("c", "").End()
 	if e := rec.Current()[0]; e.Step != op.Known(8) {
@@ -315,9 +300,7 @@ func TestRecorderIsBounded(t *testing.T) {
 			if n := tt.ops - emitted; n > tt.most {
 				t.Errorf("of %d operations %d are held, want at most %d", tt.ops, n, tt.most)
 			}
-			if got := len(rec.Current()); got != tt.ops-emitted-1 {
-				t.Errorf("Current has %d operations, want the %d that are held and have ended", got, tt.ops-emitted-1)
-			}
+			check.Equal(t, "Current: operations", tt.ops-emitted-1, len(rec.Current()))
 			rec.Finish()
 			shutdown(t, proc)
 			if st := proc.Stats(); st.Written != uint64(tt.ops) || st.Dropped != 0 {
@@ -344,10 +327,7 @@ func TestRecorderCurrentMapping(t *testing.T) {
 
 // Operations below a span that was sampled with a probability stand for as many as that span.
 func TestProcessorRecorderTraceState(t *testing.T) {
-	state, err := trace.ParseTraceState("ot=th:8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	rec := proc.Recorder(trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state)))

@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -40,7 +41,7 @@ func readOps(t *testing.T, path string) (names []string) {
 
 func setup(t *testing.T, path string, opts ...optrace.SetupOption) *optrace.SDK {
 	t.Helper()
-	return must(optrace.Setup(path, opts...))(t)
+	return check.Must(optrace.Setup(path, opts...))(t)
 }
 
 func TestSetup(t *testing.T) {
@@ -70,19 +71,15 @@ func TestSetup(t *testing.T) {
 		t.Errorf("stats are %+v", st)
 	}
 	names := readOps(t, path)
-	if diff := cmp.Diff([]string{"matmul"}, names); diff != "" {
-		t.Errorf("file (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"matmul", "request"}, spans.Names()); diff != "" {
-		t.Errorf("second exporter (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "file", []string{"matmul"}, names)
+	check.Equal(t, "second exporter", []string{"matmul", "request"}, spans.Names())
 }
 
 // A provider of the program's own is made of what Setup makes its own of, and the global one stays.
 func TestProviderOptions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	spans, before := &spantest.Exporter{}, otel.GetTracerProvider()
-	opts := must(optrace.ProviderOptions(path, optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
+	opts := check.Must(optrace.ProviderOptions(path, optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
 		optrace.WithResourceAttributes(attribute.String("service.name", "ranker"))))(t)
 	tp := sdktrace.NewTracerProvider(opts...)
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
@@ -141,9 +138,7 @@ func TestSetupKeepsLinks(t *testing.T) {
 			}
 			step.End()
 			shutdown(t, sdk)
-			if n := len(spans.Stubs()[0].Links); n != tt.want {
-				t.Errorf("%d links, want %d", n, tt.want)
-			}
+			check.Equal(t, "links", tt.want, len(spans.Stubs()[0].Links))
 		})
 	}
 }
@@ -226,9 +221,7 @@ func TestSetupEnvironment(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "named.jsonl")
 	t.Setenv("OPTRACE_FILE", path)
 	shutdown(t, setup(t, ""))
-	if _, err := os.Stat(path); err != nil {
-		t.Error(err)
-	}
+	check.Must(os.Stat(path))(t)
 }
 
 // With OPTRACE_DISABLED no operation is recorded, and an exporter of the program's own goes on.
@@ -297,20 +290,14 @@ func TestProcessDetector(t *testing.T) {
 			for name, value := range test.env {
 				t.Setenv(name, value)
 			}
-			r, err := optrace.ProcessDetector().Detect(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := check.Must(optrace.ProcessDetector().Detect(t.Context()))(t)
 			got, process := r.Set().Filter(func(kv attribute.KeyValue) bool {
 				return kv.Key == "tensor.rank" || kv.Key == "tensor.world_size"
 			})
 			if !got.Equals(&test.want) {
 				t.Errorf("ranks are %v, want %v", got.ToSlice(), test.want.ToSlice())
 			}
-			host, err := os.Hostname()
-			if err != nil {
-				t.Fatal(err)
-			}
+			host := check.Must(os.Hostname())(t)
 			want := attribute.NewSet(attribute.String("host.name", host), attribute.Int("process.pid", os.Getpid()))
 			if got := attribute.NewSet(process...); !got.Equals(&want) {
 				t.Errorf("process is %v, want %v", got.ToSlice(), want.ToSlice())
@@ -354,8 +341,8 @@ func TestSetupStatesProcess(t *testing.T) {
 			sdk := setup(t, path, optrace.WithExporterOptions(optrace.WithFormat(test.format)))
 			test.record(sdk)
 			shutdown(t, sdk)
-			by := must(key.Parse("service,rank,service.instance.id,host.name,process.pid,attr:tensor.world_size"))(t)
-			report := must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{By: by}))(t)
+			by := check.Must(key.Parse("service,rank,service.instance.id,host.name,process.pid,attr:tensor.world_size"))(t)
+			report := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{By: by}))(t)
 			var got []string
 			for _, g := range report.Groups {
 				for _, v := range g.Key.Values {
@@ -363,9 +350,7 @@ func TestSetupStatesProcess(t *testing.T) {
 				}
 			}
 			want := []string{"trainer", test.rank, "i-7", "node-7", strconv.Itoa(os.Getpid()), "8"}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", want, got)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package optrace_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -121,13 +123,8 @@ func TestFaultsOfSpans(t *testing.T) {
 			fault.change(&stub)
 			for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 				path := filepath.Join(t.TempDir(), "ops")
-				if err := os.WriteFile(path, exported(t, f, tracetest.SpanStubs{stub}.Snapshots()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				r, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(path, exported(t, f, tracetest.SpanStubs{stub}.Snapshots()), 0o600))
+				r := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{}))(t)
 				warnings, counts := fault.warn, make(map[string]int64)
 				if fault.otlp != nil && (f == optrace.FormatOTLPJSON || f == optrace.FormatOTLPProto) {
 					warnings = fault.otlp
@@ -226,12 +223,9 @@ func TestLinksAreRecorded(t *testing.T) {
 			names[s.Name]++
 			got[s.Name] = s.Links
 		}
-		if diff := cmp.Diff(map[string]int{"POST /generate": 2, "step": 1, "matmul": 2, "gather": 1}, names); diff != "" {
-			t.Errorf("%v: records (-want +got):\n%s", o, diff)
-		}
-		if diff := cmp.Diff(map[string][]op.Link{"POST /generate": nil, "step": want, "matmul": nil, "gather": want[:1]}, got); diff != "" {
-			t.Errorf("%v: links (-want +got):\n%s", o, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%v: records", o), map[string]int{"POST /generate": 2, "step": 1, "matmul": 2, "gather": 1}, names)
+		check.Equal(t, fmt.Sprintf("%v: links", o),
+			map[string][]op.Link{"POST /generate": nil, "step": want, "matmul": nil, "gather": want[:1]}, got)
 	}
 }
 
@@ -292,9 +286,7 @@ func richSpans() []sdktrace.ReadOnlySpan {
 func keptRecords(t *testing.T, name string, text []byte) (records []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o600))
 	m := new(attr.Mapping)
 	m.KeepAll()
 	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
@@ -317,16 +309,11 @@ func TestKeptSpansOfStdouttrace(t *testing.T) {
 	var lines, objects bytes.Buffer
 	exp := newExporter(t, &lines, optrace.WithFormat(optrace.FormatOTLPJSON))
 	export(t, exp, richSpans()...)
-	std, err := stdouttrace.New(stdouttrace.WithWriter(&objects))
-	if err != nil {
-		t.Fatal(err)
-	}
+	std := check.Must(stdouttrace.New(stdouttrace.WithWriter(&objects)))(t)
 	export(t, std, richSpans()...)
 	want := keptRecords(t, "ops.otlp.jsonl", lines.Bytes())
 	if len(want) != 3 {
 		t.Fatalf("records are %q", want)
 	}
-	if diff := cmp.Diff(want, keptRecords(t, "spans.jsonl", objects.Bytes())); diff != "" {
-		t.Errorf("(-OTLP +stdouttrace):\n%s", diff)
-	}
+	check.Equal(t, "stdouttrace against OTLP", want, keptRecords(t, "spans.jsonl", objects.Bytes()))
 }

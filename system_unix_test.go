@@ -19,6 +19,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // setupChildFile names the file that the test binary, run as a child, records
@@ -48,16 +49,10 @@ func endChild(t *testing.T, sig syscall.Signal, env ...string) error {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), env...)
-	out := must(cmd.StdoutPipe())(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
+	out := check.Must(cmd.StdoutPipe())(t)
+	check.OK(t, cmd.Start())
+	check.Must(bufio.NewReader(out).ReadString('\n'))(t)
+	check.OK(t, cmd.Process.Signal(sig))
 	return cmd.Wait()
 }
 
@@ -128,9 +123,7 @@ func endGracefully(t *testing.T, path string, first bool) {
 func TestFlightRecorderSignal(t *testing.T) {
 	f := newFlight(t, 8, optrace.WithDumpOnSignal(syscall.SIGUSR1))
 	f.request(t.Context(), 1, nil)
-	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
 	for range 1000 { // it arrives when it arrives
 		if f.out.Writes() > 0 {
 			break

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -20,6 +19,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -53,9 +53,7 @@ func TestRecordAfterTheFact(t *testing.T) {
 		"spec": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
 			spec := matmulSpec()
 			spec.Stream = op.Known(7)
-			if err := tr.Record(ctx, spec, ran); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, tr.Record(ctx, spec, ran))
 		},
 		"open": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
 			_, o := tr.StartAt(ctx, "matmul", "cuda:0", started)
@@ -98,9 +96,7 @@ func TestRecordAfterTheFact(t *testing.T) {
 				Duration: ended - started, Launch: op.Known(launched), OutputShape: op.Shape{64, 256}, DType: op.F32,
 				ParentSpanID: spans[0].SpanID,
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", want, got)
 		})
 	}
 }
@@ -265,9 +261,7 @@ func TestRecordConcurrentSafe(t *testing.T) {
 		}
 		seen[e.Start.V] = true
 	}
-	if len(seen) != goroutines*each {
-		t.Errorf("%d operations, want %d", len(seen), goroutines*each)
-	}
+	check.Equal(t, "operations", goroutines*each, len(seen))
 }
 
 // Recording after the fact allocates what a span with the same times does, and a
@@ -298,7 +292,5 @@ func TestRecordAllocations(t *testing.T) {
 		rec.Discard()
 	}
 	round()
-	if got := testing.AllocsPerRun(100, round); got != 0 {
-		t.Errorf("100 operations of a Recorder make %v allocations", got)
-	}
+	check.Equal(t, "100 operations of a Recorder make: allocations", 0, testing.AllocsPerRun(100, round))
 }

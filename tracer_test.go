@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -137,9 +138,7 @@ func TestTracerAttributes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, s := range recordSpans(t, tt.run) {
-				if diff := cmp.Diff(tt.want, texts(s.Attributes)); diff != "" {
-					t.Errorf("attributes of %s (-want +got):\n%s", s.Name, diff)
-				}
+				check.Equal(t, fmt.Sprintf("attributes of %s", s.Name), tt.want, texts(s.Attributes))
 				if s.InstrumentationScope.Name != optrace.ScopeName || s.InstrumentationScope.Version != optrace.Version {
 					t.Errorf("the scope is %+v", s.InstrumentationScope)
 				}
@@ -238,9 +237,7 @@ func TestWithStartAttributes(t *testing.T) {
 		o.End()
 	}
 	want := []string{"a []", "a [tensor.device.id=cpu tensor.op.name=a]"}
-	if diff := cmp.Diff(want, spy.seen); diff != "" {
-		t.Errorf("what samplers see (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "what samplers see", want, spy.seen)
 }
 
 // A Tracer per package costs nothing until it is used.
@@ -304,9 +301,7 @@ func TestTracerConcurrentSafe(t *testing.T) {
 	wg.Wait()
 	shutdown(t, tp)
 	entries := spantest.ReadWhole(t, buf.Bytes()).Entries
-	if len(entries) != 2*goroutines*each {
-		t.Errorf("%d entries, want %d", len(entries), 2*goroutines*each)
-	}
+	check.Equal(t, "entries", 2*goroutines*each, len(entries))
 	for _, e := range entries {
 		n := e.Step.V
 		want := []op.Shape{{n, 1}, {2, n}}
@@ -318,11 +313,7 @@ func TestTracerConcurrentSafe(t *testing.T) {
 
 func prepare(tb testing.TB, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Prepared {
 	tb.Helper()
-	p, err := tr.Prepare(spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return check.Must(tr.Prepare(spec))(tb)
 }
 
 func TestPrepareErrors(t *testing.T) {
@@ -345,9 +336,7 @@ func TestPrepareErrors(t *testing.T) {
 		o.End()
 	})
 	want := []string{"k=1", "tensor.input.shapes=[[2,3]]", "tensor.op.name=a"}
-	if diff := cmp.Diff(want, texts(spans[0].Attributes)); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attributes", want, texts(spans[0].Attributes))
 }
 
 // Operations that are prepared separately share the memory of equal shapes, by which exporters know them again.

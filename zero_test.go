@@ -2,12 +2,14 @@ package optrace_test
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A program that does not record has nil pointers and zero values, whose methods do nothing:
@@ -46,14 +48,9 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 		}
 	}
 	var tr *optrace.Tracer
-	prepared, err := tr.Prepare(matmulSpec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	prepared := check.Must(tr.Prepare(matmulSpec()))(t)
 	now := optrace.Times{Start: 1, End: 2}
-	if err := tr.Record(t.Context(), matmulSpec(), now); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, tr.Record(t.Context(), matmulSpec(), now))
 	for _, r := range []*optrace.Recorder{nil, new(optrace.Recorder), tr.Recorder(t.Context())} {
 		r.Step(1)
 		r.Begin("a", "b").In(1).Out(1).DType("f32").Device("d").Stream(1).Path("p").FLOPs(1).Err(errors.New("x")).Attrs(attribute.Int("k",
@@ -69,9 +66,7 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 		q := newQueue(t, to)
 		q.Launched(q.Begin(t.Context(), prepared), passedAt(1), passedAt(2))
 		q.Poll()
-		if got, want := q.Stats(), (optrace.QueueStats{Launched: 1, Skipped: 1}); got != want {
-			t.Errorf("%T: %+v, want %+v", to, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%T", to), optrace.QueueStats{Launched: 1, Skipped: 1}, q.Stats())
 		shutdown(t, q)
 	}
 }

@@ -296,11 +296,7 @@ func randomRecord(r *rand.Rand, n, i int) event {
 
 func collectorJSON(t *testing.T, c *collector) []byte {
 	t.Helper()
-	text, err := json.MarshalIndent(c.report(), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(json.MarshalIndent(c.report(), "", " "))(t)
 }
 
 // Only FLOPs that were recorded count where nothing else is asked for.
@@ -312,10 +308,7 @@ func TestRecordedFLOPs(t *testing.T) {
 		}
 		records := func(yield func(op.Record, error) bool) { yield(op.Record{Entry: e}, nil) }
 		for _, opts := range []Options{{RecordedFLOPs: true}, {RecordedFLOPs: true, SumsOnly: true}} {
-			r, err := Run(t.Context(), Records(records), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := check.Must(Run(t.Context(), Records(records), opts))(t)
 			if got := r.Total.FLOPs; got != recorded.V || r.Total.FLOPsDerivedCount != 0 || r.Total.MovedBytes.Known {
 				t.Errorf("recorded %v: %d FLOPs, %d derived, %v bytes moved", recorded, got, r.Total.FLOPsDerivedCount, r.Total.MovedBytes)
 			}

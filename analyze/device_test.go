@@ -43,9 +43,7 @@ func TestSharedDevices(t *testing.T) {
 		}
 		slices.Sort(got)
 		check.Equal(t, fmt.Sprintf("structure %t", structure), []string{"a cuda:0", "b cuda:0"}, got)
-		if n := rep.Input.Warnings[warnDeviceShared]; n != 1 {
-			t.Errorf("%d shared, want 1", n)
-		}
+		check.Equal(t, "shared", 1, rep.Input.Warnings[warnDeviceShared])
 	}
 }
 
@@ -107,12 +105,8 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 			specs[i].Launch, renamed[i].Launch = op.Int{}, op.Int{}
 		}
 		var collapsed, renamedStacks bytes.Buffer
-		if err := stacks.WriteForest(tracetest.AddTo(trace.New(), specs...), &collapsed); err != nil {
-			t.Fatal(err)
-		}
-		if err := stacks.WriteForest(tracetest.AddTo(trace.New(), renamed...), &renamedStacks); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, stacks.WriteForest(tracetest.AddTo(trace.New(), specs...), &collapsed))
+		check.OK(t, stacks.WriteForest(tracetest.AddTo(trace.New(), renamed...), &renamedStacks))
 		check.Equal(t, fmt.Sprintf("seed %d: stacks", seed), renamedStacks.String(), collapsed.String())
 	})
 }

@@ -19,10 +19,7 @@ import (
 // TestDocumentedStructure reads docs/analyses.md: a block of requests or of
 // collapsed stacks is what comes of the table of operations in front of it.
 func TestDocumentedStructure(t *testing.T) {
-	text, err := os.ReadFile("../docs/analyses.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../docs/analyses.md"))(t)
 	tables := markdownTables(string(text))
 	blocks := 0
 	for _, block := range fencedBlocks(string(text)) {
@@ -111,9 +108,7 @@ func documentedCollapsed(t *testing.T, table markdownTable) string {
 	t.Helper()
 	forest, _ := documentedTrace(t, table)
 	var b bytes.Buffer
-	if err := stacks.WriteForest(forest, &b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, stacks.WriteForest(forest, &b))
 	return b.String()
 }
 
@@ -121,9 +116,7 @@ func documentedFlat(t *testing.T, table markdownTable) string {
 	t.Helper()
 	_, flat := documentedTrace(t, table)
 	var b bytes.Buffer
-	if err := flat.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, flat.Write(&b))
 	return b.String()
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,10 +23,7 @@ import (
 // input, and a table of figures behind it is what the report says about it, by
 // the keys or on the clock that its first heading may name.
 func TestDocumentedFigures(t *testing.T) {
-	text, err := os.ReadFile("../docs/analyses.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../docs/analyses.md"))(t)
 	var input markdownTable
 	figures := 0
 	for _, table := range markdownTables(string(text)) {
@@ -106,9 +104,7 @@ func documentedReport(t *testing.T, table markdownTable, by string, align bool) 
 		rep = collected(rand.New(rand.NewPCG(1, 1)), records, Options{AlignClocks: true}, 1)
 	}
 	var report any
-	if err := json.Unmarshal(reportJSON(t, rep), &report); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(reportJSON(t, rep), &report))
 	return report
 }
 

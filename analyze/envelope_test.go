@@ -196,9 +196,7 @@ func TestInputMergeCountsMissingEntriesByFile(t *testing.T) {
 	merged := newCounter()
 	merged.merge(b)
 	merged.merge(a)
-	if got := merged.envelope().MissingEntries; got != 0 {
-		t.Errorf("%d missing of files that have not ended", got)
-	}
+	check.Equal(t, "missing of files that have not ended", 0, merged.envelope().MissingEntries)
 	for file := range int64(3) {
 		merged.startFile(file)
 		merged.endFile("entries-jsonl", 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -57,10 +58,7 @@ func TestR2HeldBytes(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			c, err := collect(t.Context(), src, Options{SumsOnly: tc.sums})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := check.Must(collect(t.Context(), src, Options{SumsOnly: tc.sums}))(t)
 			if c.forest != nil {
 				c.forest.Build()
 			}
@@ -119,9 +117,7 @@ func TestR2EmptySpans(t *testing.T) {
 		f.Add(op.Record{Span: &op.Span{}})
 		f.Add(op.Record{Span: &op.Span{Service: "api"}})
 	}
-	if f.Len() != 0 {
-		t.Errorf("%d rows", f.Len())
-	}
+	check.Equal(t, "rows", 0, f.Len())
 	if f.Add(op.Record{Span: &op.Span{SpanID: op.SpanID{1}}}); f.Len() != 1 {
 		t.Errorf("%d rows", f.Len())
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -21,10 +22,7 @@ func TestManyNames(t *testing.T) {
 			}
 		}
 	}
-	r, err := Run(t.Context(), Records(records), Options{SumsOnly: true, MaxGroups: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(Run(t.Context(), Records(records), Options{SumsOnly: true, MaxGroups: limit}))(t)
 	count, sum, others := int64(0), int64(0), int64(0)
 	for _, row := range r.Operations {
 		count += row.Count

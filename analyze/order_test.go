@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -36,22 +37,15 @@ func TestOrderOfRecords(t *testing.T) {
 		}
 		records := tracetest.RecordsOf(r, specs)
 		figures := func() map[string]any {
-			text, err := json.Marshal(sampleReport(records, "kind,device", true))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(json.Marshal(sampleReport(records, "kind,device", true)))(t)
 			var all map[string]any
-			if err := json.Unmarshal(text, &all); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal(text, &all))
 			delete(all, "slowest") // which the input orders, as it does hotspots
 			delete(all["memory"].(map[string]any), "hotspots")
 			return all
 		}
 		want := figures()
 		r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-		if diff := gocmp.Diff(want, figures()); diff != "" {
-			t.Errorf("seed %d: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), "", gocmp.Diff(want, figures()))
 	}
 }

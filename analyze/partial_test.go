@@ -125,27 +125,16 @@ func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
 
 func partialOf(t testing.TB, src Source, opts Options) string {
 	t.Helper()
-	p, err := ReadPartial(context.Background(), src, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Must(ReadPartial(context.Background(), src, opts))(t)
 	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Write(&text))
 	return text.String()
 }
 
 func reportOf(t *testing.T, src Source, opts Options) string {
 	t.Helper()
-	r, err := Run(context.Background(), src, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(Run(context.Background(), src, opts))(t)
+	text := check.Must(json.MarshalIndent(r, "", " "))(t)
 	return string(text)
 }
 
@@ -252,10 +241,7 @@ func TestDamagedPartials(t *testing.T) {
 	line := text[operation : operation+strings.IndexByte(text[operation:], '\n')+1]
 	single := regexp.MustCompile(`"count":1,(.*)squares_ns2":\d+`)
 	good := inputFile{"good", text, true}
-	want, err := Run(t.Context(), inputFiles{good}, samplePartialOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Must(Run(t.Context(), inputFiles{good}, samplePartialOptions()))(t)
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "ends within"},
 		{"cut at a line", text[:last], "ends within"},
@@ -304,11 +290,7 @@ func TestDamagedPartials(t *testing.T) {
 // asked for all the same.
 func TestPartialOptions(t *testing.T) {
 	by := func(names string) []key.Key {
-		keys, err := key.Parse(names)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return keys
+		return check.Must(key.Parse(names))(t)
 	}
 	made := Options{By: by("shape,rank")}
 	text := partialOf(t, inputFiles{{name: "ops", text: runLines}}, made)
@@ -347,10 +329,7 @@ func TestPartialOptions(t *testing.T) {
 // Beside partial results nothing is said that needs the structure, and why.
 func TestPartialsHaveNoStructure(t *testing.T) {
 	text := partialOf(t, inputFiles{{name: "ops", text: runLines}}, Options{})
-	r, err := Run(t.Context(), inputFiles{{name: "ops", text: runLines}, {"part", text, true}}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(Run(t.Context(), inputFiles{{name: "ops", text: runLines}, {"part", text, true}}, Options{}))(t)
 	if r.LeftOut == "" || r.Sequences != nil || r.Devices[0].SpanNS.Known || r.Input.Orphans.Known || r.Input.Files != 2 {
 		t.Errorf("left out %q, %+v", r.LeftOut, r.Input)
 	}
@@ -433,17 +412,13 @@ func BenchmarkPartials(b *testing.B) {
 		p.c.addEntry(&op.Entry{Operation: fmt.Sprint("op", i%operations), Kind: op.KindCompute, Duration: d, DeviceID: "cuda:0"}, nil)
 	}
 	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, p.Write(&text))
 	parts := make(inputFiles, files)
 	for i := range parts {
 		parts[i] = inputFile{fmt.Sprint(i), text.String(), true}
 	}
 	b.SetBytes(files * int64(text.Len()))
 	for b.Loop() {
-		if _, err := Run(b.Context(), parts, Options{SumsOnly: true}); err != nil {
-			b.Fatal(err)
-		}
+		check.Must(Run(b.Context(), parts, Options{SumsOnly: true}))(b)
 	}
 }

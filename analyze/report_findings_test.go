@@ -22,14 +22,9 @@ func TestFindingsOf(t *testing.T) {
 				}
 			}
 		})
-		report, err := Run(t.Context(), source, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := check.Must(Run(t.Context(), source, Options{}))(t)
 		forest, in, err := ReadForest(t.Context(), source, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in, nil))
 	})
 }

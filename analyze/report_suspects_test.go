@@ -87,10 +87,7 @@ func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 		var want string
 		for workers := 1; workers <= 4; workers++ {
 			report := collected(r, records, Options{}, workers)
-			text, err := json.Marshal(report)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(json.Marshal(report))(t)
 			if workers == 1 {
 				want = string(text)
 			}

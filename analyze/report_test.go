@@ -96,9 +96,7 @@ func reportJSON(t *testing.T, r *Report) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, enc.Encode(r))
 	return b.Bytes()
 }
 
@@ -197,9 +195,7 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || r.Operations[0].SelfNS.V != 21 {
 		t.Errorf("%+v", r.Operations)
 	}
-	if r.Input.OverflowedGroups != 3 {
-		t.Errorf("%d groups overflowed, want 3", r.Input.OverflowedGroups)
-	}
+	check.Equal(t, "groups overflowed", 3, r.Input.OverflowedGroups)
 }
 
 // A report on a seed trace has the seed's figures.
@@ -215,7 +211,7 @@ func TestReportHasSeedFigures(t *testing.T) {
 			p.Add(e)
 		}
 		rep := ReportOn(p)
-		check := func(name string, want, got any) {
+		verify := func(name string, want, got any) {
 			t.Helper()
 			check.Equal(t, fmt.Sprintf("seed %d: %s", number, name), want, got, cmpopts.EquateApprox(1e-12, 1e-9))
 		}
@@ -225,8 +221,8 @@ func TestReportHasSeedFigures(t *testing.T) {
 				Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V,
 			}
 		}
-		check("operations", seed.OperationSummary(trace), summary)
-		check("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},
+		verify("operations", seed.OperationSummary(trace), summary)
+		verify("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},
 			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V, rep.Total.PeakMemoryBytes.V})
 		devices := map[string]seed.DeviceSummary{}
 		for _, row := range rep.Devices {
@@ -235,16 +231,16 @@ func TestReportHasSeedFigures(t *testing.T) {
 					TotalMemoryBytes: row.MemoryBytes.V}
 			}
 		}
-		check("devices", seed.PerDeviceSummary(trace), devices)
+		verify("devices", seed.PerDeviceSummary(trace), devices)
 		var balance *seed.Balance
 		if rep.LoadBalance != nil {
 			balance = &rep.LoadBalance.Balance
 		}
-		check("load_balance", seed.LoadBalance(trace), balance)
-		check("bottlenecks", seed.CommunicationBottlenecks(trace, 0), rep.Communication.Bottlenecks)
-		check("slowest", trace.SlowestOps(opts.Top), rep.Slowest)
+		verify("load_balance", seed.LoadBalance(trace), balance)
+		verify("bottlenecks", seed.CommunicationBottlenecks(trace, 0), rep.Communication.Bottlenecks)
+		verify("slowest", trace.SlowestOps(opts.Top), rep.Slowest)
 		hotspots := seed.MemoryHotspots(trace, opts.HotspotBytes)
-		check("hotspot_count", int64(len(hotspots)), rep.Memory.HotspotCount)
-		check("hotspots", hotspots[:min(len(hotspots), opts.Top)], rep.Memory.Hotspots)
+		verify("hotspot_count", int64(len(hotspots)), rep.Memory.HotspotCount)
+		verify("hotspots", hotspots[:min(len(hotspots), opts.Top)], rep.Memory.Hotspots)
 	})
 }

@@ -32,9 +32,7 @@ func linesOf(text string) iter.Seq2[op.Record, error] {
 
 func TestRun(t *testing.T) {
 	r, err := Run(t.Context(), Records(linesOf(runLines)), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if r.Input.Entries != 2 || r.Input.Spans != 3 || r.Input.Malformed != 1 || r.Total.SumNS != 4000 {
 		t.Errorf("input %+v, total %+v", r.Input, r.Total)
 	}
@@ -89,17 +87,11 @@ func (s cutSource) Files() iter.Seq2[string, int64] {
 // The report does not depend on the number of workers.
 func TestRunWorkersConcurrentSafe(t *testing.T) {
 	report := func(workers int) string {
-		r, err := Run(t.Context(), cutSource{runLines, runLines}, Options{Workers: workers})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(Run(t.Context(), cutSource{runLines, runLines}, Options{Workers: workers}))(t)
 		if r.Input.Files != 2 || r.Input.Bytes != 2*int64(len(runLines)) {
 			t.Errorf("%d files, %d bytes", r.Input.Files, r.Input.Bytes)
 		}
-		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(json.Marshal(r))(t)
 		return string(text)
 	}
 	want := report(1)
@@ -110,14 +102,8 @@ func TestRunWorkersConcurrentSafe(t *testing.T) {
 
 // A saved report is read, and nothing else is taken for one.
 func TestReportReadsBack(t *testing.T) {
-	r, err := Run(t.Context(), cutSource{runLines}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(Run(t.Context(), cutSource{runLines}, Options{}))(t)
+	saved := check.Must(json.Marshal(r))(t)
 	var back Report
 	if err := json.Unmarshal(saved, &back); err != nil || back.Input.Entries != r.Input.Entries {
 		t.Errorf("%d entries, error %v", back.Input.Entries, err)
@@ -142,16 +128,13 @@ func TestRunFilter(t *testing.T) {
 		{Span: &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: id(1), Start: op.Known(1), Duration: 100}},
 		entry("layer", 2, 1), entry("matmul", 3, 2), entry("copy", 4, 2),
 	}
-	r, err := Run(t.Context(), Records(func(yield func(op.Record, error) bool) {
+	r := check.Must(Run(t.Context(), Records(func(yield func(op.Record, error) bool) {
 		for _, rec := range records {
 			if !yield(rec, nil) {
 				return
 			}
 		}
-	}), Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}))(t)
 	in := r.Input
 	if in.Entries != 1 || in.Spans != 4 || in.Orphans.V != 0 || in.SkippedBy["filtered"] != 2 || r.Total.SumNS != 10 {
 		t.Errorf("input %+v, total %+v", in, r.Total)
@@ -183,14 +166,11 @@ func TestRunErrors(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	var names []string
-	env, err := Read(t.Context(), cutSource{runLines, runLines}, func(rec op.Record) {
+	env := check.Must(Read(t.Context(), cutSource{runLines, runLines}, func(rec op.Record) {
 		if rec.Entry != nil {
 			names = append(names, rec.Entry.Operation)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	check.Equal(t, "", []string{"matmul", "relu", "matmul", "relu"}, names)
 	if env.Files != 2 || env.Entries != 4 || env.Malformed != 2 || env.Skipped != 2 {
 		t.Errorf("%+v", env)
@@ -205,9 +185,7 @@ func TestCollectorAddDoesNotAllocate(t *testing.T) {
 	for range 1000 {
 		add()
 	}
-	if n := testing.AllocsPerRun(1000, add); n != 0 {
-		t.Errorf("%g allocations per entry", n)
-	}
+	check.Equal(t, "allocations per entry", 0, testing.AllocsPerRun(1000, add))
 	if got := c.report(); got.Total.Count != got.Input.Entries || got.Total.Count != 2001 {
 		t.Errorf("%d entries, %d in the total", got.Input.Entries, got.Total.Count)
 	}
@@ -289,9 +267,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 			`"" true 9 9`, `"" false 6 6`, `"gpu:0" true 4 4`, `"unknown" true 3 3`,
 		}
 		check.Equal(t, fmt.Sprintf("%d workers", workers), want, got)
-		if r.LoadBalance.DeviceCount != 3 {
-			t.Errorf("%d workers: balance over %d devices", workers, r.LoadBalance.DeviceCount)
-		}
+		check.Equal(t, fmt.Sprintf("%d workers: balance over: devices", workers), 3, r.LoadBalance.DeviceCount)
 	}
 }
 
@@ -303,10 +279,7 @@ func TestOrderOfStreams(t *testing.T) {
 		fmt.Fprintf(&text, `{"operation":"matmul","device_id":"cuda:0",%s"launch_unix_ns":%d,"start_unix_ns":%d,"duration_us":1}`+"\n",
 			stream, 1000*i+1000, 1000*i+1500)
 	}
-	r, err := Run(t.Context(), Records(linesOf(text.String())), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(Run(t.Context(), Records(linesOf(text.String())), Options{}))(t)
 	var got []op.Int
 	for _, s := range r.Launches.Streams {
 		got = append(got, s.Stream)

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -32,10 +33,7 @@ func TestDiffAgainstBenchstat(t *testing.T) {
 				runs[side] = append(runs[side], runOf(t, d))
 			}
 		}
-		r, err := diff.Compare(runs[0], runs[1], diff.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(diff.Compare(runs[0], runs[1], diff.Options{}))(t)
 		got := &r.Rows[0].Comparison
 		base, head := benchmath.NewSample(ns[0], &benchmath.DefaultThresholds), benchmath.NewSample(ns[1], &benchmath.DefaultThresholds)
 		want := benchmath.AssumeNothing.Compare(base, head)
@@ -56,15 +54,8 @@ func TestDiffAgainstBenchstat(t *testing.T) {
 // runOf returns a run of one operation.
 func runOf(t *testing.T, ns int64) *diff.Run {
 	t.Helper()
-	report, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+	report := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 		yield(op.Record{Entry: &op.Entry{Operation: "op", Duration: ns}}, nil)
-	}), diff.ReportOptions(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := diff.NewRun("run", report, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
+	}), diff.ReportOptions(nil)))(t)
+	return check.Must(diff.NewRun("run", report, nil, false))(t)
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // targets are the comparisons that are asked for.
@@ -66,9 +65,7 @@ func TestMeasures(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(targets, got); diff != "" {
-		t.Errorf("comparisons with a target (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "comparisons with a target", targets, got)
 }
 
 func TestChoose(t *testing.T) {
@@ -96,9 +93,7 @@ func TestRun(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	profile := filepath.Join(t.TempDir(), "cpu")
 	args := []string{"-quick", "-json", "-only", "recorder_vs_sdk", "-cpuprofile", profile}
-	if err := run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout))
 	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
 		t.Errorf("the profile: %v", err)
 	}
@@ -132,14 +127,8 @@ func TestRunErrors(t *testing.T) {
 // explains each of them.
 func TestDocumentedTable(t *testing.T) {
 	const path = "../docs/performance.md"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	section, err := measure.FindSection(path, "table")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(path))(t)
+	section := check.Must(measure.FindSection(path, "table"))(t)
 	prose := section.Rest()
 	table := string(text)[strings.Index(prose, "<!-- end of table"):]
 	table, _, _ = strings.Cut(table, "<!-- end of table")

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/bench/seed"
 	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/program"
 )
 
@@ -56,9 +57,7 @@ func TestSuites(t *testing.T) {
 					t.Errorf("%s costs %v and %v ns", r.Measure.Name, r.PeerNS, r.OursNS)
 				}
 			}
-			if lost := rep.Values["lost_ours"]; lost != 0 {
-				t.Errorf("%v of our operations got lost", lost)
-			}
+			check.Equal(t, "of our operations got lost", 0, rep.Values["lost_ours"])
 		})
 	}
 }
@@ -73,9 +72,7 @@ func linkDuckDB(t *testing.T, dir string) bool {
 	}
 	found, _ := filepath.Glob(filepath.Join(installed, "duckdb-*"))
 	for _, path := range found {
-		if err := os.Symlink(path, filepath.Join(dir, filepath.Base(path))); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(path, filepath.Join(dir, filepath.Base(path))))
 	}
 	return len(found) > 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/deviceclock"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // simulated is a device's clock by the host's time: its readings at turning points,
@@ -150,9 +151,7 @@ func TestBadPairsAreCounted(t *testing.T) {
 	clock.Add(deviceclock.Pair{Before: 5, Device: 5, After: 6})
 	got := clock.Stats()
 	want := deviceclock.Stats{Pairs: 10, Wide: 1, Outliers: 1, Invalid: 2, Steps: 2}
-	if got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	check.Equal(t, "", want, got)
 	if _, ok := clock.Unix(400*second, 0, at); ok {
 		t.Error("a time long after the end is known")
 	}

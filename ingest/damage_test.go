@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,14 +31,8 @@ const (
 func written(t *testing.T, f optrace.Format) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	exp, err := optrace.NewExporter(&file, optrace.WithFormat(f))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewExporter(&file, optrace.WithFormat(f)))(t)
+	p := check.Must(optrace.NewProcessor(exp))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 	for range 30 {
 		ctx, root := tp.Tracer("engine").Start(t.Context(), "POST /predict")
@@ -48,13 +43,9 @@ func written(t *testing.T, f optrace.Format) []byte {
 			s.End()
 		}
 		root.End()
-		if err := p.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.ForceFlush(t.Context()))
 	}
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tp.Shutdown(t.Context()))
 	return file.Bytes()
 }
 
@@ -100,11 +91,7 @@ var damages = map[string]func(text []byte, at int) []byte{
 // is refused, and what is lost is what docs/reliability.md says.
 func TestR1Damage(t *testing.T) {
 	sample := func(path string) []byte {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+		return check.Must(os.ReadFile(path))(t)
 	}
 	for _, test := range []struct {
 		name string
@@ -129,9 +116,7 @@ func TestR1Damage(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "input")
 			count := func(text []byte) counts {
-				if err := os.WriteFile(path, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(path, text, 0o600))
 				return countSpans(path, ingest.Options{})
 			}
 			whole := count(test.text)
@@ -173,9 +158,7 @@ func TestR1Zeros(t *testing.T) {
 	} {
 		text := written(t, format)
 		for _, zeros := range []int{4096, 4097} {
-			if err := os.WriteFile(path, append(make([]byte, zeros), text...), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, append(make([]byte, zeros), text...), 0o600))
 			if got := countSpans(path, ingest.Options{}); got.err != nil || got.spans < 390-costBatch {
 				t.Errorf("%s behind %d zeros: %+v", name, zeros, got)
 			}
@@ -186,10 +169,7 @@ func TestR1Zeros(t *testing.T) {
 // TestR1Foreign checks that files of other kinds are refused, though some have lines or
 // members as recordings do.
 func TestR1Foreign(t *testing.T) {
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	executable := check.Must(os.Executable())(t)
 	entry := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}`
 	span := `{"traceID":"1","spanID":"2","operationName":"GET","processID":"p1"}`
 	dir := t.TempDir()
@@ -209,9 +189,7 @@ func TestR1Foreign(t *testing.T) {
 	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go", "../go.mod"}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		paths = append(paths, path)
 	}
 	for _, path := range paths {
@@ -238,9 +216,7 @@ func TestR1Forced(t *testing.T) {
 		{"otlp-json", "", counts{}},
 	} {
 		path := filepath.Join(dir, "input")
-		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(test.text), 0o600))
 		if got := countSpans(path, ingest.Options{Format: test.format}); got != test.want {
 			t.Errorf("%s of %.50q: %+v, want %+v", test.format, test.text, got, test.want)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -91,9 +92,7 @@ func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	}
 	if rng.IntN(2) == 0 {
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, text, "", []string{" ", "\t", "    "}[rng.IntN(3)]); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Indent(&pretty, text, "", []string{" ", "\t", "    "}[rng.IntN(3)]))
 		text = pretty.Bytes()
 	}
 	return slices.Concat(lines, text, []byte("\n"))
@@ -102,11 +101,7 @@ func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 // protoMessage returns a message of OTLP protobuf without frames.
 func protoMessage(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
-	message, err := proto.Marshal(randomTraces(rng))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return message
+	return check.Must(proto.Marshal(randomTraces(rng)))(t)
 }
 
 // printedSpans returns spans as the SDK's exporter to standard output prints them, one
@@ -123,18 +118,13 @@ func printedSpans(t *testing.T, rng *rand.Rand) []byte {
 			"Attributes": []any{map[string]any{"Key": "tensor.op.name", "Value": map[string]any{"Type": "STRING", "Value": "matmul"}}},
 			"Resource":   []any{map[string]any{"Key": "service.name", "Value": map[string]any{"Type": "STRING", "Value": service}}},
 		}
-		line, err := json.Marshal(span)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := check.Must(json.Marshal(span))(t)
 		if rng.IntN(2) == 0 {
 			line = slices.Concat([]byte(`{"SpanContext":{},`), line[1:])
 		}
 		if n%2 == int(rng.Uint64()%2) {
 			var pretty bytes.Buffer
-			if err := json.Indent(&pretty, line, "", "\t"); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Indent(&pretty, line, "", "\t"))
 			line = pretty.Bytes()
 		}
 		text.Write(line)
@@ -187,9 +177,7 @@ func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []
 		if rng.IntN(2) == 0 {
 			text = damage(rng, text)
 		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, text, 0o600))
 		want := recordtest.Transcript(t, ingest.Open(path).Records())
 		for _, size := range []int{1, 300, 2000} {
 			got, n := inParts(t, ingest.Open(path), size, 2+rng.IntN(2))

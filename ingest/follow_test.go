@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -63,25 +64,16 @@ func follow(t *testing.T, path string, steps ...func(seen *following)) *followin
 
 func appendTo(t *testing.T, path string, text []byte) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))(t)
+	check.Must(f.Write(text))(t)
+	check.OK(t, f.Close())
 }
 
 // counted returns what reading a file as a whole finds.
 func counted(t *testing.T, path string) (operations, spans int) {
 	t.Helper()
 	for rec, err := range ingest.Open(path).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			operations++
 		}
@@ -122,10 +114,7 @@ func entryLines(from, to int) []byte {
 // However a file is cut into writes, following it finds what reading it as a whole does.
 func TestFollowGrowing(t *testing.T) {
 	for format, sample := range samples(t) {
-		text, err := os.ReadFile(sample)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(sample))(t)
 		operations, spans := counted(t, sample)
 		for _, size := range []int{max(64, len(text)/7), len(text)/2 + 1, len(text)} {
 			path := filepath.Join(t.TempDir(), "growing")
@@ -153,10 +142,7 @@ func TestFollowAtOnce(t *testing.T) {
 		if format == "otlp-proto" {
 			continue // has no lines
 		}
-		text, err := os.ReadFile(sample)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(sample))(t)
 		path := filepath.Join(t.TempDir(), "growing")
 		appendTo(t, path, nil)
 		var steps []func(*following)
@@ -179,9 +165,7 @@ func TestFollowRotation(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ops.jsonl")
 	rename := func(*following) {
-		if err := os.Rename(path, path+".1"); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Rename(path, path+".1"))
 	}
 	write := func(from, to int) func(*following) {
 		return func(*following) { appendTo(t, path, entryLines(from, to)) }
@@ -195,9 +179,7 @@ func TestFollowRotation(t *testing.T) {
 		func(*following) {}, func(*following) {}, func(*following) {},
 		write(40, 45),
 		func(*following) { // copied and emptied
-			if err := os.Truncate(path, 0); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Truncate(path, 0))
 		},
 		func(*following) {}, func(*following) {},
 		write(45, 50),
@@ -250,14 +232,10 @@ func TestFollowStandardInput(t *testing.T) {
 	f := ingest.Follower{Options: ingest.Options{Stdin: bytes.NewReader(entryLines(0, 7))}}
 	n := 0
 	for rec, err := range f.Records(t.Context(), ingest.Stdin) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			n++
 		}
 	}
-	if n != 7 {
-		t.Errorf("%d operations", n)
-	}
+	check.Equal(t, "operations", 7, n)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -48,12 +49,8 @@ func read(in *ingest.Input) (names, bad []string, err error) {
 
 func write(t *testing.T, path string, content []byte) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(t, os.WriteFile(path, content, 0o644))
 	return path
 }
 
@@ -62,12 +59,8 @@ func gzipped(t *testing.T, parts ...string) []byte {
 	var b bytes.Buffer
 	for _, part := range parts { // a member each
 		z := gzip.NewWriter(&b)
-		if _, err := z.Write([]byte(part)); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(z.Write([]byte(part)))(t)
+		check.OK(t, z.Close())
 	}
 	return b.Bytes()
 }
@@ -76,16 +69,9 @@ func zstandard(t *testing.T, parts ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, part := range parts { // a frame each
-		z, err := zstd.NewWriter(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := z.Write([]byte(part)); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		z := check.Must(zstd.NewWriter(&b))(t)
+		check.Must(z.Write([]byte(part)))(t)
+		check.OK(t, z.Close())
 	}
 	return b.Bytes()
 }
@@ -121,13 +107,9 @@ func TestInputOfOneFile(t *testing.T) {
 			if err != nil || len(bad) > 0 {
 				t.Fatalf("err = %v, bad = %q", err, bad)
 			}
-			if diff := cmp.Diff(test.want, names); diff != "" {
-				t.Errorf("operations (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "operations", test.want, names)
 			want := ingest.Stats{Files: 1, Bytes: int64(len(test.content)), Formats: test.format}
-			if diff := cmp.Diff(want, in.Stats()); diff != "" {
-				t.Errorf("stats (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "stats", want, in.Stats())
 		})
 	}
 }
@@ -145,9 +127,7 @@ func TestInputOfSeveralFiles(t *testing.T) {
 	if err != nil || len(bad) > 0 {
 		t.Fatalf("err = %v, bad = %q", err, bad)
 	}
-	if diff := cmp.Diff([]string{"matmul", "relu", "matmul", "relu"}, names); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "operations", []string{"matmul", "relu", "matmul", "relu"}, names)
 	s := in.Stats()
 	if s.Files != 4 || int(s.Bytes) != seen || !cmp.Equal(s.Formats, []string{"entries-jsonl", "trace-json"}) {
 		t.Errorf("stats = %+v, progress told of %d bytes", s, seen)
@@ -229,9 +209,7 @@ func TestEntriesStay(t *testing.T) {
 	in := ingest.Options{Stdin: strings.NewReader(entryLine + strings.ReplaceAll(entryLine, "matmul", "relu"))}.Open("-")
 	var kept []*op.Entry
 	for e, err := range in.Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		kept = append(kept, e)
 	}
 	if len(kept) != 2 || kept[0].Operation != "matmul" || kept[1].Operation != "relu" {
@@ -348,9 +326,7 @@ func TestInputStopsWhenTold(t *testing.T) {
 			break
 		}
 	}
-	if n != 2 {
-		t.Errorf("%d entries", n)
-	}
+	check.Equal(t, "entries", 2, n)
 }
 
 func ExampleOpen() {

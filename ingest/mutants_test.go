@@ -12,17 +12,14 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 )
 
 // Damaged files of binary and compressed formats never read as empty without a word.
 func TestS4Mutants(t *testing.T) {
 	sample := func(path string) []byte {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+		return check.Must(os.ReadFile(path))(t)
 	}
 	entries := written(t, optrace.FormatEntries)
 	for name, text := range map[string][]byte{
@@ -49,12 +46,8 @@ func gzipOf(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(z.Write(text))(t)
+	check.OK(t, z.Close())
 	return b.Bytes()
 }
 
@@ -70,9 +63,6 @@ func message(frames []byte) (text []byte) {
 
 func zstdOf(t *testing.T, text []byte) []byte {
 	t.Helper()
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := check.Must(zstd.NewWriter(nil))(t)
 	return z.EncodeAll(text, nil)
 }

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // rawEvent is an event of a trace as its JSON has it; times in nanoseconds.
@@ -31,11 +30,7 @@ type rawEvent struct {
 // nanoseconds returns a decimal number of microseconds in nanoseconds.
 func nanoseconds(t *testing.T, micros json.Number) int64 {
 	whole, part, _ := strings.Cut(micros.String(), ".")
-	n, err := json.Number(whole + (part + "000")[:3]).Int64()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return check.Must(json.Number(whole + (part + "000")[:3]).Int64())(t)
 }
 
 // rawOperator is what a naive program finds of the operators of a name.
@@ -47,9 +42,7 @@ func rawOperators(t *testing.T, text io.Reader) (rows map[string]rawOperator, ba
 	var doc struct{ TraceEvents []rawEvent }
 	d := json.NewDecoder(text)
 	d.UseNumber()
-	if err := d.Decode(&doc); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.Decode(&doc))
 	var ops, kernels []*rawEvent
 	threads := make(map[string][]*rawEvent) // the operators of each
 	calls := make(map[any]*rawEvent)        // the first of each correlation id
@@ -137,9 +130,7 @@ func TestOperatorsAgainstRawEvents(t *testing.T) {
 	for _, name := range append(files, "kineto/testdata/train.json", "kineto/testdata/rocm.json") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			f, err := os.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			defer f.Close()
 			var text io.Reader = f
 			if strings.HasSuffix(name, ".gz") {
@@ -148,19 +139,14 @@ func TestOperatorsAgainstRawEvents(t *testing.T) {
 				}
 			}
 			want, bare, all := rawOperators(t, text)
-			r, err := analyze.Run(t.Context(), ingest.Open(name), analyze.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := check.Must(analyze.Run(t.Context(), ingest.Open(name), analyze.Options{}))(t)
 			got := make(map[string]rawOperator)
 			sum := r.Operators.Unattributed.SumNS
 			for _, o := range r.Operators.Rows {
 				got[o.Operator] = rawOperator{o.Calls, o.Kernels, o.DeviceSelfNS, o.DeviceTotalNS, o.HostTotalNS.V}
 				sum += o.DeviceSelfNS
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("operators (-raw +report):\n%s", diff)
-			}
+			check.Equal(t, "operators: report against raw", want, got)
 			if r.Operators.Unattributed.SumNS != bare || sum != all || sum != r.Total.SumNS {
 				t.Errorf("%d ns unattributed of %d, want %d of %d; the total is %d", r.Operators.Unattributed.SumNS, sum, bare, all, r.Total.SumNS)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -96,9 +97,7 @@ func TestInOrderOfSamples(t *testing.T) {
 		}
 		want := recordtest.Transcript(t, ingest.Open(path).Records())
 		for _, size := range []int{1, 5000} {
-			if diff := cmp.Diff(want, recordtest.Transcript(t, inOrder(ingest.Open(path), size, 3))); diff != "" {
-				t.Errorf("%s, parts of %d: (-want +got)\n%s", path, size, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s, parts of %d", path, size), want, recordtest.Transcript(t, inOrder(ingest.Open(path), size, 3)))
 		}
 	}
 }

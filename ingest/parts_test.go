@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
@@ -85,10 +86,7 @@ func sampleFiles(t *testing.T) []string {
 		"otlp/testdata/gate_*/*", "otlp/testdata/rotation/*", "jaeger/testdata/*.json", "kineto/testdata/*.json",
 		"ort/testdata/*.json", "stdouttrace/testdata/*.json*", "../testdata/exporter_*",
 	} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := check.Must(filepath.Glob(pattern))(t)
 		files = append(files, found...)
 	}
 	if len(files) < 20 {
@@ -112,10 +110,7 @@ func TestPartsAreTheInput(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("%s, parts of %d, %d workers: (-want +got)\n%s", path, size, workers, diff)
 				}
-				info, err := os.Stat(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				info := check.Must(os.Stat(path))(t)
 				for format, bytes := range in.Files() {
 					if format != "" && bytes != info.Size() {
 						t.Errorf("%s: %d bytes read of %d", path, bytes, info.Size())
@@ -162,9 +157,7 @@ func TestPartsKeepPositions(t *testing.T) {
 				want := recordtest.Transcript(t, ingest.Open(path).Records())
 				for _, size := range []int{500, 1 << 20} {
 					got, _ := inParts(t, ingest.Open(path), size, 2)
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("parts of %d: (-want +got)\n%s", size, diff)
-					}
+					check.Equal(t, fmt.Sprintf("parts of %d", size), want, got)
 				}
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 	"testing/iotest"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // TestReadAhead compares what is read ahead with its source, which fails or ends, in
@@ -56,9 +58,7 @@ func TestReadAheadCloses(t *testing.T) {
 			return len(p), nil
 		})}
 		r := newReadAhead(stored, stored, func(int) {})
-		if _, err := io.CopyN(io.Discard, r, 3*aheadBytes); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(io.CopyN(io.Discard, r, 3*aheadBytes))(t)
 		r.close()
 		if reads++; reads > 1+3+aheadBuffers+1 {
 			t.Errorf("%d reads", reads)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -51,18 +53,14 @@ func readFigures(t *testing.T) []recordedFigures {
 		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
 			"the figures of each, computed by another program", recorded)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer f.Close()
 	var all []recordedFigures
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var figures recordedFigures
-		if err := json.Unmarshal(lines.Bytes(), &figures); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &figures))
 		all = append(all, figures)
 	}
 	return all
@@ -120,14 +118,10 @@ func TestRecordedTimelines(t *testing.T) {
 			want := make(map[string]timeline)
 			figures.want(want)
 			got, devices := timelines(t, filepath.Join(recorded, figures.File))
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("timelines (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "timelines", want, got)
 			for device, d := range figures.Devices {
 				ratio := devices[rankName(figures.Rank)+"/cuda:"+device].OverlapRatio
-				if diff := cmp.Diff(d.OverlapRatio, ratio); diff != "" {
-					t.Errorf("overlap ratio of %s: %s", device, diff)
-				}
+				check.Equal(t, fmt.Sprintf("overlap ratio of %s", device), "", cmp.Diff(d.OverlapRatio, ratio))
 			}
 		})
 	}
@@ -152,7 +146,5 @@ func TestRecordedRanksFormOneInput(t *testing.T) {
 		}
 	}
 	got, _ := timelines(t, paths...)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("timelines (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "timelines", want, got)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/otlp"
@@ -118,9 +119,7 @@ func TestResourcesOfWriters(t *testing.T) {
 		}
 		dir := t.TempDir()
 		file := filepath.Join(dir, "ops.jsonl")
-		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, b.Bytes(), 0o600))
 		for _, size := range []int{64, 300, 1 << 20} {
 			for _, workers := range []int{1, 3} {
 				if diff := cmp.Diff(want, hostsOf(t, file, size, workers)); diff != "" {
@@ -153,16 +152,9 @@ func toOTLP(t *testing.T, file string) string {
 func rewritten(t *testing.T, file, name string, write func(*os.File, iter.Seq2[op.Record, error]) error) string {
 	t.Helper()
 	path := filepath.Join(filepath.Dir(file), name)
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := write(f, ingest.Open(file).Records()); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(os.Create(path))(t)
+	check.OK(t, write(f, ingest.Open(file).Records()))
+	check.OK(t, f.Close())
 	return path
 }
 
@@ -186,13 +178,9 @@ func TestInheritedAttributes(t *testing.T) {
 	}
 	for name, text := range inputs {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Entry == nil {
 				continue
 			}
@@ -201,9 +189,7 @@ func TestInheritedAttributes(t *testing.T) {
 				got = append(got, a.Key+"="+a.Value)
 			}
 			slices.Sort(got)
-			if text := strings.Join(got, " "); text != "a=own b=scope c=resource service.name=svc tensor.rank=3" {
-				t.Errorf("%s: %s", name, text)
-			}
+			check.Equal(t, name, "a=own b=scope c=resource service.name=svc tensor.rank=3", strings.Join(got, " "))
 		}
 	}
 }

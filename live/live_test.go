@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -28,6 +27,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -37,11 +37,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newProcessor(tb testing.TB, opts ...live.Option) *live.Processor {
 	tb.Helper()
-	p, err := live.NewProcessor(opts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return check.Must(live.NewProcessor(opts...))(tb)
 }
 
 func provider(processors ...sdktrace.SpanProcessor) *sdktrace.TracerProvider {
@@ -98,9 +94,7 @@ func get(t *testing.T, p *live.Processor, path string) string {
 func asMap(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var r map[string]any
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &r))
 	for _, key := range []string{"files", "format", "bytes"} {
 		delete(r["input"].(map[string]any), key)
 	}
@@ -109,69 +103,42 @@ func asMap(t *testing.T, text string) map[string]any {
 
 func marshal(t *testing.T, r *analyze.Report) string {
 	t.Helper()
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.Marshal(r))(t)
 	return string(text)
 }
 
 // The reports in the process are those on a file of the same spans.
 func TestReports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp, err := optrace.NewFileExporter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewFileExporter(path))(t)
+	file := check.Must(optrace.NewProcessor(exp))(t)
 	p := newProcessor(t)
 	tp := provider(p, file)
 	recordSome(tp, 300)
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	want, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tp.Shutdown(t.Context()))
+	want := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{}))(t)
 	offline, served := asMap(t, marshal(t, want)), asMap(t, get(t, p, "?format=json"))
 	for _, lists := range []string{"slowest", "memory"} { // equal ones come in another order
 		delete(offline, lists)
 		delete(served, lists)
 	}
-	if diff := cmp.Diff(offline, served); diff != "" {
-		t.Errorf("latest operations (-file +live):\n%s", diff)
-	}
-	if n := want.Input.Entries; n != 1200 {
-		t.Errorf("%d operations", n)
-	}
+	check.Equal(t, "latest operations: live against file", offline, served)
+	check.Equal(t, "operations", 1200, want.Input.Entries)
 
-	sums, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true, RecordedFLOPs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true, RecordedFLOPs: true}))(t)
 	for name, r := range map[string]*analyze.Report{"Report": p.Report(), "JSON": decode(t, get(t, p, "?format=json&since=start"))} {
-		if diff := cmp.Diff(sums.Total, r.Total); diff != "" {
-			t.Errorf("%s: total (-file +live):\n%s", name, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: total: live against file", name), sums.Total, r.Total)
 		for i := range sums.Operations { // the slowest of equal ones may be another
 			sums.Operations[i].Exemplar, r.Operations[i].Exemplar = nil, nil
 		}
-		if diff := cmp.Diff(sums.Operations, r.Operations); diff != "" {
-			t.Errorf("%s: operations (-file +live):\n%s", name, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: operations: live against file", name), sums.Operations, r.Operations)
 	}
 }
 
 func decode(t *testing.T, text string) *analyze.Report {
 	t.Helper()
 	var r analyze.Report
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &r))
 	return &r
 }
 
@@ -188,9 +155,7 @@ func TestPage(t *testing.T) {
 		View  struct{ Rows int }
 	}
 	for range 1000 { // not made anew at once
-		if err := json.Unmarshal([]byte(get(t, p, "data")), &data); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(get(t, p, "data")), &data))
 		if strings.Contains(fmt.Sprint(data.Notes), "fell out") {
 			break
 		}
@@ -199,19 +164,11 @@ func TestPage(t *testing.T) {
 	if data.View.Rows > 100 || !strings.Contains(fmt.Sprint(data.Notes), "fell out") {
 		t.Errorf("%+v", data)
 	}
-	if n := p.Report().Total.Count; n != 420 {
-		t.Errorf("%d operations since the start", n)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, "operations since the start", 420, p.Report().Total.Count)
+	check.OK(t, p.Shutdown(t.Context()))
 	recordSome(tp, 10)
-	if n := p.Report().Total.Count; n != 420 {
-		t.Errorf("%d operations after Shutdown", n)
-	}
-	if err := errors.Join(p.Shutdown(t.Context()), p.ForceFlush(t.Context())); err != nil {
-		t.Error(err)
-	}
+	check.Equal(t, "operations after Shutdown", 420, p.Report().Total.Count)
+	check.OK(t, errors.Join(p.Shutdown(t.Context()), p.ForceFlush(t.Context())))
 }
 
 func TestOptions(t *testing.T) {
@@ -239,9 +196,7 @@ func TestMetrics(t *testing.T) {
 	p := newProcessor(t, live.WithMeterProvider(mp), live.WithMaxSeries(5))
 	recordSome(provider(p), 300)
 	var rm metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &rm); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, reader.Collect(t.Context(), &rm))
 	total := p.Report().Total
 	seen := make(map[string]bool)
 	for _, m := range rm.ScopeMetrics[0].Metrics {
@@ -266,9 +221,7 @@ func TestMetrics(t *testing.T) {
 			for _, point := range data.DataPoints {
 				sum += point.Value
 			}
-			if want := map[string]int64{"tensor.op.memory": total.MemoryBytes.V}[m.Name]; sum != want {
-				t.Errorf("%s is %d, want %d", m.Name, sum, want)
-			}
+			check.Equal(t, m.Name, map[string]int64{"tensor.op.memory": total.MemoryBytes.V}[m.Name], sum)
 		default:
 			t.Errorf("%s is a %T", m.Name, data)
 		}
@@ -276,9 +229,7 @@ func TestMetrics(t *testing.T) {
 	if len(seen) != 3 {
 		t.Errorf("metrics %v", seen)
 	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, p.Shutdown(t.Context()))
 }
 
 // Spans end in many goroutines while somebody looks.
@@ -297,9 +248,7 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := p.Report().Total.Count; n != 4*50*4 {
-		t.Errorf("%d operations", n)
-	}
+	check.Equal(t, "operations", 4*50*4, p.Report().Total.Count)
 	if r := decode(t, get(t, p, "?format=json")); r.Input.Spans > 200 {
 		t.Errorf("the window holds %d", r.Input.Spans)
 	}

@@ -6,20 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/tensorconv"
 )
 
 // pushing returns a Processor that folds when the test says so, and by itself where it may.
 func pushing(t *testing.T, itself bool) (*Processor, trace.Tracer) {
 	t.Helper()
-	p, err := NewProcessor(WithProfilePush("http://127.0.0.1:1", time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Must(NewProcessor(WithProfilePush("http://127.0.0.1:1", time.Hour)))(t)
 	if !itself {
 		p.push.wake = make(chan struct{}, 1)
 	}
@@ -95,9 +92,7 @@ func TestMissed(t *testing.T) {
 		o.End()
 	}
 	a.End()
-	if got := p.PushStats().Missed; got != 10 {
-		t.Errorf("%d missed", got)
-	}
+	check.Equal(t, "missed", 10, p.PushStats().Missed)
 	profile, err := p.push.take(false)
 	if err != nil || profile.Operations != 1 || p.push.told != 10 || len(p.push.held) != 0 {
 		t.Errorf("%d operations, %d wait, error %v", profile.Operations, len(p.push.held), err)
@@ -146,9 +141,7 @@ func TestBelowWhatHasEnded(t *testing.T) {
 	want := map[string]string{
 		"[request launch]": "request", "[request launch first]": "request", "[request launch later]": "request",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stacks and requests (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "stacks and requests", want, got)
 	for range 4 * maxEnded {
 		other, above := tr.Start(t.Context(), "other")
 		_, below := tr.Start(other, "below")

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/live"
 )
 
@@ -42,9 +42,7 @@ func TestPushRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	want := live.PushStats{LostProfiles: 1, LostOperations: 40, LastError: "the receiver answers 400 Bad Request"}
-	if diff := cmp.Diff(want, p.PushStats()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, p.PushStats())
 	recordSome(tp, 1)
 	if p.PushStats() != want || tp.Shutdown(t.Context()) != nil {
 		t.Errorf("after Shutdown: %+v", p.PushStats())
@@ -62,18 +60,14 @@ func TestPushLossesAreMetrics(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	var m metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &m); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, reader.Collect(t.Context(), &m))
 	lost := int64(0)
 	for _, metric := range m.ScopeMetrics[0].Metrics {
 		if sum, ok := metric.Data.(metricdata.Sum[int64]); ok && metric.Name == "tensor.op.push.lost" {
 			lost = sum.DataPoints[0].Value
 		}
 	}
-	if lost != 40 {
-		t.Errorf("%d operations lost in metrics", lost)
-	}
+	check.Equal(t, "operations lost in metrics", 40, lost)
 	if p.Shutdown(t.Context()) == nil {
 		t.Error("no error of Shutdown")
 	}
@@ -95,9 +89,7 @@ func TestPushConcurrentSafe(t *testing.T) {
 	}
 	wg.Go(func() { time.Sleep(1100 * time.Millisecond) }) // for the end of an interval
 	wg.Wait()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tp.Shutdown(t.Context()))
 	if got, want := p.PushStats().Operations, int64(4*workers*requests); got != want {
 		t.Errorf("%d operations, want %d; %+v", got, want, p.PushStats())
 	}
@@ -114,9 +106,7 @@ func BenchmarkPush(b *testing.B) {
 			for b.Loop() {
 				recordSome(tp, 1)
 			}
-			if err := p.Shutdown(b.Context()); err != nil {
-				b.Error(err)
-			}
+			check.OK(b, p.Shutdown(b.Context()))
 			if n := p.PushStats().Missed; n > 0 {
 				b.Logf("%d missed", n)
 			}

@@ -1,9 +1,11 @@
 package op_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -30,8 +32,6 @@ func TestAttrJSON(t *testing.T) {
 		{op.Attr{Value: "[1,\n2]", Type: op.AttrJSON}, `"[1,\n2]"`},
 		{op.Attr{Value: "", Type: op.AttrJSON}, `""`},
 	} {
-		if got := string(test.attr.AppendJSONValue(nil)); got != test.want {
-			t.Errorf("%+v is %s, want %s", test.attr, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("%+v", test.attr), test.want, string(test.attr.AppendJSONValue(nil)))
 	}
 }

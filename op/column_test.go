@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // AppendJSON writes the columns in their order, and each that the table can write as the table does.
@@ -29,9 +29,7 @@ func TestAppendJSONIsTheTable(t *testing.T) {
 		key, _ := d.Token()
 		got = append(got, key.(string))
 		var v json.RawMessage
-		if err := d.Decode(&v); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, d.Decode(&v))
 	}
 	for i := range Columns {
 		c := &Columns[i]
@@ -40,7 +38,5 @@ func TestAppendJSONIsTheTable(t *testing.T) {
 			t.Errorf("%s is not in %s", member, line)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("keys (-table +line):\n%s", diff)
-	}
+	check.Equal(t, "keys: line against table", want, got)
 }

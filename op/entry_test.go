@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
@@ -33,9 +34,7 @@ func TestRichEntryIsComplete(t *testing.T) {
 func TestRandomEntriesAreValid(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
-		if err := optest.RandomEntry(r).Validate(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, optest.RandomEntry(r).Validate())
 	}
 }
 
@@ -153,7 +152,5 @@ func TestEnd(t *testing.T) {
 	if got := (&op.Entry{Duration: 5}).End(); got.Known {
 		t.Errorf("the end without a start is %v", got)
 	}
-	if got := (&op.Entry{Start: op.Known(10), Duration: 5}).End(); got != op.Known(15) {
-		t.Errorf("the end is %v, want 15", got)
-	}
+	check.Equal(t, "the end", op.Known(15), (&op.Entry{Start: op.Known(10), Duration: 5}).End())
 }

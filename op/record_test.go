@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -26,7 +27,5 @@ func TestErrorClass(t *testing.T) {
 			t.Errorf("%.40q: error %v of class %s, want %s", line, err, got, want)
 		}
 	}
-	if got := op.ErrorClass(200).String(); got != "other" {
-		t.Errorf("an unknown class is called %q", got)
-	}
+	check.Equal(t, "an unknown class is called", "other", op.ErrorClass(200).String())
 }

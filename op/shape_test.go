@@ -1,10 +1,12 @@
 package op_test
 
 import (
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -65,13 +67,9 @@ func TestShapeElementsAgainstBig(t *testing.T) {
 
 func TestShapeString(t *testing.T) {
 	for want, s := range map[string]op.Shape{"?": nil, "scalar": {}, "5": {5}, "64x784": {64, 784}, "?x2": {-1, 2}} {
-		if got := s.String(); got != want {
-			t.Errorf("%#v.String() = %q, want %q", s, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%#v.String()", s), want, s.String())
 	}
 	for want, s := range map[string]op.Shape{"null": nil, "[]": {}, "[2,-1]": {2, -1}} {
-		if got := string(s.AppendJSON(nil)); got != want {
-			t.Errorf("%#v is %s, want %s", s, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%#v", s), want, string(s.AppendJSON(nil)))
 	}
 }

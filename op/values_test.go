@@ -2,10 +2,11 @@ package op_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
-	"slices"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -22,15 +23,11 @@ func TestInt(t *testing.T) {
 		{op.Known(-3), "-3", "-3", -3},
 		{op.Known(math.MinInt64), "-9223372036854775808", "-9223372036854775808", math.MinInt64},
 	} {
-		if got := test.n.String(); got != test.text {
-			t.Errorf("String() = %s, want %s", got, test.text)
-		}
+		check.Equal(t, "String()", test.text, test.n.String())
 		if got, err := json.Marshal(test.n); string(got) != test.json || err != nil {
 			t.Errorf("JSON of %v = %s, %v, want %s", test.n, got, err, test.json)
 		}
-		if got := test.n.Or(7); got != test.or {
-			t.Errorf("%v.Or(7) = %d, want %d", test.n, got, test.or)
-		}
+		check.Equal(t, fmt.Sprintf("%v.Or(7)", test.n), test.or, test.n.Or(7))
 	}
 }
 
@@ -93,9 +90,7 @@ func TestSkipReasonIsSpan(t *testing.T) {
 		op.SkipNonOp: true, op.SkipAnnotation: true, op.SkipPython: true, op.SkipRuntime: true, op.SkipUnpaired: true,
 		op.SkipFlow: false, op.SkipMetadata: false, op.SkipOtherSignal: false, op.SkipUnknownRecord: false,
 	} {
-		if got := r.IsSpan(); got != want {
-			t.Errorf("%s.IsSpan() = %v", r, got)
-		}
+		check.Equal(t, fmt.Sprintf("%s.IsSpan()", r), want, r.IsSpan())
 	}
 }
 
@@ -191,9 +186,7 @@ func TestKindNames(t *testing.T) {
 			t.Errorf("ParseKind(%q) = %v, %v", name, got, ok)
 		}
 	}
-	if s := op.Kind(200).String() + op.KindRule(200).String(); s != "" {
-		t.Errorf("a kind and a rule beyond the last are called %q", s)
-	}
+	check.Equal(t, "a kind and a rule beyond the last are called", "", op.Kind(200).String()+op.KindRule(200).String())
 }
 
 func TestWarnings(t *testing.T) {
@@ -202,9 +195,7 @@ func TestWarnings(t *testing.T) {
 	for w := range set.All() {
 		names = append(names, w.String())
 	}
-	if want := []string{"bad_shape", "overflow", "us_truncated"}; !slices.Equal(names, want) {
-		t.Errorf("names are %q, want %q", names, want)
-	}
+	check.Equal(t, "names", []string{"bad_shape", "overflow", "us_truncated"}, names)
 	for w := op.WarnBadShape; w <= op.WarnDroppedLinks; w <<= 1 {
 		if back, ok := op.ParseWarning(w.String()); !ok || back != w || w.String() == "" {
 			t.Errorf("warning %#x is called %q, which reads as %#x, %v", uint32(w), w, uint32(back), ok)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -43,14 +44,10 @@ func workload(t testing.TB) (table, jsonl []byte) {
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b)
 	for _, e := range operations() {
-		if err := w.Entry(&e); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Entry(&e))
 		jsonl = append(e.AppendJSON(jsonl), '\n')
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	return b.Bytes(), jsonl
 }
 
@@ -59,9 +56,7 @@ func drain(t testing.TB, records iter.Seq2[op.Record, error]) {
 	t.Helper()
 	n := 0
 	for rec, err := range records {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			n++
 		}
@@ -132,13 +127,9 @@ func BenchmarkWriter(b *testing.B) {
 		out = 0
 		w := parquet.NewWriter(&out)
 		for i := range all {
-			if err := w.Entry(&all[i]); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, w.Entry(&all[i]))
 		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, w.Close())
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(all)), "ns/entry")
 	b.ReportMetric(float64(out)/float64(len(all)), "B/entry")

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	lib "github.com/parquet-go/parquet-go"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet"
@@ -29,7 +29,7 @@ func smallFile(t testing.TB) []byte {
 	})
 }
 
-func check(t testing.TB, file []byte) {
+func checkFile(t testing.TB, file []byte) {
 	t.Helper()
 	recordtest.Check(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "damaged"))
 }
@@ -59,7 +59,7 @@ func TestFlippedBytes(t *testing.T) {
 			for i := 0; i < len(file); i += 1 + len(file)/cases.Count(t, 100, 2000) {
 				damaged := bytes.Clone(file)
 				damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
-				check(t, damaged)
+				checkFile(t, damaged)
 			}
 		})
 	}
@@ -70,10 +70,7 @@ func TestFlippedBytes(t *testing.T) {
 func TestDamagedRowGroup(t *testing.T) {
 	rows, want := flatRows(300)
 	file := foreign(t, rows, lib.MaxRowsPerRowGroup(100))
-	f, err := lib.OpenFile(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(lib.OpenFile(bytes.NewReader(file), int64(len(file))))(t)
 	chunk := f.Metadata().RowGroups[1].Columns[2].MetaData
 	file[chunk.DataPageOffset+chunk.TotalCompressedSize-3] ^= 1
 	got := read(t, file)
@@ -81,9 +78,7 @@ func TestDamagedRowGroup(t *testing.T) {
 	if len(got.bad) != 1 || got.bad[0] != message || got.fail != "" {
 		t.Errorf("errors %q, %q", got.bad, got.fail)
 	}
-	if diff := cmp.Diff(append(want[:100:100], want[200:]...), got.entries()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", append(want[:100:100], want[200:]...), got.entries())
 }
 
 // Failures of the source end reading, or cost the rows they hide.
@@ -138,14 +133,10 @@ func TestSpool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := 0
 			for _, err := range parquet.Records(io.MultiReader(bytes.NewReader(file)), "-", parquet.MaxSpoolBytes) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				n++
 			}
-			if n != 6 {
-				t.Errorf("%d records, want 6", n)
-			}
+			check.Equal(t, "records", 6, n)
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
@@ -36,16 +37,12 @@ func TestNumbers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := numbers{budget: new(budget)}
-			if err := h.decode(test.buf, test.width, len(test.want)); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, h.decode(test.buf, test.width, len(test.want)))
 			var got []int32
 			for i := range test.want {
 				got = append(got, h.at(i))
 			}
-			if !slices.Equal(got, test.want) {
-				t.Errorf("%d, want %d", got, test.want)
-			}
+			check.Equal(t, "", test.want, got)
 			if test.width > 0 && h.decode(test.buf, test.width, len(test.want)+100) == nil {
 				t.Error("there are 100 more")
 			}
@@ -63,10 +60,7 @@ func TestNumbersOfManyWidths(t *testing.T) {
 				want[i] = want[i-1]
 			}
 		}
-		buf, err := (&rle.Encoding{BitWidth: width}).EncodeInt32(nil, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		buf := check.Must((&rle.Encoding{BitWidth: width}).EncodeInt32(nil, want))(t)
 		h := numbers{budget: new(budget)}
 		if err := h.decode(slices.Clip(buf), width, len(want)); err != nil || !slices.Equal(h.list, want) {
 			t.Errorf("numbers of %d bits differ", width)
@@ -83,10 +77,7 @@ func TestDeltas(t *testing.T) {
 			for i := range want {
 				want[i] = int64(r.Uint64() >> (64 - bits))
 			}
-			buf, err := new(delta.BinaryPackedEncoding).EncodeInt64(nil, want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			buf := check.Must(new(delta.BinaryPackedEncoding).EncodeInt64(nil, want))(t)
 			total, rest, err := checkDeltas(append(buf, "rest"...), 64, n)
 			if total != n || string(rest) != "rest" || err != nil {
 				t.Errorf("%d values of %d bits: %d, rest %q, %v", n, bits, total, rest, err)
@@ -118,11 +109,7 @@ func TestBadDeltas(t *testing.T) {
 // library takes memory for them.
 func TestBadTexts(t *testing.T) {
 	numbers := func(n ...int32) []byte {
-		buf, err := new(delta.BinaryPackedEncoding).EncodeInt32(nil, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return buf
+		return check.Must(new(delta.BinaryPackedEncoding).EncodeInt32(nil, n))(t)
 	}
 	long := make([]int32, 100)
 	for i := range long {
@@ -158,21 +145,13 @@ func TestBadTexts(t *testing.T) {
 func TestInt96(t *testing.T) {
 	p := pageValues{data: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}}
 	v := p.next(&leaf{typ: format.Int96, size: 12})
-	if want := int64(946_684_800_000_000_001); v.Int != want {
-		t.Errorf("%d, want %d", v.Int, want)
-	}
+	check.Equal(t, "", int64(946_684_800_000_000_001), v.Int)
 }
 
 // FuzzDecoder reads arbitrary bytes as the values of a page.
 func FuzzDecoder(f *testing.F) {
-	numbers, err := new(delta.BinaryPackedEncoding).EncodeInt64(nil, []int64{3, 5, math.MaxInt64, -1})
-	if err != nil {
-		f.Fatal(err)
-	}
-	texts, err := new(delta.ByteArrayEncoding).EncodeByteArray(nil, []byte("matmulmatmul_backward"), []uint32{0, 6, 21})
-	if err != nil {
-		f.Fatal(err)
-	}
+	numbers := check.Must(new(delta.BinaryPackedEncoding).EncodeInt64(nil, []int64{3, 5, math.MaxInt64, -1}))(f)
+	texts := check.Must(new(delta.ByteArrayEncoding).EncodeByteArray(nil, []byte("matmulmatmul_backward"), []uint32{0, 6, 21}))(f)
 	f.Add(numbers, uint8(format.Int64), uint8(format.DeltaBinaryPacked), uint8(4))
 	f.Add(texts, uint8(format.ByteArray), uint8(format.DeltaByteArray), uint8(2))
 	f.Add([]byte{3, 0, 0, 0, 'a', 'b', 'c'}, uint8(format.ByteArray), uint8(format.Plain), uint8(1))
@@ -182,9 +161,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, typ, encoding, values uint8) {
 		var l leaf
 		element := format.SchemaElement{Name: "x", Type: thrift.New(format.Type(typ % 8)), TypeLength: thrift.New(int32(3))}
-		if err := l.setType(&element); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, l.setType(&element))
 		read, b := 0, rows.NewBatch(rows.Size)
 		c := column{leaf: &l, Use: rows.Use{
 			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },

@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
@@ -24,12 +25,8 @@ func foreign[T any](t testing.TB, rows []T, opts ...lib.WriterOption) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := lib.NewGenericWriter[T](&b, opts...)
-	if _, err := w.Write(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(w.Write(rows))(t)
+	check.OK(t, w.Close())
 	return b.Bytes()
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	lib "github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -182,9 +182,7 @@ func TestForeignColumns(t *testing.T) {
 			if got.fail != "" || len(got.bad) > 0 {
 				t.Fatalf("%q, %q", got.bad, got.fail)
 			}
-			if diff := cmp.Diff(test.want, got.entries()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", test.want, got.entries())
 		})
 	}
 }
@@ -194,19 +192,11 @@ func TestForeignColumns(t *testing.T) {
 // duckdb.jsonl. Nothing is lost on the way, neither what is null nor what is
 // empty.
 func TestDuckDB(t *testing.T) {
-	file, err := os.ReadFile("testdata/duckdb.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	jsonl, err := os.ReadFile("testdata/duckdb.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Must(os.ReadFile("testdata/duckdb.parquet"))(t)
+	jsonl := check.Must(os.ReadFile("testdata/duckdb.jsonl"))(t)
 	want := recordtest.Transcript(t, entries.NewReader(bytes.NewReader(jsonl), "duckdb.jsonl").Records())
 	got := recordtest.Transcript(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "duckdb.parquet"))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }
 
 type minimal struct {
@@ -220,19 +210,13 @@ func TestBadRows(t *testing.T) {
 	got := read(t, foreign(t, []minimal{
 		{"entry", "a", new(int64(1))}, {"", "", new(int64(1))}, {"", "b", nil}, {"later", "", nil}, {"", "c", new(int64(1))},
 	}))
-	if diff := cmp.Diff([]string{"row 2: an entry without an operation", "row 3: an entry without a duration"}, got.bad); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "errors", []string{"row 2: an entry without an operation", "row 3: an entry without a duration"}, got.bad)
 	var names []string
 	for _, e := range got.entries() {
 		names = append(names, e.Operation)
 	}
-	if diff := cmp.Diff([]string{"a", "c"}, names); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
-	if skipped := got.all[1].Skipped; skipped != (op.Skipped{Reason: op.SkipUnknownRecord, N: 1}) {
-		t.Errorf("skipped %v", skipped)
-	}
+	check.Equal(t, "operations", []string{"a", "c"}, names)
+	check.Equal(t, "skipped", op.Skipped{Reason: op.SkipUnknownRecord, N: 1}, got.all[1].Skipped)
 }
 
 // A file that is no table of operations, or of another version, is refused

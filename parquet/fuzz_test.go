@@ -5,9 +5,9 @@ import (
 	"iter"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	lib "github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
@@ -52,21 +52,13 @@ func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		var b bytes.Buffer
 		w := parquet.NewWriter(&b)
-		if err := w.Entry(e); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Entry(e))
+		check.OK(t, w.Close())
 		var got []string
 		for rec, err := range parquet.Records(&b, "table", parquet.MaxSpoolBytes) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			got = append(got, string(rec.Entry.AppendJSON(nil)))
 		}
-		if diff := cmp.Diff([]string{string(e.AppendJSON(nil))}, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		check.Equal(t, "", []string{string(e.AppendJSON(nil))}, got)
 	})
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // forged is a file that claims what its parts say: a table of the columns
@@ -58,11 +60,7 @@ func dataPage(values int32, encoding format.Encoding, body []byte) format.PageHe
 
 func marshal(t *testing.T, v any) []byte {
 	t.Helper()
-	text, err := thrift.Marshal(&thrift.CompactProtocol{}, v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(thrift.Marshal(&thrift.CompactProtocol{}, v))(t)
 }
 
 func (f *forged) file(t *testing.T) []byte {
@@ -235,9 +233,7 @@ func TestMetadata(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			got := read(t, file)
 			runtime.ReadMemStats(&after)
-			if want := "parquet footer: " + test.want; got.fail != want {
-				t.Errorf("error %q, want %q", got.fail, want)
-			}
+			check.Equal(t, "error", "parquet footer: "+test.want, got.fail)
 			const most = 16 << 20
 			if n := after.TotalAlloc - before.TotalAlloc; n > most {
 				t.Errorf("%d bytes allocated", n)

@@ -7,31 +7,23 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/parquet"
 )
 
 // Damaged files never read as empty without a word.
 func TestS4Mutants(t *testing.T) {
-	theirs, err := os.ReadFile("testdata/duckdb.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := check.Must(os.ReadFile("testdata/duckdb.parquet"))(t)
 	var ours bytes.Buffer
 	w := parquet.NewWriter(&ours)
 	for rec, err := range ingest.Open("testdata/duckdb.jsonl").Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
-			if err := w.Entry(rec.Entry); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, w.Entry(rec.Entry))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	for name, sample := range map[string][]byte{"of DuckDB": theirs, "of optrace": ours.Bytes()} {
 		t.Run(name, func(t *testing.T) {
 			optest.Mutants(t, cases.Count(t, 100, 3000), sample, func(text []byte) optest.Found {

@@ -12,10 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet"
 )
@@ -52,10 +51,7 @@ func writeJob(w *parquet.Writer) error {
 // writeQueries writes the blocks of a language in docs/queries.md to a file.
 func writeQueries(t *testing.T, language, path string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/queries.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../docs/queries.md"))(t)
 	var blocks []string
 	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
 		blocks = append(blocks, block[1])
@@ -63,9 +59,7 @@ func writeQueries(t *testing.T, language, path string) {
 	if len(blocks) == 0 {
 		t.Fatalf("the document has no block of %s", language)
 	}
-	if err := os.WriteFile(path, []byte(strings.Join(blocks, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(strings.Join(blocks, "\n")), 0o600))
 }
 
 // answersOf runs the queries in dir by an engine, or skips the test where there is none.
@@ -76,27 +70,16 @@ func answersOf(t *testing.T, engine, dir string) []byte {
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "peers/queries.mjs", engine, dir)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return check.Must(cmd.Output())(t)
 }
 
 // The queries of the documentation give the figures of the report.
 func TestQueriesOfOtherEngines(t *testing.T) {
 	dir := t.TempDir()
 	var pages bytes.Buffer
-	if err := writeJob(parquet.NewWriter(&pages)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ops.parquet"), pages.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	report, err := analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.parquet")), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, writeJob(parquet.NewWriter(&pages)))
+	check.OK(t, os.WriteFile(filepath.Join(dir, "ops.parquet"), pages.Bytes(), 0o600))
+	report := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.parquet")), analyze.Options{}))(t)
 	// Numbers are compared as text: DuckDB writes those of 64 bits as strings.
 	type row = map[string]string
 	var operations, devices []row
@@ -133,9 +116,7 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 			dec := json.NewDecoder(bytes.NewReader(answersOf(t, engine.name, dir)))
 			dec.UseNumber()
 			var answers [][]map[string]any
-			if err := dec.Decode(&answers); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, dec.Decode(&answers))
 			var got [][]row
 			for _, rows := range answers {
 				var list []row
@@ -148,9 +129,7 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 				}
 				got = append(got, list)
 			}
-			if diff := cmp.Diff(engine.want, got); diff != "" {
-				t.Errorf("(-report +%s):\n%s", engine.name, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s against report", engine.name), engine.want, got)
 		})
 	}
 }

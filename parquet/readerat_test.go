@@ -5,15 +5,16 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	lib "github.com/parquet-go/parquet-go"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -22,9 +23,7 @@ import (
 
 func write(t *testing.T, path string, content []byte) string {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
@@ -32,12 +31,8 @@ func gzipped(t *testing.T, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(z.Write(content))(t)
+	check.OK(t, z.Close())
 	return b.Bytes()
 }
 
@@ -54,9 +49,7 @@ func TestRandomAccess(t *testing.T) {
 		rows[i] = row{"matmul", int64(i), string(bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 20))}
 	}
 	var b bytes.Buffer
-	if err := lib.Write(&b, rows); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, lib.Write(&b, rows))
 	want := slices.Repeat([]string{"matmul"}, len(rows))
 	dir := t.TempDir()
 	for _, test := range []struct {
@@ -77,18 +70,14 @@ func TestRandomAccess(t *testing.T) {
 			in := opts.Open(test.path)
 			var names []string
 			for rec, err := range in.Records() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				names = append(names, rec.Entry.Operation)
 			}
 			if !slices.Equal(names, want) {
 				t.Errorf("%d operations, want %d", len(names), len(want))
 			}
 			stats := ingest.Stats{Files: 1, Bytes: int64(len(test.content)), Formats: []string{"parquet"}}
-			if diff := cmp.Diff(stats, in.Stats()); diff != "" {
-				t.Errorf("stats (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "stats", stats, in.Stats())
 			var size int64
 			for _, size = range in.Files() {
 			}
@@ -110,9 +99,7 @@ func TestPartsOfRowGroups(t *testing.T) {
 		rows[i] = row{"matmul", int64(i)}
 	}
 	var b bytes.Buffer
-	if err := lib.Write(&b, rows, lib.MaxRowsPerRowGroup(150), lib.Compression(&lib.Uncompressed)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, lib.Write(&b, rows, lib.MaxRowsPerRowGroup(150), lib.Compression(&lib.Uncompressed)))
 	damaged := bytes.Clone(b.Bytes())
 	damaged[bytes.Index(damaged, binary.LittleEndian.AppendUint64(nil, 700))] ^= 1
 	for name, content := range map[string][]byte{"whole": b.Bytes(), "damaged": damaged, "cut off": damaged[:len(damaged)-1]} {
@@ -121,9 +108,7 @@ func TestPartsOfRowGroups(t *testing.T) {
 			want := recordtest.Transcript(t, ingest.Open(path).Records())
 			for size, least := range map[int]int{1: len(rows) / 150, 5000: 2, 1 << 20: 1} {
 				got, n := inParts(t, content, path, size)
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("parts of %d: (-want +got)\n%s", size, diff)
-				}
+				check.Equal(t, fmt.Sprintf("parts of %d", size), want, got)
 				if name == "whole" && (n < least || size == 1<<20 && n > 1) {
 					t.Errorf("parts of %d: %d, want %d", size, n, least)
 				}
@@ -161,25 +146,17 @@ func TestResourcesOfRows(t *testing.T) {
 			errs = append(errs, w.Entry(&op.Entry{Operation: "relu", Service: "s"}))
 			want = append(want, host)
 		}
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, errors.Join(errs...))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	m := new(attr.Mapping)
 	m.Keep("host.name")
 	var got []string
 	for rec, err := range (ingest.Options{Mapping: m}).Open(write(t, filepath.Join(t.TempDir(), "ops.parquet"), b.Bytes())).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			got = append(got, rec.Entry.Attrs[0].Value)
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("hosts %q, want %q", got, want)
-	}
+	check.Equal(t, "hosts", want, got)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet"
@@ -68,13 +69,9 @@ func table(t testing.TB, all []op.Record) []byte {
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b)
 	for _, rec := range all {
-		if err := writeRecord(w, rec); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, writeRecord(w, rec))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	return b.Bytes()
 }
 
@@ -126,8 +123,6 @@ func TestStop(t *testing.T) {
 				break
 			}
 		}
-		if n != stop {
-			t.Errorf("%d records, want %d", n, stop)
-		}
+		check.Equal(t, "records", stop, n)
 	}
 }

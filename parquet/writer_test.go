@@ -6,11 +6,11 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	lib "github.com/parquet-go/parquet-go"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet"
@@ -70,14 +70,9 @@ func TestAgainstTheLibrary(t *testing.T) {
 		w.Gap(&op.Gap{Dropped: 12}),
 		w.Close(),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
-	got, err := lib.Read[row](bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Must(lib.Read[row](bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	want := []row{
 		{Record: "resource", Attrs: map[string]string{"host.name": "n1"}},
 		{Record: "batch", Batch: &batch{"w-1", 7, 2}},
@@ -90,14 +85,9 @@ func TestAgainstTheLibrary(t *testing.T) {
 		{Record: "span", Name: new("step"), DurationNS: new(int64(5)), Failed: new(false)},
 		{Record: "gap", Gap: &gap{Dropped: 12}},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got, cmpopts.EquateEmpty())
 
-	f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	if schema, _ := f.Lookup("optrace.schema"); schema != op.Schema {
 		t.Errorf("schema %q, want %q", schema, op.Schema)
 	}
@@ -121,18 +111,11 @@ func TestResourceInMetadata(t *testing.T) {
 			var b bytes.Buffer
 			w := parquet.NewWriter(&b)
 			for _, r := range test.resources {
-				if err := w.Resource(&r); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, w.Resource(&r))
 				r.Attrs = append(r.Attrs[:0:0], op.Attr{Key: "host.name", Value: "later"})
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, w.Close())
+			f := check.Must(lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 			if got, ok := f.Lookup("optrace.resource"); got != test.want || ok != (test.want != "") {
 				t.Errorf("metadata have %q (%v), want %q", got, ok, test.want)
 			}
@@ -143,13 +126,8 @@ func TestResourceInMetadata(t *testing.T) {
 // A file without rows has the columns all the same.
 func TestEmpty(t *testing.T) {
 	var b bytes.Buffer
-	if err := parquet.NewWriter(&b).Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, parquet.NewWriter(&b).Close())
+	f := check.Must(lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	if _, ok := f.Schema().Lookup("operation"); !ok || f.NumRows() != 0 {
 		t.Errorf("%d rows, schema %v", f.NumRows(), f.Schema())
 	}
@@ -170,17 +148,10 @@ func TestRowGroups(t *testing.T) {
 			var b bytes.Buffer
 			w := parquet.NewWriter(&b)
 			for i := range test.rows {
-				if err := w.Entry(&op.Entry{Operation: "relu", Path: test.path, Step: op.Known(int64(i))}); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, w.Entry(&op.Entry{Operation: "relu", Path: test.path, Step: op.Known(int64(i))}))
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, w.Close())
+			f := check.Must(lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 			if n := len(f.RowGroups()); n != test.want || f.NumRows() != int64(test.rows) {
 				t.Errorf("%d rows in %d groups, want %d in %d", f.NumRows(), n, test.rows, test.want)
 			}
@@ -202,18 +173,14 @@ func TestWriteErrors(t *testing.T) {
 		return err
 	}
 	var whole bytes.Buffer
-	if err := write(&whole); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, write(&whole))
 	for n := 0; n < whole.Len(); n += 397 {
 		if err := write(&fulldisk.Writer{Left: n}); err == nil || err.Error() != "writing parquet: disk full" {
 			t.Fatalf("after %d bytes: %v", n, err)
 		}
 	}
 	w := parquet.NewWriter(io.Discard)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	if err := w.Span(&op.Span{}); err == nil {
 		t.Error("a span after Close")
 	}

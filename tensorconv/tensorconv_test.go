@@ -2,6 +2,7 @@ package tensorconv_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
@@ -74,23 +76,16 @@ func TestAttributes(t *testing.T) {
 func export(t *testing.T, attrs ...attribute.KeyValue) *op.Entry {
 	t.Helper()
 	var buf bytes.Buffer
-	exp, err := optrace.NewExporter(&buf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewExporter(&buf))(t)
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	span := tracetest.SpanStub{
 		Name: "matmul", StartTime: start, EndTime: start.Add(time.Millisecond),
 		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
 		Attributes:  append(attrs, tensorconv.OpName("matmul")),
 	}
-	if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}))
 	for rec, err := range entries.NewReader(&buf, "ops").Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			return rec.Entry.Clone()
 		}
@@ -118,9 +113,7 @@ func TestLinkAttention(t *testing.T) {
 			for i := range tokens {
 				pairs += before + i + 1
 			}
-			if got := tensorconv.AttentionPairs(before, tokens); got != pairs {
-				t.Errorf("%d tokens after %d: %d pairs, want %d", tokens, before, got, pairs)
-			}
+			check.Equal(t, fmt.Sprintf("%d tokens after %d: pairs", tokens, before), pairs, tensorconv.AttentionPairs(before, tokens))
 		}
 	}
 	want := []attribute.KeyValue{tensorconv.LinkWeight(2), tensorconv.LinkWeightAttention(40)}

@@ -75,9 +75,7 @@ func TestComparison(t *testing.T) {
 			slow++
 		}
 	}
-	if slow != 2 {
-		t.Errorf("%d slow requests", slow)
-	}
+	check.Equal(t, "slow requests", 2, slow)
 }
 
 // The groups never overlap, whatever the number of requests; too few are not
@@ -105,8 +103,6 @@ func TestComparisonSizes(t *testing.T) {
 		if math.Abs(sum-c.DifferenceNS) > 1e-9*math.Abs(c.DifferenceNS)+1e-9 {
 			t.Errorf("%d requests: parts add up to %v, not %v", n, sum, c.DifferenceNS)
 		}
-		if c.Link != "" {
-			t.Errorf("a link without an address: %s", c.Link)
-		}
+		check.Equal(t, "a link without an address", "", c.Link)
 	}
 }

@@ -161,9 +161,7 @@ func TestReportKeep(t *testing.T) {
 		t.Errorf("%d requests, %d endpoints, %d unattached", len(r.Requests), len(r.Endpoints), r.UnattachedOps)
 	}
 	check.Equal(t, "left out", correlate.LeftOut{Requests: 1, Ops: 2}, r.LeftOut)
-	if r.MissingLocally != 2 {
-		t.Errorf("missing locally %d", r.MissingLocally)
-	}
+	check.Equal(t, "missing locally", 2, r.MissingLocally)
 }
 
 func TestReportMaxUnattached(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // Runs of the same program find nothing in 95 of 100 comparisons, also where each step takes
@@ -25,10 +26,7 @@ func TestRunsOfDependentSteps(t *testing.T) {
 					if unit == diff.UnitRuns {
 						n, sim.steps, sim.between = 7, 2, 0.2
 					}
-					r, err := diff.Compare(sim.runs(t, rng, n, nil), sim.runs(t, rng, n, nil), diff.Options{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := check.Must(diff.Compare(sim.runs(t, rng, n, nil), sim.runs(t, rng, n, nil), diff.Options{}))(t)
 					if r.Unit != unit {
 						t.Fatalf("%s are compared", r.Unit)
 					}

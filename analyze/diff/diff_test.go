@@ -81,10 +81,7 @@ func TestVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	base := simulation{names: []string{"matmul", "relu", "old"}, steps: 40, within: 0.01}.runs(t, rng, 1, nil)
 	head := simulation{names: []string{"matmul", "relu", "new"}, steps: 40, within: 0.01}.runs(t, rng, 1, map[string]float64{"matmul": 0.5})
-	r, err := diff.Compare(base, head, diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 	got := make(map[string]diff.Verdict)
 	for _, row := range r.Rows {
 		got[row.Key.String()] = row.Verdict
@@ -112,27 +109,19 @@ func TestTooFew(t *testing.T) {
 		{5, diff.TooFew, "too few values to find any difference with 9 tests: 6 a side would do"},
 		{6, diff.Unchanged, ""},
 	} {
-		r, err := diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
 			if row.Verdict != tt.verdict || row.NBase != tt.n {
 				t.Errorf("%d runs: %s", tt.n, encoded(t, row))
 			}
 		}
-		if got := strings.Join(r.Warnings, "; "); got != tt.warning {
-			t.Errorf("%d runs: warnings %q", tt.n, got)
-		}
+		check.Equal(t, fmt.Sprintf("%d runs: warnings", tt.n), tt.warning, strings.Join(r.Warnings, "; "))
 	}
 }
 
 func encoded(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.Marshal(v))(t)
 	return string(text)
 }
 
@@ -145,20 +134,13 @@ func TestSavedReports(t *testing.T) {
 		for range 6 {
 			report := analyzed(t, sim.run(rng, slower), nil)
 			var saved analyze.Report
-			if err := json.Unmarshal([]byte(encoded(t, report)), &saved); err != nil {
-				t.Fatal(err)
-			}
-			r, err := diff.NewRun("saved.json", &saved, nil, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal([]byte(encoded(t, report)), &saved))
+			r := check.Must(diff.NewRun("saved.json", &saved, nil, false))(t)
 			sides[side] = append(sides[side], r)
 		}
 	}
 	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if r.Rows[0].Key.String() != "relu" || r.Rows[0].Verdict != diff.Slower || math.Abs(r.Rows[0].Delta.V-1) > 0.1 {
 		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
 	}
@@ -167,9 +149,7 @@ func TestSavedReports(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	keys, err := key.Parse("operation,device")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, err = diff.NewRun("saved.json", analyzed(t, sim.run(rng, nil), nil), keys, false)
 	if err == nil || !strings.Contains(err.Error(), "make it with -by operation,device") {
 		t.Errorf("error %v", err)
@@ -181,10 +161,7 @@ func TestSavedReports(t *testing.T) {
 
 // Reports by other keys have a row per combination.
 func TestKeys(t *testing.T) {
-	keys, err := key.Parse("operation,device")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := check.Must(key.Parse("operation,device"))(t)
 	sim := simulation{names: six[:2], steps: 30, within: 0.1}
 	rng := rand.New(rand.NewPCG(1, 6))
 	sides := make([][]*diff.Run, 2)
@@ -194,16 +171,10 @@ func TestKeys(t *testing.T) {
 			e.DeviceID = "gpu:1"
 			entries = append(entries, e)
 		}
-		r, err := diff.NewRun("run", analyzed(t, entries, keys), keys, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(diff.NewRun("run", analyzed(t, entries, keys), keys, true))(t)
 		sides[side] = []*diff.Run{r}
 	}
-	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(diff.Compare(sides[0], sides[1], diff.Options{}))(t)
 	var got []string
 	for _, row := range r.Rows {
 		got = append(got, row.Key.String()+": "+string(row.Verdict))
@@ -229,14 +200,8 @@ func TestWarnings(t *testing.T) {
 	sim := simulation{names: six, steps: 3}
 	report := analyzed(t, sim.run(rng, nil), nil)
 	report.Input.Dropped, report.Input.Malformed = 7, 1
-	base, err := diff.NewRun("a.jsonl", report, nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := diff.Compare([]*diff.Run{base}, []*diff.Run{run(t, "b.jsonl", nil, true)}, diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := check.Must(diff.NewRun("a.jsonl", report, nil, true))(t)
+	r := check.Must(diff.Compare([]*diff.Run{base}, []*diff.Run{run(t, "b.jsonl", nil, true)}, diff.Options{}))(t)
 	want := []string{
 		"one run a side: a change cannot be told from what differs between runs anyway; several runs a side can",
 		"base, a.jsonl: 7 operations were lost before they were written", "base, a.jsonl: 1 records could not be read",
@@ -249,17 +214,12 @@ func TestWarnings(t *testing.T) {
 func TestReportReadsBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
 	sim := simulation{names: six, steps: 30, within: 0.1}
-	r, err := diff.Compare(sim.runs(t, rng, 1, nil), sim.runs(t, rng, 1, map[string]float64{"add": 3}), diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(diff.Compare(sim.runs(t, rng, 1, nil), sim.runs(t, rng, 1, map[string]float64{"add": 3}), diff.Options{}))(t)
 	text := encoded(t, r)
 	var back diff.Report
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&back); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, dec.Decode(&back))
 	if got := encoded(t, &back); got != text {
 		t.Errorf("reads back as\n%s, was\n%s", got, text)
 	}

@@ -13,15 +13,13 @@ import (
 
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // The table of docs/analyses.md says which slow-down four of five comparisons find. The test
 // makes the whole table, or a few of its cells from fewer comparisons.
 func TestPower(t *testing.T) {
-	text, err := os.ReadFile("../../docs/analyses.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	type cell struct {
 		row    string
 		column int
@@ -82,10 +80,7 @@ func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) flo
 	for high-low > 0.03*high && high > 0.005 {
 		slower := (low + high) / 2
 		head := sim.runs(t, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
-		r, err := diff.Compare(base, head, diff.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 		if slices.Contains(found(r), "slower softmax") {
 			high = slower
 		} else {

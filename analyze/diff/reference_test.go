@@ -44,10 +44,7 @@ func TestAgainstNaive(t *testing.T) {
 				naiveValues(values[side], entries, sim)
 			}
 		}
-		r, err := diff.Compare(runs[0], runs[1], diff.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(diff.Compare(runs[0], runs[1], diff.Options{}))(t)
 		got := map[string]figures{}
 		add := func(name string, c *diff.Comparison) {
 			if c.P.Known && c.Unit != diff.UnitEntries {

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,9 +19,7 @@ import (
 func recording(t *testing.T) (entries []*op.Entry) {
 	t.Helper()
 	for rec, err := range ingest.Open("testdata/quickstart.jsonl.zst").Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			entries = append(entries, rec.Entry.Clone())
 		}
@@ -41,21 +40,13 @@ func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
 			}
 		}
 	}
-	r, err := analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
 }
 
 // run returns the run of operations.
 func run(t *testing.T, name string, entries []*op.Entry, single bool) *diff.Run {
 	t.Helper()
-	r, err := diff.NewRun(name, analyzed(t, entries, nil), nil, single)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return check.Must(diff.NewRun(name, analyzed(t, entries, nil), nil, single))(t)
 }
 
 // split divides the steps of a recording between two sides at random, and makes the
@@ -76,11 +67,8 @@ func split(entries []*op.Entry, rng *rand.Rand, slower string, factor float64) (
 
 func compare(t *testing.T, sides [2][]*op.Entry) *diff.Report {
 	t.Helper()
-	r, err := diff.Compare([]*diff.Run{run(t, "base", sides[0], true)}, []*diff.Run{run(t, "head", sides[1], true)}, diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	base, head := run(t, "base", sides[0], true), run(t, "head", sides[1], true)
+	return check.Must(diff.Compare([]*diff.Run{base}, []*diff.Run{head}, diff.Options{}))(t)
 }
 
 // found returns the names of the rows and parts that changed.

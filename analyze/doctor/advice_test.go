@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
@@ -30,9 +31,7 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	proc, err := optrace.NewProcessor(exp) // records the spans above operations with them
 	must(err)
@@ -86,24 +85,15 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 // The lines of Go that are advised are lines of a program that compiles, and which lacks
 // nothing.
 func TestGoAdvice(t *testing.T) {
-	text, err := os.ReadFile("advice_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("advice_test.go"))(t)
 	lines := make(map[string]bool)
 	for line := range strings.Lines(string(text)) {
 		lines[squeeze(line)] = true
 	}
 	var ops bytes.Buffer
-	exp, err := optrace.NewExporter(&ops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewExporter(&ops))(t)
 	recordAll(t, exp)
-	r, err := doctor.Run(t.Context(), analyze.Records(entries.NewReader(&ops, "ops").Records()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(doctor.Run(t.Context(), analyze.Records(entries.NewReader(&ops, "ops").Records())))(t)
 	for _, f := range r.Findings {
 		if f.Count == 0 || f.Missing > 0 {
 			t.Errorf("%s: %d of %d %s lack it: %v", f.Name, f.Missing, f.Count, f.Of, f.Operations)
@@ -154,17 +144,11 @@ func TestAttributeAdvice(t *testing.T) {
 		}
 	}
 	compute["spanId"] = "00f067aa0ba902b8"
-	text, err := json.Marshal(pair{"resourceSpans": []pair{{
+	text := check.Must(json.Marshal(pair{"resourceSpans": []pair{{
 		"resource":   pair{"attributes": attributes["resource attribute"]},
 		"scopeSpans": []pair{{"spans": []pair{span, withoutCollective(compute), above}}},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := doctor.Run(t.Context(), analyze.Records(otlp.JSONRecords(bytes.NewReader(text), "ops", nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}))(t)
+	r := check.Must(doctor.Run(t.Context(), analyze.Records(otlp.JSONRecords(bytes.NewReader(text), "ops", nil))))(t)
 	if r.Input.Malformed > 0 || len(r.Input.Warnings) > 0 {
 		t.Errorf("the spans have faults: %v %v", r.Input.Problems, r.Input.Warnings)
 	}

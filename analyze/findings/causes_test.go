@@ -12,26 +12,21 @@ import (
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/causes"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
 // found returns the findings on a run with a cause.
 func found(t *testing.T, cause string, strength float64, seed uint64) []findings.Finding {
 	t.Helper()
-	records, err := causes.Records(cause, strength, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := analyze.Run(context.Background(), analyze.Records(func(yield func(op.Record, error) bool) {
+	records := check.Must(causes.Records(cause, strength, seed))(t)
+	r := check.Must(analyze.Run(context.Background(), analyze.Records(func(yield func(op.Record, error) bool) {
 		for _, rec := range records {
 			if !yield(rec, nil) {
 				return
 			}
 		}
-	}), analyze.Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), analyze.Options{Workers: 1}))(t)
 	return r.Findings
 }
 
@@ -69,10 +64,7 @@ func TestCauses(t *testing.T) {
 
 // docs/analyses.md states the strengths.
 func TestStatedStrengths(t *testing.T) {
-	text, err := os.ReadFile("../../docs/analyses.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	for _, c := range causes.Causes {
 		if line := fmt.Sprintf("\n    %-16s %-17s %g ", c.Name, c.Finding, c.From); !strings.Contains(string(text), line) {
 			t.Errorf("docs/analyses.md lacks %q", line)

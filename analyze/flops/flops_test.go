@@ -1,6 +1,7 @@
 package flops_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -266,14 +267,10 @@ func TestOnlyWhatComputesHasWork(t *testing.T) {
 	for _, kind := range []op.Kind{op.KindCollective, op.KindMemory, op.KindIO, op.KindControl} {
 		e := entry(t, "add", "5x7 5x7 -> 5x7 f32")
 		e.Kind = kind
-		if w := flops.Of(e); w != (flops.Work{}) {
-			t.Errorf("%v: %+v", kind, w)
-		}
+		check.Equal(t, fmt.Sprint(kind), flops.Work{}, flops.Of(e))
 	}
 	e := entry(t, "matmul", "8x8 8x8 -> 8x8 c64")
-	if w := flops.Of(e); w != (flops.Work{}) {
-		t.Errorf("complex numbers: %+v", w)
-	}
+	check.Equal(t, "complex numbers", flops.Work{}, flops.Of(e))
 }
 
 // naive counts the products of matmul one by one.
@@ -345,9 +342,7 @@ func TestNoAllocations(t *testing.T) {
 		entry(t, "add", "5x7 7 -> 5x7 f32"),
 		entry(t, "mystery", "5x7 7 -> 5x7 f32"),
 	} {
-		if n := testing.AllocsPerRun(100, func() { flops.Of(e) }); n != 0 {
-			t.Errorf("%s: %v allocations", e.Operation, n)
-		}
+		check.Equal(t, fmt.Sprintf("%s: allocations", e.Operation), 0, testing.AllocsPerRun(100, func() { flops.Of(e) }))
 	}
 }
 

@@ -13,15 +13,10 @@ import (
 // modelOperations calls f with the operations of a recorded run of a model.
 func modelOperations(t *testing.T, f func(e *op.Entry)) {
 	t.Helper()
-	file, err := os.Open("../../ingest/ort/testdata/ocr.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Must(os.Open("../../ingest/ort/testdata/ocr.json"))(t)
 	defer file.Close()
 	for rec, err := range ort.Records(file, "ocr.json", nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			f(rec.Entry)
 		}
@@ -65,9 +60,7 @@ func TestConvolutionsOfAModel(t *testing.T) {
 		}
 	})
 	check.Equal(t, "by hand", byHand, seen)
-	if convolutions != 11 {
-		t.Errorf("%d convolutions", convolutions)
-	}
+	check.Equal(t, "convolutions", 11, convolutions)
 }
 
 func TestOperationsOfAModel(t *testing.T) {
@@ -81,17 +74,13 @@ func TestOperationsOfAModel(t *testing.T) {
 	})
 	// 4 products of 20×120 by 120×360, 120×120, 120×240 and 240×120, each twice, and
 	// twice 8 heads of 20×15 by 15×20 and of 20×20 by 20×15.
-	if want := int64(2 * 2 * (20*120*(360+120+240+240) + 2*8*20*15*20)); sums["MatMul"] != want {
-		t.Errorf("MatMul: %d, want %d", sums["MatMul"], want)
-	}
+	check.Equal(t, "MatMul", int64(2*2*(20*120*(360+120+240+240)+2*8*20*15*20)), sums["MatMul"])
 	if want := int64(2 * 20 * 120 * 6625); sums["FusedMatMul"] != want { // the first one transposed, the other one packed
 		t.Errorf("FusedMatMul: %d, want %d", sums["FusedMatMul"], want)
 	}
 	if want := int64(5 * 5 * 20 * 120); sums["LayerNormalization"] != want { // five, with weights
 		t.Errorf("LayerNormalization: %d, want %d", sums["LayerNormalization"], want)
 	}
-	if want := int64(5 * (2*8*20*20 + 20*6625)); sums["Softmax"] != want {
-		t.Errorf("Softmax: %d, want %d", sums["Softmax"], want)
-	}
+	check.Equal(t, "Softmax", int64(5*(2*8*20*20+20*6625)), sums["Softmax"])
 	check.Equal(t, "unknown", map[string]int{"AveragePool": 1, "Shape": 3}, unknown)
 }

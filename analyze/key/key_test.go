@@ -90,15 +90,9 @@ func TestKeyValues(t *testing.T) {
 		{"shape", op.Entry{DType: op.F16}, "?->?:f16", `"?->?:f16"`},
 		{"attr:tenant", op.Entry{Attrs: []op.Attr{{Key: "tenant"}}}, "", `""`},
 	} {
-		k, err := ParseOne(tc.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := check.Must(ParseOne(tc.key))(t)
 		v := Of([]Key{k}, &tc.entry)[0]
-		text, err := v.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(v.MarshalJSON())(t)
 		if v.String() != tc.text || string(text) != tc.json {
 			t.Errorf("%s: %q %s, want %q %s", tc.key, v, text, tc.text, tc.json)
 		}
@@ -136,10 +130,7 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var by []Key
 		for _, i := range r.Perm(len(Names()))[:r.IntN(4)] {
-			k, err := ParseOne(Names()[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := check.Must(ParseOne(Names()[i]))(t)
 			by = append(by, k)
 		}
 		encode := func(e *op.Entry) (key []byte, values []Value) {
@@ -165,10 +156,7 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 }
 
 func TestGroupKeyJSON(t *testing.T) {
-	keys, err := Parse("rank,attr:tenant")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := check.Must(Parse("rank,attr:tenant"))(t)
 	for _, tc := range []struct {
 		key  Group
 		text string
@@ -181,10 +169,7 @@ func TestGroupKeyJSON(t *testing.T) {
 		{Group{Keys: keys, Values: make([]Value, 2)}, "unknown, unknown", `{"rank":null,"attr:tenant":null}`},
 		{Group{Keys: keys, Other: true}, "(other)", `{"rank":"(other)","attr:tenant":"(other)"}`},
 	} {
-		text, err := json.Marshal(tc.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(json.Marshal(tc.key))(t)
 		if tc.key.String() != tc.text || string(text) != tc.json {
 			t.Errorf("%s %s, want %s %s", tc.key, text, tc.text, tc.json)
 		}
@@ -209,9 +194,7 @@ func FuzzParseKeys(f *testing.F) {
 			t.Fatalf("%q reads as %v, which reads as %v: %v", text, keys, again, err)
 		}
 		for i := range keys {
-			if again[i] != keys[i] {
-				t.Errorf("%q: key %v, read again %v", text, keys[i], again[i])
-			}
+			check.Equal(t, fmt.Sprintf("%q: key, read again", text), keys[i], again[i], cmp.AllowUnexported(Key{}))
 		}
 	})
 }
@@ -222,15 +205,11 @@ func TestMatchRequest(t *testing.T) {
 		"trace=0f000000000000000000000000000000": true, "trace=unknown": false, "device=gpu:0": true, "operation=matmul": true,
 	} {
 		var f Filter
-		if err := f.Set(where); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, f.Set(where))
 		e := op.Entry{
 			Operation: "llm_request", Service: "s", TraceID: op.TraceID{15},
 			Attrs: []op.Attr{{Key: "gen_ai.request.model", Value: "m"}},
 		}
-		if got := f.MatchRequest(&e); got != want {
-			t.Errorf("%s: %v", where, got)
-		}
+		check.Equal(t, where, want, f.MatchRequest(&e))
 	}
 }

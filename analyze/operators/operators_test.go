@@ -1,16 +1,16 @@
 package operators_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -36,9 +36,7 @@ func TestExample(t *testing.T) {
 		},
 		Unattributed: operators.Unattributed{Count: 1, SumNS: 3},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }
 
 func TestWithoutOperators(t *testing.T) {
@@ -121,9 +119,7 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 		}
 		for _, g := range got.Rows {
 			sum += g.DeviceSelfNS
-			if diff := cmp.Diff(want[g.Operator], &g); diff != "" {
-				t.Errorf("seed %d: %s (-want +got):\n%s", seed, g.Operator, diff)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, g.Operator), want[g.Operator], &g)
 		}
 		if len(got.Rows) != len(want) || got.Unattributed != bare || sum+bare.SumNS != all {
 			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed, sum+bare.SumNS, len(want),

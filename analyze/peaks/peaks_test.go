@@ -42,13 +42,10 @@ func TestKnownDevices(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	table, err := peaks.Parse([]byte(`{"devices":[
+	table := check.Must(peaks.Parse([]byte(`{"devices":[
 		{"match":"cpu","name":"host","memory_bytes_per_second":2e11,"flops_per_second":{"float32":3e12,"f64":1.5e12}},
 		{"match":"*GPU*1","memory_bytes_per_second":1,"flops_per_second":{}},
-		{"device":"nvidia-h200-sxm"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"device":"nvidia-h200-sxm"}]}`)))(t)
 	want := &peaks.Device{
 		Match: "cpu", Name: "host", BytesPerSecond: 2e11, FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
 	}

@@ -10,11 +10,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got, err := price.Parse([]byte(`{"currency": "EUR", "devices": [
-		{"match": "cuda:*", "per_hour": 2.5, "watts": 700}, {"watts": 15}], "tenant": "app.customer"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Must(price.Parse([]byte(`{"currency": "EUR", "devices": [
+		{"match": "cuda:*", "per_hour": 2.5, "watts": 700}, {"watts": 15}], "tenant": "app.customer"}`)))(t)
 	check.Equal(t, "table", &price.Table{Currency: "EUR", Tenant: "app.customer", Devices: []price.Device{
 		{Match: "cuda:*", PerHour: 2.5, Watts: 700}, {Watts: 15},
 	}}, got)

@@ -87,13 +87,9 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 		for _, e := range list {
 			got += e.Operation
 		}
-		if got != "123" {
-			t.Errorf("%s: %s", name, got)
-		}
+		check.Equal(t, name, "123", got)
 	}
-	if rep.HotspotCount != 6 {
-		t.Errorf("%d hotspots, want 6", rep.HotspotCount)
-	}
+	check.Equal(t, "hotspots", 6, rep.HotspotCount)
 }
 
 // Merging leaves the source as it is and shares nothing with it that changes:
@@ -147,7 +143,5 @@ func TestProfileAddDoesNotAllocate(t *testing.T) {
 		}
 	}
 	i := 0
-	if n := testing.AllocsPerRun(2000, func() { p.Add(&entries[i%len(entries)]); i++ }); n != 0 {
-		t.Errorf("%g allocations per entry", n)
-	}
+	check.Equal(t, "allocations per entry", 0, testing.AllocsPerRun(2000, func() { p.Add(&entries[i%len(entries)]); i++ }))
 }

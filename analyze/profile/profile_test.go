@@ -161,9 +161,7 @@ func TestProfileAgainstReference(t *testing.T) {
 		for _, row := range rep.Operations {
 			got[row.Side+"|"+row.Operation] = row.Stats
 		}
-		if diff := diffStats(want, got); diff != "" {
-			t.Errorf("seed %d: operations: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), "", diffStats(want, got))
 
 		want, got = map[string]Stats{}, map[string]Stats{}
 		for key, group := range groupEntries(entries, func(e op.Entry) string {
@@ -174,9 +172,7 @@ func TestProfileAgainstReference(t *testing.T) {
 		for _, row := range rep.Groups {
 			got[row.Side+"|"+row.Key.String()] = row.Stats
 		}
-		if diff := diffStats(want, got); diff != "" {
-			t.Errorf("seed %d: groups: %s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: groups", seed), "", diffStats(want, got))
 	})
 }
 

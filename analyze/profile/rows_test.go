@@ -3,6 +3,7 @@ package profile
 import (
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,9 +40,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes.V != 1<<63-1 {
 		t.Errorf("%+v", row)
 	}
-	if r.Saturated != 1 {
-		t.Errorf("%d rows are saturated, want 1", r.Saturated)
-	}
+	check.Equal(t, "rows are saturated", 1, r.Saturated)
 }
 
 // Zero options are the defaults, and negative ones stand for none.

@@ -89,9 +89,7 @@ func TestWorkAllocatesNothing(t *testing.T) {
 		f.Entry(entries[i])
 	}
 	e := entries[0]
-	if n := testing.AllocsPerRun(100, func() { f.Entry(e) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	check.Equal(t, "allocations", 0, testing.AllocsPerRun(100, func() { f.Entry(e) }))
 }
 
 func TestReportOfDerivedWork(t *testing.T) {
@@ -111,8 +109,6 @@ func TestReportOfDerivedWork(t *testing.T) {
 	}
 	report := p.Sums()
 	check.Equal(t, "total", want, report.Total.Figures)
-	if report.Total.FLOPs != 35_690_112 {
-		t.Errorf("total: %d FLOPs", report.Total.FLOPs)
-	}
+	check.Equal(t, "total: FLOPs", 35_690_112, report.Total.FLOPs)
 	check.Equal(t, "operation", want, report.Operations[0].Figures)
 }

@@ -3,10 +3,9 @@ package requests_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,7 +37,5 @@ func TestQueued(t *testing.T) {
 		Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50,
 		QueuedNS: 40, QueuedIn: map[string]int64{"queue": 36, "POST": 4},
 	}
-	if diff := cmp.Diff(want, all[0]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, all[0])
 }

@@ -242,13 +242,9 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 	for _, r := range Find(forest).List {
 		path := path.Of(forest, r.Root)
 		check.Equal(t, fmt.Sprintf("%s: path", r.Name), want[r.Name], stepsOf(path))
-		if path.Edges.Links != 1 {
-			t.Errorf("%s: %d edges from links, want 1", r.Name, path.Edges.Links)
-		}
+		check.Equal(t, fmt.Sprintf("%s: edges from links", r.Name), 1, path.Edges.Links)
 	}
-	if n := forest.Structure().MissingLinks; n != 0 {
-		t.Errorf("%d links are missing", n)
-	}
+	check.Equal(t, "links are missing", 0, forest.Structure().MissingLinks)
 }
 
 // A request waits for an execution also where the span that this links to is over, or
@@ -277,9 +273,7 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 	for range path.All(forest) {
 		paths++
 	}
-	if paths != 1 {
-		t.Errorf("%d paths, want that of the request alone", paths)
-	}
+	check.Equal(t, "paths", 1, paths)
 }
 
 // The executions and the shares of the requests are those of the definition.

@@ -205,16 +205,16 @@ func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
 		want, columns := naiveSeed{trace}, NewColumns(trace)
 		s := columns.Summary()
 		minRatio, threshold := r.Float64(), int64(r.IntN(100))-10
-		check := func(name string, want any, got ...any) {
+		verify := func(name string, want any, got ...any) {
 			t.Helper()
 			for _, g := range got {
 				check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), want, g, cmpopts.EquateApprox(1e-15, 0))
 			}
 		}
-		check("OperationSummary", want.operations(), s.OperationSummary(), OperationSummary(trace))
-		check("AvgDurationByOp", want.averages(), s.AvgDurationByOp(), AvgDurationByOp(trace))
-		check("PerDeviceSummary", want.devices(), s.PerDeviceSummary(), PerDeviceSummary(trace))
-		check("LoadBalance", want.balance(), s.LoadBalance(), LoadBalance(trace))
+		verify("OperationSummary", want.operations(), s.OperationSummary(), OperationSummary(trace))
+		verify("AvgDurationByOp", want.averages(), s.AvgDurationByOp(), AvgDurationByOp(trace))
+		verify("PerDeviceSummary", want.devices(), s.PerDeviceSummary(), PerDeviceSummary(trace))
+		verify("LoadBalance", want.balance(), s.LoadBalance(), LoadBalance(trace))
 		// Durations that differ by less than floating point tells are ordered by nanoseconds.
 		inOrder := func(rows []Bottleneck) []Bottleneck {
 			if !slices.IsSortedFunc(rows, func(a, b Bottleneck) int { return cmp.Compare(b.TotalDurationUS, a.TotalDurationUS) }) {
@@ -225,14 +225,14 @@ func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
 			}
 			return rows
 		}
-		check("CommunicationBottlenecks", inOrder(want.bottlenecks(minRatio)),
+		verify("CommunicationBottlenecks", inOrder(want.bottlenecks(minRatio)),
 			inOrder(s.CommunicationBottlenecks(minRatio)), inOrder(CommunicationBottlenecks(trace, minRatio)))
-		check("FlamegraphCollapsed", want.collapsed(), s.FlamegraphCollapsed(), FlamegraphCollapsed(trace))
+		verify("FlamegraphCollapsed", want.collapsed(), s.FlamegraphCollapsed(), FlamegraphCollapsed(trace))
 		for _, n := range []int{-1, 0, 1, 2, 7, len(trace.Entries) / 2, len(trace.Entries), 1000} {
-			check("SlowestOps", want.slowest(n), columns.SlowestOps(n))
+			verify("SlowestOps", want.slowest(n), columns.SlowestOps(n))
 		}
-		check("MemoryHotspots", want.hotspots(threshold), MemoryHotspots(trace, threshold))
-		check("TotalDuration", trace.TotalDuration, columns.TotalDuration)
+		verify("MemoryHotspots", want.hotspots(threshold), MemoryHotspots(trace, threshold))
+		verify("TotalDuration", trace.TotalDuration, columns.TotalDuration)
 	})
 }
 

@@ -95,9 +95,7 @@ trace;unknown;below half 2
 trace;unknown;half 3
 trace;unknown;reshape 2`
 	check.Equal(t, "", want, FlamegraphCollapsed(trace))
-	if got := FlamegraphCollapsed(seedTrace()); got != "" {
-		t.Errorf("empty trace: %q", got)
-	}
+	check.Equal(t, "empty trace", "", FlamegraphCollapsed(seedTrace()))
 }
 
 // The results have the seed's JSON form, and read back.
@@ -119,21 +117,13 @@ func TestSeedResultsJSON(t *testing.T) {
 		{LoadBalance(trace), `{"device_count":2,"total_duration_us":400,"ideal_duration_us":200,` +
 			`"max_duration_us":300,"imbalance_ratio":0.5,"per_device_duration_us":[["gpu:0",300],["gpu:1",100]]}`},
 	} {
-		got, err := json.Marshal(tc.got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Must(json.Marshal(tc.got))(t)
 		check.Equal(t, "", tc.want, string(got))
 	}
 	want := LoadBalance(trace)
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.Marshal(want))(t)
 	var got *Balance
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &got))
 	check.Equal(t, "", want, got)
 	for _, bad := range []string{`"gpu:0"`, `[1,2]`, `["gpu:0"]`, `["a",1,2]`} {
 		if err := json.Unmarshal([]byte(bad), new(DeviceDuration)); err == nil {

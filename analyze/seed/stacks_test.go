@@ -20,9 +20,7 @@ import (
 func text(t *testing.T, s *Stacks) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Write(&b))
 	return b.String()
 }
 

@@ -48,9 +48,7 @@ func TestWriteCollapsedAgainstMap(t *testing.T) {
 			}
 		}
 		var got bytes.Buffer
-		if err := table.WriteCollapsed(&got); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, table.WriteCollapsed(&got))
 		check.Equal(t, fmt.Sprintf("seed %d", seed), lines.String(), got.String())
 	})
 }
@@ -64,9 +62,7 @@ func TestDepthIsBounded(t *testing.T) {
 		table.Add(&path, &Labels{}, Values{Count: 1, SelfNS: 1})
 	}
 	var got bytes.Buffer
-	if err := table.WriteCollapsed(&got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.WriteCollapsed(&got))
 	last := strings.Repeat("call;", MaxDepth-1) + Deeper + fmt.Sprintf(" %d\n", MaxDepth+1)
 	if !strings.HasSuffix(got.String(), "\n"+last) || strings.Count(got.String(), "\n") != MaxDepth {
 		t.Errorf("%d lines, the last one ends in %q", strings.Count(got.String(), "\n"), got.String()[max(0, got.Len()-20):])
@@ -78,9 +74,7 @@ func TestLengthIsBounded(t *testing.T) {
 	path := pathOf("a", strings.Repeat("b", MaxBytes-100), "c")
 	path.Push(strings.Repeat("d", 100))
 	path.Push("e")
-	if path.Depth() != 4 {
-		t.Errorf("depth %d", path.Depth())
-	}
+	check.Equal(t, "depth", 4, path.Depth())
 	path.Cut(1)
 	path.Push("f")
 	check.Equal(t, "", []string{"a", "f"}, framesOf(string(path.text)))

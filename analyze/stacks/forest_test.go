@@ -25,9 +25,7 @@ import (
 func collapsed(t *testing.T, forest *trace.Forest) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteForest(forest, &b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, WriteForest(forest, &b))
 	return b.String()
 }
 
@@ -226,9 +224,7 @@ func FuzzWriteCollapsed(f *testing.F) {
 			if !utf8.ValidString(frame) || strings.Contains(frame, ";") || strings.ContainsFunc(frame, unicode.IsControl) {
 				t.Errorf("frame %q", frame)
 			}
-			if Collapse(frame) != frame {
-				t.Errorf("escaping %q again gives %q", frame, Collapse(frame))
-			}
+			check.Equal(t, fmt.Sprintf("escaping %q again", frame), frame, Collapse(frame))
 		}
 		text := collapsed(t, forest)
 		if !strings.HasSuffix(text, "\n") {

@@ -62,9 +62,7 @@ func TestRowsAgainstMap(t *testing.T) {
 		}
 		slices.SortFunc(want, compareRows)
 		check.Equal(t, fmt.Sprintf("seed %d", seed), want, table.Rows(), cmpopts.EquateEmpty())
-		if got := table.Overflowed(); got != (Overflow{}) {
-			t.Errorf("seed %d: %+v beyond the limits", seed, got)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: beyond the limits", seed), Overflow{}, table.Overflowed())
 	})
 }
 
@@ -144,9 +142,7 @@ func TestOverflow(t *testing.T) {
 	if diff := cmp.Diff(want, others); diff != "" || kept < 1 || kept > 2 {
 		t.Errorf("%d requests are kept; others (-want +got):\n%s", kept, diff)
 	}
-	if got := table.Overflowed(); got != (Overflow{Requests: lost}) {
-		t.Errorf("%+v beyond the limits", got)
-	}
+	check.Equal(t, "beyond the limits", Overflow{Requests: lost}, table.Overflowed())
 
 	table = NewTable(Limits{Stacks: 3, Shapes: 2})
 	for i := range 5 {
@@ -160,9 +156,7 @@ func TestOverflow(t *testing.T) {
 	for i := range 5 {
 		table.Add(pathOf(fmt.Sprint("b", i)), &Labels{}, Values{Count: 1, FLOPs: 1})
 	}
-	if got := table.Overflowed(); got != (Overflow{Stacks: 3, Shapes: 3}) {
-		t.Errorf("%+v beyond the limits", got)
-	}
+	check.Equal(t, "beyond the limits", Overflow{Stacks: 3, Shapes: 3}, table.Overflowed())
 	if rows := table.Rows(); !slices.ContainsFunc(rows, func(r Row) bool {
 		return slices.Equal(r.Frames, []string{Other}) && r.Labels == Labels{} && r.Count >= 3
 	}) {
@@ -215,7 +209,5 @@ func TestNothingIsKept(t *testing.T) {
 	path.Cut(0)
 	path.Push("x")
 	path.Push("y")
-	if got := table.Rows()[0].Frames; !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("frames %q", got)
-	}
+	check.Equal(t, "frames", []string{"a", "b"}, table.Rows()[0].Frames)
 }

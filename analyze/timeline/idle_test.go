@@ -84,18 +84,12 @@ func TestIdleLongest(t *testing.T) {
 	for _, g := range idle.Longest {
 		got = append(got, g.DurationNS)
 	}
-	if want := []int64{99, 99, 99, 99, 99, 99, 99, 99, 99, 98, 98, 98}; !slices.Equal(got, want) {
-		t.Errorf("longest gaps %v, want %v", got, want)
-	}
+	check.Equal(t, "longest gaps", []int64{99, 99, 99, 99, 99, 99, 99, 99, 99, 98, 98, 98}, got)
 	if !slices.IsSortedFunc(idle.Longest[:9], func(a, b IdleGap) int { return cmp.Compare(a.StartNS, b.StartNS) }) {
 		t.Errorf("gaps of the same length are not in the order of time: %+v", idle.Longest)
 	}
-	if n := len(Idle(forest, -1).Longest); n != 0 {
-		t.Errorf("%d gaps, want none", n)
-	}
-	if idle.ThresholdNS != 30_000 {
-		t.Errorf("threshold %d ns, want 30000", idle.ThresholdNS)
-	}
+	check.Equal(t, "gaps", 0, len(Idle(forest, -1).Longest))
+	check.Equal(t, "threshold: ns", 30_000, idle.ThresholdNS)
 }
 
 // naiveGaps finds the gaps of a device nanosecond by nanosecond.

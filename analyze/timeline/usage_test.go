@@ -3,7 +3,6 @@ package timeline
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -106,12 +105,8 @@ func TestMemoryUseDoesNotOverflow(t *testing.T) {
 		tracetest.OpAt("c", 3, 0, 60, 80).Writing(5),
 	)
 	m := MemoryOf(forest, 4).Devices[0]
-	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.WrittenBytes, want) {
-		t.Errorf("written %v, want %v", m.WrittenBytes, want)
-	}
-	if want := []int64{most, most, most, 5}; !slices.Equal(m.RunningBytes, want) {
-		t.Errorf("running %v, want %v", m.RunningBytes, want)
-	}
+	check.Equal(t, "written", []int64{most, 0, 0, 5}, m.WrittenBytes)
+	check.Equal(t, "running", []int64{most, most, most, 5}, m.RunningBytes)
 }
 
 func TestUseOverTimeAgainstNaive(t *testing.T) {

@@ -1,12 +1,14 @@
 package trace_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestLauncher(t *testing.T) {
@@ -39,9 +41,7 @@ func TestLauncher(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := tracetest.AddTo(trace.New(), append(test.hosts, test.kernel)...)
 			f.Build()
-			if got := f.LauncherName(f.Rows() - 1); got != test.want {
-				t.Errorf("launched by %q, want %q", got, test.want)
-			}
+			check.Equal(t, "launched by", test.want, f.LauncherName(f.Rows()-1))
 		})
 	}
 }
@@ -52,9 +52,7 @@ func TestLauncherAgainstNaive(t *testing.T) {
 		f, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
 		f.Build()
 		for i, s := range specs {
-			if got, want := int(f.Launcher(int32(i))), naive.Launcher(i); got != want {
-				t.Errorf("seed %d: operation %d (%+v) is launched by %d, want %d", seed, i, s, got, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: operation %d (%+v) is launched by", seed, i, s), naive.Launcher(i), int(f.Launcher(int32(i))))
 			if got, want := f.LauncherName(int32(i)), naive.LauncherName(i); s.DeviceSide() && got != want {
 				t.Errorf("seed %d: operation %d is launched by %q, want %q", seed, i, got, want)
 			}

@@ -137,9 +137,7 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 		checkSameRows(t, whole, traces[0])
 		check.Equal(t, fmt.Sprintf("%d workers", workers), whole.Structure(), traces[0].Structure())
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
-		if got := traces[0].Memory(traces[0].N - 1); got != 0 {
-			t.Errorf("%d workers: a row added later has the memory size %d", workers, got)
-		}
+		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0, traces[0].Memory(traces[0].N-1))
 	}
 }
 

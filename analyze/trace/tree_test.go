@@ -216,7 +216,5 @@ func TestNode(t *testing.T) {
 		},
 	}
 	check.Equal(t, "nodes", want, []description{describe(span), describe(matmul), describe(relu)})
-	if span.TraceID() != (op.TraceID{15: 1}) {
-		t.Errorf("trace id = %v", span.TraceID())
-	}
+	check.Equal(t, "trace id", op.TraceID{15: 1}, span.TraceID())
 }

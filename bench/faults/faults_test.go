@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/program"
 )
@@ -25,9 +26,7 @@ func TestRounds(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			c := &campaign{rng: rand.New(rand.NewPCG(1, 2)), program: command}
 			b := book{name: f.name}
-			if err := c.round(t.Context(), f, &b, t.TempDir()); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, c.round(t.Context(), f, &b, t.TempDir()))
 			if b.skipped != "" {
 				t.Skip(b.skipped)
 			}
@@ -43,15 +42,10 @@ func TestBrokenPromises(t *testing.T) {
 	dir := t.TempDir()
 	const line = `{"step":1,"operation":"a","device_id":null,"duration_ns":1}` + "\n"
 	for name, text := range map[string]string{"twice.jsonl": line + line, "text": "This is something else.\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	r := &round{}
-	found, err := r.find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Must(r.find(dir))(t)
 	r.expect(found, producer.Producer{}, producer.Told{Written: 3})
 	r.balance(producer.Told{Recorded: 3, Written: 1, Dropped: 1})
 	told := strings.Join(r.broken, "\n")
@@ -60,7 +54,5 @@ func TestBrokenPromises(t *testing.T) {
 			t.Errorf("%q is not told of: %s", want, told)
 		}
 	}
-	if r.missing != 2 {
-		t.Errorf("%d missing, want 2", r.missing)
-	}
+	check.Equal(t, "missing", 2, r.missing)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // What is prepared is there as a whole or not at all, and made again where it is damaged.
@@ -27,9 +29,7 @@ func TestPrepared(t *testing.T) {
 		{"", failing, 1, 0}, {"", nil, 2, 1}, {"", nil, 2, 1}, {"who", nil, 3, 1},
 	} {
 		if tt.damage != "" {
-			if err := os.WriteFile(filepath.Join(e.Cache, "entry"), []byte(tt.damage), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(filepath.Join(e.Cache, "entry"), []byte(tt.damage), 0o644))
 		}
 		path, err := e.Prepared("entry", whole, func(path string) error {
 			made++

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func sampleReport() *Report {
@@ -33,9 +33,7 @@ func sampleReport() *Report {
 
 func TestWriteJSON(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteJSON(&out, sampleReport(), Machine{OS: "linux"}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, WriteJSON(&out, sampleReport(), Machine{OS: "linux"}))
 	type ratio struct {
 		Ratio float64 `json:"ratio"`
 	}
@@ -54,9 +52,7 @@ func TestWriteJSON(t *testing.T) {
 	}
 	var got form
 	dec := json.NewDecoder(&out)
-	if err := dec.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, dec.Decode(&got))
 	if dec.More() {
 		t.Error("there is more than one object")
 	}
@@ -69,17 +65,13 @@ func TestWriteJSON(t *testing.T) {
 		},
 		Lost: 0.5,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }
 
 // Lists and objects are there also when they are empty.
 func TestWriteJSONEmpty(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteJSON(&out, &Report{NotRun: []string{}}, Machine{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, WriteJSON(&out, &Report{NotRun: []string{}}, Machine{}))
 	for _, want := range []string{`"ratios": {}`, `"not_run": []`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in %s", want, out.String())
@@ -93,9 +85,7 @@ func machine() Machine {
 
 func TestWriteTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteTable(&out, sampleReport(), machine()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, WriteTable(&out, sampleReport(), machine()))
 	want := `go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100. Ratio = peer / ours, the median of rounds side by side, ` +
 		`on the data where it is smallest.
 
@@ -108,16 +98,12 @@ lost_default_batch  0.5
 
 Not run: absent (a tool)
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, out.String())
 }
 
 func TestWriteMarkdown(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteMarkdown(&out, sampleReport(), machine(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, WriteMarkdown(&out, sampleReport(), machine(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
 	want := `Measured on 2026-11-21. go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100.
 
 | name | ratio | on | other data | min–max | target | | peer | ours | limited by |
@@ -132,7 +118,5 @@ func TestWriteMarkdown(t *testing.T) {
 
 - absent was **not run**: a tool
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, out.String())
 }

@@ -1,11 +1,13 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestMedian(t *testing.T) {
@@ -20,11 +22,7 @@ func TestMedian(t *testing.T) {
 		{[]float64{1, 100, 2, 3}, 2.5},
 	} {
 		before := append([]float64(nil), tt.values...)
-		if diff := cmp.Diff(tt.want, Median(tt.values), cmpopts.EquateNaNs()); diff != "" {
-			t.Errorf("Median(%v) (-want +got):\n%s", tt.values, diff)
-		}
-		if diff := cmp.Diff(before, tt.values, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("Median changed its argument (-before +after):\n%s", diff)
-		}
+		check.Equal(t, fmt.Sprintf("Median(%v)", tt.values), tt.want, Median(tt.values), cmpopts.EquateNaNs())
+		check.Equal(t, "the argument of Median", before, tt.values, cmpopts.EquateEmpty())
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // fake is a suite whose sides take the given times in each round, the one that
@@ -39,35 +41,23 @@ func TestRun(t *testing.T) {
 		"peer": {999, 100, 400, 200}, "ours": {999, 50, 100, 200}, "other": {999, 1, 1, 1},
 	}, &order)
 	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 2, Allocs: &AllocTarget{Per: 5, PerName: "batch"}}
-	rep, err := Run(t.Context(), env(), []Measure{m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rep := check.Must(Run(t.Context(), env(), []Measure{m}))(t)
 	yes := true
 	// The median of the ratios is not the ratio of the medians: each round counts on its own.
 	want := []Row{{
 		Measure: m, Figures: Figures{"peer", "ours", 2, 20, 10, 1, 4}, Unit: "op", Target: 2, Met: &yes,
 		Allocs: &Allocs{"batch", 10, 10, 0, false, false}, // of round 1: 2 per op
 	}}
-	if diff := cmp.Diff(want, rep.Rows, cmp.Comparer(func(a, b *Suite) bool { return a == b })); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, rep.Rows, cmp.Comparer(func(a, b *Suite) bool { return a == b }))
 	// Sides nobody asked for do not run, and the order turns round.
-	if got, want := strings.Join(order, " "), "ours peer peer ours ours peer peer ours"; got != want {
-		t.Errorf("order %s, want %s", got, want)
-	}
+	check.Equal(t, "order", "ours peer peer ours ours peer peer ours", strings.Join(order, " "))
 }
 
 func TestRunWallAndQuick(t *testing.T) {
 	s := fake(3, map[string][]time.Duration{"peer": {9, 100}, "ours": {9, 50}}, nil)
 	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Wall: true}
-	rep, err := Run(t.Context(), &Env{Progress: io.Discard, Quick: true}, []Measure{m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := rep.Rows[0].PeerNS; got != 20 {
-		t.Errorf("the peer costs %v ns, want 20: 200 ns for 10 units", got)
-	}
+	rep := check.Must(Run(t.Context(), &Env{Progress: io.Discard, Quick: true}, []Measure{m}))(t)
+	check.Equal(t, "the peer costs: ns", 20, rep.Rows[0].PeerNS)
 }
 
 func TestRunFailures(t *testing.T) {
@@ -108,12 +98,8 @@ func TestRunFailures(t *testing.T) {
 			if got := errText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
-			if diff := cmp.Diff(tt.notRun, rep.NotRun); diff != "" {
-				t.Errorf("not run (-want +got):\n%s", diff)
-			}
-			if rep.Reasons["a"] != tt.reason {
-				t.Errorf("reason %q, want %q", rep.Reasons["a"], tt.reason)
-			}
+			check.Equal(t, "not run", tt.notRun, rep.NotRun)
+			check.Equal(t, "reason", tt.reason, rep.Reasons["a"])
 		})
 	}
 }
@@ -139,9 +125,7 @@ func TestAfterAndClose(t *testing.T) {
 	if err != nil || !closed {
 		t.Errorf("error %v, closed %t", err, closed)
 	}
-	if diff := cmp.Diff(map[string]float64{"x": 5}, rep.Values); diff != "" {
-		t.Errorf("values (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "values", map[string]float64{"x": 5}, rep.Values)
 }
 
 // The row's ratio is the smallest, and a row that lacks a case has not run.
@@ -152,20 +136,15 @@ func TestCases(t *testing.T) {
 		return nil, &UnavailableError{Need: "a tool"}
 	}}
 	both := []Case{{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"}, {Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"}}
-	rep, err := Run(t.Context(), env(), []Measure{
+	rep := check.Must(Run(t.Context(), env(), []Measure{
 		{Name: "both", Cases: both},
 		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}}, both...)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	got := map[string]float64{}
 	for _, r := range rep.Rows {
 		got[r.Measure.Name] = r.Ratio
 	}
-	if diff := cmp.Diff(map[string]float64{"both": 4}, got); diff != "" {
-		t.Errorf("ratios (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "ratios", map[string]float64{"both": 4}, got)
 	if diff := cmp.Diff([]string{"lacking"}, rep.NotRun); diff != "" || rep.Reasons["lacking"] != "a tool" {
 		t.Errorf("not run (-want +got):\n%s%v", diff, rep.Reasons)
 	}

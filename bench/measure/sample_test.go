@@ -5,21 +5,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestTimed(t *testing.T) {
 	var kept [][]byte
-	s, err := Timed(100, func() error {
+	s := check.Must(Timed(100, func() error {
 		for range 100 {
 			kept = append(kept, make([]byte, 64))
 		}
 		for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if len(kept) != 100 || s.N != 100 || s.Allocs < 100 || s.Allocs > 1000 {
 		t.Errorf("%d allocations of %d units", s.Allocs, s.N)
 	}
@@ -30,9 +29,7 @@ func TestTimed(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	s, out, err := Command(context.Background(), 3, "go", "env", "GOOS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if s.N != 3 || s.Wall <= 0 || s.CPU <= 0 || len(out) == 0 {
 		t.Errorf("%+v and %q", s, out)
 	}

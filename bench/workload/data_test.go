@@ -9,16 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestGet(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 	for _, f := range Formats() {
 		c := Config{Ops: 600, Kind: G512}
-		first, err := Get(t.Context(), env, f, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := check.Must(Get(t.Context(), env, f, c))(t)
 		about, err := os.Stat(first.Path)
 		if err != nil || about.Size() != first.Size || first.Ops != 600 || first.SumNS == 0 {
 			t.Errorf("%s: %+v, %v", f, first, err)
@@ -47,13 +45,8 @@ func TestGetDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 			c := Config{Ops: 100, Kind: G1}
-			want, err := Get(t.Context(), env, OTLPJSON, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := damage(want.Path); err != nil {
-				t.Fatal(err)
-			}
+			want := check.Must(Get(t.Context(), env, OTLPJSON, c))(t)
+			check.OK(t, damage(want.Path))
 			got, err := Get(t.Context(), env, OTLPJSON, c)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("(-before +after):\n%s%v", diff, err)

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,10 +41,7 @@ func readAll(t *testing.T, path string) (entries []*op.Entry, spans []op.Span) {
 func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "spans")
-	sum, err := WriteFile(path, f, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := check.Must(WriteFile(path, f, c))(t)
 	entries, spans := readAll(t, path)
 	return sum, entries, spans
 }
@@ -52,9 +51,7 @@ func TestSameConfigGivesSameSpans(t *testing.T) {
 		c := Config{Ops: 1200, Kind: kind}
 		_, first, _ := write(t, OTLPProto, c)
 		_, second, _ := write(t, OTLPProto, c)
-		if diff := cmp.Diff(first, second); diff != "" {
-			t.Errorf("%s: the same configuration gives other spans (-first +second):\n%s", kind, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: the same configuration again", kind), first, second)
 		c.Seed++
 		if _, other, _ := write(t, OTLPProto, c); cmp.Equal(first, other) {
 			t.Errorf("%s: another seed gives the same spans", kind)
@@ -88,9 +85,7 @@ func TestFormatsAgree(t *testing.T) {
 			if first == nil {
 				first = entries
 			}
-			if diff := cmp.Diff(byID(first), byID(entries)); diff != "" {
-				t.Errorf("%s: %s differs (-%s +%s):\n%s", kind, f, OTLPJSON, f, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s: %s", kind, f), byID(first), byID(entries))
 		}
 	}
 }
@@ -170,9 +165,7 @@ func TestKinds(t *testing.T) {
 		G1:     {len(operations), 1, 3, true, false},
 		Random: {len(operations), 1, 3, false, false},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("kinds (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "kinds", want, got)
 }
 
 // What the quickstart example records is there in all formats.
@@ -181,14 +174,8 @@ func TestRecorded(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 	var want Summary
 	for i, f := range Formats() {
-		file, err := Get(t.Context(), env, f, Config{Ops: opsPerQuickstartStep, Kind: Recorded})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := summarise(file.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := check.Must(Get(t.Context(), env, f, Config{Ops: opsPerQuickstartStep, Kind: Recorded}))(t)
+		got := check.Must(summarise(file.Path))(t)
 		if i == 0 {
 			want = file.Summary
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // repeated writes head, unit so many times, and tail.
@@ -146,13 +147,9 @@ func TestR2Bombs(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "bomb")
 			file, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			bomb.write(file)
-			if err := file.Close(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, file.Close())
 			args := bomb.args
 			if args == nil {
 				args = []string{"report"}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,22 +13,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // completed returns what completion offers for a command line: words and, where files fit,
 // ":files".
 func completed(t *testing.T, words ...string) []string {
 	t.Helper()
-	var out, errs bytes.Buffer
-	args := append([]string{"completion", completionWords}, words...)
-	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exit.OK || errs.Len() > 0 {
-		t.Fatalf("%q: exit code %d: %s", words, code, errs.String())
-	}
 	found := []string{}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords}, words...)...)) {
 		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		found = append(found, word)
 	}
@@ -71,9 +67,7 @@ func TestComplete(t *testing.T) {
 		{"serve -listen ", ""},
 	} {
 		got := strings.Join(completed(t, strings.Split(c.line, " ")...), " ")
-		if got != c.want {
-			t.Errorf("%q: %q, want %q", c.line, got, c.want)
-		}
+		check.Equal(t, fmt.Sprintf("%q", c.line), c.want, got)
 	}
 }
 
@@ -126,10 +120,8 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 				if c.name == "serve" {
 					args = append(args[:3], "-for=-1s") // refused before anything is opened
 				}
-				var out, errs bytes.Buffer
-				run(t.Context(), args, strings.NewReader(""), &out, &errs)
-				if !strings.Contains(errs.String(), "no such file") && !strings.Contains(errs.String(), "-for is negative") {
-					t.Errorf("%q: %s", args, errs.String())
+				if _, _, errs := ran(t, args...); !strings.Contains(errs, "no such file") && !strings.Contains(errs, "-for is negative") {
+					t.Errorf("%q: %s", args, errs)
 				}
 			}
 		})
@@ -141,10 +133,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 func TestShellsComplete(t *testing.T) {
 	cases.NotUnderRace(t, "one process after the other, each with one goroutine")
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := check.Must(os.Executable())(t)
 	if err := os.Symlink(self, filepath.Join(dir, "optrace")); err != nil {
 		t.Skip("needs symbolic links: ", err)
 	}
@@ -183,9 +172,7 @@ true`,
 			continue
 		}
 		script := filepath.Join(dir, "driver."+shell)
-		if err := os.WriteFile(script, []byte(driver), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(script, []byte(driver), 0o600))
 		for c := range cases.Of(t, 1, lines) {
 			got := shellCompletes(t, path, script, dir, strings.Join(c.words, " "), c.words)
 			if diff := cmp.Diff(sorted(c.want), sorted(got)); diff != "" { // fish sorts
@@ -205,9 +192,7 @@ true`,
 			{"optrace report -by attr:x -sect", []string{"optrace", "report", "-by", "attr", ":", "x", "-sect"}, "-section"},
 			{"optrace report  ", []string{"optrace", "report", ""}, ""},
 		}) {
-			if got := shellCompletes(t, bash, script, dir, c.line, c.words); got != c.want {
-				t.Errorf("bash: %q: %q, want %q", c.line, got, c.want)
-			}
+			check.Equal(t, fmt.Sprintf("bash: %q", c.line), c.want, shellCompletes(t, bash, script, dir, c.line, c.words))
 		}
 	}
 }

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -19,16 +17,8 @@ import (
 func converted(t *testing.T, format string, inputs ...string) (text []byte, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "out")
-	args := append([]string{"convert", "-to", format, "-o", file}, inputs...)
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exit.OK {
-		t.Fatalf("%q: exit code %d\n%s", args, code, &stderr)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text, file
+	succeeds(t, append([]string{"convert", "-to", format, "-o", file}, inputs...)...)
+	return check.Must(os.ReadFile(file))(t), file
 }
 
 // sortedRecords returns the entries and spans of entries JSON Lines, sorted.
@@ -58,10 +48,7 @@ func TestTimelinesReadBack(t *testing.T) {
 		"../../ingest/*/testdata/*.json*", "../../ingest/*/testdata/*.pftrace", "../../ingest/otlp/testdata/*/traces*",
 		"../../examples/offline/testdata/*",
 	} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := check.Must(filepath.Glob(pattern))(t)
 		for file := range cases.Of(t, 4, files) {
 			if slices.ContainsFunc([]string{".golden", "nan.", "unknown."}, func(s string) bool { return strings.Contains(file, s) }) ||
 				slices.Contains([]string{"records.jsonl", "duckdb.jsonl"}, filepath.Base(file)) {
@@ -75,9 +62,7 @@ func TestTimelinesReadBack(t *testing.T) {
 				for _, format := range []string{"chrome", "perfetto"} {
 					_, timeline := converted(t, format, file)
 					after, _ := converted(t, "entries", "-drop-attributes", timeline)
-					if diff := cmp.Diff(want, sortedRecords(t, after)); diff != "" {
-						t.Errorf("%s (-want +got):\n%s", format, diff)
-					}
+					check.Equal(t, format, want, sortedRecords(t, after))
 				}
 				samples++
 			})
@@ -97,9 +82,7 @@ func shapesFile(t *testing.T, shapes [][2]string) (file string) {
 			`"start_unix_ns":1000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002"}` + "\n")
 	}
 	file = filepath.Join(t.TempDir(), "ops.jsonl")
-	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte(lines.String()), 0o600))
 	return file
 }
 
@@ -127,8 +110,6 @@ func TestUnknownShapesSurvive(t *testing.T) {
 			got = append(got, inputs+" -> "+output)
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", format, diff)
-		}
+		check.Equal(t, format, want, got)
 	}
 }

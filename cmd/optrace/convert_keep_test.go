@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // spans makes random spans that hold everything that OTLP has but schema URLs.
@@ -209,10 +210,7 @@ func describeTraces(t *testing.T, td ptrace.Traces) (texts []string) {
 				for _, l := range own.Links().All() {
 					sortMap(l.Attributes())
 				}
-				text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(one)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(one))(t)
 				texts = append(texts, string(text))
 			}
 		}
@@ -255,20 +253,12 @@ func TestConversionsKeepSpans(t *testing.T) {
 	for seed := range cases.Some(t, 10, 500) {
 		td := (&spans{Rand: rand.New(rand.NewPCG(uint64(seed), 5))}).traces()
 		input := filepath.Join(t.TempDir(), "in.json")
-		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(td))(t)
 		if seed%2 == 1 {
-			proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
-			if err != nil {
-				t.Fatal(err)
-			}
+			proto := check.Must((&ptrace.ProtoMarshaler{}).MarshalTraces(td))(t)
 			text = proto
 		}
-		if err := os.WriteFile(input, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(input, text, 0o600))
 		want := describeTraces(t, td)
 		for _, way := range []string{"otlp", "entries", "parquet", "entries parquet entries", "otlp entries"} {
 			file := input

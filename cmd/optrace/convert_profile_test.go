@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
@@ -24,124 +22,24 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
 )
 
-// samples lists the inputs among the files that tests read, and the recorded traces where
-// they are.
+// samples are the files that tests read, and the recorded traces where they are.
 func samples(t *testing.T) []string {
 	t.Helper()
-	var all []string
-	for _, pattern := range []string{
-		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/*/testdata/*.json*",
-		"../../ingest/*/testdata/*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
-		recorded + "/*/*", recorded + "/*/*/*", recorded + "/*/*/*/*",
-	} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			info, err := os.Stat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if info.Mode().IsRegular() && !strings.Contains(file, ".golden") {
-				all = append(all, file)
-			}
-		}
-	}
-	return slices.Collect(cases.Of(t, 8, all))
+	return slices.Collect(cases.Of(t, 20, append(filesBelow(t, "../..", "/testdata/"), filesBelow(t, recorded, "")...)))
 }
 
 // profileOf returns the profile that inputs are converted to.
 func profileOf(t *testing.T, inputs ...string) *profile.Profile {
 	t.Helper()
 	text, _ := converted(t, "pprof", inputs...)
-	p, err := profile.ParseData(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.CheckValid(); err != nil {
-		t.Fatal(err)
-	}
+	p := check.Must(profile.ParseData(text))(t)
+	check.OK(t, p.CheckValid())
 	return p
-}
-
-// pprofSamples returns the values of the samples of a profile by stack and labels.
-func pprofSamples(p *profile.Profile) map[string][5]int64 {
-	all := make(map[string][5]int64)
-	for _, s := range p.Sample {
-		var names []string
-		for _, l := range s.Location {
-			names = append(names, l.Line[0].Function.Name)
-		}
-		key := strings.Join(names, "|")
-		for _, label := range []string{"device", "kind", "shape", "request"} {
-			key += "|" + strings.Join(s.Label[label], "")
-		}
-		// A link has both ids.
-		if s.Label["trace_id"] != nil && s.Label["span_id"] != nil {
-			key += "|" + s.Label["trace_id"][0] + "|" + s.Label["span_id"][0]
-		}
-		values := all[key]
-		for i, v := range s.Value {
-			values[i] += v
-		}
-		all[key] = values
-	}
-	return all
-}
-
-// otlpSamples returns the same of the OTLP profiles that a file is converted to, in
-// protobuf.
-func otlpSamples(t *testing.T, file string) map[string][5]int64 {
-	t.Helper()
-	text, _ := converted(t, "otlp-profiles", file)
-	request := pprofileotlp.NewExportRequest()
-	if err := request.UnmarshalProto(text); err != nil {
-		t.Fatal(err)
-	}
-	return profileSamples(request.Profiles())
-}
-
-// profileSamples returns the same of OTLP profiles.
-func profileSamples(profiles pprofile.Profiles) map[string][5]int64 {
-	all := make(map[string][5]int64)
-	for _, of := range profiles.ResourceProfiles().All() {
-		addSamples(all, profiles.Dictionary(), of)
-	}
-	return all
-}
-
-// addSamples adds the samples of one resource.
-func addSamples(all map[string][5]int64, d pprofile.ProfilesDictionary, of pprofile.ResourceProfiles) {
-	for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
-		kind := slices.Index([]string{"count", "time", "self", "bytes", "flops"}, d.StringTable().At(int(p.SampleType().TypeStrindex())))
-		for _, s := range p.Samples().All() {
-			var names []string
-			for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
-				function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
-				names = append(names, d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())))
-			}
-			attributes := make(map[string]string)
-			for _, i := range s.AttributeIndices().All() {
-				a := d.AttributeTable().At(int(i))
-				attributes[d.StringTable().At(int(a.KeyStrindex()))] = a.Value().Str()
-			}
-			key := strings.Join(names, "|")
-			for _, name := range []string{attrkey.Device, attrkey.Kind, "tensor.op.shapes", attrkey.Root} {
-				key += "|" + attributes[name]
-			}
-			if l := d.LinkTable().At(int(s.LinkIndex())); s.LinkIndex() != 0 {
-				key += "|" + l.TraceID().String() + "|" + l.SpanID().String()
-			}
-			values := all[key]
-			values[kind] += s.Values().At(0)
-			all[key] = values
-		}
-	}
 }
 
 // figures are what outputs say about the operations of a name.
@@ -163,9 +61,7 @@ type reported struct {
 func operationsOf(t *testing.T, file string) map[string]reported {
 	t.Helper()
 	var report struct{ Operations []reported }
-	if err := json.Unmarshal([]byte(runCommand(t, file, []string{"report", "-json", file})), &report); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(succeeds(t, "report", "-json", file)), &report))
 	rows := make(map[string]reported)
 	for _, o := range report.Operations {
 		if o.Side != op.SideHost.String() {
@@ -179,9 +75,7 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 func forestOf(t *testing.T, file string) *trace.Forest {
 	t.Helper()
 	forest, _, err := analyze.ReadForest(t.Context(), ingest.Open(file), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return forest
 }
 
@@ -242,9 +136,7 @@ func perfettoSlices(t *testing.T, file string) map[string]drawn {
 		if !ok || s.Args[attrkey.Side] == op.SideHost.String() {
 			continue
 		}
-		if name != s.Name {
-			t.Errorf("the slice %q is the operation %q", s.Name, name)
-		}
+		check.Equal(t, fmt.Sprintf("the slice %q is the operation", s.Name), s.Name, name)
 		d := all[stacks.Name(name)]
 		all[stacks.Name(name)] = drawn{d.Count + 1, d.SumNS + int64(s.End-s.Start)}
 	}
@@ -252,12 +144,12 @@ func perfettoSlices(t *testing.T, file string) map[string]drawn {
 }
 
 // In each sample of each format, every operation has the same nanoseconds in the report, in
-// collapsed stacks, in the profile, in OTLP's profiles and in the Perfetto trace.
+// collapsed stacks, in the profile and in the Perfetto trace.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
 	compared, exact, derived := 0, 0, 0
 	for _, file := range samples(t) {
-		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exit.OK {
+		if code, _, _ := ran(t, "report", file); code != exit.OK {
 			continue // no input
 		}
 		t.Run(file, func(t *testing.T) {
@@ -271,9 +163,6 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 				devices[n.Device().Label(false)], devices[n.Device().Label(true)] = true, true
 			}
 			p := profileOf(t, file)
-			if diff := cmp.Diff(pprofSamples(p), otlpSamples(t, file)); diff != "" {
-				t.Errorf("OTLP profiles (-pprof +OTLP):\n%s", diff)
-			}
 			flat, cum := make(map[string]figures), make(map[string]int64)
 			for _, s := range p.Sample {
 				leaf := s.Location[0].Line[0].Function.Name
@@ -291,10 +180,7 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 			collapsed := make(map[string]int64)
 			for line := range strings.Lines(string(text)) {
 				stack, weight, _ := cutLast(strings.TrimSuffix(line, "\n"), " ")
-				n, err := strconv.ParseInt(weight, 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := check.Must(strconv.ParseInt(weight, 10, 64))(t)
 				_, leaf, _ := cutLast(stack, ";")
 				collapsed[leaf] += n
 			}
@@ -305,18 +191,14 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 				if o.Derived > 0 {
 					derived++
 				}
-				if diff := cmp.Diff(figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}, flat[name]); diff != "" {
-					t.Errorf("%q (-report +pprof):\n%s", name, diff)
-				}
+				check.Equal(t, fmt.Sprintf("%q: pprof against report", name), figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}, flat[name])
 				if got := collapsed[stacks.Collapse(o.Operation)]; got != o.SelfNS {
 					t.Errorf("%q: self time %d in collapsed stacks, %d in the report", name, got, o.SelfNS)
 				}
 				if duplicates[name] {
 					continue // their slices and stacks are not those of a tree
 				}
-				if diff := cmp.Diff(drawn{o.Count, o.SumNS}, slices[name]); diff != "" {
-					t.Errorf("%q (-report +Perfetto):\n%s", name, diff)
-				}
+				check.Equal(t, fmt.Sprintf("%q: Perfetto against report", name), drawn{o.Count, o.SumNS}, slices[name])
 				if !devices[name] && cum[name] != sums[name].sum {
 					t.Errorf("%q: cumulative time %d, want %d", name, cum[name], sums[name].sum)
 				}
@@ -362,10 +244,7 @@ var pprofProgram = sync.OnceValues(func() (string, error) {
 // goPprof runs go tool pprof.
 func goPprof(t *testing.T, args ...string) string {
 	t.Helper()
-	program, err := pprofProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := check.Must(pprofProgram())(t)
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"-symbolize=none"}, args...)...)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 	var stderr bytes.Buffer
@@ -418,9 +297,7 @@ func nestedFile(t *testing.T, exp string) string {
 	text := strings.NewReplacer(`"0a"`, `"0000000000000000000000000000000a"`, `span_id":"0`, `span_id":"000000000000000`,
 		`"duration_ns":500`, `"duration_ns":`+exp).Replace(nestedOps)
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -438,13 +315,9 @@ func TestGoToolPprof(t *testing.T) {
 	count := topRows(t, goPprof(t, "-top", "-sample_index=count", "-nodefraction=0", out))
 	for name, o := range want {
 		got := [3]int64{time[name][1], self[name][0], count[name][0]}
-		if want := [3]int64{o.SumNS, o.SelfNS, o.Count}; got != want {
-			t.Errorf("%q: cumulative time, self time and count are %d, want %d", name, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%q: cumulative time, self time and count", name), [3]int64{o.SumNS, o.SelfNS, o.Count}, got)
 	}
-	if got := time["POST /predict"]; got != [2]int64{0, 6700} {
-		t.Errorf("the request has %d", got)
-	}
+	check.Equal(t, "the request", [2]int64{0, 6700}, time["POST /predict"])
 	raw := goPprof(t, "-raw", out)
 	for _, text := range []string{
 		"count/count time/nanoseconds[dflt] self/nanoseconds bytes/bytes flops/count", "request:[POST /predict]", "void gemm<4, float>(float*)",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -9,20 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/check"
 )
-
-// convertAndPush runs the conversion of a file that pushes to an address, and returns the exit
-// code and what is printed.
-func convertAndPush(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, problems bytes.Buffer
-	code = run(t.Context(), append([]string{"convert", "-to", "otlp-profiles"}, args...), strings.NewReader(""), &out, &problems)
-	return code, out.String(), problems.String()
-}
 
 // What is pushed is what would be written.
 func TestConvertPush(t *testing.T) {
@@ -40,13 +30,11 @@ func TestConvertPush(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	defer s.Close()
-	code, stdout, stderr := convertAndPush(t, "-push", s.URL, file)
+	code, stdout, stderr := ran(t, "convert", "-to", "otlp-profiles", "-push", s.URL, file)
 	if code != exit.OK || stdout != "" || stderr != "optrace convert: pushed to "+s.URL+"/v1development/profiles\n" {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("pushed (-written +pushed):\n%s", diff)
-	}
+	check.Equal(t, "pushed", want, got)
 }
 
 // partialSuccess is the answer of a receiver that did not take some profiles.
@@ -86,7 +74,7 @@ func TestConvertPushFails(t *testing.T) {
 		{[]string{"-push", s.URL, "-o", "x", file}, exit.WrongUsage, "-push needs -to otlp-profiles, and no -o"},
 		{[]string{"-push", s.URL, "-to", "otlp", file}, exit.WrongUsage, "-push needs -to otlp-profiles"},
 	} {
-		code, stdout, stderr := convertAndPush(t, test.args...)
+		code, stdout, stderr := ran(t, append([]string{"convert", "-to", "otlp-profiles"}, test.args...)...)
 		if code != test.code || stdout != "" || !strings.Contains(stderr, test.stderr) {
 			t.Errorf("%q: exit %d, want %d; stdout %q, stderr %q", test.args, code, test.code, stdout, stderr)
 		}

@@ -12,9 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // record is a line of entries JSON Lines, as a program without optrace makes and reads it.
@@ -96,16 +95,11 @@ func writeRecords(t *testing.T, list []record) (file string) {
 		if rec["operation"] == nil {
 			line = record{"span": rec}
 		}
-		text, err := json.Marshal(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(json.Marshal(line))(t)
 		lines = append(append(lines, text...), '\n')
 	}
 	file = filepath.Join(t.TempDir(), "in.jsonl")
-	if err := os.WriteFile(file, lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, lines, 0o600))
 	return file
 }
 
@@ -116,9 +110,7 @@ func readLines(t *testing.T, text []byte) (list []record) {
 		var rec record
 		numbers := json.NewDecoder(bytes.NewReader(line))
 		numbers.UseNumber()
-		if err := numbers.Decode(&rec); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, numbers.Decode(&rec))
 		if span, ok := rec["span"].(map[string]any); ok {
 			rec = span
 		}
@@ -134,10 +126,7 @@ func say(t *testing.T, rec record) string {
 	t.Helper()
 	known := maps.Clone(rec)
 	maps.DeleteFunc(known, func(_ string, v any) bool { return v == nil })
-	text, err := json.Marshal(known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.Marshal(known))(t)
 	return string(text)
 }
 
@@ -223,12 +212,8 @@ func TestConversionsKeepRecords(t *testing.T) {
 				got = append(got, rec)
 			}
 			where := fmt.Sprintf("seed %d, %s", seed, format)
-			if diff := cmp.Diff(saidBy(t, want), saidBy(t, got)); diff != "" {
-				t.Errorf("%s: records (-want +got):\n%s", where, diff)
-			}
-			if diff := cmp.Diff(firsts(t, want), firsts(t, got)); diff != "" {
-				t.Errorf("%s: the first of each id (-want +got):\n%s", where, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s: records", where), saidBy(t, want), saidBy(t, got))
+			check.Equal(t, fmt.Sprintf("%s: the first of each id", where), firsts(t, want), firsts(t, got))
 			kept += len(got)
 		}
 		if t.Failed() {
@@ -263,14 +248,8 @@ func inTrace(rec record) record {
 // checkCSV compares the rows of a table with records, in their order.
 func checkCSV(t *testing.T, list []record, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(file))(t)
+	rows := check.Must(csv.NewReader(bytes.NewReader(text)).ReadAll())(t)
 	list = slices.DeleteFunc(slices.Clone(list), func(rec record) bool { return rec["operation"] == nil })
 	if len(rows) != len(list)+1 {
 		t.Fatalf("%d rows of %d operations", len(rows)-1, len(list))
@@ -284,9 +263,7 @@ func checkCSV(t *testing.T, list []record, file string) {
 				if rec[key] != nil {
 					want = fmt.Sprint(rec[key])
 				}
-				if got := rows[i+1][c]; got != want {
-					t.Errorf("row %d, %s: %q, want %q", i+1, key, got, want)
-				}
+				check.Equal(t, fmt.Sprintf("row %d, %s", i+1, key), want, rows[i+1][c])
 			}
 		}
 	}

@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -16,9 +15,7 @@ import (
 func tempInput(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -52,8 +49,6 @@ func TestConversionsKeepSources(t *testing.T) {
 	}
 	for _, format := range []string{"entries", "otlp", "parquet"} {
 		_, file := converted(t, format, first, second)
-		if diff := cmp.Diff([]string{"a", "b", "a", ""}, hosts(file)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", format, diff)
-		}
+		check.Equal(t, format, []string{"a", "b", "a", ""}, hosts(file))
 	}
 }

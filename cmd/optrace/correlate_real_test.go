@@ -13,10 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -44,13 +42,9 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 		short := op.Entry{Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(from + 200_000 + matmul), Duration: 1500}
 		for k, e := range []*op.Entry{&long, &short} {
 			e.TraceID, e.SpanID, e.ParentSpanID, e.Root, e.RootSpanID = id, op.SpanID{7: byte(k + 2)}, request.SpanID, request.Name, request.SpanID
-			if err := w.Entry(e); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, w.Entry(e))
 		}
-		if err := w.Span(&request); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Span(&request))
 		const span = `{"traceId":"%v","spanId":"%v","parentSpanId":"%s","name":%q,"kind":%d,"startTimeUnixNano":"%d","endTimeUnixNano":"%d"`
 		pruned := fmt.Sprintf(`,"events":[{"name":"tensor.ops.pruned","timeUnixNano":"%d","attributes":[`, from) +
 			`{"key":"tensor.op.name","value":{"stringValue":"relu"}},` +
@@ -63,16 +57,12 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 			fmt.Sprintf(span, id, request.SpanID, "", request.Name, 2, from, from+request.Duration)+pruned,
 			fmt.Sprintf(span, id, long.SpanID, request.SpanID, long.Operation, 1, long.Start.V, long.Start.V+long.Duration)+matmulAttributes)
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Flush())
 	s.Send(t, []byte(`{"resourceSpans":[{"resource":{"attributes":[`+
 		`{"key":"service.name","value":{"stringValue":"api"}}]},"scopeSpans":[{"spans":[`+
 		strings.Join(spans, ",")+`]}]}]}`))
 	path = filepath.Join(t.TempDir(), "ops.jsonl")
-	if err := os.WriteFile(path, batch.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, batch.Bytes(), 0o600))
 	return path
 }
 
@@ -109,13 +99,7 @@ type correlated struct {
 
 func correlateReal(t *testing.T, args ...string) (r correlated) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), append([]string{"correlate", "-json"}, args...), strings.NewReader(""), &stdout, &stderr); code != exit.OK {
-		t.Fatalf("optrace correlate %q: exit code %d\n%s", args, code, &stderr)
-	}
-	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(succeeds(t, append([]string{"correlate", "-json"}, args...)...)), &r))
 	return r
 }
 
@@ -142,17 +126,12 @@ func TestCorrelateReal(t *testing.T) {
 	for i := range joined.Requests {
 		joined.Requests[i].Link, offline.Requests[i].Link = "", ""
 	}
-	if diff := cmp.Diff(offline.Requests, joined.Requests); diff != "" {
-		t.Errorf("requests (-offline +joined):\n%s", diff)
-	}
+	check.Equal(t, "requests: joined against offline", offline.Requests, joined.Requests)
 	for _, url := range []string{link, compare} {
 		if !strings.HasPrefix(url, s.Query+"/trace/") {
 			t.Fatalf("link %q", url)
 		}
-		resp, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := check.Must(http.Get(url))(t)
 		page, err := io.ReadAll(resp.Body)
 		if err := errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("<html")) {
 			t.Errorf("%s: %s, %v", url, resp.Status, err)
@@ -169,7 +148,5 @@ func TestCorrelateReal(t *testing.T) {
 		t.Errorf("one trace: %+v", one.Requests)
 	}
 	long := correlateReal(t, "-jaeger", s.Query, "-service", "api", "-operation", "POST /predict", "-min-duration", "10ms", path)
-	if len(long.Requests) != n/10 {
-		t.Errorf("%d requests of 10 ms or more, want %d", len(long.Requests), n/10)
-	}
+	check.Equal(t, "requests of 10 ms or more", n/10, len(long.Requests))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -9,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/check"
 )
 
 var update = flag.Bool("update", false, "rewrite the examples in doc.go and the expected outputs of the scripts")
@@ -19,25 +16,15 @@ var update = flag.Bool("update", false, "rewrite the examples in doc.go and the 
 // The examples of the manual print the output that it shows.
 func TestManual(t *testing.T) {
 	const path = "doc.go"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(path))(t)
+	source := check.Must(filepath.Abs(path))(t)
 	t.Chdir("testdata")
 	got := runExamples(t, string(text))
 	if *update {
-		if err := os.WriteFile(source, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(source, []byte(got), 0o644))
 		return
 	}
-	if diff := cmp.Diff(string(text), got); diff != "" {
-		t.Errorf("manual (-says +is; rewrite with -update):\n%s", diff)
-	}
+	check.Equal(t, "manual; rewrite it with -update", string(text), got)
 }
 
 // runExamples returns doc with the real output of its examples. An example is a
@@ -63,11 +50,7 @@ func runExamples(t *testing.T, doc string) string {
 		}
 		examples++
 		printed = true
-		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr); code != exit.OK {
-			t.Fatalf("optrace %s: exit code %d\n%s", strings.TrimSpace(args), code, stderr.String())
-		}
-		for line := range strings.Lines(stdout.String()) {
+		for line := range strings.Lines(succeeds(t, strings.Fields(args)...)) {
 			if line == "\n" {
 				line = "//\n"
 			} else {

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/doctor"
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // What is said of real recordings, and of the samples of this repository.
@@ -33,23 +30,13 @@ func TestDoctorSamples(t *testing.T) {
 			if _, err := os.Stat(path); err != nil && strings.HasPrefix(path, recorded) {
 				t.Skipf("needs the recorded traces in %s", recorded)
 			}
-			var out, errs bytes.Buffer
-			if code := run(t.Context(), []string{"doctor", "-width", "120", path}, strings.NewReader(""), &out, &errs); code != exit.OK {
-				t.Fatalf("exit code %d: %s", code, errs.String())
-			}
+			out := succeeds(t, "doctor", "-width", "120", path)
 			golden := filepath.Join("testdata", "doctor", name+".txt")
 			if *update {
-				if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(golden, []byte(out), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", golden, diff)
-			}
+			want := check.Must(os.ReadFile(golden))(t)
+			check.Equal(t, golden, string(want), out)
 		})
 	}
 }

@@ -14,27 +14,16 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/convert"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // edgeFile writes a file and returns its name.
 func edgeFile(t *testing.T, text []byte, err error, mode os.FileMode) string {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, text, mode); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(name, text, mode))
 	return name
-}
-
-// runEdge runs a command line and returns its exit code and what it printed.
-func runEdge(t *testing.T, args ...string) (code int, out, errs string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
 }
 
 const anOperation = `{"operation":"relu","duration_us":1}`
@@ -72,18 +61,18 @@ func TestS7OtherSignals(t *testing.T) {
 				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile", "correlate", "doctor",
 				"diff " + operation,
 			} {
-				code, out, errs := runEdge(t, append(strings.Fields(args), in)...)
+				code, out, errs := ran(t, append(strings.Fields(args), in)...)
 				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
 					t.Errorf("%s, encoding %d, %s: exit code %d, %d bytes, %s", signal, i, args, code, len(out), errs)
 				}
 			}
-			if code, _, errs := runEdge(t, "report", in, operation); code != exit.OK {
+			if code, _, errs := ran(t, "report", in, operation); code != exit.OK {
 				t.Errorf("%s, encoding %d, beside an operation: exit code %d, %s", signal, i, code, errs)
 			}
 		}
 	}
 	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil, 0o600)
-	if code, out, errs := runEdge(t, "report", damaged); code != exit.BadInput || out == "" ||
+	if code, out, errs := ran(t, "report", damaged); code != exit.BadInput || out == "" ||
 		!strings.Contains(errs, "nothing but 2 records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
 	}
@@ -101,7 +90,7 @@ func TestS7Modes(t *testing.T) {
 		"correlate -o", "doctor -o",
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		if code, _, errs := runEdge(t, append(strings.Fields(args), out, public, private)...); code != exit.OK {
+		if code, _, errs := ran(t, append(strings.Fields(args), out, public, private)...); code != exit.OK {
 			t.Fatalf("%s: exit code %d, %s", args, code, errs)
 		}
 		info, err := os.Stat(out)
@@ -122,7 +111,7 @@ func TestS8BinaryToTerminal(t *testing.T) {
 	binary := map[string]bool{"perfetto": true, "parquet": true, "pprof": true, "otlp-profiles": true}
 	for _, to := range convert.Targets() {
 		file := filepath.Join(t.TempDir(), "out")
-		if code, _, errs := runEdge(t, "convert", "-to", to.Name, "-o", file, in); code != exit.OK {
+		if code, _, errs := ran(t, "convert", "-to", to.Name, "-o", file, in); code != exit.OK {
 			t.Fatalf("%s: exit code %d, %s", to.Name, code, errs)
 		}
 		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text, "\x00\x01\x02\x1f") != binary[to.Name] {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // TestFigures compares the figures of small inputs with those worked out by hand.
@@ -50,10 +50,7 @@ func TestFigures(t *testing.T) {
 // checkWanted runs the commands of a file and checks their output.
 func checkWanted(t *testing.T, file string, names *strings.Replacer) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(file))(t)
 	var output string
 	checks := 0
 	for i, line := range strings.Split(string(text), "\n") {
@@ -62,27 +59,15 @@ func checkWanted(t *testing.T, file string, names *strings.Replacer) {
 		}
 		at := file + ":" + strconv.Itoa(i+1)
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			output = runCommand(t, at, strings.Fields(names.Replace(command)))
+			output = succeeds(t, strings.Fields(names.Replace(command))...)
 			continue
 		}
 		checks++
-		if problem := checkOutput(output, line); problem != "" {
-			t.Errorf("%s: %s: %s", at, line, problem)
-		}
+		check.Equal(t, fmt.Sprintf("%s: %s", at, line), "", checkOutput(output, line))
 	}
 	if checks == 0 {
 		t.Errorf("%s checks nothing", file)
 	}
-}
-
-// runCommand runs a command line, which must succeed, and returns its output.
-func runCommand(t *testing.T, at string, args []string) string {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exit.OK {
-		t.Fatalf("%s: exit code %d\n%s", at, code, &stderr)
-	}
-	return stdout.String()
 }
 
 // checkOutput returns what is wrong with an output, "" for nothing.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // flame is what the page's own code says about its flame graph.
@@ -46,9 +47,7 @@ func flames(t *testing.T, pages []string) []flame {
 		if err == io.EOF {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		all = append(all, f)
 	}
 }
@@ -99,7 +98,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 	dir := t.TempDir()
 	for i, file := range samples(t) {
 		page := filepath.Join(dir, strconv.Itoa(i)+".html")
-		if code := run(t.Context(), []string{"report", "-html", page, file}, strings.NewReader(""), io.Discard, io.Discard); code != exit.OK {
+		if code, _, _ := ran(t, "report", "-html", page, file); code != exit.OK {
 			continue // no input
 		}
 		pages, files = append(pages, page), append(files, file)
@@ -116,9 +115,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 		}
 		compared++
 		p := profileOf(t, files[i])
-		if diff := cmp.Diff(byStack(p), named(f.Stacks)); diff != "" {
-			t.Errorf("%s (-pprof +flame graph):\n%s", files[i], diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: flame graph against pprof", files[i]), byStack(p), named(f.Stacks))
 		self := make(map[string]int64)
 		for path, values := range f.Stacks {
 			names := strings.Split(path, "|")
@@ -128,17 +125,10 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 			self[stacks.Collapse(names...)] += values[2]
 		}
 		var want bytes.Buffer
-		if err := stacks.WriteCollapsed(&want, self); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, stacks.WriteCollapsed(&want, self))
 		_, file := converted(t, "collapsed", files[i])
-		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(got), want.String()); diff != "" {
-			t.Errorf("%s (-collapsed +flame graph):\n%s", files[i], diff)
-		}
+		got := check.Must(os.ReadFile(file))(t)
+		check.Equal(t, fmt.Sprintf("%s: flame graph against collapsed", files[i]), string(got), want.String())
 	}
 	if compared == 0 || cases.All() && compared < 20 {
 		t.Errorf("%d of %d pages were compared", compared, len(pages))

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // Every key of a report in JSON is in the help text, and nothing that is described as a
@@ -32,14 +31,8 @@ func TestJSONHelpIsComplete(t *testing.T) {
 			t.Errorf("%s: no example", out.Schema)
 		}
 		for _, line := range lines[out.Schema] {
-			var stdout, stderr bytes.Buffer
-			if code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr); code != exit.OK {
-				t.Fatalf("%s: exit code %d: %s", line, code, stderr.String())
-			}
 			var report any
-			if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal([]byte(succeeds(t, strings.Fields(line)...)), &report))
 			checkJSON(t, about, "", report)
 		}
 	}

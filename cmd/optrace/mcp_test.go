@@ -7,17 +7,16 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // The command answers a client of the protocol's own SDK, and ends with it.
 func TestMCP(t *testing.T) {
 	dir := t.TempDir()
 	writeOps(t, filepath.Join(dir, "ops.jsonl"), 0, 10)
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
-		t.Context(), &mcp.CommandTransport{Command: exec.CommandContext(t.Context(), "optrace", "mcp", dir)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
+		t.Context(), &mcp.CommandTransport{Command: exec.CommandContext(t.Context(), "optrace", "mcp", dir)}, nil))(t)
 	for _, tool := range []string{"overview", "table", "doctor", "request"} {
 		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"inputs": []string{"ops.jsonl"}}})
 		if err != nil {
@@ -27,7 +26,5 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, c.Close())
 }

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,31 +16,29 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
 // allSamples is why tests over all samples are skipped under the race detector.
 const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
 
-// sampleFiles returns the files below the repository's testdata directories.
-func sampleFiles(t *testing.T) []string {
+// filesBelow returns the files below a folder, none if it is not there, whose paths have a part.
+func filesBelow(t *testing.T, folder, part string) (files []string) {
 	t.Helper()
-	var files []string
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && path == folder:
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
 			return fs.SkipDir
-		case d.Type().IsRegular() && strings.Contains(path, "/testdata/"):
+		case d.Type().IsRegular() && strings.Contains(path, part):
 			files = append(files, path)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.Collect(cases.Of(t, 10, files))
+	}))
+	return files
 }
 
 // A file that is given twice makes the report that it makes once, but for the
@@ -51,7 +50,7 @@ func TestReportOfRepeatedFile(t *testing.T) {
 		cmp.AllowUnexported(key.Key{}), cmpopts.IgnoreFields(analyze.Report{}, "Input"), cmpopts.IgnoreSliceElements(ofInput),
 	}
 	samples := 0
-	for _, path := range sampleFiles(t) {
+	for path := range cases.Of(t, 10, filesBelow(t, "../..", "/testdata/")) {
 		records, ids := int64(0), true
 		env, err := analyze.Read(t.Context(), ingest.Open(path), func(rec op.Record) {
 			switch {
@@ -67,22 +66,11 @@ func TestReportOfRepeatedFile(t *testing.T) {
 		}
 		samples++
 		for _, by := range []string{"", "operation,shape", "root,step,stream", "service,device,kind"} {
-			keys, err := key.Parse(by)
-			if err != nil {
-				t.Fatal(err)
-			}
+			keys := check.Must(key.Parse(by))(t)
 			opts := analyze.Options{By: keys, HotspotBytes: -1}
-			once, err := analyze.Run(t.Context(), ingest.Open(path), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			twice, err := analyze.Run(t.Context(), ingest.Open(path, path), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(once, twice, options); diff != "" {
-				t.Errorf("%s by %q (-once +twice):\n%s", path, by, diff)
-			}
+			once := check.Must(analyze.Run(t.Context(), ingest.Open(path), opts))(t)
+			twice := check.Must(analyze.Run(t.Context(), ingest.Open(path, path), opts))(t)
+			check.Equal(t, fmt.Sprintf("%s by %q: twice against once", path, by), once, twice, options)
 			if want := once.Input.Repeated.V + records; twice.Input.Repeated != op.Known(want) {
 				t.Errorf("%s: %v repeated, want %d", path, twice.Input.Repeated, want)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // TestMain is the program itself where the binary of the tests is called optrace, as a link
@@ -57,10 +59,7 @@ func withProgram(f func() int) int {
 // within the process of the test, and "exec optrace" in its own, with the environment and the
 // standard input of the script.
 func TestScripts(t *testing.T) {
-	dir, err := filepath.Abs("testdata/script")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := check.Must(filepath.Abs("testdata/script"))(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           dir,
 		Setup:         setupJaeger(filepath.Join(filepath.Dir(dir), "jaeger")),
@@ -157,4 +156,22 @@ func condition(cond string) (bool, error) {
 	}
 	_, err := os.Stat(path)
 	return err == nil, nil
+}
+
+// ran runs a command line and returns its exit code and what it printed.
+func ran(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// succeeds runs a command line, which must succeed, and returns its output.
+func succeeds(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, errs := ran(t, args...)
+	if code != exit.OK {
+		t.Fatalf("%q: exit code %d\n%s", args, code, errs)
+	}
+	return out
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // crowds are operations of which each has another value of something, as a span of OTLP: its name and further fields.
@@ -61,13 +62,8 @@ func TestS1ServeMemory(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "optrace", "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := check.Must(cmd.StdoutPipe())(t)
+			check.OK(t, cmd.Start())
 			defer http.DefaultClient.CloseIdleConnections()
 			var page, receiver string
 			for lines := bufio.NewScanner(out); receiver == "" && lines.Scan(); {
@@ -111,15 +107,10 @@ func TestS1ServeMemory(t *testing.T) {
 // mostResident returns the most memory that a process has had, in bytes.
 func mostResident(t *testing.T, pid int) int64 {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
 	_, line, _ := strings.Cut(string(text), "VmHWM:")
 	var kib int64
-	if _, err := fmt.Sscan(line, &kib); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(fmt.Sscan(line, &kib))(t)
 	return kib << 10
 }
 
@@ -145,16 +136,10 @@ func sendCrowd(t *testing.T, receiver string, n int, span func(int) (name, attri
 		z, _ := gzip.NewWriterLevel(&body, gzip.BestSpeed)
 		_, _ = text.WriteTo(z)
 		_ = z.Close()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, receiver, &body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, receiver, &body))(t)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Content-Encoding", "gzip")
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := check.Must(http.DefaultClient.Do(r))(t)
 		said, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
@@ -172,9 +157,7 @@ func checkCrowd(t *testing.T, report string, sent int) {
 			Count int
 		}
 	}
-	if err := json.Unmarshal([]byte(report), &r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(report), &r))
 	calls := 0
 	for _, o := range r.Operations {
 		calls += o.Count

@@ -23,6 +23,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/op"
@@ -71,19 +72,10 @@ func startServe(t *testing.T, args ...string) *serving {
 
 func fetchText(t *testing.T, address string) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
+	answer := check.Must(http.DefaultClient.Do(r))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(io.ReadAll(answer.Body))(t)
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s", address, answer.Status)
 	}
@@ -121,10 +113,7 @@ func (s *serving) await(t *testing.T, n int) string {
 
 func writeOps(t *testing.T, path string, from, to int) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))(t)
 	w := entries.NewWriter(f, nil)
 	for i := from; i < to; i++ {
 		e := &op.Entry{
@@ -132,16 +121,10 @@ func writeOps(t *testing.T, path string, from, to int) {
 			Start: op.Known(int64(i) * 1000), Duration: int64(i%300 + 1),
 			OutputShape: op.Shape{2, 3}, Step: op.Known(int64(i / 100)),
 		}
-		if err := w.Entry(e); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Entry(e))
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Flush())
+	check.OK(t, f.Close())
 }
 
 // The report of the server is that of report -json on the same files, while they grow and
@@ -151,30 +134,23 @@ func TestServeFiles(t *testing.T) {
 	path := filepath.Join(dir, "ops.jsonl")
 	writeOps(t, path, 0, 500)
 	s, d := startServe(t, path), startServe(t, dir)
-	check := func(n int) {
+	verify := func(n int) {
 		t.Helper()
-		var want bytes.Buffer
-		if code := run(t.Context(), []string{"report", "-json", dir}, nil, &want, io.Discard); code != exit.OK {
-			t.Fatalf("report ended with %d", code)
-		}
+		want := succeeds(t, "report", "-json", dir)
 		for name, serving := range map[string]*serving{"file": s, "directory": d} {
-			got, offline := reportIn(t, serving.await(t, n)), reportIn(t, want.String())
+			got, offline := reportIn(t, serving.await(t, n)), reportIn(t, want)
 			for _, r := range []map[string]any{got, offline} {
 				delete(r["input"].(map[string]any), "files") // a rotated file is one input
 			}
-			if diff := cmp.Diff(offline, got); diff != "" {
-				t.Errorf("%s of %d operations (-report +serve):\n%s", name, n, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s of %d operations: serve against report", name, n), offline, got)
 		}
 	}
-	check(500)
+	verify(500)
 	writeOps(t, path, 500, 800)
-	check(800)
-	if err := os.Rename(path, filepath.Join(dir, "ops-1.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	verify(800)
+	check.OK(t, os.Rename(path, filepath.Join(dir, "ops-1.jsonl")))
 	writeOps(t, path, 800, 1000)
-	check(1000)
+	verify(1000)
 	counts := regexp.MustCompile(`(?m)^tensor_op_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(fetchText(t,
 		s.page+"metrics"), -1)
 	total := 0
@@ -182,9 +158,7 @@ func TestServeFiles(t *testing.T) {
 		n, _ := strconv.Atoi(c[1])
 		total += n
 	}
-	if total != 1000 {
-		t.Errorf("/metrics has %d operations", total)
-	}
+	check.Equal(t, "/metrics: operations", 1000, total)
 }
 
 // The requests of engines are those of report -json, of what files hold and of what was sent.
@@ -194,10 +168,7 @@ func TestServeEngines(t *testing.T) {
 	handler := receiver.New(window, loopback.Hosts{}).Handler("")
 	for _, name := range []string{"30_vllm", "31_sglang", "32_tgi", "33_triton", "35_dynamo"} {
 		path := filepath.Join("testdata/figures", name+".otlp.jsonl")
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(path))(t)
 		for line := range bytes.Lines(text) {
 			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1"+receiver.Path, bytes.NewReader(line))
 			r.Header.Set("Content-Type", "application/json")
@@ -208,11 +179,7 @@ func TestServeEngines(t *testing.T) {
 		}
 		paths = append(paths, path)
 	}
-	var offline bytes.Buffer
-	if code := run(t.Context(), append([]string{"report", "-json"}, paths...), nil, &offline, io.Discard); code != exit.OK {
-		t.Fatalf("report ended with %d", code)
-	}
-	want := reportIn(t, offline.String())["engines"].([]any)
+	want := reportIn(t, succeeds(t, append([]string{"report", "-json"}, paths...)...))["engines"].([]any)
 	sent := httptest.NewRecorder()
 	(&livepage.Page{Window: window}).ServeHTTP(sent, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/?format=json", nil))
 	if diff := cmp.Diff(want, reportIn(t, sent.Body.String())["engines"]); diff != "" || len(want) != len(paths) {
@@ -242,17 +209,11 @@ func TestServeHostile(t *testing.T) {
 		"trace/4bf92f3577b34da6a3ce929d0e0e4736": 200, "trace/x": 404,
 	} {
 		for host, status := range map[string]int{"": want, "evil.example": 421} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.page+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := check.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.page+path, nil))(t)
 			if host != "" {
 				r.Host = host
 			}
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := check.Must(http.DefaultClient.Do(r))(t)
 			_ = answer.Body.Close()
 			if answer.StatusCode != status {
 				t.Errorf("%q of %q: %s", path, host, answer.Status)
@@ -271,19 +232,14 @@ func TestParseWindow(t *testing.T) {
 		if err != nil {
 			got = "error"
 		}
-		if got != want {
-			t.Errorf("%q: %s", text, got)
-		}
+		check.Equal(t, fmt.Sprintf("%q", text), want, got)
 	}
 }
 
 // The page and the receiver name each other's address to who asks the wrong one.
 func TestServeWrongPort(t *testing.T) {
 	s := startServe(t)
-	r, err := http.Post(s.page+"v1/traces", "application/json", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(http.Post(s.page+"v1/traces", "application/json", strings.NewReader("{}")))(t)
 	defer r.Body.Close()
 	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusNotFound ||
 		string(text) != "this is the page, which receives no spans; its sources: none\n" {

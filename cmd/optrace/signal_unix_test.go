@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A command that waits ends at a signal, and leaves nothing behind.
@@ -34,22 +35,16 @@ func TestSignals(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				out := filepath.Join(dir, "out")
-				if err := os.WriteFile(out, []byte("as before"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(out, []byte("as before"), 0o600))
 				cmd := exec.CommandContext(t.Context(), "optrace", test.args...)
 				cmd.Dir = dir
 				var stdout, stderr bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &stdout, &stderr
 				src := test.feed(t, cmd, dir)
 				defer src.Close()
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, cmd.Start())
 				awaitTemporary(t, dir)
-				if err := cmd.Process.Signal(sig); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, cmd.Process.Signal(sig))
 				err := cmd.Wait()
 				var ended *exec.ExitError
 				if !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput {
@@ -71,18 +66,12 @@ func TestSignals(t *testing.T) {
 
 // feedStdin gives the command a standard input that stays open.
 func feedStdin(t *testing.T, cmd *exec.Cmd, _ string) io.Closer {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	return check.Must(cmd.StdinPipe())(t)
 }
 
 // feedPipe creates a named pipe that nobody writes to.
 func feedPipe(t *testing.T, _ *exec.Cmd, dir string) io.Closer {
-	if err := syscall.Mkfifo(filepath.Join(dir, "in"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Mkfifo(filepath.Join(dir, "in"), 0o600))
 	return io.NopCloser(nil)
 }
 
@@ -98,9 +87,5 @@ func awaitTemporary(t *testing.T, dir string) {
 }
 
 func temporaries(t *testing.T, dir string) []string {
-	found, err := filepath.Glob(filepath.Join(dir, ".out.*.tmp"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return check.Must(filepath.Glob(filepath.Join(dir, ".out.*.tmp")))(t)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestVersionOf(t *testing.T) {
@@ -14,8 +16,6 @@ func TestVersionOf(t *testing.T) {
 			Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "1a2b"}},
 		},
 	} {
-		if got := versionOf(info); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		check.Equal(t, "", want, versionOf(info))
 	}
 }

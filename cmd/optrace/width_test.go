@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -50,12 +49,12 @@ func isData(path string) bool {
 // refuses are none to look at.
 func checkWidth(t *testing.T, width int, args []string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exit.OK {
-		t.Logf("exit code %d: %s", code, errs.String())
+	code, out, errs := ran(t, args...)
+	if code != exit.OK {
+		t.Logf("exit code %d: %s", code, errs)
 		return
 	}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
 		if w := termtext.Width(line); w > width {
 			t.Errorf("%s: a line of %d columns: %q", args, w, line)

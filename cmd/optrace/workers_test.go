@@ -11,11 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/cmd/optrace/internal/convert"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // workerInputs writes files of several parts and returns inputs: entries of two writers,
@@ -61,9 +60,7 @@ func workerInputs(t *testing.T) [][]string {
 	}
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	twoPath := write("two.json", two)
@@ -110,9 +107,7 @@ func TestProcessors(t *testing.T) {
 			if got != want {
 				t.Errorf("%q: another output with %d processors, %d bytes in place of %d", args, processors, len(got), len(want))
 			}
-			if diff := cmp.Diff(wantErr, gotErr); diff != "" {
-				t.Errorf("%q, %d processors: (-want +got)\n%s", args, processors, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%q, %d processors", args, processors), wantErr, gotErr)
 		}
 	}
 }

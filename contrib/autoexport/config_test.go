@@ -12,26 +12,20 @@ import (
 	"go.opentelemetry.io/contrib/otelconf"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // example is the example of a configuration.
 func example(t *testing.T) []byte {
 	t.Helper()
-	text, err := os.ReadFile("testdata/otel.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(os.ReadFile("testdata/otel.yaml"))(t)
 }
 
 // The example records operations into the file and sends all spans by OTLP, given as a text
 // and as the file that the environment names.
 func TestExample(t *testing.T) {
 	text := example(t)
-	path, err := filepath.Abs("testdata/otel.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := check.Must(filepath.Abs("testdata/otel.yaml"))(t)
 	for name, fromFile := range map[string]bool{"text": false, "file": true} {
 		t.Run(name, func(t *testing.T) {
 			r := newReceiver(t, http.StatusOK)
@@ -43,25 +37,16 @@ func TestExample(t *testing.T) {
 				t.Setenv("OTEL_CONFIG_FILE", path)
 				given = nil
 			}
-			sdk, err := NewSDK(t.Context(), given)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sdk := check.Must(NewSDK(t.Context(), given))(t)
 			record(t.Context(), sdk.TracerProvider())
-			if err := sdk.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sdk.Shutdown(t.Context()))
 			for e, err := range ingest.Open(ops).Entries() {
 				if err != nil || e.Service != "trainer" || e.Rank.V != 0 || !e.Rank.Known || e.Root != "POST /predict" {
 					t.Errorf("%+v, %v", e, err)
 				}
 			}
-			if diff := cmp.Diff([]string{"matmul", "relu"}, recorded(t, ops)); diff != "" {
-				t.Errorf("operations (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(everything, r.received()); diff != "" {
-				t.Errorf("spans (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "operations", []string{"matmul", "relu"}, recorded(t, ops))
+			check.Equal(t, "spans", everything, r.received())
 		})
 	}
 }
@@ -70,18 +55,10 @@ func TestExample(t *testing.T) {
 func TestExampleWithoutOptrace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const text = "file_format: \"1.0\"\ndistribution: {optrace: {file: ops.jsonl}}\ntracer_provider: {processors: []}\n"
-	cfg, err := otelconf.ParseYAML([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sdk, err := otelconf.NewSDK(otelconf.WithOpenTelemetryConfiguration(*cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Must(otelconf.ParseYAML([]byte(text)))(t)
+	sdk := check.Must(otelconf.NewSDK(otelconf.WithOpenTelemetryConfiguration(*cfg)))(t)
 	record(t.Context(), sdk.TracerProvider())
-	if err := sdk.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, sdk.Shutdown(t.Context()))
 	if _, err := os.Stat("ops.jsonl"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a file: %v", err)
 	}
@@ -124,13 +101,9 @@ func TestSettings(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			record(t.Context(), sdk.TracerProvider())
-			if err := sdk.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, sdk.Shutdown(t.Context()))
 			if _, err := os.Stat(defaultFile); tc.format == "" {
 				if !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("there is a file: %v", err)

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // receiver receives OTLP by HTTP and keeps the names of spans, or answers with an error.
@@ -94,9 +94,7 @@ func recorded(t *testing.T, path string) []string {
 	t.Helper()
 	var names []string
 	for e, err := range ingest.Open(path).Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		names = append(names, e.Operation)
 	}
 	slices.Sort(names)
@@ -119,12 +117,8 @@ func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.jsonl")
 	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
 	t.Setenv("OPTRACE_FILE", path)
-	if err := export(t); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"matmul", "relu"}, recorded(t, path)); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+	check.OK(t, export(t))
+	check.Equal(t, "operations", []string{"matmul", "relu"}, recorded(t, path))
 }
 
 // Without a name the file is that of optrace.Setup, in the current directory.
@@ -132,9 +126,7 @@ func TestDefaultFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
 	t.Setenv("OPTRACE_FILE", "")
-	if err := export(t); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, export(t))
 	if got := recorded(t, "ops.jsonl"); len(got) != 2 {
 		t.Errorf("operations %q", got)
 	}
@@ -145,9 +137,7 @@ func TestDisabled(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
 	t.Setenv("OPTRACE_FILE", path)
 	t.Setenv("OPTRACE_DISABLED", "true")
-	if err := export(t); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, export(t))
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file is there: %v", err)
 	}
@@ -159,15 +149,9 @@ func TestTee(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "optrace+otlp")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 	t.Setenv("OPTRACE_FILE", path)
-	if err := export(t); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"matmul", "relu"}, recorded(t, path)); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(everything, r.received()); diff != "" {
-		t.Errorf("spans (-want +got):\n%s", diff)
-	}
+	check.OK(t, export(t))
+	check.Equal(t, "operations", []string{"matmul", "relu"}, recorded(t, path))
+	check.Equal(t, "spans", everything, r.received())
 }
 
 // Where the receiver refuses spans, the file has the operations and the error is told.
@@ -203,9 +187,7 @@ func TestProtocols(t *testing.T) {
 			t.Errorf("%+v: error %v", tc, err)
 		}
 		if err == nil {
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, exp.Shutdown(t.Context()))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"
@@ -29,7 +30,7 @@ func TestAddedField(t *testing.T) {
 		kept[id] = &op.Int{V: 7, Known: true}
 		return e
 	}
-	check := func(format string, err error) {
+	verify := func(format string, err error) {
 		if err != nil || kept[id] == nil || *kept[id] != op.Known(7) {
 			t.Errorf("%s: read as %v, %v", format, kept[id], err)
 		}
@@ -38,16 +39,13 @@ func TestAddedField(t *testing.T) {
 	line := written().AppendJSON(nil)
 	clear(kept)
 	_, err := entries.DecodeLine(line)
-	check("entries: "+string(line), err)
+	verify("entries: "+string(line), err)
 	clear(kept)
 	_, err = entries.NewReader(bytes.NewReader(append(line, '\n')), "lines").Next()
-	check("entries, read", err)
+	verify("entries, read", err)
 
 	var table bytes.Buffer
-	w, err := csv.NewEntryWriter(&table, csv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := check.Must(csv.NewEntryWriter(&table, csv.Options{}))(t)
 	if err := w.Write(written()); err != nil || w.Flush() != nil || !strings.Contains(table.String(), ",priority\n") ||
 		!strings.HasSuffix(table.String(), ",7\n") {
 		t.Errorf("CSV: %s %v", table.String(), err)
@@ -60,7 +58,7 @@ func TestAddedField(t *testing.T) {
 	}
 	clear(kept)
 	for _, err := range parquet.RecordsAt(bytes.NewReader(file.Bytes()), int64(file.Len()), "table") {
-		check("Parquet", err)
+		verify("Parquet", err)
 	}
 
 	if ddl := (Schema{}).Statements()[0]; !strings.Contains(ddl, "\n  priority Nullable(Int64)\n") {

@@ -14,25 +14,19 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/contrib/clickhouse/internal/chdb"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A current ClickHouse computes what package analyze does, by the statements that two shards of an
 // old one get.
 func TestOneProcess(t *testing.T) {
-	engine, err := chdb.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Must(chdb.Open(t.TempDir()))(t)
 	defer engine.Close()
 	db := processDB{engine}
 	version := ""
-	if err := db.Query(t.Context(), "SELECT version()", func(scan func(...any) error) error { return scan(&version) }); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, db.Query(t.Context(), "SELECT version()", func(scan func(...any) error) error { return scan(&version) }))
 	t.Logf("ClickHouse %s", version)
-	if err := (clickhouse.Schema{}).Apply(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, (clickhouse.Schema{}).Apply(t.Context(), db))
 	t.Run("view", func(t *testing.T) { testView(t, db) })
 	t.Run("time lines", func(t *testing.T) {
 		files := []string{stepsFile(t, 1, 100)}
@@ -60,9 +54,7 @@ func TestOneProcess(t *testing.T) {
 // empty removes all rows.
 func empty(t *testing.T, db clickhouse.DB) {
 	for _, table := range []string{"optrace_ops", "optrace_inputs"} {
-		if err := db.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, db.Exec(t.Context(), "TRUNCATE TABLE "+table))
 	}
 }
 

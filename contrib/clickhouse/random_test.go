@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -87,9 +88,7 @@ func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
 func writeFile(t testing.TB, name string, text []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -60,10 +61,7 @@ func TestRowKeepsRecords(t *testing.T) {
 			if !own.set(rec) {
 				t.Fatalf("%+v has no row", rec)
 			}
-			got, err := own.rec()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Must(own.rec())(t)
 			if diff := cmp.Diff(rec, got); diff != "" {
 				t.Fatal(diff)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // serverVariable names the program of a server; without it the tests that need one are skipped.
@@ -45,15 +46,10 @@ func startCluster(t *testing.T, n int) *cluster {
 	for i := range n {
 		s := &shard{dir: t.TempDir(), addr: fmt.Sprintf("127.0.0.1:%d", ports[2*i])}
 		s.configure(t, ports[2*i], ports[2*i+1], remote.String())
-		db, err := clickhouse.Open(clickhouse.Options{Addr: s.addr, Database: "default", User: "default"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := check.Must(clickhouse.Open(clickhouse.Options{Addr: s.addr, Database: "default", User: "default"}))(t)
 		s.db = db
 		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, db.Close())
 			s.kill(t)
 		})
 		s.start(t, program)
@@ -67,10 +63,7 @@ func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
@@ -88,9 +81,7 @@ func (s *shard) configure(t *testing.T, port, interserver int, remote string) {
 <default_profile>default</default_profile><default_database>default</default_database><mark_cache_size>67108864</mark_cache_size>
 <remote_servers><%[4]s>%[5]s</%[4]s></remote_servers></yandex>`, s.dir, port, interserver, clusterName, remote)
 	for name, text := range map[string]string{"config.xml": config, "users.xml": users} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 	}
 }
 
@@ -101,9 +92,7 @@ func (s *shard) start(t *testing.T, program string) {
 	s.process.Dir = s.dir
 	var output bytes.Buffer
 	s.process.Stdout, s.process.Stderr = &output, &output
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.process.Start())
 	var err error
 	for range 300 {
 		if err = s.db.Exec(t.Context(), "SELECT 1"); err == nil {
@@ -121,9 +110,7 @@ func (s *shard) kill(t *testing.T) {
 	if s.process == nil {
 		return
 	}
-	if err := s.process.Process.Kill(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.process.Process.Kill())
 	_ = s.process.Wait() // it was killed
 	s.process = nil
 }
@@ -133,22 +120,15 @@ func (c *cluster) createTables(t *testing.T) {
 	t.Helper()
 	for _, s := range c.shards {
 		for _, table := range []string{"optrace_ops", "optrace_inputs", "optrace_ops_local", "optrace_inputs_local"} {
-			if err := s.db.Exec(t.Context(), "DROP TABLE IF EXISTS "+table); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, s.db.Exec(t.Context(), "DROP TABLE IF EXISTS "+table))
 		}
-		if err := (clickhouse.Schema{Cluster: clusterName}).Apply(t.Context(), s.db); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, (clickhouse.Schema{Cluster: clusterName}).Apply(t.Context(), s.db))
 	}
 }
 
 // count returns the number that a query gives.
 func count(t *testing.T, db clickhouse.DB, query string) (n uint64) {
 	t.Helper()
-	err := db.Query(t.Context(), query, func(scan func(...any) error) error { return scan(&n) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, db.Query(t.Context(), query, func(scan func(...any) error) error { return scan(&n) }))
 	return n
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // What two shards compute together is what package analyze computes.
@@ -63,10 +64,7 @@ func testLoadTwice(t *testing.T, c *cluster) {
 	db := c.shards[0].db
 	file := randomFile(t, 4, 500, false)
 	load(t, db, clickhouse.LoadOptions{}, file)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(file))(t)
 	copied := writeFile(t, "copy.jsonl", text)
 	done, err := clickhouse.Load(t.Context(), db, copied, clickhouse.LoadOptions{BatchRows: 7})
 	if err != nil || done.Inserted != 0 || done.Rows == 0 {
@@ -79,9 +77,7 @@ func testLoadTwice(t *testing.T, c *cluster) {
 		for _, statement := range []string{
 			"TRUNCATE TABLE optrace_inputs_local", "INSERT INTO optrace_ops_local SELECT * FROM optrace_ops_local",
 		} {
-			if err := s.db.Exec(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, s.db.Exec(t.Context(), statement))
 		}
 	}
 	if done, err := clickhouse.Load(t.Context(), db, file, clickhouse.LoadOptions{}); err == nil {
@@ -110,18 +106,14 @@ func testKilledLoads(t *testing.T, c *cluster) {
 	for i, batch := range []string{"300", "512", "100"} {
 		before := count(t, db, "SELECT count() FROM optrace_ops")
 		cmd := loading(batch)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, cmd.Start())
 		for range 1000 {
 			if count(t, db, "SELECT count() FROM optrace_ops") > before+uint64(1+i)*500 {
 				break
 			}
 			time.Sleep(2 * time.Millisecond)
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, cmd.Process.Kill())
 		if cmd.Wait() != nil {
 			killed++
 		}

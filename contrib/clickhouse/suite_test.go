@@ -2,6 +2,7 @@ package clickhouse_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,15 +22,9 @@ import (
 func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 	t.Helper()
 	opts.SumsOnly = true
-	r, err := analyze.Run(t.Context(), ingest.Open(files...), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
 	opts.SumsOnly = false
-	whole, err := analyze.Run(t.Context(), ingest.Open(files...), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
 	r.LeftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
 	lines := make(map[device.Key]profile.Device)
 	for _, d := range whole.Devices {
@@ -48,39 +44,27 @@ func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 
 func reportText(t *testing.T, r *analyze.Report) string {
 	t.Helper()
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.MarshalIndent(r, "", " "))(t)
 	return string(text)
 }
 
 // keys returns the keys of the names.
 func keys(t *testing.T, list string) []key.Key {
 	t.Helper()
-	k, err := key.Parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return check.Must(key.Parse(list))(t)
 }
 
 func load(t *testing.T, db clickhouse.DB, opts clickhouse.LoadOptions, files ...string) {
 	t.Helper()
 	for _, f := range files {
-		if _, err := clickhouse.Load(t.Context(), db, f, opts); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(clickhouse.Load(t.Context(), db, f, opts))(t)
 	}
 }
 
 // testReport compares a report of the engine with that of package analyze, on the same files.
 func testReport(t *testing.T, db clickhouse.DB, opts analyze.Options, files []string) {
 	t.Helper()
-	r, err := clickhouse.Source{DB: db}.Report(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(clickhouse.Source{DB: db}.Report(t.Context(), opts))(t)
 	if diff := cmp.Diff(wantReport(t, opts, files...), reportText(t, r)); diff != "" {
 		t.Error(diff)
 	}
@@ -127,11 +111,8 @@ func testTraces(t *testing.T, db clickhouse.DB) {
 		ids = append(ids, id)
 	}
 	for _, traces := range []clickhouse.Traces{slowest, {IDs: ids}} {
-		r, err := src.ReportOn(t.Context(), traces, analyze.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+		r := check.Must(src.ReportOn(t.Context(), traces, analyze.Options{}))(t)
+		want := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 			for rec, err := range ingest.Open(file).Records() {
 				if e, s := rec.Entry, rec.Span; e != nil && !chosen[e.TraceID] || s != nil && !chosen[s.TraceID] {
 					continue
@@ -140,10 +121,7 @@ func testTraces(t *testing.T, db clickhouse.DB) {
 					return
 				}
 			}
-		}), analyze.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), analyze.Options{}))(t)
 		if len(want.CriticalPath) == 0 || want.SlowestRequest == nil {
 			t.Errorf("no critical path: %+v", want)
 		}
@@ -161,32 +139,18 @@ func testTraces(t *testing.T, db clickhouse.DB) {
 func testProfile(t *testing.T, src clickhouse.Source, files []string) {
 	for _, opts := range []analyze.Options{{By: keys(t, "rank,stream")}, {By: keys(t, "shape"), MaxGroups: 7}} {
 		opts.SumsOnly = true
-		text, err := src.Profile(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(src.Profile(t.Context(), opts))(t)
 		path := writeFile(t, "sums.jsonl", text)
-		got, err := analyze.Run(t.Context(), ingest.Open(path), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := analyze.Run(t.Context(), ingest.Open(files...), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(reportText(t, want), reportText(t, got)); diff != "" {
-			t.Errorf("up to %d rows: %s", opts.MaxGroups, diff)
-		}
+		got := check.Must(analyze.Run(t.Context(), ingest.Open(path), opts))(t)
+		want := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
+		check.Equal(t, fmt.Sprintf("up to %d rows", opts.MaxGroups), "", cmp.Diff(reportText(t, want), reportText(t, got)))
 	}
 }
 
 // testTimelines checks that time lines are those of the sweep on the shards where the traces of a
 // device follow one another, and that what would have to be read is not known beyond a bound.
 func testTimelines(t *testing.T, db clickhouse.DB, files []string, overlapping bool) {
-	r, err := clickhouse.Source{DB: db, MaxRead: -1}.Report(t.Context(), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(clickhouse.Source{DB: db, MaxRead: -1}.Report(t.Context(), analyze.Options{}))(t)
 	if overlapping {
 		unknown := 0
 		for _, d := range r.Devices {

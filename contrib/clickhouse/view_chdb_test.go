@@ -19,6 +19,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlp"
@@ -37,22 +38,15 @@ ENGINE = MergeTree PARTITION BY toDate(Timestamp) ORDER BY (ServiceName, SpanNam
 func testView(t *testing.T, db clickhouse.DB) {
 	file := spansFile(t, 1500)
 	for _, statement := range []string{tracesTable, exporterRows(t, file), clickhouse.ViewStatement("optrace_spans", "otel_traces")} {
-		if err := db.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, db.Exec(t.Context(), statement))
 	}
 	for _, opts := range []analyze.Options{
 		{Top: 25, HotspotBytes: -1}, {By: keys(t, "shape,rank,kind,device,stream,attr:host.name")},
 	} {
-		r, err := clickhouse.Source{DB: db, View: "optrace_spans"}.Report(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(clickhouse.Source{DB: db, View: "optrace_spans"}.Report(t.Context(), opts))(t)
 		opts.RecordedFLOPs = true
 		var want analyze.Report
-		if err := json.Unmarshal([]byte(wantReport(t, opts, file)), &want); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(wantReport(t, opts, file)), &want))
 		want.Input.Files, want.Input.Bytes, want.Input.Formats = 0, 0, []string{} // there are no files
 		if diff := cmp.Diff(reportText(t, &want), reportText(t, r)); diff != "" {
 			t.Error(diff)
@@ -64,10 +58,7 @@ func testView(t *testing.T, db clickhouse.DB) {
 // some of them. No two take as long.
 func spansFile(t *testing.T, n int) string {
 	path := filepath.Join(t.TempDir(), "spans.jsonl")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(os.Create(path))(t)
 	w := otlp.NewWriter(f)
 	r := rand.New(rand.NewPCG(9, 9))
 	for i := range n {
@@ -83,30 +74,19 @@ func spansFile(t *testing.T, n int) string {
 			s := &op.Span{
 				Name: "request", TraceID: e.TraceID, SpanID: op.SpanID{9, byte(i >> 8), byte(i)}, Start: e.Start, Duration: 5, Service: e.Service,
 			}
-			if err := w.Span(s); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, w.Span(s))
 		}
-		if err := w.Entry(e); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Entry(e))
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Flush())
+	check.OK(t, f.Close())
 	return path
 }
 
 // exporterRows returns the statement that inserts the spans of a file of OTLP JSON as the exporter
 // does.
 func exporterRows(t *testing.T, path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(os.Open(path))(t)
 	defer f.Close()
 	var out bytes.Buffer
 	out.WriteString("INSERT INTO otel_traces SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow\n")
@@ -122,9 +102,7 @@ func exporterRows(t *testing.T, path string) string {
 			resource := mapOf(rs.Resource.Attributes)
 			for _, ss := range rs.ScopeSpans {
 				for _, s := range ss.Spans {
-					if err := enc.Encode(s.row(resource, ss.Scope.Name)); err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, enc.Encode(s.row(resource, ss.Scope.Name)))
 				}
 			}
 		}

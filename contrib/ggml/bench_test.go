@@ -14,6 +14,7 @@ import (
 	"github.com/hybridgroup/yzma/pkg/llama"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/llamacpp"
 )
 
@@ -21,9 +22,7 @@ import (
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -34,10 +33,7 @@ func BenchmarkOperation(b *testing.B) {
 	for len(all) < 170 {
 		all = append(all, graph()...)
 	}
-	sdk, err := optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	sdk := check.Must(optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl")))(b)
 	for _, side := range []struct {
 		name string
 		to   Recording
@@ -56,9 +52,7 @@ func BenchmarkOperation(b *testing.B) {
 			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N*operations), "cpu-ns/operation")
 		})
 	}
-	if err := sdk.Shutdown(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, sdk.Shutdown(b.Context()))
 }
 
 // Steps of a model of real width, in turns: without a callback, with one that does nothing, and
@@ -79,9 +73,7 @@ type side struct {
 
 func (e *engine) benchmark(b *testing.B) {
 	sdk, err := optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	nodes := 0
 	bare := purego.NewCallback(func(_ uintptr, ask bool, _ uintptr) bool {
 		if !ask {
@@ -97,9 +89,7 @@ func (e *engine) benchmark(b *testing.B) {
 				p.CbEval = bare
 			}
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, err)
 		e.decode(b, s.hook, s.lctx)
 	}
 	nodes = 0
@@ -121,9 +111,7 @@ func (e *engine) benchmark(b *testing.B) {
 	// The least of each, which a busy machine changes least.
 	b.ReportMetric(100*(slices.Min(layer.wall)/slices.Min(off.wall)-1), "%-by-layer")
 	b.ReportMetric(100*(slices.Min(layer.cpu)/slices.Min(off.cpu)-1), "cpu-%-by-layer")
-	if err := sdk.Shutdown(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, sdk.Shutdown(b.Context()))
 }
 
 func difference(a, b []float64) (all []float64) {

@@ -11,6 +11,7 @@ import (
 	"github.com/hybridgroup/yzma/pkg/llama"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -56,9 +57,7 @@ func TestPlace(t *testing.T) {
 }
 
 func TestLabelFillsItsRoom(t *testing.T) {
-	if got := newTensor(strings.Repeat("x", 70), nil).label(); got != strings.Repeat("x", 64) {
-		t.Errorf("%q", got)
-	}
+	check.Equal(t, "", strings.Repeat("x", 64), newTensor(strings.Repeat("x", 70), nil).label())
 }
 
 func TestAppendShape(t *testing.T) {
@@ -76,9 +75,7 @@ func TestAppendShape(t *testing.T) {
 
 func TestDeviceID(t *testing.T) {
 	for name, want := range map[string]string{"CPU": "cpu", "CUDA0": "cuda:0", "Vulkan12": "vulkan:12", "Metal": "metal", "7": "7", "": ""} {
-		if got := deviceID(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		check.Equal(t, name, want, deviceID(name))
 	}
 }
 
@@ -174,14 +171,9 @@ func newHook(to Recording, mode Mode) *Hook {
 
 func newProcessor(t testing.TB) *optrace.Processor {
 	t.Helper()
-	sdk, err := optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sdk := check.Must(optrace.Setup(filepath.Join(t.TempDir(), "ops.jsonl")))(t)
 	t.Cleanup(func() {
-		if err := sdk.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, sdk.Shutdown(context.WithoutCancel(t.Context())))
 	})
 	return sdk.Processor()
 }
@@ -249,13 +241,9 @@ func TestEveryLayer(t *testing.T) {
 func TestNodes(t *testing.T) {
 	h, all := newHook(nil, EveryOperation), graph()
 	product := all[1]
-	if got := h.node(product).name; got != "MUL_MAT" {
-		t.Errorf("%q", got)
-	}
+	check.Equal(t, "", "MUL_MAT", h.node(product).name)
 	product.op, operations[product] = 2, "MUL"
-	if got := h.node(product).name; got != "MUL" {
-		t.Errorf("%q after a change of the operation", got)
-	}
+	check.Equal(t, "after a change of the operation", "MUL", h.node(product).name)
 	for i := range maxNodes + 10 {
 		product.variant(int32(i))
 		h.node(product)

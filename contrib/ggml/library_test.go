@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/llamacpp"
 	"github.com/optrace/optrace/op"
 )
@@ -27,9 +28,7 @@ func loadLibrary(t testing.TB) {
 	if err != nil {
 		t.Skipf("needs the libraries of llama.cpp, which could not be fetched: %v", err)
 	}
-	if err := llama.Load(dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, llama.Load(dir))
 	llama.LogSet(llama.LogSilent())
 	llama.Init()
 }
@@ -49,18 +48,14 @@ func newEngine(t testing.TB, size llamacpp.Model) *engine {
 	t.Helper()
 	loadLibrary(t)
 	file := filepath.Join(t.TempDir(), "model.gguf")
-	if err := size.Save(file); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, size.Save(file))
 	model, err := llama.ModelLoadFromFile(file, llama.ModelDefaultParams())
 	if err != nil || model == 0 {
 		t.Fatal("no model: ", err)
 	}
 	e := &engine{model: model, size: size, batch: llama.BatchInit(tokens, 0, 1), threads: 2}
 	for i := range tokens {
-		if err := e.batch.Add(llama.Token(i), llama.Pos(i), []llama.SeqId{0}, i == tokens-1); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, e.batch.Add(llama.Token(i), llama.Pos(i), []llama.SeqId{0}, i == tokens-1))
 	}
 	t.Cleanup(func() { _ = llama.ModelFree(model) })
 	return e
@@ -87,9 +82,7 @@ func (e *engine) decode(t testing.TB, h *Hook, lctx llama.Context) {
 	if err == nil {
 		err = llama.MemoryClear(memory, false)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if code, err := h.Decode(t.Context(), lctx, e.batch); code != 0 || err != nil {
 		t.Fatal("decoding: ", code, err)
 	}
@@ -97,10 +90,7 @@ func (e *engine) decode(t testing.TB, h *Hook, lctx llama.Context) {
 
 func (e *engine) logits(t testing.TB, lctx llama.Context) []float32 {
 	t.Helper()
-	logits, err := llama.GetLogitsIth(lctx, -1, e.size.Vocabulary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	logits := check.Must(llama.GetLogitsIth(lctx, -1, e.size.Vocabulary))(t)
 	return slices.Clone(logits)
 }
 
@@ -109,19 +99,13 @@ func (e *engine) record(t testing.TB, mode Mode) ([]*op.Entry, []float32) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
 	sdk, err := optrace.Setup(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var h *Hook
 	lctx := e.context(t, func(p *llama.ContextParams) { h, err = Attach(p, sdk.Tracer(), mode) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	e.decode(t, h, lctx)
 	e.decode(t, h, lctx)
-	if err := sdk.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sdk.Shutdown(t.Context()))
 	all := readEntries(t, file)
 	slices.SortFunc(all, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
 	return all, e.logits(t, lctx)
@@ -143,9 +127,7 @@ func TestLibrary(t *testing.T) {
 	all, _ := e.record(t, EveryOperation)
 	products := make(map[string]int)
 	for _, o := range all {
-		if err := o.Validate(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, o.Validate())
 		if o.DeviceID != "cpu" || !o.Step.Known || o.Path == "" {
 			t.Errorf("%s: device %q, step %v, path %q", o.Operation, o.DeviceID, o.Step, o.Path)
 		}
@@ -184,9 +166,7 @@ func TestLayersOfLibrary(t *testing.T) {
 func readEntries(t testing.TB, file string) (all []*op.Entry) {
 	t.Helper()
 	for rec, err := range ingest.Open(file).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			all = append(all, rec.Entry.Clone())
 		}

@@ -8,20 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
 // reported returns the report on a batch, with its operations.
 func reported(t *testing.T, batch string) (*analyze.Report, []op.Entry) {
 	t.Helper()
-	r, err := analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
 	var entries []op.Entry
 	for rec, err := range ingest.Open(batch).Records() {
 		switch {
@@ -38,9 +34,7 @@ func reported(t *testing.T, batch string) (*analyze.Report, []op.Entry) {
 func TestPhases(t *testing.T) {
 	dir, out := t.TempDir(), new(bytes.Buffer)
 	const requests = 6
-	if err := run(t.Context(), config{requests, dir}, out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), config{requests, dir}, out))
 	for _, want := range []string{"bound by the queues", "bound by the host"} {
 		if strings.Count(out.String(), want) != 1 {
 			t.Errorf("%q is not said once:\n%s", want, out)
@@ -64,9 +58,7 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", phase, r.Input, r.PathTotals)
 		}
 		for _, e := range entries {
-			if err := e.Validate(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, e.Validate())
 		}
 		checkKineto(t, r, entries)
 	}
@@ -79,23 +71,16 @@ func checkKineto(t *testing.T, want *analyze.Report, entries []op.Entry) {
 	file := filepath.Join(t.TempDir(), "trace.json")
 	writeFile(t, file, asKineto(entries))
 	got, _ := reported(t, file)
-	if diff := cmp.Diff(want.Launches, got.Launches); diff != "" {
-		t.Errorf("launches (-recorded +Kineto):\n%s", diff)
-	}
+	check.Equal(t, "launches: Kineto against recorded", want.Launches, got.Launches)
 	// The profiler's trace has no requests, between which devices have nothing to do.
-	alone, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+	alone := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 		for i := range entries {
 			if !yield(op.Record{Entry: &entries[i]}, nil) {
 				return
 			}
 		}
-	}), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(alone.IdleCauses, got.IdleCauses); diff != "" {
-		t.Errorf("idle causes (-recorded +Kineto):\n%s", diff)
-	}
+	}), analyze.Options{}))(t)
+	check.Equal(t, "idle causes: Kineto against recorded", alone.IdleCauses, got.IdleCauses)
 }
 
 // asKineto returns a trace of PyTorch's profiler with the same operations.
@@ -127,7 +112,5 @@ func asKineto(entries []op.Entry) string {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(text), 0o666))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,9 +22,7 @@ func TestPartsAddUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
 	var out bytes.Buffer
 	const requests = 24
-	if err := run(t.Context(), config{addr: "127.0.0.1:0", file: file, requests: requests}, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, requests: requests}, &out))
 	for _, heading := range []string{"ENDPOINTS", "SHARED EXECUTIONS", "SLOW REQUESTS of POST " + generateRoute} {
 		if !strings.Contains(out.String(), heading) {
 			t.Errorf("no heading %q in\n%s", heading, &out)
@@ -32,16 +32,12 @@ func TestPartsAddUp(t *testing.T) {
 	join := correlate.NewJoin()
 	recorded, weighed := int64(0), int64(0)
 	for rec, err := range ingest.Open(file).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		join.AddLocal(rec)
 		switch {
 		case rec.Entry != nil:
 			recorded += rec.Entry.Duration
-			if err := rec.Entry.Validate(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, rec.Entry.Validate())
 		case rec.Span != nil:
 			weighed += weight(rec.Span)
 		}
@@ -87,8 +83,6 @@ func TestBadRequests(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, generateRoute, strings.NewReader(body)))
-		if w.Code != http.StatusBadRequest {
-			t.Errorf("%q: status %d", body, w.Code)
-		}
+		check.Equal(t, fmt.Sprintf("%q: status", body), http.StatusBadRequest, w.Code)
 	}
 }

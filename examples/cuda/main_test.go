@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -31,9 +32,7 @@ func loadFake(f *fakeDevice) func() (*driver, error) {
 func TestRun(t *testing.T) {
 	f, out, dir := newFake(t), new(bytes.Buffer), t.TempDir()
 	const steps = 6
-	if err := run(t.Context(), config{steps, 9, dir}, loadFake(f), out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), config{steps, 9, dir}, loadFake(f), out))
 	for _, want := range []string{
 		`^Fake: 8 products of 9×9 matrices in a batch; 1296 numbers agree with the host's\n`,
 		`cuda\.jsonl: 24 operations launched, 24 recorded, 0 dropped, 0 lost, 0 unplaced\n`,
@@ -50,10 +49,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("not destroyed: %v", left)
 	}
 	batch := filepath.Join(dir, "cuda.jsonl")
-	r, err := analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
 	if l := r.Launches; l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream || l.EnqueueNS == 0 {
 		t.Errorf("launches %+v", l)
 	}
@@ -69,18 +65,12 @@ func TestRun(t *testing.T) {
 // device tells them, also when base events follow one another.
 func TestTimes(t *testing.T) {
 	f, file := newFake(t), filepath.Join(t.TempDir(), "batch.jsonl")
-	dev, err := openDevice(f.driver())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := check.Must(openDevice(f.driver()))(t)
 	defer dev.close()
 	dev.clock.every = 3 * time.Millisecond
 	first := dev.clock.base
-	net, err := newNetwork(dev, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := record(t.Context(), net, file, func(ctx context.Context, e *engine) error {
+	net := check.Must(newNetwork(dev, 4))(t)
+	e := check.Must(record(t.Context(), net, file, func(ctx context.Context, e *engine) error {
 		for range 8 {
 			if err := sendAll(ctx, e, 10); err != nil {
 				return err
@@ -88,20 +78,14 @@ func TestTimes(t *testing.T) {
 			time.Sleep(20 * time.Millisecond) // the clock is read
 		}
 		return nil
-	}, new(bytes.Buffer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, new(bytes.Buffer)))(t)
 	if dev.clock.base == first || dev.clock.base.at <= first.at {
 		t.Errorf("the base is the first one still: %+v", dev.clock.base)
 	}
 	if made := f.open["event"]; made > 4*80*opsPerStep/2 {
 		t.Errorf("%d events: they are not used again", made)
 	}
-	recorded, err := kernels(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorded := check.Must(kernels(file))(t)
 	for _, stream := range []int{firstCompute, secondCompute} {
 		entries, hand, stamps := recorded[stream], e.byHand[stream], f.stamps[dev.streams[stream]]
 		if len(entries) != 40*layers || len(hand) != len(entries) || len(stamps) != 40*(layers+1)*2 {
@@ -128,11 +112,7 @@ func clockError(t *testing.T, e *op.Entry) int64 {
 	t.Helper()
 	for _, a := range e.Attrs {
 		if a.Key == string(tensorconv.ClockErrorKey) {
-			ns, err := strconv.ParseInt(a.Value, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return ns
+			return check.Must(strconv.ParseInt(a.Value, 10, 64))(t)
 		}
 	}
 	t.Fatalf("no bound is recorded: %+v", e)
@@ -155,9 +135,7 @@ func TestNoDevice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, dir := new(bytes.Buffer), t.TempDir()
-			if err := run(t.Context(), config{1, 4, dir}, c.load, out); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, run(t.Context(), config{1, 4, dir}, c.load, out))
 			got := out.String()
 			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") || !strings.Contains(got, c.want) ||
 				strings.Count(got, "\n") != 1 {
@@ -233,10 +211,6 @@ func TestFlagsAreChecked(t *testing.T) {
 }
 
 func TestMedian(t *testing.T) {
-	if got := median([]time.Duration{9, 1, 5}); got != 5 {
-		t.Errorf("%d of three", got)
-	}
-	if got := median([]time.Duration{8, 1, 4, 2}); got != 3 {
-		t.Errorf("%d of four", got)
-	}
+	check.Equal(t, "of three", 5, median([]time.Duration{9, 1, 5}))
+	check.Equal(t, "of four", 3, median([]time.Duration{8, 1, 4, 2}))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -59,18 +61,14 @@ func (r *receiver) service(t *testing.T, join *correlate.Join) (ops int) {
 	t.Helper()
 	for _, body := range r.bodies {
 		for rec, err := range otlp.ProtoRecords(bytes.NewReader(body), "received", nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Entry != nil {
 				ops++
 			}
 			join.AddService(rec)
 		}
 		var request collectorpb.ExportTraceServiceRequest
-		if err := proto.Unmarshal(body, &request); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, proto.Unmarshal(body, &request))
 		for _, resource := range request.ResourceSpans {
 			for _, scope := range resource.ScopeSpans {
 				for _, s := range scope.Spans {
@@ -114,9 +112,7 @@ func TestRun(t *testing.T) {
 	const n = 60
 	batch := filepath.Join(t.TempDir(), "ops.jsonl")
 	var out strings.Builder
-	if err := run(t.Context(), config{addr: "127.0.0.1:0", otlp: server.URL, batch: batch, requests: n}, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", otlp: server.URL, batch: batch, requests: n}, &out))
 
 	join := correlate.NewJoin()
 	held := received.service(t, join)
@@ -134,9 +130,7 @@ func compare(t *testing.T, join *correlate.Join, batch string, n int) *correlate
 	t.Helper()
 	local := int64(0)
 	for rec, err := range ingest.Open(batch).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			local++
 		}
@@ -163,14 +157,8 @@ func compare(t *testing.T, join *correlate.Join, batch string, n int) *correlate
 }
 
 func TestBadRequests(t *testing.T) {
-	tracing, err := startTracing(t.Context(), "http://127.0.0.1:1", filepath.Join(t.TempDir(), "ops.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	service, err := newService(tracing.provider)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tracing := check.Must(startTracing(t.Context(), "http://127.0.0.1:1", filepath.Join(t.TempDir(), "ops.jsonl")))(t)
+	service := check.Must(newService(tracing.provider))(t)
 	for body, want := range map[string]int{
 		`{"user":1,"items":[0]}`:     http.StatusOK,
 		`{"user":1,"items":[]}`:      http.StatusBadRequest,
@@ -180,9 +168,7 @@ func TestBadRequests(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		service.ServeHTTP(w, httptest.NewRequest(http.MethodPost, rankRoute, strings.NewReader(body)))
-		if w.Code != want {
-			t.Errorf("%s: status %d, want %d", body, w.Code, want)
-		}
+		check.Equal(t, fmt.Sprintf("%s: status", body), want, w.Code)
 	}
 	// Nothing listens: the spans are lost, and shutting down says so in time.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -198,19 +184,12 @@ func TestRunWithJaeger(t *testing.T) {
 	const n = 100
 	batch := filepath.Join(t.TempDir(), "ops.jsonl")
 	began := time.Now()
-	if err := run(t.Context(), config{addr: "127.0.0.1:0", otlp: s.OTLP, batch: batch, requests: n}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	client, err := jaeger.NewClient(s.Query, jaeger.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", otlp: s.OTLP, batch: batch, requests: n}, io.Discard))
+	client := check.Must(jaeger.NewClient(s.Query, jaeger.ClientOptions{}))(t)
 	join := correlate.NewJoin()
 	query := jaeger.Query{Service: serviceName, Start: began, End: time.Now(), Limit: 10 * n}
 	for trace, err := range client.Search(t.Context(), query) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, e := range trace.Entries {
 			join.AddService(op.Record{Entry: e})
 		}

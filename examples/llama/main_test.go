@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/llamacpp"
 	"github.com/optrace/optrace/op"
 )
@@ -29,9 +30,7 @@ func record(t *testing.T, mode string) (file, output string) {
 	}
 	file = filepath.Join(t.TempDir(), "llama.jsonl")
 	var out bytes.Buffer
-	if err := run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1}, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1}, &out))
 	return file, out.String()
 }
 
@@ -40,15 +39,11 @@ func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64,
 	t.Helper()
 	join = correlate.NewJoin()
 	for rec, err := range ingest.Open(file).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		join.AddLocal(rec)
 		if rec.Entry != nil {
 			operations = append(operations, rec.Entry.Clone())
-			if err := rec.Entry.Validate(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, rec.Entry.Validate())
 		} else if rec.Span != nil {
 			for _, l := range rec.Span.Links {
 				weighed += l.Weight.V
@@ -125,9 +120,7 @@ func TestBadRequests(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, completionsRoute, strings.NewReader(body)))
-		if w.Code != http.StatusBadRequest {
-			t.Errorf("%q: status %d", body, w.Code)
-		}
+		check.Equal(t, fmt.Sprintf("%q: status", body), http.StatusBadRequest, w.Code)
 	}
 }
 

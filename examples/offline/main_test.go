@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // The batches of two ranks are profiled as one. A line of the second one is
@@ -33,9 +35,7 @@ func Example() {
 func TestRunTellsOfDamagedLines(t *testing.T) {
 	var out, errs bytes.Buffer
 	path := filepath.Join("testdata", "rank1.jsonl")
-	if err := run([]string{path}, &out, &errs); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run([]string{path}, &out, &errs))
 	if want := "skipped: " + path + ":6: "; !strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
 		t.Errorf("errors %q, want one line that starts with %q", errs.String(), want)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -52,9 +53,7 @@ func Example() {
 
 func TestEntriesAreValid(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(t.Context(), &out))
 	spans := make(map[op.SpanID]string)
 	parents := make(map[op.SpanID]string)
 	for rec, err := range entries.NewReader(&out, "entries").Records() {

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,9 +21,7 @@ import (
 func runIn(t *testing.T, ctx context.Context, cfg config) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := run(ctx, cfg, &out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, run(ctx, cfg, &out))
 	return out.String()
 }
 
@@ -86,9 +83,7 @@ func TestRunWritesWhatItDid(t *testing.T) {
 			"collective all_reduce":      parts * layers,
 			"compute sgd_update":         parts * layers,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("operations (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "operations", want, got)
 	})
 
 	t.Run("no operation is an orphan", func(t *testing.T) {
@@ -112,9 +107,7 @@ func TestRunWritesWhatItDid(t *testing.T) {
 			"train.step": steps, "forward": steps * devices, "backward": steps * devices, "update": steps * devices,
 			"POST /v1/predict": requests,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("spans (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "spans", want, got)
 	})
 
 	t.Run("steps and roots agree", func(t *testing.T) {
@@ -147,22 +140,15 @@ func TestRunWritesWhatItDid(t *testing.T) {
 				}
 			}
 		}
-		if len(devicesOf) != steps*layers {
-			t.Errorf("%d collectives, want %d", len(devicesOf), steps*layers)
-		}
+		check.Equal(t, "collectives", steps*layers, len(devicesOf))
 		for sequence, got := range devicesOf {
 			slices.Sort(got)
-			if diff := cmp.Diff([]string{"cpu:0", "cpu:1", "cpu:2"}, got); diff != "" {
-				t.Errorf("devices of collective %d (-want +got):\n%s", sequence, diff)
-			}
+			check.Equal(t, fmt.Sprintf("devices of collective %d", sequence), []string{"cpu:0", "cpu:1", "cpu:2"}, got)
 		}
 	})
 
 	t.Run("the stacks lead from requests to operations", func(t *testing.T) {
-		text, err := os.ReadFile(filepath.Join(cfg.dir, "ops.folded"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(filepath.Join(cfg.dir, "ops.folded")))(t)
 		stack := regexp.MustCompile(`^(train\.step;(forward|backward|update)|POST /v1/predict);cpu:[0-2];[\w ]+ [1-9]\d*$`)
 		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		for _, line := range lines {
@@ -193,9 +179,7 @@ func TestRunReplacesItsFiles(t *testing.T) {
 	for _, e := range entries {
 		steps[e.Step] = true
 	}
-	if want := map[op.Int]bool{{}: true, op.Known(0): true}; !maps.Equal(steps, want) {
-		t.Errorf("steps %v, want those of the second run", steps)
-	}
+	check.Equal(t, "steps", map[op.Int]bool{{}: true, op.Known(0): true}, steps)
 }
 
 func TestRunInterrupted(t *testing.T) {
@@ -212,9 +196,7 @@ func TestRunInterrupted(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, nil, 0o600))
 	for name, cfg := range map[string]config{
 		"no devices":                          {steps: 1, dir: t.TempDir()},
 		"negative steps":                      {steps: -1, devices: 1, dir: t.TempDir()},

@@ -7,16 +7,15 @@ import (
 
 	"go.opentelemetry.io/otel/trace/noop"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // train returns a trainer after steps with batches of the given number of rows,
 // and the losses.
 func train(t *testing.T, devices, steps, rows int) (trainer *Trainer, losses []float64) {
 	t.Helper()
-	trainer, err := newTrainer(noop.NewTracerProvider(), devices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainer = check.Must(newTrainer(noop.NewTracerProvider(), devices))(t)
 	data := newDataset()
 	for step := range steps {
 		losses = append(losses, trainer.Step(t.Context(), int64(step), data.Batch(rows)))

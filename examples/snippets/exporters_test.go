@@ -3,6 +3,7 @@ package snippets
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -23,6 +23,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/program"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -52,14 +53,10 @@ func send(t *testing.T, exporters ...sdktrace.SpanExporter) {
 			}
 			request.End(trace.WithTimestamp(at.Add(900 * time.Microsecond)))
 		}
-		if err := tp.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, tp.ForceFlush(t.Context()))
 	}
 	for _, e := range exporters {
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, e.Shutdown(t.Context()))
 	}
 }
 
@@ -99,43 +96,22 @@ func TestExporters(t *testing.T) {
 		exporter := exporters[name]
 		t.Run(name, func(t *testing.T) {
 			addresses := serve(t, command)
-			remote, err := exporter(addresses)
-			if err != nil {
-				t.Fatal(err)
-			}
+			remote := check.Must(exporter(addresses))(t)
 			path := filepath.Join(t.TempDir(), "spans.jsonl")
-			local, err := optrace.NewFileExporter(path, optrace.WithFormat(optrace.FormatOTLPJSON))
-			if err != nil {
-				t.Fatal(err)
-			}
+			local := check.Must(optrace.NewFileExporter(path, optrace.WithFormat(optrace.FormatOTLPJSON)))(t)
 			send(t, keep{remote}, keep{local})
-			if err := remote.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := local.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			want, err := exec.CommandContext(t.Context(), command, "report", "-json", path).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			answer, err := http.Get(addresses["page"] + "?format=json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, remote.Shutdown(t.Context()))
+			check.OK(t, local.Shutdown(t.Context()))
+			want := check.Must(exec.CommandContext(t.Context(), command, "report", "-json", path).Output())(t)
+			answer := check.Must(http.Get(addresses["page"] + "?format=json"))(t)
 			defer answer.Body.Close()
-			got, err := io.ReadAll(answer.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Must(io.ReadAll(answer.Body))(t)
 			offline, served := withoutInput(t, want), withoutInput(t, got)
 			if n := offline["input"].(map[string]any)["entries"]; n != 360.0 {
 				t.Fatalf("the file has %v operations", n)
 			}
 			for _, key := range slices.Sorted(maps.Keys(offline)) {
-				if diff := cmp.Diff(offline[key], served[key]); diff != "" {
-					t.Errorf("%s (-file +serve):\n%s", key, diff)
-				}
+				check.Equal(t, fmt.Sprintf("%s: serve against file", key), offline[key], served[key])
 			}
 		})
 	}

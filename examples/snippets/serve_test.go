@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/program"
 )
 
@@ -19,10 +18,7 @@ import (
 func TestJavaScriptServed(t *testing.T) {
 	addresses := serve(t, program.Optrace(t, "../.."))
 	runJavaScript(t, strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
-	answer, err := http.Get(addresses["page"] + "?format=json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Must(http.Get(addresses["page"] + "?format=json"))(t)
 	defer answer.Body.Close()
 	type operation struct {
 		Operation string  `json:"operation"`
@@ -37,9 +33,7 @@ func TestJavaScriptServed(t *testing.T) {
 			Service string `json:"service"`
 		} `json:"slowest_request"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&report); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.NewDecoder(answer.Body).Decode(&report))
 	want := map[string]operation{
 		"matmul": {"matmul", 1, 65536, 2 * 64 * 784 * 256}, "relu": {"relu", 1, 65536, 64 * 256}, "sum": {"sum", 1, 4, 64 * 256},
 	}
@@ -47,9 +41,7 @@ func TestJavaScriptServed(t *testing.T) {
 	for _, o := range report.Operations {
 		got[o.Operation] = o
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "operations", want, got)
 	if s := report.Slowest; s.Name != "POST /predict" || s.Service != "snippet" {
 		t.Errorf("the slowest request is %q of %q", s.Name, s.Service)
 	}
@@ -63,18 +55,11 @@ func serve(t *testing.T, program string) map[string]string {
 	ctx := context.WithoutCancel(t.Context()) // it is interrupted, not killed
 	cmd := exec.CommandContext(ctx, program, "serve", "-listen", any, "-otlp-http", any, "-otlp-grpc", any)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := check.Must(cmd.StdoutPipe())(t)
+	check.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, cmd.Process.Signal(os.Interrupt))
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("serve ended with %v", err)
 		}

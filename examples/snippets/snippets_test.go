@@ -15,10 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -128,9 +127,7 @@ func transcript(t *testing.T, path string) string {
 	in := ingest.Open(path)
 	var entries []*op.Entry
 	for rec, err := range in.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			e := rec.Entry.Clone()
 			names[e.SpanID] = e.Operation
@@ -157,17 +154,10 @@ func TestRecorded(t *testing.T) {
 			got := transcript(t, filepath.Join("testdata", name+".jsonl"))
 			golden := filepath.Join("testdata", name+".golden")
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("operations (-want +got):\n%s", diff)
-			}
+			want := check.Must(os.ReadFile(golden))(t)
+			check.Equal(t, "operations", string(want), got)
 		})
 	}
 }
@@ -186,16 +176,12 @@ func TestRun(t *testing.T) {
 			if !*record {
 				path = filepath.Join(t.TempDir(), "spans.jsonl")
 			}
-			if err := os.WriteFile(path, spans, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, spans, 0o644))
 			got := transcript(t, path)
 			if name == "python" { // which operations there are depends on the version of PyTorch
 				want, got = productsOf(want), productsOf(got)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("operations (-recorded +now):\n%s", diff)
-			}
+			check.Equal(t, "operations: now against recorded", want, got)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -195,16 +196,12 @@ func TestR3Redirects(t *testing.T) {
 			t.Cleanup(redirect.Close)
 			base := strings.Replace(redirect.URL, "://", "://me:secret@", 1)
 			c, err := jaeger.NewClient(base, jaeger.ClientOptions{FollowRedirects: tc.follow})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			_, _, err = c.Trace(t.Context(), traceID(t, recordedID))
 			if fmt.Sprint(err) == "" || tc.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
-			if asked.Load() != tc.asked {
-				t.Errorf("the other host was asked: %v", asked.Load())
-			}
+			check.Equal(t, "the other host was asked", tc.asked, asked.Load())
 			if err != nil && (strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "me:xxxxx@")) {
 				t.Errorf("error %v", err)
 			}

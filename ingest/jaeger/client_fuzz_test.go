@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,13 +34,10 @@ func FuzzClientAnswer(f *testing.F) {
 	f.Add(200, []byte(`{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02",`+
 		`"events":[{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{}}]}]}]}]}]}}`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
-		c, err := jaeger.NewClient("http://jaeger", jaeger.ClientOptions{
+		c := check.Must(jaeger.NewClient("http://jaeger", jaeger.ClientOptions{
 			HTTPClient: &http.Client{Transport: answerAll{status, body}},
 			Timeout:    time.Nanosecond, // no second attempt
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		id := op.TraceID{15: 1}
 		tr, _, err := c.Trace(t.Context(), id)
 		if (tr == nil) == (err == nil) || tr != nil && tr.ID != id {

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,9 +21,7 @@ import (
 func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 	t.Helper()
 	target, err := url.Parse(s.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	withoutV3 := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/v3/") {
@@ -82,9 +79,7 @@ func TestRealTrace(t *testing.T) {
 			t.Errorf("%s: entry %+v", name, e)
 		}
 		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500}}
-		if diff := cmp.Diff(want, tr.Pruned); diff != "" {
-			t.Errorf("%s: summaries (-want +got):\n%s", name, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: summaries", name), want, tr.Pruned)
 		if _, _, err := c.Trace(t.Context(), op.TraceID{1}); !errors.Is(err, jaeger.ErrTraceNotFound) {
 			t.Errorf("%s: unknown trace: error %v", name, err)
 		}
@@ -118,9 +113,7 @@ func TestRealNotFinite(t *testing.T) {
 			}
 		}
 		want := map[string][2]int{"v3": {20, 0}, "v1": {19, 1}}[name]
-		if got := [2]int{found, problems}; got != want {
-			t.Errorf("%s: traces and problems %v, want %v", name, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%s: traces and problems", name), want, [2]int{found, problems})
 		_, _, err := c.Trace(t.Context(), traceID(t, fmt.Sprintf("%031x1", 7)))
 		var syntax *op.SyntaxError
 		if errors.As(err, &syntax) != (name == "v1") {
@@ -158,9 +151,7 @@ func TestRealSearchThousands(t *testing.T) {
 			t.Errorf("%s: %d traces with %d operations, want %d", name, len(found), ops, n)
 		}
 		for id, times := range found {
-			if times != 1 {
-				t.Errorf("%s: trace %v %d times", name, id, times)
-			}
+			check.Equal(t, fmt.Sprintf("%s: trace %v: times", name, id), 1, times)
 		}
 		t.Logf("%s: %d traces in %v", name, len(found), time.Since(began))
 	}

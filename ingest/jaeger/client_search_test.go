@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -69,9 +68,7 @@ func TestSearchThousands(t *testing.T) {
 			f.traces = spread(n)
 			found, problems := search(t, f, lastHour(2*n), jaeger.ClientOptions{})
 			for id := 1; id <= n; id++ {
-				if found[id] != 1 {
-					t.Errorf("trace %d found %d times", id, found[id])
-				}
+				check.Equal(t, fmt.Sprintf("trace %d found: times", id), 1, found[id])
 			}
 			if len(found) != n || len(problems) > 0 {
 				t.Errorf("%d traces, want %d; problems %q", len(found), n, problems)
@@ -91,9 +88,7 @@ func TestSearchLimit(t *testing.T) {
 	}
 	found, problems := search(t, f, lastHour(50), jaeger.ClientOptions{})
 	for id := 951; id <= 1000; id++ {
-		if found[id] != 1 {
-			t.Errorf("trace %d found %d times", id, found[id])
-		}
+		check.Equal(t, fmt.Sprintf("trace %d found: times", id), 1, found[id])
 	}
 	if len(found) != 50 || len(problems) > 0 {
 		t.Errorf("%d traces, problems %q", len(found), problems)
@@ -163,9 +158,7 @@ func TestSearchWindowIgnored(t *testing.T) {
 	}, jaeger.ClientOptions{})
 	found := 0
 	for _, err := range c.Search(t.Context(), lastHour(100)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		found++
 	}
 	if found != 3 || calls != 1 {
@@ -193,9 +186,7 @@ func TestSearchQuery(t *testing.T) {
 			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&query.start_time_min=2026-11-21T11%3A00%3A00Z",
 		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&service=api&start=1795258800000000",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "calls", want, got)
 }
 
 func TestSearchErrors(t *testing.T) {
@@ -212,9 +203,7 @@ func TestSearchErrors(t *testing.T) {
 				t.Errorf("%s: trace %v", name, tr)
 			}
 		}
-		if n != 1 {
-			t.Errorf("%s: %d results, want an error", name, n)
-		}
+		check.Equal(t, fmt.Sprintf("%s: results", name), 1, n)
 	}
 }
 
@@ -257,8 +246,6 @@ func TestClientPruned(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if diff := cmp.Diff(want, tr.Pruned); diff != "" {
-			t.Errorf("%s: summaries (-want +got):\n%s", path, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%s: summaries", path), want, tr.Pruned)
 	}
 }

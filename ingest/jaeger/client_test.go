@@ -13,17 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
 // recorded returns a recorded answer.
 func recorded(tb testing.TB, name string) []byte {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return text
+	return check.Must(os.ReadFile(filepath.Join("testdata", name)))(tb)
 }
 
 // serve returns a client of a server that answers with h.
@@ -31,11 +28,7 @@ func serve(t *testing.T, h http.HandlerFunc, opts jaeger.ClientOptions) *jaeger.
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	c, err := jaeger.NewClient(server.URL+"/jaeger/", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return check.Must(jaeger.NewClient(server.URL+"/jaeger/", opts))(t)
 }
 
 // paths answers by path; any other gets the page that Jaeger answers with.
@@ -107,9 +100,7 @@ func TestClientTrace(t *testing.T) {
 				if err != nil || len(problems) > 0 {
 					t.Fatalf("problems %v, error %v", problems, err)
 				}
-				if diff := cmp.Diff(tc.want, totalOf(c, tr)); diff != "" {
-					t.Errorf("trace (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "trace", tc.want, totalOf(c, tr))
 			}
 		})
 	}
@@ -191,9 +182,7 @@ func TestClientUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	c, err := jaeger.NewClient(server.URL, jaeger.ClientOptions{Timeout: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, _, err = c.Trace(t.Context(), traceID(t, recordedID))
 	if err == nil || !strings.Contains(err.Error(), "check that Jaeger runs at this address") || !strings.Contains(err.Error(), server.URL) {
 		t.Errorf("error %v", err)
@@ -220,9 +209,7 @@ func TestClientRetries(t *testing.T) {
 		}
 	}, jaeger.ClientOptions{})
 	tr, _, err := c.Trace(t.Context(), traceID(t, recordedID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if diff := cmp.Diff(total{"v3", 7, 2, 74_601}, totalOf(c, tr)); diff != "" || calls != 4 {
 		t.Errorf("%d calls, trace (-want +got):\n%s", calls, diff)
 	}
@@ -250,9 +237,7 @@ func TestClientPassword(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := jaeger.NewClient(strings.Replace(server.URL, "://", "://me:secret@", 1), jaeger.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, _, err = c.Trace(t.Context(), traceID(t, recordedID))
 	if user != "me" || password != "secret" || err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("sent %q %q, error %v", user, password, err)

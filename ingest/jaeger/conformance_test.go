@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 )
@@ -23,9 +24,7 @@ func TestConformance(t *testing.T) {
 			t.Skip("API version 1 cannot hold the span")
 		}
 		for rec, err := range jaeger.Records(strings.NewReader(encode(t, c.Span)), "answer", nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Entry != nil {
 				e := rec.Entry.Clone()
 				if c.Want != nil && c.Want.Warn&op.WarnMicroseconds == 0 {
@@ -86,13 +85,10 @@ func encode(t *testing.T, s optest.Span) string {
 		refer("CHILD_OF", s.TraceID, s.ParentSpanID)
 	}
 	span["references"] = references
-	text, err := json.Marshal(map[string]any{"data": []any{map[string]any{
+	text := check.Must(json.Marshal(map[string]any{"data": []any{map[string]any{
 		"spans":     []any{span},
 		"processes": map[string]any{"p1": map[string]any{"serviceName": service, "tags": tagsOf(t, resource)}},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}))(t)
 	return string(text)
 }
 
@@ -114,10 +110,7 @@ func tagsOf(t *testing.T, attrs []optest.Attr) []any {
 				tag["value"] = strconv.FormatInt(v, 10)
 			}
 		default: // lists and maps become text
-			text, err := json.Marshal(plain(v))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(json.Marshal(plain(v)))(t)
 			tag["type"], tag["value"] = "string", string(text)
 		}
 		tags = append(tags, tag)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 )
 
@@ -22,10 +23,7 @@ func FuzzRecords(f *testing.F) {
 }
 
 func BenchmarkRecords(b *testing.B) {
-	one, err := os.ReadFile(filepath.Join("testdata", "v2.20.search.json"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	one := check.Must(os.ReadFile(filepath.Join("testdata", "v2.20.search.json")))(b)
 	const answers = 100
 	text := bytes.Repeat(one, answers)
 	recordtest.Benchmark(b, text, 21*answers, jaeger.Records)

@@ -1,10 +1,12 @@
 package jaeger_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -28,8 +30,6 @@ func TestPlaceholders(t *testing.T) {
 				t.Errorf("duration %s: %+v, %v", test.duration, e, err)
 			}
 		}
-		if n != 1 {
-			t.Errorf("duration %s: %d records", test.duration, n)
-		}
+		check.Equal(t, fmt.Sprintf("duration %s: records", test.duration), 1, n)
 	}
 }

@@ -1,18 +1,15 @@
 package jaeger_test
 
 import (
-	"bytes"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
@@ -37,10 +34,7 @@ func TestSampleCounts(t *testing.T) {
 		{"edge.json", 4, 0, 0},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			f, err := os.Open(filepath.Join("testdata", test.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := check.Must(os.Open(filepath.Join("testdata", test.file)))(t)
 			defer f.Close()
 			var spans, entries int
 			var sum int64
@@ -49,9 +43,7 @@ func TestSampleCounts(t *testing.T) {
 				case err != nil:
 					t.Fatal(err)
 				case rec.Entry != nil:
-					if rec.Entry.Warn != op.WarnMicroseconds {
-						t.Errorf("%s: warnings %b", rec.Entry.Operation, rec.Entry.Warn)
-					}
+					check.Equal(t, fmt.Sprintf("%s: warnings", rec.Entry.Operation), op.WarnMicroseconds, rec.Entry.Warn)
 					spans++
 					entries++
 					sum += rec.Entry.Duration
@@ -182,9 +174,7 @@ func TestRecords(t *testing.T) {
 			entry(`"service":"api","warn":["us_truncated"]}`)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, transcript(t, test.text)); diff != "" {
-				t.Errorf("records (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "records", test.want, transcript(t, test.text))
 		})
 	}
 }
@@ -215,9 +205,7 @@ func TestParent(t *testing.T) {
 				if rec.Span.ParentSpanID.IsZero() {
 					got = ""
 				}
-				if got != test.want {
-					t.Errorf("parent %q, want %q", got, test.want)
-				}
+				check.Equal(t, "parent", test.want, got)
 			}
 		})
 	}
@@ -243,36 +231,7 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-func TestRecordsOfABrokenSource(t *testing.T) {
-	broken := errors.New("broken")
-	src := io.MultiReader(strings.NewReader(answer(`{}`)[:80]), iotest.ErrReader(broken))
-	var last error
-	for _, err := range jaeger.Records(src, "answer", nil) {
-		last = err
-	}
-	if !errors.Is(last, broken) {
-		t.Errorf("err = %v", last)
-	}
-}
-
-func TestRecordsStopWhenTold(t *testing.T) {
-	text, err := os.ReadFile("testdata/v2.20.search.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := []byte(answer(`7,{` + ids + `}`))
-	for _, text := range [][]byte{text, bad, []byte(`{"data":[{"processes":[],"spans":[7,{}]}]}`)} {
-		total := strings.Count(transcript(t, string(text)), "\n")
-		for n := 1; n <= total; n++ {
-			seen := 0
-			for range jaeger.Records(bytes.NewReader(text), "answer", nil) {
-				if seen++; seen == n {
-					break
-				}
-			}
-			if seen != n {
-				t.Errorf("asked for %d records, got %d", n, seen)
-			}
-		}
-	}
+func TestRecordsEnd(t *testing.T) {
+	recordtest.Ends(t, jaeger.Records, string(check.Must(os.ReadFile("testdata/v2.20.search.json"))(t)), answer(`7,{`+ids+`}`),
+		`{"data":[{"processes":[],"spans":[7,{}]}]}`, answer(`{}`)[:80])
 }

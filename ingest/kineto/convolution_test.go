@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,9 +39,7 @@ func TestConvolutionOutput(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			key := appendInputsKey(nil, []byte(test.operator), &values{dims: []byte(test.dims), concrete: []byte(test.concrete)})
-			if got := parseInputs(string(key)).output.String(); got != test.output {
-				t.Errorf("output %s, want %s", got, test.output)
-			}
+			check.Equal(t, "output", test.output, parseInputs(string(key)).output.String())
 		})
 	}
 }
@@ -53,9 +52,7 @@ func TestConvolutionFLOPs(t *testing.T) {
 		{"ph":"X","cat":"kernel","name":"implicit_convolve_sgemm","pid":0,"tid":7,"ts":5,"dur":2,"args":{"External id":7,"device":0,"stream":7}}]`
 	read := 0
 	for rec, err := range Records(strings.NewReader(trace), "trace", nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		e := rec.Entry
 		if e == nil {
 			continue
@@ -72,7 +69,5 @@ func TestConvolutionFLOPs(t *testing.T) {
 			t.Errorf("%v FLOPs, want %v; %v elements", got, want, e.OutputElements)
 		}
 	}
-	if read != 2 {
-		t.Errorf("%d entries", read)
-	}
+	check.Equal(t, "entries", 2, read)
 }

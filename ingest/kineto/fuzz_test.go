@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -17,15 +18,9 @@ import (
 // makes are valid, that they read back from JSON Lines as they were, and that they are
 // those which the lexer makes.
 func FuzzRecords(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := check.Must(filepath.Glob("testdata/*.json"))(f)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(file))(f)
 		f.Add(text)
 	}
 	f.Add([]byte(`[{"ph":"X","cat":"cpu_op","name":"\ud800","ts":1e3,"dur":-1,"args":{"Input Dims":[[[-9]],[1e30]],"Input type":7}}`))
@@ -72,9 +67,7 @@ func TestRecordsAllocateLittlePerEvent(t *testing.T) {
 	text := benchmarkTrace()
 	allocs := testing.AllocsPerRun(2, func() {
 		for _, err := range kineto.Records(bytes.NewReader(text), "trace", nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 		}
 	})
 	if allocs > events/50 {

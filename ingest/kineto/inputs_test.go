@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -43,9 +44,7 @@ func TestParseInputs(t *testing.T) {
 			for _, s := range in.shapes {
 				shapes = append(shapes, s.String())
 			}
-			if got := strings.Join(shapes, " "); got != test.shapes {
-				t.Errorf("shapes %q, want %q", got, test.shapes)
-			}
+			check.Equal(t, "shapes", test.shapes, strings.Join(shapes, " "))
 			if diff := cmp.Diff(test.dtypes, in.dtypes); diff != "" || in.warn != test.warn {
 				t.Errorf("warning %v, want %v; types (-want +got):\n%s", in.warn, test.warn, diff)
 			}

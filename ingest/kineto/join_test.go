@@ -2,11 +2,13 @@ package kineto
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // tablesOf returns tables with operators and launches.
@@ -136,9 +138,7 @@ func TestLaunchOf(t *testing.T) {
 		if l := j.launchOf(&deviceOp{correlation: test.correlation, has: test.has}); l != nil {
 			got = l.start
 		}
-		if got != test.want {
-			t.Errorf("correlation %d: launch at %d, want %d", test.correlation, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("correlation %d: launch at", test.correlation), test.want, got)
 	}
 }
 
@@ -159,13 +159,9 @@ func TestHostOpOf(t *testing.T) {
 		if i := j.hostOpOf(&test.d, nil); i >= 0 {
 			got = j.hostOps.at(i).name
 		}
-		if got != test.want {
-			t.Errorf("%s: operator %d, want %d", test.name, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("%s: operator", test.name), test.want, got)
 	}
-	if i := j.hostOpOf(&deviceOp{}, &launch{op: 2}); i != 2 {
-		t.Errorf("the operator around the launch is %d", i)
-	}
+	check.Equal(t, "the operator around the launch", 2, j.hostOpOf(&deviceOp{}, &launch{op: 2}))
 }
 
 func TestSymbols(t *testing.T) {

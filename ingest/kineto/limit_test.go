@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,9 +24,7 @@ func TestRowSizes(t *testing.T) {
 		{"device event", unsafe.Sizeof(deviceOp{}), 72},
 		{"collective", unsafe.Sizeof(collectiveRow{}), 56},
 	} {
-		if test.got != test.want {
-			t.Errorf("%s: %d bytes, want %d", test.row, test.got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("%s: bytes", test.row), test.want, test.got)
 	}
 }
 

@@ -16,9 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -53,9 +52,7 @@ func expectations(t *testing.T) []expectation {
 		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
 			"the figures of each, computed by another program", recorded)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer f.Close()
 	var all []expectation
 	dec := json.NewDecoder(f)
@@ -66,9 +63,7 @@ func expectations(t *testing.T) []expectation {
 		if err == io.EOF {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		all = append(all, e)
 	}
 }
@@ -81,11 +76,7 @@ func openRecorded(t testing.TB, name string) io.Reader {
 		t.Skipf("needs %s from tests/data of github.com/facebookresearch/HolisticTraceAnalysis in %s: %v", name, recorded, err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	z, err := gzip.NewReader(bufio.NewReader(f))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return z
+	return check.Must(gzip.NewReader(bufio.NewReader(f)))(t)
 }
 
 func TestRecordedTraces(t *testing.T) {
@@ -94,15 +85,11 @@ func TestRecordedTraces(t *testing.T) {
 			got := expectation{File: want.File, Devices: map[string]deviceFigures{}}
 			devices := map[string][]*op.Entry{}
 			for rec, err := range kineto.Records(openRecorded(t, want.File), want.File, nil) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				if rec.Entry == nil {
 					continue
 				}
-				if err := rec.Entry.Validate(); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, rec.Entry.Validate())
 				if rec.Entry.Rank.Known {
 					rank := rec.Entry.Rank.V
 					got.Rank = &rank
@@ -117,9 +104,7 @@ func TestRecordedTraces(t *testing.T) {
 			for name, entries := range devices {
 				got.Devices[name] = figuresOf(entries, len(want.Devices[name].Top))
 			}
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("figures (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "figures", want, got)
 		})
 	}
 }

@@ -3,19 +3,17 @@ package kineto_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -109,18 +107,13 @@ func TestRecords(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, withoutIDs(transcript(t, []byte(test.text), nil))); diff != "" {
-				t.Errorf("records (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "records", test.want, withoutIDs(transcript(t, []byte(test.text), nil)))
 		})
 	}
 }
 
 func TestRecordsReportTheCutOnce(t *testing.T) {
-	text, err := os.ReadFile("testdata/train.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("testdata/train.json"))(t)
 	whole := len(strings.TrimSpace(string(text)))
 	for n := 1; n < whole; n += 37 {
 		errs := 0
@@ -153,47 +146,7 @@ func TestRecordsWithMapping(t *testing.T) {
 {"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
 		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":0,"correlation":8,"grid":[1,2]}}
 `
-	if diff := cmp.Diff(want, withoutIDs(transcript(t, []byte(text), m))); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
-}
-
-func TestRecordsOfABrokenSource(t *testing.T) {
-	broken := errors.New("broken")
-	src := io.MultiReader(strings.NewReader(`[`+kernel+`,`), iotest.ErrReader(broken))
-	var entries int
-	var last error
-	for rec, err := range kineto.Records(src, "trace", nil) {
-		if rec.Entry != nil {
-			entries++
-		}
-		last = err
-	}
-	if entries != 1 || !errors.Is(last, broken) {
-		t.Errorf("%d entries, last error %v", entries, last)
-	}
-}
-
-func TestRecordsStopWhenTold(t *testing.T) {
-	text, err := os.ReadFile("testdata/train.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := `[{"ph":"X"},{"ph":"X","name":"s","ts":1,"dur":2,"args":{"tensor.op.name":"relu"}},` + kernel + `]`
-	for _, text := range []string{string(text), bad, bad[:len(bad)-1]} {
-		total := strings.Count(transcript(t, []byte(text), nil), "\n")
-		for n := 1; n < total; n++ {
-			seen := 0
-			for range kineto.Records(strings.NewReader(text), "trace", nil) {
-				if seen++; seen == n {
-					break
-				}
-			}
-			if seen != n {
-				t.Errorf("asked for %d records, got %d", n, seen)
-			}
-		}
-	}
+	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
 }
 
 // Operators on the host are below the innermost one that they lie within on their
@@ -227,9 +180,7 @@ func TestNesting(t *testing.T) {
 		// Parents may come behind their children.
 		var entries []op.Entry
 		for rec, err := range kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"), "trace", nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Entry != nil {
 				entries = append(entries, *rec.Entry.Clone())
 				names[rec.Entry.SpanID] = rec.Entry.Operation
@@ -276,9 +227,7 @@ func TestTraceIDs(t *testing.T) {
 			}
 		}
 	}
-	if len(ids) != 8 {
-		t.Errorf("%d ids", len(ids))
-	}
+	check.Equal(t, "ids", 8, len(ids))
 }
 
 // The annotations and modules around a launch are the path of what it launched, on its thread alone.
@@ -304,9 +253,7 @@ func TestPaths(t *testing.T) {
 	}, ",") + "]"
 	got := make(map[string]string)
 	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if e := rec.Entry; e != nil {
 			got[e.Operation] = fmt.Sprint(e.Step, " ", e.Path, " by ", e.LaunchedBy, " ", e.Attrs)
 		}
@@ -318,9 +265,7 @@ func TestPaths(t *testing.T) {
 		"b": "4 ## forward ##/nn.Module: Net_0 by  [{graph id 3 1} {graph node id 99 1} {tensor.launch.duration 1000 1}]",
 		"c": "4  by  [{tensor.launch.duration 1000 1}]",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }
 
 // Events of devices that no list knows are operations, runtime calls launch them, and what is left is counted by its category.
@@ -336,9 +281,7 @@ func TestOtherDevices(t *testing.T) {
 		{"ph":"X","cat":"mtia_insight","name":"note","pid":0,"tid":2,"ts":32,"dur":1}]`
 	var got []string
 	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if e := rec.Entry; e != nil {
 			got = append(got, fmt.Sprint(e.Operation, " ", e.Kind, " ", e.DeviceID, " ", e.Stream, " by ", e.LaunchedBy))
 		} else {
@@ -349,7 +292,10 @@ func TestOtherDevices(t *testing.T) {
 		"category:mtia_insight 2", "runtime_call 1", "aten::add compute cpu unknown by ", "add compute mtia:0 2 by aten::add",
 		"bare compute mtia unknown by ", "gemm compute hpu:3 unknown by ", "copy memory xpu:1 unknown by ", "x compute strange:1 0 by ",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
+}
+
+func TestRecordsEnd(t *testing.T) {
+	bad := `[{"ph":"X"},{"ph":"X","name":"s","ts":1,"dur":2,"args":{"tensor.op.name":"relu"}},` + kernel
+	recordtest.Ends(t, kineto.Records, string(check.Must(os.ReadFile("testdata/train.json"))(t)), bad+"]", bad)
 }

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // rawEvent is an event of a trace as its JSON has it.
@@ -39,19 +38,14 @@ func TestRecordedSteps(t *testing.T) {
 		"nccl_data.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz", "sampled_rank-1.json.gz", "simple_add.json.gz",
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, err := io.ReadAll(openRecorded(t, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(io.ReadAll(openRecorded(t, name)))(t)
 			got := make(map[string]int64)
 			for rec, err := range kineto.Records(bytes.NewReader(text), name, nil) {
 				if err == nil && rec.Entry != nil && rec.Entry.Side == 0 {
 					got[rec.Entry.StepName+" "+rec.Entry.Phase] += rec.Entry.Duration
 				}
 			}
-			if diff := gocmp.Diff(naivePhases(t, text), got); diff != "" {
-				t.Errorf("ns by step and phase (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "ns by step and phase", naivePhases(t, text), got)
 		})
 	}
 }
@@ -59,9 +53,7 @@ func TestRecordedSteps(t *testing.T) {
 // naivePhases adds up the nanoseconds of kernels by step and phase.
 func naivePhases(t *testing.T, text []byte) map[string]int64 {
 	var doc struct{ TraceEvents []rawEvent }
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &doc))
 	sums := make(map[string]int64)
 	launches := make(map[int64]*rawEvent)
 	var annotations, operators []*rawEvent
@@ -184,9 +176,7 @@ func TestStepsOfRanges(t *testing.T) {
 					got = append(got, step+" "+e.StepName+" "+e.Phase+" "+e.Path)
 				}
 			}
-			if diff := gocmp.Diff(c.want, got); diff != "" {
-				t.Errorf("entries (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "entries", c.want, got)
 		})
 	}
 }

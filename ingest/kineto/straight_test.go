@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -57,10 +58,7 @@ func TestStraightEqualsGeneral(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(name))(t)
 		checkStraight(t, text)
 		for _, size := range []int{1, 3, 5} {
 			checkStraight(t, text[:len(text)*size/7])
@@ -70,10 +68,7 @@ func TestStraightEqualsGeneral(t *testing.T) {
 
 func TestRecordedTracesStraight(t *testing.T) {
 	for _, want := range expectations(t) {
-		text, err := io.ReadAll(openRecorded(t, want.File))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(io.ReadAll(openRecorded(t, want.File)))(t)
 		checkStraight(t, text)
 	}
 }

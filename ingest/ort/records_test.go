@@ -7,9 +7,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/ort"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
@@ -21,10 +20,7 @@ func transcript(t testing.TB, text string, m *attr.Mapping) string {
 }
 
 func TestGolden(t *testing.T) {
-	text, err := os.ReadFile("testdata/squeeze.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("testdata/squeeze.json"))(t)
 	golden.Check(t, "testdata/squeeze.golden", transcript(t, string(text), nil))
 }
 
@@ -67,38 +63,15 @@ func TestRecords(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, transcript(t, test.text, m)); diff != "" {
-				t.Errorf("records (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "records", test.want, transcript(t, test.text, m))
 		})
-	}
-}
-
-func TestRecordsStopWhenTold(t *testing.T) {
-	text, err := os.ReadFile("testdata/squeeze.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 10 {
-		seen := 0
-		for range ort.Records(bytes.NewReader(text), "profile", nil) {
-			if seen++; seen == n+1 {
-				break
-			}
-		}
-		if seen != n+1 {
-			t.Errorf("asked for %d records, got %d", n+1, seen)
-		}
 	}
 }
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it
 // makes are valid, and that they read back from JSON Lines as they were.
 func FuzzRecords(f *testing.F) {
-	text, err := os.ReadFile("testdata/squeeze.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("testdata/squeeze.json"))(f)
 	f.Add(text)
 	f.Add([]byte(`[{"cat":"Node","ph":"X","ts":1,"dur":-2,"args":{"op_name":"X","input_type_shape":[{"f":[1e3,-9]}],"output_size":"-1"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -107,9 +80,7 @@ func FuzzRecords(f *testing.F) {
 		// begins: events are then read by a lexer.
 		straight := recordtest.Transcript(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
 		general := recordtest.Transcript(t, ort.Records(iotest.OneByteReader(bytes.NewReader(text)), "fuzz", nil))
-		if diff := cmp.Diff(general, straight); diff != "" {
-			t.Errorf("(-by the lexer +in one pass):\n%s", diff)
-		}
+		check.Equal(t, "in one pass", general, straight)
 	})
 }
 
@@ -121,4 +92,8 @@ func BenchmarkRecords(b *testing.B) {
 	const events = 10_000
 	text := []byte("[" + strings.Repeat(event+",\n", events-1) + event + "]")
 	recordtest.Benchmark(b, text, events, ort.Records)
+}
+
+func TestRecordsEnd(t *testing.T) {
+	recordtest.Ends(t, ort.Records, string(check.Must(os.ReadFile("testdata/squeeze.json"))(t))[:2000])
 }

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -145,9 +144,7 @@ func TestRunsAgainstTheirMaking(t *testing.T) {
 				got[name] += " < " + names[by]
 			}
 		}
-		if diff := gocmp.Diff(s.above, got); diff != "" {
-			t.Errorf("seed %d: %s\nwhat is below what (-want +got):\n%s", seed, text, diff)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: %s\nwhat is below what", seed, text), s.above, got)
 		for trace, n := range roots {
 			if n != 1 {
 				t.Errorf("seed %d: %d runs in trace %s", seed, n, trace)

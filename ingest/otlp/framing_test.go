@@ -3,6 +3,7 @@ package otlp_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,56 +13,37 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func load(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(os.ReadFile(filepath.Join("testdata", path)))(t)
 }
 
 func gunzip(t *testing.T, text []byte) []byte {
 	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := check.Must(gzip.NewReader(bytes.NewReader(text)))(t)
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(z); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(b.ReadFrom(z))(t)
 	return b.Bytes()
 }
 
 func zstdFrame(t *testing.T, text []byte) []byte {
 	t.Helper()
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := check.Must(zstd.NewWriter(nil))(t)
 	return z.EncodeAll(text, nil)
 }
 
 func unzstd(t *testing.T, text []byte) []byte {
 	t.Helper()
-	z, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := check.Must(zstd.NewReader(nil))(t)
 	defer z.Close()
-	plain, err := z.DecodeAll(text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plain
+	return check.Must(z.DecodeAll(text, nil))(t)
 }
 
 // framed returns the payloads as the Collector's file exporter writes them.
@@ -114,9 +96,7 @@ func TestFramingsAgree(t *testing.T) {
 			others["zstd frames of protobuf"] = read(otlp.FramedRecords, zstProto)
 		}
 		for name, got := range others {
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s, %s (-JSON Lines +got):\n%s", gate, name, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s, %s: got against JSON Lines", gate, name), want, got)
 		}
 	}
 }
@@ -135,14 +115,10 @@ func TestRotatedFilesAndOtherSignals(t *testing.T) {
 			t.Errorf("%s: bad %q, err %q", path, res.Bad, res.Err)
 		}
 	}
-	if entries != 1260 {
-		t.Errorf("%d entries", entries)
-	}
+	check.Equal(t, "entries", 1260, entries)
 
 	res := read(otlp.JSONRecords, load(t, "gate_off/metrics.jsonl"))
-	if want := (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1 Signal:metrics}"}, 5)}); !cmp.Equal(want, res) {
-		t.Errorf("metrics: %+v", res)
-	}
+	check.Equal(t, "metrics", (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1 Signal:metrics}"}, 5)}), res)
 }
 
 func TestSniff(t *testing.T) {
@@ -165,9 +141,7 @@ func TestSniff(t *testing.T) {
 		{"nothing", nil, otlp.FramingNone},
 		{"too short", []byte{0, 0, 0, 1}, otlp.FramingNone},
 	} {
-		if got := otlp.Sniff(test.head); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
+		check.Equal(t, test.name, test.want, otlp.Sniff(test.head))
 	}
 }
 
@@ -225,16 +199,6 @@ func TestRawDamage(t *testing.T) {
 	}
 }
 
-// A failing source ends the reading with its error.
-func TestSourceError(t *testing.T) {
-	for name, r := range readers {
-		res := readFrom(r, iotest.ErrReader(os.ErrDeadlineExceeded))
-		if !strings.Contains(res.Err, os.ErrDeadlineExceeded.Error()) || len(res.Bad) > 0 {
-			t.Errorf("%s: %+v", name, res)
-		}
-	}
-}
-
 // The batch of a frame comes before what follows the frame is asked for: files that grow
 // are read so.
 func TestFramesAreNotAwaited(t *testing.T) {
@@ -247,18 +211,14 @@ func TestFramesAreNotAwaited(t *testing.T) {
 		}()
 		spans := 0
 		for rec, err := range otlp.FramedRecords(source, "test", nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Entry != nil || rec.Span != nil {
 				if spans++; spans == 9 {
 					break // the reader would wait now
 				}
 			}
 		}
-		if spans != 9 {
-			t.Errorf("%s: %d spans", name, spans)
-		}
+		check.Equal(t, fmt.Sprintf("%s: spans", name), 9, spans)
 		_ = source.Close()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -63,10 +64,7 @@ func fuzzReaderWith(t *testing.T, r reader, text []byte, m *attr.Mapping) {
 func seed(f *testing.F, names ...string) {
 	f.Helper()
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(filepath.Join("testdata", name)))(f)
 		f.Add(text)
 	}
 }
@@ -86,10 +84,7 @@ func FuzzFrames(f *testing.F) {
 
 func FuzzProto(f *testing.F) {
 	f.Add(field(1, append(protoResource(), field(2, protoSpan())...)))
-	text, err := os.ReadFile("testdata/gate_off/traces.pb")
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("testdata/gate_off/traces.pb"))(f)
 	f.Add(unframed(text)[0])
 	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["raw"], text) })
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 const placeSpan = `{"traceId":"11111111111111111111111111111111","spanId":"1111111111111111","name":"a",` +
@@ -46,10 +48,7 @@ func TestR2LinesOfManyErrors(t *testing.T) {
 	text := `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[` + placeSpan +
 		strings.Repeat("\n,"+placeSpan, 5000) + "\n" + strings.Repeat("{x\n", faults)
 	src := &countedReader{ReaderAt: strings.NewReader(text)}
-	parts, err := JSONParts(src, int64(len(text)), "file", nil, Parts{Bytes: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := check.Must(JSONParts(src, int64(len(text)), "file", nil, Parts{Bytes: 1000}))(t)
 	n := 0
 	var last error
 	for _, part := range parts {

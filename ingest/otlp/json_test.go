@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -78,13 +79,9 @@ func TestJSONLayouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := result{Records: []string{header, entry}}
-			if diff := cmp.Diff(want, read(otlp.JSONRecords, []byte(text))); diff != "" {
-				t.Errorf("at once (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "at once", want, read(otlp.JSONRecords, []byte(text)))
 			// Whatever the reads bring, the result is the same.
-			if diff := cmp.Diff(want, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text)))); diff != "" {
-				t.Errorf("byte by byte (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "byte by byte", want, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
 		})
 	}
 }
@@ -165,9 +162,7 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
 		"{Reason:other_signal N:1 Signal:metrics}", "{Reason:other_signal N:1 Signal:logs}", "{Reason:unknown_record N:1 Signal:}",
 	}}
-	if diff := cmp.Diff(want, read(otlp.JSONRecords, []byte(text))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, read(otlp.JSONRecords, []byte(text)))
 }
 
 func TestJSONResource(t *testing.T) {
@@ -207,9 +202,7 @@ func TestJSONManyBadLines(t *testing.T) {
 		}
 		lines += bad.Count()
 	}
-	if lines != n {
-		t.Errorf("%d bad lines, want %d", lines, n)
-	}
+	check.Equal(t, "bad lines", n, lines)
 }
 
 func TestJSONDamage(t *testing.T) {
@@ -282,8 +275,7 @@ func TestJSONSpanWithLongHeadBehindDamage(t *testing.T) {
 		if diff := cmp.Diff(test.want, res.names()); diff != "" || len(res.Bad) != 1 {
 			t.Errorf("%d bytes: errors %q, operations (-want +got):\n%s", test.head, res.Bad, diff)
 		}
-		if diff := cmp.Diff(res, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text)))); diff != "" {
-			t.Errorf("%d bytes, byte by byte (-at once +byte by byte):\n%s", test.head, diff)
-		}
+		check.Equal(t, fmt.Sprintf("%d bytes, byte by byte", test.head),
+			res, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -84,9 +85,7 @@ func TestJSONResourceFarBehindItsSpans(t *testing.T) {
 func TestJSONElementTooLong(t *testing.T) {
 	long := strings.Replace(batch("long"), `"name":"op"`, `"name":"`+strings.Repeat("x", otlp.MaxElementBytes)+`"`, 1)
 	res := read(otlp.JSONRecords, []byte(batch("a")+"\n"+long+"\n"+batch("b")+"\n"))
-	if diff := cmp.Diff([]string{"a", "b"}, res.names()); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "operations", []string{"a", "b"}, res.names())
 	if len(res.Bad) != 1 || !strings.Contains(res.Bad[0], "input:2: element longer than 16 MiB") {
 		t.Errorf("bad = %q", res.Bad)
 	}
@@ -205,10 +204,7 @@ func TestS2AttributesAreLinear(t *testing.T) {
 				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op, p[2], p[3], p[4])
 			read := otlp.JSONRecords
 			if binary {
-				message, err := proto.Marshal(spantest.TracesJSON(t, text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				message := check.Must(proto.Marshal(spantest.TracesJSON(t, text)))(t)
 				text, read = message, otlp.ProtoRecords
 			}
 			var m attr.Mapping
@@ -217,9 +213,7 @@ func TestS2AttributesAreLinear(t *testing.T) {
 			for range 3 {
 				start, ops := time.Now(), 0
 				for rec, err := range read(bytes.NewReader(text), "input", &m) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, err)
 					if rec.Entry != nil {
 						ops++
 					}
@@ -253,25 +247,11 @@ func TestFrameTooLong(t *testing.T) {
 	}
 }
 
-// The caller may stop anywhere.
-func TestReadersStopWhenTold(t *testing.T) {
-	inputs := map[string][]byte{
-		"json": load(t, "gate_off/traces.jsonl"), "frames": load(t, "gate_off/traces.pb"),
-		"raw": bytes.Join(unframed(load(t, "gate_off/traces.pb")), nil),
-	}
-	for name, r := range readers {
-		for limit := 1; limit <= 28; limit++ {
-			n := 0
-			for range r(bytes.NewReader(inputs[name]), "input", nil) {
-				if n++; n == limit {
-					break
-				}
-			}
-			if n != limit {
-				t.Errorf("%s: %d records", name, n)
-			}
-		}
-	}
+func TestReadersEnd(t *testing.T) {
+	framed := load(t, "gate_off/traces.pb")
+	recordtest.Ends(t, otlp.JSONRecords, string(load(t, "gate_off/traces.jsonl")))
+	recordtest.Ends(t, otlp.FramedRecords, string(framed))
+	recordtest.Ends(t, otlp.ProtoRecords, string(bytes.Join(unframed(framed), nil)))
 }
 
 func ExampleJSONRecords() {

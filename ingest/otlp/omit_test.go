@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,9 +23,7 @@ func TestReadWhole(t *testing.T) {
 		td := randomTraces(rand.New(rand.NewPCG(seed, 21)))
 		text, proto := encodings(t, td)
 		var indented bytes.Buffer
-		if err := json.Indent(&indented, text, "", " "); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Indent(&indented, text, "", " "))
 		for name, in := range map[string]struct {
 			read reader
 			text []byte

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -85,11 +86,7 @@ func walkedMessage(t *testing.T, rng *rand.Rand) []byte {
 			}
 		}
 	}
-	message, err := proto.Marshal(td)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return message
+	return check.Must(proto.Marshal(td))(t)
 }
 
 // lines returns a text for each record.

@@ -10,6 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -151,9 +152,5 @@ func randomValue(rng *rand.Rand, depth int) *commonpb.AnyValue {
 // encodings returns traces in JSON and as a message.
 func encodings(t *testing.T, td *tracepb.TracesData) (text, message []byte) {
 	t.Helper()
-	message, err := proto.Marshal(td)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spantest.MarshalJSON(t, td), message
+	return spantest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
 }

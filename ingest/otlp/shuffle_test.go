@@ -12,6 +12,8 @@ import (
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // schema tells which fields of a message are messages themselves.
@@ -83,9 +85,7 @@ func shuffleJSON(t *testing.T, rng *rand.Rand, text []byte) []byte {
 	var tree any
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	if err := dec.Decode(&tree); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, dec.Decode(&tree))
 	var b strings.Builder
 	space := ""
 	if rng.IntN(2) == 0 {

@@ -11,17 +11,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // S7: files of other signals in protobuf are told from spans, and named.
 func TestS7SignalsInProtobuf(t *testing.T) {
 	scope := &commonpb.InstrumentationScope{Name: "x"}
 	marshal := func(m proto.Message) []byte {
-		b, err := proto.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
+		return check.Must(proto.Marshal(m))(t)
 	}
 	field := func(number protowire.Number, parts ...[]byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))

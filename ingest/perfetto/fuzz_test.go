@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -13,10 +14,7 @@ import (
 // FuzzRecords checks that no input makes the reader panic, that the entries it makes are
 // valid, and that they read back from JSON Lines as they were.
 func FuzzRecords(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.pftrace")
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := check.Must(filepath.Glob("testdata/*.pftrace"))(f)
 	for _, file := range files {
 		f.Add(readFile(f, file))
 	}

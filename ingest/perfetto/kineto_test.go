@@ -14,10 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
@@ -45,9 +44,7 @@ func asPerfetto(t *testing.T, text []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if text[0] == '[' {
-		if err := dec.Decode(&doc.Events); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, dec.Decode(&doc.Events))
 	} else if err := dec.Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +161,7 @@ func operations(t *testing.T, records iter.Seq2[op.Record, error]) []string {
 	var entries []*op.Entry
 	names := make(map[op.SpanID]string)
 	for rec, err := range records {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if e := rec.Entry; e != nil {
 			entries = append(entries, e.Clone())
 			names[e.SpanID] = fmt.Sprint(e.Operation, " at ", e.Start)
@@ -195,9 +190,7 @@ func TestKinetoAsTrackEvents(t *testing.T) {
 			want := operations(t, kineto.Records(bytes.NewReader(text), "trace", nil))
 			trace := perfettotest.Encode(t, asPerfetto(t, text))
 			got := operations(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("(-JSON +TrackEvents):\n%s", diff)
-			}
+			check.Equal(t, "TrackEvents against JSON", want, got)
 			n += len(got)
 		})
 	}

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/perfettotest"
 )
 
@@ -29,24 +29,13 @@ func compressed(t *testing.T, isZstd bool, packets []byte) []byte {
 	field := protowire.Number(50)
 	if isZstd {
 		field = 133
-		z, err := zstd.NewWriter(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := z.Write(packets); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		z := check.Must(zstd.NewWriter(&b))(t)
+		check.Must(z.Write(packets))(t)
+		check.OK(t, z.Close())
 	} else {
 		z := zlib.NewWriter(&b)
-		if _, err := z.Write(packets); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(z.Write(packets))(t)
+		check.OK(t, z.Close())
 	}
 	packet := protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), b.Bytes())
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), packet)
@@ -59,9 +48,7 @@ func TestCompressedPackets(t *testing.T) {
 	relu := transcript(t, good)
 	for _, isZstd := range []bool{false, true} {
 		whole := compressed(t, isZstd, trace)
-		if diff := cmp.Diff(want, transcript(t, whole)); diff != "" {
-			t.Errorf("zstd %v (-want +got):\n%s", isZstd, diff)
-		}
+		check.Equal(t, fmt.Sprintf("zstd %v", isZstd), want, transcript(t, whole))
 		if !perfetto.Sniff(whole) {
 			t.Errorf("zstd %v: not recognised", isZstd)
 		}
@@ -90,9 +77,7 @@ func TestCompressedPackets(t *testing.T) {
 func TestCompressedBomb(t *testing.T) {
 	bomb := compressed(t, false, bytes.Repeat([]byte{0x0a, 0}, perfetto.MaxCompressedBytes/2+1000))
 	good := perfettotest.Encode(t, reluSlice)
-	if diff := cmp.Diff(transcript(t, good), transcript(t, append(bomb, good...))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", transcript(t, good), transcript(t, append(bomb, good...)))
 }
 
 func TestSniff(t *testing.T) {
@@ -111,9 +96,7 @@ func TestSniff(t *testing.T) {
 		"JSON":                            {"\n{\n\"traceEvents\": []}", false},
 		"nothing":                         {"", false},
 	} {
-		if got := perfetto.Sniff([]byte(test.head)); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
+		check.Equal(t, name, test.want, perfetto.Sniff([]byte(test.head)))
 	}
 }
 
@@ -181,9 +164,7 @@ func TestMemoryIsLimited(t *testing.T) {
 		if !errors.Is(last, full) {
 			t.Errorf("%s: err = %v", name, last)
 		}
-		if held != 0 {
-			t.Errorf("%s: %d bytes are still held", name, held)
-		}
+		check.Equal(t, fmt.Sprintf("%s: bytes are still held", name), 0, held)
 	}
 	var event strings.Builder
 	for range 20_000 {

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/internal/recordtest"
@@ -27,11 +27,7 @@ func transcript(t testing.TB, trace []byte) string {
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(os.ReadFile(path))(t)
 }
 
 // TestGolden makes a trace of each text in testdata, by the public schema, and reads it:
@@ -122,9 +118,7 @@ func TestDamage(t *testing.T) {
 		{"a packet without anything", string(good) + "\x0a\x00" + string(good), relu + relu},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, transcript(t, []byte(test.text))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", test.want, transcript(t, []byte(test.text)))
 		})
 	}
 }
@@ -135,9 +129,7 @@ func TestLargePacket(t *testing.T) {
 	good := perfettotest.Encode(t, reluSlice)
 	src := io.MultiReader(bytes.NewReader([]byte{0x0a, 0x81, 0x80, 0x80, 0x08}), io.LimitReader(zeros{}, size), bytes.NewReader(good))
 	want := "error: trace: a packet of 16777217 bytes, more than 16777216 (at byte 0)\n" + transcript(t, good)
-	if diff := cmp.Diff(want, recordtest.Transcript(t, perfetto.Records(src, "trace", nil))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, recordtest.Transcript(t, perfetto.Records(src, "trace", nil)))
 }
 
 type zeros struct{}
@@ -147,38 +139,6 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// The source's own error ends the reading, behind what was read.
-func TestSourceFails(t *testing.T) {
-	trace := readFile(t, "testdata/kineto.pftrace")
-	broken := errors.New("broken pipe")
-	src := io.MultiReader(bytes.NewReader(trace), iotest.ErrReader(broken))
-	var last error
-	n := 0
-	for rec, err := range perfetto.Records(src, "trace", nil) {
-		if rec.Entry != nil {
-			n++
-		}
-		last = err
-	}
-	if n != 4 || !errors.Is(last, broken) {
-		t.Errorf("%d entries, err = %v", n, last)
-	}
-}
-
-// Reading ends when no more records are wanted, at every record.
-func TestStops(t *testing.T) {
-	for _, file := range []string{"testdata/kineto.pftrace", "testdata/sdk.pftrace"} {
-		trace := readFile(t, file)
-		for stop := 1; ; stop++ {
-			n := 0
-			for range perfetto.Records(bytes.NewReader(trace), "trace", nil) {
-				if n++; n == stop {
-					break
-				}
-			}
-			if n < stop {
-				break
-			}
-		}
-	}
+func TestRecordsEnd(t *testing.T) {
+	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")), string(readFile(t, "testdata/sdk.pftrace")))
 }

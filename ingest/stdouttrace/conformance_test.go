@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 )
@@ -28,18 +29,11 @@ func TestConformance(t *testing.T) {
 					t.Skip("JSON cannot hold the span")
 				}
 				var out bytes.Buffer
-				exp, err := exporter.New(append(opts, exporter.WithWriter(&out))...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				exp := check.Must(exporter.New(append(opts, exporter.WithWriter(&out))...))(t)
 				span := snapshot(t, c.Span)
-				if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span}); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span}))
 				for rec, err := range stdouttrace.Records(&out, "output", nil) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, err)
 					if rec.Entry != nil {
 						return rec.Entry.Clone(), true
 					}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 )
 
@@ -21,10 +22,7 @@ func FuzzRecords(f *testing.F) {
 }
 
 func BenchmarkRecords(b *testing.B) {
-	one, err := os.ReadFile("testdata/spans.jsonl")
-	if err != nil {
-		b.Fatal(err)
-	}
+	one := check.Must(os.ReadFile("testdata/spans.jsonl"))(b)
 	const copies = 100
 	text := bytes.Repeat(one, copies)
 	recordtest.Benchmark(b, text, 14*copies, stdouttrace.Records)

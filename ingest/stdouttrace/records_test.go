@@ -1,17 +1,13 @@
 package stdouttrace_test
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
@@ -34,10 +30,7 @@ func TestGolden(t *testing.T) {
 		{"spans.pretty.json", 9, 7},
 	} {
 		t.Run(test.file, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("testdata", test.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(os.ReadFile(filepath.Join("testdata", test.file)))(t)
 			got := transcript(t, string(text))
 			entries, spans := strings.Count(got, `"operation":`), strings.Count(got, `{"span":`)
 			if entries != test.entries || entries+spans != test.spans {
@@ -138,38 +131,8 @@ func TestRecords(t *testing.T) {
 		{"a torn tail", span + "\n" + span[:100], wantSpan + "error: output: unexpected end of JSON text (at byte 430)\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, transcript(t, test.text)); diff != "" {
-				t.Errorf("records (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "records", test.want, transcript(t, test.text))
 		})
-	}
-}
-
-func TestRecordsOfABrokenSource(t *testing.T) {
-	broken := errors.New("broken")
-	src := io.MultiReader(strings.NewReader(operation("", "")+"\n{"), iotest.ErrReader(broken))
-	var last error
-	for _, err := range stdouttrace.Records(src, "output", nil) {
-		last = err
-	}
-	if !errors.Is(last, broken) {
-		t.Errorf("err = %v", last)
-	}
-}
-
-func TestRecordsStopWhenTold(t *testing.T) {
-	text := `{"level":"info"}` + "\n" + operation(`,"Resource":[]`, "") + "\n" + operation("", "")
-	total := strings.Count(transcript(t, text), "\n")
-	for n := 1; n <= total; n++ {
-		seen := 0
-		for range stdouttrace.Records(strings.NewReader(text), "output", nil) {
-			if seen++; seen == n {
-				break
-			}
-		}
-		if seen != n {
-			t.Errorf("asked for %d records, got %d", n, seen)
-		}
 	}
 }
 
@@ -181,8 +144,10 @@ func TestRecordsWithMapping(t *testing.T) {
 		if err != nil || rec.Entry == nil {
 			t.Fatalf("%+v, %v", rec, err)
 		}
-		if diff := cmp.Diff([]op.Attr{{Key: "debug.stats", Value: "[0.5,1.0]", Type: op.AttrJSON}}, rec.Entry.Attrs); diff != "" {
-			t.Errorf("attributes (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "attributes", []op.Attr{{Key: "debug.stats", Value: "[0.5,1.0]", Type: op.AttrJSON}}, rec.Entry.Attrs)
 	}
+}
+
+func TestRecordsEnd(t *testing.T) {
+	recordtest.Ends(t, stdouttrace.Records, `{"level":"info"}`+"\n"+operation(`,"Resource":[]`, "")+"\n"+operation("", ""), operation("", "")+"\n{")
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // look looks a set up as encoders do and adds it if it is not found.
@@ -55,9 +56,7 @@ func TestCacheFindsWhatItHolds(t *testing.T) {
 			}
 		}
 	}
-	if c.used != sets {
-		t.Errorf("%d sets are held, want %d", c.used, sets)
-	}
+	check.Equal(t, "sets are held", sets, c.used)
 }
 
 // However many sets there are, their size stays within the bound, and those that
@@ -185,9 +184,7 @@ func TestFindVarying(t *testing.T) {
 		{"a launch that entries do not take", []attribute.KeyValue{launch(-5), name}, Varying{absent, absent, ambiguous}},
 		{"a bad one first", []attribute.KeyValue{attribute.Float64(attrkey.Step, 1), step(1)}, Varying{ambiguous, absent, absent}},
 	} {
-		if got := FindVarying(tt.attrs); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
-		}
+		check.Equal(t, tt.what, tt.want, FindVarying(tt.attrs))
 	}
 }
 
@@ -264,9 +261,7 @@ func TestFingerprint(t *testing.T) {
 	} {
 		changed := base()
 		changed[tt.at] = tt.to
-		if got := of(base()) == of(changed); got != tt.same {
-			t.Errorf("%s changed: the fingerprints are equal: %v", tt.what, got)
-		}
+		check.Equal(t, fmt.Sprintf("%s changed: the fingerprints are equal", tt.what), tt.same, of(base()) == of(changed))
 	}
 	if of(base()) == of(base()[:7]) {
 		t.Error("the last attribute makes no difference")

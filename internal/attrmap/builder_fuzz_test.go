@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -123,9 +124,7 @@ func FuzzBuilder(f *testing.F) {
 
 func checkBuilt(t *testing.T, e *op.Entry) {
 	t.Helper()
-	if err := e.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Validate())
 	line := e.AppendJSON(nil)
 	rec, err := entries.DecodeLine(line)
 	if err != nil {

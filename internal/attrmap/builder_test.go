@@ -1,6 +1,7 @@
 package attrmap_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
@@ -48,9 +50,7 @@ func TestMappingAlias(t *testing.T) {
 		b.Int(attrkey.Step, 5) // the convention wins
 		b.Int("my.step", 3)
 	})
-	if e.Step != op.Known(5) {
-		t.Errorf("step %v, want 5", e.Step)
-	}
+	check.Equal(t, "step", op.Known(5), e.Step)
 }
 
 // A key of torch's still makes a span an operation when a user maps it.
@@ -99,9 +99,7 @@ func TestMappingKeep(t *testing.T) {
 		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt},
 		{Key: attrkey.InputShapes, Value: "[[2,3.0],[],null]", Type: op.AttrJSON},
 	}
-	if diff := cmp.Diff(want, e.Attrs); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attributes", want, e.Attrs)
 	if e.Step != op.Known(7) || !cmp.Equal(e.InputShapes, []op.Shape{{2, 3}, {}, nil}) {
 		t.Errorf("kept keys lost their meaning: %+v", e)
 	}
@@ -116,9 +114,7 @@ func TestWants(t *testing.T) {
 	b := attrmap.NewBuilder(m)
 	for key, want := range map[string]bool{attrkey.Name: true, "op": true, attrkey.InputShape(5): true, "kept": true, "pytorch.other": false,
 		"http.route": false, "": false} {
-		if got := b.Wants(key); got != want {
-			t.Errorf("Wants(%q) = %v", key, got)
-		}
+		check.Equal(t, fmt.Sprintf("Wants(%q)", key), want, b.Wants(key))
 	}
 }
 
@@ -126,9 +122,7 @@ func TestWantsList(t *testing.T) {
 	b := attrmap.NewBuilder(nil)
 	for key, want := range map[string]bool{attrkey.InputShapes: true, attrkey.InputDTypes: true, "output_shape": true,
 		attrkey.InputShape(0): true, attrkey.Name: false, "x": false} {
-		if got := b.WantsList(key); got != want {
-			t.Errorf("WantsList(%q) = %v", key, got)
-		}
+		check.Equal(t, fmt.Sprintf("WantsList(%q)", key), want, b.WantsList(key))
 	}
 }
 
@@ -219,7 +213,5 @@ func TestResourceSet(t *testing.T) {
 	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n2", Attrs: []op.Attr{
 		{Key: "host.name", Value: "n2"}, {Key: attrkey.Rank, Value: "x"}, {Key: attrkey.WorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
 	}}
-	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("resource (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "resource", want, r)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -40,9 +41,7 @@ func TestKeepAll(t *testing.T) {
 	if diff := cmp.Diff(want, e.Attrs); !ok || diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&op.Extra{Name: "span", Scope: op.Scope{Version: "1"}}, e.Extra); diff != "" {
-		t.Errorf("extra (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "extra", &op.Extra{Name: "span", Scope: op.Scope{Version: "1"}}, e.Extra)
 
 	b.Reset()
 	b.Str("http.route", "/")
@@ -52,9 +51,8 @@ func TestKeepAll(t *testing.T) {
 		t.Fatal("a request is an operation")
 	}
 	b.FillSpan(&s)
-	if diff := cmp.Diff([]op.Attr{{Key: "http.route", Value: "/"}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt}}, s.Attrs); diff != "" {
-		t.Errorf("attributes of a span (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attributes of a span",
+		[]op.Attr{{Key: "http.route", Value: "/"}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt}}, s.Attrs)
 	if s.Extra != nil {
 		t.Errorf("extra of a span is %+v", s.Extra)
 	}

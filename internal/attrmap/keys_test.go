@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -57,20 +58,14 @@ func TestKeyIndexChains(t *testing.T) {
 
 // Readers know every attribute of the conventions, that of links aside.
 func TestConventionsAreRead(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), "../../internal/attrkey/names.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(parser.ParseFile(token.NewFileSet(), "../../internal/attrkey/names.go", nil, 0))(t)
 	n := 0
 	ast.Inspect(f, func(node ast.Node) bool {
 		text, ok := node.(*ast.BasicLit)
 		if !ok {
 			return true
 		}
-		key, err := strconv.Unquote(text.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := check.Must(strconv.Unquote(text.Value))(t)
 		if strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.") {
 			n++
 			if opmodel.LinkWeight(&op.Link{}, key) == nil && conventional.table.find(key) == nil {

@@ -1,12 +1,12 @@
 package attrmap_test
 
 import (
+	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -37,9 +37,7 @@ func TestPredicate(t *testing.T) {
 				got = p.See(key)
 				b.Other(key)
 			}
-			if got != tt.want {
-				t.Errorf("See(%q) = %v, want %v", tt.keys, got, tt.want)
-			}
+			check.Equal(t, fmt.Sprintf("See(%q)", tt.keys), tt.want, got)
 			if _, ok := b.Entry(); ok != got {
 				t.Errorf("the builder says %v, the predicate %v", ok, got)
 			}
@@ -76,12 +74,8 @@ func TestNewOmittingBuilder(t *testing.T) {
 		Step: op.Known(-7), Attrs: []op.Attr{{Key: attrkey.Path, Value: "layer"}}, Warn: op.WarnBadValue,
 	}
 	for _, mapping := range []*attrmap.Mapping{m, omitted} {
-		if diff := cmp.Diff(want, build(attrmap.NewBuilder(mapping))); diff != "" {
-			t.Errorf("NewBuilder(mapping) (-want +got)\n%s", diff)
-		}
+		check.Equal(t, "NewBuilder(mapping)", want, build(attrmap.NewBuilder(mapping)))
 	}
 	want = &op.Entry{Operation: "span", Kind: op.KindCompute, KindRule: op.RuleDefault, Attrs: want.Attrs}
-	if diff := cmp.Diff(want, build(attrmap.NewOmittingBuilder(omitted))); diff != "" {
-		t.Errorf("NewOmittingBuilder (-want +got)\n%s", diff)
-	}
+	check.Equal(t, "NewOmittingBuilder", want, build(attrmap.NewOmittingBuilder(omitted)))
 }

@@ -1,6 +1,11 @@
 package attrmap
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"github.com/optrace/optrace/internal/check"
+)
 
 func TestAdjustedCount(t *testing.T) {
 	for _, test := range []struct {
@@ -13,8 +18,6 @@ func TestAdjustedCount(t *testing.T) {
 		{"ot=rv:1a;th:8", 2}, {"ot=th:8;rv:1a", 2}, {"a=b,ot=th:8", 2}, {"a=b, ot=th:8 ,c=d", 2},
 		{"ot=th:", 0}, {"ot=th:800000000000000", 0}, {"ot=th:xyz", 0}, {"ot=th:-8", 0}, {"ot=th:+8", 0}, {"ot=th:0x8", 0}, {"ot=th:8_0", 0},
 	} {
-		if got := adjustedCount(test.state); got != test.want {
-			t.Errorf("adjustedCount(%q) = %g, want %g", test.state, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("adjustedCount(%q)", test.state), test.want, adjustedCount(test.state))
 	}
 }

@@ -1,12 +1,14 @@
 package attrmap_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,12 +43,8 @@ func slicesRepeat(v int64, n int) []int64 {
 func TestParseShape(t *testing.T) {
 	for _, test := range shapeTexts {
 		got, ok := attrmap.ParseShape(test.text)
-		if ok != (test.want != nil) {
-			t.Errorf("ParseShape(%q) = %v, %v", test.text, got, ok)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("ParseShape(%q) (-want +got):\n%s", test.text, diff)
-		}
+		check.Equal(t, fmt.Sprintf("ParseShape(%q) = %v", test.text, got), (test.want != nil), ok)
+		check.Equal(t, fmt.Sprintf("ParseShape(%q)", test.text), test.want, got)
 	}
 }
 

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -47,9 +46,7 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 			Write(&tt.entry, got)
 			delete(got, attrkey.Kind)
 			delete(got, attrkey.KindRule)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("attributes (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "attributes", tt.want, got)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // What these tests choose is no part of what a run reports.
@@ -53,9 +54,7 @@ func TestSeedsChooseAll(t *testing.T) {
 			seen[k] = true
 		}
 	}
-	if len(seen) != 100 {
-		t.Errorf("%d of 100 cases were chosen by 200 seeds", len(seen))
-	}
+	check.Equal(t, "of 100 cases were chosen by 200 seeds", 100, len(seen))
 }
 
 func TestLog(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package check compares in tests. Only tests import it.
+// Package check compares in tests, and ends them where there is an error. Only tests import it.
 package check
 
 import (
@@ -12,5 +12,22 @@ func Equal[T any](t testing.TB, what string, want, got T, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// OK ends the test if there is an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Must returns a function that returns v, or ends the test if there is an error: check.Must(os.ReadFile(name))(t).
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		OK(t, err)
+		return v
 	}
 }

@@ -1,6 +1,9 @@
 package check
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 // recorder is a test that keeps whether it failed.
 type recorder struct {
@@ -10,6 +13,7 @@ type recorder struct {
 
 func (r *recorder) Helper()               {}
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
+func (r *recorder) Fatal(...any)          { r.failed = true }
 
 func TestEqual(t *testing.T) {
 	for _, got := range []int{1, 2} {
@@ -17,6 +21,15 @@ func TestEqual(t *testing.T) {
 		Equal(r, "number", 1, got)
 		if r.failed != (got != 1) {
 			t.Errorf("%d and 1: failed %v", got, r.failed)
+		}
+	}
+}
+
+func TestMust(t *testing.T) {
+	for _, err := range []error{nil, errors.ErrUnsupported} {
+		r := &recorder{TB: t}
+		if got := Must(1, err)(r); got != 1 || r.failed != (err != nil) {
+			t.Errorf("error %v: %d, failed %v", err, got, r.failed)
 		}
 	}
 }

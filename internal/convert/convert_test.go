@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/convert"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
@@ -36,10 +38,7 @@ func operation(attrs ...attribute.KeyValue) *span.Data {
 }
 
 func TestEntry(t *testing.T) {
-	state, err := trace.ParseTraceState("vendor=x,ot=th:c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(trace.ParseTraceState("vendor=x,ot=th:c"))(t)
 	root := span.Root{Name: "POST /generate", ID: op.SpanID(spantest.SpanID(7))}
 	tests := []struct {
 		name   string
@@ -146,12 +145,8 @@ func TestEntry(t *testing.T) {
 			if !ok {
 				t.Fatal("an operation has no entry")
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("entry (-want +got):\n%s", diff)
-			}
-			if err := got.Validate(); err != nil {
-				t.Error(err)
-			}
+			check.Equal(t, "entry", want, got)
+			check.OK(t, got.Validate())
 		})
 	}
 }
@@ -197,9 +192,7 @@ func TestEntryMapping(t *testing.T) {
 		{Key: "list", Value: `["a","b"]`, Type: op.AttrJSON}, {Key: "nested", Value: `[[0.5],["x"]]`, Type: op.AttrJSON},
 		{Key: "flags", Value: "[true]", Type: op.AttrJSON}, {Key: "map", Value: `{"k":1}`, Type: op.AttrJSON},
 	}
-	if diff := cmp.Diff(want, got.Attrs); diff != "" {
-		t.Errorf("attributes kept (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attributes kept", want, got.Attrs)
 	if _, ok := convert.New(nil, 1<<10).Entry(d, span.Root{}); ok {
 		t.Error("an alias holds without its mapping")
 	}
@@ -321,9 +314,7 @@ func TestEntryDepth(t *testing.T) {
 			v = tt.wrap(v)
 		}
 		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "nested", Value: v}), span.Root{})
-		if diff := cmp.Diff([]op.Attr{{Key: "nested", Value: tt.want, Type: op.AttrJSON}}, e.Attrs); diff != "" {
-			t.Errorf("depth %d: attributes kept (-want +got):\n%s", tt.depth, diff)
-		}
+		check.Equal(t, fmt.Sprintf("depth %d: attributes kept", tt.depth), []op.Attr{{Key: "nested", Value: tt.want, Type: op.AttrJSON}}, e.Attrs)
 	}
 }
 
@@ -388,9 +379,7 @@ func TestAncestor(t *testing.T) {
 			tt.want(&want)
 			d := data(spantest.Request())
 			tt.change(d)
-			if diff := cmp.Diff(&want, c.Ancestor(d)); diff != "" {
-				t.Errorf("ancestry record (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "ancestry record", &want, c.Ancestor(d))
 		})
 	}
 }
@@ -404,15 +393,11 @@ func TestResource(t *testing.T) {
 		Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n1",
 		Attrs: []op.Attr{{Key: "gpus", Value: "[0,1]", Type: op.AttrJSON}, {Key: "host.name", Value: "n1"}},
 	}
-	if diff := cmp.Diff(want, first); diff != "" {
-		t.Errorf("resource (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "resource", want, first)
 	if c.Resource(r) != first {
 		t.Error("a resource is converted twice")
 	}
-	if diff := cmp.Diff(&op.Resource{}, c.Resource(nil)); diff != "" {
-		t.Errorf("no resource (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "no resource", &op.Resource{}, c.Resource(nil))
 	// Each resource a different one, as of a program that makes many providers.
 	for i := range 1000 {
 		if got := c.Resource(resource.NewSchemaless(tensorconv.Rank(int64(i)))); got.Rank != op.Known(int64(i)) {
@@ -423,9 +408,7 @@ func TestResource(t *testing.T) {
 	if again == first {
 		t.Error("the cache of resources has no bound")
 	}
-	if diff := cmp.Diff(want, again); diff != "" {
-		t.Errorf("resource after many others (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "resource after many others", want, again)
 }
 
 // BenchmarkEntry converts spans of several operations, shapes and resources that

@@ -10,6 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
@@ -126,7 +127,5 @@ func TestGroups(t *testing.T) {
 			got = append(got, text)
 		}
 	}
-	if want := "0-0 0-1 0-3 |2-4 2-6 |1-2 1-5 "; strings.Join(got, "|") != want {
-		t.Errorf("%q, want %q", strings.Join(got, "|"), want)
-	}
+	check.Equal(t, "", "0-0 0-1 0-3 |2-4 2-6 |1-2 1-5 ", strings.Join(got, "|"))
 }

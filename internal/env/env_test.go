@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/env"
 )
 
@@ -53,9 +55,7 @@ func TestApply(t *testing.T) {
 			var errs []error
 			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { errs = append(errs, err) }))
 			t.Setenv("OPTRACE_TEST_"+tt.variable, tt.value)
-			if got := env.Apply(defaults, variables); got != tt.want {
-				t.Errorf("%+v, want %+v", got, tt.want)
-			}
+			check.Equal(t, "", tt.want, env.Apply(defaults, variables), cmp.AllowUnexported(config{}))
 			if (len(errs) > 0) != tt.bad {
 				t.Errorf("errors are %v, want some: %v", errs, tt.bad)
 			}

@@ -1,19 +1,20 @@
 package intern
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestString(t *testing.T) {
 	var table Table
 	for _, s := range []string{"", "a", "matmul", "cuda:0", "cuda:1", strings.Repeat("x", maxLength), strings.Repeat("x", maxLength+1)} {
 		for range 2 {
-			if got := table.String([]byte(s)); got != s {
-				t.Errorf("String(%q) = %q", s, got)
-			}
+			check.Equal(t, fmt.Sprintf("String(%q)", s), s, table.String([]byte(s)))
 		}
 	}
 }
@@ -55,9 +56,7 @@ func TestBounds(t *testing.T) {
 	}
 	table = Table{}
 	table.String([]byte(strings.Repeat("x", maxLength+1)))
-	if len(table.strings) != 0 {
-		t.Error("a long string is kept")
-	}
+	check.Equal(t, "a long string is kept", 0, len(table.strings))
 }
 
 func TestRepeatedStringsDoNotAllocate(t *testing.T) {
@@ -72,7 +71,5 @@ func TestRepeatedStringsDoNotAllocate(t *testing.T) {
 		}
 	}
 	read()
-	if n := testing.AllocsPerRun(10, read); n != 0 {
-		t.Errorf("%g allocations", n)
-	}
+	check.Equal(t, "allocations", 0, testing.AllocsPerRun(10, read))
 }

@@ -5,24 +5,23 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
 func TestAppendDigits9(t *testing.T) {
-	check := func(v uint32) {
+	verify := func(v uint32) {
 		t.Helper()
-		if got, want := string(jsontext.AppendDigits9([]byte("x"), v)), fmt.Sprintf("x%09d", v); got != want {
-			t.Errorf("AppendDigits9(%d) appends %s, want %s", v, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("AppendDigits9(%d) appends", v), fmt.Sprintf("x%09d", v), string(jsontext.AppendDigits9([]byte("x"), v)))
 	}
 	for p := uint32(1); p < 1e9; p *= 10 {
-		check(p - 1)
-		check(p)
-		check(9 * p)
+		verify(p - 1)
+		verify(p)
+		verify(9 * p)
 	}
-	check(999_999_999)
+	verify(999_999_999)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 10_000 {
-		check(rng.Uint32N(1e9))
+		verify(rng.Uint32N(1e9))
 	}
 }

@@ -2,11 +2,13 @@ package jsontext_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -93,9 +95,7 @@ var suite = []struct {
 
 func TestSuite(t *testing.T) {
 	for _, test := range suite {
-		if got := json.Valid([]byte(test.text)); got != test.ok {
-			t.Errorf("%q: the table says %v, encoding/json %v", test.text, test.ok, got)
-		}
+		check.Equal(t, fmt.Sprintf("%q: the table says %v, encoding/json", test.text, test.ok), test.ok, json.Valid([]byte(test.text)))
 		v, err := parse(test.text)
 		if (err == nil) != test.ok {
 			t.Errorf("reading %q: error %v, accepted should be %v", test.text, err, test.ok)
@@ -118,9 +118,7 @@ func checkValue(t *testing.T, text string, v any) {
 	if err := d.Decode(&want); err != nil {
 		t.Fatalf("encoding/json rejects %q: %v", text, err)
 	}
-	if diff := cmp.Diff(want, v); diff != "" {
-		t.Errorf("value of %q (-encoding/json +lexer):\n%s", text, diff)
-	}
+	check.Equal(t, fmt.Sprintf("value of %q: lexer against encoding/json", text), want, v)
 }
 
 func TestErrors(t *testing.T) {

@@ -1,9 +1,11 @@
 package jsontext_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -14,9 +16,7 @@ func TestNameRead(t *testing.T) {
 		name := jsontext.NewName(text[:size])
 		for _, at := range []int{0, 1, 9} {
 			b := []byte(strings.Repeat(",", at) + text[:size] + strings.Repeat("x", 24))
-			if end := name.Read(b, at); end != at+size {
-				t.Errorf("%q at %d ends at %d", text[:size], at, end)
-			}
+			check.Equal(t, fmt.Sprintf("%q at %d ends at", text[:size], at), at+size, name.Read(b, at))
 			for i := at; i < at+size; i++ {
 				b[i] ^= 1
 				if end := name.Read(b, at); end != -1 {
@@ -24,12 +24,8 @@ func TestNameRead(t *testing.T) {
 				}
 				b[i] ^= 1
 			}
-			if end := name.Read(b, -1); end != -1 {
-				t.Errorf("%q at -1 ends at %d", text[:size], end)
-			}
-			if end := name.Read(b[:at+23], at); end != -1 {
-				t.Errorf("%q with 23 bytes left ends at %d", text[:size], end)
-			}
+			check.Equal(t, fmt.Sprintf("%q at -1 ends at", text[:size]), -1, name.Read(b, -1))
+			check.Equal(t, fmt.Sprintf("%q with 23 bytes left ends at", text[:size]), -1, name.Read(b[:at+23], at))
 		}
 	}
 }

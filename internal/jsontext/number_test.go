@@ -2,12 +2,14 @@ package jsontext_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -126,9 +128,7 @@ func TestAppendMicrosRoundTrip(t *testing.T) {
 		}
 	}
 	for ns, want := range map[int64]string{600: "0.6", 1000: "1", 125: "0.125", 1010: "1.01", -600: "-0.6", 0: "0"} {
-		if got := string(jsontext.AppendMicros(nil, ns)); got != want {
-			t.Errorf("AppendMicros(%d) = %s, want %s", ns, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("AppendMicros(%d)", ns), want, string(jsontext.AppendMicros(nil, ns)))
 	}
 }
 
@@ -140,9 +140,7 @@ func TestFloats(t *testing.T) {
 		}
 	}
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if got := string(jsontext.AppendFloat(nil, f)); got != "null" {
-			t.Errorf("AppendFloat(%g) = %s, want null", f, got)
-		}
+		check.Equal(t, fmt.Sprintf("AppendFloat(%g)", f), "null", string(jsontext.AppendFloat(nil, f)))
 	}
 	if _, ok := jsontext.ParseFloat([]byte("1e400")); ok {
 		t.Error("ParseFloat(1e400) is ok")

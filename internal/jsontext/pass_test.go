@@ -1,10 +1,12 @@
 package jsontext_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -60,13 +62,9 @@ func TestValue(t *testing.T) {
 			checkPassed(t, []byte(text[:i]))
 		}
 	}
-	if got := jsontext.Value(nil, -1); got != -1 {
-		t.Errorf("Value at -1 = %d", got)
-	}
+	check.Equal(t, "Value at -1", -1, jsontext.Value(nil, -1))
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
-	if got := jsontext.Value([]byte(deep), 0); got != -1 {
-		t.Errorf("Value of 65 lists = %d", got)
-	}
+	check.Equal(t, "Value of 65 lists", -1, jsontext.Value([]byte(deep), 0))
 }
 
 // TestValueRandom breaks valid values in one place.
@@ -101,9 +99,7 @@ func TestSpaceAndNext(t *testing.T) {
 		{" \x01", 0, 1, -1, false, ']'},
 	} {
 		b := []byte(test.text)
-		if got := jsontext.Space(b, test.at); got != test.space {
-			t.Errorf("Space(%q, %d) = %d, want %d", b, test.at, got, test.space)
-		}
+		check.Equal(t, fmt.Sprintf("Space(%q, %d)", b, test.at), test.space, jsontext.Space(b, test.at))
 		if next, more := jsontext.Next(b, test.at, test.closing); next != test.next || more != test.more {
 			t.Errorf("Next(%q, %d) = %d, %t, want %d, %t", b, test.at, next, more, test.next, test.more)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -103,9 +105,7 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 		t.Errorf("Quoted(%q, %d) = %q, %d, want %q, %d", b, i, got, end, want, wantEnd)
 	}
 	for _, size := range []int{0, 8, 16, 32} {
-		if end := jsontext.PassQuoted(b, i, size); end != wantEnd {
-			t.Errorf("PassQuoted(%q, %d, %d) = %d, want %d", b, i, size, end, wantEnd)
-		}
+		check.Equal(t, fmt.Sprintf("PassQuoted(%q, %d, %d)", b, i, size), wantEnd, jsontext.PassQuoted(b, i, size))
 	}
 	checkWords(t, b, i, want, end)
 	for _, size := range []int{4, 8, 16} {
@@ -116,9 +116,7 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 				t.Errorf("QuotedHex(%q, %d) reads %x, want %x", b, i, dst, id)
 			}
 		}
-		if end := jsontext.QuotedHex(b, i, dst); end != wantEnd {
-			t.Errorf("QuotedHex(%q, %d) of %d bytes ends at %d, want %d", b, i, size, end, wantEnd)
-		}
+		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd, jsontext.QuotedHex(b, i, dst))
 	}
 	n, err := strconv.ParseInt(string(want), 10, 64)
 	if canonical := strconv.FormatInt(n, 10) == string(want) && n >= 0; end < 0 || err != nil || !canonical {
@@ -139,9 +137,7 @@ func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
 	case end < 0:
 		return // strings with escapes are read too
 	case len(text) > 23:
-		if got != -1 {
-			t.Errorf("QuotedWords(%q, %d) ends at %d", b, i, got)
-		}
+		check.Equal(t, fmt.Sprintf("QuotedWords(%q, %d) ends at", b, i), -1, got)
 		return
 	}
 	words := binary.LittleEndian.AppendUint64(nil, first)
@@ -220,9 +216,7 @@ func TestLiteral(t *testing.T) {
 		{0, `{"name":`, 8}, {1, `"name"`, 7}, {8, "1}", 10}, {10, "", 10}, {0, "", 0},
 		{0, `{"nama":`, -1}, {8, "1},", -1}, {10, "}", -1}, {11, "", -1}, {-1, "", -1}, {-1, "{", -1},
 	} {
-		if got := jsontext.Literal(b, test.at, test.text); got != test.want {
-			t.Errorf("Literal(%s, %d, %q) = %d, want %d", b, test.at, test.text, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want, jsontext.Literal(b, test.at, test.text))
 	}
 }
 
@@ -241,9 +235,7 @@ func TestScanOutside(t *testing.T) {
 			list, words, jsontext.PassQuoted(b, i, 8), jsontext.PassQuoted(b, i, 0),
 			quoted, digits, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
 		for n, end := range ends {
-			if end != -1 {
-				t.Errorf("function %d at %d ends at %d, want -1", n, i, end)
-			}
+			check.Equal(t, fmt.Sprintf("function %d at %d ends at", n, i), -1, end)
 		}
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
@@ -26,9 +28,7 @@ func checkString(t *testing.T, s string) {
 		t.Fatalf("AppendString(%q) = %s: %v", s, text, err)
 	}
 	want := string([]rune(s)) // each byte that is no UTF-8 becomes U+FFFD
-	if got != want {
-		t.Errorf("AppendString(%q) reads back as %q, want %q", s, got, want)
-	}
+	check.Equal(t, fmt.Sprintf("AppendString(%q) reads back as", s), want, got)
 	var l jsontext.Lexer
 	l.Reset(text)
 	if got := string(l.Str()); got != want || l.Err() != nil {

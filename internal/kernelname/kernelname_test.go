@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/kernelname"
 )
@@ -16,10 +15,7 @@ func TestShort(t *testing.T) {
 	const path = "testdata/names.txt"
 	var got strings.Builder
 	names := 0
-	table, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := check.Must(os.ReadFile(path))(t)
 	for line := range strings.Lines(string(table)) {
 		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t"); ok {
 			names++
@@ -44,9 +40,7 @@ func TestLong(t *testing.T) {
 		kernelname.Long("matmul (big)")}
 	want := []string{"scale<Mul>", "scale<Mul>", "scale<4, Mul<float>, array<char, 2ul>>", "scale<4, Mul<long>, array<char, 2ul>>",
 		"matmul (big)"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }
 
 // Names that are cut off or no names at all are no trouble.

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -80,10 +81,7 @@ func TestDeltaLost(t *testing.T) {
 	delta := w.Delta(stacks.Limits{})
 	var came, lost, added int64
 	add := func(last bool) {
-		i, err := delta.Next(last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := check.Must(delta.Next(last))(t)
 		came, lost, added = came+i.Came, lost+i.Lost, added+i.Stacks.Operations()
 	}
 	for n := range 30 {
@@ -112,13 +110,8 @@ func TestDeltaNotes(t *testing.T) {
 			in.Add(op.Record{}, &op.SyntaxError{File: "f", Line: 1, Msg: "nonsense"})
 			in.Flush()
 		}
-		i, err := delta.Next(false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := check.Must(delta.Next(false))(t)
 		got = append(got, i.Dropped, i.Unread)
 	}
-	if diff := cmp.Diff([]int64{0, 0, 12, 1, 0, 0, 0, 0}, got); diff != "" {
-		t.Errorf("dropped and unread by interval (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "dropped and unread by interval", []int64{0, 0, 12, 1, 0, 0, 0, 0}, got)
 }

@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -87,33 +87,22 @@ func fill(in *Input, records iter.Seq2[op.Record, error]) {
 
 func asJSON(t *testing.T, r *analyze.Report) string {
 	t.Helper()
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.MarshalIndent(r, "", " "))(t)
 	return string(text)
 }
 
 // The report on a window is that on the records which went into it.
 func TestReportOfWindow(t *testing.T) {
-	want, err := analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Must(analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{}))(t)
 	sizes := map[bool]int64{} // by whether there is a codec
 	for _, codec := range []*Codec{nil, deflated} {
 		w := NewWindow(Limits{Codec: codec})
 		fill(w.Input(""), mixed(5000))
 		for _, workers := range []int{1, 4} {
-			got, err := w.view().report(t.Context(), analyze.Options{Workers: workers})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Must(w.view().report(t.Context(), analyze.Options{Workers: workers}))(t)
 			got.Input.Files, want.Input.Files = 0, 0
 			got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
-			if diff := cmp.Diff(asJSON(t, want), asJSON(t, got)); diff != "" {
-				t.Errorf("%d workers (-records +window):\n%s", workers, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%d workers: window against records", workers), asJSON(t, want), asJSON(t, got))
 		}
 		sizes[codec != nil] = w.bytes
 		if text := body(t, get(t, &Page{Window: w}, "/trace.json")); strings.Count(text, `"op1"`) < 500 {
@@ -165,7 +154,7 @@ func TestWindowLimits(t *testing.T) {
 		return operations, bytes
 	}
 	added := int64(0)
-	check := func(what string, most int64) {
+	verify := func(what string, most int64) {
 		t.Helper()
 		operations, bytes := held()
 		if operations > most || bytes > 1<<20 {
@@ -183,11 +172,11 @@ func TestWindowLimits(t *testing.T) {
 		add(operation(i))
 		if i%777 == 0 {
 			out.Flush()
-			check("records", 1000)
+			verify("records", 1000)
 		}
 	}
 	out.Flush()
-	check("records", 1000)
+	verify("records", 1000)
 	if operations, _ := held(); operations < 500 {
 		t.Errorf("only %d operations are held", operations)
 	}
@@ -197,7 +186,7 @@ func TestWindowLimits(t *testing.T) {
 	}
 	out.Flush()
 	now = now.Add(45 * time.Second)
-	check("age", 10)
+	verify("age", 10)
 	if operations, _ := held(); operations != 10 {
 		t.Errorf("%d operations are left", operations)
 	}
@@ -208,7 +197,7 @@ func TestWindowLimits(t *testing.T) {
 		add(e)
 	}
 	out.Flush()
-	check("bytes", 20)
+	verify("bytes", 20)
 }
 
 // A long text is its beginning and a number, which tells it from others and is the same again.
@@ -225,10 +214,7 @@ func TestLongTexts(t *testing.T) {
 	if w.text > 6*1200 {
 		t.Errorf("%d bytes of text", w.text)
 	}
-	r, err := w.view().report(t.Context(), analyze.Options{By: []key.Key{key.Path}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(w.view().report(t.Context(), analyze.Options{By: []key.Key{key.Path}}))(t)
 	if len(r.Operations) != 2 || r.Operations[0].Count != 3 ||
 		!strings.HasPrefix(r.Operations[0].Operation, strings.Repeat("é", longText/2)+"…") {
 		t.Errorf("operations %+v", r.Operations)
@@ -249,10 +235,7 @@ func TestFurtherGroups(t *testing.T) {
 		out.Add(op.Record{Entry: e}, nil)
 	}
 	out.Flush()
-	r, err := (&Page{Window: w}).report(t.Context(), w.view())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must((&Page{Window: w}).report(t.Context(), w.view()))(t)
 	operations, devices, path := int64(0), int64(0), int64(0)
 	for i := range r.Operations {
 		operations += r.Operations[i].Count
@@ -279,10 +262,7 @@ func TestRecordTooLarge(t *testing.T) {
 	e.OutputShape = make(op.Shape, entries.MaxLineBytes/2)
 	out.Add(op.Record{Entry: e}, nil)
 	out.Flush()
-	r, err := w.view().report(t.Context(), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(w.view().report(t.Context(), analyze.Options{}))(t)
 	if r.Input.Entries != 0 || r.Input.Malformed != 1 {
 		t.Errorf("envelope %+v", r.Input)
 	}
@@ -302,9 +282,7 @@ func get(t *testing.T, h http.Handler, path string, headers ...string) *http.Res
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(r.Body); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(b.ReadFrom(r.Body))(t)
 	return b.String()
 }
 
@@ -332,9 +310,7 @@ func TestPage(t *testing.T) {
 		Notes []html.Note
 		View  struct{ Rows int }
 	}
-	if err := json.Unmarshal([]byte(body(t, first)), &data); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(body(t, first)), &data))
 	if data.Title != "a <title>" || data.View.Rows == 0 {
 		t.Errorf("data %+v", data)
 	}
@@ -367,9 +343,7 @@ func TestPage(t *testing.T) {
 	} else if prof, err := io.ReadAll(z); err != nil || !bytes.Contains(prof, []byte("fell out of the window")) {
 		t.Errorf("profile: %q, error %v", prof, err)
 	}
-	if got := answer.Header.Get("Content-Type"); got != "application/octet-stream" {
-		t.Errorf("a profile has the type %q", got)
-	}
+	check.Equal(t, "a profile has the type", "application/octet-stream", answer.Header.Get("Content-Type"))
 	if text := body(t, get(t, p, "/trace.json")); !json.Valid([]byte(text)) || !strings.Contains(text, `"op1"`) {
 		t.Errorf("Chrome trace:\n%.300s", text)
 	}
@@ -382,9 +356,7 @@ func TestPage(t *testing.T) {
 	}
 	post := httptest.NewRecorder()
 	p.ServeHTTP(post, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
-	if post.Code != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %d", post.Code)
-	}
+	check.Equal(t, "POST", http.StatusMethodNotAllowed, post.Code)
 }
 
 // Records come in while reports are made.
@@ -413,9 +385,7 @@ func TestPageConcurrentSafe(t *testing.T) {
 	for _, b := range v.blocks {
 		held += b.operations
 	}
-	if total := int64(held) + v.lost.Operations; total != 15*int64(countOperations(mixed(300))) {
-		t.Errorf("%d operations", total)
-	}
+	check.Equal(t, "operations", 15*int64(countOperations(mixed(300))), int64(held)+v.lost.Operations)
 }
 
 func countOperations(records iter.Seq2[op.Record, error]) (n int) {

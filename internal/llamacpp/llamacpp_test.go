@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // pack returns a package of files with their contents, and its hash.
@@ -20,19 +22,11 @@ func pack(t *testing.T, files map[string]string) (packed []byte, hash string) {
 	z := gzip.NewWriter(&out)
 	archive := tar.NewWriter(z)
 	for name, content := range files {
-		if err := archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := archive.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}))
+		check.Must(archive.Write([]byte(content)))(t)
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, archive.Close())
+	check.OK(t, z.Close())
 	sum := sha256.Sum256(out.Bytes())
 	return out.Bytes(), hex.EncodeToString(sum[:])
 }
@@ -44,9 +38,7 @@ func TestUnpack(t *testing.T) {
 		"package/bins/linux-x64/libllama.v0.5.0.so": "llama", "package/bins/linux-x64/libggml-base.so": "base",
 		"package/package.json": "{}", "package/../../../libevil.so": "evil", "package/bins/linux-x64/addon.node": "node",
 	})
-	if err := unpack(packed, hash, dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unpack(packed, hash, dir))
 	for name, want := range map[string]string{"libllama.so": "llama", "libllama.v0.5.0.so": "llama", "libggml-base.so": "base",
 		"libevil.so": "evil"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
@@ -74,13 +66,8 @@ func TestUnpackRefuses(t *testing.T) {
 func TestModel(t *testing.T) {
 	m := Model{Layers: 3, Width: 8, Hidden: 12, Heads: 2, Vocabulary: 10, Context: 64}
 	name := filepath.Join(t.TempDir(), "model.gguf")
-	if err := m.Save(name); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, m.Save(name))
+	data := check.Must(os.ReadFile(name))(t)
 	if string(data[:4]) != "GGUF" || binary.LittleEndian.Uint32(data[4:]) != 3 || binary.LittleEndian.Uint64(data[8:]) != 3*9+3 {
 		t.Errorf("head % x", data[:24])
 	}

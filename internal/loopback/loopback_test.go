@@ -2,6 +2,7 @@ package loopback_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/loopback"
 )
 
@@ -25,9 +27,7 @@ func TestHosts(t *testing.T) {
 		"evil.example": false, "evil.example:4318": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "": false,
 		"notlocalhost": false, "127.0.0.1@evil.example": false, "0x7f.1": false,
 	} {
-		if got := hosts.Allow(host); got != want {
-			t.Errorf("%q: %v", host, got)
-		}
+		check.Equal(t, fmt.Sprintf("%q", host), want, hosts.Allow(host))
 	}
 }
 
@@ -50,18 +50,13 @@ func TestHandler(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != c.want {
-			t.Errorf("%s: %d", name, w.Code)
-		}
+		check.Equal(t, name, c.want, w.Code)
 	}
 }
 
 func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	l, err := loopback.Listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Must(loopback.Listen(ctx, "127.0.0.1:0"))(t)
 	started := make(chan struct{})
 	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
@@ -72,10 +67,7 @@ func TestServe(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- loopback.Serve(ctx, l, h) }()
 	url := "http://" + l.Addr().String()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Must(http.Get(url))(t)
 	_ = answer.Body.Close()
 
 	// A header that is too large, and one that does not end.
@@ -87,14 +79,9 @@ func TestServe(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Must((&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String()))(t)
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost:"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(io.WriteString(conn, "GET / HTTP/1.1\r\nHost:"))(t)
 
 	// A request that goes on does not keep the server from ending.
 	go func() {
@@ -118,10 +105,7 @@ func TestServe(t *testing.T) {
 // S3: connections that are idle take nobody's place.
 func TestS3IdleConnections(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	l, err := loopback.Listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Must(loopback.Listen(ctx, "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() {
 		served <- loopback.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
@@ -141,7 +125,5 @@ func TestS3IdleConnections(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	check.OK(t, <-served)
 }

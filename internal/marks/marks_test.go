@@ -3,8 +3,7 @@ package marks_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/op"
 )
@@ -57,9 +56,7 @@ func TestOf(t *testing.T) {
 	} {
 		m, ok := marks.Of(c.name)
 		got := []any{ok, m.IsStep(), m.Number, m.Tokens, m.Requests, m.Phase}
-		if diff := cmp.Diff([]any{true, c.step, c.number, c.tokens, c.requests, c.phase}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		check.Equal(t, c.name, []any{true, c.step, c.number, c.tokens, c.requests, c.phase}, got)
 	}
 	for _, name := range []string{
 		"", "encoder", "## KJTListAwaitable wait() ##", "step", "stepwise 3 times", "ProfilerStep*", "nn.Module: Linear_0",

@@ -1,10 +1,10 @@
 package marks_test
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/op"
 )
@@ -49,7 +49,5 @@ func TestStepsAt(t *testing.T) {
 		got = append(got, n)
 	}
 	want := []int64{-1, 7, 7, 8, 8, -1, 1, -1, -1, -1, 0, 0, 0, 1, 0, -1, 3, -1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("steps at %v (-want +got):\n%s", at, diff)
-	}
+	check.Equal(t, fmt.Sprintf("steps at %v", at), want, got)
 }

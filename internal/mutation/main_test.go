@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestReadMutants(t *testing.T) {
@@ -19,16 +21,11 @@ func TestReadMutants(t *testing.T) {
 
 Dry run completed in 349 milliseconds
 `
-	got, err := readMutants(strings.NewReader(list), regexp.MustCompile(`^[^/]+\.go$`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Must(readMutants(strings.NewReader(list), regexp.MustCompile(`^[^/]+\.go$`)))(t)
 	want := []mutant{
 		{"a.go", 46, 59, "ARITHMETIC_BASE"}, {"b.go", 3, 11, "CONDITIONALS_BOUNDARY"}, {"b.go", 3, 11, "CONDITIONALS_NEGATION"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(mutant{})); diff != "" {
-		t.Errorf("mutants (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "mutants", want, got, cmp.AllowUnexported(mutant{}))
 	for n, most := range map[int]int{0: 3, 2: 2, 5: 3} {
 		if chosen := choose(want, n, 1); len(chosen) != most {
 			t.Errorf("%d of 3 mutants are %d", n, len(chosen))

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/natural"
 )
 
@@ -19,9 +18,7 @@ func TestCompare(t *testing.T) {
 	got := slices.Clone(want)
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 	slices.SortFunc(got, natural.Compare)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "order", want, got)
 }
 
 // Compare is a total order: it agrees with itself from both sides and over three

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
 )
 
@@ -59,9 +59,7 @@ func TestErrorsRate(t *testing.T) {
 			r.Report(nil) // reports nothing, and is not counted
 			r.Report(fmt.Errorf("error %d", i))
 			synctest.Wait()
-			if diff := cmp.Diff(at.want, got()); diff != "" {
-				t.Errorf("errors (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "errors", at.want, got())
 		}
 	})
 }
@@ -83,9 +81,7 @@ func TestErrorsWrap(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.Report(errDisk)
 		synctest.Wait()
-		if n != 2 {
-			t.Errorf("%d reports, want 2", n)
-		}
+		check.Equal(t, "reports", 2, n)
 	})
 }
 
@@ -112,14 +108,12 @@ func TestErrorsHandler(t *testing.T) {
 					tt.handle(release)
 				})
 				var r observ.Errors
-				check := func(want int) {
+				verify := func(want int) {
 					t.Helper()
 					synctest.Wait()
 					mu.Lock()
 					defer mu.Unlock()
-					if calls != want {
-						t.Errorf("the handler was called %d times, want %d", calls, want)
-					}
+					check.Equal(t, "the handler was called: times", want, calls)
 				}
 				report := func() {
 					r.Report(errors.New("disk full"))
@@ -129,11 +123,11 @@ func TestErrorsHandler(t *testing.T) {
 				for range 3 {
 					report()
 				}
-				check(tt.want)
+				verify(tt.want)
 				close(release)
 				synctest.Wait()
 				report()
-				check(tt.want + 1)
+				verify(tt.want + 1)
 			})
 		})
 	}

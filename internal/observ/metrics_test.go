@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -18,6 +17,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
 )
 
@@ -48,9 +48,7 @@ func observe(t *testing.T) func() metrics {
 	return func() metrics {
 		t.Helper()
 		var rm metricdata.ResourceMetrics
-		if err := reader.Collect(t.Context(), &rm); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, reader.Collect(t.Context(), &rm))
 		got := metrics{values: make(map[string]float64)}
 		add := func(name string, attrs attribute.Set, value float64) {
 			key := name
@@ -96,9 +94,7 @@ func observe(t *testing.T) func() metrics {
 
 func (m metrics) check(t *testing.T, want map[string]float64) {
 	t.Helper()
-	if diff := cmp.Diff(want, m.values); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "metrics", want, m.values)
 }
 
 // typed is an error with a type for metrics.
@@ -167,9 +163,7 @@ func TestProcessor(t *testing.T) {
 			"optrace.processor.operation.unsummed":         float64(tt.counts.Unsummed),
 		})
 	}
-	if err := p.Shutdown(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Shutdown())
 	read().check(t, map[string]float64{})
 }
 
@@ -187,9 +181,7 @@ func TestComponentNames(t *testing.T) {
 		typ, _, _ := strings.Cut(strings.TrimPrefix(name, scope.Name), "/")
 		n[typ]++
 	}
-	if diff := cmp.Diff(map[string]int{".Exporter": 2, ".Processor": 2}, n); diff != "" {
-		t.Errorf("components by type (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "components by type", map[string]int{".Exporter": 2, ".Processor": 2}, n)
 }
 
 func TestMetricsOff(t *testing.T) {
@@ -204,9 +196,7 @@ func TestMetricsOff(t *testing.T) {
 			}
 			e.Export(1)(0, errors.New("disk full"))
 			read().check(t, map[string]float64{})
-			if err := p.Shutdown(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, p.Shutdown())
 		})
 	}
 }
@@ -235,11 +225,7 @@ func TestInstrumentsThatCannotBeMade(t *testing.T) {
 	errs := handled(t)
 	setProvider(t, faulty{})
 	observ.NewExporter(scope).Export(3)(1, errInstrument)
-	if err := observ.NewProcessor(scope, func() observ.Counts { return observ.Counts{} }).Shutdown(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, observ.NewProcessor(scope, func() observ.Counts { return observ.Counts{} }).Shutdown())
 	const want = "optrace: making instruments: no such instrument"
-	if diff := cmp.Diff([]string{want, want}, errs()); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "errors", []string{want, want}, errs())
 }

@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
@@ -28,21 +28,13 @@ func TestBufferedFlush(t *testing.T) {
 		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 	}
 	p.OnEnd(ended(spantest.Request().Snapshot()))
-	if w.Writes() != 0 {
-		t.Errorf("%d writes before Flush", w.Writes())
-	}
+	check.Equal(t, "writes before Flush", 0, w.Writes())
 	for range 2 { // the second one has nothing to write
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Flush(t.Context()))
 		want := written{Steps: ints(0, 9), Spans: []string{spantest.Request().Name}}
-		if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
-			t.Errorf("written (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "written", want, read(t, w.Bytes()))
 	}
-	if w.Writes() != 1 {
-		t.Errorf("%d writes, want 1", w.Writes())
-	}
+	check.Equal(t, "writes", 1, w.Writes())
 	stop(t, p, out.Sink)
 	p.OnEnd(ended(spantest.Operation(10).Snapshot()))
 	if err := p.Flush(t.Context()); err != nil {
@@ -58,7 +50,7 @@ func TestBufferedFlushInterval(t *testing.T) {
 		out, exp, cfg := newOutput(t, &w), &spantest.Exporter{}, newConfig(DropNewest)
 		cfg.FlushInterval, cfg.MaxBytes = time.Second, 8<<20
 		p, q := NewBuffered(out, cfg, new(observ.Errors)), NewQueue(exp, cfg, new(observ.Errors))
-		check := func(when string, writes, spans int) {
+		verify := func(when string, writes, spans int) {
 			t.Helper()
 			synctest.Wait()
 			if w.Writes() != writes || exp.Len() != spans {
@@ -69,16 +61,16 @@ func TestBufferedFlushInterval(t *testing.T) {
 			p.OnEnd(ended(spantest.Operation(0).Snapshot()))
 			q.OnEnd(ended(spantest.Operation(0).Snapshot()))
 			time.Sleep(time.Second - time.Nanosecond)
-			check("before the interval is over", i, i)
+			verify("before the interval is over", i, i)
 			time.Sleep(time.Nanosecond)
-			check("when the interval is over", i+1, i+1)
+			verify("when the interval is over", i+1, i+1)
 		}
 		for i := range maxExportBatch {
 			q.OnEnd(ended(spantest.Operation(i).Snapshot()))
 		}
-		check("a whole batch", 2, 2+maxExportBatch)
+		verify("a whole batch", 2, 2+maxExportBatch)
 		time.Sleep(time.Minute)
-		check("nothing to write", 2, 2+maxExportBatch)
+		verify("nothing to write", 2, 2+maxExportBatch)
 		stop(t, p, out.Sink)
 		stop(t, q, nil)
 	})
@@ -102,9 +94,7 @@ func TestBufferedOnEnds(t *testing.T) {
 	})
 	stop(t, p, out.Sink)
 	checkStats(t, p.Stats(), Stats{Recorded: n, Written: n})
-	if diff := cmp.Diff(written{Steps: ints(0, n-1)}, read(t, w.Bytes())); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "written", written{Steps: ints(0, n-1)}, read(t, w.Bytes()))
 }
 
 // While the writer is stuck the policy decides which operations are kept.
@@ -165,9 +155,7 @@ func TestBufferedPolicies(t *testing.T) {
 				<-produced
 				stop(t, p, out.Sink)
 				got, st := read(t, w.Bytes()), p.Stats()
-				if diff := cmp.Diff(tt.steps(got.Steps), got.Steps); diff != "" {
-					t.Errorf("steps written (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "steps written", tt.steps(got.Steps), got.Steps)
 				kept := uint64(len(got.Steps))
 				if kept == 0 {
 					t.Error("nothing is written")
@@ -177,9 +165,7 @@ func TestBufferedPolicies(t *testing.T) {
 				if !tt.blocks {
 					gaps = map[string]int64{"queue_full": n - int64(kept)}
 				}
-				if diff := cmp.Diff(gaps, got.Gaps); diff != "" {
-					t.Errorf("gaps (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "gaps", gaps, got.Gaps)
 			})
 		})
 	}
@@ -218,9 +204,7 @@ func TestBufferedStopStuckWriter(t *testing.T) {
 				}
 				w.Release()
 				synctest.Wait()
-				if err := out.Sink.Shutdown(context.Background()); err != nil {
-					t.Error(err)
-				}
+				check.OK(t, out.Sink.Shutdown(context.Background()))
 				st, got := p.Stats(), read(t, w.Bytes())
 				checkSum(t, st)
 				if uint64(len(got.Steps)) != st.Written || got.lost() != st.Dropped {
@@ -251,9 +235,7 @@ func TestBufferedConversionPanics(t *testing.T) {
 	stop(t, p, out.Sink)
 	checkStats(t, p.Stats(), Stats{Recorded: 3, Written: 2, Dropped: 1})
 	want := written{Steps: []int64{0, 2}, Gaps: map[string]int64{"conversion_failed": 1}}
-	if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "written", want, read(t, w.Bytes()))
 }
 
 func TestBufferedWriterFails(t *testing.T) {
@@ -272,9 +254,7 @@ func TestBufferedWriterFails(t *testing.T) {
 	stop(t, p, out.Sink)
 	checkStats(t, p.Stats(), Stats{Recorded: 4, Written: 1, Dropped: 3})
 	want := written{Steps: []int64{3}, Gaps: map[string]int64{"write_failed": 3}}
-	if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "written", want, read(t, w.Bytes()))
 }
 
 func TestBufferedConcurrentSafe(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/span"
@@ -60,19 +60,11 @@ func TestFlightDump(t *testing.T) {
 				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 			}
 			p.OnEnd(ended(spantest.Request().Snapshot()))
-			if err := p.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if w.Writes() != 0 {
-				t.Errorf("%d writes without a dump", w.Writes())
-			}
+			check.OK(t, p.Flush(t.Context()))
+			check.Equal(t, "writes without a dump", 0, w.Writes())
 			for range 2 { // the second one has nothing to write
-				if err := p.Dump(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(tt.want, read(t, w.Bytes())); diff != "" {
-					t.Errorf("written (-want +got):\n%s", diff)
-				}
+				check.OK(t, p.Dump(t.Context()))
+				check.Equal(t, "written", tt.want, read(t, w.Bytes()))
 			}
 			stop(t, p, out.Sink)
 			p.OnEnd(ended(spantest.Operation(0).Snapshot()))
@@ -91,17 +83,13 @@ func TestFlightDumps(t *testing.T) {
 	p := newFlight(out, FlightConfig{Entries: 4})
 	for i := range 7 {
 		if i == 2 || i == 5 {
-			if err := p.Dump(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, p.Dump(t.Context()))
 		}
 		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 	}
 	stop(t, p, out.Sink)
 	want := written{Steps: ints(0, 4), Gaps: map[string]int64{"flight_recorder": 2}}
-	if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "written", want, read(t, w.Bytes()))
 	checkStats(t, p.Stats(), Stats{Recorded: 7, Written: 5, Dropped: 2})
 }
 
@@ -139,9 +127,7 @@ func TestFlightTriggers(t *testing.T) {
 				p.OnEnd(ended(spantest.Operation(0).Snapshot()))
 				p.OnEnd(tt.ended)
 				synctest.Wait()
-				if got := w.Writes() > 0; got != tt.want {
-					t.Errorf("a dump is written: %v, want %v", got, tt.want)
-				}
+				check.Equal(t, "a dump is written", tt.want, w.Writes() > 0)
 				stop(t, p, out.Sink)
 				checkSum(t, p.Stats())
 			})
@@ -172,9 +158,7 @@ func TestFlightStuckWriter(t *testing.T) {
 		synctest.Wait()
 		stop(t, p, out.Sink)
 		want := written{Steps: ints(0, 0), Gaps: map[string]int64{"timeout": 1}}
-		if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
-			t.Errorf("written (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "written", want, read(t, w.Bytes()))
 		checkStats(t, p.Stats(), Stats{Recorded: 2, Written: 1, Dropped: 1})
 	})
 }

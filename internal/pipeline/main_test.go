@@ -3,16 +3,17 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
@@ -32,10 +33,7 @@ var policies = []Policy{DropNewest, DropOldest, Block}
 // newOutput returns an Output that writes entries to w.
 func newOutput(tb testing.TB, w io.Writer) Output {
 	tb.Helper()
-	s, err := sink.New(sink.ToWriter(w), entries.Format, sink.None, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := check.Must(sink.New(sink.ToWriter(w), entries.Format, sink.None, nil))(tb)
 	return Output{Sink: s, Traces: new(traces.WithOps), Format: entries.Format}
 }
 
@@ -106,9 +104,7 @@ func checkStats(tb testing.TB, got, want Stats) {
 		tb.Errorf("stats do not add up: %+v", got)
 	}
 	got.Exported, got.Lost = want.Exported, want.Lost
-	if diff := cmp.Diff(want, got); diff != "" {
-		tb.Errorf("stats (-want +got):\n%s", diff)
-	}
+	check.Equal(tb, "stats", want, got)
 }
 
 // checkSum reports stats in which spans are missing or counted twice.
@@ -136,8 +132,6 @@ func TestPolicyString(t *testing.T) {
 	for policy, want := range map[Policy]string{
 		DropNewest: "drop-newest", DropOldest: "drop-oldest", Block: "block", 9: "Policy(9)",
 	} {
-		if got := policy.String(); got != want {
-			t.Errorf("%d is called %q, want %q", uint8(policy), got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%d is called", uint8(policy)), want, policy.String())
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -34,12 +34,8 @@ func TestQueueFlush(t *testing.T) {
 	for i := range n {
 		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 	}
-	if err := p.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(ints(0, n-1), numbers(t, exp.Spans())); diff != "" {
-		t.Errorf("exported (-want +got):\n%s", diff)
-	}
+	check.OK(t, p.Flush(t.Context()))
+	check.Equal(t, "exported", ints(0, n-1), numbers(t, exp.Spans()))
 	for i, size := range exp.Batches() {
 		if size == 0 || size > maxExportBatch {
 			t.Errorf("batch %d has %d spans", i, size)
@@ -50,9 +46,7 @@ func TestQueueFlush(t *testing.T) {
 	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
 	p.OnEnd(ended(spantest.Operation(0).Snapshot()))
 	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
-	if exp.Shutdowns() != 0 {
-		t.Error("Stop shuts down the exporter, which is the Processor's to do")
-	}
+	check.Equal(t, "Stop shuts down the exporter, which is the Processor's to do", 0, exp.Shutdowns())
 }
 
 // While the exporter is stuck with one span the queue keeps as many as it has room
@@ -99,9 +93,7 @@ func TestQueuePolicies(t *testing.T) {
 					t.Errorf("Flush: %v", err)
 				}
 				stop(t, p, nil)
-				if diff := cmp.Diff(tt.want, numbers(t, exp.Spans())); diff != "" {
-					t.Errorf("exported (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "exported", tt.want, numbers(t, exp.Spans()))
 				kept := uint64(len(tt.want))
 				checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: kept, Dropped: n + 1 - kept})
 			})
@@ -226,7 +218,5 @@ func TestQueueConcurrentSafe(t *testing.T) {
 	wg.Wait()
 	stop(t, p, nil)
 	checkStats(t, p.Stats(), Stats{Recorded: producers * each, Written: producers * each})
-	if exp.Len() != producers*each {
-		t.Errorf("%d spans are exported, want %d", exp.Len(), producers*each)
-	}
+	check.Equal(t, "spans are exported", producers*each, exp.Len())
 }

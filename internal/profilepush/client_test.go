@@ -3,6 +3,7 @@ package profilepush
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,29 +14,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newClient(tb testing.TB, address string) *Client {
 	tb.Helper()
-	c, err := NewClient(address, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := check.Must(NewClient(address, nil))(tb)
 	tb.Cleanup(c.close)
 	return c
 }
 
 func message(tb testing.TB, text string) Message {
 	tb.Helper()
-	m, err := Compress(func(w io.Writer) error {
+	m := check.Must(Compress(func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
 	return m
 }
 
@@ -71,9 +68,7 @@ func TestPost(t *testing.T) {
 		if a, err := newClient(t, address).Post(t.Context(), message(t, "profile")); err != nil || a != (Answer{}) {
 			t.Fatal(a, err)
 		}
-		if diff := cmp.Diff([]string{"POST", path, "profile", "application/x-protobuf", "gzip", "1"}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", address, diff)
-		}
+		check.Equal(t, address, []string{"POST", path, "profile", "application/x-protobuf", "gzip", "1"}, got)
 	}
 }
 
@@ -86,9 +81,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if got := newClient(t, "https://user:geheim@host:1/x").URL(); got != "https://user:xxxxx@host:1/x" {
-		t.Errorf("shown as %q", got)
-	}
+	check.Equal(t, "shown as", "https://user:xxxxx@host:1/x", newClient(t, "https://user:geheim@host:1/x").URL())
 }
 
 func partial(rejected int64, text string) string {
@@ -150,9 +143,7 @@ func TestRetryAfterDate(t *testing.T) {
 		"Sun, 01 Mar 2026 12:00:20 GMT": 20 * time.Second, "Sun, 01 Mar 2026 11:59:00 GMT": 0,
 		"Sun, 01 Mar 2126 12:00:20 GMT": maxRetryAfter, "soon": 0, "99999999999999999999": 0,
 	} {
-		if got := retryAfter(header, now); got != want {
-			t.Errorf("%q: %v, want %v", header, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%q", header), want, retryAfter(header, now))
 	}
 }
 

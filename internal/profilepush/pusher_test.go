@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // receiver is a transport that answers with some statuses, one after the other, the last one
@@ -58,10 +58,7 @@ func (r *receiver) RoundTrip(request *http.Request) (*http.Response, error) {
 // receiver, by a clock that is not the real one.
 func begin(t *testing.T, r *receiver, size int) *Pusher {
 	t.Helper()
-	c, err := NewClient("http://receiver", &http.Client{Transport: r})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(NewClient("http://receiver", &http.Client{Transport: r}))(t)
 	n := 0
 	return started(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
 		n++
@@ -88,18 +85,10 @@ func TestPushes(t *testing.T) {
 		r := &receiver{tb: t}
 		p := begin(t, r, 0)
 		time.Sleep(35 * time.Second)
-		if got := gotOf(r); got != "1 2 3" {
-			t.Errorf("sent %q", got)
-		}
-		if err := errors.Join(p.Shutdown(t.Context()), p.Shutdown(t.Context())); err != nil {
-			t.Error(err)
-		}
-		if got := gotOf(r); got != "1 2 3 4" {
-			t.Errorf("sent %q", got)
-		}
-		if diff := cmp.Diff(Stats{Profiles: 4, Operations: 4, Missed: 8}, p.Stats()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		check.Equal(t, "sent", "1 2 3", gotOf(r))
+		check.OK(t, errors.Join(p.Shutdown(t.Context()), p.Shutdown(t.Context())))
+		check.Equal(t, "sent", "1 2 3 4", gotOf(r))
+		check.Equal(t, "", Stats{Profiles: 4, Operations: 4, Missed: 8}, p.Stats())
 	})
 }
 
@@ -116,9 +105,7 @@ func TestTriesAgain(t *testing.T) {
 				t.Errorf("pause %d is %v, want about %v", i, pause, want)
 			}
 		}
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, p.Shutdown(t.Context()))
 		if s := p.Stats(); s.LostProfiles != 0 || s.Profiles != 19 || s.Waiting != 0 || s.LastError != "" {
 			t.Errorf("%+v", s)
 		}
@@ -132,12 +119,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		p := begin(t, r, 0)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if pause := r.at[1].Sub(r.at[0]); pause != 100*time.Second {
-			t.Errorf("a pause of %v", pause)
-		}
-		if err := p.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.Equal(t, "a pause", 100*time.Second, r.at[1].Sub(r.at[0]))
+		check.OK(t, p.Shutdown(t.Context()))
 	})
 }
 
@@ -152,9 +135,7 @@ func TestRefused(t *testing.T) {
 			Profiles: 1, Operations: 1, LostProfiles: 2, LostOperations: 2, Missed: 6,
 			LastError: "the receiver answers 413 Request Entity Too Large",
 		}
-		if diff := cmp.Diff(want, p.Stats()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		check.Equal(t, "", want, p.Stats())
 		if err := p.Shutdown(t.Context()); err == nil || gotOf(r) != "2 4" {
 			t.Errorf("error %v, sent %q", err, gotOf(r))
 		}
@@ -180,9 +161,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%d profiles of %d operations were lost", lost, lost)) {
 			t.Error(err)
 		}
-		if got, want := gotOf(r), map[int64]string{6: "1 8 9 10", 7: "1 9 10"}[lost]; got != want {
-			t.Errorf("lost %d, sent %q", lost, got)
-		}
+		check.Equal(t, fmt.Sprintf("lost %d, sent", lost), map[int64]string{6: "1 8 9 10", 7: "1 9 10"}[lost], gotOf(r))
 	})
 }
 
@@ -205,9 +184,7 @@ func TestShutdownDeadline(t *testing.T) {
 			if took := time.Since(start); took != want || err == nil || !strings.Contains(err.Error(), "2 profiles of 2 operations") {
 				t.Errorf("after %v: %v", took, err)
 			}
-			if len(r.at) != 2 {
-				t.Errorf("%d attempts, the last of which is made at once", len(r.at))
-			}
+			check.Equal(t, "attempts, the last of which is made at once", 2, len(r.at))
 		})
 	}
 }
@@ -216,10 +193,7 @@ func TestShutdownDeadline(t *testing.T) {
 func TestTakeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{tb: t}
-		c, err := NewClient("http://receiver", &http.Client{Transport: r})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Must(NewClient("http://receiver", &http.Client{Transport: r}))(t)
 		p := started(Options{Client: c, Interval: time.Second, Take: func(last bool) (Profile, error) {
 			if last {
 				return Profile{Operations: 5}, errors.New("no memory")
@@ -230,9 +204,7 @@ func TestTakeFails(t *testing.T) {
 		if err := p.Shutdown(t.Context()); err == nil || err.Error() != "1 profiles of 5 operations were lost: no memory" {
 			t.Error(err)
 		}
-		if len(r.at) != 0 {
-			t.Errorf("%d attempts", len(r.at))
-		}
+		check.Equal(t, "attempts", 0, len(r.at))
 	})
 }
 
@@ -241,9 +213,7 @@ func TestReady(t *testing.T) {
 	var inside, ready atomic.Int32
 	wake := make(chan struct{}, 1)
 	once := func() {
-		if inside.Add(1) != 1 {
-			t.Error("two calls at once")
-		}
+		check.Equal(t, "two calls at once", 1, inside.Add(1))
 		inside.Add(-1)
 	}
 	p := started(Options{
@@ -257,9 +227,7 @@ func TestReady(t *testing.T) {
 		default:
 		}
 	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, p.Shutdown(t.Context()))
 }
 
 func TestPusherConcurrentSafe(t *testing.T) {

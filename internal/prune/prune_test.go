@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/prune"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
@@ -119,9 +119,7 @@ func TestEnded(t *testing.T) {
 				want = []summary{{"relu", "cuda:0", 1, stub.EndTime.Sub(stub.StartTime)}}
 			}
 			sums, _ := summaries(p.Ended(request.Snapshot(), span.Root{}))
-			if diff := cmp.Diff(want, sums); diff != "" {
-				t.Errorf("summary (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "summary", want, sums)
 		})
 	}
 }
@@ -146,12 +144,8 @@ func TestSummary(t *testing.T) {
 	want := []summary{
 		{"add", "", 1, time.Microsecond}, {"relu", "cuda:0", 3, 60 * time.Microsecond}, {"relu", "cuda:1", 1, 5 * time.Microsecond},
 	}
-	if diff := cmp.Diff(want, sums); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"received"}, others); diff != "" {
-		t.Errorf("events of the root (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "summary", want, sums)
+	check.Equal(t, "events of the root", []string{"received"}, others)
 	if got.Name() != s.Name() || !got.SpanContext().Equal(s.SpanContext()) || len(s.Events()) != 1 {
 		t.Errorf("the root is %s %v, and the span that ended has %d events", got.Name(), got.SpanContext(), len(s.Events()))
 	}
@@ -182,9 +176,7 @@ func TestSummaryManyOperations(t *testing.T) {
 	for i := range named {
 		want = append(want, summary{fmt.Sprintf("op%03d", i), "", 1, time.Microsecond})
 	}
-	if diff := cmp.Diff(want, sums); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "summary", want, sums)
 }
 
 func TestForget(t *testing.T) {
@@ -256,7 +248,5 @@ func TestPrunerConcurrentSafe(t *testing.T) {
 	wg.Wait()
 	sums, _ := summaries(p.Ended(request.Snapshot(), span.Root{}))
 	want := []summary{{"relu", "cuda:0", goroutines * each, goroutines * each * time.Microsecond}}
-	if diff := cmp.Diff(want, sums); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "summary", want, sums)
 }

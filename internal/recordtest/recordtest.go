@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -64,6 +65,34 @@ func Golden(t *testing.T, ending string, read ReadFunc) {
 			got := Transcript(t, read(bytes.NewReader(text), filepath.Base(file), nil))
 			golden.Check(t, strings.TrimSuffix(file, ending)+".golden", got)
 		})
+	}
+}
+
+// Ends checks how the reading of texts ends: where the caller stops, at each of their records, and with the error of a source
+// behind what it gave.
+func Ends(t *testing.T, read ReadFunc, texts ...string) {
+	t.Helper()
+	broken := errors.New("broken")
+	for _, text := range texts {
+		records := 0
+		var last error
+		for _, err := range read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "broken", nil) {
+			records, last = records+1, err
+		}
+		if !errors.Is(last, broken) {
+			t.Errorf("%.100s: the last error is %v", text, last)
+		}
+		for stop := 1; stop < records; stop++ {
+			seen := 0
+			for _, last = range read(strings.NewReader(text), "stopped", nil) {
+				if seen++; seen == stop {
+					break
+				}
+			}
+			if seen != stop {
+				t.Errorf("%.100s: %d records where the caller stops after %d; the last error is %v", text, seen, stop, last)
+			}
+		}
 	}
 }
 

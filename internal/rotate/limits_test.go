@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestLimitsValidate(t *testing.T) {
@@ -33,16 +35,9 @@ func TestLimitsValidate(t *testing.T) {
 // write writes text as a sink does and returns the state of the file before.
 func write(t *testing.T, f *File, text string) State {
 	t.Helper()
-	state, err := f.Ready(len(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Reserve(len(text)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(f, text); err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(f.Ready(len(text)))(t)
+	check.OK(t, f.Reserve(len(text)))
+	check.Must(io.WriteString(f, text))(t)
 	f.Release()
 	return state
 }
@@ -71,13 +66,8 @@ func TestFileEndings(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
-			if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			f, err := Open(path, Limits{}, tt.inspect)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, []byte("before"), 0o600))
+			f := check.Must(Open(path, Limits{}, tt.inspect))(t)
 			defer f.Close()
 			if state := write(t, f, "after"); state != tt.state {
 				t.Errorf("state %v, want %v", state, tt.state)
@@ -100,10 +90,7 @@ func TestFileEndings(t *testing.T) {
 
 func TestFileRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	f, err := Open(path, Limits{MaxBytes: 10, MaxTotal: 20}, ending(EndsWhole))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(Open(path, Limits{MaxBytes: 10, MaxTotal: 20}, ending(EndsWhole)))(t)
 	defer f.Close()
 	var states []State
 	for range 6 {
@@ -114,26 +101,18 @@ func TestFileRotates(t *testing.T) {
 			t.Errorf("write %d goes to the same file", i)
 		}
 	}
-	if f.Deleted() != 3 {
-		t.Errorf("%d files are deleted, want 3", f.Deleted())
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, "files are deleted", 3, f.Deleted())
+	check.OK(t, os.Remove(path))
 	if s := write(t, f, "1"); !s.Other {
 		t.Error("a file that was removed is not created again")
 	}
-	if s := write(t, f, "2"); s != (State{}) {
-		t.Error("a small write goes to another file")
-	}
+	check.Equal(t, "a small write goes to another file", State{}, write(t, f, "2"))
 }
 
 func TestOpenRefuses(t *testing.T) {
 	foreign := errors.New("foreign")
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	if err := os.WriteFile(path, []byte("notes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte("notes"), 0o600))
 	_, err := Open(path, Limits{}, func(io.ReaderAt, int64, int64) (Ending, int64, error) { return 0, 0, foreign })
 	if !errors.Is(err, foreign) {
 		t.Errorf("a file that Inspect refuses: %v", err)

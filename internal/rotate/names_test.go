@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // Names sort by time, also where in one millisecond files come and go.
@@ -16,25 +18,16 @@ func TestRotatedNamesSortByTime(t *testing.T) {
 		last := ""
 		for i := range 30 {
 			current := n.path("current")
-			if err := os.WriteFile(current, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := n.move(current, now, last); err != nil {
-				t.Fatal(err)
-			}
-			files, err := n.list()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(current, nil, 0o600))
+			check.OK(t, n.move(current, now, last))
+			files := check.Must(n.list())(t)
 			name := files[len(files)-1].name
 			if name <= last {
 				t.Fatalf("%s follows %s", name, last)
 			}
 			last = name
 			if len(files) > 2 {
-				if err := os.Remove(n.path(files[0].name)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Remove(n.path(files[0].name)))
 			}
 			if i == 20 {
 				now = now.Add(time.Millisecond)
@@ -50,9 +43,7 @@ func TestRenameNew(t *testing.T) {
 			dir := t.TempDir()
 			from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 			write := func(path, text string) {
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 			}
 			if err := rename(from, to); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("without a file: %v", err)
@@ -61,9 +52,7 @@ func TestRenameNew(t *testing.T) {
 				t.Errorf("the new name is taken: %v", err)
 			}
 			write(from, "first")
-			if err := rename(from, to); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, rename(from, to))
 			write(from, "second")
 			if err := rename(from, to); !errors.Is(err, os.ErrExist) {
 				t.Errorf("to a name that is taken: %v", err)

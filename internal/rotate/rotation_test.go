@@ -9,14 +9,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func open(t *testing.T, path string, limits Limits) *File {
 	t.Helper()
-	f, err := Open(path, limits, ending(EndsWhole))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Must(Open(path, limits, ending(EndsWhole)))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -24,10 +23,7 @@ func open(t *testing.T, path string, limits Limits) *File {
 // files returns the names of the files in dir, sorted, and what they hold together.
 func files(t *testing.T, dir string) (names []string, text string) {
 	t.Helper()
-	found, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Must(os.ReadDir(dir))(t)
 	for _, e := range found {
 		names = append(names, e.Name())
 		if part, err := os.ReadFile(filepath.Join(dir, e.Name())); err == nil {
@@ -70,9 +66,7 @@ func TestRotationNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		future := "ops-2000-01-01T00-00-07.000.jsonl"
-		if err := os.WriteFile(filepath.Join(dir, future), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, future), nil, 0o600))
 		f := open(t, filepath.Join(dir, "ops.jsonl"), Limits{MaxBytes: 1})
 		const want = "abcdefghijkl"
 		for _, c := range want {
@@ -94,13 +88,9 @@ func TestRotationDeletes(t *testing.T) {
 	}
 	own := []string{"ops-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.000_0002.jsonl"}
 	for _, name := range slices.Concat(others, own) {
-		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 5000), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), make([]byte, 5000), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "ops-2001-01-01T00-00-00.000.jsonl"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, "ops-2001-01-01T00-00-00.000.jsonl"), 0o700))
 	f := open(t, filepath.Join(dir, "ops.jsonl"), Limits{MaxBytes: 4000, MaxTotal: 8000})
 	write(t, f, strings.Repeat("x", 1000))
 	names, _ := files(t, dir)
@@ -134,9 +124,7 @@ func TestRotationFails(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := io.WriteString(f, "x"); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(io.WriteString(f, "x"))(t)
 			f.Release()
 			time.Sleep(time.Second)
 		}

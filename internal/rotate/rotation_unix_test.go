@@ -10,15 +10,15 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // victim makes a file that nobody may write to, and checks at the end that nobody has.
 func victim(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "victim")
-	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte("precious"), 0o600))
 	t.Cleanup(func() {
 		if got, err := os.ReadFile(path); err != nil || string(got) != "precious" {
 			t.Errorf("the victim holds %q, %v", got, err)
@@ -29,9 +29,7 @@ func victim(t *testing.T, dir string) (path string) {
 
 func link(t *testing.T, target, path string) {
 	t.Helper()
-	if err := os.Symlink(target, path); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(target, path))
 }
 
 // A link under the name of the file leads nobody's operations to another one, also when it comes later. One to a device is
@@ -52,16 +50,12 @@ func TestFileSymlinkRefused(t *testing.T) {
 	path := filepath.Join(dir, "ops.jsonl")
 	f := open(t, path, Limits{})
 	write(t, f, "x")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(path))
 	link(t, victim, path)
 	if _, err := f.Ready(1); err == nil {
 		t.Error("a link that comes later is followed")
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(path))
 	write(t, f, "y")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "y" {
 		t.Errorf("without the link the file holds %q, %v", text, err)
@@ -133,10 +127,7 @@ func TestW8PipeWithoutReader(t *testing.T) {
 		t.Error("writing without a reader is no error")
 	}
 	for round := range 2 {
-		reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := check.Must(os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 		if err := put(); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}
@@ -144,9 +135,7 @@ func TestW8PipeWithoutReader(t *testing.T) {
 		if n, err := reader.Read(got); n != 1 || got[0] != 'x' {
 			t.Errorf("round %d: the pipe has %q, %v", round, got[:n], err)
 		}
-		if err := reader.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, reader.Close())
 		for range 2 {
 			if put() == nil {
 				t.Errorf("round %d: writing to a reader that has gone is no error", round)
@@ -162,22 +151,16 @@ func TestW9PlantedFiles(t *testing.T) {
 		t.Skip("only root can make files of other users")
 	}
 	shared, own := t.TempDir(), t.TempDir()
-	if err := os.Chmod(shared, 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(shared, 0o777|os.ModeSticky))
 	for name, create := range map[string]func(path string) error{
 		"file": func(path string) error { return os.WriteFile(path, nil, 0o666) },
 		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o666) },
 	} {
 		for _, dir := range []string{shared, own} {
 			path := filepath.Join(dir, name)
-			if err := create(path); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, create(path))
 			open(t, path, Limits{}) // one's own is accepted
-			if err := os.Chown(path, 12345, 12345); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chown(path, 12345, 12345))
 			_, err := Open(path, Limits{}, ending(EndsWhole))
 			if refused := err != nil && strings.Contains(err.Error(), "another user"); refused != (dir == shared) {
 				t.Errorf("a %s of another user, shared: %v: %v", name, dir == shared, err)

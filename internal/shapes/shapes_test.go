@@ -9,9 +9,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -30,16 +29,12 @@ func TestKey(t *testing.T) {
 		{{64, 784}, {784, 256}},
 		{{1}, {}, {op.Dynamic, math.MaxInt64, math.MinInt64}},
 	} {
-		if diff := cmp.Diff(want, keyOf(want...).shapes()); diff != "" {
-			t.Errorf("shapes of the key of %v (-want +got):\n%s", want, diff)
-		}
+		check.Equal(t, fmt.Sprintf("shapes of the key of %v", want), want, keyOf(want...).shapes())
 	}
 	if string(keyOf([]int64{1, 2})) == string(keyOf([]int64{1}, []int64{2})) {
 		t.Error("different shapes have equal keys")
 	}
-	if got := len(keyOf(make([]int64, 1000)).shapes()[0]); got != op.MaxRank+1 {
-		t.Errorf("a shape of rank 1000 is kept with %d dimensions, want %d", got, op.MaxRank+1)
-	}
+	check.Equal(t, "a shape of rank 1000 is kept with: dimensions", op.MaxRank+1, len(keyOf(make([]int64, 1000)).shapes()[0]))
 }
 
 func TestCache(t *testing.T) {

@@ -1,8 +1,8 @@
 package sink
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/spantest"
@@ -42,9 +43,7 @@ func TestBooks(t *testing.T) {
 						s.Drop("queue_full", 3)
 						recycled += 3
 					}
-					if err := s.Acquire(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, s.Acquire(t.Context()))
 					// Errors are those of the disk.
 					_ = s.Submit(t.Context(), b, func(b *encoding.Batch) { recycled += uint64(b.Entries) })
 					st := s.Stats()
@@ -53,9 +52,7 @@ func TestBooks(t *testing.T) {
 					}
 				}
 				out.room = 1 << 30
-				if err := s.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, s.Shutdown(t.Context()))
 				st, rec := s.Stats(), spantest.Read(t, out.Bytes())
 				checkEnd(t, st, given)
 				if st.Written == 0 || st.Dropped == 0 || uint64(len(rec.Entries)) != st.Written {
@@ -67,9 +64,7 @@ func TestBooks(t *testing.T) {
 				if o.format != entries.Format {
 					return
 				}
-				if rec.Lost() != st.Dropped {
-					t.Errorf("the books say %+v, gaps tell of %d", st, rec.Lost())
-				}
+				check.Equal(t, fmt.Sprintf("the books say %+v, gaps tell", st), st.Dropped, rec.Lost())
 				sequence := int64(-1)
 				for _, b := range rec.Batches {
 					if b.Sequence != sequence+1 && b.Sequence != sequence+2 { // its record may be cut off
@@ -96,9 +91,7 @@ func TestNothingNeedless(t *testing.T) {
 			spans = append(spans, stub.Snapshot())
 			want = append(want, string(service))
 		}
-		if err := submit(s, batchOf(entries.Format, spans...)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, submit(s, batchOf(entries.Format, spans...)))
 	}
 	before := out.Len()
 	if err := s.Shutdown(t.Context()); err != nil || out.Len() != before {
@@ -112,9 +105,7 @@ func TestNothingNeedless(t *testing.T) {
 	for _, e := range rec.Entries {
 		got = append(got, e.Service)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("operations come from %v, want %v", got, want)
-	}
+	check.Equal(t, "operations come from", want, got)
 	if len(rec.Resources) != 5 { // the fifth batch goes on with what the fourth ended with
 		t.Errorf("%d headers, want 5", len(rec.Resources))
 	}
@@ -122,9 +113,7 @@ func TestNothingNeedless(t *testing.T) {
 
 func TestCompressionNames(t *testing.T) {
 	for c, want := range map[Compression]string{None: "none", Gzip: "gzip", Zstd: "zstd", 7: "Compression(7)"} {
-		if got := c.String(); got != want {
-			t.Errorf("compression %d is %q", c, got)
-		}
+		check.Equal(t, fmt.Sprintf("compression %d", c), want, c.String())
 	}
 	if _, err := New(ToWriter(&disk{}), entries.Format, 7, nil); err == nil || !strings.Contains(err.Error(), "unknown compression 7") {
 		t.Errorf("New with an unknown compression returns %v", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/rotate"
@@ -77,10 +78,7 @@ func TestSinkConcurrentSafe(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for round := range rounds {
 			target := &strictTarget{t: t, pause: time.Duration(r.IntN(3)) * time.Millisecond}
-			s, err := New(target, entries.Format, None, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := check.Must(New(target, entries.Format, None, nil))(t)
 			var wg sync.WaitGroup
 			at := func(do func(ctx context.Context)) { // at some moment, with some time for it
 				start, least := time.Duration(r.IntN(20))*time.Millisecond, r.IntN(10)

@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/encoding/otlp"
@@ -46,9 +46,7 @@ func TestFaultyWriterMatrix(t *testing.T) {
 		t.Run(o.String(), func(t *testing.T) {
 			first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(), otherService(2))
 			var whole bytes.Buffer
-			if err := submit(o.open(t, ToWriter(&whole)), first); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, submit(o.open(t, ToWriter(&whole)), first))
 			size := whole.Len()
 			if o.format == entries.Format && o.compression != None {
 				size -= 10 // the writer's random id makes it vary
@@ -212,9 +210,7 @@ func TestWriterErrors(t *testing.T) {
 					t.Errorf("%d writes within %v, want %d", calls, time.Since(start), tt.tried)
 				}
 				calls = tt.times
-				if err := submit(s, batch(entries.Format, 2)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, submit(s, batch(entries.Format, 2)))
 				want := Stats{Written: 5}
 				if tt.want != nil {
 					want = Stats{Written: 2, Dropped: 3}
@@ -296,14 +292,10 @@ func TestRestOfAFileTakenAway(t *testing.T) {
 		}
 		s := output{otlp.Proto, None}.open(t, to)
 		_ = submit(s, batch(otlp.Proto, 2))
-		if st := s.Stats(); st != (Stats{Underway: 2}) {
-			t.Errorf("after a write in part the books say %+v", st)
-		}
+		check.Equal(t, "after a write in part the books say", Stats{Underway: 2}, s.Stats())
 		out.room = 1 << 30
 		_ = submit(s, batch(otlp.Proto, 3)) // tells of the loss
-		if st := s.Stats(); st != want {
-			t.Errorf("the file was taken away: %v; the books say %+v, want %+v", taken, st, want)
-		}
+		check.Equal(t, fmt.Sprintf("the file was taken away: %v; the books say", taken), want, s.Stats())
 	}
 }
 
@@ -329,9 +321,7 @@ func TestRestInPieces(t *testing.T) {
 				t.Fatalf("%v: batch %d ends with %v", o, i, err)
 			}
 		}
-		if st := s.Stats(); st != (Stats{Dropped: 6, Underway: 3}) {
-			t.Errorf("%v: before the rest is through the books say %+v", o, st)
-		}
+		check.Equal(t, fmt.Sprintf("%v: before the rest is through the books say", o), Stats{Dropped: 6, Underway: 3}, s.Stats())
 		if err := submit(s, batch(o.format, 1)); err != nil {
 			t.Fatalf("%v: %v", o, err)
 		}
@@ -342,12 +332,8 @@ func TestRestInPieces(t *testing.T) {
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Fatalf("%v: %v", o, err)
 		}
-		if diff := cmp.Diff([]int64{0, 1, 2, 0, 0, 1}, spantest.ReadWhole(t, out.Bytes()).Steps()); diff != "" {
-			t.Errorf("%v: operations (-want +got):\n%s", o, diff)
-		}
-		if st := s.Stats(); st != (Stats{Written: 6, Dropped: 6}) {
-			t.Errorf("%v: the books say %+v", o, st)
-		}
+		check.Equal(t, fmt.Sprintf("%v: operations", o), []int64{0, 1, 2, 0, 0, 1}, spantest.ReadWhole(t, out.Bytes()).Steps())
+		check.Equal(t, fmt.Sprintf("%v: the books say", o), Stats{Written: 6, Dropped: 6}, s.Stats())
 	}
 }
 
@@ -363,9 +349,7 @@ func TestShutdownWritesTheRest(t *testing.T) {
 				w := &spantest.FaultyWriter{N: 20, Fault: faults[0].ends, Broken: tt.broken}
 				s := o.open(t, ToWriter(w))
 				recycled := -1
-				if err := s.Acquire(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, s.Acquire(t.Context()))
 				if err := s.Submit(t.Context(), batch(o.format, 3), func(b *encoding.Batch) { recycled = b.Written }); !errors.Is(err, errFull) {
 					t.Errorf("the error is %v", err)
 				}
@@ -432,9 +416,7 @@ func TestDeadlines(t *testing.T) {
 		within(3*time.Second, func(ctx context.Context) error {
 			return errors.Join(s.Acquire(ctx), s.Submit(ctx, batch(entries.Format, 2), nil))
 		})
-		if st := s.Stats(); st != (Stats{Underway: 2}) {
-			t.Errorf("while a write is under way the books say %+v", st)
-		}
+		check.Equal(t, "while a write is under way the books say", Stats{Underway: 2}, s.Stats())
 		within(time.Second, s.Acquire)
 		within(time.Second, s.Shutdown)
 		w.Release()

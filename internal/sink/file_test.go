@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/spantest"
@@ -31,11 +32,7 @@ func (o output) openFile(path string, limits rotate.Limits) (*Sink, error) {
 // file is openFile for a file that is accepted.
 func (o output) file(t *testing.T, path string, limits rotate.Limits) *Sink {
 	t.Helper()
-	s, err := o.openFile(path, limits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return check.Must(o.openFile(path, limits))(t)
 }
 
 // export writes the operations with the steps from to to-1, as one batch.
@@ -45,9 +42,7 @@ func (o output) export(t *testing.T, s *Sink, from, to int) {
 	for i := from; i < to; i++ {
 		spans = append(spans, spantest.Operation(i).Snapshot())
 	}
-	if err := submit(s, batchOf(o.format, spans...)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, submit(s, batchOf(o.format, spans...)))
 }
 
 // exportTo appends operations with the steps from to to-1 to the file at path, as a process of its own does.
@@ -60,30 +55,20 @@ func (o output) exportTo(t *testing.T, path string, from, to int) {
 
 func shutdown(t *testing.T, s *Sink) {
 	t.Helper()
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Shutdown(t.Context()))
 }
 
 func writeFile(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o600))
 }
 
 // files returns the contents of the files in dir in the order of their names.
 func files(t *testing.T, dir string) (names []string, contents [][]byte) {
 	t.Helper()
-	found, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Must(os.ReadDir(dir))(t)
 	for _, e := range found {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		names, contents = append(names, e.Name()), append(contents, text)
 	}
 	return names, contents
@@ -134,18 +119,13 @@ func TestFileTakenAway(t *testing.T) {
 				if name == "replaced" {
 					want = append([]int64{0, 1}, want...)
 				}
-				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := check.Must(os.ReadFile(path))(t)
 				rec := spantest.ReadWhole(t, text)
 				if diff := cmp.Diff(want, rec.Steps()); diff != "" || len(rec.Resources) == 0 {
 					t.Errorf("%d headers, operations (-want +got):\n%s", len(rec.Resources), diff)
 				}
 				if name == "renamed" {
-					if diff := cmp.Diff([]int64{0, 1, 2, 0, 0, 1}, stepsIn(t, filepath.Dir(path))); diff != "" {
-						t.Errorf("operations in both files (-want +got):\n%s", diff)
-					}
+					check.Equal(t, "operations in both files", []int64{0, 1, 2, 0, 0, 1}, stepsIn(t, filepath.Dir(path)))
 				}
 			})
 		}
@@ -165,16 +145,9 @@ func TestW4TailOfANeighbour(t *testing.T) {
 				const rounds = 5
 				for i := range rounds {
 					o.export(t, s, 10+i, 11+i)
-					f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if _, err := f.Write(tails[i%len(tails)]); err != nil {
-						t.Fatal(err)
-					}
-					if err := f.Close(); err != nil {
-						t.Fatal(err)
-					}
+					f := check.Must(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))(t)
+					check.Must(f.Write(tails[i%len(tails)]))(t)
+					check.OK(t, f.Close())
 				}
 				o.export(t, s, 10+rounds, 11+rounds)
 				shutdown(t, s)
@@ -195,9 +168,7 @@ func TestW4TailOfANeighbour(t *testing.T) {
 					}
 				}
 				for i := range int64(rounds + 1) {
-					if times[10+i] != 1 {
-						t.Errorf("operation %d is there %d times", 10+i, times[10+i])
-					}
+					check.Equal(t, fmt.Sprintf("operation %d is there: times", 10+i), 1, times[10+i])
 				}
 				if name == "whole" && times[0] != rounds {
 					t.Errorf("the neighbour's operation is there %d times, want %d", times[0], rounds)
@@ -278,9 +249,7 @@ func TestW3ForeignFilesAreRefused(t *testing.T) {
 				shutdown(t, s)
 				continue
 			}
-			if err := os.Rename(path, path+".later"); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Rename(path, path+".later"))
 			s = o.file(t, path, rotate.Limits{})
 			if err := os.Rename(path+".later", path); err != nil {
 				t.Skip("an open file cannot be replaced here:", err)
@@ -289,9 +258,7 @@ func TestW3ForeignFilesAreRefused(t *testing.T) {
 				t.Errorf("%v is appended to %s", o, name)
 			}
 			_ = s.Shutdown(t.Context()) // the gap finds no place either
-			if st := s.Stats(); st != (Stats{Dropped: 1}) {
-				t.Errorf("%v: the books say %+v", o, st)
-			}
+			check.Equal(t, fmt.Sprintf("%v: the books say", o), Stats{Dropped: 1}, s.Stats())
 			if names, found := files(t, filepath.Dir(path)); len(names) != 1 || string(found[0]) != content {
 				t.Errorf("%v: files %q have changed", o, names)
 			}
@@ -328,9 +295,7 @@ func checkDamagedFile(t *testing.T, name string, o output, text []byte, damage f
 		if len(names) != 2 || !bytes.Equal(contents[0], text) {
 			t.Fatalf("files %q, want the damaged one as it was and another", names)
 		}
-		if diff := cmp.Diff([]int64{9}, spantest.ReadWhole(t, contents[1]).Steps()); diff != "" {
-			t.Errorf("operations (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "operations", []int64{9}, spantest.ReadWhole(t, contents[1]).Steps())
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/encoding/otlp"
@@ -39,11 +40,7 @@ var outputs = []output{
 // open returns a sink of o to a target.
 func (o output) open(tb testing.TB, to Target) *Sink {
 	tb.Helper()
-	s, err := New(to, o.format, o.compression, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
+	return check.Must(New(to, o.format, o.compression, nil))(tb)
 }
 
 // written returns what one sink writes of two batches, of so many operations.
@@ -53,9 +50,7 @@ func (o output) written(tb testing.TB, n, m int) (first, second []byte) {
 	s := o.open(tb, ToWriter(&out))
 	write := func(n int) []byte {
 		out.Reset()
-		if err := submit(s, batch(o.format, n)); err != nil {
-			tb.Fatal(err)
-		}
+		check.OK(tb, submit(s, batch(o.format, n)))
 		return bytes.Clone(out.Bytes())
 	}
 	return write(n), write(m)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/encoding/otlp"
@@ -18,9 +19,7 @@ import (
 func TestInspect(t *testing.T) {
 	compressed := func(c Compression, text string) string {
 		z, err := newCompressor(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return string(z.compress(nil, []byte(text)))
 	}
 	const line, message = `{"step":1}` + "\n", "\x00\x00\x00\x04\x0a\x02\x12\x00"

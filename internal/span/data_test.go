@@ -1,6 +1,7 @@
 package span_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
@@ -84,9 +86,7 @@ func TestIsLocalRoot(t *testing.T) {
 		{context(1).WithRemote(true), true},
 		{context(1), false},
 	} {
-		if got := span.IsLocalRoot(tt.parent); got != tt.want {
-			t.Errorf("a span below %v is a local root: %v, want %v", tt.parent, got, tt.want)
-		}
+		check.Equal(t, fmt.Sprintf("a span below %v is a local root", tt.parent), tt.want, span.IsLocalRoot(tt.parent))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestMemory(t *testing.T) {
@@ -39,9 +41,7 @@ func TestMemory(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			attrs := []attribute.KeyValue{{Key: "0123456789", Value: tt.v}}
-			if got := Memory(attrs); got != 10+tt.want {
-				t.Errorf("%d bytes, want %d", got, 10+tt.want)
-			}
+			check.Equal(t, "bytes", 10+tt.want, Memory(attrs))
 			if n := testing.AllocsPerRun(10, func() { Memory(attrs) }); n > 0 {
 				t.Errorf("%v allocations", n)
 			}

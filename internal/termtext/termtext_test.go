@@ -3,11 +3,13 @@ package termtext
 import (
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestClean(t *testing.T) {
@@ -29,9 +31,7 @@ func TestClean(t *testing.T) {
 		"\x9b31mC1":                  "\ufffd31mC1",
 		"\u009b31m":                  "31m",
 	} {
-		if got := Clean(in); got != want {
-			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("Clean(%q)", in), want, Clean(in))
 	}
 }
 
@@ -47,9 +47,7 @@ func TestEscape(t *testing.T) {
 		"\U000e0041":                  `\U000e0041`,
 		"":                            "",
 	} {
-		if got := Escape(in); got != want {
-			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("Escape(%q)", in), want, Escape(in))
 	}
 }
 
@@ -63,10 +61,7 @@ func FuzzEscape(f *testing.F) {
 				t.Errorf("Escape(%q) leaves %q", s, r)
 			}
 		}
-		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(json.Marshal(s))(t)
 		escaped := EscapeJSON(text)
 		for _, r := range string(escaped) {
 			if !unicode.IsPrint(r) {
@@ -89,16 +84,10 @@ func TestWidthAndTruncate(t *testing.T) {
 		{"matmul", 6, "matm…"}, {"relu", 4, "relu"}, {"矩阵乘法", 8, "矩阵…"},
 		{"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"абвгде", 6, "абвг…"}, {"", 0, ""},
 	} {
-		if got := Width(test.in); got != test.width {
-			t.Errorf("Width(%q) = %d, want %d", test.in, got, test.width)
-		}
-		if got := Truncate(test.in, 5); got != test.cut {
-			t.Errorf("Truncate(%q, 5) = %q, want %q", test.in, got, test.cut)
-		}
+		check.Equal(t, fmt.Sprintf("Width(%q)", test.in), test.width, Width(test.in))
+		check.Equal(t, fmt.Sprintf("Truncate(%q, 5)", test.in), test.cut, Truncate(test.in, 5))
 	}
-	if got := Truncate("abc", 0); got != "" {
-		t.Errorf("Truncate to nothing = %q", got)
-	}
+	check.Equal(t, "Truncate to nothing", "", Truncate("abc", 0))
 }
 
 func TestShortenAndSplit(t *testing.T) {
@@ -111,17 +100,11 @@ func TestShortenAndSplit(t *testing.T) {
 		{"矩阵乘法", "矩…法", []string{"矩阵", "乘法"}}, {"a矩阵乘", "a…乘", []string{"a矩阵", "乘"}},
 		{"abcde\u0301f", "ab…e\u0301f", []string{"abcde\u0301", "f"}},
 	} {
-		if got := Shorten(test.in, 5); got != test.short {
-			t.Errorf("Shorten(%q, 5) = %q, want %q", test.in, got, test.short)
-		}
-		if got := Split(test.in, 5); !slices.Equal(got, test.split) {
-			t.Errorf("Split(%q, 5) = %q, want %q", test.in, got, test.split)
-		}
+		check.Equal(t, fmt.Sprintf("Shorten(%q, 5)", test.in), test.short, Shorten(test.in, 5))
+		check.Equal(t, fmt.Sprintf("Split(%q, 5)", test.in), test.split, Split(test.in, 5))
 	}
 	for width, want := range []string{"", "…", "a…", "a…f"} {
-		if got := Shorten("abcdef", width); got != want {
-			t.Errorf("Shorten to %d columns = %q, want %q", width, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("Shorten to %d columns", width), want, Shorten("abcdef", width))
 	}
 }
 
@@ -171,9 +154,7 @@ func TestWrap(t *testing.T) {
 		{"memory 74.8 MiB", 12, 12, []string{"memory", "74.8 MiB"}},
 		{"矩阵乘法 x", 5, 5, []string{"矩阵", "乘法", "x"}},
 	} {
-		if got := Wrap(tc.text, tc.first, tc.further); !slices.Equal(got, tc.want) {
-			t.Errorf("Wrap(%q, %d, %d) = %q, want %q", tc.text, tc.first, tc.further, got, tc.want)
-		}
+		check.Equal(t, fmt.Sprintf("Wrap(%q, %d, %d)", tc.text, tc.first, tc.further), tc.want, Wrap(tc.text, tc.first, tc.further))
 	}
 }
 

@@ -1,10 +1,13 @@
 package units
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestDuration(t *testing.T) {
@@ -20,17 +23,13 @@ func TestDuration(t *testing.T) {
 		{3_599_500_000_000, "1 h 0 min"}, {5_400_000_000_000, "1 h 30 min"}, {86_369_999_999_999, "23 h 59 min"}, {86_370_000_000_000, "1 d 0 h"},
 		{180_000_000_000_000, "2 d 2 h"}, {-5_400_000_000_000, "-1 h 30 min"}, {-1500, "-1.50 µs"}, {math.MaxInt64, "106752 d 0 h"},
 	} {
-		if got := Duration(test.ns); got != test.want {
-			t.Errorf("Duration(%d) = %q, want %q", test.ns, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("Duration(%d)", test.ns), test.want, Duration(test.ns))
 	}
 }
 
 func TestDurationFloat(t *testing.T) {
 	for ns, want := range map[float64]string{0.5: "0.50 ns", 1234.5: "1.23 µs", 7.5e10: "1 min 15 s", math.NaN(): "-", math.Inf(1): "-"} {
-		if got := DurationFloat(ns); got != want {
-			t.Errorf("DurationFloat(%v) = %q, want %q", ns, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("DurationFloat(%v)", ns), want, DurationFloat(ns))
 	}
 }
 
@@ -39,9 +38,7 @@ func TestBytes(t *testing.T) {
 		0: "0 B", 48: "48 B", 1023: "1023 B", 1024: "1.00 KiB", 1536: "1.50 KiB",
 		1<<20 - 1: "1.00 MiB", 1 << 20: "1.00 MiB", 1<<20 - 600: "1023 KiB", 5 << 30: "5.00 GiB", math.MaxInt64: "8192 PiB",
 	} {
-		if got := Bytes(n); got != want {
-			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("Bytes(%d)", n), want, Bytes(n))
 	}
 }
 
@@ -54,9 +51,7 @@ func TestOthers(t *testing.T) {
 		Count(math.MinInt64): "-9,223,372,036,854,775,808",
 		Percent(0.125):       "12.5 %", Percent(math.NaN()): "-",
 	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", want, got)
 	}
 }
 
@@ -68,10 +63,7 @@ func TestScaleNeverReachesTheNextUnit(t *testing.T) {
 			for step := -3000; step <= 3000; step++ {
 				v := list[i].size * (1 + float64(step)/1e6)
 				number, name, _ := strings.Cut(scale(v, list), " ")
-				f, err := strconv.ParseFloat(number, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := check.Must(strconv.ParseFloat(number, 64))(t)
 				if name == list[i-1].name && f >= limit {
 					t.Fatalf("scale(%v) = %s %s", v, number, name)
 				}

@@ -2,9 +2,11 @@ package entries_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -22,9 +24,7 @@ func TestEntriesDoNotAllocate(t *testing.T) {
 			buf = e.AppendJSON(buf[:0])
 		}
 		once()
-		if got := testing.AllocsPerRun(100, once); got != 0 {
-			t.Errorf("%s: %g allocations per entry", enc.name, got)
-		}
+		check.Equal(t, fmt.Sprintf("%s: allocations per entry", enc.name), 0, testing.AllocsPerRun(100, once))
 	}
 }
 
@@ -47,9 +47,7 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 	// AllocsPerRun calls once more often than it counts.
 	got := testing.AllocsPerRun(10, func() {
 		for range 2 * n {
-			if _, err := r.Next(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(r.Next())(t)
 		}
 	})
 	// The buffer of a Reader grows, and a header's service is interned, once.
@@ -71,7 +69,5 @@ func TestTorchDeviceDoesNotAllocate(t *testing.T) {
 		}
 	}
 	once()
-	if got := testing.AllocsPerRun(100, once); got != 0 {
-		t.Errorf("%g allocations per entry", got)
-	}
+	check.Equal(t, "allocations per entry", 0, testing.AllocsPerRun(100, once))
 }

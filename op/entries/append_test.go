@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
@@ -62,9 +63,7 @@ func TestGoldenRecordsReadBack(t *testing.T) {
 		default:
 			again = op.AppendHeader(nil, rec.Resource)
 		}
-		if diff := cmp.Diff(line, string(again)+"\n"); diff != "" {
-			t.Errorf("read and written again (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "read and written again", line, string(again)+"\n")
 	}
 }
 

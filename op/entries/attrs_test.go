@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -24,13 +25,8 @@ func TestAttrsReadBack(t *testing.T) {
 		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON}, {Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
 		{Key: "big", Value: "18446744073709551616"}, {Key: "huge", Value: "1e999"},
 	}
-	rec, err := entries.DecodeLine([]byte(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, rec.Entry.Attrs); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	rec := check.Must(entries.DecodeLine([]byte(line)))(t)
+	check.Equal(t, "", want, rec.Entry.Attrs)
 	again, err := entries.DecodeLine(rec.Entry.AppendJSON(nil))
 	if err != nil || !cmp.Equal(want, again.Entry.Attrs) {
 		t.Errorf("read again: %v\n%s", err, cmp.Diff(want, again.Entry.Attrs))
@@ -61,8 +57,6 @@ func TestSources(t *testing.T) {
 		if r := s.Resource(); r != nil {
 			got = r.Attrs[0].Value
 		}
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
+		check.Equal(t, test.name, test.want, got)
 	}
 }

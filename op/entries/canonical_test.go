@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -318,10 +319,7 @@ func TestReaderOfSamples(t *testing.T) {
 		t.Fatalf("samples %v, %v, %v", paths, err, err2)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(path))(t)
 		for line := range bytes.Lines(text) {
 			checkLines(t, line)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -117,9 +118,7 @@ func TestDecodeEntry(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if diff := cmp.Diff(op.Record{Entry: test.want}, rec); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
+		check.Equal(t, test.name, op.Record{Entry: test.want}, rec)
 	}
 }
 
@@ -127,11 +126,8 @@ func TestDecodeLimits(t *testing.T) {
 	dims := strings.Repeat("1,", op.MaxRank) + "1"
 	shapes := strings.Repeat("[2],", op.MaxInputs) + "[2]"
 	types := strings.Repeat(`"f32",`, op.MaxInputs) + `"f32"`
-	rec, err := entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims + `],"input_shapes":[` + shapes +
-		`],"input_dtypes":[` + types + `]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := check.Must(entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims + `],"input_shapes":[` + shapes +
+		`],"input_dtypes":[` + types + `]}`)))(t)
 	e := rec.Entry
 	if len(e.OutputShape) != op.MaxRank || len(e.InputShapes) != op.MaxInputs || len(e.InputDTypes) != op.MaxInputs ||
 		e.Warn != op.WarnShapeTruncated {
@@ -169,9 +165,7 @@ func TestDecodeRecords(t *testing.T) {
 			t.Errorf("%s: %v", test.line, err)
 			continue
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.line, diff)
-		}
+		check.Equal(t, test.line, test.want, got)
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -77,18 +76,14 @@ func TestReader(t *testing.T) {
 		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
 		{"binary", "\x00\x01\x02\n" + a, []string{`f:1: expected an object, found '\x00' (at byte 0)`, "op a"}},
 	} {
-		if diff := cmp.Diff(test.want, readAll(test.text)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
+		check.Equal(t, test.name, test.want, readAll(test.text))
 	}
 }
 
 func TestReaderGiantLine(t *testing.T) {
 	text := line("a") + "\n" + strings.Repeat("x", entries.MaxLineBytes+1) + "\n" + line("b") + "\n"
 	want := []string{"op a", "f:2: line longer than 16777216 bytes (at byte 34)", "op b"}
-	if diff := cmp.Diff(want, readAll(text)); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "records", want, readAll(text))
 }
 
 // A file is readable from any line boundary, and cut anywhere loses one line.
@@ -101,9 +96,7 @@ func TestReaderFromAnyCut(t *testing.T) {
 	}
 	start := 0
 	for i, l := range lines {
-		if diff := cmp.Diff(all[i:], readAll(text[start:])); diff != "" {
-			t.Errorf("from line %d (-want +got):\n%s", i+1, diff)
-		}
+		check.Equal(t, fmt.Sprintf("from line %d", i+1), all[i:], readAll(text[start:]))
 		start += len(l)
 	}
 	for n := range text {
@@ -139,9 +132,7 @@ func TestReaderSourceError(t *testing.T) {
 	for range entries.NewReader(iotest.ErrReader(broken), "f").Records() {
 		count++
 	}
-	if count != 1 {
-		t.Errorf("%d records, want the error alone", count)
-	}
+	check.Equal(t, "records", 1, count)
 }
 
 func TestRecordsStops(t *testing.T) {
@@ -153,9 +144,7 @@ func TestRecordsStops(t *testing.T) {
 	for range r.Records() {
 		rest++
 	}
-	if want := len(goldenRecords()) - 1; rest != want {
-		t.Errorf("%d records after a break, want %d", rest, want)
-	}
+	check.Equal(t, "records after a break", len(goldenRecords())-1, rest)
 }
 
 func FuzzReader(f *testing.F) {
@@ -182,9 +171,7 @@ func FuzzReader(f *testing.F) {
 			case err != nil:
 				return // final
 			case rec.Entry != nil:
-				if err := rec.Entry.Validate(); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, rec.Entry.Validate())
 				if !json.Valid(rec.Entry.AppendJSON(nil)) {
 					t.Fatalf("%s is no JSON", rec.Entry.AppendJSON(nil))
 				}
@@ -215,9 +202,7 @@ func TestReaderHost(t *testing.T) {
 		r := entries.NewReader(strings.NewReader(strings.Join(lines[from:], "\n")), "f")
 		r.SetSources(&sources)
 		for rec, err := range r.Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
 				t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -19,16 +20,10 @@ func TestWriter(t *testing.T) {
 		w.Entry(minimal()), w.Span(&op.Span{Name: "n"}), w.Gap(&op.Gap{Dropped: 2}),
 		w.Batch(&op.Batch{Writer: "w", Sequence: 1}), w.Resource(nil),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
-	if out.Len() != 0 {
-		t.Errorf("%d bytes were written before Flush", out.Len())
-	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, "bytes were written before Flush", 0, out.Len())
+	check.OK(t, w.Flush())
 	want := []string{
 		string(op.AppendHeader(nil, &op.Resource{Service: "s"})), string(minimal().AppendJSON(nil)),
 		`{"span":{"name":"n","duration_ns":0}}`, `{"gap":{"dropped":2}}`, `{"batch":{"writer":"w","seq":1,"entries":0}}`,
@@ -57,9 +52,7 @@ func TestWriterWritesWholeLines(t *testing.T) {
 	sink := &lineWriter{t: t}
 	w := entries.NewWriter(sink, nil)
 	for range 2000 {
-		if err := w.Entry(optest.RichEntry()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Entry(optest.RichEntry()))
 	}
 	if err := w.Flush(); err != nil || sink.writes < 3 {
 		t.Errorf("%d writes, error %v", sink.writes, err)

@@ -3,6 +3,7 @@ package seed_test
 import (
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op/seed"
 )
 
@@ -16,8 +17,6 @@ func BenchmarkParseTrace(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := seed.Parse(text, "bench"); err != nil {
-			b.Fatal(err)
-		}
+		check.Must(seed.Parse(text, "bench"))(b)
 	}
 }

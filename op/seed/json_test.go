@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
@@ -71,10 +72,7 @@ func TestSeedJSONKeepsNumbers(t *testing.T) {
     "model": "x"
   }
 }`
-	tr, err := seed.Read(strings.NewReader(text), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := check.Must(seed.Read(strings.NewReader(text), "test"))(t)
 	if got := string(tr.AppendJSON(nil)); got != text {
 		t.Errorf("round trip (-want +got):\n%s", cmp.Diff(text, got))
 	}
@@ -178,9 +176,7 @@ func TestParseTraceReadsWhatThereIs(t *testing.T) {
 		}
 		entries = len(tr.Entries)
 	}
-	if entries != 3 {
-		t.Errorf("%d entries", entries)
-	}
+	check.Equal(t, "entries", 3, entries)
 }
 
 // What the seed's members cannot hold reads back all the same.
@@ -246,9 +242,7 @@ func TestTraceEncoderStreams(t *testing.T) {
 		w.Buf = w.Buf[:0]
 	}
 	streamed = append(streamed, w.End(tr.TotalDuration, tr.Metadata)...)
-	if diff := cmp.Diff(string(tr.AppendJSON(nil)), string(streamed)); diff != "" {
-		t.Errorf("streamed (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "streamed", string(tr.AppendJSON(nil)), string(streamed))
 }
 
 // TestR4SeedTrace damages a trace in each way that a byte can: the error says what is wrong
@@ -291,9 +285,7 @@ func TestTraceRecordsWithoutMetadata(t *testing.T) {
 	for text, want := range map[string]int{`{"entries":[]}`: 0, `{"model":"net","entries":[]}`: 1} {
 		n := 0
 		for rec, err := range seed.Records([]byte(text), "in") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if rec.Resource != nil {
 				n++
 			}

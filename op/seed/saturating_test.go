@@ -1,6 +1,11 @@
 package seed
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"github.com/optrace/optrace/internal/check"
+)
 
 func TestAddSaturating(t *testing.T) {
 	const most, least = 1<<63 - 1, -1 << 63
@@ -8,8 +13,6 @@ func TestAddSaturating(t *testing.T) {
 		{0, 0, 0}, {1, 2, 3}, {-1, 1, 0}, {most, 0, most}, {0, least, least}, {most - 1, 1, most},
 		{most, 1, most}, {1, most, most}, {most, most, most}, {least, -1, least}, {least, least, least}, {least, most, -1},
 	} {
-		if got := addSaturating(test.a, test.b); got != test.want {
-			t.Errorf("addSaturating(%d, %d) = %d, want %d", test.a, test.b, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("addSaturating(%d, %d)", test.a, test.b), test.want, addSaturating(test.a, test.b))
 	}
 }

@@ -2,12 +2,12 @@ package seed_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/seed"
@@ -42,13 +42,9 @@ func TestSeedTraceEntryThroughput(t *testing.T) {
 		t.Errorf("throughput is %g elements per microsecond, want 10", got)
 	}
 	e = seedEntry(0, "noop", 0)
-	if got := e.Throughput(); got != 0 {
-		t.Errorf("throughput of a zero duration is %g, want 0", got)
-	}
+	check.Equal(t, "throughput of a zero duration", 0, e.Throughput())
 	e = seedEntry(0, "unknown", 5)
-	if got := e.Throughput(); got != 0 {
-		t.Errorf("throughput of unknown elements is %g, want 0", got)
-	}
+	check.Equal(t, "throughput of unknown elements", 0, e.Throughput())
 }
 
 func TestSeedTraceNewEmpty(t *testing.T) {
@@ -67,15 +63,11 @@ func TestSeedTraceAddEntry(t *testing.T) {
 }
 
 func TestSeedTraceStepCount(t *testing.T) {
-	if got := traceOf(seedEntry(0, "a", 0), seedEntry(1, "b", 0), seedEntry(2, "c", 0)).StepCount(); got != 3 {
-		t.Errorf("%d steps, want 3", got)
-	}
+	check.Equal(t, "steps", 3, traceOf(seedEntry(0, "a", 0), seedEntry(1, "b", 0), seedEntry(2, "c", 0)).StepCount())
 }
 
 func TestSeedTraceTotalMemory(t *testing.T) {
-	if got := traceOf(seedEntry(0, "a", 0, 10), seedEntry(1, "b", 0, 20)).TotalMemoryBytes(); got != 240 {
-		t.Errorf("total memory is %d, want 240", got)
-	}
+	check.Equal(t, "total memory", 240, traceOf(seedEntry(0, "a", 0, 10), seedEntry(1, "b", 0, 20)).TotalMemoryBytes())
 }
 
 func TestSeedTracePeakMemory(t *testing.T) {
@@ -91,9 +83,7 @@ func TestSeedTraceSlowestOps(t *testing.T) {
 		for _, e := range tr.SlowestOps(n) {
 			names = append(names, e.Operation)
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("the %d slowest are %q, want %q", n, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("the %d slowest", n), want, strings.Join(names, " "))
 	}
 }
 
@@ -110,18 +100,14 @@ func TestSeedTraceToJSON(t *testing.T) {
 
 func TestSeedTraceMetadata(t *testing.T) {
 	tr := new(seed.Trace).WithMetadata("model", "resnet50").WithMetadata("device", "cpu")
-	if diff := cmp.Diff(map[string]string{"model": "resnet50", "device": "cpu"}, tr.Metadata); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "metadata", map[string]string{"model": "resnet50", "device": "cpu"}, tr.Metadata)
 }
 
 func TestAddEntryCopies(t *testing.T) {
 	e := optest.RichEntry()
 	tr := traceOf(*e)
 	optest.Scribble(e)
-	if diff := cmp.Diff(*optest.RichEntry(), tr.Entries[0]); diff != "" {
-		t.Errorf("the trace shares memory with what was added (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "the trace shares memory with what was added", *optest.RichEntry(), tr.Entries[0])
 }
 
 func TestTraceSumsDoNotWrap(t *testing.T) {

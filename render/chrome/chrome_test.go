@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/chrome"
@@ -34,9 +35,7 @@ type document struct {
 func write(t *testing.T, tl *chrome.Timeline) (doc document, text []byte) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := tl.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tl.Write(&b))
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
 		t.Fatalf("%v\n%s", err, b.Bytes())
 	}
@@ -50,11 +49,7 @@ func nanos(t *testing.T, n json.Number) int64 {
 	if !ok || len(fraction) != 3 {
 		t.Fatalf("time %q has not three digits behind the point", n)
 	}
-	ns, err := json.Number(whole + fraction).Int64()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ns
+	return check.Must(json.Number(whole + fraction).Int64())(t)
 }
 
 const start = 1795224124978150123

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	stdcsv "encoding/csv"
 	"errors"
+	"fmt"
 	"io"
-	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
@@ -21,10 +20,7 @@ import (
 // parse returns the rows as maps from column to field.
 func parse(t *testing.T, text []byte) (rows []map[string]string) {
 	t.Helper()
-	all, err := stdcsv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Must(stdcsv.NewReader(bytes.NewReader(text)).ReadAll())(t)
 	for _, record := range all[1:] {
 		row := make(map[string]string)
 		for i, field := range record {
@@ -55,9 +51,7 @@ func entries() []*op.Entry {
 
 func TestEntries(t *testing.T) {
 	var b bytes.Buffer
-	if err := csv.WriteEntries(&b, entries(), csv.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, csv.WriteEntries(&b, entries(), csv.Options{}))
 	want := []map[string]string{
 		{
 			"step": "3", "operation": "'=cmd|' /C calc'!A0", "kind": "collective", "path": "a,\"b\"\nc", "device_id": "cuda:0",
@@ -71,28 +65,19 @@ func TestEntries(t *testing.T) {
 		},
 		{"operation": "relu", "duration_ns": "1000", "duration_us": "1", "failed": "false", "dropped_attributes": "0"},
 	}
-	if diff := cmp.Diff(want, parse(t, b.Bytes())); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, parse(t, b.Bytes()))
 }
 
 func TestUnguarded(t *testing.T) {
 	var b bytes.Buffer
-	if err := csv.WriteEntries(&b, entries(), csv.Options{Unguarded: true}); err != nil {
-		t.Fatal(err)
-	}
-	if got := parse(t, b.Bytes())[0]["operation"]; got != "=cmd|' /C calc'!A0" {
-		t.Errorf("operation = %q", got)
-	}
+	check.OK(t, csv.WriteEntries(&b, entries(), csv.Options{Unguarded: true}))
+	check.Equal(t, "operation", "=cmd|' /C calc'!A0", parse(t, b.Bytes())[0]["operation"])
 }
 
 // Every table of a report has a header and rows of its length, in the order of
 // the report.
 func TestReportTables(t *testing.T) {
-	keys, err := key.Parse("operation,step,attr:region")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := check.Must(key.Parse("operation,step,attr:region"))(t)
 	records := func(yield func(op.Record, error) bool) {
 		for _, e := range entries() {
 			if !yield(op.Record{Entry: e}, nil) {
@@ -100,10 +85,7 @@ func TestReportTables(t *testing.T) {
 			}
 		}
 	}
-	r, err := analyze.Run(t.Context(), analyze.Records(records), analyze.Options{By: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(analyze.Run(t.Context(), analyze.Records(records), analyze.Options{By: keys}))(t)
 	r.Peaks, r.Total.EstCount = make([]peaks.Device, 1), op.KnownFloat(1) // tables have more columns then
 	for section, want := range map[string][]map[string]string{            // a part of each row
 		"operations": {
@@ -123,18 +105,14 @@ func TestReportTables(t *testing.T) {
 	} {
 		t.Run(section, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := csv.Write(&b, r, section, csv.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, csv.Write(&b, r, section, csv.Options{}))
 			rows := parse(t, b.Bytes())
 			if want != nil && len(rows) != len(want) {
 				t.Fatalf("rows = %v", rows)
 			}
 			for i, row := range want {
 				for column, field := range row {
-					if rows[i][column] != field {
-						t.Errorf("row %d, %s = %q, want %q", i, column, rows[i][column], field)
-					}
+					check.Equal(t, fmt.Sprintf("row %d, %s", i, column), field, rows[i][column])
 				}
 			}
 		})
@@ -155,20 +133,13 @@ func TestR4Printable(t *testing.T) {
 	e := &op.Entry{Operation: "\x1b[31mred\x1b]0;x\x07\u009b\u202e", Root: "a\nb"}
 	for _, printable := range []bool{false, true} {
 		var b bytes.Buffer
-		w, err := csv.NewEntryWriter(&b, csv.Options{Printable: printable})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Write(e), w.Flush()); err != nil {
-			t.Fatal(err)
-		}
+		w := check.Must(csv.NewEntryWriter(&b, csv.Options{Printable: printable}))(t)
+		check.OK(t, errors.Join(w.Write(e), w.Flush()))
 		fields := parse(t, b.Bytes())[0]
 		want := []string{e.Operation, e.Root}
 		if printable {
 			want = []string{`\x1b[31mred\x1b]0;x\a\u009b\u202e`, `a\nb`}
 		}
-		if got := []string{fields["operation"], fields["root"]}; !slices.Equal(got, want) {
-			t.Errorf("printable %t: %q, want %q", printable, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("printable %t", printable), want, []string{fields["operation"], fields["root"]})
 	}
 }

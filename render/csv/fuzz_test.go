@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
@@ -16,9 +17,7 @@ func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		for _, opts := range []csv.Options{{}, {Unguarded: true}} {
 			var b bytes.Buffer
-			if err := csv.WriteEntries(&b, []*op.Entry{e}, opts); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, csv.WriteEntries(&b, []*op.Entry{e}, opts))
 			row := parse(t, b.Bytes())[0]
 			for column, want := range map[string]string{
 				"operation": e.Operation, "path": e.Path, "device_id": e.DeviceID, "service": e.Service, "error": e.Error,

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -56,15 +57,11 @@ func TestSentence(t *testing.T) {
 		labels = append(labels, c.Label)
 	}
 	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock problems|3 cycles"
-	if got := strings.Join(labels, "|"); got != want {
-		t.Errorf("chips %q, want %q", got, want)
-	}
+	check.Equal(t, "chips", want, strings.Join(labels, "|"))
 	if !strings.Contains(chips[2].Detail, "syntax 2, limit_exceeded 1") {
 		t.Errorf("detail %q", chips[2].Detail)
 	}
 	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}}
 	text, _ = sentence(host, 0)
-	if want := "2 operations in 4 spans, all the host's view: none of a device was recorded; nothing lost."; text != want {
-		t.Errorf("sentence %q, want %q", text, want)
-	}
+	check.Equal(t, "sentence", "2 operations in 4 spans, all the host's view: none of a device was recorded; nothing lost.", text)
 }

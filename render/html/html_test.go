@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/html"
@@ -25,25 +26,20 @@ import (
 // reportOn returns the report on records, with its forest.
 func reportOn(tb testing.TB, records ...op.Record) *analyze.Report {
 	tb.Helper()
-	r, err := analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+	r := check.Must(analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 		for _, rec := range records {
 			if !yield(rec, nil) {
 				return
 			}
 		}
-	}), analyze.Options{KeepForest: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}), analyze.Options{KeepForest: true}))(tb)
 	return r
 }
 
 func pageOf(tb testing.TB, opts html.Options, records ...op.Record) string {
 	tb.Helper()
 	var b bytes.Buffer
-	if err := html.Write(&b, reportOn(tb, records...), opts); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, html.Write(&b, reportOn(tb, records...), opts))
 	return b.String()
 }
 
@@ -100,17 +96,9 @@ var (
 
 func decode(tb testing.TB, page string) (v view, c columns) {
 	tb.Helper()
-	if err := json.Unmarshal([]byte(viewText.FindStringSubmatch(page)[1]), &v); err != nil {
-		tb.Fatal(err)
-	}
-	text, err := base64.StdEncoding.DecodeString(rowsText.FindStringSubmatch(page)[1])
-	if err != nil {
-		tb.Fatal(err)
-	}
-	src, err := io.ReadAll(flate.NewReader(bytes.NewReader(text)))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, json.Unmarshal([]byte(viewText.FindStringSubmatch(page)[1]), &v))
+	text := check.Must(base64.StdEncoding.DecodeString(rowsText.FindStringSubmatch(page)[1]))(tb)
+	src := check.Must(io.ReadAll(flate.NewReader(bytes.NewReader(text))))(tb)
 	for _, column := range []*[]uint64{
 		&c.start, &c.duration, &c.self, &c.name, &c.kind, &c.device, &c.stream, &c.parent, &c.request, &c.shape, &c.memory, &c.flops, &c.step,
 		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher,
@@ -146,9 +134,7 @@ func TestColumns(t *testing.T) {
 		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0},
 		count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
 	}
-	if diff := cmp.Diff(want, c, cmp.AllowUnexported(columns{})); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "columns", want, c, cmp.AllowUnexported(columns{}))
 	if diff := cmp.Diff([]string{"POST /predict", "matmul", "relu"}, v.Names); diff != "" {
 		t.Error(diff)
 	}
@@ -188,30 +174,22 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	}
 	r := reportOn(t, records...)
 	var b bytes.Buffer
-	if err := html.Write(&b, r, html.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, html.Write(&b, r, html.Options{}))
 	v, c := decode(t, b.String())
 	sums, selves := make(map[string]int64), make(map[string]int64)
 	for i := range v.Rows {
 		sums[v.Names[c.name[i]]] += int64(c.duration[i])
 		selves[v.Names[c.name[i]]] += int64(c.duration[i] - c.self[i]/2) // none is longer than its operation
 	}
-	if len(sums) != 7 {
-		t.Errorf("%d operations", len(sums))
-	}
+	check.Equal(t, "operations", 7, len(sums))
 	for _, o := range r.Operations {
 		if sums[o.Operation] != o.SumNS || selves[o.Operation] != o.SelfNS.V {
 			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation], selves[o.Operation], o.SumNS, o.SelfNS.V)
 		}
 	}
 	var back analyze.Report
-	if err := json.Unmarshal(v.Report, &back); err != nil {
-		t.Fatal(err)
-	}
-	if back.Total.SumNS != r.Total.SumNS {
-		t.Errorf("the page's report has a total of %d, not %d", back.Total.SumNS, r.Total.SumNS)
-	}
+	check.OK(t, json.Unmarshal(v.Report, &back))
+	check.Equal(t, "the page's report has a total", r.Total.SumNS, back.Total.SumNS)
 }
 
 // hostile are names that would break out of a careless page.
@@ -230,9 +208,7 @@ func TestLaunchDevices(t *testing.T) {
 	v, c := decode(t, pageOf(t, html.Options{}, launched("cuda:10", 1, 100), launched("cuda:2", 4, 110), launched("cuda:2", 3, 120),
 		op.Record{Entry: &op.Entry{Operation: "unknown", DeviceID: "cuda:0", Start: op.Known(130), Duration: 5}}))
 	var report analyze.Report
-	if err := json.Unmarshal(v.Report, &report); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(v.Report, &report))
 	var got []string
 	for i, device := range v.LaunchDevices {
 		s := report.Launches.Streams[i]
@@ -307,10 +283,7 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestWriteErrors(t *testing.T) {
-	r, err := analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{}))(t)
 	if err := html.Write(io.Discard, r, html.Options{}); err == nil {
 		t.Error("a report without its forest is accepted")
 	}

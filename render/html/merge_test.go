@@ -6,9 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -72,9 +75,7 @@ func TestMergeKeepsSums(t *testing.T) {
 		}
 		want, got := sums(before), sums(after)
 		for k, s := range want {
-			if got[k] != s {
-				t.Errorf("seed %d: %v: %+v, want %+v", seed, k, got[k], s)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %v", seed, k), s, got[k], cmp.AllowUnexported(s))
 		}
 		if !slices.IsSortedFunc(after.list, func(a, b row) int { return int(a.start - b.start) }) {
 			t.Errorf("seed %d: not in order", seed)

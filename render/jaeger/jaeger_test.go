@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/jaeger"
@@ -28,9 +27,7 @@ func write(t *testing.T, records ...op.Record) []byte {
 		}
 	}
 	var b bytes.Buffer
-	if err := traces.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, traces.Write(&b))
 	if !json.Valid(b.Bytes()) {
 		t.Fatalf("not JSON: %s", b.Bytes())
 	}
@@ -96,7 +93,5 @@ func TestReservedAttributes(t *testing.T) {
 		{Key: "otel.scope.name", Value: "x"}, {Key: "otel.library.name", Value: "x"}, {Key: "span.kind", Value: "server"},
 		{Key: "w3c.tracestate", Value: "ot=th:8"}, {Key: "otel.dropped_attributes_count", Value: "5"},
 	}
-	if diff := cmp.Diff(want, string(write(t, op.Record{Entry: e}))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, string(write(t, op.Record{Entry: e})))
 }

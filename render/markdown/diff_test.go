@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/markdown"
@@ -54,9 +55,7 @@ func report(name string) *diff.Report {
 func written(t *testing.T, r *diff.Report, opts markdown.Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := markdown.WriteDiff(&b, r, opts); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, markdown.WriteDiff(&b, r, opts))
 	return b.String()
 }
 

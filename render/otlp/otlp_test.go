@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlp"
 )
@@ -24,13 +25,9 @@ func write(t *testing.T, records ...op.Record) []byte {
 		case rec.Resource != nil:
 			err = w.Resource(rec.Resource)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Flush())
 	return b.Bytes()
 }
 
@@ -46,9 +43,7 @@ func TestBatches(t *testing.T) {
 	if lines := strings.Count(text, "\n"); lines != 3 || strings.Count(text, `"host.name"`) != 3 {
 		t.Errorf("%d lines", lines)
 	}
-	if n := strings.Count(text, `"spanId"`); n != 1100 {
-		t.Errorf("%d spans", n)
-	}
+	check.Equal(t, "spans", 1100, strings.Count(text, `"spanId"`))
 	if text := write(t); len(text) > 0 {
 		t.Errorf("nothing is written as %q", text)
 	}

@@ -3,9 +3,8 @@ package otlpprofiles_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
@@ -66,9 +65,7 @@ func TestProducers(t *testing.T) {
 					p.Operation(rec.Entry)
 				}
 			}
-			if diff := cmp.Diff(test.want, p.Of(test.who)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "", test.want, p.Of(test.who))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/perfettotest"
@@ -29,9 +30,7 @@ func entry(name, device string, from, duration int64) *op.Entry {
 func write(t *testing.T, tl *perfetto.Timeline) *perfettotest.Trace {
 	t.Helper()
 	var b bytes.Buffer
-	if err := tl.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tl.Write(&b))
 	return perfettotest.Read(t, b.Bytes())
 }
 
@@ -46,10 +45,7 @@ func describe(t *testing.T, trace *perfettotest.Trace) []byte {
 		fmt.Fprintf(&b, "track %s\n", track)
 	}
 	for _, s := range append(slices.Clone(trace.Slices), trace.Instants...) {
-		args, err := json.Marshal(s.Args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := check.Must(json.Marshal(s.Args))(t)
 		fmt.Fprintf(&b, "%s %s %s\n", name(s), s.Category, args)
 	}
 	for _, f := range trace.Flows {
@@ -161,9 +157,7 @@ func TestUtilisation(t *testing.T) {
 	for _, p := range write(t, &tl).Counters["devices/cuda:0 utilisation=%"] {
 		got = append(got, [2]int64{int64(p.At) - start, p.Value})
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }
 
 // A span that very many operations work for has no more flows than a viewer can show.
@@ -175,9 +169,7 @@ func TestFlowsAreLimited(t *testing.T) {
 		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, byte(i >> 8), byte(i)}, op.SpanID{1}
 		tl.Add(e)
 	}
-	if n := len(write(t, &tl).Flows); n != 1<<12 {
-		t.Errorf("%d flows, want %d", n, 1<<12)
-	}
+	check.Equal(t, "flows", 1<<12, len(write(t, &tl).Flows))
 }
 
 func TestEmpty(t *testing.T) {

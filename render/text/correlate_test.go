@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -76,9 +77,7 @@ func TestCorrelationGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := text.WriteCorrelation(&b, test.report, test.opts); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, text.WriteCorrelation(&b, test.report, test.opts))
 			path := filepath.Join("testdata", name+".txt")
 			golden.Check(t, path, b.Bytes())
 			if !test.opts.Color && strings.ContainsAny(b.String(), "\x1b\x07\u202e\r") {
@@ -102,9 +101,7 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := text.WriteCorrelation(&b, j.Report(correlate.Options{}), text.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, text.WriteCorrelation(&b, j.Report(correlate.Options{}), text.Options{}))
 	if n := strings.Count(b.String(), "CRITICAL PATH"); n != 5 || strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
 		!strings.Contains(b.String(), "… and 3 more endpoints with operations, which took less time") {
 		t.Errorf("%d endpoints in detail:\n%s", n, b.String())

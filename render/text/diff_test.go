@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -33,37 +34,24 @@ func compared(tb testing.TB, name string) *diff.Report {
 				at += int64(ns)
 			}
 		}
-		r, err := analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+		r := check.Must(analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 			for _, e := range entries {
 				if !yield(op.Record{Entry: e}, nil) {
 					return
 				}
 			}
-		}), diff.ReportOptions(nil))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		}), diff.ReportOptions(nil)))(tb)
 		r.Input.Dropped = int64(len(names) - 3)
-		run, err := diff.NewRun("ops.jsonl", r, nil, true)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		run := check.Must(diff.NewRun("ops.jsonl", r, nil, true))(tb)
 		return []*diff.Run{run}
 	}
 	names := []string{"matmul", "relu", "all_reduce"}
-	r, err := diff.Compare(side(names, 1), side(append(names, name), 1.2), diff.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return r
+	return check.Must(diff.Compare(side(names, 1), side(append(names, name), 1.2), diff.Options{}))(tb)
 }
 
 func TestDiffGolden(t *testing.T) {
 	hostile := compared(t, strings.Repeat("fused_", 30)+"\x1b[31m|\u202e")
-	empty, err := diff.Compare([]*diff.Run{{}}, []*diff.Run{{}}, diff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := check.Must(diff.Compare([]*diff.Run{{}}, []*diff.Run{{}}, diff.Options{}))(t)
 	for name, test := range map[string]struct {
 		report *diff.Report
 		opts   text.Options
@@ -75,9 +63,7 @@ func TestDiffGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := text.WriteDiff(&b, test.report, test.opts); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, text.WriteDiff(&b, test.report, test.opts))
 			path := filepath.Join("testdata", name+".txt")
 			golden.Check(t, path, b.Bytes())
 		})
@@ -91,9 +77,7 @@ func FuzzWriteDiff(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		var b bytes.Buffer
-		if err := text.WriteDiff(&b, compared(t, name), text.Options{Width: 80}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, text.WriteDiff(&b, compared(t, name), text.Options{Width: 80}))
 		if !utf8.ValidString(b.String()) || strings.ContainsAny(b.String(), "\x1b\r\u202e") {
 			t.Errorf("control characters in %q", b.String())
 		}

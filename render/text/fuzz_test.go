@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
@@ -18,12 +19,9 @@ import (
 // Whatever names are, the report holds no character that controls a terminal.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
-		r, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+		r := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
-		}), analyze.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), analyze.Options{}))(t)
 		got := render(t, r, text.Options{})
 		if i := strings.IndexFunc(got, func(r rune) bool {
 			return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
@@ -37,15 +35,10 @@ func FuzzWrite(f *testing.F) {
 // characters, in JSON too.
 func FuzzWriteDoctor(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
-		r, err := doctor.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+		r := check.Must(doctor.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
 			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := json.Marshal(r); err != nil {
-			t.Error(err)
-		}
+		})))(t)
+		check.Must(json.Marshal(r))(t)
 		code := make(map[string]bool)
 		for _, finding := range r.Findings {
 			for _, line := range finding.Go {
@@ -56,9 +49,7 @@ func FuzzWriteDoctor(f *testing.F) {
 			}
 		}
 		var b strings.Builder
-		if err := text.WriteDoctor(&b, r, text.Options{Width: 80}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, text.WriteDoctor(&b, r, text.Options{Width: 80}))
 		for line := range strings.Lines(b.String()) {
 			line = strings.TrimSuffix(line, "\n")
 			isControl := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }

@@ -1,13 +1,13 @@
 package text
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -16,9 +16,7 @@ func TestStartText(t *testing.T) {
 		87_029_000: "+0.087029000 s", 0: "+0.000000000 s",
 		1_772_366_400_000_000_001: "2026-03-01T12:00:00.000000001Z", -1: "1969-12-31T23:59:59.999999999Z",
 	} {
-		if got := startText(ns); got != want {
-			t.Errorf("%d is %s, want %s", ns, got, want)
-		}
+		check.Equal(t, fmt.Sprint(ns), want, startText(ns))
 	}
 }
 
@@ -52,22 +50,16 @@ func TestDistinct(t *testing.T) {
 			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
 		},
 	} {
-		if diff := cmp.Diff(tc.want, distinct(tc.names, 24)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
-		}
+		check.Equal(t, tc.name, tc.want, distinct(tc.names, 24))
 	}
 }
 
 // Names that cannot be told apart are numbered.
 func TestDistinctNumbers(t *testing.T) {
 	got := distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
-	if diff := cmp.Diff([]string{"a…1", "a…2", "a…1", "a…3"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", []string{"a…1", "a…2", "a…1", "a…3"}, got)
 	got = distinct([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3)
-	if diff := cmp.Diff([]string{"a…z", "…#2", "a…z", "…#3"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", []string{"a…z", "…#2", "a…z", "…#3"}, got)
 }
 
 // What is shown differs where names do, and fits.

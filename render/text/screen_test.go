@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
@@ -22,10 +23,7 @@ var (
 // docs/analyses.md defines every number of the first screen: those of its lines, the columns of its tables, and the
 // kinds of findings.
 func TestFirstScreenIsDefined(t *testing.T) {
-	file, err := os.ReadFile("../../docs/analyses.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	_, section, _ := strings.Cut(string(file), "\n## The first screen\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	numbers := make(map[string]bool)
@@ -34,9 +32,7 @@ func TestFirstScreenIsDefined(t *testing.T) {
 	r.Total.StatedNS, r.Input.Entries = op.Known(1), r.Total.Count+1
 	r.Input.EarlierBatches, r.Input.DroppedLinks, r.Input.MissingLinks = 1, 1, op.Known(1)
 	var b bytes.Buffer
-	if err := text.WriteOverview(&b, r, text.Options{Width: 500}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, text.WriteOverview(&b, r, text.Options{Width: 500}))
 	b.WriteString(render(t, r, text.Options{Width: 500, Show: func(string) bool { return false }})) // all that may be wrong
 	for _, m := range screenField.FindAllStringSubmatch(b.String(), -1) {
 		for part := range strings.FieldsFuncSeq(screenNumber.ReplaceAllString(m[2], "N"), func(r rune) bool {
@@ -54,10 +50,7 @@ func TestFirstScreenIsDefined(t *testing.T) {
 			}
 		}
 	}
-	kinds, err := os.ReadFile("../../docs/api/analyze_findings.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := check.Must(os.ReadFile("../../docs/api/analyze_findings.txt"))(t)
 	for _, m := range finding.FindAllStringSubmatch(string(kinds), -1) {
 		if !regexp.MustCompile(`(?:\*\*|, )` + m[1] + `(?:\*\*|, )`).Match(file) {
 			t.Errorf("docs/analyses.md lacks the finding %s", m[1])

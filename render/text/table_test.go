@@ -1,14 +1,14 @@
 package text
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -59,9 +59,7 @@ func TestTable(t *testing.T) {
 	} {
 		p.Hyperlinks = tc.links
 		got := "\n" + tableOf(tc.width, p, rows())
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
-		}
+		check.Equal(t, tc.name, tc.want, got)
 	}
 }
 
@@ -108,9 +106,7 @@ func TestNotesAreFolded(t *testing.T) {
 	want := "\x1b[1minput      \x1b[0m" + "\x1b[33m" + strings.TrimSpace(strings.Repeat("seven77 ", 6)) + "\x1b[0m\n" +
 		"           \x1b[33m" + strings.TrimSpace(strings.Repeat("seven77 ", 6)) + "\x1b[0m\n" +
 		"  " + strings.Repeat("x", 58) + "\n    " + strings.Repeat("x", 56) + "\n    " + strings.Repeat("x", 16) + "\n"
-	if diff := cmp.Diff(want, p.b.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, p.b.String())
 }
 
 func TestBars(t *testing.T) {
@@ -118,9 +114,7 @@ func TestBars(t *testing.T) {
 		0: "", 0.003: "", 0.0125: "▏", 0.05: "▌", 0.5: "█████",
 		1: "██████████", 2: "██████████", -1: "",
 	} {
-		if got := bar(share); got != want {
-			t.Errorf("bar(%v) = %q, want %q", share, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("bar(%v)", share), want, bar(share))
 	}
 	for _, tc := range []struct {
 		whole int64
@@ -132,16 +126,10 @@ func TestBars(t *testing.T) {
 		{100, []int64{2, 2, 2, 2}, "▓░"},
 		{100, []int64{90, 90}, "██████████████████▓▓"},
 	} {
-		if got := partsBar(tc.whole, tc.parts...); got != tc.want {
-			t.Errorf("partsBar(%d, %v) = %q, want %q", tc.whole, tc.parts, got, tc.want)
-		}
+		check.Equal(t, fmt.Sprintf("partsBar(%d, %v)", tc.whole, tc.parts), tc.want, partsBar(tc.whole, tc.parts...))
 	}
-	if got, want := strip([]int64{0, 1, 50, 100, 100}, 100, 1), " ▁▄██"; got != want {
-		t.Errorf("strip: %q, want %q", got, want)
-	}
-	if got, want := strip([]int64{0, 1, 50, 100, 100}, 100, 2), "▁▆█"; got != want {
-		t.Errorf("strip of pairs: %q, want %q", got, want)
-	}
+	check.Equal(t, "strip", " ▁▄██", strip([]int64{0, 1, 50, 100, 100}, 100, 1))
+	check.Equal(t, "strip of pairs", "▁▆█", strip([]int64{0, 1, 50, 100, 100}, 100, 2))
 }
 
 // What is no address that can stand in a text is none.
@@ -149,8 +137,6 @@ func TestAddress(t *testing.T) {
 	for link, want := range map[string]string{
 		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "", "http://ä": "", "": "",
 	} {
-		if got := address(correlate.Link(link)); got != want {
-			t.Errorf("address(%q) = %q, want %q", link, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("address(%q)", link), want, address(correlate.Link(link)))
 	}
 }

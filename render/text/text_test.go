@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/termtext"
@@ -177,9 +178,7 @@ func empty() *analyze.Report {
 func render(t *testing.T, r *analyze.Report, opts text.Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := text.Write(&b, r, opts); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, text.Write(&b, r, opts))
 	return b.String()
 }
 
@@ -227,9 +226,7 @@ func TestOverview(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := text.WriteOverview(&b, test.report, test.opts); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, text.WriteOverview(&b, test.report, test.opts))
 			lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 			if test.opts.Rows == 0 && test.opts.Show == nil && len(lines) > 30 {
 				t.Errorf("%d lines", len(lines))
@@ -247,9 +244,7 @@ func TestOverview(t *testing.T) {
 // Whatever the input holds, the text holds no control characters.
 func TestNamesCannotControlTheTerminal(t *testing.T) {
 	var b bytes.Buffer
-	if err := text.WriteOverview(&b, full(), text.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, text.WriteOverview(&b, full(), text.Options{}))
 	got := b.String() + render(t, full(), text.Options{})
 	if i := strings.IndexFunc(got, func(r rune) bool {
 		return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 ||

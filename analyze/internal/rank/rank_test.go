@@ -17,10 +17,7 @@ import (
 
 // The p-values are those of SciPy.
 func TestReference(t *testing.T) {
-	text, err := os.ReadFile("testdata/reference.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("testdata/reference.json"))(t)
 	var reference struct {
 		Cases []struct {
 			Name string
@@ -28,9 +25,7 @@ func TestReference(t *testing.T) {
 			P    float64
 		}
 	}
-	if err := json.Unmarshal(text, &reference); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &reference))
 	for _, c := range reference.Cases {
 		if c.Name == "equal" {
 			continue // see TestEqualValues
@@ -61,16 +56,10 @@ func TestPublishedExample(t *testing.T) {
 func TestEqualValues(t *testing.T) {
 	for _, n := range []int{1, 5, 30} {
 		x := slices.Repeat([]float64{7}, n)
-		if p := Test(x, x); p != 1 {
-			t.Errorf("%d values: p is %v", n, p)
-		}
-		if got := Shift(x, x, 0.05); got != (Interval{}) {
-			t.Errorf("%d values: the shift is %v", n, got)
-		}
+		check.Equal(t, fmt.Sprintf("%d values: p", n), 1, Test(x, x))
+		check.Equal(t, fmt.Sprintf("%d values: the shift", n), Interval{}, Shift(x, x, 0.05))
 	}
-	if p := Test(nil, []float64{1}); p != 1 {
-		t.Errorf("without values p is %v", p)
-	}
+	check.Equal(t, "without values p", 1, Test(nil, []float64{1}))
 }
 
 // values returns n values of which some are equal.

@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // letters returns texts of numbers.
@@ -73,9 +74,7 @@ func TestFind(t *testing.T) {
 			if tt.weights == nil {
 				tt.weights = slices.Repeat([]int64{1}, len(texts))
 			}
-			if diff := gocmp.Diff(tt.want, countedOf(texts, Find(texts, tt.weights))); diff != "" {
-				t.Errorf("found (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "found", tt.want, countedOf(texts, Find(texts, tt.weights)))
 		})
 	}
 }

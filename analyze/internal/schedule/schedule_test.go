@@ -91,9 +91,7 @@ func TestRunOfRandom(t *testing.T) {
 			parts = append(parts, p)
 		}
 		s := scheduleOf(parts...)
-		if got := s.Run(None)[0]; got != 1000 {
-			t.Errorf("seed %d: everything takes %d", seed, got)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: everything takes", seed), 1000, s.Run(None)[0])
 		for set := range int16(2) {
 			least := int64(1000)
 			for _, p := range parts {
@@ -105,9 +103,7 @@ func TestRunOfRandom(t *testing.T) {
 				t.Errorf("seed %d: %d without set %d, want %d to 1000", seed, got, set, least)
 			}
 		}
-		if got := s.Run(None)[0]; got != 1000 {
-			t.Errorf("seed %d: everything takes %d behind other runs", seed, got)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: everything takes: behind other runs", seed), 1000, s.Run(None)[0])
 	})
 }
 

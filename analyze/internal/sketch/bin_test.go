@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // Every duration lies near the middle of its bin, and a longer one in no bin
 // before it.
 func TestBins(t *testing.T) {
-	check := func(v int64) {
+	verify := func(v int64) {
 		t.Helper()
 		bin := binOf(v)
 		want := float64(max(v, 0))
@@ -27,19 +28,17 @@ func TestBins(t *testing.T) {
 	}
 	for shift := range 63 {
 		for _, near := range []int64{-2, -1, 0, 1, 2} {
-			check(1<<shift + near)
-			check(3<<shift>>1 + near)
+			verify(1<<shift + near)
+			verify(3<<shift>>1 + near)
 		}
 	}
 	for _, v := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
-		check(v)
+		verify(v)
 	}
 	cases.Seeds(t, 5, func(_ uint64, r *rand.Rand) {
 		for range 1000 {
-			check(r.Int64() >> r.IntN(64))
+			verify(r.Int64() >> r.IntN(64))
 		}
 	})
-	if got, want := binOf(math.MaxInt64), 57<<binBits+63; got != want {
-		t.Errorf("the last bin is %d, want %d", got, want)
-	}
+	check.Equal(t, "the last bin", 57<<binBits+63, binOf(math.MaxInt64))
 }

@@ -22,10 +22,7 @@ func TestFormKeepsSketches(t *testing.T) {
 				s.Add(r.Int64N(math.MaxInt64 >> (63 - wide)))
 			}
 			durations, bins := s.Form()
-			again, err := Of(durations, bins)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := check.Must(Of(durations, bins))(t)
 			d, b := again.Form()
 			check.Equal(t, fmt.Sprintf("seed %d", seed), [][]int64{durations, bins}, [][]int64{d, b})
 			whole.Merge(&s)

@@ -94,9 +94,7 @@ func TestTableWithoutRows(t *testing.T) {
 	count(table, "b")
 	count(table, "a")
 	check.Equal(t, "", map[string]int{otherKey: 3}, contents(table))
-	if n := table.Overflowed(); n != 2 {
-		t.Errorf("overflow %d, want 2", n)
-	}
+	check.Equal(t, "overflow", 2, table.Overflowed())
 }
 
 func TestDistinct(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
@@ -77,14 +78,8 @@ func database(t testing.TB, statements string) []byte {
 		_, err = db.Exec("PRAGMA page_size = 512; BEGIN;" + statements + "COMMIT")
 		db.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	check.OK(t, err)
+	return check.Must(os.ReadFile(path))(t)
 }
 
 // found is what a database reads as.
@@ -140,9 +135,7 @@ func TestSmall(t *testing.T) {
 		op.SkipRuntime: 4, op.SkipMetadata: 1, op.SkipUnpaired: 1,
 		"missing:CUPTI_ACTIVITY_KIND_MEMSET": 1, "missing:CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": 1,
 	}
-	if diff := cmp.Diff(want, f.skipped); diff != "" {
-		t.Errorf("skipped (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "skipped", want, f.skipped)
 	for _, e := range f.entries {
 		if err := e.Validate(); err != nil {
 			t.Errorf("%s: %v", e.Operation, err)
@@ -157,21 +150,15 @@ func TestWays(t *testing.T) {
 	text := database(t, small+"INSERT INTO SOMETHING_NEW VALUES (zeroblob(9000000));")
 	var streamed, whole []string
 	for rec, err := range nsys.Records(bytes.NewReader(text), "db", unbounded) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if rec.Entry != nil {
 			streamed = append(streamed, string(rec.Entry.AppendJSON(nil)))
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.db")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o644))
 	for e, err := range ingest.Open(path).Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		whole = append(whole, string(e.AppendJSON(nil)))
 	}
 	if diff := cmp.Diff(whole, streamed); diff != "" || len(whole) == 0 {
@@ -242,9 +229,7 @@ func TestPhases(t *testing.T) {
 	for _, e := range f.entries {
 		got = append(got, e.Phase)
 	}
-	if diff := cmp.Diff([]string{"forward", "optimizer", "optimizer", "optimizer", "forward", ""}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", []string{"forward", "optimizer", "optimizer", "optimizer", "forward", ""}, got)
 }
 
 func TestRefused(t *testing.T) {
@@ -263,14 +248,10 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.with != "" {
-				if err := os.WriteFile(test.with, []byte("x"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(test.with, []byte("x"), 0o644))
 				defer os.Remove(test.with)
 			}
-			if err := os.WriteFile(path, test.file, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, test.file, 0o644))
 			var last error
 			for _, err := range ingest.Open(path).Entries() {
 				last = err
@@ -312,17 +293,12 @@ func TestRecordedAgainstSQL(t *testing.T) {
 		add(got, fmt.Sprint(e.DeviceID, " by ", e.LaunchedBy), s)
 		add(got, fmt.Sprintf("step %v, phase %s", e.Step, e.Phase), s)
 	}
-	db, err := sql.Open("sqlite", "file::memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := check.Must(sql.Open("sqlite", "file::memory:"))(t)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
+	check.Must(db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
 		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start);
-		CREATE TABLE forwards AS SELECT * FROM NVTX_EVENTS WHERE text LIKE 'FSDP::%forward%'`); err != nil {
-		t.Fatal(err)
-	}
+		CREATE TABLE forwards AS SELECT * FROM NVTX_EVENTS WHERE text LIKE 'FSDP::%forward%'`))(t)
 	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes FROM CUPTI_ACTIVITY_KIND_KERNEL
 		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
 		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMSET)`
@@ -346,28 +322,17 @@ func TestRecordedAgainstSQL(t *testing.T) {
 		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid AND n.start <= r.start
 			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
 	} {
-		rows, err := db.Query(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := check.Must(db.Query(query))(t)
 		for rows.Next() {
 			var key string
 			var s sums
-			if err := rows.Scan(&key, &s.Count, &s.NS, &s.Bytes); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, rows.Scan(&key, &s.Count, &s.NS, &s.Bytes))
 			add(want, key, s)
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, rows.Err())
 		rows.Close()
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 	first := slices.MinFunc(f.entries, func(a, b *op.Entry) int { return int(a.Start.V - b.Start.V) })
-	if at := int64(1779630014975716426 - 35255823190 + 155357525002); first.Start.V != at {
-		t.Errorf("the first start is %d, want %d", first.Start.V, at)
-	}
+	check.Equal(t, "the first start", int64(1779630014975716426-35255823190+155357525002), first.Start.V)
 }

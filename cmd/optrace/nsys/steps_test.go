@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -50,25 +51,15 @@ func TestStepsAgainstSQL(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path))
 		}
 		path := filepath.Join(t.TempDir(), "db.sqlite")
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, text, 0o644))
+		db := check.Must(sql.Open("sqlite", path))(t)
 		defer db.Close()
-		rows, err := db.Query(stepsBySQL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := check.Must(db.Query(stepsBySQL))(t)
 		defer rows.Close()
 		var want []string
 		for rows.Next() {
 			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, rows.Scan(&line))
 			want = append(want, line)
 		}
 		if diff := cmp.Diff(want, got); diff != "" || f.err != nil || len(f.errs) > 0 {

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/connector/xconnector"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestConfig(t *testing.T) {
@@ -73,12 +75,8 @@ func TestFactory(t *testing.T) {
 	if f.Type().String() != "operations" {
 		t.Errorf("the type is %q", f.Type())
 	}
-	if err := componenttest.CheckConfigStruct(f.CreateDefaultConfig()); err != nil {
-		t.Error(err)
-	}
-	if got := f.TracesToMetricsStability(); got != component.StabilityLevelAlpha {
-		t.Errorf("the stability of metrics is %v", got)
-	}
+	check.OK(t, componenttest.CheckConfigStruct(f.CreateDefaultConfig()))
+	check.Equal(t, "the stability of metrics", component.StabilityLevelAlpha, f.TracesToMetricsStability())
 	x, ok := f.(xconnector.Factory)
 	if !ok || x.TracesToProfilesStability() != component.StabilityLevelDevelopment {
 		t.Errorf("the factory %T makes no profiles", f)

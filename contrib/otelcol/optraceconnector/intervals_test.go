@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // The sum is that of a naive count of the nanoseconds that are covered.
@@ -40,7 +41,5 @@ func TestIntervalsInOrder(t *testing.T) {
 	for i := range int64(1000) {
 		sum += few.add(10*i, 10*i+4)
 	}
-	if sum != 4000 {
-		t.Errorf("%d ns of 4000", sum)
-	}
+	check.Equal(t, "ns of 4000", 4000, sum)
 }

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // decoded returns spans as a receiver has them.
@@ -13,14 +14,8 @@ func decoded(b *testing.B) (all []ptrace.Traces, spans int) {
 	b.Helper()
 	var u ptrace.ProtoUnmarshaler
 	for _, td := range pdatatest.Training(1, 8, 100) {
-		text, err := pdatatest.Proto(td)
-		if err != nil {
-			b.Fatal(err)
-		}
-		td, err := u.UnmarshalTraces(text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		text := check.Must(pdatatest.Proto(td))(b)
+		td := check.Must(u.UnmarshalTraces(text))(b)
 		all, spans = append(all, td), spans+td.SpanCount()
 	}
 	return all, spans
@@ -32,9 +27,7 @@ func BenchmarkMetrics(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, td := range all {
-			if err := c.ConsumeTraces(b.Context(), td); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, c.ConsumeTraces(b.Context(), td))
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(spans), "ns/span")

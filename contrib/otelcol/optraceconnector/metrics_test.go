@@ -2,6 +2,7 @@ package optraceconnector
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // newTestConnector returns a connector that has not been started, by a clock that
@@ -40,9 +42,7 @@ func newTestConnector(change func(*Config)) *metricsConnector {
 func consume(t *testing.T, c *metricsConnector, all ...ptrace.Traces) {
 	t.Helper()
 	for _, td := range all {
-		if err := c.ConsumeTraces(t.Context(), td); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.ConsumeTraces(t.Context(), td))
 	}
 }
 
@@ -112,14 +112,8 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 // reported returns the figures of the same spans in the report.
 func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 	t.Helper()
-	keys, err := key.Parse("rank,operation,device")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := pdatatest.Report(t.Context(), analyze.Options{By: keys, RecordedFLOPs: true}, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := check.Must(key.Parse("rank,operation,device"))(t)
+	r := check.Must(pdatatest.Report(t.Context(), analyze.Options{By: keys, RecordedFLOPs: true}, all...))(t)
 	out := make(map[figureKey]figures)
 	for _, g := range r.Groups {
 		v := g.Key.Values
@@ -152,9 +146,7 @@ func equal(t *testing.T, want, got map[figureKey]figures) {
 			got[k] = f
 		}
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-12)); diff != "" {
-		t.Errorf("figures (-report +metrics):\n%s", diff)
-	}
+	check.Equal(t, "figures: metrics against report", want, got, cmpopts.EquateApprox(1e-12, 1e-12))
 }
 
 func TestMetricsEqualReport(t *testing.T) {
@@ -183,13 +175,9 @@ func TestDeltasAddUp(t *testing.T) {
 		case pmetric.MetricTypeExponentialHistogram:
 			temporality = m.ExponentialHistogram().AggregationTemporality()
 		}
-		if temporality != pmetric.AggregationTemporalityDelta {
-			t.Errorf("%s is %v", m.Name(), temporality)
-		}
+		check.Equal(t, m.Name(), pmetric.AggregationTemporalityDelta, temporality)
 	}
-	if n := c.take().DataPointCount(); n != 0 {
-		t.Errorf("%d points of nothing", n)
-	}
+	check.Equal(t, "points of nothing", 0, c.take().DataPointCount())
 	if c.take(); len(c.sources.all)+len(c.sources.byKey) != 0 {
 		t.Errorf("%d resources are kept that nothing comes from", len(c.sources.all))
 	}
@@ -213,9 +201,7 @@ func TestLimits(t *testing.T) {
 	unlimited := newTestConnector(nil)
 	consume(t, unlimited, all...)
 	want, none := total(unlimited.take())
-	if none != 0 {
-		t.Errorf("%d operations have no series below the limit", none)
-	}
+	check.Equal(t, "operations have no series below the limit", 0, none)
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Metrics.SeriesLimit = 1 },
 		func(c *Config) { c.Metrics.SeriesLimit = 5 },
@@ -289,9 +275,7 @@ func TestExemplars(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
-			t.Errorf("exemplars of %s (-want +got):\n%s", text(a, attrkey.Name), diff)
-		}
+		check.Equal(t, fmt.Sprintf("exemplars of %s", text(a, attrkey.Name)), want, got, cmpopts.EquateApprox(1e-12, 0))
 	}
 	none := newTestConnector(func(c *Config) { c.Metrics.Exemplars = 0 })
 	consume(t, none, all...)
@@ -340,19 +324,12 @@ func TestLifecycle(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.FlushInterval, cfg.Metrics.Temporality = 5*time.Millisecond, delta
 	var sink consumertest.MetricsSink
-	c, err := NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()), cfg, &sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()), cfg, &sink))(t)
 	if c.Capabilities().MutatesData {
 		t.Error("the connector claims to change spans")
 	}
-	if err := c.Start(t.Context(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.ConsumeTraces(t.Context(), all[0]); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Start(t.Context(), componenttest.NewNopHost()))
+	check.OK(t, c.ConsumeTraces(t.Context(), all[0]))
 	for range 2000 {
 		if sink.DataPointCount() > 0 {
 			break
@@ -362,19 +339,13 @@ func TestLifecycle(t *testing.T) {
 	if sink.DataPointCount() == 0 {
 		t.Error("nothing is sent at intervals")
 	}
-	if err := c.ConsumeTraces(t.Context(), all[1]); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.ConsumeTraces(t.Context(), all[1]))
+	check.OK(t, c.Shutdown(context.WithoutCancel(t.Context())))
 	equal(t, reported(t, all...), figuresOf(sink.AllMetrics()...))
 }
 
 func TestShutdownWithoutStart(t *testing.T) {
-	if err := newTestConnector(nil).Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, newTestConnector(nil).Shutdown(t.Context()))
 }
 
 func TestMetricsConcurrentSafe(t *testing.T) {

@@ -21,23 +21,19 @@ import (
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
 // offline returns the profile that the command makes of the same spans.
 func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	t.Helper()
-	text, err := pdatatest.Proto(all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(pdatatest.Proto(all...))(t)
 	forest := trace.New()
 	forest.KeepShapes()
 	var from otlpprofiles.Producers
 	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		forest.Add(rec)
 		if rec.Resource != nil {
 			from.Resource(rec.Resource)
@@ -49,13 +45,9 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	var out bytes.Buffer
 	opts := otlpprofiles.Options{Producers: &from}
 	opts.Version = optrace.Version
-	if err := otlpprofiles.Write(&out, stacks.Of(forest), opts); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, otlpprofiles.Write(&out, stacks.Of(forest), opts))
 	request := pprofileotlp.NewExportRequest()
-	if err := request.UnmarshalProto(out.Bytes()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, request.UnmarshalProto(out.Bytes()))
 	return request.Profiles()
 }
 
@@ -81,14 +73,9 @@ func TestProfileEqualsOffline(t *testing.T) {
 	all := pdatatest.Training(1, 3, 4)
 	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
 	for _, td := range all {
-		if err := c.ConsumeTraces(t.Context(), td); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.ConsumeTraces(t.Context(), td))
 	}
-	got, err := c.take()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Must(c.take())(t)
 	want := offline(t, all...)
 	var m pprofile.JSONMarshaler
 	wantText, _ := m.MarshalProfiles(want)
@@ -112,31 +99,18 @@ func TestProfilesLifecycle(t *testing.T) {
 	cfg.Profiles.MaxSpans = 60
 	var sink consumertest.ProfilesSink
 	f := NewFactory().(xconnector.Factory)
-	c, err := f.CreateTracesToProfiles(t.Context(), connectortest.NewNopSettings(f.Type()), cfg, &sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(f.CreateTracesToProfiles(t.Context(), connectortest.NewNopSettings(f.Type()), cfg, &sink))(t)
 	if c.Capabilities().MutatesData {
 		t.Error("the connector claims to change spans")
 	}
-	if err := c.Start(t.Context(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Start(t.Context(), componenttest.NewNopHost()))
 	for _, td := range all {
-		if err := c.ConsumeTraces(t.Context(), td); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.ConsumeTraces(t.Context(), td))
 	}
-	if err := c.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(sink.AllProfiles()); n != 3 {
-		t.Errorf("%d profiles, want 3", n)
-	}
+	check.OK(t, c.Shutdown(context.WithoutCancel(t.Context())))
+	check.Equal(t, "profiles", 3, len(sink.AllProfiles()))
 	want := offline(t, all...)
-	if diff := cmp.Diff(total(t, want), total(t, sink.AllProfiles()...)); diff != "" {
-		t.Errorf("sums (-offline +connector):\n%s", diff)
-	}
+	check.Equal(t, "sums: connector against offline", total(t, want), total(t, sink.AllProfiles()...))
 }
 
 func TestProfilesOfSeveralServices(t *testing.T) {
@@ -144,18 +118,13 @@ func TestProfilesOfSeveralServices(t *testing.T) {
 	td.ResourceSpans().At(1).Resource().Attributes().PutStr(attrkey.ServiceName, "other")
 	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
 	c.add(td)
-	got, err := c.take()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Must(c.take())(t)
 	services := make(map[string]bool)
 	for _, rp := range got.ResourceProfiles().All() {
 		service, _ := rp.Resource().Attributes().Get(attrkey.ServiceName)
 		services[service.Str()] = true
 	}
-	if diff := cmp.Diff(map[string]bool{"trainer": true, "other": true}, services); diff != "" {
-		t.Errorf("services (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "services", map[string]bool{"trainer": true, "other": true}, services)
 }
 
 func TestProfilesConcurrentSafe(t *testing.T) {
@@ -172,9 +141,7 @@ func TestProfilesConcurrentSafe(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := c.send(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.send(t.Context()))
 	// 40 operations a step, of which those seen from the host have no samples.
 	if n := total(t, sink.AllProfiles()...)["count"]; n < 8*30 || n > 8*40 {
 		t.Errorf("%d operations", n)

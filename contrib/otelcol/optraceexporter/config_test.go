@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestConfig(t *testing.T) {
@@ -71,7 +73,5 @@ func TestFactory(t *testing.T) {
 	if f.Type().String() != "optrace" {
 		t.Errorf("the type is %q", f.Type())
 	}
-	if err := componenttest.CheckConfigStruct(f.CreateDefaultConfig()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, componenttest.CheckConfigStruct(f.CreateDefaultConfig()))
 }

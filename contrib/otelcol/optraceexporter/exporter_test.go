@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -26,6 +25,7 @@ import (
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -37,48 +37,30 @@ func newExporter(t *testing.T, path string, change func(*Config)) exporter.Trace
 	if change != nil {
 		change(cfg)
 	}
-	e, err := NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(NewFactory().Type()), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return check.Must(NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(NewFactory().Type()), cfg))(t)
 }
 
 // export writes spans to the file at path.
 func export(t *testing.T, path string, change func(*Config), all ...ptrace.Traces) {
 	t.Helper()
 	e := newExporter(t, path, change)
-	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	for _, td := range all {
-		if err := e.ConsumeTraces(t.Context(), td); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, e.ConsumeTraces(t.Context(), td))
 	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Shutdown(t.Context()))
 }
 
 // compareReports compares the report on files with that on the spans.
 func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 	t.Helper()
 	opts := analyze.Options{Workers: 1}
-	want, err := pdatatest.Report(t.Context(), opts, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := analyze.Run(t.Context(), ingest.Open(path), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Must(pdatatest.Report(t.Context(), opts, all...))(t)
+	got := check.Must(analyze.Run(t.Context(), ingest.Open(path), opts))(t)
 	if want.Total.Count == 0 || got.Input.Malformed+got.Input.Dropped != 0 {
 		t.Errorf("%d operations, %d errors", want.Total.Count, got.Input.Malformed)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input")); diff != "" {
-		t.Errorf("report (-of the spans +of the file):\n%s", diff)
-	}
+	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 }
 
 func TestFileHoldsTheSpans(t *testing.T) {
@@ -143,16 +125,12 @@ func TestKeepAttributes(t *testing.T) {
 	export(t, path, func(c *Config) { c.KeepAttributes = []string{"customer"} }, all...)
 	kept := 0
 	for e, err := range ingest.Open(path).Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if len(e.Attrs) == 1 && e.Attrs[0] == (op.Attr{Key: "customer", Value: "acme"}) {
 			kept++
 		}
 	}
-	if kept != 1 {
-		t.Errorf("%d operations have the attribute", kept)
-	}
+	check.Equal(t, "operations have the attribute", 1, kept)
 }
 
 // What is too large to be read again is cut.
@@ -168,9 +146,7 @@ func TestLargeTexts(t *testing.T) {
 	export(t, path, nil, all...)
 	n, cut := 0, 0
 	for e, err := range ingest.Open(path).Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		n++
 		if e.DroppedAttributes > 0 && len(e.Path) < 1<<17 {
 			cut++
@@ -183,17 +159,13 @@ func TestLargeTexts(t *testing.T) {
 
 func TestStartErrors(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(foreign, []byte("my notes\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(foreign, []byte("my notes\n"), 0o600))
 	for _, path := range []string{foreign, filepath.Join(t.TempDir(), "no", "such", "directory")} {
 		e := newExporter(t, path, nil)
 		if err := e.Start(t.Context(), componenttest.NewNopHost()); err == nil {
 			t.Errorf("%s is taken", path)
 		}
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, e.Shutdown(t.Context()))
 	}
 	if text, _ := os.ReadFile(foreign); string(text) != "my notes\n" {
 		t.Errorf("the other file is %q now", text)
@@ -206,9 +178,7 @@ func TestWriteErrorIsPermanent(t *testing.T) {
 		t.Skip("needs /dev/full, which Linux has")
 	}
 	e := newExporter(t, "/dev/full", nil)
-	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	err := e.ConsumeTraces(t.Context(), pdatatest.Training(7, 1, 1)[0])
 	if !consumererror.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "no space") {
 		t.Errorf("the error is %v", err)
@@ -221,25 +191,17 @@ func TestBusyFile(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Path = filepath.Join(t.TempDir(), "ops.jsonl")
 	e := &fileExporter{cfg: cfg, logger: zap.NewNop()}
-	if err := e.start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.start(t.Context(), nil))
 	all := pdatatest.Training(10, 1, 1)
-	if err := e.sink.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.sink.Acquire(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if err := e.consume(ctx, all[0]); !errors.Is(err, context.DeadlineExceeded) || consumererror.IsPermanent(err) {
 		t.Errorf("the error is %v", err)
 	}
 	e.sink.Release()
-	if err := e.consume(t.Context(), all[0]); err != nil {
-		t.Error(err)
-	}
-	if err := e.shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, e.consume(t.Context(), all[0]))
+	check.OK(t, e.shutdown(t.Context()))
 	if n := e.sink.Stats(); n.Dropped != 0 || n.Written != 40 {
 		t.Errorf("%+v", n)
 	}
@@ -248,12 +210,8 @@ func TestBusyFile(t *testing.T) {
 
 func TestConsumeAfterShutdown(t *testing.T) {
 	e := newExporter(t, filepath.Join(t.TempDir(), "ops.jsonl"), nil)
-	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	check.OK(t, e.Shutdown(t.Context()))
 	if err := e.ConsumeTraces(t.Context(), pdatatest.Training(8, 1, 1)[0]); err == nil {
 		t.Error("an exporter that was shut down takes spans")
 	}
@@ -263,9 +221,7 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	all := pdatatest.Training(9, 2, 8)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	e := newExporter(t, path, nil)
-	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	var wg sync.WaitGroup
 	for _, td := range all {
 		wg.Go(func() {
@@ -275,17 +231,11 @@ func TestExporterConcurrentSafe(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := e.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Shutdown(t.Context()))
 	n := 0
 	for _, err := range ingest.Open(path).Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		n++
 	}
-	if want := 8 * 2 * 40; n != want {
-		t.Errorf("%d operations, want %d", n, want)
-	}
+	check.Equal(t, "operations", 8*2*40, n)
 }

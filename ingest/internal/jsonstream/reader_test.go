@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/internal/jsonstream"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -139,9 +140,7 @@ func TestNested(t *testing.T) {
 		}
 	}
 	want := []string{"trace", "id 7 <nil>", `{"a":1} <nil> at 26`, `{"a":2} <nil> at 34`, "trace", "trace", `{"a":3} <nil> at 76`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("walk (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "walk", want, got)
 	if r.Err() != nil || r.Next() {
 		t.Errorf("err = %v, or more than one document", r.Err())
 	}
@@ -178,9 +177,7 @@ func TestDocuments(t *testing.T) {
 				}
 				got = append(got, string(text))
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("documents (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "documents", test.want, got)
 			if (r.Err() != nil) != test.err {
 				t.Errorf("err = %v", r.Err())
 			}

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/internal/traceevent"
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestReader(t *testing.T) {
@@ -54,9 +53,7 @@ func TestReader(t *testing.T) {
 				got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID, e.Start, e.Duration, e.Args))
 			}
 			got = append(got, fmt.Sprintf("rank=%s base=%s", r.Member("rank"), r.Member("base")))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "events", test.want, got)
 			if err := r.Err(); err == nil && test.err != "" || err != nil && err.Error() != test.err {
 				t.Errorf("err = %v, want %q", err, test.err)
 			}

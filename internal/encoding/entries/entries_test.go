@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
@@ -87,16 +88,12 @@ func TestRecords(t *testing.T) {
 	var w traces.WithOps
 	b := encoding.NewBatch(0)
 	request := span.Data{Name: "request", Context: ended(0).Context}
-	if out := enc.Add(b, span.Ended{Data: &request}, &w); out != encoding.Skipped {
-		t.Errorf("a span above nothing becomes %v", out)
-	}
+	check.Equal(t, "a span above nothing becomes", encoding.Skipped, enc.Add(b, span.Ended{Data: &request}, &w))
 	enc.Add(b, ended(0), &w)
 	other := ended(1)
 	other.Data.Resource = resource.NewSchemaless(attribute.String("service.name", "other"))
 	enc.Add(b, other, &w)
-	if out := enc.Add(b, span.Ended{Data: &request}, &w); out != encoding.Ancestor {
-		t.Errorf("a span above operations becomes %v", out)
-	}
+	check.Equal(t, "a span above operations becomes", encoding.Ancestor, enc.Add(b, span.Ended{Data: &request}, &w))
 	var kinds []string
 	for line := range bytes.Lines(b.Body()) {
 		kinds = append(kinds, string(line[:bytes.IndexByte(line, ':')]))

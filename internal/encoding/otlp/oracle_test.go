@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/span"
@@ -33,9 +34,7 @@ func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesData {
 	tb.Helper()
 	client := new(spantest.OTLPClient)
-	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), sanitized(spans)); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), sanitized(spans)))
 	return &tracepb.TracesData{ResourceSpans: client.Sent}
 }
 
@@ -66,10 +65,7 @@ func oracle(tb testing.TB, spans []sdktrace.ReadOnlySpan) [][]byte {
 	tb.Helper()
 	want := transformed(tb, spans)
 	makeTextValid(want.ProtoReflect())
-	encoded, err := proto.Marshal(want)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	encoded := check.Must(proto.Marshal(want))(tb)
 	return resourceSpans(tb, encoded)
 }
 
@@ -134,9 +130,7 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	}
 	fromJSON := spantest.TracesJSON(tb, line)
 	fromProto := new(tracepb.TracesData)
-	if err := proto.Unmarshal(all[0], fromProto); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, proto.Unmarshal(all[0], fromProto))
 	for _, rs := range fromProto.ResourceSpans {
 		for _, ss := range rs.ScopeSpans {
 			for _, s := range ss.Spans {

@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
@@ -78,9 +80,7 @@ func TestRecognize(t *testing.T) {
 	}}, new(traces.WithOps))
 	text, _ := Proto.Frame(batch, &encoding.Framing{})
 	for n := 1; n <= len(text); n++ {
-		if got := Proto.Recognize(text[:n]); got != encoding.Own {
-			t.Errorf("the first %d bytes of a message are %v, want its own", n, got)
-		}
+		check.Equal(t, fmt.Sprintf("the first %d bytes of a message", n), encoding.Own, Proto.Recognize(text[:n]))
 	}
 	damaged := bytes.Clone(text)
 	damaged[0] = 0x80
@@ -99,9 +99,7 @@ func TestRecognize(t *testing.T) {
 		{"zeros", make([]byte, 100), encoding.Foreign},
 		{"a damaged length", damaged, encoding.Damaged},
 	} {
-		if got := Proto.Recognize(tt.head); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
+		check.Equal(t, tt.name, tt.want, Proto.Recognize(tt.head))
 	}
 }
 
@@ -123,12 +121,8 @@ func FuzzFrames(f *testing.F) {
 }
 
 func TestUnixNano(t *testing.T) {
-	if got := unixNano(time.Unix(-5, 0)); got != 0 {
-		t.Errorf("a time before 1970 is %d", got)
-	}
-	if got := unixNano(time.Unix(1, 2)); got != 1_000_000_002 {
-		t.Errorf("a time is %d", got)
-	}
+	check.Equal(t, "a time before 1970", 0, unixNano(time.Unix(-5, 0)))
+	check.Equal(t, "a time", 1_000_000_002, unixNano(time.Unix(1, 2)))
 }
 
 func BenchmarkAdd(b *testing.B) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -19,16 +18,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
 // Each of these differs from a plain operation in one thing.
 func TestOTLPMatchesOracle(t *testing.T) {
-	state, err := trace.ParseTraceState(`ot=th:c;rv:1234567890abcd,vendor="x\y"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(trace.ParseTraceState(`ot=th:c;rv:1234567890abcd,vendor="x\y"`))(t)
 	deep := attribute.Int64SliceValue([]int64{1})
 	for range 60 {
 		deep = attribute.SliceValue(deep)
@@ -145,9 +142,7 @@ func TestOTLPGroups(t *testing.T) {
 	}
 	checkOTLP(t, stubs.Snapshots())
 	var traces tracepb.TracesData
-	if err := proto.Unmarshal(spantest.Messages(t, encoded(t, otlp.Proto, stubs.Snapshots()))[0], &traces); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, proto.Unmarshal(spantest.Messages(t, encoded(t, otlp.Proto, stubs.Snapshots()))[0], &traces))
 	var services []string
 	for _, rs := range traces.ResourceSpans {
 		for _, a := range rs.Resource.Attributes {
@@ -156,9 +151,7 @@ func TestOTLPGroups(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"trainer", "evaluator", "loader"}, services); diff != "" {
-		t.Errorf("resources (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "resources", []string{"trainer", "evaluator", "loader"}, services)
 }
 
 // More scopes than are cached between batches appear once in a batch all the same.

@@ -12,13 +12,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	ingestjaeger "github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
 	ingestotlp "github.com/optrace/optrace/ingest/otlp"
 	ingestperfetto "github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/spantest"
@@ -141,9 +140,7 @@ func readsBack(t *testing.T, f format, records ...op.Record) {
 		slices.Sort(want)
 		slices.Sort(got)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", f.name, diff)
-	}
+	check.Equal(t, f.name, want, got)
 	if f.name == "otlp" { // the Collector reads as many
 		spans := 0
 		for line := range bytes.Lines(text) {
@@ -153,9 +150,7 @@ func readsBack(t *testing.T, f format, records ...op.Record) {
 				}
 			}
 		}
-		if spans != len(want) {
-			t.Errorf("%d spans, want %d", spans, len(want))
-		}
+		check.Equal(t, "spans", len(want), spans)
 	}
 }
 
@@ -163,9 +158,7 @@ func readsBack(t *testing.T, f format, records ...op.Record) {
 func written(t *testing.T, f format, records ...op.Record) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.write(&b, records); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, f.write(&b, records))
 	if (f.name == "chrome" || f.name == "jaeger") && !json.Valid(b.Bytes()) {
 		t.Errorf("%s: not JSON: %s", f.name, b.Bytes())
 	}

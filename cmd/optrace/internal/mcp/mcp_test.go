@@ -18,6 +18,7 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/causes"
+	"github.com/optrace/optrace/internal/check"
 )
 
 var sections = []string{"summary", "findings", "operations", "devices", "slowest", "idle", "critical_path", "sequences", "steps",
@@ -30,25 +31,17 @@ func connect(t *testing.T, opts Options) *mcp.ClientSession {
 	if opts.Timeout == 0 {
 		opts.Timeout = time.Minute
 	}
-	s, err := New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Must(New(opts))(t)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- s.Run(context.Background(), fromClient, toClient) }()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
-		t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := check.Must(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
+		t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil))(t)
 	t.Cleanup(func() {
 		_ = session.Close()
 		_ = toServer.Close()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		check.OK(t, <-done)
 	})
 	return session
 }
@@ -73,12 +66,8 @@ func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) 
 func writeRun(t *testing.T, dir, name, cause string, strength float64, seed uint64) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := causes.Write(&text, cause, strength, seed); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, causes.Write(&text, cause, strength, seed))
+	check.OK(t, os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600))
 }
 
 func TestTools(t *testing.T) {
@@ -87,10 +76,7 @@ func TestTools(t *testing.T) {
 	writeRun(t, dir, "head.jsonl", "operation", 0.5, 2)
 	writeRun(t, dir, "serve.jsonl", "slow_request", 0.5, 3)
 	c := connect(t, Options{Directories: []string{dir}})
-	tools, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := check.Must(c.ListTools(t.Context(), nil))(t)
 	var names []string
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
@@ -150,16 +136,11 @@ func TestDirectories(t *testing.T) {
 	writeRun(t, outside, "secret.jsonl", causes.Training, 0, 1)
 	writeRun(t, dir, "in.jsonl", causes.Training, 0, 1)
 	for link, to := range map[string]string{"file.jsonl": filepath.Join(outside, "secret.jsonl"), "dir": outside, "within.jsonl": "in.jsonl"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	c := connect(t, Options{Directories: []string{dir}})
 	outer := filepath.Join(outside, "secret.jsonl")
-	relative, err := filepath.Rel(dir, outer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relative := check.Must(filepath.Rel(dir, outer))(t)
 	for _, in := range []string{outer, relative, "file.jsonl", "dir", "dir/secret.jsonl", outside, "/", "..", dir + "x"} {
 		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); !failed ||
 			!strings.Contains(text, "is no file or directory below") {
@@ -176,15 +157,10 @@ func TestDirectories(t *testing.T) {
 // A report is kept until the file changes, and the number of those kept is bounded.
 func TestReportsAreKept(t *testing.T) {
 	dir := t.TempDir()
-	s, err := New(Options{Directories: []string{dir}, Sections: sections})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Must(New(Options{Directories: []string{dir}, Sections: sections}))(t)
 	overview := func(in string) string {
 		text, _, err := s.overview(t.Context(), inputsArgs{[]string{in}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return text
 	}
 	writeRun(t, dir, "a", causes.Training, 0, 1)
@@ -201,9 +177,7 @@ func TestReportsAreKept(t *testing.T) {
 		writeRun(t, dir, name, causes.Serving, 0, uint64(i))
 		overview(name)
 	}
-	if len(s.reports) != maxReports {
-		t.Errorf("%d reports are kept", len(s.reports))
-	}
+	check.Equal(t, "reports are kept", maxReports, len(s.reports))
 }
 
 func TestLimits(t *testing.T) {

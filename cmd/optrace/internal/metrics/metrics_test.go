@@ -22,6 +22,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
 )
@@ -73,9 +74,7 @@ func TestMetrics(t *testing.T) {
 				n += delta
 				all += n
 			}
-			if all != 100 {
-				t.Errorf("%d in the buckets", all)
-			}
+			check.Equal(t, "in the buckets", 100, all)
 		case h.GetZeroCount() != 1:
 			t.Errorf("%v", d)
 		}
@@ -84,17 +83,12 @@ func TestMetrics(t *testing.T) {
 	for _, c := range families["tensor_op_memory_bytes_total"].GetMetric() {
 		memory += c.GetCounter().GetValue()
 	}
-	if memory != 1000 {
-		t.Errorf("%g bytes", memory)
-	}
+	check.Equal(t, "bytes", 1000, memory)
 }
 
 // The dashboard asks for metrics that there are.
 func TestDashboard(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/grafana.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../../../../docs/grafana.json"))(t)
 	var board struct {
 		Panels []struct {
 			Title   string
@@ -143,17 +137,11 @@ func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 // Package live's metrics are scraped as docs/using.md says, with OpenTelemetry's exporter.
 func TestLive(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	reader, err := exporter.New(exporter.WithRegisterer(registry))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := check.Must(exporter.New(exporter.WithRegisterer(registry)))(t)
 	native := sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}}
 	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader),
 		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: "tensor.op.duration"}, native)))
-	lp, err := live.NewProcessor(live.WithMeterProvider(mp))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lp := check.Must(live.NewProcessor(live.WithMeterProvider(mp)))(t)
 	tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(lp)))
 	for range 3 {
 		_, o := tr.Start(t.Context(), "matmul", "cuda:0")

@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"maps"
 	"os"
@@ -11,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -98,9 +98,7 @@ func inAllFormats(tb testing.TB) map[string]string {
 		paths[path] = path
 		for format, text := range converted(path) {
 			file := filepath.Join(dir, strings.ReplaceAll(path, "/", "_")+"."+format)
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				tb.Fatal(err)
-			}
+			check.OK(tb, os.WriteFile(file, text, 0o600))
 			paths[path+" as "+format] = file
 		}
 	}
@@ -154,10 +152,7 @@ func reportJSON(tb testing.TB, src analyze.Source, opts analyze.Options) string 
 	if err != nil {
 		return ""
 	}
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := check.Must(json.MarshalIndent(r, "", " "))(tb)
 	return string(text)
 }
 
@@ -166,10 +161,7 @@ func reportJSON(tb testing.TB, src analyze.Source, opts analyze.Options) string 
 func TestOmittedFields(t *testing.T) {
 	options := map[string]analyze.Options{"everything": {}, "sums": {SumsOnly: true}}
 	for _, by := range []string{"stream", "step,shape", "root", "attr:tensor.op.path"} {
-		keys, err := key.Parse(by)
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := check.Must(key.Parse(by))(t)
 		options["by "+by] = analyze.Options{SumsOnly: true, By: keys, Workers: 2}
 	}
 	read := 0
@@ -191,12 +183,9 @@ func TestOmittedFields(t *testing.T) {
 				continue
 			}
 			read++
-			if diff := cmp.Diff(want, reportJSON(t, &strippedSource{wholeSource: wholeSource{open()}}, opts)); diff != "" {
-				t.Errorf("%s, %s (-all fields +stripped of those that are not used):\n%s", name, of, diff)
-			}
-			if diff := cmp.Diff(want, reportJSON(t, open(), opts)); diff != "" {
-				t.Errorf("%s, %s (-all fields +those that are used):\n%s", name, of, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s, %s: without fields that are not used", name, of),
+				want, reportJSON(t, &strippedSource{wholeSource: wholeSource{open()}}, opts))
+			check.Equal(t, fmt.Sprintf("%s, %s: with fields that are used", name, of), want, reportJSON(t, open(), opts))
 		}
 	}
 	if read == 0 || cases.All() && read < 20 {

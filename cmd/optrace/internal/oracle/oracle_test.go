@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // root is the folder of the repository.
@@ -16,7 +18,7 @@ const root = "../../../.."
 // samples returns the files that the tests of all packages read.
 func samples(tb testing.TB) (paths []string) {
 	tb.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	check.OK(tb, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -26,9 +28,6 @@ func samples(tb testing.TB) (paths []string) {
 			paths = append(paths, path)
 		}
 		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))
 	return paths
 }

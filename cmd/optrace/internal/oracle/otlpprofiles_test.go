@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
@@ -20,6 +19,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
@@ -31,9 +31,7 @@ import (
 func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pprofile.Profiles {
 	t.Helper()
 	var binary, text bytes.Buffer
-	if err := errors.Join(otlpprofiles.Write(&binary, table, opts), otlpprofiles.WriteJSON(&text, table, opts)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(otlpprofiles.Write(&binary, table, opts), otlpprofiles.WriteJSON(&text, table, opts)))
 	// As the Collector's receiver reads them. The unmarshalers of pprofile take the names of
 	// a resource's attributes away.
 	first, second := pprofileotlp.NewExportRequest(), pprofileotlp.NewExportRequest()
@@ -41,9 +39,7 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 		t.Fatalf("%v\n%s", err, text.Bytes())
 	}
 	p := first.Profiles()
-	if diff := cmp.Diff(asJSON(t, first), asJSON(t, second)); diff != "" {
-		t.Errorf("JSON differs (-protobuf +JSON):\n%s", diff)
-	}
+	check.Equal(t, "JSON against protobuf", asJSON(t, first), asJSON(t, second))
 	var known any
 	dec := json.NewDecoder(&text)
 	if err := dec.Decode(&known); err != nil || dec.More() {
@@ -85,16 +81,49 @@ func checkZeroes(t *testing.T, profiles []byte) {
 	}
 }
 
+// sample is one of OTLP's profiles, with what it refers to.
+type sample struct {
+	resource   map[string]any
+	kind       string   // one of kinds
+	names      []string // from the leaf up
+	attributes map[string]string
+	link       string
+	value      int64
+}
+
+var kinds = []string{"time", "self", "count", "bytes", "flops"}
+
+func samplesOf(p pprofile.Profiles) (list []sample) {
+	d := p.Dictionary()
+	text := func(i int32) string { return d.StringTable().At(int(i)) }
+	for _, of := range p.ResourceProfiles().All() {
+		for _, one := range of.ScopeProfiles().At(0).Profiles().All() {
+			for _, s := range one.Samples().All() {
+				l := d.LinkTable().At(int(s.LinkIndex()))
+				to := sample{
+					resource: of.Resource().Attributes().AsRaw(), kind: text(one.SampleType().TypeStrindex()), attributes: make(map[string]string),
+					link: l.TraceID().String() + l.SpanID().String(), value: s.Values().At(0),
+				}
+				for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
+					function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
+					to.names = append(to.names, text(d.FunctionTable().At(int(function)).NameStrindex()))
+				}
+				for _, i := range s.AttributeIndices().All() {
+					a := d.AttributeTable().At(int(i))
+					to.attributes[text(a.KeyStrindex())] = a.Value().AsString()
+				}
+				list = append(list, to)
+			}
+		}
+	}
+	return list
+}
+
 func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
 	t.Helper()
-	text, err := request.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(request.MarshalJSON())(t)
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, "", " "); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Indent(&indented, text, "", " "))
 	return indented.String()
 }
 
@@ -241,9 +270,7 @@ func checkFrameType(t *testing.T, d pprofile.ProfilesDictionary, sample pprofile
 	if strings.HasPrefix(of["tensor.device.id"], "cuda:") && of["tensor.op.kind"] != "memory" && name != "(deeper)" {
 		want = "cuda"
 	}
-	if got := attributes(leaf.AttributeIndices())["profile.frame.type"]; got != want {
-		t.Errorf("%s, %v: the type of the frame is %q, want %q", name, of, got, want)
-	}
+	check.Equal(t, fmt.Sprintf("%s, %v: the type of the frame", name, of), want, attributes(leaf.AttributeIndices())["profile.frame.type"])
 }
 
 // profileRequests is a run of two requests and an operation of none.
@@ -364,40 +391,23 @@ func FuzzProfiles(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		table := randomTable(rand.New(rand.NewPCG(seed, 0)))
-		want := make(map[string]int64)
+		want, got := make(map[string]int64), make(map[string]int64)
+		add := func(to map[string]int64, key string, v int64) { to[key] = min(to[key], math.MaxInt64-v) + v }
 		for _, row := range table.Rows() {
 			key := ""
 			for _, frame := range row.Frames {
-				key = stacks.Name(frame) + "|" + key
+				key = "|" + stacks.Name(frame) + key
 			}
 			for i, v := range []int64{row.TimeNS, row.SelfNS, row.Count, row.Bytes, row.FLOPs} {
-				if sum := want[fmt.Sprint(i, key)]; v > 0 {
-					want[fmt.Sprint(i, key)] = min(sum, math.MaxInt64-v) + v
+				if v > 0 {
+					add(want, kinds[i]+key, v)
 				}
 			}
 		}
-		p := profilesOf(t, table, otlpprofiles.Options{})
-		d := p.Dictionary()
-		got := make(map[string]int64)
-		add := func(profile int, s pprofile.Sample) {
-			key := ""
-			for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
-				function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
-				key += d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())) + "|"
-			}
-			sum, v := got[fmt.Sprint(profile, key)], s.Values().At(0)
-			got[fmt.Sprint(profile, key)] = min(sum, math.MaxInt64-v) + v
+		for _, s := range samplesOf(profilesOf(t, table, otlpprofiles.Options{})) {
+			add(got, s.kind+"|"+strings.Join(s.names, "|"), s.value)
 		}
-		for _, of := range p.ResourceProfiles().All() {
-			for i, one := range of.ScopeProfiles().At(0).Profiles().All() {
-				for _, s := range one.Samples().All() {
-					add(i, s)
-				}
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-rows +samples):\n%s", diff)
-		}
+		check.Equal(t, "samples", want, got)
 	})
 }
 
@@ -423,9 +433,7 @@ func TestResourceValues(t *testing.T) {
 	}
 	list, _ := p.ResourceProfiles().At(0).Resource().Attributes().Get("json")
 	delete(got, "json") // pdata cannot show a number in it that JSON does not have
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 	inner, _ := list.Slice().At(5).Map().Get("a")
 	if list.Slice().Len() != 6 || list.Slice().At(0).Str() != "<a>" || list.Slice().At(1).Int() != 1 || len(inner.Bytes().AsRaw()) != 2 {
 		t.Errorf("a list is read as %v", list.Slice().AsRaw())
@@ -451,9 +459,7 @@ func TestProfilesOfProducers(t *testing.T) {
 	}
 	for i, of := range p.ResourceProfiles().All() {
 		want := map[string]any{"service.name": "trainer", "tensor.rank": int64(i), "process.pid": fmt.Sprint(100 + i)}
-		if diff := cmp.Diff(want, of.Resource().Attributes().AsRaw()); diff != "" {
-			t.Errorf("resource %d (-want +got):\n%s", i, diff)
-		}
+		check.Equal(t, fmt.Sprintf("resource %d", i), want, of.Resource().Attributes().AsRaw())
 		if got := of.ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).Values().At(0); got != 10*int64(i+1) {
 			t.Errorf("the operations of rank %d took %d", i, got)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/optest"
@@ -26,16 +27,9 @@ import (
 func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Profile {
 	t.Helper()
 	var b bytes.Buffer
-	if err := pprof.Write(&b, table, opts); err != nil {
-		t.Fatal(err)
-	}
-	p, err := profile.Parse(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.CheckValid(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, pprof.Write(&b, table, opts))
+	p := check.Must(profile.Parse(&b))(t)
+	check.OK(t, p.CheckValid())
 	return p
 }
 
@@ -87,10 +81,7 @@ func TestPprofGolden(t *testing.T) {
 func TestPprofRepeats(t *testing.T) {
 	table := stacks.Of(pprofRequests())
 	var first, second bytes.Buffer
-	err := errors.Join(pprof.Write(&first, table, pprof.Options{}), pprof.Write(&second, stacks.Of(pprofRequests()), pprof.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(pprof.Write(&first, table, pprof.Options{}), pprof.Write(&second, stacks.Of(pprofRequests()), pprof.Options{})))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("the same operations are written in different ways")
 	}
@@ -102,9 +93,7 @@ func TestPprofOfNothing(t *testing.T) {
 	if len(p.Sample) != 0 || p.TimeNanos != 0 || p.DurationNanos != 0 {
 		t.Errorf("%v", p)
 	}
-	if diff := cmp.Diff([]string{"optrace"}, p.Comments); diff != "" {
-		t.Errorf("comments (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "comments", []string{"optrace"}, p.Comments)
 }
 
 // What a table had no room for is told by samples and comments.
@@ -158,20 +147,14 @@ func TestPprofSumsFit(t *testing.T) {
 			}
 		}
 	}
-	if want := [5]int64{3, math.MaxInt64, 3, math.MaxInt64, 0}; sums != want {
-		t.Errorf("sums %d, want %d", sums, want)
-	}
-	if got := p.Comments[len(p.Comments)-1]; got != "sums that do not fit 64 bits are cut" {
-		t.Errorf("the last comment is %q", got)
-	}
+	check.Equal(t, "sums", [5]int64{3, math.MaxInt64, 3, math.MaxInt64, 0}, sums)
+	check.Equal(t, "the last comment", "sums that do not fit 64 bits are cut", p.Comments[len(p.Comments)-1])
 }
 
 func TestPprofWriteError(t *testing.T) {
 	table := stacks.Of(pprofRequests())
 	var b bytes.Buffer
-	if err := pprof.Write(&b, table, pprof.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, pprof.Write(&b, table, pprof.Options{}))
 	for limit := range b.Len() {
 		if err := pprof.Write(&fulldisk.Writer{Left: limit}, table, pprof.Options{}); !errors.Is(err, fulldisk.Err) {
 			t.Fatalf("limit %d: error %v, want %v", limit, err, fulldisk.Err)
@@ -192,9 +175,7 @@ func FuzzPprofEntry(f *testing.F) {
 		}
 		s := p.Sample[0]
 		want := []int64{1, e.Duration, e.Duration, max(0, e.MemoryBytes.V), 0}
-		if diff := cmp.Diff(want, s.Value); diff != "" {
-			t.Errorf("values (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "values", want, s.Value)
 		if got := s.Location[0].Line[0].Function.Name; got != stacks.Name(e.Operation) {
 			t.Errorf("function %q of operation %q", got, e.Operation)
 		}

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -25,6 +23,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	spans "github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
@@ -75,29 +74,9 @@ func (s *store) add(tb testing.TB, message []byte) {
 		return
 	}
 	s.messages++
-	d := request.Profiles().Dictionary()
-	for _, of := range request.Profiles().ResourceProfiles().All() {
-		s.resources[fmt.Sprint(of.Resource().Attributes().AsRaw())] = true
-		for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
-			s.addSamples(d, p)
-		}
-	}
-}
-
-// addSamples adds those of a profile.
-func (s *store) addSamples(d pprofile.ProfilesDictionary, p pprofile.Profile) {
-	text := func(i int32) string { return d.StringTable().At(int(i)) }
-	for _, sample := range p.Samples().All() {
-		key := text(p.SampleType().TypeStrindex())
-		for _, l := range d.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
-			key += "|" + text(d.FunctionTable().At(int(d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex())).NameStrindex())
-		}
-		for _, i := range sample.AttributeIndices().All() {
-			a := d.AttributeTable().At(int(i))
-			key += " " + text(a.KeyStrindex()) + "=" + a.Value().AsString()
-		}
-		l := d.LinkTable().At(int(sample.LinkIndex()))
-		s.samples[key+" "+l.TraceID().String()+l.SpanID().String()] += sample.Values().At(0)
+	for _, sample := range samplesOf(request.Profiles()) {
+		s.samples[sample.kind+"|"+fmt.Sprint(sample.names, sample.attributes, sample.link)] += sample.value
+		s.resources[fmt.Sprint(sample.resource)] = true
 	}
 }
 
@@ -144,18 +123,9 @@ func recordRequest(tp trace.TracerProvider, i int, pause func()) {
 func TestPushedIsTheProfileOfTheFile(t *testing.T) {
 	s := newStore(t)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp, err := optrace.NewFileExporter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := live.NewProcessor(live.WithProfilePush(s.URL, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewFileExporter(path))(t)
+	file := check.Must(optrace.NewProcessor(exp))(t)
+	p := check.Must(live.NewProcessor(live.WithProfilePush(s.URL, time.Second)))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSpanProcessor(file))
 	var wg sync.WaitGroup
 	for i := range 6 {
@@ -170,17 +140,11 @@ func TestPushedIsTheProfileOfTheFile(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tp.Shutdown(t.Context()))
 	whole := &store{samples: make(map[string]int64), resources: make(map[string]bool)}
 	whole.add(t, wholeMessage(t, path))
-	if diff := cmp.Diff(whole.samples, s.samples); diff != "" {
-		t.Errorf("(-file +pushed):\n%s", diff)
-	}
-	if diff := cmp.Diff(whole.resources, s.resources); diff != "" {
-		t.Errorf("resources (-file +pushed):\n%s", diff)
-	}
+	check.Equal(t, "pushed against file", whole.samples, s.samples)
+	check.Equal(t, "resources: pushed against file", whole.resources, s.resources)
 	got := p.PushStats()
 	if got.Operations != s.count() || got.Operations != 3000 || int(got.Profiles) != s.messages || s.messages < 3 {
 		t.Errorf("%d messages of %d operations, stats %+v", s.messages, s.count(), got)
@@ -197,9 +161,7 @@ func wholeMessage(t *testing.T, path string) []byte {
 	forest.KeepShapes()
 	var from otlpprofiles.Producers
 	for rec, err := range ingest.Open(path).Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		forest.Add(rec)
 		if rec.Resource != nil {
 			from.Resource(rec.Resource)
@@ -209,8 +171,6 @@ func wholeMessage(t *testing.T, path string) []byte {
 		}
 	}
 	var b bytes.Buffer
-	if err := otlpprofiles.Write(&b, stacks.Of(forest), otlpprofiles.Options{Producers: &from}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, otlpprofiles.Write(&b, stacks.Of(forest), otlpprofiles.Options{Producers: &from}))
 	return b.Bytes()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -26,6 +26,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -36,11 +37,7 @@ const schemaFile = root + "/docs/entries.schema.json"
 // lineSchema returns the schema of one line.
 func lineSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	s, err := jsonschema.NewCompiler().Compile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return check.Must(jsonschema.NewCompiler().Compile(schemaFile))(t)
 }
 
 // validate returns what is wrong with a line.
@@ -157,14 +154,8 @@ func TestProcessorMatchesSchema(t *testing.T) {
 	mapping := new(attr.Mapping)
 	mapping.Keep("kept")
 	w := new(unreliable)
-	exp, err := optrace.NewExporter(w, optrace.WithMapping(mapping))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := optrace.NewProcessor(exp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewExporter(w, optrace.WithMapping(mapping)))(t)
+	p := check.Must(optrace.NewProcessor(exp))(t)
 	recordAll(t, p, sdktrace.WithResource(resource.NewSchemaless(
 		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1), attribute.Int(attrkey.WorldSize,
 			8), attribute.String("host.name", "n1"))))
@@ -178,10 +169,7 @@ func TestProcessorMatchesSchema(t *testing.T) {
 
 // The Exporter writes valid lines even for spans that no SDK would hand it.
 func TestExporterMatchesSchema(t *testing.T) {
-	state, err := trace.ParseTraceState("ot=th:c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := check.Must(trace.ParseTraceState("ot=th:c"))(t)
 	now := time.Unix(1_772_366_400, 0)
 	context := func(id byte, remote bool) trace.SpanContext {
 		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceState: state,
@@ -202,14 +190,9 @@ func TestExporterMatchesSchema(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	exp, err := optrace.NewExporter(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewExporter(&out))(t)
 	for range 2 { // what has been seen before goes another way
-		if err := exp.ExportSpans(t.Context(), stubs.Snapshots()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, exp.ExportSpans(t.Context(), stubs.Snapshots()))
 	}
 	if kinds := validateAll(t, lineSchema(t), "Exporter", out.Bytes()); kinds["step"] < len(stubs) {
 		t.Errorf("%d entries of %d spans", kinds["step"], len(stubs))
@@ -222,10 +205,7 @@ func TestSamplesMatchSchema(t *testing.T) {
 	s := lineSchema(t)
 	files := 0
 	for _, path := range samples(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(path))(t)
 		if bytes.HasPrefix(text, []byte(`{"batch":`)) || bytes.HasPrefix(text, []byte(`{"schema":`)) && filepath.Base(path) == "records.jsonl" {
 			files++
 			validateAll(t, s, path, text)
@@ -250,9 +230,7 @@ func TestSamplesMatchSchema(t *testing.T) {
 				break
 			}
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Flush())
 		validateAll(t, s, "read from "+path, out.Bytes())
 	}
 	if files < 2 {
@@ -265,9 +243,7 @@ func TestSchemaRejects(t *testing.T) {
 	s := lineSchema(t)
 	const entry = `{"step":1,"operation":"a","device_id":null,"input_shapes":null,"output_shape":[1],"duration_us":1.5,` +
 		`"output_elements":1,"memory_bytes":8,"kind":"compute","duration_ns":1500}`
-	if err := validate(s, []byte(entry)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, validate(s, []byte(entry)))
 	for name, line := range map[string]string{
 		"no object":           `[]`,
 		"empty":               `{}`,
@@ -320,20 +296,12 @@ func (d *definition) keys(inner string) []string {
 
 // TestFormatsDocumented holds formats.md against the schema and the code.
 func TestFormatsDocumented(t *testing.T) {
-	page, err := os.ReadFile(root + "/docs/formats.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Must(os.ReadFile(root + "/docs/formats.md"))(t)
+	text := check.Must(os.ReadFile(schemaFile))(t)
 	var schema struct {
 		Defs map[string]*definition `json:"$defs"`
 	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &schema))
 	tables := keyTables(string(page))
 	for _, part := range []struct {
 		heading, def, inner string
@@ -347,17 +315,12 @@ func TestFormatsDocumented(t *testing.T) {
 			t.Errorf("no table below %q", part.heading)
 			continue
 		}
-		if diff := cmp.Diff(schema.Defs[part.def].keys(part.inner), slices.Sorted(slices.Values(found[part.table]))); diff != "" {
-			t.Errorf("the keys of %s (-schema +page):\n%s", part.def, diff)
-		}
+		check.Equal(t, fmt.Sprintf("the keys of %s: page against schema", part.def),
+			schema.Defs[part.def].keys(part.inner), slices.Sorted(slices.Values(found[part.table])))
 	}
 
-	if diff := cmp.Diff(columnNames(op.Columns), tables["Entry"][0]); diff != "" {
-		t.Errorf("the keys of an entry (-table of fields +page):\n%s", diff)
-	}
-	if diff := cmp.Diff(columnNames(op.CollectiveColumns), tables["Collective"][0]); diff != "" {
-		t.Errorf("the keys of a collective (-table of fields +page):\n%s", diff)
-	}
+	check.Equal(t, "the keys of an entry: page against table of fields", columnNames(op.Columns), tables["Entry"][0])
+	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(op.CollectiveColumns), tables["Collective"][0])
 
 	s := lineSchema(t)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
@@ -374,9 +337,7 @@ func TestFormatsDocumented(t *testing.T) {
 				t.Errorf("%s%v", line, err)
 				continue
 			}
-			if diff := cmp.Diff(strings.TrimSpace(line), string(appendRecord(&rec))); diff != "" {
-				t.Errorf("read and written again (-page +written):\n%s", diff)
-			}
+			check.Equal(t, "read and written again", strings.TrimSpace(line), string(appendRecord(&rec)))
 		}
 	}
 	for w := op.Warning(1); w.String() != ""; w <<= 1 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // tables are definitions of tables with the columns a to d, some of which are computed, beside others.
@@ -47,10 +48,7 @@ func literal(r *rand.Rand) string {
 func TestAgainstSQLite(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		path := filepath.Join(t.TempDir(), "db")
-		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := check.Must(sql.Open("sqlite", path))(t)
 		defer db.Close()
 		db.SetMaxOpenConns(1)
 		do := func(statement string) {
@@ -72,15 +70,10 @@ func TestAgainstSQLite(t *testing.T) {
 		}
 		do("COMMIT")
 		want, got := "", ""
-		rows, err := db.Query("SELECT a, e, b, d, c FROM t ORDER BY rowid")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := check.Must(db.Query("SELECT a, e, b, d, c FROM t ORDER BY rowid"))(t)
 		for rows.Next() {
 			var v [5]any
-			if err := rows.Scan(&v[0], &v[1], &v[2], &v[3], &v[4]); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, rows.Scan(&v[0], &v[1], &v[2], &v[3], &v[4]))
 			for _, v := range v {
 				switch v := v.(type) {
 				case float64:
@@ -95,14 +88,9 @@ func TestAgainstSQLite(t *testing.T) {
 			}
 			want += "\n"
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, rows.Err())
 		rows.Close()
-		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := check.Must(os.ReadFile(path))(t)
 		d, err := sqlite.Open(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

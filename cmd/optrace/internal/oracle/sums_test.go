@@ -241,7 +241,7 @@ func TestProfileSumsAgainstNaive(t *testing.T) {
 				resources = append(resources, &op.Resource{Service: s.service, Rank: s.rank})
 			}
 		}
-		table, values := stacks.Of(f), []string{"time", "self", "count", "bytes", "flops"}
+		table := stacks.Of(f)
 		got, p := make(map[string][5]int64), pprofOf(t, table, pprof.Options{})
 		for _, s := range p.Sample {
 			var names []string
@@ -250,7 +250,7 @@ func TestProfileSumsAgainstNaive(t *testing.T) {
 			}
 			var v [5]int64
 			for k, n := range s.Value {
-				v[slices.Index(values, p.SampleType[k].Type)] = n
+				v[slices.Index(kinds, p.SampleType[k].Type)] = n
 			}
 			add(got, fmt.Sprintf("%s %s %q", strings.Join(s.Label["device"], " "), s.Label["kind"][0], names), v)
 			samples++
@@ -258,30 +258,12 @@ func TestProfileSumsAgainstNaive(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("seed %d: pprof", seed), list.sums(false), got)
 
 		got = make(map[string][5]int64)
-		o := profilesOf(t, table, otlpprofiles.Options{Producers: producers(resources...)})
-		d := o.Dictionary()
-		text := func(i int32) string { return d.StringTable().At(int(i)) }
-		for _, of := range o.ResourceProfiles().All() {
-			by := of.Resource().Attributes().AsRaw()
-			for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
-				for _, s := range p.Samples().All() {
-					labels := make(map[string]string)
-					for _, i := range s.AttributeIndices().All() {
-						a := d.AttributeTable().At(int(i))
-						labels[text(a.KeyStrindex())] = a.Value().AsString()
-					}
-					var names []string
-					for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
-						line := d.LocationTable().At(int(l)).Lines().At(0)
-						names = append(names, text(d.FunctionTable().At(int(line.FunctionIndex())).NameStrindex()))
-					}
-					service, _ := by["service.name"].(string)
-					rank, _ := by["tensor.rank"].(int64)
-					var v [5]int64
-					v[slices.Index(values, text(p.SampleType().TypeStrindex()))] = s.Values().At(0)
-					add(got, fmt.Sprintf("%s %d %s %s %q", service, rank, labels["tensor.device.id"], labels["tensor.op.kind"], names), v)
-				}
-			}
+		for _, s := range samplesOf(profilesOf(t, table, otlpprofiles.Options{Producers: producers(resources...)})) {
+			service, _ := s.resource["service.name"].(string)
+			rank, _ := s.resource["tensor.rank"].(int64)
+			var v [5]int64
+			v[slices.Index(kinds, s.kind)] = s.value
+			add(got, fmt.Sprintf("%s %d %s %s %q", service, rank, s.attributes["tensor.device.id"], s.attributes["tensor.op.kind"], s.names), v)
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: OTLP profiles", seed), list.sums(true), got)
 	})

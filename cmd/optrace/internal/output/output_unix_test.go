@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // An output that is a named pipe without a reader does not keep a command from
 // ending.
 func TestSignalWhileOpening(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Mkfifo(pipe, 0o600))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	if err := Produce(ctx, streams.Streams{}, pipe, nil, nil); err == nil || err.Error() != "enough" {

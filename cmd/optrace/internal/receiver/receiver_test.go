@@ -31,6 +31,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 )
@@ -57,11 +58,7 @@ func batch(n int) *collector.ExportTraceServiceRequest {
 
 func marshal(t *testing.T, m proto.Message) []byte {
 	t.Helper()
-	text, err := proto.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(proto.Marshal(m))(t)
 }
 
 // batchJSON is a request as OTLP JSON has it, with ids in hexadecimal.
@@ -73,12 +70,8 @@ func zipped(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(z.Write(text))(t)
+	check.OK(t, z.Close())
 	return b.Bytes()
 }
 
@@ -94,9 +87,7 @@ func figuresOf(t *testing.T, w *livepage.Window) (f figures) {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	(&livepage.Page{Window: w}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?format=json", nil))
-	if err := json.Unmarshal(answer.Body.Bytes(), &f); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(answer.Body.Bytes(), &f))
 	return f
 }
 
@@ -169,9 +160,7 @@ func TestHTTP(t *testing.T) {
 			if c.want != 200 && c.want != 400 && c.want != 413 {
 				return
 			}
-			if got := w.Header().Get("Content-Type"); got != kind {
-				t.Errorf("content type %q", got)
-			}
+			check.Equal(t, "content type", kind, w.Header().Get("Content-Type"))
 			unmarshal := proto.Unmarshal
 			if kind == jsonText {
 				unmarshal = protojson.Unmarshal
@@ -184,9 +173,7 @@ func TestHTTP(t *testing.T) {
 				return
 			}
 			var answer collector.ExportTraceServiceResponse
-			if err := unmarshal(w.Body.Bytes(), &answer); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, unmarshal(w.Body.Bytes(), &answer))
 			if p := answer.GetPartialSuccess(); p.GetRejectedSpans() != c.rejected || (p.GetErrorMessage() != "") != (c.rejected > 0) {
 				t.Errorf("partial success %v", p)
 			}
@@ -254,24 +241,16 @@ func TestTurns(t *testing.T) {
 // dial starts a gRPC server and returns a connection to it.
 func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- loopback.Serve(ctx, l, r.GRPC()) }()
-	conn, err := grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Must(grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...))(t)
 	t.Cleanup(func() {
 		_ = conn.Close()
 		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		check.OK(t, <-served)
 	})
 	return conn
 }
@@ -379,10 +358,7 @@ func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var servers sync.WaitGroup
 	start := func(h http.Handler) string {
-		l, err := loopback.Listen(ctx, "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := check.Must(loopback.Listen(ctx, "127.0.0.1:0"))(t)
 		servers.Go(func() {
 			if err := loopback.Serve(ctx, l, h); err != nil {
 				t.Error(err)
@@ -404,20 +380,12 @@ func TestS3Starve(t *testing.T) {
 	const slow = 4 * MaxRequests
 	var conns []net.Conn
 	connect := func(address, text string) {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := check.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", address))(t)
 		conns = append(conns, conn)
-		if _, err := io.WriteString(conn, text); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(io.WriteString(conn, text))(t)
 	}
-	conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Must(grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{}))))(t)
 	defer conn.Close()
 	for range slow {
 		for _, address := range []string{overHTTP, overGRPC} {
@@ -427,30 +395,20 @@ func TestS3Starve(t *testing.T) {
 		}
 	}
 	for range MaxRequests { // of a connection
-		if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)))(t)
 	}
-	good, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := check.Must(grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{}))))(t)
 	defer good.Close()
 	start := time.Now()
 	for range 20 {
-		answer, err := http.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(marshal(t, batch(10))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := check.Must(http.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(marshal(t, batch(10)))))(t)
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("status %s", answer.Status)
 		}
 		var response collector.ExportTraceServiceResponse
-		if err := good.Invoke(t.Context(), method, marshal(t, batch(10)), &response, grpc.WaitForReady(true)); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, good.Invoke(t.Context(), method, marshal(t, batch(10)), &response, grpc.WaitForReady(true)))
 	}
 	if took := time.Since(start); took > slowTime/2 {
 		t.Errorf("20 requests of each protocol took %v", took)
@@ -476,11 +434,8 @@ func TestS3Fleet(t *testing.T) {
 	again := make(chan struct{})
 	for range exporters {
 		client := &http.Client{Transport: &http.Transport{}}
-		conn, err := grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := check.Must(grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{}))))(t)
 		t.Cleanup(func() {
 			client.CloseIdleConnections()
 			_ = conn.Close()
@@ -536,9 +491,7 @@ func TestExportConcurrentSafe(t *testing.T) {
 				req.Header.Set("Content-Type", "application/x-protobuf")
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, req)
-				if w.Code != http.StatusOK {
-					t.Errorf("status %d", w.Code)
-				}
+				check.Equal(t, "status", http.StatusOK, w.Code)
 			}
 		})
 	}
@@ -550,10 +503,7 @@ func TestExportConcurrentSafe(t *testing.T) {
 
 // Whatever is posted, the receiver answers and counts what it could not read.
 func FuzzTake(f *testing.F) {
-	text, err := proto.Marshal(batch(2))
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := check.Must(proto.Marshal(batch(2)))(f)
 	f.Add(text, true)
 	f.Add(text[:len(text)-3], true)
 	f.Add([]byte(strings.Replace(batchJSON, "%s", "", 1)), false)
@@ -567,8 +517,6 @@ func FuzzTake(f *testing.F) {
 		if (answer == nil) == (err == nil) {
 			t.Fatalf("answer %v, error %v", answer, err)
 		}
-		if _, err := io.WriteString(io.Discard, fmt.Sprint(figuresOf(t, window))); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(io.WriteString(io.Discard, fmt.Sprint(figuresOf(t, window))))(t)
 	})
 }

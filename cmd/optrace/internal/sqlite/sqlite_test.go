@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 )
 
@@ -84,9 +85,6 @@ func FuzzRecords(f *testing.F) {
 
 // addExport adds a small export of Nsight Systems.
 func addExport(f *testing.F) {
-	small, err := os.ReadFile("../../nsys/testdata/small.sqlite")
-	if err != nil {
-		f.Fatal(err)
-	}
+	small := check.Must(os.ReadFile("../../nsys/testdata/small.sqlite"))(f)
 	f.Add(small)
 }

@@ -1,9 +1,12 @@
 package streams
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestShowsHyperlinks(t *testing.T) {
@@ -20,23 +23,15 @@ func TestShowsHyperlinks(t *testing.T) {
 		{map[string]string{"TERM": "tmux-256color", "TERM_PROGRAM": "WezTerm"}, false},
 		{map[string]string{"WT_SESSION": "{1}"}, true},
 	} {
-		if got := showsHyperlinks(func(name string) string { return tc.env[name] }); got != tc.want {
-			t.Errorf("%v: %t", tc.env, got)
-		}
+		check.Equal(t, fmt.Sprint(tc.env), tc.want, showsHyperlinks(func(name string) string { return tc.env[name] }))
 	}
 }
 
 // A file and a device that is no terminal are none.
 func TestIsTerminal(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Must(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer file.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := check.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
 	defer null.Close()
 	if IsTerminal(file) || IsTerminal(null) || IsTerminal(nil) {
 		t.Error("a terminal")
@@ -45,8 +40,6 @@ func TestIsTerminal(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	for value, want := range map[string]int{"": 0, "x": 0, "-3": 0, "0": 0, "20": 60, "132": 132} {
-		if got := columns(value); got != want {
-			t.Errorf("COLUMNS=%s: %d, want %d", value, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("COLUMNS=%s", value), want, columns(value))
 	}
 }

@@ -9,19 +9,17 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/otelcol"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 func TestExamplesAreValid(t *testing.T) {
-	if err := validate(t, "../../examples/config.yaml"); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, validate(t, "../../examples/config.yaml"))
 	if err := validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"); err == nil {
 		t.Error("profiles need no permission")
 	}
 	allowProfiles(t)
-	if err := validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 }
 
 // A key that does not exist is an error, in each of the components.
@@ -38,10 +36,7 @@ func TestTypos(t *testing.T) {
 
 // The configurations of the README are valid.
 func TestREADME(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../../README.md"))(t)
 	n := 0
 	for part := range strings.SplitSeq(string(text), "```yaml\n") {
 		yaml, _, ok := strings.Cut(part, "```")
@@ -67,27 +62,19 @@ func TestUnknownComponent(t *testing.T) {
 // validate checks configurations as the command validate does.
 func validate(t *testing.T, uris ...string) error {
 	t.Helper()
-	c, err := otelcol.NewCollector(settings(uris...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(otelcol.NewCollector(settings(uris...)))(t)
 	return c.DryRun(t.Context())
 }
 
 // start runs a Collector in this process until stop is called or the test ends.
 func start(t *testing.T, uris ...string) (stop func()) {
 	t.Helper()
-	c, err := otelcol.NewCollector(settings(uris...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(otelcol.NewCollector(settings(uris...)))(t)
 	done := make(chan error, 1)
 	go func() { done <- c.Run(context.WithoutCancel(t.Context())) }()
 	stop = sync.OnceFunc(func() {
 		c.Shutdown()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		check.OK(t, <-done)
 	})
 	t.Cleanup(stop)
 	for deadline := time.Now().Add(30 * time.Second); c.GetState() != otelcol.StateRunning; time.Sleep(time.Millisecond) {

@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -83,9 +84,7 @@ func TestPipelines(t *testing.T) {
 	allowProfiles(t)
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600))
 	stop := start(t, config)
 	sent := record(t, address)
 	calls := 0.0
@@ -98,20 +97,12 @@ func TestPipelines(t *testing.T) {
 	stop() // ours does
 
 	opts := analyze.Options{Workers: 1, RecordedFLOPs: true}
-	want, err := pdatatest.Report(t.Context(), opts, sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Must(pdatatest.Report(t.Context(), opts, sent))(t)
 	if want.Total.Count != requests*perRequest {
 		t.Fatalf("%d operations were recorded", want.Total.Count)
 	}
-	got, err := analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input")); diff != "" {
-		t.Errorf("report (-of the spans +of the file):\n%s", diff)
-	}
+	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
+	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 	compareMetrics(t, want, to.metrics())
 	if calls != requests*(perRequest+1) {
 		t.Errorf("span_metrics counts %v spans, of %d operations and %d requests", calls, want.Total.Count, requests)
@@ -151,10 +142,7 @@ const (
 // and returns their spans.
 func record(t *testing.T, address string) ptrace.Traces {
 	t.Helper()
-	exp, err := otlptracehttp.New(t.Context(), otlptracehttp.WithInsecure(), otlptracehttp.WithEndpoint(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(otlptracehttp.New(t.Context(), otlptracehttp.WithInsecure(), otlptracehttp.WithEndpoint(address)))(t)
 	var kept spantest.Exporter
 	tp := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exp, sdktrace.WithBlocking(), sdktrace.WithMaxExportBatchSize(64)), sdktrace.WithSyncer(&kept),
@@ -176,9 +164,7 @@ func record(t *testing.T, address string) ptrace.Traces {
 		}
 		request.End()
 	}
-	if err := tp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tp.Shutdown(t.Context()))
 	return received(t, kept.Spans())
 }
 
@@ -186,42 +172,26 @@ func record(t *testing.T, address string) ptrace.Traces {
 func received(t *testing.T, spans []sdktrace.ReadOnlySpan) ptrace.Traces {
 	t.Helper()
 	var client spantest.OTLPClient
-	if err := otlptrace.NewUnstarted(&client).ExportSpans(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
-	text, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: client.Sent})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, otlptrace.NewUnstarted(&client).ExportSpans(t.Context(), spans))
+	text := check.Must(proto.Marshal(&tracepb.TracesData{ResourceSpans: client.Sent}))(t)
 	var u ptrace.ProtoUnmarshaler
-	td, err := u.UnmarshalTraces(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return td
+	return check.Must(u.UnmarshalTraces(text))(t)
 }
 
 // allowProfiles lets pipelines have profiles, which are experimental, until the test ends.
 func allowProfiles(t *testing.T) {
 	t.Helper()
 	const gate = "service.profilesSupport"
-	if err := featuregate.GlobalRegistry().Set(gate, true); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, featuregate.GlobalRegistry().Set(gate, true))
 	t.Cleanup(func() {
-		if err := featuregate.GlobalRegistry().Set(gate, false); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, featuregate.GlobalRegistry().Set(gate, false))
 	})
 }
 
 // freeAddress returns an address of this machine that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }

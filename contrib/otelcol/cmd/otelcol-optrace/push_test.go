@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/program"
 )
 
@@ -43,10 +44,7 @@ service:
 func textOf(t *testing.T, ps pprofile.Profiles) string {
 	t.Helper()
 	var m pprofile.JSONMarshaler
-	text, err := m.MarshalProfiles(ps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(m.MarshalProfiles(ps))(t)
 	return string(text)
 }
 
@@ -56,9 +54,7 @@ func TestCollectorTakesPushedProfiles(t *testing.T) {
 	command := program.Optrace(t, "../../../..")
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, profilesThrough, address, to.address), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, profilesThrough, address, to.address), 0o600))
 	stop := start(t, config)
 	var want, got []string
 	samples := 0
@@ -76,13 +72,9 @@ func TestCollectorTakesPushedProfiles(t *testing.T) {
 		var message bytes.Buffer
 		cmd = exec.CommandContext(t.Context(), command, args...)
 		cmd.Stdout = &message
-		if err := cmd.Run(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, cmd.Run())
 		request := pprofileotlp.NewExportRequest()
-		if err := request.UnmarshalProto(message.Bytes()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, request.UnmarshalProto(message.Bytes()))
 		want = append(want, textOf(t, request.Profiles()))
 		samples += request.Profiles().SampleCount()
 	}
@@ -100,9 +92,7 @@ func TestCollectorRefusesPushedProfiles(t *testing.T) {
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
 	traces := strings.Replace(profilesThrough, "    profiles:\n", "    traces:\n", 1)
-	if err := os.WriteFile(config, fmt.Appendf(nil, traces, address, to.address), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, traces, address, to.address), 0o600))
 	stop := start(t, config)
 	defer stop()
 	cmd := exec.CommandContext(t.Context(), program.Optrace(t, "../../../.."), "convert", "-to", "otlp-profiles", "-push", "http://"+address,

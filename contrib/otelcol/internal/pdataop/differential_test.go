@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -58,34 +59,20 @@ var keys = []string{
 func received(t *testing.T, spans ...sdktrace.ReadOnlySpan) ptrace.Traces {
 	t.Helper()
 	var out bytes.Buffer
-	exp, err := optrace.NewExporter(&out, optrace.WithFormat(optrace.FormatOTLPProto))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := exp.ExportSpans(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
+	exp := check.Must(optrace.NewExporter(&out, optrace.WithFormat(optrace.FormatOTLPProto)))(t)
+	check.OK(t, exp.ExportSpans(t.Context(), spans))
 	const prefix = 4 // the length of the one message
 	var u ptrace.ProtoUnmarshaler
-	td, err := u.UnmarshalTraces(out.Bytes()[prefix:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return td
+	return check.Must(u.UnmarshalTraces(out.Bytes()[prefix:]))(t)
 }
 
 // compare compares the records of td with those of its protobuf.
 func compare(t *testing.T, m *attr.Mapping, td ptrace.Traces) {
 	t.Helper()
-	text, err := pdatatest.Proto(td)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(pdatatest.Proto(td))(t)
 	var want, got []op.Record
 	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", m) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		switch {
 		case rec.Entry != nil:
 			want = append(want, op.Record{Entry: rec.Entry.Clone()})

@@ -6,15 +6,13 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // FuzzAgainstProtobuf compares the records of any spans with those of the reader of OTLP.
 func FuzzAgainstProtobuf(f *testing.F) {
 	for _, td := range pdatatest.Training(1, 1, 2) {
-		text, err := pdatatest.Proto(td)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := check.Must(pdatatest.Proto(td))(f)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
