@@ -96,9 +96,7 @@ func TestExportSpansChecks(t *testing.T) {
 			if tt.shutdown {
 				shutdown(t, exp)
 			}
-			if err := exp.ExportSpans(tt.ctx, tt.spans); !errors.Is(err, tt.want) {
-				t.Errorf("ExportSpans returns %v, want %v", err, tt.want)
-			}
+			check.Is(t, "ExportSpans", tt.want, exp.ExportSpans(tt.ctx, tt.spans))
 			if buf.Writes() != 0 {
 				t.Errorf("ExportSpans wrote %q", buf.Bytes())
 			}
@@ -327,9 +325,7 @@ func TestExportSpansPanickingSpan(t *testing.T) {
 		var out bytes.Buffer
 		exp := newExporter(t, &out, optrace.WithFormat(f))
 		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{spans[0], hostileSpan{spans[1]}, spans[2]})
-		if err == nil || !strings.Contains(err.Error(), "hostile span") {
-			t.Errorf("%v: ExportSpans returns %v, want the panic", f, err)
-		}
+		check.Says(t, fmt.Sprintf("%v: ExportSpans", f), "hostile span", err)
 		rec := spantest.ReadWhole(t, out.Bytes())
 		if diff := cmp.Diff([]int64{0, 2}, rec.Steps()); diff != "" || f == optrace.FormatEntries && rec.Lost() != 1 {
 			t.Errorf("%v: gap records of %d, entries (-want +got):\n%s", f, rec.Lost(), diff)
@@ -343,9 +339,7 @@ func TestExportSpansPanickingSpan(t *testing.T) {
 // An exporter that has ended, or whose context has, flushes nothing; ending it again does nothing.
 func TestExporterEnds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
-	if err := exp.ForceFlush(cancelled()); !errors.Is(err, context.Canceled) {
-		t.Errorf("ForceFlush with a cancelled context returns %v", err)
-	}
+	check.Is(t, "ForceFlush with a cancelled context", context.Canceled, exp.ForceFlush(cancelled()))
 	if err := exp.ForceFlush(t.Context()); err != nil {
 		t.Errorf("ForceFlush: %v", err)
 	}
@@ -457,8 +451,6 @@ func TestErrorTexts(t *testing.T) {
 		}))
 		export(t, exp, spantest.Operations(1)...)
 		err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{spantest.Request()}.Snapshots())
-		if err == nil || !strings.Contains(err.Error(), "writing spans above operations: ") {
-			t.Errorf("a batch without entries: %v", err)
-		}
+		check.Says(t, "a batch without entries", "writing spans above operations: ", err)
 	})
 }

@@ -41,9 +41,7 @@ func TestW8PipeThatIsFull(t *testing.T) {
 	go func() { done <- proc.Shutdown(context.Background()) }()
 	select {
 	case err := <-done:
-		if err == nil {
-			t.Error("Shutdown reports no error")
-		}
+		check.Says(t, "Shutdown reports no error", "", err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("Shutdown does not end")
 	}

@@ -226,9 +226,7 @@ func TestObservability(t *testing.T) {
 	flush(t, tp)
 	fail = true
 	record(2)
-	if err := tp.ForceFlush(t.Context()); err == nil {
-		t.Error("a flush to a full disk is no error")
-	}
+	check.Says(t, "a flush to a full disk is no error", "", tp.ForceFlush(t.Context()))
 	fail = false
 	record(1) // in the buffer
 	want := map[string]int64{
@@ -249,9 +247,7 @@ func TestObservability(t *testing.T) {
 	delete(got, "otel.sdk.exporter.operation.duration")
 	check.Equal(t, "metrics", want, got)
 	shutdown(t, tp)
-	if err := exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)); !errors.Is(err, optrace.ErrExporterShutdown) {
-		t.Errorf("export after shutdown: %v", err)
-	}
+	check.Is(t, "export after shutdown", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)))
 	got = read()
 	check.Equal(t, "spans refused after shutdown", 4, got["otel.sdk.exporter.span.exported already_shutdown"])
 	if _, ok := got["otel.sdk.processor.span.queue.size"]; ok {
@@ -445,9 +441,7 @@ func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
 			t.Errorf("stats %+v", st)
 		}
 	}
-	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
-		t.Errorf("after both have ended the exporter says %v", err)
-	}
+	check.Is(t, "after both have ended the exporter says", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
 	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
 	slices.Sort(got)
 	check.Equal(t, "entries", spantest.UpTo(200), got)
@@ -522,14 +516,10 @@ func TestProcessorShutdown(t *testing.T) {
 			proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
 			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 			record(t.Context(), tp, 5)
-			if err := proc.ForceFlush(ctx); !errors.Is(err, ctx.Err()) {
-				t.Errorf("ForceFlush returns %v", err)
-			}
+			check.Is(t, "ForceFlush", ctx.Err(), proc.ForceFlush(ctx))
 			record(t.Context(), tp, 5)
 			_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
-			if err := proc.Shutdown(ctx); !errors.Is(err, ctx.Err()) {
-				t.Errorf("Shutdown returns %v", err)
-			}
+			check.Is(t, "Shutdown", ctx.Err(), proc.Shutdown(ctx))
 			if err := errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx)); err != nil {
 				t.Errorf("after Shutdown: %v", err)
 			}
@@ -538,9 +528,7 @@ func TestProcessorShutdown(t *testing.T) {
 			if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 10 || st != (optrace.Stats{Recorded: 10, Written: 10}) {
 				t.Errorf("%d entries, want 10; stats %+v", n, st)
 			}
-			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
-				t.Errorf("the exporter behind it returns %v", err)
-			}
+			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
 			_ = tp.Shutdown(t.Context())
 		})
 	}
@@ -663,9 +651,7 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 				recorded := tt.record(w, &spantest.Exporter{OnExport: hang, OnShutdown: hang})
 				synctest.Wait()
 				begin := time.Now()
-				if err := recorded.Shutdown(context.Background()); err == nil {
-					t.Error("Shutdown reports no error")
-				}
+				check.Says(t, "Shutdown reports no error", "", recorded.Shutdown(context.Background()))
 				if took := time.Since(begin); took > tt.within {
 					t.Errorf("Shutdown took %v, want at most %v", took, tt.within)
 				}
@@ -676,9 +662,7 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 		})
 	}
 	proc := newForwarder(t, &spantest.Exporter{OnShutdown: func(context.Context) error { panic("exporter") }})
-	if err := proc.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), "exporter panicked in Shutdown") {
-		t.Errorf("an exporter that panics: %v", err)
-	}
+	check.Says(t, "an exporter that panics", "exporter panicked in Shutdown", proc.Shutdown(t.Context()))
 }
 
 // A writer that is slow is waited for as long as batches get through.
@@ -706,9 +690,7 @@ func TestForceFlushDeadlineLosesNothing(t *testing.T) {
 		for i := range 10 {
 			proc.OnEnd(spantest.Operation(i).Snapshot())
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-			if err := proc.ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("ForceFlush returns %v", err)
-			}
+			check.Is(t, "ForceFlush", context.DeadlineExceeded, proc.ForceFlush(ctx))
 			cancel()
 		}
 		w.Release()

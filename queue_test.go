@@ -307,9 +307,7 @@ func TestDeviceQueueFlushIsBounded(t *testing.T) {
 	if st := q.Stats(); st.Pending != 3 {
 		t.Errorf("%+v", st)
 	}
-	if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
-	}
+	check.Is(t, "", context.DeadlineExceeded, q.Shutdown(ctx))
 	if err := q.Shutdown(ctx); err != nil {
 		t.Errorf("the second Shutdown: %v", err)
 	}

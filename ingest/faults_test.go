@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -175,9 +176,7 @@ func TestHugeWindow(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, _, err := read(ingest.Open(path))
 		runtime.ReadMemStats(&after)
-		if err == nil || !strings.Contains(err.Error(), "zstd frame asks for more than 134217728 bytes") {
-			t.Errorf("window %#x: error %v", window, err)
-		}
+		check.Says(t, fmt.Sprintf("window %#x", window), "zstd frame asks for more than 134217728 bytes", err)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
 			t.Errorf("window %#x: %d bytes are allocated", window, n)
 		}

@@ -73,9 +73,8 @@ func TestReadAheadCloses(t *testing.T) {
 func TestReadAheadOfNothing(t *testing.T) {
 	stored := &countingReader{src: readerFunc(func([]byte) (int, error) { return 0, nil })}
 	r := newReadAhead(stored, stored, func(int) {})
-	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("err = %v", err)
-	}
+	_, err := r.Read(make([]byte, 1))
+	check.Is(t, "", io.ErrNoProgress, err)
 	r.close()
 }
 

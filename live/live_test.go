@@ -177,9 +177,8 @@ func TestOptions(t *testing.T) {
 		"address": live.WithProfilePush("localhost:4318", time.Minute), "no interval": live.WithProfilePush("http://localhost", 0),
 		"interval": live.WithProfilePush("http://localhost", time.Millisecond),
 	} {
-		if _, err := live.NewProcessor(o); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, err := live.NewProcessor(o)
+		check.Says(t, name, "", err)
 	}
 	p := newProcessor(t, nil, live.WithMapping(nil), live.WithProfilePush("", 0))
 	recordSome(provider(p), 1)

@@ -66,9 +66,8 @@ func TestParse(t *testing.T) {
 		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":0}}]}`:           "flops_per_second of f32 is 0",
 		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":1,"float":2}}]}`: "f32 is there twice",
 	} {
-		if _, err := peaks.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		_, err := peaks.Parse([]byte(text))
+		check.Says(t, text, want, err)
 	}
 }
 

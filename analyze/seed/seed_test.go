@@ -2,6 +2,7 @@ package seed
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -126,8 +127,6 @@ func TestSeedResultsJSON(t *testing.T) {
 	check.OK(t, json.Unmarshal(text, &got))
 	check.Equal(t, "", want, got)
 	for _, bad := range []string{`"gpu:0"`, `[1,2]`, `["gpu:0"]`, `["a",1,2]`} {
-		if err := json.Unmarshal([]byte(bad), new(DeviceDuration)); err == nil {
-			t.Errorf("%s reads without an error", bad)
-		}
+		check.Says(t, fmt.Sprintf("%s reads without an error", bad), "", json.Unmarshal([]byte(bad), new(DeviceDuration)))
 	}
 }

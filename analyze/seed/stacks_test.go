@@ -91,9 +91,7 @@ func TestStacksWriteError(t *testing.T) {
 	full := errors.New("disk full")
 	var s Stacks
 	s.Add(&op.Entry{Operation: "matmul", Duration: 1000})
-	if err := s.Write(failing{full}); !errors.Is(err, full) {
-		t.Errorf("Write returned %v, want %v", err, full)
-	}
+	check.Is(t, "Write", full, s.Write(failing{full}))
 }
 
 // Whatever the names are, each line is three frames and a weight.

@@ -2,7 +2,6 @@ package stacks
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -200,9 +199,7 @@ func TestWriteCollapsedError(t *testing.T) {
 		forest.Add(tracetest.OpAt(fmt.Sprint("operation ", i), i+1, 0, 0, 10).Record())
 	}
 	for _, limit := range []int{0, 100, 10_000} {
-		if err := WriteForest(forest, &fulldisk.Writer{Left: limit}); !errors.Is(err, fulldisk.Err) {
-			t.Errorf("limit %d: error %v, want %v", limit, err, fulldisk.Err)
-		}
+		check.Is(t, fmt.Sprintf("limit %d", limit), fulldisk.Err, WriteForest(forest, &fulldisk.Writer{Left: limit}))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,18 +95,14 @@ func TestSettings(t *testing.T) {
 			t.Setenv("OPTRACE_FILE", "")
 			sdk, err := NewSDK(t.Context(), []byte("file_format: \"1.0\"\n"+tc.text))
 			if tc.problem != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.problem) {
-					t.Errorf("error %v, want %q", err, tc.problem)
-				}
+				check.Says(t, "", tc.problem, err)
 				return
 			}
 			check.OK(t, err)
 			record(t.Context(), sdk.TracerProvider())
 			check.OK(t, sdk.Shutdown(t.Context()))
 			if _, err := os.Stat(defaultFile); tc.format == "" {
-				if !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("there is a file: %v", err)
-				}
+				check.Is(t, "there is a file", os.ErrNotExist, err)
 				return
 			}
 			in := ingest.Open(defaultFile)
@@ -159,7 +154,6 @@ distribution:
 // A configuration file that is not there is an error.
 func TestNoConfiguration(t *testing.T) {
 	t.Setenv("OTEL_CONFIG_FILE", filepath.Join(t.TempDir(), "missing.yaml"))
-	if _, err := NewSDK(t.Context(), example(t)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	_, err := NewSDK(t.Context(), example(t))
+	check.Is(t, "", os.ErrNotExist, err)
 }

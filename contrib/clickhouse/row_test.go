@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -90,8 +91,6 @@ func TestRowsAreChecked(t *testing.T) {
 		if err == nil {
 			_, err = r.rec()
 		}
-		if err == nil {
-			t.Errorf("%v: no error", values)
-		}
+		check.Says(t, fmt.Sprint(values), "", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -204,9 +205,7 @@ func TestEventFails(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	for _, cfg := range []config{{0, 4, ""}, {1, 0, ""}, {1, maxSize + 1, ""}} {
-		if err := run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)); err == nil {
-			t.Errorf("%+v is not refused", cfg)
-		}
+		check.Says(t, fmt.Sprintf("%+v is not refused", cfg), "", run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
 	}
 }
 

@@ -125,7 +125,5 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestBadMode(t *testing.T) {
-	if err := run(t.Context(), config{record: "all"}, t.Output()); err == nil || !strings.Contains(err.Error(), "-record all") {
-		t.Errorf("%v", err)
-	}
+	check.Says(t, "", "-record all", run(t.Context(), config{record: "all"}, t.Output()))
 }

@@ -161,9 +161,7 @@ func TestMemoryIsLimited(t *testing.T) {
 		for _, err := range perfetto.RecordsHolding(bytes.NewReader(trace), "trace", nil, hold) {
 			last = err
 		}
-		if !errors.Is(last, full) {
-			t.Errorf("%s: err = %v", name, last)
-		}
+		check.Is(t, name, full, last)
 		check.Equal(t, fmt.Sprintf("%s: bytes are still held", name), 0, held)
 	}
 	var event strings.Builder

@@ -2,6 +2,8 @@
 package check
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,22 @@ func Equal[T any](t testing.TB, what string, want, got T, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Is fails the test, which goes on, if err is not want, as errors.Is says.
+func Is(t testing.TB, what string, want, err error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want %v", what, err, want)
+	}
+}
+
+// Says fails the test, which goes on, if there is no error, or none that says want.
+func Says(t testing.TB, what, want string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error %v, want one that says %q", what, err, want)
 	}
 }
 

@@ -25,6 +25,17 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+func TestErrors(t *testing.T) {
+	for _, err := range []error{nil, errors.New("broken"), errors.ErrUnsupported} {
+		is, says := &recorder{TB: t}, &recorder{TB: t}
+		Is(is, "", errors.ErrUnsupported, err)
+		Says(says, "", "unsupported", err)
+		if want := err != errors.ErrUnsupported; is.failed != want || says.failed != want {
+			t.Errorf("error %v: failed %v and %v", err, is.failed, says.failed)
+		}
+	}
+}
+
 func TestMust(t *testing.T) {
 	for _, err := range []error{nil, errors.ErrUnsupported} {
 		r := &recorder{TB: t}

@@ -70,9 +70,7 @@ func TestErrorsWrap(t *testing.T) {
 		errDisk := errors.New("disk full")
 		n := 0
 		setHandler(t, func(err error) {
-			if !errors.Is(err, errDisk) {
-				t.Errorf("the error is %v", err)
-			}
+			check.Is(t, "", errDisk, err)
 			n++
 		})
 		var r observ.Errors

@@ -191,9 +191,7 @@ func TestBufferedStopStuckWriter(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
 				start := time.Now()
-				if err := p.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Stop returns %v", err)
-				}
+				check.Is(t, "Stop", context.DeadlineExceeded, p.Stop(ctx))
 				if took := time.Since(start); took > time.Second+StopGrace {
 					t.Errorf("Stop took %v with a deadline of a second", took)
 				}
@@ -247,9 +245,7 @@ func TestBufferedWriterFails(t *testing.T) {
 	for i := range 3 {
 		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 	}
-	if err := p.Flush(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("Flush returns %v", err)
-	}
+	check.Is(t, "Flush", broken, p.Flush(t.Context()))
 	p.OnEnd(ended(spantest.Operation(3).Snapshot()))
 	stop(t, p, out.Sink)
 	checkStats(t, p.Stats(), Stats{Recorded: 4, Written: 1, Dropped: 3})

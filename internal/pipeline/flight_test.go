@@ -143,9 +143,7 @@ func TestFlightStuckWriter(t *testing.T) {
 		p.OnEnd(ended(spantest.Operation(0).Snapshot()))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if err := p.Dump(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Dump returns %v", err)
-		}
+		check.Is(t, "Dump", context.DeadlineExceeded, p.Dump(ctx))
 		// The sink is busy with the first dump: the operations of the second are lost.
 		p.OnEnd(ended(spantest.Operation(1).Snapshot()))
 		ctx, cancel = context.WithTimeout(context.Background(), time.Second)

@@ -114,9 +114,7 @@ func TestOpenRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	check.OK(t, os.WriteFile(path, []byte("notes"), 0o600))
 	_, err := Open(path, Limits{}, func(io.ReaderAt, int64, int64) (Ending, int64, error) { return 0, 0, foreign })
-	if !errors.Is(err, foreign) {
-		t.Errorf("a file that Inspect refuses: %v", err)
-	}
+	check.Is(t, "a file that Inspect refuses", foreign, err)
 	if _, err := Open(filepath.Dir(path), Limits{}, ending(EndsWhole)); err == nil {
 		t.Error("a directory is opened")
 	}

@@ -45,18 +45,14 @@ func TestRenameNew(t *testing.T) {
 			write := func(path, text string) {
 				check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 			}
-			if err := rename(from, to); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("without a file: %v", err)
-			}
+			check.Is(t, "without a file", os.ErrNotExist, rename(from, to))
 			if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the new name is taken: %v", err)
 			}
 			write(from, "first")
 			check.OK(t, rename(from, to))
 			write(from, "second")
-			if err := rename(from, to); !errors.Is(err, os.ErrExist) {
-				t.Errorf("to a name that is taken: %v", err)
-			}
+			check.Is(t, "to a name that is taken", os.ErrExist, rename(from, to))
 			for path, want := range map[string]string{from: "second", to: "first"} {
 				if text, err := os.ReadFile(path); err != nil || string(text) != want {
 					t.Errorf("%s holds %q, %v", path, text, err)

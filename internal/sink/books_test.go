@@ -3,7 +3,6 @@ package sink
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,7 +114,6 @@ func TestCompressionNames(t *testing.T) {
 	for c, want := range map[Compression]string{None: "none", Gzip: "gzip", Zstd: "zstd", 7: "Compression(7)"} {
 		check.Equal(t, fmt.Sprintf("compression %d", c), want, c.String())
 	}
-	if _, err := New(ToWriter(&disk{}), entries.Format, 7, nil); err == nil || !strings.Contains(err.Error(), "unknown compression 7") {
-		t.Errorf("New with an unknown compression returns %v", err)
-	}
+	_, err := New(ToWriter(&disk{}), entries.Format, 7, nil)
+	check.Says(t, "New with an unknown compression", "unknown compression 7", err)
 }

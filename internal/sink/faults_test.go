@@ -149,9 +149,7 @@ func TestBrokenWriter(t *testing.T) {
 		for range 10 {
 			_ = submit(s, batch(o.format, 3))
 		}
-		if err := s.Shutdown(t.Context()); err == nil {
-			t.Error("Shutdown reports no error")
-		}
+		check.Says(t, "Shutdown reports no error", "", s.Shutdown(t.Context()))
 		checkEnd(t, s.Stats(), 30)
 		if got := uint64(len(spantest.Read(t, w.Bytes()).Entries)); got != s.Stats().Written {
 			t.Fatalf("the write ends at byte %d: %d operations can be read, the books say %+v", n, got, s.Stats())
@@ -326,9 +324,7 @@ func TestRestInPieces(t *testing.T) {
 			t.Fatalf("%v: %v", o, err)
 		}
 		failures, piece = 1, 1<<20
-		if err := submit(s, batch(o.format, 2)); !errors.Is(err, errFull) {
-			t.Errorf("%v: the error behind a whole batch is %v", o, err)
-		}
+		check.Is(t, fmt.Sprintf("%v: the error behind a whole batch", o), errFull, submit(s, batch(o.format, 2)))
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Fatalf("%v: %v", o, err)
 		}
@@ -350,9 +346,7 @@ func TestShutdownWritesTheRest(t *testing.T) {
 				s := o.open(t, ToWriter(w))
 				recycled := -1
 				check.OK(t, s.Acquire(t.Context()))
-				if err := s.Submit(t.Context(), batch(o.format, 3), func(b *encoding.Batch) { recycled = b.Written }); !errors.Is(err, errFull) {
-					t.Errorf("the error is %v", err)
-				}
+				check.Is(t, "", errFull, s.Submit(t.Context(), batch(o.format, 3), func(b *encoding.Batch) { recycled = b.Written }))
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tt.done {
@@ -387,9 +381,7 @@ func TestGapsWithoutPlace(t *testing.T) {
 		}
 		out := new(disk)
 		s := o.open(t, ToWriter(out))
-		if err := submit(s, batch(o.format, 2)); !errors.Is(err, errFull) {
-			t.Errorf("%v: the error is %v", o, err)
-		}
+		check.Is(t, fmt.Sprint(o), errFull, submit(s, batch(o.format, 2)))
 		out.room = 1 << 20
 		if err := s.Shutdown(t.Context()); err != nil || len(bytes.TrimSpace(out.Bytes())) != 0 {
 			t.Errorf("%v: Shutdown writes %q, %v", o, out.Bytes(), err)
@@ -424,9 +416,7 @@ func TestDeadlines(t *testing.T) {
 		if st := s.Stats(); st != (Stats{Written: 2}) || w.Writes() != 1 {
 			t.Errorf("at last the books say %+v after %d writes", st, w.Writes())
 		}
-		if err := submit(s, batch(entries.Format, 1)); !errors.Is(err, ErrShutdown) {
-			t.Errorf("after Shutdown: %v", err)
-		}
+		check.Is(t, "after Shutdown", ErrShutdown, submit(s, batch(entries.Format, 1)))
 	})
 }
 
@@ -438,9 +428,7 @@ func TestShutdownDeadlineInLastGaps(t *testing.T) {
 		s.Drop("queue_full", 2)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown returns %v, want the deadline", err)
-		}
+		check.Is(t, "Shutdown", context.DeadlineExceeded, s.Shutdown(ctx))
 		w.Release()
 		synctest.Wait()
 	})

@@ -112,9 +112,7 @@ func TestAwait(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
 				defer cancel()
 				err := Await(ctx, 100*time.Millisecond, func() error { time.Sleep(tt.takes); return errWork })
-				if !errors.Is(err, tt.want) {
-					t.Errorf("%v, want %v", err, tt.want)
-				}
+				check.Is(t, "", tt.want, err)
 				time.Sleep(tt.takes)
 			})
 		})

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 )
 
@@ -29,10 +30,7 @@ func TestAPI(t *testing.T) {
 		if !ok || p.Export == "" { // no Go files but tests
 			continue
 		}
-		pkg, err := imports.Import(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pkg := check.Must(imports.Import(path))(t)
 		if pkg.Name() == "main" {
 			continue
 		}
@@ -50,10 +48,7 @@ func TestAPI(t *testing.T) {
 	if len(listed) < 20 {
 		t.Errorf("%d packages are listed", len(listed))
 	}
-	files, err := filepath.Glob("docs/api/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Must(filepath.Glob("docs/api/*.txt"))(t)
 	for _, file := range files {
 		if !listed[filepath.FromSlash(file)] {
 			t.Errorf("%s lists a package that is not there", file)
@@ -64,10 +59,7 @@ func TestAPI(t *testing.T) {
 // stablePackages returns the packages whose API stays, the only lines of compatibility.md that
 // are indented.
 func stablePackages(t *testing.T) (list []string) {
-	text, err := os.ReadFile("docs/compatibility.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("docs/compatibility.md"))(t)
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "    ") {
 			list = append(list, strings.Fields(line)...)

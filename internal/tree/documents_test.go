@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // testNames returns the names of all tests and fuzz targets of the repository, and
@@ -21,7 +22,7 @@ import (
 func testNames(t *testing.T) (names []string) {
 	t.Helper()
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(`)
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || entry.IsDir():
 		case strings.HasSuffix(path, ".txtar"):
@@ -36,10 +37,7 @@ func testNames(t *testing.T) (names []string) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }
 
@@ -158,10 +156,7 @@ func TestExamples(t *testing.T) {
 		if strings.HasSuffix(dir, "test") {
 			continue
 		}
-		tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tests := check.Must(filepath.Glob(filepath.Join(dir, "*_test.go")))(t)
 		found := false
 		for _, path := range tests {
 			found = found || strings.Contains(readFile(t, path), "\nfunc Example")
@@ -176,17 +171,14 @@ func TestExamples(t *testing.T) {
 // compiled and run: every snippet stands in an example, line by line.
 func TestReadmeSnippets(t *testing.T) {
 	var sources []string
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "example_test.go") && !(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		sources = append(sources, unindent(string(text)))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	readme := readFile(t, "README.md")
 	if n := strings.Count(readme, "\n"); n > 180 {
 		t.Errorf("README.md has %d lines, more than 180", n)

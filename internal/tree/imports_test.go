@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // modelImports are the packages below the codecs of the model, and what these share.
@@ -281,10 +283,7 @@ func hasPrefix(pkg string, prefixes []string) bool {
 // Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.
 func TestRecordingWithoutSDK(t *testing.T) {
 	for _, name := range []string{"tracer.go", "op.go", "prepared.go", "recorder.go"} {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))(t)
 		for _, spec := range f.Imports {
 			if strings.HasPrefix(spec.Path.Value, `"go.opentelemetry.io/otel/sdk`) {
 				t.Errorf("%s imports %s", name, spec.Path.Value)

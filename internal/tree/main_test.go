@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // module is this module's path.
@@ -55,11 +57,7 @@ func (p *goPackage) own() (below string, ok bool) {
 // all that they depend on, by their paths.
 func goPackages(t *testing.T) map[string]*goPackage {
 	t.Helper()
-	all, err := listPackages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return check.Must(listPackages())(t)
 }
 
 var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
@@ -104,9 +102,6 @@ func importsOf(packages map[string]*goPackage, fset *token.FileSet) types.Import
 // readFile returns the text of a file.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(path))(t)
 	return string(text)
 }

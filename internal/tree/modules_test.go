@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // goMod is what go.mod says of a module.
@@ -31,9 +32,7 @@ func readGoMod(t *testing.T, dir string) (m goMod) {
 	if err == nil {
 		err = json.Unmarshal(out, &m)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return m
 }
 
@@ -86,10 +85,7 @@ func TestPluginLines(t *testing.T) {
 			continue
 		}
 		for _, file := range p.GoFiles {
-			text, err := os.ReadFile(filepath.Join(p.Dir, file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(os.ReadFile(filepath.Join(p.Dir, file)))(t)
 			lines += bytes.Count(text, []byte("\n"))
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // size is how large a package is, tests aside.
@@ -46,7 +48,7 @@ func TestSizes(t *testing.T) {
 // checkSizes returns what is wrong with the sizes of packages and the list of larger ones.
 func checkSizes(sizes, larger map[string]size) (problems []string) {
 	for _, pkg := range slices.Sorted(maps.Keys(sizes)) {
-		check := func(what string, got, most, listed int) {
+		verify := func(what string, got, most, listed int) {
 			if got > max(most, listed) {
 				problems = append(problems, fmt.Sprintf("%s has %d %s, more than %d", pkg, got, what, max(most, listed)))
 			} else if listed > 0 && (got < listed || got <= most) {
@@ -57,9 +59,9 @@ func checkSizes(sizes, larger map[string]size) (problems []string) {
 		if listed.lines > 0 && got.lines > maxSize.lines { // in hundreds
 			got.lines = (got.lines + 99) / 100 * 100
 		}
-		check("files", got.files, maxSize.files, listed.files)
-		check("lines", got.lines, maxSize.lines, listed.lines)
-		check("files in a cycle", got.cycle, maxSize.cycle, listed.cycle)
+		verify("files", got.files, maxSize.files, listed.files)
+		verify("lines", got.lines, maxSize.lines, listed.lines)
+		verify("files in a cycle", got.cycle, maxSize.cycle, listed.cycle)
 	}
 	for pkg := range larger {
 		if _, ok := sizes[pkg]; !ok {
@@ -71,10 +73,7 @@ func checkSizes(sizes, larger map[string]size) (problems []string) {
 
 // measureModule adds the sizes of the packages of the module in dir.
 func measureModule(t *testing.T, dir string, sizes map[string]size) {
-	packages, err := listModule(dir, "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := check.Must(listModule(dir, "./..."))(t)
 	fset := token.NewFileSet()
 	imports := importsOf(packages, fset)
 	for path, p := range packages {
@@ -86,18 +85,13 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := check.Must(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t)
 			s.files++
 			s.lines += fset.File(f.FileStart).LineCount()
 			files = append(files, f)
 		}
 		uses, err := fileUses(fset, path, files[:len(p.GoFiles)], imports) // those for this system
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		cycle := largestCycle(uses)
 		s.cycle = len(cycle)
 		t.Logf("%s: %d files, %d lines, a cycle of %d: %s", path, s.files, s.lines, s.cycle, strings.Join(cycle, ", "))
@@ -162,16 +156,10 @@ func TestLargestCycle(t *testing.T) {
 		"e.go": "package p; const e = 1; func k() { l() }",      // a smaller cycle
 		"f.go": "package p; func l() { _ = e }",
 	} {
-		f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Must(parser.ParseFile(fset, name, text, parser.SkipObjectResolution))(t)
 		files = append(files, f)
 	}
-	uses, err := fileUses(fset, "p", files, importsOf(goPackages(t), fset))
-	if err != nil {
-		t.Fatal(err)
-	}
+	uses := check.Must(fileUses(fset, "p", files, importsOf(goPackages(t), fset)))(t)
 	if got, want := largestCycle(uses), []string{"a.go", "b.go", "c.go"}; !slices.Equal(got, want) {
 		t.Errorf("the largest cycle is %q, want %q", got, want)
 	}
@@ -185,7 +173,5 @@ func TestCheckSizes(t *testing.T) {
 		"q has 4100 lines, and 4200 in largerSizes", "r has 8 files in a cycle, and 9 in largerSizes",
 		"s is in largerSizes and not there",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "", want, got)
 }

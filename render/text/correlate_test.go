@@ -109,7 +109,5 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 }
 
 func TestWriteCorrelationError(t *testing.T) {
-	if err := text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}); err == nil {
-		t.Error("no error")
-	}
+	check.Says(t, "", "", text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}))
 }

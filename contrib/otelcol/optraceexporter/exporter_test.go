@@ -162,9 +162,7 @@ func TestStartErrors(t *testing.T) {
 	check.OK(t, os.WriteFile(foreign, []byte("my notes\n"), 0o600))
 	for _, path := range []string{foreign, filepath.Join(t.TempDir(), "no", "such", "directory")} {
 		e := newExporter(t, path, nil)
-		if err := e.Start(t.Context(), componenttest.NewNopHost()); err == nil {
-			t.Errorf("%s is taken", path)
-		}
+		check.Says(t, fmt.Sprintf("%s is taken", path), "", e.Start(t.Context(), componenttest.NewNopHost()))
 		check.OK(t, e.Shutdown(t.Context()))
 	}
 	if text, _ := os.ReadFile(foreign); string(text) != "my notes\n" {
@@ -212,9 +210,7 @@ func TestConsumeAfterShutdown(t *testing.T) {
 	e := newExporter(t, filepath.Join(t.TempDir(), "ops.jsonl"), nil)
 	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	check.OK(t, e.Shutdown(t.Context()))
-	if err := e.ConsumeTraces(t.Context(), pdatatest.Training(8, 1, 1)[0]); err == nil {
-		t.Error("an exporter that was shut down takes spans")
-	}
+	check.Says(t, "an exporter that was shut down takes spans", "", e.ConsumeTraces(t.Context(), pdatatest.Training(8, 1, 1)[0]))
 }
 
 func TestExporterConcurrentSafe(t *testing.T) {

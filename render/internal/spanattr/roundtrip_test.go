@@ -306,8 +306,6 @@ func TestOddRecords(t *testing.T) {
 
 func TestWriteError(t *testing.T) {
 	for _, f := range formats() {
-		if err := f.write(&fulldisk.Writer{}, []op.Record{{Entry: &op.Entry{Operation: "relu"}}}); err == nil {
-			t.Errorf("%s: no error", f.name)
-		}
+		check.Says(t, f.name, "", f.write(&fulldisk.Writer{}, []op.Record{{Entry: &op.Entry{Operation: "relu"}}}))
 	}
 }

@@ -194,9 +194,8 @@ func TestLimits(t *testing.T) {
 	if got := cut(long, "ask again"); len(got) > MaxAnswer || !strings.HasSuffix(got, "lines were left out: ask again\n") {
 		t.Errorf("%d bytes", len(got))
 	}
-	if _, err := New(Options{Directories: []string{filepath.Join(dir, "absent")}}); err == nil {
-		t.Error("a directory that is not there")
-	}
+	_, err := New(Options{Directories: []string{filepath.Join(dir, "absent")}})
+	check.Says(t, "a directory that is not there", "", err)
 }
 
 // An assistant that asks for the overview and then for the sections that its findings name has read the cause after three

@@ -350,9 +350,7 @@ func TestProfilesWriteError(t *testing.T) {
 			return otlpprofiles.WriteJSON(failing{full}, table, otlpprofiles.Options{})
 		},
 	} {
-		if err := write(profileRequests()); !errors.Is(err, full) {
-			t.Errorf("error %v, want %v", err, full)
-		}
+		check.Is(t, "", full, write(profileRequests()))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -344,9 +343,8 @@ func TestClientHasGone(t *testing.T) {
 	r := New(window, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.take(ctx, protobuf(), marshal(t, batch(1000))); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	_, err := r.take(ctx, protobuf(), marshal(t, batch(1000)))
+	check.Is(t, "", context.Canceled, err)
 	if f := figuresOf(t, window); f.Input.Entries != 0 {
 		t.Errorf("%d entries", f.Input.Entries)
 	}

@@ -15,9 +15,7 @@ import (
 
 func TestExamplesAreValid(t *testing.T) {
 	check.OK(t, validate(t, "../../examples/config.yaml"))
-	if err := validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"); err == nil {
-		t.Error("profiles need no permission")
-	}
+	check.Says(t, "profiles need no permission", "", validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 	allowProfiles(t)
 	check.OK(t, validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 }
@@ -28,9 +26,7 @@ func TestTypos(t *testing.T) {
 		"exporters::optrace::fromat: entries", "exporters::optrace::rotation::max_byte: 1",
 		"connectors::operations::metric::exemplars: 1", "connectors::operations::metrics::exemplar: 1",
 	} {
-		if err := validate(t, "../../examples/config.yaml", "yaml:"+typo); err == nil || !strings.Contains(err.Error(), "invalid keys") {
-			t.Errorf("%s: the error is %v", typo, err)
-		}
+		check.Says(t, typo, "invalid keys", validate(t, "../../examples/config.yaml", "yaml:"+typo))
 	}
 }
 
@@ -54,9 +50,7 @@ func TestREADME(t *testing.T) {
 
 func TestUnknownComponent(t *testing.T) {
 	err := validate(t, "../../examples/config.yaml", "yaml:exporters::no_such::path: x")
-	if err == nil || !strings.Contains(err.Error(), "no_such") {
-		t.Errorf("the error is %v", err)
-	}
+	check.Says(t, "", "no_such", err)
 }
 
 // validate checks configurations as the command validate does.
