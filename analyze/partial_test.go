@@ -400,25 +400,3 @@ func TestLineDecoder(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkPartials adds up the partial results of a thousand processes with forty operations
-// of thousands of calls.
-func BenchmarkPartials(b *testing.B) {
-	const files, operations, calls = 1000, 40, 4000
-	r := rand.New(rand.NewPCG(1, 1))
-	p := &Partial{newCollector(Options{SumsOnly: true})}
-	for i := range operations * calls {
-		d := int64(1000 * (1 + r.ExpFloat64()*float64(1+i%operations)))
-		p.c.addEntry(&op.Entry{Operation: fmt.Sprint("op", i%operations), Kind: op.KindCompute, Duration: d, DeviceID: "cuda:0"}, nil)
-	}
-	var text bytes.Buffer
-	check.OK(b, p.Write(&text))
-	parts := make(inputFiles, files)
-	for i := range parts {
-		parts[i] = inputFile{fmt.Sprint(i), text.String(), true}
-	}
-	b.SetBytes(files * int64(text.Len()))
-	for b.Loop() {
-		check.Must(Run(b.Context(), parts, Options{SumsOnly: true}))(b)
-	}
-}

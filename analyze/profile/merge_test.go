@@ -136,7 +136,7 @@ func TestProfileAddDoesNotAllocate(t *testing.T) {
 	opts := Options{}
 	opts.By = tracetest.Keys("device,shape,trace")
 	p := New(opts)
-	entries := benchEntries()
+	entries := random.Entries(rand.New(rand.NewPCG(1, 2)), 1000)
 	for range 3 {
 		for i := range entries {
 			p.Add(&entries[i])

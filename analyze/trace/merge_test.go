@@ -182,25 +182,3 @@ func TestMergeMemory(t *testing.T) {
 func pickTrace(part int64, traces ...*trace.Forest) *trace.Forest {
 	return traces[int(part)%len(traces)]
 }
-
-func BenchmarkMergeTraces(b *testing.B) {
-	const entries = 1_000_000
-	for _, partEntries := range []int{1000, 4000, 100_000} {
-		b.Run(fmt.Sprintf("part=%d", partEntries), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				b.StopTimer()
-				traces := []*trace.Forest{trace.New(), trace.New()}
-				for part := range int64(entries / partEntries) {
-					w := pickTrace(part, traces...)
-					w.StartPart(part)
-					tracetest.AddRequests(w, partEntries)
-				}
-				runtime.GC()
-				b.StartTimer()
-				traces[0].Take(traces[1:])
-			}
-			perEntry(b, entries)
-		})
-	}
-}

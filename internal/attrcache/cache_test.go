@@ -366,28 +366,3 @@ func TestCacheTellsZerosApart(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkLookup(b *testing.B) {
-	const sets = 2000
-	for _, byContent := range []bool{false, true} {
-		b.Run(map[bool]string{false: "memory", true: "content"}[byContent], func(b *testing.B) {
-			c := New[int](maxBytes, true)
-			c.gate.byContent = byContent
-			keys := make([][]attribute.KeyValue, sets)
-			for i := range keys {
-				n := int64(i)
-				keys[i] = []attribute.KeyValue{
-					opName("matmul"), device("cuda:0"), inputShapes([]int64{n, 8}), attribute.Int64Slice(attrkey.OutputShape, []int64{n, 8}),
-				}
-				c.look(keys[i], i, 100)
-			}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				k := Key{Attrs: keys[i%sets]}
-				k.Varying = FindVarying(k.Attrs)
-				c.Lookup(&k)
-				c.gate.lookups, c.gate.sameMemory = 0, 0
-			}
-		})
-	}
-}

@@ -410,31 +410,3 @@ func TestResource(t *testing.T) {
 	}
 	check.Equal(t, "resource after many others", want, again)
 }
-
-// BenchmarkEntry converts spans of several operations, shapes and resources that
-// alternate.
-func BenchmarkEntry(b *testing.B) {
-	names := []string{"matmul", "layer_norm", "softmax", "all_reduce", "conv2d"}
-	spans := make([]*span.Data, 1000)
-	for i := range spans {
-		stub := spantest.Operation(i)
-		rows, columns := int64(1+i%37), int64(64<<(i%5))
-		stub.Attributes = []attribute.KeyValue{
-			tensorconv.OpName(names[i%len(names)]), tensorconv.DeviceID("cuda:0"), tensorconv.DType(op.F32),
-			tensorconv.InputShapes([]int64{rows, columns}, []int64{columns, 256}), tensorconv.OutputShape(rows, 256),
-			tensorconv.Step(int64(i / 100)),
-		}
-		if i%3 == 0 {
-			stub.Resource = spantest.Service("evaluator")
-		}
-		spans[i] = data(stub)
-	}
-	root := span.Root{Name: "POST /generate", ID: op.SpanID(spantest.SpanID(1 << 20))}
-	c := convert.New(nil, 1<<10)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if _, ok := c.Entry(spans[i%len(spans)], root); !ok {
-			b.Fatal("an operation has no entry")
-		}
-	}
-}

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -293,23 +292,4 @@ func TestBufferedConcurrentSafe(t *testing.T) {
 			}
 		})
 	}
-}
-
-func BenchmarkBufferedOnEnd(b *testing.B) {
-	out := newOutput(b, io.Discard)
-	cfg := newConfig(Block)
-	cfg.MaxBytes, cfg.FlushInterval, cfg.CacheBytes = 8<<20, time.Second, 1<<20
-	p := NewBuffered(out, cfg, new(observ.Errors))
-	var all []span.Ended
-	for _, s := range spantest.Operations(512) {
-		all = append(all, ended(s))
-	}
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		p.OnEnd(all[i%len(all)])
-		i++
-	}
-	b.StopTimer()
-	stop(b, p, out.Sink)
 }

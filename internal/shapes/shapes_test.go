@@ -142,30 +142,3 @@ func TestCacheConcurrentSafe(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-func BenchmarkCache(b *testing.B) {
-	for _, known := range []int64{1, 64, 2000} {
-		b.Run(fmt.Sprintf("%d shapes", known), func(b *testing.B) {
-			var c Cache
-			var k Key
-			b.ReportAllocs()
-			i := int64(0)
-			for b.Loop() {
-				i++
-				k = k[:0].Append([]int64{i % known, 784}).Append([]int64{784, 256})
-				c.Inputs(k)
-			}
-		})
-	}
-	b.Run("new shapes", func(b *testing.B) {
-		var c Cache
-		var k Key
-		b.ReportAllocs()
-		i := int64(0)
-		for b.Loop() {
-			i++
-			k = k[:0].Append([]int64{i, 784}).Append([]int64{784, 256})
-			c.Inputs(k)
-		}
-	})
-}

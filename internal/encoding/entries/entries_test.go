@@ -133,24 +133,3 @@ func TestJoin(t *testing.T) {
 		t.Errorf("joined:\n%s\nwant:\n%s", joined.Body(), whole.Body())
 	}
 }
-
-func BenchmarkAdd(b *testing.B) {
-	for name, cacheBytes := range map[string]int{"cached": encoding.DefaultCacheBytes, "converted": 0} {
-		b.Run(name, func(b *testing.B) {
-			enc := Format.NewEncoder(nil, cacheBytes)
-			var w traces.WithOps
-			batch := encoding.NewBatch(1 << 20)
-			ops := make([]span.Ended, 200)
-			for i := range ops {
-				ops[i] = ended(i)
-			}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if i%1000 == 0 {
-					batch.Reset()
-				}
-				enc.Add(batch, ops[i%len(ops)], &w)
-			}
-		})
-	}
-}

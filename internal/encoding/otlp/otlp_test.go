@@ -10,7 +10,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
@@ -123,28 +122,4 @@ func FuzzFrames(f *testing.F) {
 func TestUnixNano(t *testing.T) {
 	check.Equal(t, "a time before 1970", 0, unixNano(time.Unix(-5, 0)))
 	check.Equal(t, "a time", 1_000_000_002, unixNano(time.Unix(1, 2)))
-}
-
-func BenchmarkAdd(b *testing.B) {
-	for name, format := range map[string]encoding.Format{"json": JSON, "proto": Proto} {
-		b.Run(name, func(b *testing.B) {
-			enc := format.NewEncoder(nil, encoding.DefaultCacheBytes)
-			var w traces.WithOps
-			batch := encoding.NewBatch(1 << 20)
-			context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
-			e := span.Ended{Context: context, Data: &span.Data{
-				Name: "matmul", Context: context, Start: time.Unix(1, 0), End: time.Unix(2, 0), Kind: trace.SpanKindInternal,
-				Attrs: []attribute.KeyValue{
-					attribute.String(attrkey.Name, "matmul"), attribute.Int64Slice(attrkey.OutputShape, []int64{64, 256}),
-				},
-			}}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if i%1000 == 0 {
-					batch.Reset()
-				}
-				enc.Add(batch, e, &w)
-			}
-		})
-	}
 }
