@@ -3,7 +3,6 @@ package parquet_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"
 )
 
@@ -80,21 +78,6 @@ func BenchmarkRecordsAt(b *testing.B) {
 	file, _ := workload(b)
 	benchmarkRecords(b, len(file), func() iter.Seq2[op.Record, error] {
 		return parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "bench")
-	})
-}
-
-func BenchmarkRecords(b *testing.B) {
-	file, _ := workload(b)
-	benchmarkRecords(b, len(file), func() iter.Seq2[op.Record, error] {
-		return parquet.Records(io.MultiReader(bytes.NewReader(file)), "bench", parquet.MaxSpoolBytes)
-	})
-}
-
-// BenchmarkJSONLines reads the same from entries JSON Lines.
-func BenchmarkJSONLines(b *testing.B) {
-	_, jsonl := workload(b)
-	benchmarkRecords(b, len(jsonl), func() iter.Seq2[op.Record, error] {
-		return entries.NewReader(bytes.NewReader(jsonl), "bench").Records()
 	})
 }
 
