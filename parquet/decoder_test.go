@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -208,4 +209,17 @@ func FuzzLists(f *testing.F) {
 			t.Fatalf("%d rows of %d values", rows, values)
 		}
 	})
+}
+
+// The columns stay where they are; new ones come last.
+func TestColumns(t *testing.T) {
+	const want = "record step operation device_id input_shapes output_shape duration_ns output_elements memory_bytes kind kind_rule dtype " +
+		"start_unix_ns launch_unix_ns stream"
+	var names []string
+	for _, path := range newSchema().Columns() {
+		names = append(names, path[0])
+	}
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, want) {
+		t.Errorf("columns %s", got)
+	}
 }

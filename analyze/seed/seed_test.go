@@ -3,6 +3,8 @@ package seed
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,4 +131,19 @@ func TestSeedResultsJSON(t *testing.T) {
 	for _, bad := range []string{`"gpu:0"`, `[1,2]`, `["gpu:0"]`, `["a",1,2]`} {
 		check.Says(t, fmt.Sprintf("%s reads without an error", bad), "", json.Unmarshal([]byte(bad), new(DeviceDuration)))
 	}
+}
+
+func TestColumnsConcurrentSafe(t *testing.T) {
+	columns := NewColumns(wildTrace(rand.New(rand.NewPCG(5, 6)), 3000, false))
+	s := columns.Summary()
+	want := s.FlamegraphCollapsed()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if s.FlamegraphCollapsed() != want || columns.Summary().FlamegraphCollapsed() != want || len(columns.SlowestOps(3)) != 3 {
+				t.Error("another result")
+			}
+		})
+	}
+	group.Wait()
 }

@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -111,5 +115,46 @@ func TestUnknownShapesSurvive(t *testing.T) {
 		}
 		slices.Sort(got)
 		check.Equal(t, format, want, got)
+	}
+}
+
+func tempInput(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// An operation has the resource of its writer, wherever that was stated, and none of
+// another file's.
+func TestConversionsKeepSources(t *testing.T) {
+	const entry = `{"operation":"relu","duration_us":1,"service":"svc"}` + "\n"
+	header := func(host string) string {
+		return `{"schema":"optrace.entries/v1","resource":{"service":"svc","attrs":{"host.name":"` + host + `"}}}` + "\n"
+	}
+	batch := func(w string) string { return `{"batch":{"writer":"` + w + `","seq":0,"entries":1}}` + "\n" }
+	first := tempInput(t, "a.jsonl", batch("v")+header("a")+entry+batch("w")+header("b")+entry+batch("v")+entry)
+	second := tempInput(t, "b.jsonl", entry)
+	hosts := func(file string) (all []string) {
+		m := new(attr.Mapping)
+		m.Keep("host.name")
+		err := input.Source{Inputs: []string{file}, Mapping: m}.Each(streams.Streams{Err: os.Stderr}, nil, func(rec op.Record, err error) error {
+			if rec.Entry != nil {
+				host := ""
+				for _, a := range rec.Entry.Attrs {
+					host = a.Value
+				}
+				all = append(all, host)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return all
+	}
+	for _, format := range []string{"entries", "otlp", "parquet"} {
+		_, file := converted(t, format, first, second)
+		check.Equal(t, format, []string{"a", "b", "a", ""}, hosts(file))
 	}
 }

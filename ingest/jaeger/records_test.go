@@ -1,6 +1,7 @@
 package jaeger_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
@@ -234,4 +236,45 @@ func TestErrorAnswers(t *testing.T) {
 func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, jaeger.Records, string(check.Must(os.ReadFile("testdata/v2.20.search.json"))(t)), answer(`7,{`+ids+`}`),
 		`{"data":[{"processes":[],"spans":[7,{}]}]}`, answer(`{}`)[:80])
+}
+
+// FuzzRecords checks that no input makes the reader panic, that the entries it
+// makes are valid, and that they read back from JSON Lines as they were.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte(answer(`{` + ids + `,"references":[{"refType":"CHILD_OF"}],"tags":[{"key":"op","value":"x"},{"key":"output_shape",` +
+		`"value":"[2,3]"},{"key":"error","value":true}]}`)))
+	f.Add([]byte(`{"data":null,"errors":[{"msg":"x"}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		recordtest.Check(t, jaeger.Records(bytes.NewReader(text), "fuzz", nil))
+	})
+}
+
+func BenchmarkRecords(b *testing.B) {
+	one := check.Must(os.ReadFile(filepath.Join("testdata", "v2.20.search.json")))(b)
+	const answers = 100
+	text := bytes.Repeat(one, answers)
+	recordtest.Benchmark(b, text, 21*answers, jaeger.Records)
+}
+
+// What was written without ids or a start has none when it is read.
+func TestPlaceholders(t *testing.T) {
+	for _, test := range []struct {
+		duration string
+		want     op.Warning
+	}{
+		{"100", op.WarnNoStart},
+		{"0", op.WarnBadTime},
+	} {
+		text := `{"data":[{"spans":[{"traceID":"` + opfile.PlaceholderTraceID(1).String() + `","spanID":"0000000000000001",` +
+			`"operationName":"relu","startTime":0,"duration":` + test.duration + `,"tags":[{"key":"tensor.op.name","value":"relu"}]}]}]}`
+		n := 0
+		for rec, err := range jaeger.Records(strings.NewReader(text), "test", nil) {
+			n++
+			if e := rec.Entry; err != nil || e == nil || !e.TraceID.IsZero() || !e.SpanID.IsZero() || e.Start.Known ||
+				e.Warn != test.want|op.WarnMicroseconds {
+				t.Errorf("duration %s: %+v, %v", test.duration, e, err)
+			}
+		}
+		check.Equal(t, fmt.Sprintf("duration %s: records", test.duration), 1, n)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // transcript returns the records of a trace, a line each.
@@ -141,4 +142,19 @@ func (zeros) Read(b []byte) (int, error) {
 
 func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")), string(readFile(t, "testdata/sdk.pftrace")))
+}
+
+// FuzzRecords checks that no input makes the reader panic, that the entries it makes are
+// valid, and that they read back from JSON Lines as they were.
+func FuzzRecords(f *testing.F) {
+	files := check.Must(filepath.Glob("testdata/*.pftrace"))(f)
+	for _, file := range files {
+		f.Add(readFile(f, file))
+	}
+	f.Fuzz(func(t *testing.T, trace []byte) {
+		m := &attr.Mapping{}
+		m.Keep("settings")
+		recordtest.Check(t, perfetto.Records(bytes.NewReader(trace), "fuzz", m))
+		perfetto.Sniff(trace)
+	})
 }

@@ -2,6 +2,7 @@ package entries_test
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -95,5 +97,54 @@ func TestMarshalJSON(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"slowest": []*op.Entry{{Operation: "a", Kind: op.KindCompute}}})
 	if err != nil || !strings.Contains(string(text), `"slowest":[{"step":null,"operation":"a",`) {
 		t.Errorf("JSON is %s, %v", text, err)
+	}
+}
+
+// Values of every type read back; of numbers of more than 64 bits the text is left.
+func TestAttrsReadBack(t *testing.T) {
+	line := `{"operation":"a","duration_ns":1,"attrs":{"t":"4","i":4,"f":4.0,"e":1E2,"b":false,"n":null,"l":[1, 2.0],"m":{"k":{}},` +
+		`"y":{"bytesValue":"AAE="},"inf":{"doubleValue":"Infinity"},"like":{"bytesValue":"a","x":1},"odd":{"doubleValue":"x"},` +
+		`"big":18446744073709551616,"huge":1e999}}`
+	want := []op.Attr{
+		{Key: "t", Value: "4"}, {Key: "i", Value: "4", Type: op.AttrInt}, {Key: "f", Value: "4", Type: op.AttrFloat},
+		{Key: "e", Value: "100", Type: op.AttrFloat}, {Key: "b", Value: "false", Type: op.AttrBool}, {Key: "n", Value: "null", Type: op.AttrJSON},
+		{Key: "l", Value: "[1, 2.0]", Type: op.AttrJSON}, {Key: "m", Value: `{"k":{}}`, Type: op.AttrJSON},
+		{Key: "y", Value: "AAE=", Type: op.AttrBytes}, opmodel.FloatAttr("inf", math.Inf(1)),
+		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON}, {Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
+		{Key: "big", Value: "18446744073709551616"}, {Key: "huge", Value: "1e999"},
+	}
+	rec := check.Must(entries.DecodeLine([]byte(line)))(t)
+	check.Equal(t, "", want, rec.Entry.Attrs)
+	again, err := entries.DecodeLine(rec.Entry.AppendJSON(nil))
+	if err != nil || !cmp.Equal(want, again.Entry.Attrs) {
+		t.Errorf("read again: %v\n%s", err, cmp.Diff(want, again.Entry.Attrs))
+	}
+}
+
+func TestSources(t *testing.T) {
+	header := func(host string) string {
+		return `{"schema":"optrace.entries/v1","resource":{"attrs":{"host.name":"` + host + `"}}}` + "\n"
+	}
+	batch := func(writer string) string { return `{"batch":{"writer":"` + writer + `","seq":0,"entries":1}}` + "\n" }
+	const entry, nothing = `{"step":1,"operation":"a","duration_us":1}` + "\n", `{"schema":"optrace.entries/v1"}` + "\n"
+	for _, test := range []struct{ name, lines, want string }{
+		{"nothing", entry, ""},
+		{"a header", header("a") + entry, "a"},
+		{"the last of two", header("a") + entry + header("b") + entry, "b"},
+		{"behind a batch record", batch("v") + header("a") + entry + batch("w") + header("b") + entry + batch("v") + entry, "a"},
+		{"in front of a batch record", header("a") + batch("v") + entry + header("b") + batch("w") + entry + batch("v") + entry, "a"},
+		{"a writer without one", batch("v") + header("a") + entry + batch("w") + entry, ""},
+		{"a change within a batch", batch("v") + header("a") + entry + header("b") + entry + batch("w") + entry + batch("v") + entry, "b"},
+		{"a header without a resource", header("a") + entry + nothing + entry, ""},
+		{"white space and other order", `{ "resource" : {"attrs":{"host.name":"a"}}, "schema":"optrace.entries/v1"}` + "\n\n" + entry, "a"},
+		{"a damaged header", header("a") + `{"schema":"optrace.entries/v1","resource":{"at` + "\n" + entry, "a"},
+	} {
+		var s entries.Sources
+		s.Follow([]byte(test.lines))
+		got := ""
+		if r := s.Resource(); r != nil {
+			got = r.Attrs[0].Value
+		}
+		check.Equal(t, test.name, test.want, got)
 	}
 }

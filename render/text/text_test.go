@@ -3,13 +3,19 @@ package text_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
@@ -23,6 +29,7 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -256,4 +263,106 @@ func TestNamesCannotControlTheTerminal(t *testing.T) {
 
 func TestWriteError(t *testing.T) {
 	check.Says(t, "", "", text.Write(&fulldisk.Writer{}, empty(), text.Options{}))
+}
+
+// Whatever names are, the report holds no character that controls a terminal.
+func FuzzWrite(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		r := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
+		}), analyze.Options{}))(t)
+		got := render(t, r, text.Options{})
+		if i := strings.IndexFunc(got, func(r rune) bool {
+			return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+		}); i >= 0 || !utf8.ValidString(got) {
+			t.Errorf("a control character in %q", got[max(0, i-20):])
+		}
+	})
+}
+
+// What a recording lacks is told in lines that fit, code aside, and without control
+// characters, in JSON too.
+func FuzzWriteDoctor(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		r := check.Must(doctor.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
+		})))(t)
+		check.Must(json.Marshal(r))(t)
+		code := make(map[string]bool)
+		for _, finding := range r.Findings {
+			for _, line := range finding.Go {
+				code[line] = true
+			}
+			if finding.Missing > finding.Count || finding.Missing < 0 {
+				t.Errorf("%s: %d of %d", finding.Name, finding.Missing, finding.Count)
+			}
+		}
+		var b strings.Builder
+		check.OK(t, text.WriteDoctor(&b, r, text.Options{Width: 80}))
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			isControl := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+			if strings.ContainsFunc(line, isControl) || !utf8.ValidString(line) {
+				t.Errorf("a control character in %q", line)
+			}
+			_, isCode := code[strings.TrimPrefix(strings.TrimPrefix(line, "  Go          "), "              ")]
+			if termtext.Width(line) > 80 && !isCode && !strings.HasSuffix(line, ")") { // lines of attributes end so
+				t.Errorf("a line of %d columns: %q", termtext.Width(line), line)
+			}
+		}
+	})
+}
+
+var (
+	screenField  = regexp.MustCompile(`(?m)^([a-z][a-z. ]{9}) (\S.*)$`)
+	screenHead   = regexp.MustCompile(`(?m)^  (?:operation|device) {2,}(.*)$`)
+	screenNumber = regexp.MustCompile(`[0-9](?:[0-9.,]*[0-9])?(?: (?:(?:[KMGT]?i?B|[kMGT]FLOP|s|ms|µs|ns)\b|%))?`)
+	screenName   = regexp.MustCompile(`^[a-z_]+ N$|^(?:expected a value|red mul x) N$`)
+	finding      = regexp.MustCompile(`(?m)^const \w+ Kind = "(.*)"$`)
+)
+
+// docs/analyses.md defines every number of the first screen: those of its lines, the columns of its tables, and the
+// kinds of findings.
+func TestFirstScreenIsDefined(t *testing.T) {
+	file := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
+	_, section, _ := strings.Cut(string(file), "\n## The first screen\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	numbers := make(map[string]bool)
+	r := full()
+	r.Groups = nil
+	r.Total.StatedNS, r.Input.Entries = op.Known(1), r.Total.Count+1
+	r.Input.EarlierBatches, r.Input.DroppedLinks, r.Input.MissingLinks = 1, 1, op.Known(1)
+	var b bytes.Buffer
+	check.OK(t, text.WriteOverview(&b, r, text.Options{Width: 500}))
+	b.WriteString(render(t, r, text.Options{Width: 500, Show: func(string) bool { return false }})) // all that may be wrong
+	for _, m := range screenField.FindAllStringSubmatch(b.String(), -1) {
+		for part := range strings.FieldsFuncSeq(screenNumber.ReplaceAllString(m[2], "N"), func(r rune) bool {
+			return strings.ContainsRune(",:;()", r)
+		}) {
+			if part = screenName.ReplaceAllString(strings.TrimSpace(part), "NAME N"); strings.Contains(part, "N") {
+				numbers["`"+strings.TrimSpace(m[1])+": "+part+"`"] = true
+			}
+		}
+	}
+	for _, m := range screenHead.FindAllStringSubmatch(b.String(), -1) {
+		for column := range strings.SplitSeq(m[1], "  ") {
+			if column = strings.TrimSpace(column); column != "" {
+				numbers["`"+column+"`"] = true
+			}
+		}
+	}
+	kinds := check.Must(os.ReadFile("../../docs/api/analyze_findings.txt"))(t)
+	for _, m := range finding.FindAllStringSubmatch(string(kinds), -1) {
+		if !regexp.MustCompile(`(?:\*\*|, )` + m[1] + `(?:\*\*|, )`).Match(file) {
+			t.Errorf("docs/analyses.md lacks the finding %s", m[1])
+		}
+	}
+	if len(numbers) < 40 {
+		t.Errorf("only %d numbers are found", len(numbers))
+	}
+	for number := range numbers {
+		if !strings.Contains(section, number) {
+			t.Errorf("docs/analyses.md lacks %s", number)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -143,4 +144,27 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	if !proto.Equal(fromJSON, fromProto) {
 		tb.Fatalf("JSON and protocol buffers differ:\njson  %v\nproto %v\n%s", fromJSON, fromProto, line)
 	}
+}
+
+// FuzzOTLP makes operations of its input and checks both OTLP formats against
+// the oracles.
+func FuzzOTLP(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{1, 2, 3, 5, 8, 13, 21}, 40))
+	f.Add(bytes.Repeat([]byte{255, 0}, 500))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		const maxSpans = 8
+		r := &spantest.Random{Data: input}
+		var stubs tracetest.SpanStubs
+		for len(stubs) == 0 || len(r.Data) > 0 && len(stubs) < maxSpans {
+			stubs = append(stubs, r.Operation())
+		}
+		spans := stubs.Snapshots()
+		for _, f := range []encoding.Format{otlp.Proto, otlp.JSON} {
+			if _, shortened := encode(t, f, spans); shortened > 0 {
+				t.Skip("a span is too large")
+			}
+		}
+		checkOTLP(t, spans)
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/otelcol"
+	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/internal/check"
 )
@@ -90,3 +91,5 @@ func TestStart(t *testing.T) {
 		"yaml:receivers::otlp::protocols::grpc::endpoint: 127.0.0.1:0", "yaml:exporters::optrace::path: "+t.TempDir()+"/ops.jsonl",
 		"yaml:service::telemetry::logs::level: warn")
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
