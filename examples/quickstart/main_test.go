@@ -166,7 +166,7 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("the report is printed", func(t *testing.T) {
-		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "busy", "The bound is", "all_reduce"} {
+		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "no request", "The bound is", "all_reduce"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("output lacks %q:\n%s", want, out)
 			}
