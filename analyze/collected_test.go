@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
@@ -81,40 +80,6 @@ func TestRepeatsCountOnce(t *testing.T) {
 			if diff := cmp.Diff(want, got, tracetest.EqualKeys, input); diff != "" {
 				t.Fatalf("seed %d, %d workers, by %v (-once +repeated):\n%s", seed, workers, opts.By, diff)
 			}
-		}
-	})
-}
-
-// The sums and the self times are over the same operations.
-func TestSelfTimeIsWithinSum(t *testing.T) {
-	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		specs := tracetest.RandomSpecs(r, r.IntN(40))
-		for i := range specs { // with ids that are there many times
-			specs[i].ID, specs[i].Trace = specs[i].ID%8, 1
-		}
-		rep := collected(r, withRepeats(r, tracetest.RecordsOf(r, specs)), Options{By: tracetest.Keys("step,root")}, 2)
-		naive := tracetest.NewNaiveTree(specs)
-		sum, self := int64(0), int64(0)
-		for i, s := range specs {
-			if s.IsOp && !naive.Repeat[i] {
-				sum += s.End - s.Start
-				self += naive.Self(i)
-			}
-		}
-		operations, groups := [2]int64{}, [2]int64{}
-		for _, row := range rep.Operations {
-			operations[0] += row.SumNS
-			operations[1] += row.SelfNS.V
-			if row.SelfNS.V > row.SumNS {
-				t.Errorf("seed %d: %s: self %d of %d", seed, row.Operation, row.SelfNS.V, row.SumNS)
-			}
-		}
-		for _, row := range rep.Groups {
-			groups[0] += row.SumNS
-			groups[1] += row.SelfNS.V
-		}
-		if want := [2]int64{sum, self}; operations != want || groups != want {
-			t.Errorf("seed %d: sum and self %d of operations, %d of groups, want %d", seed, operations, groups, want)
 		}
 	})
 }
@@ -314,32 +279,4 @@ func TestRecordedFLOPs(t *testing.T) {
 			}
 		}
 	}
-}
-
-// By operation the groups are the rows of the operations, also beyond a limit.
-func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
-	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
-		opts := Options{}
-		opts.By = tracetest.Keys("operation")
-		opts.MaxGroups = 1 + r.IntN(8)
-		p, forest := profile.New(opts.sums()), trace.New()
-		forest.GroupBy(opts.By)
-		groups, operations := int64(0), int64(0)
-		for _, s := range tracetest.RandomSpecs(r, 40) {
-			if s.IsOp {
-				p.Add(s.Entry())
-			}
-			forest.Add(s.Record())
-		}
-		rep := newReport(newCounter().envelope(), p, forest, &Options{}, nil)
-		for _, g := range rep.Groups {
-			groups += g.SelfNS.V
-		}
-		for _, row := range rep.Operations {
-			operations += row.SelfNS.V
-		}
-		if groups != operations {
-			t.Errorf("seed %d: self times of groups %d, of operations %d", seed, groups, operations)
-		}
-	})
 }

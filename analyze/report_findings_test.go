@@ -8,20 +8,14 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 // The findings of a structure are those of the report on the same records.
 func TestFindingsOf(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		records := plainRecords(tracetest.SuspiciousSpecs(r, 60))
-		source := Records(func(yield func(op.Record, error) bool) {
-			for _, rec := range records {
-				if !yield(rec, nil) {
-					return
-				}
-			}
-		})
+		source := Records(recordtest.All(records...))
 		report := check.Must(Run(t.Context(), source, Options{}))(t)
 		forest, in, err := ReadForest(t.Context(), source, 1)
 		check.OK(t, err)

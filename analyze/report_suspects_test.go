@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -77,29 +76,6 @@ func naiveWithout(specs []tracetest.Spec, durations, clock []int32) []tracetest.
 		out[i] = out[i] || tree.Repeat[i]
 	}
 	return tracetest.NaiveReduced(specs, out)
-}
-
-// The suspects and the figures without them do not depend on the number of
-// workers, and they read back from JSON.
-func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
-	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		records := plainRecords(tracetest.SuspiciousSpecs(r, 60))
-		var want string
-		for workers := 1; workers <= 4; workers++ {
-			report := collected(r, records, Options{}, workers)
-			text := check.Must(json.Marshal(report))(t)
-			if workers == 1 {
-				want = string(text)
-			}
-			check.Equal(t, fmt.Sprintf("seed %d: %d workers", seed, workers), want, string(text))
-			var back Report
-			if err := json.Unmarshal(text, &back); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			check.Equal(t, fmt.Sprintf("seed %d", seed), report.WithoutSuspects, back.WithoutSuspects)
-			check.Equal(t, fmt.Sprintf("seed %d", seed), report.Input, back.Input)
-		}
-	})
 }
 
 // A forest that does not hold all operations has no figures without some of them.

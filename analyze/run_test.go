@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -126,13 +127,7 @@ func TestRunFilter(t *testing.T) {
 		{Span: &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: id(1), Start: op.Known(1), Duration: 100}},
 		entry("layer", 2, 1), entry("matmul", 3, 2), entry("copy", 4, 2),
 	}
-	r := check.Must(Run(t.Context(), Records(func(yield func(op.Record, error) bool) {
-		for _, rec := range records {
-			if !yield(rec, nil) {
-				return
-			}
-		}
-	}), Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}))(t)
+	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}))(t)
 	in := r.Input
 	if in.Entries != 1 || in.Spans != 4 || in.Orphans.V != 0 || in.SkippedBy["filtered"] != 2 || r.Total.SumNS != 10 {
 		t.Errorf("input %+v, total %+v", in, r.Total)

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,13 +34,7 @@ func recording(t *testing.T) (entries []*op.Entry) {
 // analyzed returns the report on operations.
 func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
 	t.Helper()
-	var records iter.Seq2[op.Record, error] = func(yield func(op.Record, error) bool) {
-		for _, e := range entries {
-			if !yield(op.Record{Entry: e}, nil) {
-				return
-			}
-		}
-	}
+	var records iter.Seq2[op.Record, error] = recordtest.Entries(entries...)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
 }
 

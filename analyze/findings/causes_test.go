@@ -13,20 +13,14 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/causes"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 // found returns the findings on a run with a cause.
 func found(t *testing.T, cause string, strength float64, seed uint64) []findings.Finding {
 	t.Helper()
 	records := check.Must(causes.Records(cause, strength, seed))(t)
-	r := check.Must(analyze.Run(context.Background(), analyze.Records(func(yield func(op.Record, error) bool) {
-		for _, rec := range records {
-			if !yield(rec, nil) {
-				return
-			}
-		}
-	}), analyze.Options{Workers: 1}))(t)
+	r := check.Must(analyze.Run(context.Background(), analyze.Records(recordtest.All(records...)), analyze.Options{Workers: 1}))(t)
 	return r.Findings
 }
 

@@ -3,8 +3,6 @@ package stacks
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +13,8 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
-	"github.com/optrace/optrace/op"
 )
 
 func collapsed(t *testing.T, forest *trace.Forest) string {
@@ -124,33 +120,6 @@ func rawStack(n *tracetest.NaiveTree, i int, ranks bool) (frames []string, devic
 		frames = append(frames, device.Label(ranks))
 	}
 	return append(frames, s.Name), device
-}
-
-func TestWriteCollapsedAgainstNaive(t *testing.T) {
-	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
-		specs := tracetest.RandomSpecs(r, r.IntN(30))
-		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
-		ranks := make(map[op.Int]bool)
-		for _, s := range specs {
-			if s.DeviceSide() {
-				ranks[s.Rank] = true
-			}
-		}
-		weights := make(map[string]int64)
-		for i, s := range specs {
-			if s.DeviceSide() && !naive.Repeat[i] {
-				frames, _ := rawStack(naive, i, len(ranks) > 1)
-				weights[Collapse(frames...)] += naive.Self(i)
-			}
-		}
-		var want strings.Builder
-		for _, stack := range slices.Sorted(maps.Keys(weights)) {
-			if weights[stack] > 0 {
-				fmt.Fprintf(&want, "%s %d\n", stack, weights[stack])
-			}
-		}
-		check.Equal(t, fmt.Sprintf("seed %d: stacks", seed), want.String(), collapsed(t, forest))
-	})
 }
 
 // parseCollapsed reads collapsed stacks as flame graph tools do.

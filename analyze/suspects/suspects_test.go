@@ -179,19 +179,6 @@ func TestSuspectsAgreeWithNaive(t *testing.T) {
 	}
 }
 
-// However the input is divided, merging the parts finds the same suspects.
-func TestSuspectsAreIndependentOfShards(t *testing.T) {
-	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
-		specs := tracetest.SuspiciousSpecs(r, 2+r.IntN(60))
-		whole := tracetest.AddTo(trace.New(), specs...)
-		merged := trace.New()
-		for shard := range slices.Chunk(specs, 1+len(specs)/3) {
-			merged.Merge(tracetest.AddTo(trace.New(), shard...))
-		}
-		check.Equal(t, fmt.Sprintf("seed %d", seed), Examples(whole, Find(whole)), Examples(merged, Find(merged)))
-	})
-}
-
 // Inputs that are made to take long take no longer than others.
 func TestSuspectsOfHostileInput(t *testing.T) {
 	n := int64(cases.Count(t, 20_000, 200_000))

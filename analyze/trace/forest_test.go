@@ -75,28 +75,6 @@ func describeRequests(requests *requests.Requests) []string {
 	return list
 }
 
-// However the input is divided, merging the parts in order gives the same.
-func TestMergeIsIndependentOfShards(t *testing.T) {
-	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))
-		want := tellEverything(t, tracetest.AddTo(trace.New(), specs...))
-		for shards := 1; shards <= 5; shards++ {
-			merged := trace.New()
-			for i := range shards {
-				shard := tracetest.AddTo(trace.New(), specs[i*len(specs)/shards:(i+1)*len(specs)/shards]...)
-				if r.IntN(2) == 0 {
-					shard.Build()
-				}
-				merged.Merge(shard)
-				if r.IntN(3) == 0 {
-					merged.Build()
-				}
-			}
-			check.Equal(t, fmt.Sprintf("seed %d: %d shards", seed, shards), want, tellEverything(t, merged))
-		}
-	})
-}
-
 func TestBuildIsIdempotent(t *testing.T) {
 	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
 	forest := tracetest.AddTo(trace.New(), specs[:40]...)

@@ -45,6 +45,26 @@ func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 	return b.String()
 }
 
+// All returns records as readers do, without an error.
+func All(records ...op.Record) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		for _, rec := range records {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Entries returns operations as readers do.
+func Entries(entries ...*op.Entry) iter.Seq2[op.Record, error] {
+	records := make([]op.Record, len(entries))
+	for i, e := range entries {
+		records[i].Entry = e
+	}
+	return All(records...)
+}
+
 // ReadFunc reads the records of a source, as readers of formats do.
 type ReadFunc func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
 

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
 )
@@ -80,13 +81,7 @@ func TestUnguarded(t *testing.T) {
 // the report.
 func TestReportTables(t *testing.T) {
 	keys := check.Must(key.Parse("operation,step,attr:region"))(t)
-	records := func(yield func(op.Record, error) bool) {
-		for _, e := range entries() {
-			if !yield(op.Record{Entry: e}, nil) {
-				return
-			}
-		}
-	}
+	records := recordtest.Entries(entries()...)
 	r := check.Must(analyze.Run(t.Context(), analyze.Records(records), analyze.Options{By: keys}))(t)
 	r.Peaks, r.Total.EstCount = make([]peaks.Device, 1), op.KnownFloat(1) // tables have more columns then
 	for section, want := range map[string][]map[string]string{            // a part of each row

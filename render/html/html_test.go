@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/html"
 )
@@ -25,13 +26,7 @@ import (
 // reportOn returns the report on records, with its forest.
 func reportOn(tb testing.TB, records ...op.Record) *analyze.Report {
 	tb.Helper()
-	r := check.Must(analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-		for _, rec := range records {
-			if !yield(rec, nil) {
-				return
-			}
-		}
-	}), analyze.Options{KeepForest: true}))(tb)
+	r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.All(records...)), analyze.Options{KeepForest: true}))(tb)
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
@@ -34,13 +35,7 @@ func compared(tb testing.TB, name string) *diff.Report {
 				at += int64(ns)
 			}
 		}
-		r := check.Must(analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-			for _, e := range entries {
-				if !yield(op.Record{Entry: e}, nil) {
-					return
-				}
-			}
-		}), diff.ReportOptions(nil)))(tb)
+		r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.Entries(entries...)), diff.ReportOptions(nil)))(tb)
 		r.Input.Dropped = int64(len(names) - 3)
 		run := check.Must(diff.NewRun("ops.jsonl", r, nil, true))(tb)
 		return []*diff.Run{run}

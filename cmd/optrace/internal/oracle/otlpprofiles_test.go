@@ -437,29 +437,3 @@ func TestResourceValues(t *testing.T) {
 		t.Errorf("a list is read as %v", list.Slice().AsRaw())
 	}
 }
-
-// The profiles of each producer have its resource.
-func TestProfilesOfProducers(t *testing.T) {
-	f := trace.New()
-	var resources []*op.Resource
-	for i := range int64(3) {
-		r := &op.Resource{Service: "trainer", Rank: op.Known(i), Attrs: []op.Attr{{Key: "process.pid", Value: fmt.Sprint(100 + i)}}}
-		resources = append(resources, r)
-		for k := range i + 1 {
-			f.Add(op.Record{Entry: &op.Entry{
-				Operation: "matmul", DeviceID: "cuda:0", Service: r.Service, Rank: r.Rank, Duration: 10, SpanID: op.SpanID{6: byte(i), 7: byte(k + 1)},
-			}})
-		}
-	}
-	p := profilesOf(t, stacks.Of(f), otlpprofiles.Options{Producers: producers(resources...)})
-	if p.ResourceProfiles().Len() != 3 {
-		t.Fatalf("profiles of %d resources", p.ResourceProfiles().Len())
-	}
-	for i, of := range p.ResourceProfiles().All() {
-		want := map[string]any{"service.name": "trainer", "tensor.rank": int64(i), "process.pid": fmt.Sprint(100 + i)}
-		check.Equal(t, fmt.Sprintf("resource %d", i), want, of.Resource().Attributes().AsRaw())
-		if got := of.ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).Values().At(0); got != 10*int64(i+1) {
-			t.Errorf("the operations of rank %d took %d", i, got)
-		}
-	}
-}
