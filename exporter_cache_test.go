@@ -285,7 +285,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto} {
 		t.Run(format.String(), func(t *testing.T) {
 			var out gate
-			before := heapInUse()
+			before := check.Heap()
 			exp := newExporter(t, &out, optrace.WithFormat(format), optrace.WithMapping(&mapping))
 			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 				optrace.WithCacheBytes(cacheBytes))
@@ -309,7 +309,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 					proc.OnEnd(s)
 				}
 			})
-			held := int64(heapInUse()) - int64(before)
+			held := check.Heap() - before
 			if held > bufferBytes+cacheBytes || held < cacheBytes/3 {
 				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20), (bufferBytes+cacheBytes)>>20)
 			}
@@ -326,7 +326,7 @@ func TestM3QueueKeepsToItsBound(t *testing.T) {
 	for i, variety := range varieties {
 		shut := make(chan struct{})
 		next := &spantest.Exporter{OnExport: func(context.Context) error { <-shut; return nil }}
-		before := heapInUse()
+		before := check.Heap()
 		proc := newForwarder(t, next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 			optrace.WithPolicy(policies[i%2]))
 		for i := range 2 * bufferBytes / 500 {
@@ -335,7 +335,7 @@ func TestM3QueueKeepsToItsBound(t *testing.T) {
 			proc.OnEnd(stub.Snapshot())
 		}
 		// What the exporter has got is no longer in the queue.
-		if held := int64(heapInUse()) - int64(before); held > bufferBytes*5/4+512*10_000 {
+		if held := check.Heap() - before; held > bufferBytes*5/4+512*10_000 {
 			t.Errorf("variety %d: %.1f MiB are held, want %d at most", i, float64(held)/(1<<20), bufferBytes>>20)
 		}
 		close(shut)

@@ -169,12 +169,12 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			exp := newExporter(t, io.Discard)
 			large := strings.Repeat("x", tt.text)
-			before := int64(heapInUse())
+			before := check.Heap()
 			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
 			verify := func(when string, most int64) {
 				t.Helper()
 				most += rest + int64(tt.text) // of the last operation
-				if held := int64(heapInUse()) - before; held > most {
+				if held := check.Heap() - before; held > most {
 					t.Errorf("%s: %d KiB are held, want %d at most", when, held>>10, most>>10)
 				}
 			}
@@ -205,10 +205,10 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 // themselves.
 func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
-	before := int64(heapInUse())
+	before := check.Heap()
 	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50)))(t)
 	rec.Recorder(t.Context()).Begin("matmul", "").Finish()
-	if held := int64(heapInUse()) - before; held > 1<<20 {
+	if held := check.Heap() - before; held > 1<<20 {
 		t.Errorf("a recorder of one operation holds %d bytes", held)
 	}
 	shutdown(t, rec)

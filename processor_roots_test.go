@@ -244,13 +244,13 @@ type leaks struct {
 	proc   *optrace.Processor
 	spans  trace.Tracer
 	ops    *optrace.Tracer
-	before uint64 // heap in use
+	before int64 // heap in use
 }
 
 func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	t.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
-	return &leaks{t, proc, tp.Tracer("service"), optrace.NewTracer(tp), heapInUse()}
+	return &leaks{t, proc, tp.Tracer("service"), optrace.NewTracer(tp), check.Heap()}
 }
 
 // checkMemory fails if the processor holds more than the tables and some MiB for
@@ -258,7 +258,7 @@ func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
 func (l *leaks) checkMemory() {
 	l.Helper()
 	const rest = 4 << 20
-	if held := int64(heapInUse()) - int64(l.before); held > tableBytes+rest {
+	if held := check.Heap() - l.before; held > tableBytes+rest {
 		l.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), (tableBytes+rest)>>20)
 	}
 	if l.proc.Stats().Forgotten == 0 {
@@ -393,7 +393,7 @@ func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
 				rec.Finish()
 			}
 			const both = 2 * tableBytes
-			if held := int64(heapInUse()) - int64(l.before); held > both {
+			if held := check.Heap() - l.before; held > both {
 				t.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), both>>20)
 			}
 			if st := proc.Stats(); st.Skipped != uint64(tt.leaks*tt.ops) || tt.ops > 0 != (st.Unsummed > 0) {

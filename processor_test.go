@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -277,7 +276,7 @@ func TestMaxBytesHeld(t *testing.T) {
 			w := spantest.NewStuckWriter()
 			proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(tt.bytes), optrace.WithFlushInterval(time.Hour))
 			name := strings.Repeat("n", tt.text)
-			before := heapInUse()
+			before := check.Heap()
 			var wg sync.WaitGroup
 			for range tt.threads {
 				wg.Go(func() {
@@ -290,7 +289,7 @@ func TestMaxBytesHeld(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if held := heapInUse() - before; int64(held) > tt.bytes+int64(tt.slack) {
+			if held := check.Heap() - before; held > tt.bytes+int64(tt.slack) {
 				t.Errorf("%d bytes are held with a bound of %d", held, tt.bytes)
 			}
 			w.Release()
@@ -302,14 +301,6 @@ func TestMaxBytesHeld(t *testing.T) {
 			}
 		})
 	}
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // hostileError panics when it is asked for its text.

@@ -55,16 +55,12 @@ func TestR2HeldBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := &bounded{recordSource: recordSource(operations(tc.n, tc.name)), most: 1 << 40}
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
+			before := check.Heap()
 			c := check.Must(collect(t.Context(), src, Options{SumsOnly: tc.sums}))(t)
 			if c.forest != nil {
 				c.forest.Build()
 			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			took := int64(after.HeapAlloc - before.HeapAlloc)
+			took := check.Heap() - before
 			runtime.KeepAlive(c)
 			if src.held < took*2/3 || src.held > took*3 {
 				t.Errorf("%d bytes told, %d taken", src.held, took)

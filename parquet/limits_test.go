@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -192,15 +191,13 @@ func TestLimits(t *testing.T) {
 			f := forge(3)
 			test.change(f)
 			file := f.file(t)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			got := read(t, file)
-			runtime.ReadMemStats(&after)
+			var got *records
+			n := check.Allocated(func() { got = read(t, file) })
 			if !strings.Contains(fmt.Sprint(got.fail, got.bad), test.want) || test.want != "[]" && len(got.entries()) > 2 {
 				t.Errorf("error %q, %q, want %q; %d entries", got.fail, got.bad, test.want, len(got.entries()))
 			}
 			const most = 32 << 20
-			if n := after.TotalAlloc - before.TotalAlloc; n > most {
+			if n > most {
 				t.Errorf("%d bytes allocated", n)
 			}
 		})
@@ -229,13 +226,11 @@ func TestMetadata(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			file := append(append([]byte("PAR1"), test.footer...), 0)
 			file = append(binary.LittleEndian.AppendUint32(file, uint32(len(test.footer)+1)), "PAR1"...)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			got := read(t, file)
-			runtime.ReadMemStats(&after)
+			var got *records
+			n := check.Allocated(func() { got = read(t, file) })
 			check.Equal(t, "error", "parquet footer: "+test.want, got.fail)
 			const most = 16 << 20
-			if n := after.TotalAlloc - before.TotalAlloc; n > most {
+			if n > most {
 				t.Errorf("%d bytes allocated", n)
 			}
 		})

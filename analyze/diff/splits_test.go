@@ -1,7 +1,6 @@
 package diff_test
 
 import (
-	"iter"
 	"math/rand/v2"
 	"testing"
 
@@ -34,7 +33,7 @@ func recording(t *testing.T) (entries []*op.Entry) {
 // analyzed returns the report on operations.
 func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
 	t.Helper()
-	var records iter.Seq2[op.Record, error] = recordtest.Entries(entries...)
+	records := recordtest.Entries(entries...)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
 }
 

@@ -144,18 +144,12 @@ const maxBytesPerEntry = 100
 func TestTraceMemoryPerEntry(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector's memory is counted as well")
 	entries := cases.Count(t, 500_000, 10_000_000)
-	heap := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
+	before := check.Heap()
 	forest := trace.New()
 	tracetest.AddRequests(forest, entries)
-	added := heap()
+	added := check.Heap()
 	forest.Build()
-	built := float64(heap()-before) / float64(entries)
+	built := float64(check.Heap()-before) / float64(entries)
 	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/float64(entries), built)
 	if built > maxBytesPerEntry {
 		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)

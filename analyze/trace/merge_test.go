@@ -3,7 +3,6 @@ package trace_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -168,11 +167,7 @@ func TestMergeMemory(t *testing.T) {
 		w.StartPart(part)
 		tracetest.AddRequests(w, entries/200)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	forest.Take([]*trace.Forest{other})
-	runtime.ReadMemStats(&after)
-	perEntry := float64(after.TotalAlloc-before.TotalAlloc) / entries
+	perEntry := float64(check.Allocated(func() { forest.Take([]*trace.Forest{other}) })) / entries
 	t.Logf("%.1f bytes allocated per entry", perEntry)
 	if perEntry > 30 {
 		t.Errorf("%.1f bytes allocated per entry", perEntry)

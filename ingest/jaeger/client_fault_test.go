@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,7 +122,7 @@ func TestR3ServerFaults(t *testing.T) {
 			}
 			c := serve(t, tc.handler, jaeger.ClientOptions{Timeout: timeout, MaxMemory: memory, MaxAnswerBytes: memory / 4})
 			var err error
-			allocated := allocatedBy(func() { _, _, err = c.Trace(t.Context(), traceID(t, recordedID)) })
+			allocated := check.Allocated(func() { _, _, err = c.Trace(t.Context(), traceID(t, recordedID)) })
 			check.Says(t, "", tc.want, err)
 			// Whatever is garbage by now counts, and what the server allocates.
 			if allocated > 8*memory {
@@ -139,14 +138,6 @@ func emptyMembers(w http.ResponseWriter) {
 	var member bytes.Buffer
 	_ = gzip.NewWriter(&member).Close()
 	repeat(w, "", member.String(), -1)
-}
-
-func allocatedBy(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // R3: a search on a server whose answers are always too large ends after a bounded number

@@ -113,7 +113,7 @@ func TestCacheMemory(t *testing.T) {
 	} {
 		for _, byContent := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, by content %v", tt.name, byContent), func(t *testing.T) {
-				before := heap()
+				before := check.Heap()
 				c := New[[10]int](budget, true)
 				c.gate.byContent = byContent
 				for i := range window - 1 {
@@ -122,21 +122,13 @@ func TestCacheMemory(t *testing.T) {
 						c.Add(&k, [10]int{}, 0)
 					}
 				}
-				if used := heap() - before; used > budget*11/10 || c.full && used < budget/2 {
+				if used := check.Heap() - before; used > budget*11/10 || c.full && used < budget/2 {
 					t.Errorf("%d bytes are taken, the bound is %d", used, budget)
 				}
 				runtime.KeepAlive(&c)
 			})
 		}
 	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // Sets that never come again make the cache skip lookups; when sets repeat it is

@@ -1,8 +1,9 @@
-// Package check compares in tests, and ends them where there is an error. Only tests import it.
+// Package check compares in tests, ends them where there is an error, and measures memory. Only tests import it.
 package check
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -31,6 +32,24 @@ func Says(t testing.TB, what, want string, err error) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: error %v, want one that says %q", what, err, want)
 	}
+}
+
+// Heap returns how many bytes are held, after a collection.
+func Heap() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers and pools held
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Allocated returns how many bytes a function, and whatever runs beside it, allocated.
+func Allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
 // OK ends the test if there is an error.

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // A table does what a map does, with few values and with many.
@@ -105,27 +107,20 @@ func TestEvictTheLast(t *testing.T) {
 func TestTableMemory(t *testing.T) {
 	for _, n := range []int{1000, 5000, 33_000, 100_000} {
 		var table Table[[16]byte, [6]uint64]
-		before := heap()
+		before := check.Heap()
 		for i := range n {
 			table.Add([16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, [6]uint64{}, 0)
 		}
-		used, said := heap()-before, int64(table.Bytes())
+		used, said := check.Heap()-before, int64(table.Bytes())
 		if used > said*5/4 || used < said/3 {
 			t.Errorf("%d values take %d bytes, and it says %d", n, used, said)
 		}
 		for table.Len() > 0 {
 			table.Evict([16]byte{0xff, 0xff, 0xff})
 		}
-		if left := heap() - before; left > 16<<10 {
+		if left := check.Heap() - before; left > 16<<10 {
 			t.Errorf("an empty table keeps %d bytes", left)
 		}
 		runtime.KeepAlive(&table)
 	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

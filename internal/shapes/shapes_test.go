@@ -105,12 +105,12 @@ func TestCacheSize(t *testing.T) {
 				used := int64(math.MaxInt64)
 				for range 5 { // the least: the runtime allocates, too
 					c := New(most)
-					before := heap()
+					before := check.Heap()
 					for i := range int64(2 * maxSlots) {
 						c.Inputs(keyOf(tt.inputs(i)...))
 						c.Output(keyOf(tt.output(i)))
 					}
-					used = min(used, heap()-before)
+					used = min(used, check.Heap()-before)
 					runtime.KeepAlive(c)
 				}
 				if used > int64(most)+4<<10 {
@@ -119,13 +119,6 @@ func TestCacheSize(t *testing.T) {
 			})
 		}
 	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 func TestCacheConcurrentSafe(t *testing.T) {
