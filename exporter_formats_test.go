@@ -26,6 +26,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -97,7 +98,7 @@ func TestOTLPGolden(t *testing.T) {
 
 // The same operations, written in every format and rotated, read back the same.
 func TestOutputReadByIngest(t *testing.T) {
-	var want []op.Entry
+	var want []*op.Entry
 	for _, o := range outputs() {
 		dir := t.TempDir()
 		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: 20_000}))...)
@@ -106,7 +107,7 @@ func TestOutputReadByIngest(t *testing.T) {
 			export(t, exp, append(all[i:i+20:i+20], spantest.Request().Snapshot())...)
 		}
 		shutdown(t, exp)
-		got, spans := recordsIn(t, dir)
+		got, spans := recordtest.Split(t, ingest.Open(dir).Records())
 		if want == nil {
 			want = got
 		}

@@ -12,10 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/producer"
-	"github.com/optrace/optrace/op"
 )
 
 // TestMain fails where a test leaves a goroutine behind. As a child process it
@@ -94,20 +92,4 @@ func cancelled() context.Context {
 func flush(tb testing.TB, f interface{ ForceFlush(context.Context) error }) {
 	tb.Helper()
 	check.OK(tb, f.ForceFlush(context.Background()))
-}
-
-// recordsIn returns the operations and the spans above them in a file or directory of any format.
-func recordsIn(t *testing.T, path string) (ops []op.Entry, spans []op.Span) {
-	t.Helper()
-	for rec, err := range ingest.Open(path).Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			ops = append(ops, *rec.Entry.Clone())
-		case rec.Span != nil:
-			spans = append(spans, *rec.Span.Clone())
-		}
-	}
-	return ops, spans
 }

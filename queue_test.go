@@ -54,8 +54,8 @@ func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.QueueOption) *
 }
 
 // inOrderOfLaunch sorts entries, whose order in a file is any.
-func inOrderOfLaunch(entries []op.Entry) {
-	slices.SortFunc(entries, func(a, b op.Entry) int { return cmp.Compare(a.Launch.V, b.Launch.V) })
+func inOrderOfLaunch(entries []*op.Entry) {
+	slices.SortFunc(entries, func(a, b *op.Entry) int { return cmp.Compare(a.Launch.V, b.Launch.V) })
 }
 
 // onStream returns a prepared operation on a stream.
@@ -177,7 +177,7 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	if len(entries) != 2 {
 		t.Fatalf("%d entries", len(entries))
 	}
-	slices.SortFunc(entries, func(a, b op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
+	slices.SortFunc(entries, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
 	if end := entries[0].Start.V + entries[0].Duration; entries[1].Start.V != end || entries[1].Duration != 0 {
 		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V, entries[1].Duration)
 	}

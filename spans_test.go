@@ -26,6 +26,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -214,7 +215,7 @@ func TestLinksAreRecorded(t *testing.T) {
 
 		got := make(map[string][]op.Link)
 		names := make(map[string]int)
-		ops, spans := recordsIn(t, path)
+		ops, spans := recordtest.Split(t, ingest.Open(path).Records())
 		for _, e := range ops {
 			names[e.Operation]++
 			got[e.Operation] = e.Links
@@ -244,7 +245,7 @@ func TestDroppedLinks(t *testing.T) {
 		s.Span().AddLink(link)
 		s.End()
 		shutdown(t, tp)
-		if ops, _ := recordsIn(t, path); len(ops) != 1 || len(ops[0].Links) != 1 || ops[0].Warn&op.WarnDroppedLinks == 0 {
+		if ops, _ := recordtest.Split(t, ingest.Open(path).Records()); len(ops) != 1 || len(ops[0].Links) != 1 || ops[0].Warn&op.WarnDroppedLinks == 0 {
 			t.Errorf("%v: %+v", o, ops)
 		}
 	}

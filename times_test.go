@@ -18,8 +18,10 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -33,14 +35,14 @@ const (
 var ran = optrace.Times{Start: started, End: ended, Launch: launched}
 
 // entriesOf returns the records that a set-up with a Processor writes.
-func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []op.Entry, spans []op.Span) {
+func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []*op.Entry, spans []*op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	p := newProcessor(t, newFile(t, path))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 	record(tp, p)
 	shutdown(t, tp)
-	return recordsIn(t, path)
+	return recordtest.Split(t, ingest.Open(path).Records())
 }
 
 // Every way to record after the fact gives the same operation, also when the request
@@ -202,14 +204,11 @@ func TestRecordBeforeTheRequest(t *testing.T) {
 		rec.Finish()
 		request.End()
 	})
-	report, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-		for i := range entries {
-			if !yield(op.Record{Entry: &entries[i]}, nil) {
-				return
-			}
-		}
-		yield(op.Record{Span: &spans[0]}, nil)
-	}), analyze.Options{})
+	records := []op.Record{{Span: spans[0]}}
+	for _, e := range entries {
+		records = append(records, op.Record{Entry: e})
+	}
+	report, err := analyze.Run(t.Context(), analyze.Records(recordtest.All(records...)), analyze.Options{})
 	if err != nil || len(entries) != 3 || len(spans) != 1 {
 		t.Fatal(err, len(entries), len(spans))
 	}

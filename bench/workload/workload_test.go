@@ -15,34 +15,19 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
 // simulated returns the kinds that are simulated.
 func simulated() []Kind { return []Kind{G512, G1, Random} }
 
-// readAll returns copies of the entries and spans of a file.
-func readAll(t *testing.T, path string) (entries []*op.Entry, spans []op.Span) {
-	t.Helper()
-	for rec, err := range ingest.Open(path).Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			entries = append(entries, rec.Entry.Clone())
-		case rec.Span != nil:
-			spans = append(spans, *rec.Span)
-		}
-	}
-	return entries, spans
-}
-
 // write writes a file and reads it back.
-func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []op.Span) {
+func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []*op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "spans")
 	sum := check.Must(WriteFile(path, f, c))(t)
-	entries, spans := readAll(t, path)
+	entries, spans := recordtest.Split(t, ingest.Open(path).Records())
 	return sum, entries, spans
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/llamacpp"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -106,7 +107,7 @@ func (e *engine) record(t testing.TB, mode Mode) ([]*op.Entry, []float32) {
 	e.decode(t, h, lctx)
 	e.decode(t, h, lctx)
 	check.OK(t, sdk.Shutdown(t.Context()))
-	all := readEntries(t, file)
+	all, _ := recordtest.Split(t, ingest.Open(file).Records())
 	slices.SortFunc(all, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
 	return all, e.logits(t, lctx)
 }
@@ -161,17 +162,6 @@ func TestLayersOfLibrary(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%q", got)
 	}
-}
-
-func readEntries(t testing.TB, file string) (all []*op.Entry) {
-	t.Helper()
-	for rec, err := range ingest.Open(file).Records() {
-		check.OK(t, err)
-		if rec.Entry != nil {
-			all = append(all, rec.Entry.Clone())
-		}
-	}
-	return all
 }
 
 // The blocks of element types are those that ggml has.

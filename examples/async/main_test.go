@@ -11,22 +11,15 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
 // reported returns the report on a batch, with its operations.
-func reported(t *testing.T, batch string) (*analyze.Report, []op.Entry) {
+func reported(t *testing.T, batch string) (*analyze.Report, []*op.Entry) {
 	t.Helper()
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
-	var entries []op.Entry
-	for rec, err := range ingest.Open(batch).Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			entries = append(entries, *rec.Entry.Clone())
-		}
-	}
+	entries, _ := recordtest.Split(t, ingest.Open(batch).Records())
 	return r, entries
 }
 
@@ -66,25 +59,19 @@ func TestPhases(t *testing.T) {
 
 // checkKineto compares the figures with those of the same run as PyTorch's profiler would
 // have written it.
-func checkKineto(t *testing.T, want *analyze.Report, entries []op.Entry) {
+func checkKineto(t *testing.T, want *analyze.Report, entries []*op.Entry) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace.json")
 	writeFile(t, file, asKineto(entries))
 	got, _ := reported(t, file)
 	check.Equal(t, "launches: Kineto against recorded", want.Launches, got.Launches)
 	// The profiler's trace has no requests, between which devices have nothing to do.
-	alone := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-		for i := range entries {
-			if !yield(op.Record{Entry: &entries[i]}, nil) {
-				return
-			}
-		}
-	}), analyze.Options{}))(t)
+	alone := check.Must(analyze.Run(t.Context(), analyze.Records(recordtest.Entries(entries...)), analyze.Options{}))(t)
 	check.Equal(t, "idle causes: Kineto against recorded", alone.IdleCauses, got.IdleCauses)
 }
 
 // asKineto returns a trace of PyTorch's profiler with the same operations.
-func asKineto(entries []op.Entry) string {
+func asKineto(entries []*op.Entry) string {
 	const base = int64(1_700_000_000_000_000_000)
 	micros := func(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
 	var events []string

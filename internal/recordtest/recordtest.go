@@ -65,6 +65,22 @@ func Entries(entries ...*op.Entry) iter.Seq2[op.Record, error] {
 	return All(records...)
 }
 
+// Split returns copies of the operations and spans among records, which must have no errors.
+func Split(t testing.TB, records iter.Seq2[op.Record, error]) (entries []*op.Entry, spans []*op.Span) {
+	t.Helper()
+	for rec, err := range records {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			entries = append(entries, rec.Entry.Clone())
+		case rec.Span != nil:
+			spans = append(spans, rec.Span.Clone())
+		}
+	}
+	return entries, spans
+}
+
 // ReadFunc reads the records of a source, as readers of formats do.
 type ReadFunc func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
 
