@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/causes"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
 )
 
 // found returns the findings on a run with a cause.
@@ -79,5 +80,39 @@ func TestNoCause(t *testing.T) {
 	}
 	if claims > max(1, runs/50) {
 		t.Errorf("%d claims in %d runs", claims, runs)
+	}
+}
+
+// The first of several calls that has nine tenths of the time of all of them is start-up; of calls alike none is.
+func TestStartUp(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		calls []int64 // durations on the host, an operation of the device behind each
+		want  findings.Kind
+		says  string
+	}{
+		{"the first", []int64{9_000, 500, 500}, findings.FirstStep, "The first of 3 calls of load took 10.0 µs (76.9 %) on the host"},
+		{"not quite", []int64{8_900, 600, 500}, findings.HostGap, "while the host ran load for 10.0 µs"},
+		{"another than the first", []int64{500, 9_000, 500}, findings.HostGap, "while the host ran load for 10.0 µs"},
+		{"one call", []int64{10_000}, findings.HostGap, "while the host ran load for 10.0 µs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var records []op.Record
+			at := int64(1_000_000)
+			add := func(name, device string, side op.Side, ns int64) {
+				records = append(records, op.Record{Entry: &op.Entry{
+					Operation: name, Kind: op.KindCompute, Side: side, DeviceID: device, Start: op.Known(at), Duration: ns,
+				}})
+				at += ns
+			}
+			for _, ns := range test.calls {
+				add("load", "", op.SideHost, ns)
+				add("matmul", "cuda:0", op.SideNone, 1_000)
+			}
+			r := check.Must(analyze.Run(context.Background(), analyze.Records(recordtest.All(records...)), analyze.Options{Workers: 1}))(t)
+			if f := r.Findings[1]; f.Kind != test.want || !strings.Contains(f.Text, test.says) {
+				t.Errorf("%s: %q, want %s: %q", f.Kind, f.Text, test.want, test.says)
+			}
+		})
 	}
 }

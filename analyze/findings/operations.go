@@ -130,6 +130,10 @@ func (l *list) hostTimes() {
 		case len(l.extent.Devices) == 0:
 			f.Kind, f.Where = Operation, Where{Section: "operations", Operation: h.Operation}
 			f.Text = fmt.Sprintf("The host ran %s for %s.", name, l.part(ns))
+		case l.isStartUp(h):
+			f.Kind = FirstStep
+			f.Text = fmt.Sprintf("The first of %s of %s took %s on the host, in which %s: start-up that later calls do not have.",
+				plural(l.hostCalls(h), "call"), name, l.part(ns), l.each("nothing ran"))
 		case 2*h.Longest.HostNS*l.devicesNum >= h.TimeNS || !h.IsOp:
 			f.Text = fmt.Sprintf("%s while the host ran %s for %s; the longest such time is %s.", l.each("Nothing ran"), name, l.part(ns),
 				l.gapText(h.Longest, h.Longest.HostNS))
@@ -142,6 +146,22 @@ func (l *list) hostTimes() {
 		}
 	}
 	l.unexplained()
+}
+
+// isStartUp reports whether the first of several calls on the host took nine tenths of the time of all of them in
+// which devices had nothing to do, as the call does that starts a library or a device.
+func (l *list) isStartUp(h timeline.HostTime) bool {
+	return l.hostCalls(h) >= 2 && 10*h.FirstNS >= 9*h.TimeNS
+}
+
+// hostCalls returns how many calls of an operation the host made, 0 where that is not known.
+func (l *list) hostCalls(h timeline.HostTime) int64 {
+	for i := range l.Operations {
+		if o := &l.Operations[i]; h.IsOp && o.Operation == h.Operation && o.Side == op.SideHost.String() {
+			return o.Count
+		}
+	}
+	return 0
 }
 
 // hostOnPaths finds the spans in which requests spend their time between operations.
@@ -215,7 +235,7 @@ func (l *list) unexplained() {
 	ns := (l.parts().IdleNS - l.noRequestNS() - gaps) / l.devicesNum
 	f := Finding{Kind: HostGap, Where: whereDevice("idle", g.Key)}
 	f.Where.FromNS, f.Where.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
-	f.Text = fmt.Sprintf("%s for %s, and nothing was recorded on the host meanwhile; the longest such time is %s",
+	f.Text = fmt.Sprintf("%s for %s, and no operation was recorded on the host meanwhile; the longest such time is %s",
 		l.each("Nothing ran"), l.part(ns), l.gapText(*g, g.DurationNS-g.HostNS))
 	for i := range l.Idle {
 		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {

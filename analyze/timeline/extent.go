@@ -64,6 +64,8 @@ type HostTime struct {
 	Operation string
 	IsOp      bool
 	TimeNS    int64
+	// FirstNS is the part of TimeNS in the call that began first.
+	FirstNS int64
 	// Longest is the idle time of a device that most of it lies in.
 	Longest HostGap
 }
@@ -133,6 +135,7 @@ type extents struct {
 type hostSum struct {
 	HostTime
 	gap, inGap int64 // the number of the latest gap, and the time in it
+	first      int32 // the row of the first call
 }
 
 // hostSegment is a time in which a row of the host was the innermost.
@@ -320,8 +323,14 @@ func (e *extents) gap(from, to int64) {
 		}
 		h := sums[f.Name(s.row)]
 		if h == nil {
-			h = &hostSum{HostTime: HostTime{Operation: f.RowName(s.row), IsOp: isOp}}
+			h = &hostSum{HostTime: HostTime{Operation: f.RowName(s.row), IsOp: isOp}, first: s.row}
 			sums[f.Name(s.row)] = h
+		}
+		if f.Start(s.row) < f.Start(h.first) {
+			h.first, h.FirstNS = s.row, 0
+		}
+		if s.row == h.first {
+			h.FirstNS += ns
 		}
 		if h.gap != e.gaps {
 			h.gap, h.inGap = e.gaps, 0

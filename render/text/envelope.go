@@ -111,7 +111,7 @@ func (p *page) faults(in *analyze.Envelope) {
 		"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
 	p.fault("overflow", in.OverflowedGroups, plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
-	p.fault("warnings", int64(len(in.Warnings)), strings.Join(counted(in.Warnings), ", "))
+	p.fault("warnings", int64(len(in.Warnings)), warnings(in.Warnings))
 	n := in.SuspectDurations.V
 	p.fault("suspect", n, plural(n, "duration")+", still running when a later operation of the stream had ended")
 	p.example(in, n, suspects.Duration, "the longest: ")
@@ -203,6 +203,28 @@ func counted(by map[string]int64) []string {
 		parts = append(parts, termtext.Clean(k)+" "+units.Count(by[k]))
 	}
 	return parts
+}
+
+// warningText says what a warning means, in addition to its name.
+var warningText = map[string]string{
+	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1", "overflow": "elements or bytes beyond 64 bits",
+	"shape_truncated": "too many dimensions or inputs", "bad_value": "an attribute of another type or out of range",
+	"bad_memory": "a size in bytes that cannot be", "unknown_dtype": "an element type that is not known",
+	"neg_duration": "an end before the start", "bad_time": "a time of zero or beyond 64 bits", "bad_id": "an id that cannot be",
+	"non_finite": "a number that is NaN or infinite", "invalid_utf8": "text that is not UTF-8",
+	"dropped_attributes": "attributes dropped by limits", "no_start": "the source has no start times",
+	"us_truncated": "the source has whole microseconds only", "dropped_links": "links dropped by limits",
+}
+
+// warnings lists how many entries have which warnings.
+func warnings(by map[string]int64) string {
+	parts := counted(by)
+	for i, name := range slices.Sorted(maps.Keys(by)) {
+		if text := warningText[name]; text != "" {
+			parts[i] += " (" + text + ")"
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // suspectText describes a record with times that cannot be right.
