@@ -46,8 +46,8 @@ type Options struct {
 	// Sections lists the sections of the report whose figures are computed, as package text names them, and
 	// "overview" for its first screen; nil is all. What only others show is not known, as with SumsOnly.
 	Sections []string
-	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes
-	// and FLOPs of its operations, for a renderer that shows them one by one.
+	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes, FLOPs and
+	// arguments of its operations, for a renderer that shows them one by one.
 	KeepForest bool
 	// RecordedFLOPs takes no FLOPs but those that were recorded: what follows from
 	// shapes, and the bytes that were moved, stays unknown. It saves time for each entry.

@@ -3,11 +3,13 @@ package trace
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -63,6 +65,8 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 	if f.details {
 		r.codes[colShape] = f.Names.Shapes.ID(shapeText(e))
+		f.scratch = appendArguments(f.scratch[:0], e)
+		r.codes[colArguments] = f.Names.Arguments.ID(f.scratch)
 	}
 	if len(f.By) > 0 {
 		f.addGroup(&r, e)
@@ -235,6 +239,24 @@ func nanoseconds(a *op.Attr, key string) int64 {
 	}
 	n, _ := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none
 	return max(0, n)
+}
+
+// appendArguments appends the text of [Node.Arguments].
+func appendArguments(b []byte, e *op.Entry) []byte {
+	for i := range e.Attrs {
+		a := &e.Attrs[i]
+		if !slices.Contains(attrkey.OfKernels[:], a.Key) {
+			continue
+		}
+		if len(b) == 0 {
+			b = append(b, '{')
+		} else {
+			b[len(b)-1] = ','
+		}
+		b = append(jsontext.AppendString(b, a.Key), ':')
+		b = append(a.AppendJSONValue(b), '}')
+	}
+	return b
 }
 
 // shapeText returns the text of [Node.Shapes].

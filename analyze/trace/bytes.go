@@ -40,5 +40,5 @@ func (d *Names) bytes() int64 {
 	t.operations, t.spans, t.lanes = len(d.Operations.Values), len(d.Spans.Values), len(d.Lanes.Values)
 	t.stamps, t.shapes = len(d.Stamps.Values), len(d.Shapes.Values)
 	return t.texts + d.Traces.Bytes() + d.Operations.Bytes() + d.Spans.Bytes() + d.Lanes.Bytes() + d.Stamps.Bytes() +
-		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Marks.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes()
+		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Marks.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes() + d.Arguments.Bytes()
 }

@@ -72,6 +72,7 @@ const (
 	colShape           // into Names.Shapes, 0 without details
 	colLauncher        // into Names.Launchers
 	colMark            // into Names.Marks
+	colArguments       // into Names.Arguments, 0 without details
 	numCodes
 )
 
@@ -309,6 +310,9 @@ func (c *columns) Variety(r int32) int32 { return c.code(r, colVariety) }
 
 // Shape returns the number of the shapes of row r in Names.Shapes.
 func (c *columns) Shape(r int32) int32 { return c.code(r, colShape) }
+
+// Arguments returns the number of the arguments of row r in Names.Arguments.
+func (c *columns) Arguments(r int32) int32 { return c.code(r, colArguments) }
 
 // Weight returns the sampling weight of row r.
 func (c *columns) Weight(r int32) float64 {

@@ -62,6 +62,15 @@ func (n Node) Shapes() string {
 	return n.Forest.Names.Shapes.Values[n.Forest.Shape(n.Row)]
 }
 
+// Arguments returns how a kernel was launched, its grid, block and so on, as a JSON object with the names of PyTorch's
+// profiler; "" where nothing is known or the forest was not made to keep it.
+func (n Node) Arguments() string {
+	if n.IsZero() {
+		return ""
+	}
+	return n.Forest.Names.Arguments.Values[n.Forest.Arguments(n.Row)]
+}
+
 // Launch returns when the host handed the operation to its device, in Unix
 // nanoseconds.
 func (n Node) Launch() op.Int {

@@ -32,7 +32,7 @@ type Forest struct {
 	runs        partRuns
 	Counts      Counts
 	limit       int  // of the number of rows
-	details     bool // keep shapes
+	details     bool // keep shapes and arguments
 	By          []key.Key
 	ByTree      bool // the tree tells a key of by
 	scratch     []byte
@@ -89,8 +89,8 @@ func NewLimited(limit int) *Forest {
 	return &Forest{Names: newDictionary(), limit: limit}
 }
 
-// KeepShapes makes f keep the shapes of the operations that are added from now on, for
-// [Node.Shapes].
+// KeepShapes makes f keep the shapes and the arguments of the operations that are added from now on, for
+// [Node.Shapes] and [Node.Arguments].
 func (f *Forest) KeepShapes() { f.details = true }
 
 // spanAttr is an attribute of a span.

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
@@ -153,6 +156,34 @@ func TestMergeLeavesTheOther(t *testing.T) {
 		traces[0].Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
 		traces[0].Build()
 		check.Equal(t, fmt.Sprintf("%s, merging changed the other", name), want, tellEverything(t, traces[1]))
+	}
+}
+
+// Shapes and arguments stay those of their operations.
+func TestMergeKeepsDetails(t *testing.T) {
+	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(15, 16)), 200)
+	forests := []*trace.Forest{trace.New(), trace.New(), trace.New()}
+	var want, got []string
+	for i, s := range specs {
+		rec := s.Record()
+		text := ""
+		if e := rec.Entry; e != nil && i%3 > 0 {
+			e.OutputShape = op.Shape{int64(i % 7)}
+			e.Attrs = []op.Attr{{Key: "grid", Value: fmt.Sprintf("[%d,1,1]", i%5), Type: op.AttrJSON}, {Key: "else", Value: "x"}}
+			text = fmt.Sprintf(`→ %d {"grid":[%d,1,1]}`, i%7, i%5)
+		}
+		want = append(want, text)
+		f := forests[i*len(forests)/len(specs)]
+		f.KeepShapes()
+		f.Add(rec)
+	}
+	forests[0].Merge(forests[1])
+	forests[0].Take(forests[2:])
+	for n := range forests[0].Without(make([]bool, len(specs))).Nodes() {
+		got = append(got, strings.TrimSpace(n.Shapes()+" "+n.Arguments()))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

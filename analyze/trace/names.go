@@ -41,6 +41,7 @@ type Names struct {
 	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
 	Varieties   symbols.Texts         // 0 is an entry that tells nothing
+	Arguments   symbols.Texts         // JSON; 0 is none
 	Collectives symbols.Table[CollectiveName]
 
 	recentLanes symbols.Cache[laneTag, int32]
@@ -65,6 +66,7 @@ func newDictionary() Names {
 	d.Marks.ID(Mark{})
 	d.Groups.ID(nil)
 	d.Varieties.ID(nil)
+	d.Arguments.ID(nil)
 	return d
 }
 
@@ -134,6 +136,7 @@ type renumbering struct {
 	marks       numbering[Mark]
 	groups      numbering[string]
 	varieties   numbering[string]
+	arguments   numbering[string]
 	collectives numbering[CollectiveName]
 }
 
@@ -149,6 +152,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		marks:       newNumbering(other.Marks.Values, d.Marks.ID),
 		groups:      newNumbering(other.Groups.Values, d.Groups.Add),
 		varieties:   newNumbering(other.Varieties.Values, d.Varieties.Add),
+		arguments:   newNumbering(other.Arguments.Values, d.Arguments.Add),
 		collectives: newNumbering(other.Collectives.Values, d.Collectives.ID),
 	}
 	n.stamps = newNumbering(other.Stamps.Values, func(s stamp) int32 {
@@ -164,6 +168,7 @@ func (d *Names) release() {
 	d.Stamps.Release()
 	d.Groups.Release()
 	d.Varieties.Release()
+	d.Arguments.Release()
 }
 
 // countedTexts is how many values of each kind have had their texts counted, and how long

@@ -3,6 +3,7 @@ package kineto
 import (
 	"slices"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/intern"
 )
 
@@ -37,7 +38,7 @@ const (
 // geometry lists the arguments that say how a kernel was launched, which entries have among their
 // attributes.
 var geometry = [...]string{
-	"grid", "block", "registers per thread", "shared memory", "est. achieved occupancy %", "graph id", "graph node id",
+	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph, attrkey.GraphNode,
 }
 
 // argumentOf returns the meaning of a key.
@@ -81,7 +82,7 @@ func argumentOf(key string) argument {
 		return argSource
 	case "Dst Rank":
 		return argTarget
-	case "graph id", "graph node id":
+	case attrkey.Graph, attrkey.GraphNode:
 		return argGraph
 	}
 	if slices.Contains(geometry[:], key) {
@@ -94,7 +95,7 @@ func argumentOf(key string) argument {
 type argumentKey struct {
 	name     string
 	argument argument
-	wanted   bool // by the mapping
+	wanted   bool // by the mapping, and not in geometry
 }
 
 // argumentKeys knows keys. It is a direct-mapped cache: a trace has a few dozen.
@@ -109,8 +110,8 @@ const (
 	maxKeyLen = 64 // of keys that are held
 )
 
-// find returns what is known of a key, valid until the next call. "device" is a key
-// of the mapping as well, but Kineto's meaning of it prevails.
+// find returns what is known of a key, valid until the next call. "device" and those of geometry are keys
+// of the mapping as well, but Kineto's meaning of them prevails.
 func (k *argumentKeys) find(key []byte) *argumentKey {
 	known := &k.other
 	if 0 < len(key) && len(key) <= maxKeyLen {
@@ -120,6 +121,7 @@ func (k *argumentKeys) find(key []byte) *argumentKey {
 		}
 	}
 	name := string(key)
-	*known = argumentKey{name: name, argument: argumentOf(name), wanted: name != "device" && k.wants(name)}
+	*known = argumentKey{name: name, argument: argumentOf(name)}
+	known.wanted = name != "device" && known.argument != argGeometry && known.argument != argGraph && k.wants(name)
 	return known
 }

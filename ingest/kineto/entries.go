@@ -178,18 +178,25 @@ func (m *entryMaker) device(i int) *op.Entry {
 	if o != nil {
 		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.text(o.name)), hostID(launcher)
 	}
-	if d.geometry != 0 {
-		if attrs := m.geometryOf(d.geometry); e.Attrs == nil {
-			e.Attrs = attrs
-		} else {
-			e.Attrs = append(e.Attrs, attrs...)
-		}
+	m.addAttrs(e, d.geometry, call)
+	return e
+}
+
+// addAttrs adds the attributes of the launch of an operation, which are valid until the next one. call may be nil.
+func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
+	m.further = append(m.further[:0], e.Attrs...)
+	if geometry != 0 {
+		m.further = append(m.further, m.geometryOf(geometry)...)
 	}
 	if call != nil && call.dur > 0 {
-		m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.LaunchDuration, Value: m.number(call.dur), Type: op.AttrInt})
+		m.further = append(m.further, op.Attr{Key: attrkey.LaunchDuration, Value: m.number(call.dur), Type: op.AttrInt})
+	}
+	if call != nil && call.name != 0 {
+		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: jsontext.ValidUTF8(m.notes.text(call.name))})
+	}
+	if len(m.further) > 0 {
 		e.Attrs = m.further
 	}
-	return e
 }
 
 // number returns a number as text. Many calls take as many microseconds as others.

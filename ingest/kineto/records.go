@@ -281,6 +281,7 @@ func (r *reader) launch(e *traceevent.Event) {
 		dur:         e.Duration.V,
 		bytes:       r.args.size.V,
 		thread:      t.addThread(e.PID, e.TID),
+		name:        t.notes.add(e.Name),
 	}
 }
 

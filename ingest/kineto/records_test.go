@@ -245,7 +245,7 @@ func TestPaths(t *testing.T) {
 		event("gpu_user_annotation", "## forward ##", 7, 0, 100, ""),
 		event("cpu_op", "aten::mm", 1, 12, 6, ""),
 		event("cuda_runtime", "cudaLaunchKernel", 1, 13, 1, `"correlation":1`),
-		event("cuda_runtime", "cudaLaunchKernel", 1, 30, 1, `"correlation":2`),
+		event("cuda_runtime", "cudaGraphLaunch", 1, 30, 1, `"correlation":2`),
 		event("cuda_runtime", "cudaLaunchKernel", 2, 13, 1, `"correlation":3`),
 		event("kernel", "a", 7, 60, 5, `"device":0,"stream":7,"correlation":1,"block":[32,1,1],"grid":[2,1,1],"registers per thread":16,`+
 			`"graph id":0,"graph node id":0`),
@@ -262,9 +262,10 @@ func TestPaths(t *testing.T) {
 	want := map[string]string{
 		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  []",
 		"a": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by aten::mm " +
-			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1}]",
-		"b": "4 ## forward ##/nn.Module: Net_0 by  [{graph id 3 1} {graph node id 99 1} {tensor.launch.duration 1000 1}]",
-		"c": "4  by  [{tensor.launch.duration 1000 1}]",
+			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0}]",
+		"b": "4 ## forward ##/nn.Module: Net_0 by  [{graph id 3 1} {graph node id 99 1} {tensor.launch.duration 1000 1} " +
+			"{tensor.launch.call cudaGraphLaunch 0}]",
+		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0}]",
 	}
 	check.Equal(t, "", want, got)
 }

@@ -29,7 +29,8 @@ type launch struct {
 	start, dur  int64
 	bytes       int64 // 0 where not known: only AMD's calls state it
 	thread      uint32
-	op          int32 // the host operator around it, -1 for none
+	op          int32  // the host operator around it, -1 for none
+	name        uint32 // index of notes
 }
 
 // deviceOp is an event on a device.
@@ -79,7 +80,7 @@ type timeRange struct {
 // tables holds the rows of a trace until its end.
 type tables struct {
 	symbols     symbols
-	notes       symbols // what does not tell a trace from others: names of ranges, geometry
+	notes       symbols // what does not tell a trace from others: names of ranges and calls, geometry
 	threads     threads
 	hostOps     rows[hostOp]
 	launches    rows[launch]

@@ -13,6 +13,20 @@ const Tenant = "tenant.id"
 // OfRequests are the attributes of requests by which they are priced. They are kept without being asked for.
 var OfRequests = [...]string{Tenant, RequestModel, RequestRoute, InputTokens, OutputTokens}
 
+// The attributes that say how a kernel was launched, in the words of PyTorch's profiler: readers of other formats write the same.
+const (
+	Grid         = "grid"
+	Block        = "block"
+	Registers    = "registers per thread"
+	SharedMemory = "shared memory" // bytes, static and dynamic
+	Occupancy    = "est. achieved occupancy %"
+	Graph        = "graph id" // of the CUDA graph that launched it
+	GraphNode    = "graph node id"
+)
+
+// OfKernels are the attributes of the launch of a kernel that one shows to people.
+var OfKernels = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, LaunchCall}
+
 // The event on a local root that carries an op.Pruned: its name, and the attributes in
 // addition to [Name] and [Device].
 const (

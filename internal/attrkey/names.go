@@ -51,6 +51,8 @@ const (
 	Launch = "tensor.launch.time"
 	// LaunchDuration is the duration of the host's call that launched the operation at tensor.launch.time, in nanoseconds.
 	LaunchDuration = "tensor.launch.duration"
+	// LaunchCall is the name of the host's call that launched the operation, such as "cudaLaunchKernel".
+	LaunchCall = "tensor.launch.call"
 	// ClockError is the bound on how far the operation's times may be off, where they come from the clock of a device, in
 	// nanoseconds. Entries have it among their attributes.
 	ClockError = "tensor.clock.error"

@@ -132,6 +132,9 @@ type Mapping struct {
 // of an operation, neither does key.
 func (m *Mapping) Alias(key, like string) {
 	t, field := *m.find(key), (*Mapping)(nil).find(like).field
+	if t.field == FieldNone { // one that is kept for what it says of a kernel says something else then
+		t.keep = m.all || slices.Contains(m.kept, key)
+	}
 	t.field, t.family = field, familyAlias
 	// A key of torch.profiler still makes the span an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)

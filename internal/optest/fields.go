@@ -90,6 +90,8 @@ func notes() []Case {
 			Attr{attrkey.ClockError, int64(2000)}),
 		note("launch duration", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: attrkey.LaunchDuration, Value: "7000", Type: op.AttrInt}} },
 			Attr{attrkey.LaunchDuration, int64(7000)}),
+		note("launch call", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: attrkey.LaunchCall, Value: "cudaLaunchKernel"}} },
+			Attr{attrkey.LaunchCall, "cudaLaunchKernel"}),
 		note("hardware", func(e *op.Entry) {
 			e.DeviceID, e.Attrs = "GPU-8f2a", []op.Attr{{Key: attrkey.HardwareID, Value: "GPU-8f2a"}}
 		}, Attr{attrkey.HardwareID, "GPU-8f2a"}),

@@ -78,6 +78,12 @@ func (r *rows) encode(level int) (string, error) {
 		}
 		return 0
 	})
+	column(r.unlessUsual(func(one *row) int64 {
+		if one.count > 1 {
+			return 0
+		}
+		return int64(r.arguments.number(one.node.Arguments()))
+	}))
 	err = errors.Join(out.Flush(), deflate.Close(), encoded.Close())
 	return text.String(), err
 }

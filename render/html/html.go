@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
@@ -128,6 +129,9 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		}
 	}
 	v.Steps = append(v.Steps, columns.steps.values...)
+	for _, text := range columns.arguments.values {
+		v.Arguments = append(v.Arguments, json.RawMessage(cmp.Or(text, "{}")))
+	}
 	text, err := json.Marshal(v) // escapes <, >, & and line separators
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func request(start, duration int64) op.Record {
 // columns are the columns of a page, decoded by this test's own reader.
 type columns struct {
 	start, duration, self, name, kind, device, stream, parent, request, shape, memory, flops, step []uint64
-	launch, call, group, count, most, launcher                                                     []uint64
+	launch, call, group, count, most, launcher, arguments                                          []uint64
 }
 
 // view is the part of a page's JSON that the tests look at.
@@ -65,6 +65,7 @@ type view struct {
 	Names   []string `json:"names"`
 	Shapes  []string `json:"shapes"`
 	Steps   []int64  `json:"steps"`
+	Arguments []json.RawMessage
 	Devices []struct {
 		Label   string
 		IdleRow int `json:"idle_row"`
@@ -95,7 +96,7 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	src := check.Must(io.ReadAll(flate.NewReader(bytes.NewReader(text))))(tb)
 	for _, column := range []*[]uint64{
 		&c.start, &c.duration, &c.self, &c.name, &c.kind, &c.device, &c.stream, &c.parent, &c.request, &c.shape, &c.memory, &c.flops, &c.step,
-		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher,
+		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher, &c.arguments,
 	} {
 		for range v.Rows {
 			n, size := binary.Uvarint(src)
@@ -127,6 +128,7 @@ func TestColumns(t *testing.T) {
 		memory: []uint64{0, 65537, 65537}, flops: []uint64{0, 25_690_113, 25_690_113}, step: []uint64{0, 1, 1},
 		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0},
 		count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
+		arguments: []uint64{0, 0, 0},
 	}
 	check.Equal(t, "columns", want, c, cmp.AllowUnexported(columns{}))
 	if diff := cmp.Diff([]string{"POST /predict", "matmul", "relu"}, v.Names); diff != "" {
@@ -154,6 +156,25 @@ func TestColumns(t *testing.T) {
 	}
 	if !strings.Contains(page, "1 without a start") {
 		t.Error("the operation without a start is not mentioned")
+	}
+}
+
+// Kernels have the arguments of their launch, what is merged has none.
+func TestArguments(t *testing.T) {
+	kernel := func(id byte, start int64, attrs ...op.Attr) op.Record {
+		rec := operation("gemm", id, start, 5)
+		rec.Entry.Attrs = attrs
+		return rec
+	}
+	grid := op.Attr{Key: "grid", Value: "[50,4,1]", Type: op.AttrJSON}
+	v, c := decode(t, pageOf(t, html.Options{},
+		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"}, op.Attr{Key: "other", Value: "x"}),
+		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
+	if diff := cmp.Diff([]uint64{0, 2, 3, 0, 1}, c.arguments); diff != "" { // 0 for that of the row before
+		t.Errorf("column (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(`[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`, fmt.Sprintf("%s", v.Arguments)); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 }
 

@@ -83,6 +83,8 @@ type rows struct {
 	devices dictionary[device.Key]
 	shapes  dictionary[string]
 	steps   dictionary[int64]
+	// arguments are those of kernels, JSON objects, and "" for none.
+	arguments dictionary[string]
 }
 
 // dictionary numbers values in the order of their first appearance. Beyond most of them, unless
@@ -111,14 +113,19 @@ func (d *dictionary[T]) number(v T) int {
 	return n
 }
 
-// maxTexts bounds the names, and the shapes, that a page tells apart.
-const maxTexts = 20_000
+// maxTexts bounds the names, and the shapes, that a page tells apart, maxArguments the arguments of kernels.
+const (
+	maxTexts     = 20_000
+	maxArguments = 5_000
+)
 
 // newRows orders the nodes of a forest.
 func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
 	r.names.most, r.names.other, r.shapes.most = maxTexts, path.Other, maxTexts
+	r.arguments.most = maxArguments
 	r.shapes.number("")
+	r.arguments.number("")
 	if forest == nil {
 		return r
 	}

@@ -2,6 +2,7 @@ package html
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -35,6 +36,8 @@ type view struct {
 	LaunchDevices []int     `json:"launch_devices,omitempty"`
 	Shapes        []string  `json:"shapes"`
 	Steps         []int64   `json:"steps"`
+	// Arguments has those of kernels, the first for rows without any.
+	Arguments     []json.RawMessage `json:"arguments"`
 	Requests      []request `json:"requests"`
 	Total         int       `json:"requests_total"`
 	// Links has the rows that links lead from and to, LinksTotal how many there are.

@@ -86,7 +86,7 @@ func TestBadRows(t *testing.T) {
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, demangledName, shortName) VALUES (x'00', 1, 0, 0, 1, 1), (1, 1.5, 0, 0, 1, 1);
 		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1, -5, 77);`))
 	want := []string{
-		"db: table StringIds, row 5: column value is a blob",
+		"db: table StringIds, row 6: column value is a blob",
 		"db: table NVTX_EVENTS, row 7: column start is text",
 		"db: table NVTX_EVENTS, row 8: end 3 before start 5",
 		"db: table NVTX_EVENTS, row 9: column eventType is text",

@@ -51,7 +51,7 @@ const (
 
 // small is a database of two processes with one device each, whose correlation ids are the same.
 var small = schema + fmt.Sprintf(`
-INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker');
+INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker'), (5, 'cudaLaunchKernel_v7000');
 INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
 INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
 INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '', 1000);
@@ -60,7 +60,7 @@ INSERT INTO NVTX_EVENTS VALUES
 	(1600, 2600, 60, 'overlap', %[3]d, NULL), (1150, 1300, 59, 'other thread', %[4]d, NULL),
 	(1300, NULL, 34, 'mark', %[3]d, NULL), (1400, NULL, 59, 'open', %[3]d, NULL);
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
-	(1250, 1260, %[3]d, 5, 0), (1700, 1710, %[3]d, 6, 0), (1220, 1230, %[4]d, 5, 0), (2700, 2710, %[3]d, 7, 0);
+	(1250, 1260, %[3]d, 5, 5), (1700, 1710, %[3]d, 6, 0), (1220, 1230, %[4]d, 5, 0), (2700, 2710, %[3]d, 7, 0);
 INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
 	(1300, 1400, 0, 7, 5, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, NULL),
 	(1310, 1330, 1, 15, 5, %[2]d, 2, 2, 32, 1, 1, 1, 32, 1, 1, 0, 0, 99, 7),

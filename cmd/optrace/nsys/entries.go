@@ -25,6 +25,7 @@ type maker struct {
 	paths   map[int32]string
 	devices map[int64]string
 	kernels map[int64]kernelName
+	calls   map[int64]string // names by text
 	attrs   map[geometry][]op.Attr
 	growing func(bytes int)
 }
@@ -55,6 +56,7 @@ func (r *reader) newMaker() *maker {
 	return &maker{
 		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
 		paths: make(map[int32]string), devices: make(map[int64]string), kernels: make(map[int64]kernelName),
+		calls: make(map[int64]string),
 		attrs: make(map[geometry][]op.Attr), growing: r.more,
 	}
 }
@@ -160,7 +162,7 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	if table == kernelTable {
 		e.Attrs = m.geometryOf(own[2:11])
 	}
-	for i, key := range [...]string{"graph id", "graph node id"} {
+	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
 		if at := max(0, len(own)-2) + i; table != graphTable && own[at].Int != 0 {
 			e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(own[at].Int, 10), Type: op.AttrInt})
 		}
@@ -179,6 +181,9 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	e.Launch = unixTime(m.base, call.start)
 	if call.dur > 0 {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchDuration, Value: strconv.FormatInt(call.dur, 10), Type: op.AttrInt})
+	}
+	if name := m.call(call.name); name != "" {
+		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchCall, Value: name})
 	}
 	m.setStep(e, m.threads[call.thread].process, call.start)
 	if call.at >= 0 {
@@ -213,6 +218,17 @@ func (m *maker) kernel(demangled, short sqlite.Value) kernelName {
 	return k
 }
 
+// call returns the name of a call of the runtime by its text, "" for none.
+func (m *maker) call(text int64) string {
+	name, known := m.calls[text]
+	if !known {
+		name = callName(validText(m.texts[text]))
+		m.calls[text] = name
+		m.growing(textBytes)
+	}
+	return name
+}
+
 func (m *maker) deviceName(n int64) string {
 	name, ok := m.devices[n]
 	if !ok {
@@ -243,10 +259,10 @@ func (m *maker) geometryOf(v []sqlite.Value) []op.Attr {
 			clear(m.attrs)
 		}
 		attrs = []op.Attr{
-			{Key: "grid", Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON},
-			{Key: "block", Value: fmt.Sprintf("[%d,%d,%d]", g[3], g[4], g[5]), Type: op.AttrJSON},
-			{Key: "registers per thread", Value: strconv.FormatInt(g[6], 10), Type: op.AttrInt},
-			{Key: "shared memory", Value: strconv.FormatInt(g[7], 10), Type: op.AttrInt},
+			{Key: attrkey.Grid, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON},
+			{Key: attrkey.Block, Value: fmt.Sprintf("[%d,%d,%d]", g[3], g[4], g[5]), Type: op.AttrJSON},
+			{Key: attrkey.Registers, Value: strconv.FormatInt(g[6], 10), Type: op.AttrInt},
+			{Key: attrkey.SharedMemory, Value: strconv.FormatInt(g[7], 10), Type: op.AttrInt},
 		}
 		m.attrs[g] = attrs
 	}

@@ -63,6 +63,7 @@ type rangeText struct {
 type launch struct {
 	correlation int64
 	start, dur  int64
+	name        int64 // its text, 0 for none
 	thread      uint32
 	at          int32 // the range that it lies in, -1 for none
 }
@@ -158,7 +159,7 @@ func (r *reader) readTables() bool {
 		return nil
 	}) && r.readStart() && r.scan(rangeTable, []string{
 		"start", "end", "eventType", "text", "textId", "globalTid",
-	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid"}, r.addLaunch) &&
+	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid", "nameId"}, r.addLaunch) &&
 		r.scan(syncTable, nil, func(int64, []sqlite.Value) error {
 			r.skip(op.SkipRuntime)
 			return nil
@@ -274,7 +275,7 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
 		r.tables.launches = append(room(r.tables.launches), launch{
-			correlation: correlation, start: start, dur: end - start, thread: r.thread(id), at: -1,
+			correlation: correlation, start: start, dur: end - start, name: v[4].Int, thread: r.thread(id), at: -1,
 		})
 		r.more(int(unsafe.Sizeof(launch{})))
 	}

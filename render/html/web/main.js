@@ -14,7 +14,7 @@ import { engines, phases, steps } from "./steps.js";
 import { Launches } from "./launches.js";
 import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
-import { formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
+import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
 
@@ -376,6 +376,7 @@ export class Page {
             ["self", formatTime(rows.self[row])],
             ["starts at", formatTime(rows.start[row]) + " of the run"],
             ["waited", waitedText(rows.start[row] - rows.launch[row])],
+            ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),
             ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
             ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
             ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],

@@ -53,6 +53,7 @@ class Reader {
 //	count     how many operations the row stands for, less one
 //	most      the longest of them, 0 if it is one
 //	launcher  the operator that launched it, as parent; 0 where that is above it anyway
+//	arguments index of arguments, as memory; 0 for none and for rows of several
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -118,6 +119,7 @@ export function decodeRows(bytes, n) {
     if (rows.count[i]++ === 0) rows.most[i] = rows.dur[i];
   }
   rows.launcher = distance();
+  rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;

@@ -85,6 +85,23 @@ export function formatChange(x) {
   return x === null || x === undefined || !Number.isFinite(x) ? "–" : (x < 0 ? "−" : "+") + formatShare(Math.abs(x));
 }
 
+// argumentFacts returns how a kernel was launched, as pairs of a label and a text: arguments have the names of PyTorch's
+// profiler, call is how long the launching call took.
+export function argumentFacts(args, call) {
+  const known = (name, text) => (args[name] === undefined ? null : text(args[name])),
+    whole = (v) => String(v);
+  return [
+    ["launching call", known("tensor.launch.call", whole)],
+    ["call took", call > 0 ? formatTime(call) : null],
+    ["CUDA graph", known("graph id", whole)],
+    ["grid", known("grid", (v) => [v].flat().join(" × "))],
+    ["block", known("block", (v) => [v].flat().join(" × "))],
+    ["registers per thread", known("registers per thread", whole)],
+    ["shared memory", known("shared memory", (v) => formatBytes(Number(v)))],
+    ["occupancy", known("est. achieved occupancy %", (v) => `${v}\u00a0% (estimate)`)],
+  ];
+}
+
 // timeTicks returns round times between from and to, at most count of them.
 export function timeTicks(from, to, count) {
   const span = to - from;

@@ -121,7 +121,7 @@ func writeAttr(to Arguments, a *op.Attr) {
 			return
 		}
 		to.Str(a.Key, a.Value)
-	case !isReserved(a.Key):
+	case a.Key == attrkey.LaunchCall || !isReserved(a.Key):
 		to.Str(a.Key, a.Value)
 	}
 }

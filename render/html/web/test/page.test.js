@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { formatBytes, formatCount, formatRange, formatShare, formatTime, timeTicks } from "../units.js";
+import { argumentFacts, formatBytes, formatCount, formatRange, formatShare, formatTime, timeTicks } from "../units.js";
 import { Store, compileSearch, formatState, parseState } from "../state.js";
 import { sortRows, tabSeparated } from "../table.js";
 import { printable, shorten } from "../dom.js";
@@ -31,6 +31,39 @@ test("quantities", () => {
   assert.equal(formatCount(1234567), "1,234,567");
   assert.equal(plain(formatShare(0.592)), "59.2 %");
   assert.equal(formatShare(NaN), "–");
+});
+
+test("arguments of kernels", () => {
+  const facts = (args, call) =>
+    argumentFacts(args, call)
+      .filter(([, text]) => text !== null)
+      .map(([label, text]) => label + ": " + plain(text));
+  assert.deepEqual(
+    facts(
+      {
+        grid: [50, 4, 1],
+        block: [256, 1, 1],
+        "registers per thread": 32,
+        "shared memory": 49152,
+        "est. achieved occupancy %": 0,
+        "graph id": 3,
+        "tensor.launch.call": "cudaGraphLaunch",
+      },
+      7000,
+    ),
+    [
+      "launching call: cudaGraphLaunch",
+      "call took: 7.00 µs",
+      "CUDA graph: 3",
+      "grid: 50 × 4 × 1",
+      "block: 256 × 1 × 1",
+      "registers per thread: 32",
+      "shared memory: 48.0 KiB",
+      "occupancy: 0 % (estimate)",
+    ],
+  );
+  assert.deepEqual(facts({ grid: "[2,1,1]" }, NaN), ["grid: [2,1,1]"]); // as a text, from another format
+  assert.deepEqual(facts({}, 0), []);
 });
 
 test("a range that the window has left is not negative", () => {
