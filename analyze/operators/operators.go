@@ -14,7 +14,7 @@ import (
 
 // Operators says which operators on the host the time of devices went to.
 type Operators struct {
-	// Rows has a row per name of an operator, the largest device self time first. Their device self
+	// Rows has a row per name of an operator and per CUDA graph, the largest device self time first. Their device self
 	// times and that of Unattributed add up to the sum of all operations of devices.
 	Rows []Row `json:"rows"`
 	// Unattributed are the operations of devices of which no operator is known.
@@ -30,7 +30,8 @@ type Unattributed struct {
 // Row is about the operators of one name. All times are nanoseconds.
 type Row struct {
 	Operator string `json:"operator"`
-	// Calls is how many of them are in the input; 0 where operations name one that is not.
+	// Calls is how many of them are in the input; 0 where operations name one that is not. A CUDA graph
+	// has as many as there are launches of it.
 	Calls int64 `json:"calls"`
 	// DeviceSelfNS is the time of the operations of devices that they launched themselves, and
 	// Kernels the number of these. DeviceTotalNS is with those of the operators inside them, each
@@ -48,6 +49,18 @@ type Row struct {
 	FLOPs       op.Int `json:"flops"`
 	// DeviceIdleNS is how much of HostTotalNS nothing ran on any device; unknown without calls.
 	DeviceIdleNS op.Int `json:"device_idle_ns"`
+	// Below are the operations of a CUDA graph, those with the largest sums and one named [key.Other] for
+	// what is beyond them: together they are Kernels and DeviceSelfNS. Nil for an operator.
+	Below []Below `json:"below,omitempty"`
+}
+
+// Below sums up the operations of one name that a CUDA graph launched.
+type Below struct {
+	Operation string `json:"operation"`
+	// CapturedIn is the range on the host in which their nodes were captured, "" where that is not known.
+	CapturedIn string `json:"captured_in,omitempty"`
+	Count      int64  `json:"count"`
+	SumNS      int64  `json:"sum_ns"`
 }
 
 // sums adds up a row.
@@ -58,13 +71,33 @@ type sums struct {
 	idle                                 wide.Sum
 	knowsBytes, knowsFLOPs, knowsKernels bool
 	until                                int32 // the place behind the outermost call that was met last
+	graph                                *graph
+}
+
+// graph adds up what a CUDA graph launched.
+type graph struct {
+	below    map[node]*belowSums
+	launches map[launch]struct{}
+}
+
+type node struct{ operation, capturedIn string }
+
+type belowSums struct {
+	count int64
+	sum   wide.Sum
+}
+
+// launch tells the launches of a process apart.
+type launch struct {
+	trace, process int32
+	at             int64
 }
 
 // Find returns the table of operators, nil where none is known. most bounds its rows; those beyond
 // it are one with the name [key.Other].
 func Find(f *trace.Forest, most int) *Operators {
 	f.Build()
-	if !f.HasLaunchers() {
+	if !f.HasLaunchers() && !f.HasGraphs() {
 		return nil
 	}
 	rows := make(map[string]*sums)
@@ -79,11 +112,12 @@ func Find(f *trace.Forest, most int) *Operators {
 	var unattributed wide.Sum
 	all := &Operators{Rows: []Row{}}
 	below := make([]wide.Sum, f.Len()) // device time launched at or below each row of the tree
+	processes := f.Processes()
 	for r := range f.Rows() {
 		if !f.IsDeviceSide(r) {
 			continue
 		}
-		name := f.LauncherName(r)
+		name := f.LaunchName(r)
 		if name == "" {
 			all.Unattributed.Count++
 			unattributed.Add(f.Duration(r))
@@ -91,14 +125,16 @@ func Find(f *trace.Forest, most int) *Operators {
 		}
 		s := row(name)
 		s.addKernel(f, r)
-		if host := f.Launcher(r); host != trace.NoRow {
+		host := f.Launcher(r)
+		if host != trace.NoRow {
 			below[host].Add(f.Duration(r))
-		} else {
+		}
+		if s.addGraph(f, r, processes) || host == trace.NoRow {
 			s.total.Add(f.Duration(r))
 		}
 	}
 	all.Unattributed.SumNS = unattributed.Int64()
-	addHosts(f, below, row)
+	addHosts(f, below, processes, row)
 	for name, s := range rows {
 		all.Rows = append(all.Rows, s.row(name))
 	}
@@ -123,16 +159,61 @@ func (s *sums) addKernel(f *trace.Forest, r int32) {
 	}
 }
 
+// addGraph adds the operation in row r to a CUDA graph, and reports whether one launched it.
+func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
+	name, g := f.Graph(r)
+	if name == "" {
+		return false
+	}
+	if s.graph == nil {
+		s.graph = &graph{make(map[node]*belowSums), make(map[launch]struct{})}
+	}
+	n := node{f.RowName(r), g.Node}
+	b := s.graph.below[n]
+	if b == nil {
+		b = &belowSums{}
+		s.graph.below[n] = b
+	}
+	b.count++
+	b.sum.Add(f.Duration(r))
+	if f.Has(r, trace.FlagLaunch) {
+		s.graph.launches[launch{f.Trace(r), processes[f.Lane(r)], f.Launch(r)}] = struct{}{}
+	}
+	return true
+}
+
+// maxBelow bounds the operations that are listed of a CUDA graph.
+const maxBelow = 10
+
+// list returns the operations of a CUDA graph, the largest sums first.
+func (g *graph) list() []Below {
+	var all []Below
+	for n, b := range g.below {
+		all = append(all, Below{n.operation, n.capturedIn, b.count, b.sum.Int64()})
+	}
+	slices.SortFunc(all, func(a, b Below) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.CapturedIn, b.CapturedIn))
+	})
+	if len(all) > maxBelow {
+		rest := belowSums{}
+		for _, b := range all[maxBelow:] {
+			rest.count += b.Count
+			rest.sum.Add(b.SumNS)
+		}
+		all = append(all[:maxBelow], Below{Operation: key.Other, Count: rest.count, SumNS: rest.sum.Int64()})
+	}
+	return all
+}
+
 // addHosts adds the operators of the host, given the time that was launched at each. An operator
 // inside one of its name is part of the times of that.
-func addHosts(f *trace.Forest, below []wide.Sum, row func(string) *sums) {
+func addHosts(f *trace.Forest, below []wide.Sum, processes []int32, row func(string) *sums) {
 	nesting := f.Nesting()
 	for _, r := range slices.Backward(nesting.Rows()) {
 		if p := f.Tree.Parent[r]; p != trace.NoRow {
 			below[p].Merge(below[r])
 		}
 	}
-	processes := f.Processes()
 	busy := busyOf(f, processes)
 	var descent timeline.Descent
 	for place, r := range nesting.Rows() {
@@ -167,6 +248,10 @@ func (s *sums) row(name string) Row {
 	if s.calls > 0 {
 		r.HostSelfNS, r.HostTotalNS = op.Known(s.hostSelf.Int64()), op.Known(s.hostTotal.Int64())
 		r.DeviceIdleNS = op.Known(s.idle.Int64())
+	}
+	if s.graph != nil {
+		r.Calls += int64(len(s.graph.launches))
+		r.Below = s.graph.list()
 	}
 	if s.knowsBytes {
 		r.MemoryBytes = op.Known(s.bytes.Int64())

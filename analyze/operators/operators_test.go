@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
@@ -39,6 +40,61 @@ func TestExample(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
+// The kernels of a CUDA graph are a row, named by what launched it where that is always the same.
+func TestGraphs(t *testing.T) {
+	kernel := func(name string, id uint64, launch, start, end int64, graph, capturedIn string) tracetest.Spec {
+		s := tracetest.OpAt(name, id, 0, start, end).LaunchedBy("replay", 1).LaunchedAt(launch)
+		s.Graph, s.CapturedIn, s.Phase = graph, capturedIn, "decode"
+		return s
+	}
+	other := kernel("gemm", 15, 60, 70, 75, "4", "")
+	other.Launcher, other.LauncherID = "", 0
+	got := operators.Find(tracetest.AddTo(trace.New(),
+		tracetest.OpAt("replay", 1, 0, 0, 50).On("cpu").FromHost(),
+		kernel("gemm", 11, 5, 10, 20, "3", "layer 1"), kernel("norm", 12, 5, 20, 25, "3", "layer 1"), kernel("gemm", 13, 5, 25, 37, "3", "layer 2"),
+		kernel("gemm", 14, 40, 50, 61, "3", "layer 1"), other, kernel("gemm", 16, 45, 80, 81, "4", ""),
+		tracetest.OpAt("copy", 17, 0, 90, 92).LaunchedBy("replay", 1),
+	), 10)
+	known := op.Known
+	want := []operators.Row{
+		{
+			Operator: "CUDA graph 3 (replay)", Calls: 2, DeviceSelfNS: 38, DeviceTotalNS: 38, Kernels: 4, MemoryBytes: known(0),
+			Below: []operators.Below{
+				{Operation: "gemm", CapturedIn: "layer 1", Count: 2, SumNS: 21}, {Operation: "gemm", CapturedIn: "layer 2", Count: 1, SumNS: 12},
+				{Operation: "norm", CapturedIn: "layer 1", Count: 1, SumNS: 5},
+			},
+		},
+		{
+			Operator: "CUDA graph 4 (decode)", Calls: 2, DeviceSelfNS: 6, DeviceTotalNS: 6, Kernels: 2, MemoryBytes: known(0),
+			Below: []operators.Below{{Operation: "gemm", Count: 2, SumNS: 6}},
+		},
+		{
+			Operator: "replay", Calls: 1, DeviceSelfNS: 2, DeviceTotalNS: 41, HostSelfNS: known(50), HostTotalNS: known(50), Kernels: 1,
+			MemoryBytes: known(0), DeviceIdleNS: known(23),
+		},
+	}
+	check.Equal(t, "", want, got.Rows)
+}
+
+// Kernels that a graph launched have one where nothing says which it was; and what is beyond a number of names is one row.
+func TestManyKernelsOfGraph(t *testing.T) {
+	f, sum := trace.New(), int64(0)
+	for i := range int64(30) {
+		e := tracetest.OpAt(fmt.Sprint("k", i), uint64(1+i), 0, 100*i, 101*i).Entry()
+		e.Attrs = []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"}}
+		sum += e.Duration
+		f.Add(op.Record{Entry: e})
+	}
+	rows := operators.Find(f, 10).Rows
+	if len(rows) != 1 || rows[0].Operator != "CUDA graph" || rows[0].DeviceSelfNS != sum || rows[0].Calls != 0 || len(rows[0].Below) != 11 {
+		t.Fatalf("%+v", rows)
+	}
+	last := rows[0].Below[10]
+	if want := (operators.Below{Operation: "(other)", Count: 20, SumNS: 19 * 20 / 2}); last != want {
+		t.Errorf("%+v, want %+v", last, want)
+	}
+}
+
 func TestWithoutOperators(t *testing.T) {
 	if got := operators.Find(tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 9)), 10); got != nil {
 		t.Errorf("%+v", got)
@@ -66,7 +122,7 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			time := s.End - s.Start
 			if s.DeviceSide() {
 				all += time
-				name := n.LauncherName(i)
+				name := n.LaunchName(i)
 				if name == "" {
 					bare.Count++
 					bare.SumNS += time
@@ -78,6 +134,17 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 				w.MemoryBytes = op.Known(w.MemoryBytes.V + s.Memory)
 				seen := []string{name}
 				w.DeviceTotalNS += time
+				if s.Graph != "" {
+					addBelow(w, s.Name, s.CapturedIn, time)
+					again := !s.Launch.Known
+					for j, o := range specs[:i] {
+						again = again || o.Graph == s.Graph && o.DeviceSide() && !n.Repeat[j] && o.Launch == s.Launch && o.Trace == s.Trace &&
+							o.Service == s.Service && o.Rank == s.Rank
+					}
+					if !again {
+						w.Calls++
+					}
+				}
 				for at := n.Launcher(i); at >= 0; at = n.Parent[at] {
 					if above := specs[at]; above.IsOp && !above.DeviceSide() && !slices.Contains(seen, above.Name) {
 						seen = append(seen, above.Name)
@@ -119,11 +186,36 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 		}
 		for _, g := range got.Rows {
 			sum += g.DeviceSelfNS
+			if inside := int64(0); g.Below != nil {
+				for _, b := range g.Below {
+					inside += b.SumNS
+				}
+				if inside != g.DeviceSelfNS {
+					t.Errorf("seed %d: %s has %d ns and %d ns below it", seed, g.Operator, g.DeviceSelfNS, inside)
+				}
+			}
 			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, g.Operator), want[g.Operator], &g)
 		}
 		if len(got.Rows) != len(want) || got.Unattributed != bare || sum+bare.SumNS != all {
 			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed, sum+bare.SumNS, len(want),
 				bare, all)
 		}
+	})
+}
+
+// addBelow adds an operation of a CUDA graph to its row, which stays in order.
+func addBelow(row *operators.Row, operation, capturedIn string, ns int64) {
+	i := slices.IndexFunc(row.Below, func(b operators.Below) bool { return b.Operation == operation && b.CapturedIn == capturedIn })
+	if i < 0 {
+		i = len(row.Below)
+		row.Below = append(row.Below, operators.Below{Operation: operation, CapturedIn: capturedIn})
+	}
+	row.Below[i].Count++
+	row.Below[i].SumNS += ns
+	slices.SortFunc(row.Below, func(a, b operators.Below) int {
+		if a.SumNS != b.SumNS {
+			return int(b.SumNS - a.SumNS)
+		}
+		return strings.Compare(a.Operation+"\x00"+a.CapturedIn, b.Operation+"\x00"+b.CapturedIn)
 	})
 }

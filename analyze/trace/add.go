@@ -59,9 +59,8 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		r.codes[colMark] = f.Names.Marks.ID(Mark{e.StepName, e.Phase})
 	}
 	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
-	for i := range e.Attrs {
-		f.Counts.addClock(&e.Attrs[i])
-		v[colCall] = cmp.Or(v[colCall], nanoseconds(&e.Attrs[i], attrkey.LaunchDuration))
+	if len(e.Attrs) > 0 {
+		f.addAttrs(&r, e.Attrs)
 	}
 	if f.details {
 		r.codes[colShape] = f.Names.Shapes.ID(shapeText(e))
@@ -221,9 +220,36 @@ func (f *Forest) addGroup(r *row, e *op.Entry) {
 	}
 }
 
-// addClock counts the bound on the error of a device's clock, if a is one.
+// addAttrs adds what attributes say of r.
+func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
+	var g Graph
+	for i := range attrs {
+		switch a := &attrs[i]; a.Key {
+		case attrkey.ClockError:
+			f.Counts.addClock(a)
+		case attrkey.LaunchDuration:
+			r.numbers[colCall] = cmp.Or(r.numbers[colCall], nanoseconds(a))
+		case attrkey.LaunchCall:
+			if attrkey.IsGraphLaunch(a.Value) {
+				g.Call = a.Value
+			}
+		case attrkey.Graph:
+			g.ID = a.Value
+		case attrkey.GraphNodeName:
+			g.Node = a.Value
+		}
+	}
+	if g.ID != "" {
+		g.Call = "" // the same graph, whatever is known of the call
+	}
+	if g.ID != "" || g.Call != "" {
+		r.codes[colGraph] = f.Names.Graphs.ID(g)
+	}
+}
+
+// addClock counts the bound on the error of a device's clock.
 func (c *Counts) addClock(a *op.Attr) {
-	if a.Key != attrkey.ClockError || a.Type != op.AttrInt {
+	if a.Type != op.AttrInt {
 		return
 	}
 	if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n >= 0 {
@@ -232,9 +258,9 @@ func (c *Counts) addClock(a *op.Attr) {
 	}
 }
 
-// nanoseconds returns the value of an attribute with a key, 0 for any other.
-func nanoseconds(a *op.Attr, key string) int64 {
-	if a.Key != key || a.Type != op.AttrInt {
+// nanoseconds returns the value of an attribute, 0 where it is no integer.
+func nanoseconds(a *op.Attr) int64 {
+	if a.Type != op.AttrInt {
 		return 0
 	}
 	n, _ := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none

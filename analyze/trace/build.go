@@ -13,6 +13,7 @@ func (f *Forest) Build() {
 	}
 	f.buildTree()
 	f.buildLaunchers()
+	f.buildGraphs()
 	f.buildExecutions()
 	f.built.Store(true)
 }

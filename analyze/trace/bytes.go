@@ -36,9 +36,12 @@ func (d *Names) bytes() int64 {
 	for _, m := range d.Marks.Values[t.marks:] {
 		t.texts += int64(len(m.StepName) + len(m.Phase))
 	}
-	t.launchers, t.marks = len(d.Launchers.Values), len(d.Marks.Values)
+	for _, g := range d.Graphs.Values[t.graphs:] {
+		t.texts += int64(len(g.ID) + len(g.Call) + len(g.Node))
+	}
+	t.launchers, t.marks, t.graphs = len(d.Launchers.Values), len(d.Marks.Values), len(d.Graphs.Values)
 	t.operations, t.spans, t.lanes = len(d.Operations.Values), len(d.Spans.Values), len(d.Lanes.Values)
 	t.stamps, t.shapes = len(d.Stamps.Values), len(d.Shapes.Values)
 	return t.texts + d.Traces.Bytes() + d.Operations.Bytes() + d.Spans.Bytes() + d.Lanes.Bytes() + d.Stamps.Bytes() +
-		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Marks.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes() + d.Arguments.Bytes()
+		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Marks.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes() + d.Arguments.Bytes() + d.Graphs.Bytes()
 }

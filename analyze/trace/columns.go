@@ -66,13 +66,14 @@ const (
 
 // The columns of numbers of a dictionary that many operations lack.
 const (
-	colStamp    = iota // into Names.Stamps
-	colGroup           // into Names.Groups, 0 without keys to group by
-	colVariety         // into Names.Varieties, 0 unless the groups are made again
-	colShape           // into Names.Shapes, 0 without details
-	colLauncher        // into Names.Launchers
-	colMark            // into Names.Marks
-	colArguments       // into Names.Arguments, 0 without details
+	colStamp     = iota // into Names.Stamps
+	colGroup            // into Names.Groups, 0 without keys to group by
+	colVariety          // into Names.Varieties, 0 unless the groups are made again
+	colShape            // into Names.Shapes, 0 without details
+	colLauncher         // into Names.Launchers
+	colMark             // into Names.Marks
+	colArguments        // into Names.Arguments, 0 without details
+	colGraph            // into Names.Graphs
 	numCodes
 )
 

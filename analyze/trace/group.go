@@ -22,12 +22,19 @@ func (f *Forest) FillGroups() bool {
 	}
 	f.Build()
 	changed := slices.Contains(f.By, key.Root) && f.fillRoots()
-	if slices.Contains(f.By, key.Operator) && f.Tree.launcher != nil {
-		for r := range f.Rows() {
-			if f.Flags(r)&(FlagOp|FlagHost) == FlagOp && f.code(r, colLauncher) == 0 && f.Launcher(r) != NoRow {
-				f.setKey(r, key.Operator, f.LauncherName(r))
-				changed = true
-			}
+	return slices.Contains(f.By, key.Operator) && f.fillOperators() || changed
+}
+
+// fillOperators fills in the operators, and puts CUDA graphs in their place.
+func (f *Forest) fillOperators() (changed bool) {
+	if f.Tree.launcher == nil && f.Tree.graphs == nil {
+		return false
+	}
+	for r := range f.Rows() {
+		if f.Flags(r)&(FlagOp|FlagHost) == FlagOp &&
+			(f.code(r, colGraph) != 0 || f.code(r, colLauncher) == 0 && f.Launcher(r) != NoRow) {
+			f.setKey(r, key.Operator, f.LaunchName(r))
+			changed = true
 		}
 	}
 	return changed

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/op"
 )
@@ -34,6 +35,72 @@ func (f *Forest) LauncherName(r int32) string {
 // HasLaunchers reports whether there is an operator on the host, or the name of one.
 func (f *Forest) HasLaunchers() bool {
 	return f.Tree.launcher != nil || len(f.Names.Launchers.Values) > 1
+}
+
+// HasGraphs reports whether a CUDA graph launched an operation.
+func (f *Forest) HasGraphs() bool { return f.Tree.graphs != nil }
+
+// Graph returns the CUDA graph that launched the operation in row r, and its name, "" where none did. The name has the number of
+// the graph, and in parentheses the operator around its launches or else their phase, where all have the same.
+func (f *Forest) Graph(r int32) (name string, g *Graph) {
+	if f.Tree.graphs == nil {
+		return "", nil
+	}
+	n := f.code(r, colGraph)
+	return f.Tree.graphs[n], &f.Names.Graphs.Values[n]
+}
+
+// LaunchName is [Forest.LauncherName], and of an operation that a CUDA graph launched the name of that.
+func (f *Forest) LaunchName(r int32) string {
+	if name, _ := f.Graph(r); name != "" {
+		return name
+	}
+	return f.LauncherName(r)
+}
+
+// same is a text that all of several have in common.
+type same struct {
+	text           string
+	known, differs bool
+}
+
+func (s *same) add(text string) {
+	s.differs = s.differs || s.known && s.text != text
+	s.text, s.known = text, true
+}
+
+// buildGraphs names the CUDA graphs.
+func (f *Forest) buildGraphs() {
+	f.Tree.graphs = nil
+	if len(f.Names.Graphs.Values) == 1 {
+		return
+	}
+	type around struct{ operator, phase same }
+	all := make(map[string]*around)
+	names := make([]string, len(f.Names.Graphs.Values))
+	for i, g := range f.Names.Graphs.Values[1:] {
+		name := strings.TrimSuffix("CUDA graph "+g.ID, " ")
+		if strings.HasPrefix(g.Call, "hip") {
+			name = "HIP graph"
+		}
+		names[1+i], all[name] = name, &around{}
+	}
+	for r := range f.Rows() {
+		if n := f.code(r, colGraph); n != 0 && f.IsDeviceSide(r) {
+			a := all[names[n]]
+			a.operator.add(f.LauncherName(r))
+			a.phase.add(f.Names.Marks.Values[f.Mark(r)].Phase)
+		}
+	}
+	for i, name := range names[1:] {
+		for _, s := range [...]same{all[name].operator, all[name].phase} {
+			if s.text != "" && !s.differs {
+				names[1+i] += " (" + s.text + ")"
+				break
+			}
+		}
+	}
+	f.Tree.graphs = names
 }
 
 // isHostOp reports whether row r is an operation of the host's side with a place in the tree.

@@ -168,7 +168,7 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 func (numbers *renumbering) renumber(b *block, k, n int32) {
 	for column, by := range [numCodes]interface{ all([]int32) }{
 		colStamp: &numbers.stamps, colGroup: &numbers.groups, colVariety: &numbers.varieties, colShape: &numbers.shapes,
-		colLauncher: &numbers.launchers, colMark: &numbers.marks, colArguments: &numbers.arguments,
+		colLauncher: &numbers.launchers, colMark: &numbers.marks, colArguments: &numbers.arguments, colGraph: &numbers.graphs,
 	} {
 		if values := b.codes[column]; values != nil {
 			by.all(values[k : k+n])

@@ -21,6 +21,10 @@ type Lane struct {
 // Mark is the name of the range that is the step of an operation, and its phase, "" where they are not known.
 type Mark struct{ StepName, Phase string }
 
+// Graph is a CUDA graph that launched an operation. ID is its number, Call the call that launched it where there is no number, and
+// Node the range in which the node of the operation was captured; "" where they are not known.
+type Graph struct{ ID, Call, Node string }
+
 // stamp is the local root that an entry names, known whether or not the root's
 // own span was read. Number 0 is no stamp.
 type stamp struct {
@@ -39,6 +43,7 @@ type Names struct {
 	Shapes      symbols.Table[string] // 0 is no shape
 	Launchers   symbols.Table[string] // 0 is no operator
 	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
+	Graphs      symbols.Table[Graph]  // 0 is none
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
 	Varieties   symbols.Texts         // 0 is an entry that tells nothing
 	Arguments   symbols.Texts         // JSON; 0 is none
@@ -64,6 +69,7 @@ func newDictionary() Names {
 	d.Shapes.ID("")
 	d.Launchers.ID("")
 	d.Marks.ID(Mark{})
+	d.Graphs.ID(Graph{})
 	d.Groups.ID(nil)
 	d.Varieties.ID(nil)
 	d.Arguments.ID(nil)
@@ -134,6 +140,7 @@ type renumbering struct {
 	shapes      numbering[string]
 	launchers   numbering[string]
 	marks       numbering[Mark]
+	graphs      numbering[Graph]
 	groups      numbering[string]
 	varieties   numbering[string]
 	arguments   numbering[string]
@@ -150,6 +157,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		shapes:      newNumbering(other.Shapes.Values, d.Shapes.ID),
 		launchers:   newNumbering(other.Launchers.Values, d.Launchers.ID),
 		marks:       newNumbering(other.Marks.Values, d.Marks.ID),
+		graphs:      newNumbering(other.Graphs.Values, d.Graphs.ID),
 		groups:      newNumbering(other.Groups.Values, d.Groups.Add),
 		varieties:   newNumbering(other.Varieties.Values, d.Varieties.Add),
 		arguments:   newNumbering(other.Arguments.Values, d.Arguments.Add),
@@ -174,6 +182,6 @@ func (d *Names) release() {
 // countedTexts is how many values of each kind have had their texts counted, and how long
 // the texts are: texts that several values share count each time.
 type countedTexts struct {
-	operations, spans, lanes, stamps, shapes, launchers, marks int
-	texts                                                      int64
+	operations, spans, lanes, stamps, shapes, launchers, marks, graphs int
+	texts                                                              int64
 }

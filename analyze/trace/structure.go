@@ -26,6 +26,8 @@ type Tree struct {
 	target []int32
 	// launcher holds the row of the operator that launched each row; nil where nothing did.
 	launcher []int32
+	// graphs holds the names of Names.Graphs, nil where there is none.
+	graphs []string
 }
 
 // Children returns the rows directly below r, the last to end first.

@@ -177,6 +177,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	if o != nil {
 		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.text(o.name)), hostID(launcher)
+	} else if call != nil && attrkey.IsGraphLaunch(m.notes.text(call.name)) {
+		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
 	return e

@@ -113,6 +113,19 @@ func (m *entryMaker) operatorPhase(i int32) string {
 	return phase
 }
 
+// rangeAround returns the name of the innermost range around a call that is no step, "" for none.
+func (m *entryMaker) rangeAround(call *launch) string {
+	if m.ranges.n == 0 {
+		return ""
+	}
+	for n, i := 0, m.rangeAt(call.thread, call.start); i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
+		if !m.rangeMark(i).IsStep() {
+			return jsontext.ValidUTF8(m.notes.text(m.ranges.at(i).name))
+		}
+	}
+	return ""
+}
+
 // pathOf returns the names of a range and those around it that are no steps, the outermost first, "" for -1.
 func (m *entryMaker) pathOf(i int32) string {
 	if i < 0 {

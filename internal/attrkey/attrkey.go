@@ -2,7 +2,10 @@
 // tensorconv.
 package attrkey
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // InputShape returns the key of the i-th input where each input has an attribute of its own.
 func InputShape(i int) string { return "tensor.input." + strconv.Itoa(i) + ".shape" }
@@ -22,10 +25,15 @@ const (
 	Occupancy    = "est. achieved occupancy %"
 	Graph        = "graph id" // of the CUDA graph that launched it
 	GraphNode    = "graph node id"
+	// GraphNodeName is the range on the host in which the node was captured or made.
+	GraphNodeName = "graph node name"
 )
 
+// IsGraphLaunch reports whether a call of a runtime launches a graph: cudaGraphLaunch, hipGraphLaunch and so on.
+func IsGraphLaunch(call string) bool { return strings.HasSuffix(call, "GraphLaunch") }
+
 // OfKernels are the attributes of the launch of a kernel that one shows to people.
-var OfKernels = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, LaunchCall}
+var OfKernels = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall}
 
 // The event on a local root that carries an op.Pruned: its name, and the attributes in
 // addition to [Name] and [Device].

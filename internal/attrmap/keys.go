@@ -51,6 +51,7 @@ var conventions = []keyTarget{
 	{attrkey.Occupancy, target{keep: true}},
 	{attrkey.Graph, target{keep: true}},
 	{attrkey.GraphNode, target{keep: true}},
+	{attrkey.GraphNodeName, target{keep: true}},
 	{attrkey.ClockError, target{family: familyTensor, keep: true}},
 	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
 	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before

@@ -60,13 +60,13 @@ type columns struct {
 
 // view is the part of a page's JSON that the tests look at.
 type view struct {
-	Rows    int      `json:"rows"`
-	SpanNS  int64    `json:"span_ns"`
-	Names   []string `json:"names"`
-	Shapes  []string `json:"shapes"`
-	Steps   []int64  `json:"steps"`
+	Rows      int      `json:"rows"`
+	SpanNS    int64    `json:"span_ns"`
+	Names     []string `json:"names"`
+	Shapes    []string `json:"shapes"`
+	Steps     []int64  `json:"steps"`
 	Arguments []json.RawMessage
-	Devices []struct {
+	Devices   []struct {
 		Label   string
 		IdleRow int `json:"idle_row"`
 	}

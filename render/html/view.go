@@ -33,13 +33,13 @@ type view struct {
 	Short   map[string]string `json:"short,omitempty"`
 	Devices []shownDevice     `json:"devices"`
 	// LaunchDevices has the device of each stream in the report's launches.
-	LaunchDevices []int     `json:"launch_devices,omitempty"`
-	Shapes        []string  `json:"shapes"`
-	Steps         []int64   `json:"steps"`
+	LaunchDevices []int    `json:"launch_devices,omitempty"`
+	Shapes        []string `json:"shapes"`
+	Steps         []int64  `json:"steps"`
 	// Arguments has those of kernels, the first for rows without any.
-	Arguments     []json.RawMessage `json:"arguments"`
-	Requests      []request `json:"requests"`
-	Total         int       `json:"requests_total"`
+	Arguments []json.RawMessage `json:"arguments"`
+	Requests  []request         `json:"requests"`
+	Total     int               `json:"requests_total"`
 	// Links has the rows that links lead from and to, LinksTotal how many there are.
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/kernelname"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -184,6 +185,13 @@ func (v *view) operators() {
 		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share), bar(share),
 			units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS), knownDuration(r.HostTotalNS),
 			knownDuration(r.DeviceIdleNS), ifKnown(r.MemoryBytes, units.Bytes), ifKnown(r.FLOPs, units.FLOPs))
+		for _, b := range r.Below {
+			name := kernelname.Short(b.Operation)
+			if b.CapturedIn != "" {
+				name = b.CapturedIn + ": " + name
+			}
+			t.add("  "+name, "", units.Duration(b.SumNS), "", "", "", nonZero(b.Count, units.Count), "", "", "", "", "")
+		}
 	}
 	v.table(t)
 	v.note("device self: the operations of devices that the operator launched; total: with those of the operators inside it; " +

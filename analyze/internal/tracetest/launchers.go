@@ -50,6 +50,35 @@ func (n *NaiveTree) LauncherName(i int) string {
 	return n.Specs[i].Launcher
 }
 
+// LaunchName returns the name of the CUDA graph that launched spec i, or else that of the operator.
+func (n *NaiveTree) LaunchName(i int) string {
+	if n.Specs[i].Graph == "" {
+		return n.LauncherName(i)
+	}
+	common := func(text func(j int) string) string {
+		found := make(map[string]bool)
+		for j, o := range n.Specs {
+			if o.DeviceSide() && !n.Repeat[j] && o.Graph == n.Specs[i].Graph {
+				found[text(j)] = true
+			}
+		}
+		for text := range found {
+			if len(found) == 1 {
+				return text
+			}
+		}
+		return ""
+	}
+	around := common(n.LauncherName)
+	if around == "" {
+		around = common(func(j int) string { return n.Specs[j].Phase })
+	}
+	if around == "" {
+		return "CUDA graph " + n.Specs[i].Graph
+	}
+	return "CUDA graph " + n.Specs[i].Graph + " (" + around + ")"
+}
+
 // StackParent returns what stands above spec i in its stack.
 func (n *NaiveTree) StackParent(i int) int {
 	host := n.Launcher(i)

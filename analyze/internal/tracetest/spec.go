@@ -42,6 +42,8 @@ type Spec struct {
 	Dropped    int64 // links
 	StepName   string
 	Phase      string
+	// The CUDA graph that launched it, and where its node was captured.
+	Graph, CapturedIn string
 }
 
 // specLink is a link to a span in a trace.
@@ -147,8 +149,15 @@ func (s Spec) Entry() *op.Entry {
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
 		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(), Extra: s.extra(), LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
-		StepName: s.StepName, Phase: s.Phase,
+		StepName: s.StepName, Phase: s.Phase, Attrs: s.attrs(),
 	}
+}
+
+func (s Spec) attrs() []op.Attr {
+	if s.Graph == "" {
+		return nil
+	}
+	return []op.Attr{{Key: "graph id", Value: s.Graph, Type: op.AttrInt}, {Key: "graph node name", Value: s.CapturedIn}}
 }
 
 // Record returns s as a reader hands it out.
@@ -209,6 +218,9 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 	for i := range specs {
 		if specs[i].IsOp && r.IntN(6) == 0 {
 			specs[i] = specs[i].LaunchedBy(Pick(r, "", "aten::mm", "relu"), uint64(r.IntN(n+1)))
+		}
+		if specs[i].IsOp && r.IntN(8) == 0 {
+			specs[i].Graph, specs[i].CapturedIn, specs[i].Phase = Pick(r, "3", "4", "5"), Pick(r, "", "layer"), Pick(r, "", "decode")
 		}
 	}
 	return specs

@@ -21,13 +21,23 @@ import (
 // It returns the ranges of each thread in order of time.
 func (t *tables) join() (byThread []int32) {
 	byThread = t.byThread()
-	order := byThread
+	t.sweep(byThread, t.launches)
 	slices.SortStableFunc(t.launches, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(t.threads[a.thread].process, t.threads[b.thread].process),
+			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start))
+	})
+	return byThread
+}
+
+// sweep finds the range around each range, which are given in order, and around each launch, which it puts into the
+// order of their threads.
+func (t *tables) sweep(order []int32, launches []launch) {
+	slices.SortStableFunc(launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
 	})
 	var open []int32
-	for i := range t.launches {
-		l := &t.launches[i]
+	for i := range launches {
+		l := &launches[i]
 		for ; len(order) > 0; order = order[1:] {
 			if r := &t.ranges[order[0]]; r.thread > l.thread || r.thread == l.thread && r.start > l.start {
 				break
@@ -41,11 +51,44 @@ func (t *tables) join() (byThread []int32) {
 	for _, i := range order {
 		open = t.begin(open, i)
 	}
-	slices.SortStableFunc(t.launches, func(a, b launch) int {
-		return cmp.Or(cmp.Compare(t.threads[a.thread].process, t.threads[b.thread].process),
-			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start))
-	})
-	return byThread
+}
+
+// nodeKey is a node of a CUDA graph of a process.
+type nodeKey struct{ process, node int64 }
+
+// nameNodes finds the ranges in which nodes of CUDA graphs were made or captured: that around the creation of the node, or of
+// the one that it is a copy of.
+func (t *tables) nameNodes(byThread []int32) {
+	if len(t.nodes) == 0 {
+		return
+	}
+	t.sweep(byThread, t.nodes)
+	t.capturedIn = make(map[nodeKey]int32)
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		key := nodeKey{t.threads[n.thread].process, n.correlation}
+		if _, ok := t.capturedIn[key]; !ok && n.at >= 0 && t.copies[key] == 0 {
+			t.capturedIn[key] = n.at
+		}
+	}
+	t.nodes = nil
+}
+
+// maxCopies is how many copies of copies of nodes are followed.
+const maxCopies = 16
+
+// nodeName returns the name of the range in which a node of a process was captured, "" where it is not known.
+func (t *tables) nodeName(process, node int64) string {
+	key := nodeKey{process, node}
+	for range maxCopies {
+		if at, ok := t.capturedIn[key]; ok {
+			return t.symbols.text(t.ranges[at].name)
+		}
+		if key.node = t.copies[key]; key.node == 0 {
+			break
+		}
+	}
+	return ""
 }
 
 // mark returns what the name of a range says.

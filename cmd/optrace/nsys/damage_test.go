@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 )
@@ -33,13 +34,17 @@ func TestRangesAgainstNaive(t *testing.T) {
 				s.start, s.end, 59+r.IntN(2), i, s.thread))
 		}
 		want := map[int64]map[string]bool{} // the names that may be right, by kernel
+		statements = append(statements, nodes)
 		for i := range int64(r.IntN(20)) {
 			at, thread, correlation := int64(r.IntN(60)), []int64{thread1, thread1 + 1, thread2}[r.IntN(3)], 1+i
 			statements = append(statements,
 				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);", at, at, thread, correlation),
+				// A node of a graph that was made at the same time, and a copy of a copy of it, which the kernel is.
+				fmt.Sprintf("INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %d, %d), (71, %d, %d, %d);",
+					at, 1000+i, thread, 2000+i, 1000+i, thread, 3000+i, 2000+i, thread),
 				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, "+
-					"streamId, correlationId, globalPid, demangledName, shortName) "+
-					"VALUES (%d, %d, 0, 7, %d, %d, 1, 1);", 100+i, 101+i, correlation, thread&^0xffffff))
+					"streamId, correlationId, globalPid, demangledName, shortName, graphId, graphNodeId) "+
+					"VALUES (%d, %d, 0, 7, %d, %d, 1, 1, 5, %d);", 100+i, 101+i, correlation, thread&^0xffffff, 3000+i))
 			best := int64(-1)
 			for _, s := range ranges {
 				if s.thread == thread && s.start <= at && (s.end > at || s.start == at) {
@@ -65,8 +70,15 @@ func TestRangesAgainstNaive(t *testing.T) {
 			if e.Side == op.SideHost {
 				continue
 			}
-			if names := want[e.Start.V]; len(names) == 0 && e.LaunchedBy != "" || len(names) > 0 && !names[e.LaunchedBy] {
-				t.Errorf("seed %d: the kernel at %d was launched by %q, want one of %v", seed, e.Start.V, e.LaunchedBy, names)
+			node := ""
+			if a := opmodel.FindAttr(e.Attrs, "graph node name"); a != nil {
+				node = a.Value
+			}
+			for _, name := range []string{e.LaunchedBy, node} {
+				if names := want[e.Start.V]; len(names) == 0 && name != "" || len(names) > 0 && !names[name] {
+					t.Errorf("seed %d: the kernel at %d was launched by %q and captured in %q, want one of %v", seed, e.Start.V, e.LaunchedBy,
+						node, names)
+				}
 			}
 			delete(want, e.Start.V)
 		}

@@ -44,6 +44,9 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGE
 CREATE TABLE SOMETHING_NEW (x BLOB);
 `
 
+// nodes is the table of the nodes of graphs, which is there where there are any.
+const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER, globalTid INTEGER);`
+
 const (
 	process1, process2 = 0x1000001000000, 0x1000002000000
 	thread1, thread2   = process1 + 11, process2 + 22

@@ -13,6 +13,7 @@
 //	CUPTI_ACTIVITY_KIND_GRAPH_TRACE   CUDA graphs that were traced as a whole, "CUDA graph 7"
 //	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped
 //	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  counted as skipped
+//	CUDA_GRAPH_NODE_EVENTS            the ranges in which nodes of CUDA graphs were captured
 //	NVTX_EVENTS                       operators on the host: ranges that are pushed and popped, or
 //	                                  started and ended. Marks and ranges without an end are counted
 //	StringIds                         the texts that the others refer to

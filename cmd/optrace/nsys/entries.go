@@ -123,7 +123,7 @@ var (
 		},
 		copyTable:  {"bytes", "copyKind", "srcKind", "dstKind", "graphId", "graphNodeId"},
 		setTable:   {"bytes", "memKind", "graphId", "graphNodeId"},
-		graphTable: {"graphId"},
+		graphTable: {"graphId", "graphNodeId"},
 	}
 )
 
@@ -162,15 +162,23 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	if table == kernelTable {
 		e.Attrs = m.geometryOf(own[2:11])
 	}
-	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
-		if at := max(0, len(own)-2) + i; table != graphTable && own[at].Int != 0 {
-			e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(own[at].Int, 10), Type: op.AttrInt})
-		}
-	}
+	m.addGraph(e, process, own[len(own)-2:])
 	if correlation, ok := v[4].Number(); ok {
 		m.launched(e, m.launchOf(process, correlation))
 	}
 	return e, nil
+}
+
+// addGraph says of an entry of a process which node of which CUDA graph it is.
+func (m *maker) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
+	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
+		if n := ids[i].Int; n != 0 {
+			e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
+		}
+	}
+	if name := m.nodeName(process, ids[1].Int); name != "" {
+		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.GraphNodeName, Value: name})
+	}
 }
 
 // launched says of an entry what launched it.

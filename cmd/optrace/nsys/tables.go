@@ -19,6 +19,7 @@ const (
 	runtimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME"
 	syncTable    = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 	rangeTable   = "NVTX_EVENTS"
+	nodeTable    = "CUDA_GRAPH_NODE_EVENTS"
 	textTable    = "StringIds"
 	processTable = "PROCESSES"
 	threadTable  = "ThreadNames"
@@ -29,8 +30,8 @@ const (
 // deviceTables lists those of what ran on devices, in the order in which they are read.
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
-// expected lists the tables that are named where they are missing. That of graphs is there where
-// graphs were traced as a whole.
+// expected lists the tables that are named where they are missing. Those of graphs are there where
+// there are graphs.
 var expected = []string{
 	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable, startTable,
 }
@@ -84,6 +85,9 @@ type tables struct {
 	rangeTexts map[int64]rangeText // by the id of a text
 	ranges     []timeRange
 	launches   []launch
+	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
+	capturedIn map[nodeKey]int32 // the range that a node was created in
+	copies     map[nodeKey]int64 // the node that a node is a copy of
 	threads    []thread
 	threadIDs  map[int64]uint32 // by globalTid
 	processes  map[int64]string // names by globalPid
@@ -160,6 +164,7 @@ func (r *reader) readTables() bool {
 	}) && r.readStart() && r.scan(rangeTable, []string{
 		"start", "end", "eventType", "text", "textId", "globalTid",
 	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid", "nameId"}, r.addLaunch) &&
+		r.scan(nodeTable, []string{"start", "graphNodeId", "originalGraphNodeId", "globalTid"}, r.addNode) &&
 		r.scan(syncTable, nil, func(int64, []sqlite.Value) error {
 			r.skip(op.SkipRuntime)
 			return nil
@@ -279,6 +284,30 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 		})
 		r.more(int(unsafe.Sizeof(launch{})))
 	}
+	return nil
+}
+
+// addNode adds the creation of a node of a CUDA graph.
+func (r *reader) addNode(_ int64, v []sqlite.Value) error {
+	t := &r.tables
+	start, ok := v[0].Number()
+	if !ok {
+		return errType("start", v[0])
+	}
+	node, ok := v[1].Number()
+	id, known := v[3].Number()
+	if !ok || !known {
+		return nil
+	}
+	if original, _ := v[2].Number(); original != 0 && original != node {
+		if t.copies == nil {
+			t.copies = make(map[nodeKey]int64)
+		}
+		t.copies[nodeKey{processOf(id), node}] = original
+	} else {
+		t.nodes = append(room(t.nodes), launch{correlation: node, start: start, thread: r.thread(id), at: -1})
+	}
+	r.more(textBytes)
 	return nil
 }
 

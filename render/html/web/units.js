@@ -94,6 +94,7 @@ export function argumentFacts(args, call) {
     ["launching call", known("tensor.launch.call", whole)],
     ["call took", call > 0 ? formatTime(call) : null],
     ["CUDA graph", known("graph id", whole)],
+    ["captured in", known("graph node name", whole)],
     ["grid", known("grid", (v) => [v].flat().join(" × "))],
     ["block", known("block", (v) => [v].flat().join(" × "))],
     ["registers per thread", known("registers per thread", whole)],
