@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -75,6 +76,9 @@ func (o Options) Want() attr.Want {
 	want := attr.Want{Omit: o.unused(), Partials: !o.KeepForest}
 	if o.wantsEngines() {
 		want.Spans = engines.Keys()
+	}
+	if o.KeepForest {
+		want.Keep = append(want.Keep, attrkey.Shown[:]...)
 	}
 	for _, k := range o.By {
 		if k.Attr() != "" {

@@ -271,7 +271,7 @@ func nanoseconds(a *op.Attr) int64 {
 func appendArguments(b []byte, e *op.Entry) []byte {
 	for i := range e.Attrs {
 		a := &e.Attrs[i]
-		if !slices.Contains(attrkey.OfKernels[:], a.Key) {
+		if !slices.Contains(attrkey.Shown[:], a.Key) {
 			continue
 		}
 		if len(b) == 0 {

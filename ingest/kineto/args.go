@@ -30,6 +30,7 @@ type values struct {
 	size                  op.Int // of the call that launches it
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
+	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 
 	// dims and types are the JSON text of the inputs' shapes and types, concrete that of
 	// those that are given by value.
@@ -138,6 +139,10 @@ func (a *arguments) setInt(key argument, n op.Int) {
 		a.source = count(n)
 	case argTarget:
 		a.target = count(n)
+	case argAutograd:
+		a.autograd = count(n)
+	case argForward:
+		a.forward = count(n)
 	}
 }
 

@@ -31,6 +31,8 @@ const (
 	argRank
 	argSource
 	argTarget
+	argAutograd
+	argForward
 	argGeometry // one of geometry
 	argGraph    // one of geometry, 0 for none
 )
@@ -70,6 +72,10 @@ func argumentOf(key string) argument {
 		return argGroupSize
 	case "Seq":
 		return argSequence
+	case "Sequence number":
+		return argAutograd
+	case "Fwd thread id":
+		return argForward
 	case "In msg nelems":
 		return argInElements
 	case "Out msg nelems":

@@ -33,7 +33,10 @@ type entryMaker struct {
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
 	further []op.Attr            // of the entry
-	step    string               // the name of the step of the entry
+	// gradient is the next row of gradients, and plain has the names of operators by symbol.
+	gradient int32
+	plain    []plainNames
+	step     string // the name of the step of the entry
 }
 
 // deviceKind is what the name of an event on a device says; the zero value is
@@ -109,7 +112,28 @@ func (m *entryMaker) host(i int) *op.Entry {
 	if o.collective != 0 {
 		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
 	}
+	m.addGradient(e, int32(i))
 	return e
+}
+
+// addGradient adds the attributes of the gradient of the operator on the host with a number. Operators come in order.
+func (m *entryMaker) addGradient(e *op.Entry, i int32) {
+	if m.gradient == int32(m.gradients.n) || m.gradients.at(m.gradient).op != i {
+		return
+	}
+	g := m.gradients.at(m.gradient)
+	m.gradient++
+	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{
+		Key: attrkey.AutogradSequence, Value: strconv.FormatInt(g.number, 10), Type: op.AttrInt,
+	})
+	if g.forward != 0 {
+		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
+		if f := m.forwardOf(g); f >= 0 {
+			name := jsontext.ValidUTF8(m.symbols.text(m.hostOps.at(f).name))
+			m.further = append(m.further, op.Attr{Key: attrkey.ForwardName, Value: name})
+		}
+	}
+	e.Attrs = m.further
 }
 
 // device makes the entry of the i-th event on a device. Its kind follows from its

@@ -28,6 +28,7 @@ type join struct {
 	// first needed, which is where there are no launches.
 	byExternal []int32
 	byRange    []int32 // the ranges by thread and start
+	byNumber   []int32 // the gradients of forward operators by number and start
 }
 
 func newJoin(t *tables) *join {
@@ -42,7 +43,7 @@ func newJoin(t *tables) *join {
 	})
 	byRange := t.encloseRanges()
 	t.steps.Settle(t.outermostRanges(byRange))
-	return &join{tables: t, byCorrelation: order, byRange: byRange}
+	return &join{tables: t, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
 }
 
 // enclose finds the host operator around each operator and each launch. It returns the

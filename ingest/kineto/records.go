@@ -267,6 +267,9 @@ func (r *reader) hostOp(e *traceevent.Event) {
 		collective: t.collectives.add(&r.args.collective),
 		extra:      t.symbols.add(r.args.extra),
 	}
+	if a := &r.args; a.autograd.Known {
+		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1), forward: uint32(min(a.forward.V, math.MaxUint32))}
+	}
 }
 
 func (r *reader) launch(e *traceevent.Event) {

@@ -23,6 +23,13 @@ type hostOp struct {
 	parent     int32  // the host operator around it, -1 for none: set by the join
 }
 
+// gradient is the number that autograd gave an operator on the host.
+type gradient struct {
+	number  int64
+	op      int32
+	forward uint32 // the number of the thread of the forward operator, 0 for one that is no backward operator
+}
+
 // launch is a call of the device's runtime.
 type launch struct {
 	correlation int64
@@ -83,6 +90,7 @@ type tables struct {
 	notes       symbols // what does not tell a trace from others: names of ranges and calls, geometry
 	threads     threads
 	hostOps     rows[hostOp]
+	gradients   rows[gradient] // by operator
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
 	ranges      rows[timeRange]
@@ -118,6 +126,7 @@ func (t *tables) heldBytes() int64 {
 	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
+		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))

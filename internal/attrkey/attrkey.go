@@ -32,8 +32,9 @@ const (
 // IsGraphLaunch reports whether a call of a runtime launches a graph: cudaGraphLaunch, hipGraphLaunch and so on.
 func IsGraphLaunch(call string) bool { return strings.HasSuffix(call, "GraphLaunch") }
 
-// OfKernels are the attributes of the launch of a kernel that one shows to people.
-var OfKernels = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall}
+// Shown are the attributes that say of an operation what people want to see, and no figure is made of: the launch of a kernel,
+// and the operator whose gradient one computes.
+var Shown = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall, ForwardName}
 
 // The event on a local root that carries an op.Pruned: its name, and the attributes in
 // addition to [Name] and [Device].

@@ -63,6 +63,17 @@ const (
 	Phase = "tensor.phase"
 )
 
+// The attributes of an operator of PyTorch that say which operator a gradient belongs to.
+const (
+	// AutogradSequence is the number that autograd gave the operator. A backward operator has that of the forward operator
+	// whose gradient it computes.
+	AutogradSequence = "tensor.autograd.sequence"
+	// ForwardThread is the thread on which the forward operator of a backward one ran, as PyTorch numbers threads.
+	ForwardThread = "tensor.autograd.forward.thread"
+	// ForwardName is the name of the forward operator whose gradient a backward one computes.
+	ForwardName = "tensor.autograd.forward.name"
+)
+
 // The attributes of a collective operation. Any of them makes an operation communication.
 const (
 	// Collective is the collective, such as "all_reduce".

@@ -44,13 +44,10 @@ var conventions = []keyTarget{
 	{attrkey.Launch, target{field: FieldLaunch, family: familyTensor}},
 	{attrkey.LaunchDuration, target{family: familyTensor, keep: true}},
 	{attrkey.LaunchCall, target{family: familyTensor, keep: true}},
-	{attrkey.Grid, target{keep: true}},
-	{attrkey.Block, target{keep: true}},
-	{attrkey.Registers, target{keep: true}},
-	{attrkey.SharedMemory, target{keep: true}},
-	{attrkey.Occupancy, target{keep: true}},
+	{attrkey.AutogradSequence, target{family: familyTensor, keep: true}},
+	{attrkey.ForwardThread, target{family: familyTensor, keep: true}},
+	{attrkey.ForwardName, target{family: familyTensor, keep: true}},
 	{attrkey.Graph, target{keep: true}},
-	{attrkey.GraphNode, target{keep: true}},
 	{attrkey.GraphNodeName, target{keep: true}},
 	{attrkey.ClockError, target{family: familyTensor, keep: true}},
 	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
@@ -118,7 +115,7 @@ func newKeyIndex(table []keyTarget, keep bool, kept []string) *keyIndex {
 // the keys of the conventions differ.
 func keyHash(key string) uint8 {
 	n := len(key)
-	return uint8(n)*33 + key[n-1]*48 + key[n/2]*10 + key[n*3/4]
+	return uint8(n)*255 + key[n-1]*134 + key[n/2]*37 + key[n*3/4]
 }
 
 // find returns the target of key, nil where it is not in the table.

@@ -92,6 +92,12 @@ func notes() []Case {
 			Attr{attrkey.LaunchDuration, int64(7000)}),
 		note("launch call", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: attrkey.LaunchCall, Value: "cudaLaunchKernel"}} },
 			Attr{attrkey.LaunchCall, "cudaLaunchKernel"}),
+		note("gradient", func(e *op.Entry) {
+			e.Attrs = []op.Attr{
+				{Key: attrkey.AutogradSequence, Value: "907", Type: op.AttrInt}, {Key: attrkey.ForwardThread, Value: "1", Type: op.AttrInt},
+				{Key: attrkey.ForwardName, Value: "aten::addmm"},
+			}
+		}, Attr{attrkey.AutogradSequence, int64(907)}, Attr{attrkey.ForwardThread, int64(1)}, Attr{attrkey.ForwardName, "aten::addmm"}),
 		note("hardware", func(e *op.Entry) {
 			e.DeviceID, e.Attrs = "GPU-8f2a", []op.Attr{{Key: attrkey.HardwareID, Value: "GPU-8f2a"}}
 		}, Attr{attrkey.HardwareID, "GPU-8f2a"}),

@@ -220,7 +220,7 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 			specs[i] = specs[i].LaunchedBy(Pick(r, "", "aten::mm", "relu"), uint64(r.IntN(n+1)))
 		}
 		if specs[i].IsOp && r.IntN(8) == 0 {
-			specs[i].Graph, specs[i].CapturedIn, specs[i].Phase = Pick(r, "3", "4", "5"), Pick(r, "", "layer"), Pick(r, "", "decode")
+			specs[i].Graph, specs[i].CapturedIn = Pick(r, "3", "4", "5"), Pick(r, "", "layer")
 		}
 	}
 	return specs

@@ -301,6 +301,20 @@ test("launches follow the selected range, and lead to the timeline", { skip: !pa
   await done();
 });
 
+test("a pinned kernel says how it was launched", { skip: !pages.includes("train.html") }, async () => {
+  const { page, done } = await open("train.html");
+  await page.evaluate(() => {
+    const { view, rows } = globalThis.optrace,
+      name = view.names.indexOf("ampere_sgemm_128x64_tn");
+    globalThis.optrace.showRow(rows.name.indexOf(name));
+  });
+  await page.waitForSelector("#details:not([hidden])");
+  const text = await page.textContent("#details");
+  for (const fact of [/launched by.*aten::addmm/, /launching call.*cudaLaunchKernel/, /call took5\.25/, /grid4 × 2 × 1/, /block128 × 1 × 1/])
+    assert.match(text, fact);
+  await done();
+});
+
 test("a long run is merged, and says so", { skip: !pages.includes("long.html") }, async () => {
   const { page, done } = await open("long.html");
   assert.match(await page.textContent("#merged"), /merged into/);

@@ -352,7 +352,7 @@ export class Page {
     const rank = same.reduce((n, d) => n + (d > rows.dur[row] ? 1 : 0), 1);
     const path = [];
     for (let i = aboveOf(rows, row), n = 0; i !== NONE && n < 32; i = aboveOf(rows, i), n++)
-      path.unshift(view.names[rows.name[i]]);
+      path.unshift(view.names[rows.name[i]] + gradientText(view.arguments[rows.arguments[i]]));
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
     const several = rows.count[row];
     const facts =
@@ -376,6 +376,7 @@ export class Page {
             ["self", formatTime(rows.self[row])],
             ["starts at", formatTime(rows.start[row]) + " of the run"],
             ["waited", waitedText(rows.start[row] - rows.launch[row])],
+            ["backward of", view.arguments[rows.arguments[row]][FORWARD]],
             ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),
             ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
             ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
@@ -434,6 +435,12 @@ export class Page {
     byID("timeline").scrollIntoView({ block: "nearest" });
   }
 }
+
+// FORWARD is the argument of a backward operator that names the forward one.
+const FORWARD = "tensor.autograd.forward.name";
+
+// gradientText says behind the name of an operator in a chain whose gradient it computes.
+const gradientText = (args) => (args[FORWARD] === undefined ? "" : ` (backward of ${args[FORWARD]})`);
 
 // waitedText says how long an operation waited for its start.
 function waitedText(ns) {

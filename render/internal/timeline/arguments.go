@@ -114,16 +114,19 @@ func writeLinks(to Arguments, links []op.Link, x *op.Extra) {
 
 // writeAttr passes on a further attribute, as text.
 func writeAttr(to Arguments, a *op.Attr) {
-	switch {
-	case (a.Key == attrkey.ClockError || a.Key == attrkey.LaunchDuration) && a.Type == op.AttrInt:
-		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
+	switch a.Key {
+	case attrkey.ClockError, attrkey.LaunchDuration, attrkey.AutogradSequence, attrkey.ForwardThread:
+		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && a.Type == op.AttrInt {
 			to.Int(a.Key, n)
 			return
 		}
-		to.Str(a.Key, a.Value)
-	case a.Key == attrkey.LaunchCall || !isReserved(a.Key):
-		to.Str(a.Key, a.Value)
+	case attrkey.LaunchCall, attrkey.ForwardName:
+	default:
+		if isReserved(a.Key) {
+			return
+		}
 	}
+	to.Str(a.Key, a.Value)
 }
 
 // isReserved reports whether an argument has a meaning that an attribute of that
