@@ -51,7 +51,8 @@ func TestGraphs(t *testing.T) {
 	other.Launcher, other.LauncherID = "", 0
 	got := operators.Find(tracetest.AddTo(trace.New(),
 		tracetest.OpAt("replay", 1, 0, 0, 50).On("cpu").FromHost(),
-		kernel("gemm", 11, 5, 10, 20, "3", "layer 1"), kernel("norm", 12, 5, 20, 25, "3", "layer 1"), kernel("gemm", 13, 5, 25, 37, "3", "layer 2"),
+		kernel("gemm", 11, 5, 10, 20, "3", "layer 1"), kernel("norm", 12, 5, 20, 25, "3", "layer 1"),
+		kernel("gemm", 13, 5, 25, 37, "3", "layer 2"),
 		kernel("gemm", 14, 40, 50, 61, "3", "layer 1"), other, kernel("gemm", 16, 45, 80, 81, "4", ""),
 		tracetest.OpAt("copy", 17, 0, 90, 92).LaunchedBy("replay", 1),
 	), 10)
