@@ -98,15 +98,6 @@ func (e *Exporter) Reset() {
 	e.spans, e.batches = nil, nil
 }
 
-// Discard is an exporter that does nothing.
-type Discard struct{}
-
-// ExportSpans does nothing.
-func (Discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-
-// Shutdown does nothing.
-func (Discard) Shutdown(context.Context) error { return nil }
-
 // OTLPClient keeps the last batch that OpenTelemetry's OTLP exporter uploads.
 type OTLPClient struct{ Sent []*tracepb.ResourceSpans }
 

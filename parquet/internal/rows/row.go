@@ -125,30 +125,6 @@ type Seen struct {
 	Elements, Memory bool
 }
 
-// Is is the kind of record that a row is.
-type Is uint8
-
-// The kinds.
-const (
-	IsEntry Is = iota
-	IsSpan
-	IsResource
-	IsOther
-)
-
-// IsOf returns the kind of record that a value of the column record stands for.
-func IsOf(record string) Is {
-	switch record {
-	case recordEntry, "":
-		return IsEntry
-	case recordSpan:
-		return IsSpan
-	case recordResource:
-		return IsResource
-	}
-	return IsOther
-}
-
 // Finish makes a record of a row that has been read. It belongs to the row.
 func (r *Row) Finish(columns Seen) (op.Record, error) {
 	switch r.Record {
