@@ -228,6 +228,7 @@ export class Page {
     this.valueFormat = v;
     if (moved) {
       document.documentElement.dataset.ops = (view.report.operations ?? []).length > 0;
+      document.documentElement.dataset.spans = view.report.input?.spans !== 0;
       this.flame.update(this.marked ? selectRows(rows, s, null) : picked, { of: v.of(rows) }, stack);
       this.launches.update();
       this.requests.update(s.from, s.to);
