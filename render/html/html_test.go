@@ -78,7 +78,8 @@ type view struct {
 			Operation, Kind, Device string
 			NS                      int64
 		}
-		Link string
+		Segments [][3]int64
+		Link     string
 	}
 	LaunchDevices []int `json:"launch_devices"`
 	Report        json.RawMessage
@@ -154,6 +155,7 @@ func TestColumns(t *testing.T) {
 	if sum != q.Dur || q.Path[0].Operation != "matmul" {
 		t.Errorf("critical path %+v adds up to %d", q.Path, sum)
 	}
+	check.Equal(t, "segments", [][3]int64{{0, 0, 100}, {1, 100, 500}, {2, 600, 300}, {0, 900, 100}}, q.Segments)
 	if !strings.Contains(page, "1 without a start") {
 		t.Error("the operation without a start is not mentioned")
 	}

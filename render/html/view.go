@@ -73,6 +73,10 @@ type request struct {
 	Ops       int        `json:"ops"`
 	Uncovered int64      `json:"uncovered"`
 	Path      []part     `json:"path"`
+	// Segments has the critical path in the order of time, of the slowest requests only: the row,
+	// -1 for none, when it is there, and for how long.
+	Segments [][3]int64 `json:"segments,omitempty"`
+	drawn    []path.Segment
 	// Causes are sentences on what it waited for, the largest part first; of the slowest
 	// requests only.
 	Causes []string `json:"causes,omitempty"`
@@ -101,6 +105,9 @@ type shared struct {
 
 // maxCauses bounds the requests of which a page says in words what they waited for.
 const maxCauses = 100
+
+// maxSegments bounds the segments of critical paths that a page can draw, in sum.
+const maxSegments = 20_000
 
 // maxShared bounds the executions that a page lists for a request.
 const maxShared = 20
@@ -140,6 +147,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v.Links, v.LinksTotal = columns.links()
 	for i := range v.Requests {
 		v.Requests[i].findShared(columns)
+		v.Requests[i].findSegments(columns)
 	}
 	return v, columns
 }
@@ -170,12 +178,18 @@ func (v *view) addRequests(forest *trace.Forest, columns *rows, opts Options) {
 	all := slices.DeleteFunc(found.List, func(q requests.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
 	v.Total = len(all)
 	slices.SortStableFunc(all, func(a, b requests.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
+	left := maxSegments
 	for i := range all[:min(len(all), maxRequests)] {
 		q := &all[i]
+		critical := path.Of(forest, q.Root)
 		row := request{
 			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID, Span: q.SpanID,
 			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
-			Path: pathParts(path.Of(forest, q.Root), v.severalRanks),
+			Path: pathParts(critical, v.severalRanks),
+		}
+		if critical != nil && len(critical.Segments) <= left {
+			row.drawn = critical.Segments
+			left -= len(critical.Segments)
 		}
 		if i < maxCauses {
 			for _, c := range found.Causes(q) {
@@ -211,6 +225,17 @@ func (r *request) findShared(columns *rows) {
 		if root := r.Shared[i].root; !root.IsZero() {
 			r.Shared[i].Row = columns.index[root.Index()]
 		}
+	}
+}
+
+// findSegments finds the rows of the critical path.
+func (r *request) findSegments(columns *rows) {
+	for _, s := range r.drawn {
+		row := int64(none)
+		if !s.Node.IsZero() {
+			row = int64(columns.index[s.Node.Index()])
+		}
+		r.Segments = append(r.Segments, [3]int64{row, s.StartNS - columns.origin, s.DurationNS})
 	}
 }
 

@@ -236,6 +236,19 @@ test("a request says what it waited for, and sequences are listed", { skip: !pag
   await page.waitForSelector("#requests .causes li");
   const sentences = await page.locator("#requests .causes li").allTextContents();
   assert.ok(sentences.some((s) => /^It computed for .* \(.* %\): matmul on cpu:/.test(s)), sentences.join("\n"));
+  const drawn = await page.evaluate(() => {
+    const { store, view, timeline } = globalThis.optrace;
+    const { segments, dur } = view.requests[store.state.request];
+    let painted;
+    timeline.overlays.paintPath = (_, given) => { painted = given; };
+    timeline.surface.paint(document.createElement("canvas").getContext("2d"), 800, 400);
+    delete timeline.overlays.paintPath;
+    return { isPainted: painted === segments, sum: segments.reduce((ns, s) => ns + s[2], 0), dur };
+  });
+  assert.deepEqual(drawn, { isPainted: true, sum: drawn.dur, dur: drawn.dur }, "the critical path of the request");
+  await page.click(".legend [data-kind='2']");
+  await page.waitForFunction(() => document.querySelector("#selection").textContent.includes("communication"));
+  await page.click(".legend [data-kind='2']");
   const drags = await page.evaluate(() => globalThis.optrace.view.report.critical_path_operations.filter((o) => o.drag_ns > 0).map((o) => o.operation));
   assert.ok(drags.includes("matmul"), drags.join(", "));
   assert.match(await page.locator("#sequences").textContent(), /bias_add → relu/);

@@ -56,6 +56,7 @@ export class Page {
     this.rows = rows;
     this.nameInShort(view);
     this.tables = new Map();
+    this.legend = document.querySelectorAll(".legend [data-kind]");
     this.store = new Store(this.parse(location.hash), (f) => requestAnimationFrame(f));
   }
 
@@ -146,6 +147,11 @@ export class Page {
     );
     byID("reset").addEventListener("click", () => this.clear());
     byID("help").addEventListener("click", () => byID("keys").showModal());
+    for (const b of this.legend)
+      b.addEventListener("click", () => {
+        const kind = Number(b.dataset.kind);
+        store.set({ kind: store.state.kind === kind ? null : kind });
+      });
     byID("findings").addEventListener("click", (e) => {
       const b = e.target.closest("[data-select]");
       if (b) this.select(JSON.parse(b.dataset.select));
@@ -171,7 +177,7 @@ export class Page {
   }
 
   clear() {
-    this.store.set({ from: null, to: null, op: null, device: null, request: null, search: null });
+    this.store.set({ from: null, to: null, op: null, device: null, request: null, kind: null, search: null });
     byID("search").value = "";
     this.timeline.zoomTo(0, this.view.span_ns);
   }
@@ -206,10 +212,11 @@ export class Page {
       byID("search").classList.toggle("bad", error !== null);
     }
     this.timeline.marked = this.flame.marked = this.marked;
-    const moved = ["from", "to", "device", "request", "stack", "value"].some((f) => changed.has(f));
+    const moved = ["from", "to", "device", "request", "kind", "stack", "value"].some((f) => changed.has(f));
     if (moved || changed.has("search")) clearTimeout(this.typing);
     if (moved) this.recompute(true);
     else if (changed.has("search")) this.typing = setTimeout(() => this.recompute(false), TYPING);
+    for (const b of this.legend) b.setAttribute("aria-pressed", Number(b.dataset.kind) === s.kind);
     if (changed.has("op")) this.operations.table.drawBody();
     if (changed.has("device")) this.devices.table.drawBody();
     if (changed.has("request")) this.requests.table.drawBody();
@@ -222,7 +229,7 @@ export class Page {
     const { view, rows, store } = this,
       s = store.state;
     const picked = selectRows(rows, s, this.marked);
-    const isWhole = s.from === null && s.to === null && !this.marked && s.device === null && s.request === null;
+    const isWhole = s.from === null && s.to === null && !this.marked && [s.device, s.request, s.kind].every((x) => x === null);
     const stack = s.stack ?? "request",
       v = VALUES[s.value] ?? VALUES.time;
     this.valueFormat = v;
@@ -260,6 +267,8 @@ export class Page {
     if (s.device !== null && view.devices[s.device]) parts.push("device " + view.devices[s.device].label);
     if (s.request !== null && view.requests[s.request])
       parts.push("request " + shorten(view.requests[s.request].name, 30));
+    const kind = [...this.legend].find((b) => Number(b.dataset.kind) === s.kind);
+    if (kind) parts.push("kind " + kind.textContent);
     if (this.marked)
       parts.push(
         `names matching ${shorten(s.search, 24)}: ${formatShare(this.flame.matching(this.marked))} of the stacks' ${this.valueFormat.title}`,

@@ -1,5 +1,5 @@
 // What the timeline draws over its boxes: collectives across devices with the wait
-// in them, and flows, from a launch to its operation and along links.
+// in them, flows, from a launch to its operation and along links, and critical paths.
 
 import { KIND_HOST, NONE, aboveOf } from "./rows.js";
 
@@ -119,6 +119,32 @@ export class Overlays {
     p.stroke();
     this.hatched = { ink, pattern: c.createPattern(canvas, "repeat") };
     return this.hatched.pattern;
+  }
+
+  // paintPath draws a critical path, segments of a row, a start and a duration, as a line along the foot of the boxes
+  // that it lies in.
+  paintPath(c, segments, { from, to, xOf, ground, ink }) {
+    const line = new Path2D();
+    let level = null,
+      isOn = false;
+    for (const [row, start, dur] of segments) {
+      if (row >= 0) level = this.y[row] + this.lane - 3;
+      if (level === null || start + dur < from || start > to) continue;
+      const x = xOf(Math.max(start, from));
+      if (isOn) line.lineTo(x, level);
+      else line.moveTo(x, level);
+      line.lineTo(xOf(Math.min(start + dur, to)), level);
+      isOn = true;
+    }
+    c.lineJoin = "round";
+    for (const [style, width] of [
+      [ground, 5],
+      [ink, 2.5],
+    ]) {
+      c.strokeStyle = style;
+      c.lineWidth = width;
+      c.stroke(line);
+    }
   }
 
   // paintFlows draws the flows of a row.

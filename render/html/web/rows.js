@@ -191,6 +191,7 @@ export function selectRows(rows, selection, matches) {
   let n = 0;
   for (let i = first; i < last; i++) {
     if (matches && !matches[rows.name[i]]) continue;
+    if ((selection.kind ?? rows.kind[i]) !== rows.kind[i]) continue;
     if (selection.device !== null && selection.device !== undefined && rows.device[i] !== selection.device) continue;
     if (selection.request !== null && selection.request !== undefined && rows.request[i] !== selection.request)
       continue;

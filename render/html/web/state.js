@@ -1,8 +1,8 @@
 // What the reader of the page has chosen. It lives in the URL's fragment, so
 // that a copied link shows the same.
 
-const FIELDS = ["from", "to", "search", "stack", "value", "theme", "op", "device", "request", "sort", "origin"];
-const NUMBERS = new Set(["from", "to", "device", "request", "op"]);
+const FIELDS = ["from", "to", "search", "stack", "value", "theme", "op", "device", "request", "kind", "sort", "origin"];
+const NUMBERS = new Set(["from", "to", "device", "request", "kind", "op"]);
 
 // parseState reads the state from a fragment.
 export function parseState(fragment) {

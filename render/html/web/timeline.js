@@ -199,7 +199,7 @@ export class Timeline {
       });
       c.restore();
     }
-    this.paintOverlays(c, { top, bottom, ink, accent });
+    this.paintOverlays(c, { top, bottom, ground, ink, accent });
     const range = this.range ?? s;
     if (range.from !== null || range.to !== null) {
       const a = this.xOf(range.from ?? 0),
@@ -213,8 +213,9 @@ export class Timeline {
     }
   }
 
-  // paintOverlays draws collectives, and the flows of the rows that are pointed at.
-  paintOverlays(c, { top, bottom, ink, accent }) {
+  // paintOverlays draws collectives, the critical path of the selected request or of that of the pinned row, and the
+  // flows of the rows that are pointed at.
+  paintOverlays(c, { top, bottom, ground, ink, accent }) {
     const xOf = (t) => this.xOf(t),
       perPixel = (this.to - this.from) / this.plot;
     c.save();
@@ -222,6 +223,9 @@ export class Timeline {
     c.rect(LABELS, MINIMAP + AXIS, this.plot, this.content);
     c.clip();
     this.overlays.paintCollectives(c, { from: this.from, to: this.to, xOf, perPixel, top, bottom, ink });
+    const request = this.store.state.request ?? (this.pinned === NONE ? null : this.rows.request[this.pinned]);
+    const segments = this.view.requests[request]?.segments;
+    if (segments) this.overlays.paintPath(c, segments, { from: this.from, to: this.to, xOf, ground, ink });
     for (const row of new Set([this.pinned, this.hover]))
       if (row !== NONE) this.overlays.paintFlows(c, row, { xOf, accent });
     c.restore();
@@ -246,8 +250,7 @@ export class Timeline {
         wide.push(i, x0, x1);
         return;
       }
-      const dim =
-        (marked && !marked[rows.name[i]]) || (selected !== null && selected !== undefined && rows.name[i] !== selected);
+      const dim = this.isDim(i, marked, selected);
       const { pixel } = this.colorsOf(i, dark);
       pixels.fill(
         dim ? ((pixel & 0xffffff) | 0x38000000) >>> 0 : pixel,
@@ -266,8 +269,7 @@ export class Timeline {
         x0 = wide[k + 1],
         x1 = wide[k + 2];
       const colors = this.colorsOf(i, dark);
-      const dim =
-        (marked && !marked[rows.name[i]]) || (selected !== null && selected !== undefined && rows.name[i] !== selected);
+      const dim = this.isDim(i, marked, selected);
       c.globalAlpha = dim ? 0.22 : 1;
       c.fillStyle = colors.fill;
       const w = x1 - x0 - 0.5;
@@ -283,6 +285,13 @@ export class Timeline {
         c.strokeRect(LABELS + x0 + 0.5, y + 0.5, Math.max(1, w - 1), LANE - 1);
       }
     }
+  }
+
+  // isDim reports whether a row is none of the kind, the names or the operation that are looked for.
+  isDim(i, marked, selected) {
+    const { kind } = this.store.state,
+      name = this.rows.name[i];
+    return (marked && !marked[name]) || (selected ?? name) !== name || (kind ?? this.rows.kind[i]) !== this.rows.kind[i];
   }
 
   // strip returns an image of the width and one pixel of height.

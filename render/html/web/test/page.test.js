@@ -105,6 +105,7 @@ test("state reads back from the fragment", () => {
     op: 0,
     device: 3,
     request: null,
+    kind: 2,
     sort: null,
     origin: null,
   };
@@ -119,6 +120,7 @@ test("state reads back from the fragment", () => {
     op: null,
     device: null,
     request: null,
+    kind: null,
     sort: null,
     origin: null,
   });
