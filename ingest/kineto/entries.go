@@ -33,10 +33,13 @@ type entryMaker struct {
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
 	further []op.Attr            // of the entry
-	// gradient is the next row of gradients, and plain has the names of operators by symbol.
-	gradient int32
-	plain    []plainNames
-	step     string // the name of the step of the entry
+	// gradient is the next row of gradients, gradientNumber the number of the one before with its text, and plain has the
+	// names of operators by symbol.
+	gradient       int32
+	gradientNumber int64
+	numberText     string
+	plain          []plainNames
+	step           string // the name of the step of the entry
 }
 
 // deviceKind is what the name of an event on a device says; the zero value is
@@ -123,9 +126,10 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	}
 	g := m.gradients.at(m.gradient)
 	m.gradient++
-	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{
-		Key: attrkey.AutogradSequence, Value: strconv.FormatInt(g.number, 10), Type: op.AttrInt,
-	})
+	if m.numberText == "" || m.gradientNumber != g.number { // operators within others mostly have the same
+		m.gradientNumber, m.numberText = g.number, strconv.FormatInt(g.number, 10)
+	}
+	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText, Type: op.AttrInt})
 	if g.forward != 0 {
 		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
