@@ -140,6 +140,9 @@ func (l *list) suspect() {
 
 // nothing says that there are no operations, and how to send some.
 func nothing(in *Input) Finding {
+	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
+		return Finding{Kind: Nothing, Text: plural(n, "operation") + " came in, and none of them is what is asked for."}
+	}
 	text := "Nothing came in."
 	if in.Spans > 0 {
 		text = plural(in.Spans, "span") + " came in, none of them an operation: " +

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
@@ -106,7 +105,7 @@ Examples:
 type reportFlags struct {
 	json, csv bool
 	flags.Sums
-	where    key.Filter
+	where    whereFilter
 	section  string
 	rows     int
 	minRatio float64
@@ -184,6 +183,9 @@ func runReport(ctx context.Context, s streams.Streams, args []string) error {
 			return exit.Input(err)
 		}
 		out.Verdict = input.Unread(inputs, &r.Input)
+		if missed := f.where.missed(); missed != "" && r.Input.Entries == 0 {
+			fmt.Fprintf(s.Err, "optrace report: %s\n", missed)
+		}
 		if f.csv && r.LeftOut != "" {
 			if chosen.needsStructure() {
 				return exit.Input(fmt.Errorf("-section %s: %s", f.section, r.LeftOut))
@@ -246,7 +248,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
 	opts.AlignClocks, opts.Steady, opts.Sections = f.align, f.steady, f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
-		opts.Filter, opts.Where = f.where.Match, f.where
+		opts.Filter, opts.Where = f.where.match, f.where.Filter
 	}
 	return opts, err
 }
