@@ -93,6 +93,7 @@ func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) flo
 // Runs of the same program find nothing in 95 of 100 comparisons, also where each step takes
 // about as long as the one before, for all correlations of neighbours, and where runs differ much.
 func TestRunsOfDependentSteps(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	lengths := []int{12, 20, 50, 12, 20, 50, 200}
 	for _, unit := range []diff.Unit{diff.UnitSteps, diff.UnitWindows, diff.UnitRuns} {
 		for _, rho := range []float64{0, 0.3, 0.5, 0.7, 0.8, 0.9} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -266,6 +267,7 @@ func TestRefused(t *testing.T) {
 
 // The figures of the recording are those that SQL computes.
 func TestRecordedAgainstSQL(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	text, err := os.ReadFile(recorded)
 	if os.IsNotExist(err) {
 		t.Skipf("needs %s: a test fixture of nsys-ai, two H100", recorded)

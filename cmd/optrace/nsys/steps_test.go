@@ -36,6 +36,7 @@ ORDER BY k.start`
 
 // Steps, phases and paths are those that SQL finds.
 func TestStepsAgainstSQL(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		text := database(t, randomSteps(r))
 		f := read(text)
