@@ -55,8 +55,8 @@ func BenchmarkOperation(b *testing.B) {
 	check.OK(b, sdk.Shutdown(b.Context()))
 }
 
-// Steps of a model of real width, in turns: without a callback, with one that does nothing, and
-// with those that record.
+// Steps of a model of real width, in turns: without a callback, with those that do nothing, behind
+// each node and behind each layer, and with those that record.
 func BenchmarkStep(b *testing.B) {
 	e := newEngine(b, llamacpp.Model{Layers: 4, Width: 1024, Hidden: 4096, Heads: 16, Vocabulary: 4096, Context: 256})
 	for e.threads = 1; e.threads <= 2; e.threads++ {
@@ -81,12 +81,24 @@ func (e *engine) benchmark(b *testing.B) {
 		}
 		return true
 	})
-	var sides [4]side // off, bare, every operation, every layer
-	for i, mode := range []Mode{Off, Off, EveryOperation, EveryLayer} {
+	asked := 0
+	seldom := purego.NewCallback(func(_ uintptr, ask bool, _ uintptr) bool { // as often as there are layers
+		if !ask {
+			return true
+		}
+		asked++
+		return asked%32 == 0
+	})
+	var sides [5]side // off, bare, every operation, every layer, seldom
+	for i, mode := range []Mode{Off, Off, EveryOperation, EveryLayer, Off} {
 		s := &sides[i]
 		s.lctx = e.context(b, func(p *llama.ContextParams) {
-			if s.hook, err = Attach(p, sdk.Processor(), mode); i == 1 {
+			s.hook, err = Attach(p, sdk.Processor(), mode)
+			switch i {
+			case 1:
 				p.CbEval = bare
+			case 4:
+				p.CbEval = seldom
 			}
 		})
 		check.OK(b, err)
@@ -109,8 +121,10 @@ func (e *engine) benchmark(b *testing.B) {
 	b.ReportMetric(median(difference(every.cpu, bared.cpu))/float64(nodes), "cpu-ns/node-above-bare")
 	b.ReportMetric(median(difference(bared.cpu, off.cpu))/float64(nodes), "cpu-ns/node-of-bare")
 	// The least of each, which a busy machine changes least.
-	b.ReportMetric(100*(slices.Min(layer.wall)/slices.Min(off.wall)-1), "%-by-layer")
-	b.ReportMetric(100*(slices.Min(layer.cpu)/slices.Min(off.cpu)-1), "cpu-%-by-layer")
+	for name, s := range map[string]*side{"by-layer": layer, "of-bare-by-layer": &sides[4]} {
+		b.ReportMetric(100*(slices.Min(s.wall)/slices.Min(off.wall)-1), "%-"+name)
+		b.ReportMetric(100*(slices.Min(s.cpu)/slices.Min(off.cpu)-1), "cpu-%-"+name)
+	}
 	check.OK(b, sdk.Shutdown(b.Context()))
 }
 
