@@ -245,7 +245,8 @@ func TestDroppedLinks(t *testing.T) {
 		s.Span().AddLink(link)
 		s.End()
 		shutdown(t, tp)
-		if ops, _ := recordtest.Split(t, ingest.Open(path).Records()); len(ops) != 1 || len(ops[0].Links) != 1 || ops[0].Warn&op.WarnDroppedLinks == 0 {
+		ops, _ := recordtest.Split(t, ingest.Open(path).Records())
+		if len(ops) != 1 || len(ops[0].Links) != 1 || ops[0].Warn&op.WarnDroppedLinks == 0 {
 			t.Errorf("%v: %+v", o, ops)
 		}
 	}

@@ -127,7 +127,8 @@ func TestRunFilter(t *testing.T) {
 		{Span: &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: id(1), Start: op.Known(1), Duration: 100}},
 		entry("layer", 2, 1), entry("matmul", 3, 2), entry("copy", 4, 2),
 	}
-	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}))(t)
+	opts := Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}
+	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), opts))(t)
 	in := r.Input
 	if in.Entries != 1 || in.Spans != 4 || in.Orphans.V != 0 || in.SkippedBy["filtered"] != 2 || r.Total.SumNS != 10 {
 		t.Errorf("input %+v, total %+v", in, r.Total)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -238,14 +237,14 @@ func TestS4Mutants(t *testing.T) {
 	}
 	entries := written(t, optrace.FormatEntries)
 	for name, text := range map[string][]byte{
-		"Kineto, gzip":               gzipOf(t, sample("kineto/testdata/train.json")),
+		"Kineto, gzip":               check.Gzip(t, sample("kineto/testdata/train.json")),
 		"Perfetto":                   sample("perfetto/testdata/kineto.pftrace"),
 		"OTLP protobuf":              written(t, optrace.FormatOTLPProto),
 		"OTLP protobuf of Collector": sample("otlp/testdata/gate_off/traces.pb"),
 		"OTLP protobuf, zstd frames": sample("otlp/testdata/gate_off/traces.pb.zst"),
 		"OTLP JSON, zstd frames":     sample("otlp/testdata/gate_off/traces.jsonl.zst"),
 		"OTLP protobuf, one message": message(written(t, optrace.FormatOTLPProto)),
-		"entries, gzip":              gzipOf(t, entries),
+		"entries, gzip":              check.Gzip(t, entries),
 		"entries, zstd":              zstdOf(t, entries),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,15 +254,6 @@ func TestS4Mutants(t *testing.T) {
 			})
 		})
 	}
-}
-
-func gzipOf(t *testing.T, text []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	check.Must(z.Write(text))(t)
-	check.OK(t, z.Close())
-	return b.Bytes()
 }
 
 // message returns the messages of frames, one behind the other, which are one message.

@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"iter"
@@ -54,17 +53,6 @@ func write(t *testing.T, path string, content []byte) string {
 	return path
 }
 
-func gzipped(t *testing.T, parts ...string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	for _, part := range parts { // a member each
-		z := gzip.NewWriter(&b)
-		check.Must(z.Write([]byte(part)))(t)
-		check.OK(t, z.Close())
-	}
-	return b.Bytes()
-}
-
 func zstandard(t *testing.T, parts ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -96,8 +84,8 @@ func TestInputOfOneFile(t *testing.T) {
 			[]string{"relu"}, []string{"trace-json"}},
 		{"empty", nil, nil, nil},
 		{"white space only", []byte(" \n\n"), nil, nil},
-		{"gzip", gzipped(t, entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
-		{"gzip of several members", gzipped(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
+		{"gzip", check.Gzip(t, entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"gzip of several members", check.Gzip(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
 		{"zstd", zstandard(t, seedTrace), []string{"relu"}, []string{"trace-json"}},
 		{"zstd of several frames", zstandard(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
 	} {
@@ -117,7 +105,7 @@ func TestInputOfOneFile(t *testing.T) {
 func TestInputOfSeveralFiles(t *testing.T) {
 	dir := t.TempDir()
 	a := write(t, filepath.Join(dir, "a.jsonl"), []byte(entryLine))
-	write(t, filepath.Join(dir, "set", "2.jsonl.gz"), gzipped(t, entryLine))
+	write(t, filepath.Join(dir, "set", "2.jsonl.gz"), check.Gzip(t, entryLine))
 	write(t, filepath.Join(dir, "set", "1", "x.json"), []byte(seedTrace))
 	write(t, filepath.Join(dir, "set", ".hidden", "y"), []byte("not a trace"))
 	var seen int
@@ -220,7 +208,7 @@ func TestEntriesStay(t *testing.T) {
 func TestInputTakesWhatATruncatedFileHolds(t *testing.T) {
 	lines := strings.Repeat(entryLine, 5000)
 	for name, content := range map[string][]byte{
-		"gzip": gzipped(t, lines), "zstd": zstandard(t, lines, lines, lines), "plain": []byte(lines),
+		"gzip": check.Gzip(t, lines), "zstd": zstandard(t, lines, lines, lines), "plain": []byte(lines),
 	} {
 		t.Run(name, func(t *testing.T) {
 			cut := content[:len(content)*2/3+7]
@@ -302,7 +290,7 @@ func TestInputReportsForeignFilesOfADirectory(t *testing.T) {
 
 func TestInputLimitsDecompression(t *testing.T) {
 	lines := strings.Repeat(entryLine, 1000)
-	path := write(t, filepath.Join(t.TempDir(), "bomb.gz"), gzipped(t, lines))
+	path := write(t, filepath.Join(t.TempDir(), "bomb.gz"), check.Gzip(t, lines))
 	in := ingest.Options{Limits: ingest.Limits{DecompressedBytes: 100_000}}.Open(path)
 	if _, _, err := read(in); err == nil || !strings.Contains(err.Error(), "exceeds 100000 bytes") {
 		t.Errorf("err = %v", err)

@@ -152,7 +152,7 @@ func TestPartsKeepPositions(t *testing.T) {
 	}
 	for name, content := range tests {
 		t.Run(name, func(t *testing.T) {
-			for _, stored := range [][]byte{[]byte(content), gzipped(t, content), gzipped(t, content)[:200]} {
+			for _, stored := range [][]byte{[]byte(content), check.Gzip(t, content), check.Gzip(t, content)[:200]} {
 				path := write(t, filepath.Join(t.TempDir(), "input"), stored)
 				want := recordtest.Transcript(t, ingest.Open(path).Records())
 				for _, size := range []int{500, 1 << 20} {
@@ -205,7 +205,7 @@ func TestPartsEndWithAnError(t *testing.T) {
 		"nothing but unknown": {path: dir},
 		"a source that fails": {path: ingest.Stdin, Options: ingest.Options{Stdin: failing}},
 		"content beyond the limit": {
-			path:    write(t, filepath.Join(t.TempDir(), "big.gz"), gzipped(t, lines(partsEntry, 1000))),
+			path:    write(t, filepath.Join(t.TempDir(), "big.gz"), check.Gzip(t, lines(partsEntry, 1000))),
 			Options: ingest.Options{Limits: ingest.Limits{DecompressedBytes: 50_000}},
 		},
 	} {

@@ -2,7 +2,6 @@ package parquet_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,15 +26,6 @@ func write(t *testing.T, path string, content []byte) string {
 	return path
 }
 
-func gzipped(t *testing.T, content []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	check.Must(z.Write(content))(t)
-	check.OK(t, z.Close())
-	return b.Bytes()
-}
-
 // A format that is read here and there gives the same from a file, a pipe and a
 // compressed file, and the bytes are counted once.
 func TestRandomAccess(t *testing.T) {
@@ -58,7 +48,7 @@ func TestRandomAccess(t *testing.T) {
 	}{
 		{"file", filepath.Join(dir, "ops.parquet"), b.Bytes()},
 		{"pipe", ingest.Stdin, b.Bytes()},
-		{"compressed", filepath.Join(dir, "ops.parquet.gz"), gzipped(t, b.Bytes())},
+		{"compressed", filepath.Join(dir, "ops.parquet.gz"), check.Gzip(t, b.Bytes())},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			opts := ingest.Options{Stdin: bytes.NewReader(test.content)}

@@ -151,7 +151,7 @@ func (l *list) hostTimes() {
 // isStartUp reports whether the first of several calls on the host took nine tenths of the time of all of them in
 // which devices had nothing to do, as the call does that starts a library or a device.
 func (l *list) isStartUp(h timeline.HostTime) bool {
-	return l.hostCalls(h) >= 2 && 10*h.FirstNS >= 9*h.TimeNS
+	return 10*h.FirstNS >= 9*h.TimeNS && l.hostCalls(h) >= 2
 }
 
 // hostCalls returns how many calls of an operation the host made, 0 where that is not known.

@@ -6,8 +6,8 @@
 // events about it: the runtime call that launched it, found by its correlation id,
 // gives the launch time; the operator around that call, or failing that the
 // operator of the same external id, gives the shapes and types of the inputs;
-// the profiler step around the call gives the step. A backward operator has the name of the forward one by its number of autograd. The output of a convolution follows
-// where its stride, padding and dilation are stated ("Concrete Inputs"); no event states
+// the profiler step around the call gives the step. A backward operator has the name of the
+// forward one by its number of autograd. The output of a convolution follows where its stride, padding and dilation are stated ("Concrete Inputs"); no event states
 // the output of anything else.
 //
 // The operators of one thread nest: one that lies within another is its child. So
@@ -18,7 +18,7 @@
 // A trace states its time base, and sometimes its rank, behind the events, and
 // a kernel may stand in front of its launch. Entries can therefore be made only
 // once the document has ended. Until then each event is kept as one row of plain
-// values: 52 bytes for a host operator, 52 for a runtime call, 72 for a device event
+// values: 52 bytes for a host operator or a runtime call, 72 for a device event,
 // 20 more for an operator with a number of autograd and 56 more for a collective, with names, shapes and types held once. Rows are never
 // copied, so that besides them a large trace takes little memory; its text, some 300 to
 // 900 bytes per event, is not kept. [MaxHeldBytes] bounds the rows.

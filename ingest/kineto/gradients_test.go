@@ -36,15 +36,16 @@ func forwardsOf(t *testing.T, text string) []string {
 
 // operator is the text of an operator on the host with a number of autograd.
 func operator(name string, pid, tid, ts, number, forward int) string {
-	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":1,"args":{"Sequence number":%d,"Fwd thread id":%d}}`,
-		name, pid, tid, ts, number, forward)
+	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":1,`+
+		`"args":{"Sequence number":%d,"Fwd thread id":%d}}`, name, pid, tid, ts, number, forward)
 }
 
 func TestGradients(t *testing.T) {
 	text := "[" + strings.Join([]string{
 		operator("aten::linear", 1, 1, 0, 4, 0), operator("aten::t", 1, 1, 1, 4, 0), operator("aten::addmm", 1, 1, 2, 5, 0),
 		operator("aten::max_pool2d_with_indices", 1, 1, 3, 6, 0), operator("aten::relu_", 1, 1, 4, 7, 0), operator("aten::relu_", 1, 2, 5, 7, 0),
-		operator("autograd::engine::evaluate_function: MaxPool2DWithIndicesBackward0", 1, 3, 10, 6, 1), operator("AddmmBackward0", 1, 3, 11, 5, 1),
+		operator("autograd::engine::evaluate_function: MaxPool2DWithIndicesBackward0", 1, 3, 10, 6, 1),
+		operator("AddmmBackward0", 1, 3, 11, 5, 1),
 		operator("TBackward0", 1, 3, 12, 4, 1), operator("ReluBackward0", 1, 3, 13, 7, 1), operator("CppNode<AddmmBackward0>", 1, 3, 14, 5, 1),
 		operator("SplitBackward0", 1, 3, 15, 5, 1), operator("AddmmBackward0", 2, 3, 16, 5, 1), operator("aten::addmm", 1, 1, 20, 5, 0),
 	}, ",") + "]"

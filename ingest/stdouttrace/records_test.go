@@ -150,7 +150,8 @@ func TestRecordsWithMapping(t *testing.T) {
 }
 
 func TestRecordsEnd(t *testing.T) {
-	recordtest.Ends(t, stdouttrace.Records, `{"level":"info"}`+"\n"+operation(`,"Resource":[]`, "")+"\n"+operation("", ""), operation("", "")+"\n{")
+	whole := `{"level":"info"}` + "\n" + operation(`,"Resource":[]`, "") + "\n" + operation("", "")
+	recordtest.Ends(t, stdouttrace.Records, whole, operation("", "")+"\n{")
 }
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it

@@ -1,4 +1,4 @@
-// Package check compares in tests, ends them where there is an error, and measures memory. Only tests import it.
+// Package check compares in tests, ends them where there is an error, measures memory, and compresses. Only tests import it.
 package check
 
 import (

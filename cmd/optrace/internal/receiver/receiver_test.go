@@ -2,7 +2,6 @@ package receiver
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,15 +64,6 @@ const batchJSON = `{"resourceSpans":[{"scopeSpans":[{"spans":[
 {"traceId":"01010101010101010101010101010101","spanId":"0202020202020202","name":"matmul","startTimeUnixNano":"100","endTimeUnixNano":"150",
 "attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}}]}%s]}]}]}`
 
-func zipped(t *testing.T, text []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	check.Must(z.Write(text))(t)
-	check.OK(t, z.Close())
-	return b.Bytes()
-}
-
 // figures are those of a report that the tests look at.
 type figures struct {
 	Input struct{ Entries, Spans, Malformed, Files int64 }
@@ -102,11 +92,11 @@ func TestHTTP(t *testing.T) {
 		rejected                   int64
 	}{
 		"protobuf":            {kind: protobuf, body: good, want: 200, entries: 3},
-		"protobuf, gzip":      {kind: protobuf, coding: "gzip", body: zipped(t, good), want: 200, entries: 3},
+		"protobuf, gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good), want: 200, entries: 3},
 		"empty protobuf":      {kind: protobuf, want: 200},
 		"JSON":                {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
 		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
-		"JSON, gzip":          {kind: jsonText, coding: "gzip", body: zipped(t, fmt.Appendf(nil, batchJSON, "")), want: 200, entries: 1},
+		"JSON, gzip":          {kind: jsonText, coding: "gzip", body: check.Gzip(t, fmt.Appendf(nil, batchJSON, "")), want: 200, entries: 1},
 		"no span":             {kind: jsonText, body: []byte("{}"), want: 200},
 		"one bad span": {
 			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1, malformed: 1, rejected: 1,
@@ -117,8 +107,8 @@ func TestHTTP(t *testing.T) {
 		"empty JSON":        {kind: jsonText, want: 400},
 		"cut off JSON":      {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},
 		"not gzip":          {kind: protobuf, coding: "gzip", body: good, want: 400},
-		"cut off gzip":      {kind: protobuf, coding: "gzip", body: zipped(t, good)[:40], want: 400},
-		"gzip bomb":         {kind: protobuf, coding: "gzip", body: zipped(t, make([]byte, MaxRequestBytes+1)), want: 413},
+		"cut off gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good)[:40], want: 400},
+		"gzip bomb":         {kind: protobuf, coding: "gzip", body: check.Gzip(t, make([]byte, MaxRequestBytes+1)), want: 413},
 		"too large":         {kind: protobuf, body: make([]byte, MaxRequestBytes+1), want: 413},
 		"another coding":    {kind: protobuf, coding: "zstd", body: good, want: 415},
 		"text":              {kind: "text/plain", body: good, want: 415},
