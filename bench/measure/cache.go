@@ -23,13 +23,12 @@ func DefaultCache() (string, error) {
 }
 
 // Prepared returns the path of the entry of that name in the cache. Where it is
-// missing, or valid, which may be nil, says that it is damaged, build makes it at
-// the path that it is given, as a file or a directory. Its name says everything
-// that it depends on. An entry is there as a whole or not at all: where several
-// processes make the same one at once, the last one's stays.
-func (e *Env) Prepared(name string, valid func(path string) error, build func(path string) error) (string, error) {
+// missing, build makes it at the path that it is given, as a file or a directory.
+// Its name says everything that it depends on. An entry is there as a whole or not
+// at all: where several processes make the same one at once, the last one's stays.
+func (e *Env) Prepared(name string, build func(path string) error) (string, error) {
 	path := filepath.Join(e.Cache, name)
-	if _, err := os.Lstat(path); err == nil && (valid == nil || valid(path) == nil) {
+	if _, err := os.Lstat(path); err == nil {
 		return path, nil
 	}
 	if err := os.MkdirAll(e.Cache, 0o755); err != nil {
@@ -74,26 +73,11 @@ func (e *Env) Program(ctx context.Context, module, pkg string) (string, error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	build := func() error {
-		out, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, module), "build", "-o", program, pkg).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("building %s: %w: %s", pkg, err, out)
-		}
-		return nil
+	out, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, module), "build", "-o", program, pkg).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building %s: %w: %s", pkg, err, out)
 	}
-	works := func() bool { // -h ends with an exit status, or 2 in programs without it
-		var exit *exec.ExitError
-		err := exec.CommandContext(ctx, program, "-h").Run()
-		return err == nil || errors.As(err, &exit) && exit.ExitCode() >= 0
-	}
-	if err := build(); err != nil || works() {
-		return program, err
-	}
-	// The file is damaged in a place that the Go command does not look at.
-	if err := os.Remove(program); err != nil {
-		return "", err
-	}
-	return program, build()
+	return program, nil
 }
 
 // repositoryRoot returns the directory of the module around this one.

@@ -40,11 +40,6 @@ type Case struct {
 // Compare returns the cases of a measure with one kind of data.
 func Compare(s *Suite, peer, ours string) []Case { return []Case{{Suite: s, Peer: peer, Ours: ours}} }
 
-// sides returns the names of the sides that the case needs.
-func (c *Case) sides() []string {
-	return []string{c.Peer, c.Ours}
-}
-
 // AllocTarget bounds allocations.
 type AllocTarget struct {
 	// Per is how many units of the suite the bound is for, and PerName their

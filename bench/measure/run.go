@@ -31,7 +31,7 @@ func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	rep := &Report{NotRun: []string{}, Reasons: map[string]string{}, Values: map[string]float64{}}
 	samples, needs := map[*Suite]map[string][]Sample{}, map[*Suite]string{}
 	for _, s := range suites(measures) {
-		got, err := runSuite(ctx, env, s, wanted(measures, s), rep.Values)
+		got, err := runSuite(ctx, env, s, measures, rep.Values)
 		if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
 			needs[s] = unavailable.Need
 			env.Log("%s: %v", s.Name, unavailable)
@@ -45,7 +45,7 @@ func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	}
 	for _, m := range measures {
 		i := slices.IndexFunc(m.Cases, func(c Case) bool {
-			return slices.ContainsFunc(c.sides(), func(side string) bool { return samples[c.Suite][side] == nil })
+			return samples[c.Suite][c.Peer] == nil || samples[c.Suite][c.Ours] == nil
 		})
 		if i < 0 {
 			rep.Rows = append(rep.Rows, newRow(m, func(c Case, side string) []Sample { return samples[c.Suite][side] }))
@@ -72,25 +72,12 @@ func suites(measures []Measure) []*Suite {
 	return all
 }
 
-// wanted returns the sides of s that the measures compare.
-func wanted(measures []Measure, s *Suite) Want {
-	want := Want{}
-	for _, m := range measures {
-		for _, c := range m.Cases {
-			if c.Suite == s {
-				for _, side := range c.sides() {
-					want[side] = true
-				}
-			}
-		}
-	}
-	return want
-}
-
-// runSuite returns the samples of the sides.
-func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[string]float64) (samples map[string][]Sample, err error) {
+// runSuite returns the samples of the sides that the measures compare.
+func runSuite(
+	ctx context.Context, env *Env, s *Suite, measures []Measure, values map[string]float64,
+) (samples map[string][]Sample, err error) {
 	env.Log("%s: preparing", s.Name)
-	open, err := s.Open(ctx, env, want)
+	open, err := s.Open(ctx, env)
 	if err != nil {
 		return nil, fmt.Errorf("preparing: %w", err)
 	}
@@ -98,7 +85,11 @@ func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[str
 		defer func() { err = errors.Join(err, open.Close()) }()
 	}
 	sides := maps.Clone(open.Sides)
-	maps.DeleteFunc(sides, func(name string, _ Side) bool { return !want[name] })
+	maps.DeleteFunc(sides, func(name string, _ Side) bool {
+		return !slices.ContainsFunc(measures, func(m Measure) bool {
+			return slices.ContainsFunc(m.Cases, func(c Case) bool { return c.Suite == s && (name == c.Peer || name == c.Ours) })
+		})
+	})
 	start := time.Now()
 	rounds, warmUp := env.rounds(s), 1
 	if s.Cold {

@@ -17,7 +17,7 @@ import (
 // does not count first.
 func fake(rounds int, costs map[string][]time.Duration, order *[]string) *Suite {
 	return &Suite{Name: "fake", Unit: "op", Rounds: rounds, QuickRounds: 1,
-		Open: func(context.Context, *Env, Want) (*Opened, error) {
+		Open: func(context.Context, *Env) (*Opened, error) {
 			o := &Opened{Sides: map[string]Side{}}
 			for name, list := range costs {
 				n := 0
@@ -93,7 +93,7 @@ func TestRunFailures(t *testing.T) {
 		}, []string{"a"}, "failed", "fake: peer comes to 7, but ours to 8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env, Want) (*Opened, error) { return tt.open() }}
+			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env) (*Opened, error) { return tt.open() }}
 			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 1}})
 			if got := errText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
@@ -115,8 +115,8 @@ func TestAfterAndClose(t *testing.T) {
 	closed := false
 	s := fake(1, map[string][]time.Duration{"peer": {1, 1}, "ours": {1, 1}}, nil)
 	open := s.Open
-	s.Open = func(ctx context.Context, e *Env, w Want) (*Opened, error) {
-		o, err := open(ctx, e, w)
+	s.Open = func(ctx context.Context, e *Env) (*Opened, error) {
+		o, err := open(ctx, e)
 		o.After = func(context.Context) (map[string]float64, error) { return map[string]float64{"x": 5}, nil }
 		o.Close = func() error { closed = true; return nil }
 		return o, err
@@ -132,7 +132,7 @@ func TestAfterAndClose(t *testing.T) {
 func TestCases(t *testing.T) {
 	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}}, nil)
 	slow := fake(1, map[string][]time.Duration{"peer": {400, 400}, "ours": {100, 100}}, nil)
-	absent := &Suite{Name: "absent", Open: func(context.Context, *Env, Want) (*Opened, error) {
+	absent := &Suite{Name: "absent", Open: func(context.Context, *Env) (*Opened, error) {
 		return nil, &UnavailableError{Need: "a tool"}
 	}}
 	both := []Case{{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"}, {Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"}}

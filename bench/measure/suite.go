@@ -17,12 +17,9 @@ type Suite struct {
 	Rounds, QuickRounds int
 	// Cold makes the first round count like the others: processes start afresh.
 	Cold bool
-	// Open prepares the sides that are wanted.
-	Open func(ctx context.Context, env *Env, want Want) (*Opened, error)
+	// Open prepares the sides.
+	Open func(ctx context.Context, env *Env) (*Opened, error)
 }
-
-// Want holds the sides of a suite that are asked for.
-type Want map[string]bool
 
 // Opened is a suite that is ready to run.
 type Opened struct {

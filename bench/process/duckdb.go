@@ -32,12 +32,7 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 	if err != nil {
 		return nil, &measure.UnavailableError{Need: "npm"}
 	}
-	works := func(dir string) error {
-		_, _, err := (&duckDB{node, dir}).query(ctx, 1, startSQL(""))
-		return err
-	}
-	installed := false
-	dir, err := env.Prepared(fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH), works, func(dir string) error {
+	dir, err := env.Prepared(fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH), func(dir string) error {
 		env.Log("installing DuckDB %s from the npm registry", duckDBVersion)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
@@ -46,14 +41,11 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 			"@duckdb/node-api@"+duckDBVersion); err != nil {
 			return &measure.UnavailableError{Need: "@duckdb/node-api " + duckDBVersion + " from the npm registry: " + err.Error()}
 		}
-		installed = true
+		if _, _, err := (&duckDB{node, dir}).query(ctx, 1, "select 'x' as name, 1::double as count"); err != nil {
+			return &measure.UnavailableError{Need: "@duckdb/node-api that runs here: " + err.Error()}
+		}
 		return nil
 	})
-	if err == nil && installed {
-		if problem := works(dir); problem != nil {
-			err = &measure.UnavailableError{Need: "@duckdb/node-api that runs here: " + problem.Error()}
-		}
-	}
 	return &duckDB{node, dir}, err
 }
 

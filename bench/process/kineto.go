@@ -25,7 +25,7 @@ func openKineto(ctx context.Context, env *measure.Env, l layout) (*measure.Opene
 	const quickEvents = 300_000
 	n := env.Size(million, quickEvents)
 	sum := summarise(n)
-	path, err := env.Prepared(fmt.Sprintf("kineto-v%d-%s-%d.json", version, l, n), nil, func(path string) error {
+	path, err := env.Prepared(fmt.Sprintf("kineto-v%d-%s-%d.json", version, l, n), func(path string) error {
 		env.Log("writing a trace of %d events", n)
 		return writeFile(path, l, n)
 	})

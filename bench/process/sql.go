@@ -18,9 +18,6 @@ from t where operation is not null
 group by grouping sets ((operation), (device))`, source)
 }
 
-// startSQL does nothing.
-func startSQL(string) string { return "select 'x' as name, 1::double as count" }
-
 // entriesSQL reads entries JSONL: the three columns that are needed, with their
 // types, so that DuckDB neither guesses nor reads more.
 func entriesSQL(path string) string {

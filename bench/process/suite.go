@@ -45,7 +45,7 @@ func Suite() []measure.Measure {
 		suite := func(name string, rounds, quickRounds int, in input) *measure.Suite {
 			return &measure.Suite{
 				Name: "whole processes, " + name + ", " + string(k), Unit: "op", Cold: true, Rounds: rounds, QuickRounds: quickRounds,
-				Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+				Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 					return in.open(ctx, env, k)
 				},
 			}
@@ -64,7 +64,7 @@ func Suite() []measure.Measure {
 	for _, l := range []layout{indented, compact} {
 		kineto.Cases = append(kineto.Cases, measure.Case{Data: string(l), Peer: python, Ours: ours, Suite: &measure.Suite{
 			Name: "Kineto, " + string(l), Unit: "event", Cold: true, Rounds: 5, QuickRounds: 3,
-			Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+			Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 				return openKineto(ctx, env, l)
 			},
 		}})

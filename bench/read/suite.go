@@ -70,7 +70,7 @@ const (
 func newSuite(f workload.Format, k workload.Kind) *measure.Suite {
 	return &measure.Suite{
 		Name: "reading " + string(f) + ", " + string(k), Unit: "span", Rounds: 5, QuickRounds: 3,
-		Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+		Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 			file, err := fileOf(ctx, env, f, k)
 			if err != nil {
 				return nil, err
@@ -126,7 +126,7 @@ func workers() measure.Measure {
 func workerSuite(k workload.Kind, formats ...workload.Format) *measure.Suite {
 	return &measure.Suite{
 		Name: fmt.Sprintf("workers, %s %v", k, formats), Unit: "span", Rounds: 7, QuickRounds: 3,
-		Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+		Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 			var files []workload.File
 			for _, f := range formats {
 				file, err := fileOf(ctx, env, f, k)

@@ -104,7 +104,7 @@ func (s *spans) side(passes int, work func(context.Context) error) measure.Side 
 	}
 }
 
-func openExport(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
+func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	spans, err := newSpans(ctx, env, s)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func liveSuite() []measure.Measure {
 
 const limitLive = "reading the span by its interface, finding its attributes in a cache; the sums, sketches and latest operations"
 
-func openLive(ctx context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
+func openLive(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	spans, decoded, err := decodedSpans(ctx, env, s)
 	if err != nil {
 		return nil, err

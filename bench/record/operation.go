@@ -75,7 +75,7 @@ type operations struct {
 	processor *optrace.Processor
 }
 
-func openOperations(_ context.Context, env *measure.Env, _ measure.Want, s *set) (*measure.Opened, error) {
+func openOperations(_ context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	w, err := newOperations(s)
 	if err != nil {
 		return nil, fmt.Errorf("making the providers: %w", err)

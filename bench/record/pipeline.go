@@ -48,7 +48,7 @@ const (
 	opsPerRun = 20_000
 )
 
-func openPipelines(_ context.Context, env *measure.Env, want measure.Want, set *set) (*measure.Opened, error) {
+func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Opened, error) {
 	ops := env.Size(opsPerRun, opsPerRun)
 	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
 	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
@@ -74,9 +74,6 @@ func openPipelines(_ context.Context, env *measure.Env, want measure.Want, set *
 		{batchDiscard, toNothing},
 		{oursEntries, toEntries},
 	} {
-		if !want[s.name] {
-			continue
-		}
 		p, err := newProducers(s.open, set, ops)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), o.Close())

@@ -21,7 +21,7 @@ type setSuites struct {
 }
 
 // opener opens a suite on a set.
-type opener func(context.Context, *measure.Env, measure.Want, *set) (*measure.Opened, error)
+type opener func(context.Context, *measure.Env, *set) (*measure.Opened, error)
 
 // newSuites makes suites of a kind on sets of operations. Each side runs 31 times, in
 // quick runs 7 times.
@@ -31,8 +31,8 @@ func newSuites(kind, unit string, sets []set, open opener) setSuites {
 		all.names = append(all.names, s.name)
 		all.suites = append(all.suites, &measure.Suite{
 			Name: kind + ", " + s.name, Unit: unit, Rounds: 31, QuickRounds: 7,
-			Open: func(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
-				return open(ctx, env, want, &s)
+			Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
+				return open(ctx, env, &s)
 			},
 		})
 	}

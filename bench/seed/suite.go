@@ -32,7 +32,7 @@ func Suite() []measure.Measure {
 // numEntries is how many entries both sides hold.
 const numEntries = 1_000_000
 
-func open(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+func open(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 	path, err := build(ctx, env)
 	if err != nil {
 		return nil, err
