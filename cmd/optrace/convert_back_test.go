@@ -77,47 +77,6 @@ func TestTimelinesReadBack(t *testing.T) {
 	}
 }
 
-// shapesFile writes a file of entries with shapes of inputs and output, as JSON.
-func shapesFile(t *testing.T, shapes [][2]string) (file string) {
-	t.Helper()
-	var lines strings.Builder
-	for _, s := range shapes {
-		lines.WriteString(`{"operation":"add","device_id":"cpu","input_shapes":` + s[0] + `,"output_shape":` + s[1] + `,"duration_us":1,` +
-			`"start_unix_ns":1000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002"}` + "\n")
-	}
-	file = filepath.Join(t.TempDir(), "ops.jsonl")
-	check.OK(t, os.WriteFile(file, []byte(lines.String()), 0o600))
-	return file
-}
-
-// A shape that is not known, wherever it stands, survives every format that is read,
-// and is no scalar.
-func TestUnknownShapesSurvive(t *testing.T) {
-	shapes := [][2]string{
-		{"[[2,3],null]", "[4]"}, {"[null,[2,3]]", "[4]"}, {"[null]", "null"}, {"[[],null]", "[]"}, {"[null,[],null]", "[4]"}, {"[[]]", "null"},
-		{"[]", "[0,4]"},
-	}
-	input := shapesFile(t, shapes)
-	var want []string
-	for _, s := range shapes {
-		want = append(want, s[0]+" -> "+s[1])
-	}
-	slices.Sort(want)
-	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "perfetto", "parquet"} {
-		_, file := converted(t, format, input)
-		text, _ := converted(t, "entries", file)
-		var got []string
-		for _, line := range sortedRecords(t, text) {
-			_, rest, _ := strings.Cut(line, `"input_shapes":`)
-			inputs, rest, _ := strings.Cut(rest, `,"output_shape":`)
-			output, _, _ := strings.Cut(rest, `,"duration_us"`)
-			got = append(got, inputs+" -> "+output)
-		}
-		slices.Sort(got)
-		check.Equal(t, format, want, got)
-	}
-}
-
 func tempInput(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -67,11 +67,16 @@ func randomRecords(r *rand.Rand) (list []record) {
 		}
 		switch r.IntN(3) {
 		case 0:
-			rec["dtype"], rec["output_shape"], rec["output_elements"], rec["memory_bytes"] = "f32", []any{2, 3}, 6, 24
+			out := []struct {
+				shape    []any
+				elements int
+			}{{[]any{2, 3}, 6}, {[]any{}, 1}, {[]any{0, 4}, 0}}[r.IntN(3)]
+			rec["dtype"], rec["output_shape"], rec["output_elements"], rec["memory_bytes"] = "f32", out.shape, out.elements, 4*out.elements
 		case 1:
 			rec["memory_bytes"] = r.Int64N(5)
 		}
-		maybe(rec, "input_shapes", []any{[]any{2, 3}, nil, []any{}})
+		unknown, scalar := any(nil), []any{}
+		maybe(rec, "input_shapes", [][]any{{[]any{2, 3}, unknown, scalar}, {unknown}, {scalar}, {}}[r.IntN(4)])
 		maybe(rec, "path", "encoder.0")
 		maybe(rec, "error", []string{"", "out of memory"}[r.IntN(2)])
 		maybe(rec, "side", "host")
@@ -234,10 +239,10 @@ func saidBy(t *testing.T, list []record) (all []string) {
 	return all
 }
 
-// inTrace returns what the recorder's first format holds of an operation; unknown bytes are 0 there.
+// inTrace returns what the recorder's first format holds of an operation; unknown bytes are 0 there, and unknown inputs none.
 func inTrace(rec record) record {
-	kept := record{"memory_bytes": 0, "device_id": ""}
-	for _, key := range []string{"operation", "device_id", "memory_bytes", "output_shape", "duration_ns", "side"} {
+	kept := record{"memory_bytes": 0, "device_id": "", "input_shapes": []any{}}
+	for _, key := range []string{"operation", "device_id", "memory_bytes", "input_shapes", "output_shape", "duration_ns", "side"} {
 		if rec[key] != nil {
 			kept[key] = rec[key]
 		}
