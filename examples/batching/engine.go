@@ -41,9 +41,8 @@ func newEngine(provider trace.TracerProvider) *engine {
 	}
 }
 
-// generate returns n tokens that follow the prompt. ctx holds the span of the
-// request.
-func (e *engine) generate(ctx context.Context, prompt string, n int) (string, error) {
+// Generate implements [completions.Engine].
+func (e *engine) Generate(ctx context.Context, prompt string, n int) (string, error) {
 	s := &sequence{
 		request: trace.SpanContextFromContext(ctx), state: make([]float64, width),
 		input: []byte(prompt), left: n, done: make(chan struct{}), gone: ctx.Done(),
@@ -65,13 +64,13 @@ func (e *engine) generate(ctx context.Context, prompt string, n int) (string, er
 	}
 }
 
-// run takes steps until ctx is done.
-func (e *engine) run(ctx context.Context) {
+// Run takes steps until ctx is done.
+func (e *engine) Run(ctx context.Context) error {
 	defer close(e.stopped)
 	var batch []*sequence
 	for step := int64(0); ; step++ {
 		if batch = e.admit(ctx, batch); len(batch) == 0 {
-			return
+			return nil
 		}
 		e.step(step, batch)
 		batch = leave(batch)

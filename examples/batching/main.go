@@ -6,10 +6,9 @@
 // shows is how time that several requests share is told apart. Read the files in this
 // order:
 //
-//	server.go  the HTTP handler, with a span for each request
 //	engine.go  the engine: dynamic batches, a span with links for each step
 //	model.go   the network, with an operation for each part
-//	load.go    requests, as clients would send them
+//	../internal/completions  the HTTP service, with a span for each request, and clients
 //
 // Without flags the program sends requests to itself and prints what made the slow
 // ones slow, read back from the file that it recorded:
@@ -23,13 +22,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"strings"
 
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/examples/internal/demo"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/text"
@@ -61,36 +64,26 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = serve(ctx, cfg, sdk, out)
+	err = newService(sdk.TracerProvider()).Run(ctx, cfg.addr, cfg.requests, out)
 	if err := errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
 	return printRequests(cfg.file, out)
 }
 
-// serve serves until ctx is done, or until the requests of cfg are answered.
-func serve(ctx context.Context, cfg config, sdk *optrace.SDK, out io.Writer) error {
-	engine := newEngine(sdk.TracerProvider())
-	working, stop := context.WithCancel(ctx)
-	worked := make(chan struct{})
-	go func() {
-		defer close(worked)
-		engine.run(working)
-	}()
-	defer func() {
-		stop()
-		<-worked
-	}()
-
-	client := func(ctx context.Context, address string) error {
-		if cfg.requests > 0 {
-			return sendRequests(ctx, address, cfg.requests)
-		}
-		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"tokens\":20}' %[1]s%s\n", address, generateRoute)
-		<-ctx.Done()
-		return nil
+// newService returns the service. Every eighth request to itself has a long prompt, which takes most of the first step that it is
+// part of.
+func newService(provider trace.TracerProvider) *completions.Service {
+	return &completions.Service{
+		Engine: newEngine(provider), Tracer: provider.Tracer("example.com/generator"), MaxPrompt: 4096, MaxTokens: 1024, Clients: 8,
+		Request: func(r *rand.Rand, i int) completions.Request {
+			request := completions.Request{Prompt: "once upon a time", MaxTokens: 4 + r.IntN(24)}
+			if i%8 == 7 {
+				request.Prompt = strings.Repeat(request.Prompt+" ", 60)
+			}
+			return request
+		},
 	}
-	return demo.Serve(ctx, cfg.addr, newService(sdk.TracerProvider(), engine), client)
 }
 
 // printRequests prints what "optrace correlate FILE" does.

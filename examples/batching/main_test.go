@@ -2,16 +2,12 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel/trace/noop"
-
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -23,7 +19,7 @@ func TestPartsAddUp(t *testing.T) {
 	var out bytes.Buffer
 	const requests = 24
 	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, requests: requests}, &out))
-	for _, heading := range []string{"ENDPOINTS", "SHARED EXECUTIONS", "SLOW REQUESTS of POST " + generateRoute} {
+	for _, heading := range []string{"ENDPOINTS", "SHARED EXECUTIONS", "SLOW REQUESTS of POST " + completions.Route} {
 		if !strings.Contains(out.String(), heading) {
 			t.Errorf("no heading %q in\n%s", heading, &out)
 		}
@@ -74,15 +70,4 @@ func weight(s *op.Span) (sum int64) {
 		sum += l.Weight.V
 	}
 	return sum
-}
-
-func TestBadRequests(t *testing.T) {
-	s := newService(noop.NewTracerProvider(), nil)
-	for _, body := range []string{
-		"", "{}", `{"prompt":"a"}`, `{"prompt":"a","tokens":-1}`, `{"prompt":"","tokens":1}`, `{"prompt":"a","tokens":100000}`,
-	} {
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, generateRoute, strings.NewReader(body)))
-		check.Equal(t, fmt.Sprintf("%q: status", body), http.StatusBadRequest, w.Code)
-	}
 }

@@ -49,9 +49,10 @@ func newEngine(sdk *optrace.SDK, m *model) *engine {
 	return e
 }
 
-// generate returns n tokens that follow the prompt. ctx holds the span of the request, below
-// which its phases are.
-func (e *engine) generate(ctx context.Context, prompt string, n int) (string, error) {
+// Generate implements [completions.Engine]. Below the span of the request are its phases.
+func (e *engine) Generate(ctx context.Context, prompt string, n int) (string, error) {
+	trace.SpanFromContext(ctx).SetAttributes(
+		attribute.Int("gen_ai.usage.input_tokens", len(prompt)), attribute.Int("gen_ai.usage.output_tokens", n))
 	s := &sequence{ctx: ctx, input: []byte(prompt), left: n, done: make(chan struct{})}
 	e.expect(ctx)
 	e.enter(s, "queue")
@@ -82,8 +83,8 @@ func (e *engine) enter(s *sequence, phase string) {
 	_, s.phase = e.tracer.Start(s.ctx, phase)
 }
 
-// run takes steps until ctx is done.
-func (e *engine) run(ctx context.Context) error {
+// Run takes steps until ctx is done.
+func (e *engine) Run(ctx context.Context) error {
 	defer close(e.stopped)
 	var batch []*sequence
 	defer func() {

@@ -6,10 +6,9 @@
 //
 //	model.go   llama.cpp, its libraries from npm, the model, and where contrib/ggml is attached
 //	engine.go  continuous batching: requests join and leave between steps, long prompts take several
-//	server.go  the HTTP handler, with a span for each request
-//	load.go    requests, as clients would send them
 //	report.go  analysing what was recorded
 //	fair.go    how near the prices of requests come to what leaving them out saves
+//	../internal/completions  the HTTP service, with a span for each request, and clients
 //
 // Without flags the program sends requests to itself, prints what the time went to and what
 // made the slow ones slow, and writes llama.jsonl and llama.html:
@@ -23,7 +22,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -32,6 +33,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/ggml"
+	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/examples/internal/demo"
 )
 
@@ -108,19 +110,22 @@ func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, ou
 		return err
 	}
 	defer model.close()
-	engine := newEngine(sdk, model)
-	working, stop := context.WithCancel(ctx)
-	worked := make(chan error, 1)
-	go func() { worked <- engine.run(working) }()
-	client := func(ctx context.Context, address string) error {
-		if cfg.requests > 0 {
-			return sendRequests(ctx, address, cfg.requests)
-		}
-		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"max_tokens\":20}' %[1]s%s\n", address, completionsRoute)
-		<-ctx.Done()
-		return nil
+	service := completions.Service{
+		Engine: newEngine(sdk, model), Tracer: sdk.TracerProvider().Tracer("example.com/llama"), MaxPrompt: maxPrompt, MaxTokens: 256,
+		Clients: 6, Request: request,
 	}
-	err = demo.Serve(ctx, cfg.addr, newService(sdk.TracerProvider(), engine), client)
-	stop()
-	return errors.Join(err, <-worked)
+	return service.Run(ctx, cfg.addr, cfg.requests, out)
+}
+
+// maxPrompt bounds a prompt in tokens: what all sequences together need fits the context.
+const maxPrompt = 768
+
+// request returns the i-th request that the service sends to itself. Prompts and answers differ in length, and every twelfth prompt
+// is as long as all of its neighbours together.
+func request(r *rand.Rand, i int) completions.Request {
+	words := 1 + r.IntN(6)
+	if i%12 == 11 {
+		words = 45
+	}
+	return completions.Request{Prompt: strings.Repeat("once upon a time ", words), MaxTokens: 4 + r.IntN(24)}
 }

@@ -3,17 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel/trace/noop"
-
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/llamacpp"
@@ -56,7 +53,7 @@ func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64,
 // Every operation was for requests, whose parts add up to all of them, below the phases of each.
 func TestRequests(t *testing.T) {
 	file, output := record(t, "operations")
-	for _, part := range []string{"MUL_MAT", "SLOW REQUESTS of POST " + completionsRoute, "SHARED EXECUTIONS"} {
+	for _, part := range []string{"MUL_MAT", "SLOW REQUESTS of POST " + completions.Route, "SHARED EXECUTIONS"} {
 		if !strings.Contains(output, part) {
 			t.Errorf("no %q in\n%s", part, output)
 		}
@@ -109,18 +106,6 @@ func TestLayers(t *testing.T) {
 	if len(paths) != size.Layers+1 || paths["layer output"] == 0 ||
 		paths["layer output"] != paths[fmt.Sprintf("layer blk.%d", size.Layers-1)] {
 		t.Errorf("%v", paths)
-	}
-}
-
-func TestBadRequests(t *testing.T) {
-	s := newService(noop.NewTracerProvider(), nil)
-	for _, body := range []string{
-		"", "{}", `{"prompt":"a"}`, `{"prompt":"a","max_tokens":-1}`, `{"prompt":"","max_tokens":1}`, `{"prompt":"a","max_tokens":257}`,
-		`{"prompt":"` + strings.Repeat("a", maxPrompt+1) + `","max_tokens":1}`,
-	} {
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, completionsRoute, strings.NewReader(body)))
-		check.Equal(t, fmt.Sprintf("%q: status", body), http.StatusBadRequest, w.Code)
 	}
 }
 

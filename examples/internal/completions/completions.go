@@ -1,0 +1,123 @@
+// Package completions has what the examples that generate text share: the HTTP service, with a span for each request, and
+// its clients.
+package completions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/examples/internal/demo"
+)
+
+// Route is where requests are posted to.
+const Route = "/v1/completions"
+
+// Request asks for a text that goes on where the prompt ends.
+type Request struct {
+	Prompt    string `json:"prompt"`
+	MaxTokens int    `json:"max_tokens"`
+}
+
+// Response has the text.
+type Response struct {
+	Text string `json:"text"`
+}
+
+// Engine generates texts.
+type Engine interface {
+	// Generate returns n tokens that follow the prompt. ctx holds the span of the request.
+	Generate(ctx context.Context, prompt string, n int) (string, error)
+	// Run works for the requests until ctx is done.
+	Run(ctx context.Context) error
+}
+
+// Service answers requests by an engine, and can send some to itself.
+type Service struct {
+	Engine Engine
+	Tracer trace.Tracer
+	// MaxPrompt and MaxTokens are the bounds of a request.
+	MaxPrompt, MaxTokens int
+	// Clients is how many requests it sends to itself at once, and Request makes the i-th of them.
+	Clients int
+	Request func(r *rand.Rand, i int) Request
+}
+
+// ServeHTTP answers a request. With otelhttp or another middleware its span would come from there.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, span := s.Tracer.Start(r.Context(), "POST "+Route, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(semconv.HTTPRequestMethodPost, semconv.HTTPRoute(Route)))
+	defer span.End()
+
+	var request Request
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request)
+	if err != nil || request.Prompt == "" || len(request.Prompt) > s.MaxPrompt || request.MaxTokens < 1 || request.MaxTokens > s.MaxTokens {
+		http.Error(w, "want a prompt and a number of tokens within bounds", http.StatusBadRequest)
+		return
+	}
+	answer, err := s.Engine.Generate(ctx, request.Prompt, request.MaxTokens)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// A client that went away gets no answer; there is nobody to tell.
+	_ = json.NewEncoder(w).Encode(Response{Text: answer})
+}
+
+// Run runs the engine and serves at addr, until ctx is done or as many requests to itself are answered; 0 is no bound.
+func (s *Service) Run(ctx context.Context, addr string, requests int, out io.Writer) error {
+	working, stop := context.WithCancel(ctx)
+	worked := make(chan error, 1)
+	go func() { worked <- s.Engine.Run(working) }()
+	client := func(ctx context.Context, address string) error {
+		if requests > 0 {
+			return s.sendAll(ctx, address+Route, requests)
+		}
+		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"max_tokens\":20}' %[1]s%s\n", address, Route)
+		<-ctx.Done()
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST "+Route, s)
+	err := demo.Serve(ctx, addr, mux, client)
+	stop()
+	return errors.Join(err, <-worked)
+}
+
+// sendAll sends n requests, several at once.
+func (s *Service) sendAll(ctx context.Context, url string, n int) error {
+	errs := make([]error, s.Clients)
+	var sending sync.WaitGroup
+	for client := range s.Clients {
+		sending.Go(func() {
+			r := rand.New(rand.NewPCG(6, uint64(client)))
+			for i := client; i < n && errs[client] == nil; i += s.Clients {
+				if err := send(ctx, url, s.Request(r, i)); err != nil {
+					errs[client] = fmt.Errorf("request %d: %w", i, err)
+				}
+			}
+		})
+	}
+	sending.Wait()
+	return errors.Join(errs...)
+}
+
+func send(ctx context.Context, url string, request Request) error {
+	var answer Response
+	if err := demo.Post(ctx, url, request, &answer); err != nil {
+		return err
+	}
+	if len(answer.Text) != request.MaxTokens {
+		return fmt.Errorf("%d tokens, want %d", len(answer.Text), request.MaxTokens)
+	}
+	return nil
+}
