@@ -383,6 +383,15 @@ func TestDrag(t *testing.T) {
 			want:  []row{{"all_reduce", op.Known(9)}, {"matmul", op.Known(0)}},
 			edges: Edges{Tree: 3, Stream: 2, Collective: 1},
 		},
+		{
+			name: "a step that works for two requests",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("wait", 2, 1, 10, 95), tracetest.SpanAt("B", 1, 0, 5, 50).In(2),
+				tracetest.SpanAt("step", 1, 0, 20, 80).In(3).To(1, 2).To(2, 1), tracetest.OpAt("matmul", 2, 1, 30, 70).In(3),
+			},
+			want:  []row{{"matmul", op.Known(40)}, {"step", op.Int{}}, {"wait", op.Int{}}, {"A", op.Int{}}, {"B", op.Int{}}},
+			edges: Edges{Tree: 3, Links: 2},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -83,29 +83,12 @@ func naiveParts(total int64, n int, weights []int64, links int, dropped int64) [
 	return parts
 }
 
-// shareRow is what a request has of its own and of shared executions.
-type shareRow struct {
-	Name              string
-	Own, Shared       int64
-	Ops, SharedOps    int
-	Uncovered, Queued int64
-}
-
 // executionRow is a shared execution as the tests write it.
 type executionRow struct {
 	Name            string
 	Links, Requests int
 	Ops             int
 	Sum, Unlinked   int64
-}
-
-func shareRows(all *Requests) []shareRow {
-	var rows []shareRow
-	for i := range all.List {
-		r := &all.List[i]
-		rows = append(rows, shareRow{r.Name, r.OwnNS, r.SharedNS, r.Ops(), r.SharedOps, r.UncoveredNS.V, r.QueueingNS.V})
-	}
-	return rows
 }
 
 func executionRows(all *Requests) []executionRow {
@@ -115,165 +98,6 @@ func executionRows(all *Requests) []executionRow {
 		rows = append(rows, executionRow{e.Name, e.Links, e.Requests, e.Ops(), e.SumNS, e.UnlinkedNS})
 	}
 	return rows
-}
-
-func TestSharedExecutions(t *testing.T) {
-	a, b := tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("B", 1, 0, 5, 90).In(2)
-	tests := []struct {
-		name       string
-		specs      []tracetest.Spec
-		requests   []shareRow
-		executions []executionRow
-		unattached []string
-	}{
-		{
-			name: "one step for two requests",
-			specs: []tracetest.Spec{a, b, tracetest.SpanAt("step", 1, 0, 10, 60).In(3).To(1, 1).To(2, 1),
-				tracetest.OpAt("matmul", 2, 1, 10, 51).In(3)},
-			requests:   []shareRow{{"A", 0, 21, 0, 1, 59, 10}, {"B", 0, 20, 0, 1, 44, 5}},
-			executions: []executionRow{{"step", 2, 2, 1, 41, 0}},
-		},
-		{
-			name: "by weight; two links to one request count together",
-			specs: []tracetest.Spec{
-				a, tracetest.SpanAt("decode", 2, 1, 10, 90), b,
-				tracetest.OpAt("fused", 1, 0, 20, 60).In(3).ToPart(1, 1, 1).ToPart(2, 1, 1).ToPart(1, 2, 2),
-			},
-			requests:   []shareRow{{"A", 0, 30, 0, 1, 60, 20}, {"B", 0, 10, 0, 1, 45, 15}},
-			executions: []executionRow{{"fused", 3, 2, 1, 40, 0}},
-		},
-		{
-			name:       "equally where a weight is missing",
-			specs:      []tracetest.Spec{a, b, tracetest.OpAt("fused", 1, 0, 20, 60).In(3).ToPart(1, 1, 3).To(2, 1)},
-			requests:   []shareRow{{"A", 0, 20, 0, 1, 60, 20}, {"B", 0, 20, 0, 1, 45, 15}},
-			executions: []executionRow{{"fused", 2, 2, 1, 40, 0}},
-		},
-		{
-			name: "below one of the requests",
-			specs: []tracetest.Spec{
-				a, tracetest.OpAt("own", 3, 1, 0, 10), b, tracetest.SpanAt("step", 2, 1, 10, 60).To(1, 1).To(2, 1),
-				tracetest.OpAt("matmul", 4, 2, 10, 50),
-			},
-			requests:   []shareRow{{"A", 10, 20, 1, 1, 50, 0}, {"B", 0, 20, 0, 1, 45, 5}},
-			executions: []executionRow{{"step", 2, 2, 1, 40, 0}},
-		},
-		{
-			name: "a link to what is above or below is none",
-			specs: []tracetest.Spec{
-				a, tracetest.SpanAt("inner", 2, 1, 10, 90).To(1, 1).To(1, 3), tracetest.OpAt("own", 3, 2, 20, 60).To(1, 2).To(1, 1),
-			},
-			requests: []shareRow{{"A", 40, 0, 1, 0, 60, 20}},
-		},
-		{
-			name: "a step within a step; an engine around it",
-			specs: []tracetest.Spec{
-				a, b, tracetest.SpanAt("engine", 1, 0, 0, 100).In(3), tracetest.OpAt("idle", 9, 1, 0, 5).In(3),
-				tracetest.SpanAt("batch", 2, 1, 10, 60).In(3).To(1, 1).To(2, 1), tracetest.OpAt("matmul", 3, 2, 10, 30).In(3),
-				tracetest.OpAt("for B", 4, 2, 30, 60).In(3).To(2, 1),
-			},
-			requests:   []shareRow{{"A", 0, 10, 0, 1, 50, 10}, {"engine", 5, 0, 1, 0, 45, 0}, {"B", 0, 40, 0, 2, 35, 5}},
-			executions: []executionRow{{"batch", 2, 2, 1, 20, 0}, {"for B", 1, 1, 1, 30, 0}},
-		},
-		{
-			name: "through a consumer that works for a producer",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("step", 1, 0, 40, 80).In(4).To(3, 1).To(2, 1), tracetest.OpAt("matmul", 2, 1, 40, 80).In(4),
-				tracetest.SpanAt("consume", 1, 0, 20, 90).In(3).To(1, 1), tracetest.OpAt("parse", 2, 1, 20, 30).In(3), a, b,
-			},
-			requests:   []shareRow{{"A", 0, 30, 0, 2, 50, 20}, {"B", 0, 20, 0, 1, 45, 35}},
-			executions: []executionRow{{"step", 2, 2, 1, 40, 0}, {"consume", 1, 1, 1, 10, 0}},
-		},
-		{
-			name: "links that lead nowhere, to an operation without a request, and from a duplicate",
-			specs: []tracetest.Spec{
-				a, tracetest.SpanAt("lost", 1, 0, 0, 10).In(4).To(7, 7), tracetest.OpAt("x", 2, 1, 0, 5).In(4),
-				tracetest.OpAt("alone", 1, 0, 50, 60).In(5),
-				tracetest.OpAt("y", 1, 0, 0, 5).In(6).To(5, 1), tracetest.OpAt("y", 1, 0, 0, 6).In(6).To(1, 1),
-			},
-			requests:   []shareRow{{"A", 0, 0, 0, 0, 100, 0}, {"lost", 5, 0, 1, 0, 5, 0}},
-			unattached: []string{"alone", "y"},
-		},
-		{
-			name: "a request that was not read",
-			specs: []tracetest.Spec{tracetest.OpAt("own", 2, 1, 0, 10).Under("GET /", 1),
-				tracetest.OpAt("fused", 1, 0, 20, 61).In(3).To(1, 1).To(9, 9)},
-			requests:   []shareRow{{"GET /", 10, 41, 1, 1, 0, 0}},
-			executions: []executionRow{{"fused", 2, 1, 1, 41, 0}},
-		},
-		{
-			name: "in a circle one of them is a request",
-			specs: []tracetest.Spec{tracetest.SpanAt("p", 1, 0, 0, 50).To(2, 1), tracetest.SpanAt("q", 1, 0, 10, 60).In(2).To(1, 1),
-				tracetest.OpAt("x", 2, 1, 10, 20).In(1)},
-			requests:   []shareRow{{"q", 0, 10, 0, 1, 40, 0}},
-			executions: []executionRow{{"p", 1, 1, 1, 10, 0}},
-		},
-		{
-			name: "the host's view takes no part in the sums",
-			specs: []tracetest.Spec{
-				a, b, tracetest.SpanAt("step", 1, 0, 10, 60).In(3).To(1, 1).To(2, 1),
-				tracetest.OpAt("aten::mm", 2, 1, 10, 20).In(3).FromHost(), tracetest.OpAt("gemm", 3, 1, 20, 40).In(3),
-			},
-			requests:   []shareRow{{"A", 0, 10, 0, 2, 70, 10}, {"B", 0, 10, 0, 2, 55, 5}},
-			executions: []executionRow{{"step", 2, 2, 2, 20, 0}},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			all := Find(tracetest.AddTo(trace.New(), tt.specs...))
-			check.Equal(t, "requests", tt.requests, shareRows(all))
-			check.Equal(t, "executions", tt.executions, executionRows(all))
-			check.Equal(t, "unattached", tt.unattached, tracetest.Names(all.Unattached()))
-		})
-	}
-}
-
-// The critical path of a request goes through the executions that work for it.
-func TestCriticalPathThroughLinks(t *testing.T) {
-	forest := tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("wait", 2, 1, 10, 95), tracetest.SpanAt("B", 1, 0, 5, 50).In(2),
-		tracetest.SpanAt("step", 1, 0, 20, 80).In(3).To(1, 2).To(2, 1), tracetest.OpAt("matmul", 2, 1, 30, 70).In(3),
-	)
-	want := map[string][]step{
-		"A": {
-			{"A", 0, 10}, {"wait", 10, 20}, {"step", 20, 30}, {"matmul", 30, 70}, {"step", 70, 80}, {"wait", 80, 95}, {"A", 95, 100},
-		},
-		"B": {{"B", 5, 20}, {"step", 20, 30}, {"matmul", 30, 50}},
-	}
-	for _, r := range Find(forest).List {
-		path := path.Of(forest, r.Root)
-		check.Equal(t, fmt.Sprintf("%s: path", r.Name), want[r.Name], stepsOf(path))
-		check.Equal(t, fmt.Sprintf("%s: edges from links", r.Name), 1, path.Edges.Links)
-	}
-	check.Equal(t, "links are missing", 0, forest.Structure().MissingLinks)
-}
-
-// A request waits for an execution also where the span that this links to is over, or
-// where it is linked through another execution.
-func TestCriticalPathThroughEndedSpans(t *testing.T) {
-	forest := tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("enqueue", 2, 1, 0, 5), tracetest.SpanAt("wait", 3, 1, 5, 90),
-		tracetest.SpanAt("push", 4, 3, 5, 6),
-		tracetest.SpanAt("prefill", 1, 0, 10, 30).In(2).To(1, 2), tracetest.OpAt("embed", 2, 1, 10, 30).In(2),
-		tracetest.SpanAt("decode", 1, 0, 40, 60).In(3).To(2, 1), tracetest.OpAt("matmul", 2, 1, 40, 60).In(3),
-		tracetest.OpAt("sample", 1, 0, 65, 70).In(4).To(1, 4),
-	)
-	want := []step{
-		{"enqueue", 0, 5}, {"push", 5, 6}, {"wait", 6, 65}, {"sample", 65, 70}, {"wait", 70, 90}, {"A", 90, 100},
-	}
-	// The two executions below the request are hidden by the span that runs longer.
-	check.Equal(t, "path", want, stepsOf(path.Of(forest, forest.Node(0))))
-	forest = tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("A", 1, 0, 0, 100), tracetest.SpanAt("enqueue", 2, 1, 0, 5),
-		tracetest.SpanAt("prefill", 1, 0, 10, 30).In(2).To(1, 2), tracetest.OpAt("embed", 2, 1, 10, 30).In(2),
-		tracetest.SpanAt("decode", 1, 0, 40, 60).In(3).To(2, 1), tracetest.OpAt("matmul", 2, 1, 40, 60).In(3),
-	)
-	want = []step{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
-	check.Equal(t, "path", want, stepsOf(path.Of(forest, forest.Node(0))))
-	paths := 0
-	for range path.All(forest) {
-		paths++
-	}
-	check.Equal(t, "paths", 1, paths)
 }
 
 // The executions and the shares of the requests are those of the definition.
@@ -437,22 +261,4 @@ func checkParts(t *testing.T, seed uint64, forest *trace.Forest, all *Requests, 
 	if len(want) > 0 {
 		t.Errorf("seed %d: parts are missing: %v", seed, want)
 	}
-}
-
-// step is a segment as the tests write it; the name "" is idle time.
-type step struct {
-	Name     string
-	From, To int64
-}
-
-func stepsOf(p *path.Path) []step {
-	var list []step
-	for _, s := range p.Segments {
-		name := ""
-		if !s.Node.IsZero() {
-			name = s.Node.Name()
-		}
-		list = append(list, step{name, s.StartNS, s.StartNS + s.DurationNS})
-	}
-	return list
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
@@ -44,98 +45,6 @@ func describe(requests *Requests) []described {
 	return rows
 }
 
-func TestRequests(t *testing.T) {
-	known := op.Known
-	tests := []struct {
-		name       string
-		specs      []tracetest.Spec
-		want       []described
-		unattached []string
-	}{
-		{name: "empty"},
-		{
-			name: "operations at any depth, overlapping and beyond the end",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("POST /predict", 1, 0, 0, 100), tracetest.SpanAt("inference", 2, 1, 5, 95),
-				tracetest.OpAt("matmul", 3, 2, 10, 50), tracetest.OpAt("softmax", 4, 3, 40, 80), tracetest.OpAt("log", 5, 1, 90, 130),
-			},
-			want: []described{{
-				"POST /predict", 1, 1, known(0), known(100), known(20), known(10), []string{"matmul", "softmax", "log"},
-			}},
-		},
-		{
-			name: "in the order of their starts; without operations; an operation before the start",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("late", 1, 0, 50, 60).In(2), tracetest.SpanAt("timeless", 1, 0, 0, 10).In(1).WithoutStart(),
-				tracetest.SpanAt("early", 1, 0, 20, 30).In(0), tracetest.OpAt("a", 2, 1, 40, 55).In(2),
-			},
-			want: []described{
-				{"early", 0, 1, known(20), known(10), known(10), op.Int{}, nil},
-				{"late", 2, 1, known(50), known(10), known(5), known(0), []string{"a"}},
-				{"timeless", 1, 1, op.Int{}, known(10), op.Int{}, op.Int{}, nil},
-			},
-		},
-		{
-			name: "a remote parent makes a request of its own",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("gateway", 1, 0, 0, 100), tracetest.SpanAt("server", 2, 1, 20, 60).FromRemote(),
-				tracetest.OpAt("a", 3, 2, 30, 40), tracetest.OpAt("b", 4, 1, 70, 90),
-			},
-			want: []described{
-				{"gateway", 1, 1, known(0), known(100), known(80), known(70), []string{"b"}},
-				{"server", 1, 2, known(20), known(40), known(30), known(10), []string{"a"}},
-			},
-		},
-		{
-			name: "C2: an orphan belongs to the root that it names, what is below it as well",
-			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 3, 2, 30, 40).Under("request", 1), tracetest.OpAt("b", 4, 3, 50, 60), tracetest.SpanAt("request", 1, 0, 0, 100),
-				tracetest.OpAt("c", 5, 2, 70, 80),
-			},
-			want:       []described{{"request", 1, 1, known(0), known(100), known(80), known(30), []string{"a", "b"}}},
-			unattached: []string{"c"},
-		},
-		{
-			name: "a root that was not read has no times",
-			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 3, 2, 30, 40).Under("GET /", 1), tracetest.OpAt("b", 4, 2, 50, 60).Under("GET /", 1),
-				tracetest.OpAt("c", 5, 0, 0, 1).In(2).Under("GET /", 1),
-			},
-			want: []described{
-				{Name: "GET /", Trace: 1, ID: 1, Ops: []string{"a", "b"}},
-				{Name: "GET /", Trace: 2, ID: 1, Ops: []string{"c"}},
-			},
-		},
-		{
-			name: "a root that is named ends the walk",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("client", 1, 0, 0, 100), tracetest.SpanAt("server", 2, 1, 20, 60),
-				tracetest.OpAt("a", 3, 2, 30, 40).Under("server", 2),
-			},
-			want: []described{
-				{"client", 1, 1, known(0), known(100), known(100), op.Int{}, nil},
-				{"server", 1, 2, known(20), known(40), known(30), known(10), []string{"a"}},
-			},
-		},
-		{
-			name: "an operation is no request",
-			specs: []tracetest.Spec{
-				tracetest.OpAt("step", 1, 0, 0, 100).Under("step", 1), tracetest.OpAt("a", 2, 1, 10, 20).Under("step", 1),
-				tracetest.OpAt("none", 0, 0, 0, 1).In(0),
-				tracetest.OpAt("a", 2, 1, 10, 20), // a duplicate is not counted
-			},
-			unattached: []string{"step", "a", "none"},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			requests := Find(tracetest.AddTo(trace.New(), tt.specs...))
-			check.Equal(t, "requests", tt.want, describe(requests))
-			check.Equal(t, "unattached", tt.unattached, tracetest.Names(requests.Unattached()))
-		})
-	}
-}
-
 func TestRequestsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(20))
@@ -144,7 +53,6 @@ func TestRequestsAgainstNaive(t *testing.T) {
 			return // links in a circle: see TestSharedExecutionsAddUp
 		}
 		ops := make(map[int][]int)
-		unattached := 0
 		for i, s := range specs {
 			if naive.Execution[i] >= 0 {
 				continue
@@ -164,7 +72,10 @@ func TestRequestsAgainstNaive(t *testing.T) {
 				}
 			}
 		}
-		unattached = len(ops[-1])
+		var unattached []string
+		for _, i := range ops[-1] {
+			unattached = append(unattached, specs[i].Name)
+		}
 		delete(ops, -1)
 
 		var want []described
@@ -173,6 +84,11 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		}
 		requests := Find(tracetest.AddTo(trace.New(), specs...))
 		got := describe(requests)
+		if !slices.IsSortedFunc(got, func(a, b described) int {
+			return cmp.Or(order.Flags(b.Start.Known, a.Start.Known), cmp.Compare(a.Start.V, b.Start.V))
+		}) {
+			t.Errorf("seed %d: requests are not in the order of their starts: %v", seed, got)
+		}
 		byIdentity := func(a, b described) int {
 			return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name),
 				cmp.Compare(a.Start.V, b.Start.V), cmp.Compare(a.Duration.V, b.Duration.V), slices.Compare(a.Ops, b.Ops))
@@ -180,7 +96,7 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		slices.SortFunc(want, byIdentity)
 		slices.SortFunc(got, byIdentity)
 		check.Equal(t, fmt.Sprintf("seed %d: requests", seed), want, got)
-		check.Equal(t, fmt.Sprintf("seed %d: unattached operations", seed), unattached, len(requests.unattached))
+		check.Equal(t, fmt.Sprintf("seed %d: unattached operations", seed), unattached, tracetest.Names(requests.Unattached()))
 	})
 }
 

@@ -216,6 +216,10 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 		specs[i] = RandomSpec(r, n)
 	}
 	for i := range specs {
+		if r.IntN(3) == 0 { // a parent that is there
+			above := specs[r.IntN(n)]
+			specs[i].Trace, specs[i].Parent = above.Trace, above.ID
+		}
 		if specs[i].IsOp && r.IntN(6) == 0 {
 			specs[i] = specs[i].LaunchedBy(Pick(r, "", "aten::mm", "relu"), uint64(r.IntN(n+1)))
 		}

@@ -382,7 +382,7 @@ func randomTable(r *rand.Rand) *stacks.Table {
 	return t
 }
 
-// Whatever a table holds, the profiles keep the rules, and have its sums by stack.
+// Whatever a table holds, the profiles keep the rules, and have its sums by producer, device, kind and stack.
 func FuzzProfiles(f *testing.F) {
 	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)
@@ -391,10 +391,12 @@ func FuzzProfiles(f *testing.F) {
 		table := randomTable(rand.New(rand.NewPCG(seed, 0)))
 		want, got := make(map[string]int64), make(map[string]int64)
 		add := func(to map[string]int64, key string, v int64) { to[key] = min(to[key], math.MaxInt64-v) + v }
+		var resources []*op.Resource
 		for _, row := range table.Rows() {
-			key := ""
-			for _, frame := range row.Frames {
-				key = "|" + stacks.Name(frame) + key
+			resources = append(resources, &op.Resource{Service: row.Producer.Service, Rank: row.Producer.Rank})
+			key := fmt.Sprint("|", row.Producer.Service, "|", row.Producer.Rank.V, "|", stacks.Clean(row.Device), "|", row.Kind)
+			for _, frame := range slices.Backward(row.Frames) {
+				key += "|" + stacks.Name(frame)
 			}
 			for i, v := range []int64{row.TimeNS, row.SelfNS, row.Count, row.Bytes, row.FLOPs} {
 				if v > 0 {
@@ -402,8 +404,11 @@ func FuzzProfiles(f *testing.F) {
 				}
 			}
 		}
-		for _, s := range samplesOf(profilesOf(t, table, otlpprofiles.Options{})) {
-			add(got, s.kind+"|"+strings.Join(s.names, "|"), s.value)
+		for _, s := range samplesOf(profilesOf(t, table, otlpprofiles.Options{Producers: producers(resources...)})) {
+			service, _ := s.resource["service.name"].(string)
+			rank, _ := s.resource["tensor.rank"].(int64)
+			add(got, fmt.Sprint(s.kind, "|", service, "|", rank, "|", s.attributes["tensor.device.id"], "|", s.attributes["tensor.op.kind"],
+				"|", strings.Join(s.names, "|")), s.value)
 		}
 		check.Equal(t, "samples", want, got)
 	})

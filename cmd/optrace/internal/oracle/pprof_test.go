@@ -200,24 +200,22 @@ func FuzzPprof(f *testing.F) {
 		if len(p.Sample) != len(rows) {
 			t.Fatalf("%d samples of %d rows", len(p.Sample), len(rows))
 		}
-		sums := [5]int64{}
+		room := int64(math.MaxInt64) // what the sum of all bytes may still grow by
 		for i, s := range p.Sample {
-			var want []string
-			for _, frame := range slices.Backward(rows[i].Frames) {
+			row := &rows[i]
+			var want, got []string
+			for _, frame := range slices.Backward(row.Frames) {
 				want = append(want, stacks.Name(frame))
 			}
-			var got []string
 			for _, l := range s.Location {
 				got = append(got, l.Line[0].Function.Name)
 			}
-			if !slices.Equal(got, want) || s.Value[0] != rows[i].Count || s.Value[1] != rows[i].TimeNS || s.Value[2] != rows[i].SelfNS {
-				t.Errorf("%q %d of %+v", got, s.Value, rows[i])
-			}
-			for k, v := range s.Value {
-				if sums[k] += v; sums[k] < 0 || v < 0 {
-					t.Errorf("the sums are %d", sums)
-				}
-			}
+			check.Equal(t, "frames", want, got)
+			bytes := min(row.Bytes, room)
+			room -= bytes
+			check.Equal(t, "values", []int64{row.Count, row.TimeNS, row.SelfNS, bytes, row.FLOPs}, s.Value)
+			check.Equal(t, "labels", [2]string{stacks.Clean(row.Device), row.Kind.String()},
+				[2]string{strings.Join(s.Label["device"], " "), strings.Join(s.Label["kind"], " ")})
 		}
 	})
 }
