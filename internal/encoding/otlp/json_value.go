@@ -42,9 +42,9 @@ func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
 	case attribute.STRING:
 		return appendJSONString(dst, v.AsString())
 	case attribute.BOOL:
-		return appendJSONBool(dst, v.AsBool())
+		return append(strconv.AppendBool(append(dst, `{"boolValue":`...), v.AsBool()), '}')
 	case attribute.INT64:
-		return appendJSONInt(dst, v.AsInt64())
+		return append(strconv.AppendInt(append(dst, `{"intValue":"`...), v.AsInt64(), 10), '"', '}')
 	case attribute.FLOAT64:
 		c.floats = true
 		return appendJSONDouble(dst, v.AsFloat64())
@@ -70,50 +70,14 @@ func (c *jsonCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 		return append(dst, `}}`...)
 	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
 		dst = append(dst, `{"arrayValue":{"values":[`...)
-		dst = c.elements(dst, v, depth+1)
+		eachElement(v, func(e attribute.Value) { dst = append(c.value(dst, e, depth+1), ',') })
 		return append(closeList(dst), `}}`...)
 	}
 	return appendJSONString(dst, "INVALID") // a type of a later SDK
 }
 
-// elements appends the elements of a list, each with a comma.
-func (c *jsonCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
-	switch v.Type() {
-	case attribute.BOOLSLICE:
-		for _, e := range v.AsBoolSlice() {
-			dst = append(appendJSONBool(dst, e), ',')
-		}
-	case attribute.INT64SLICE:
-		for _, e := range v.AsInt64Slice() {
-			dst = append(appendJSONInt(dst, e), ',')
-		}
-	case attribute.FLOAT64SLICE:
-		c.floats = true
-		for _, e := range v.AsFloat64Slice() {
-			dst = append(appendJSONDouble(dst, e), ',')
-		}
-	case attribute.STRINGSLICE:
-		for _, e := range v.AsStringSlice() {
-			dst = append(appendJSONString(dst, e), ',')
-		}
-	case attribute.SLICE:
-		for _, e := range v.AsSlice() {
-			dst = append(c.value(dst, e, depth), ',')
-		}
-	}
-	return dst
-}
-
 func appendJSONString(dst []byte, s string) []byte {
 	return append(jsontext.AppendString(append(dst, `{"stringValue":`...), s), '}')
-}
-
-func appendJSONBool(dst []byte, v bool) []byte {
-	return append(strconv.AppendBool(append(dst, `{"boolValue":`...), v), '}')
-}
-
-func appendJSONInt(dst []byte, v int64) []byte {
-	return append(strconv.AppendInt(append(dst, `{"intValue":"`...), v, 10), '"', '}')
 }
 
 // appendJSONDouble appends a number, or one of the three strings for those

@@ -100,47 +100,34 @@ func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte 
 		return endMessage(dst, start, 1)
 	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
 		dst, start := beginMessage(dst, anyArray, 1)
-		dst = c.elements(dst, v, depth+1)
+		eachElement(v, func(e attribute.Value) { dst = c.value(dst, listValues, e, depth+1) })
 		return endMessage(dst, start, 1)
 	}
 	return appendTextField(dst, anyString, "INVALID") // a type of a later SDK
 }
 
-// elements appends the elements of a list as the fields of an ArrayValue.
-func (c *protoCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
-	var start int
+// eachElement calls f with each element of a list.
+func eachElement(v attribute.Value, f func(attribute.Value)) {
 	switch v.Type() {
 	case attribute.BOOLSLICE:
-		for _, e := range v.AsBoolSlice() {
-			dst, start = beginMessage(dst, listValues, 1)
-			dst = appendBool(dst, e)
-			dst = endMessage(dst, start, 1)
-		}
+		each(v.AsBoolSlice(), attribute.BoolValue, f)
 	case attribute.INT64SLICE:
-		for _, e := range v.AsInt64Slice() {
-			dst, start = beginMessage(dst, listValues, 1)
-			dst = appendInt(dst, e)
-			dst = endMessage(dst, start, 1)
-		}
+		each(v.AsInt64Slice(), attribute.Int64Value, f)
 	case attribute.FLOAT64SLICE:
-		c.floats = true
-		for _, e := range v.AsFloat64Slice() {
-			dst, start = beginMessage(dst, listValues, 1)
-			dst = appendDouble(dst, e)
-			dst = endMessage(dst, start, 1)
-		}
+		each(v.AsFloat64Slice(), attribute.Float64Value, f)
 	case attribute.STRINGSLICE:
-		for _, e := range v.AsStringSlice() {
-			dst, start = beginMessage(dst, listValues, 1)
-			dst = appendTextField(dst, anyString, e)
-			dst = endMessage(dst, start, 1)
-		}
+		each(v.AsStringSlice(), attribute.StringValue, f)
 	case attribute.SLICE:
 		for _, e := range v.AsSlice() {
-			dst = c.value(dst, listValues, e, depth)
+			f(e)
 		}
 	}
-	return dst
+}
+
+func each[T any](list []T, value func(T) attribute.Value, f func(attribute.Value)) {
+	for _, e := range list {
+		f(value(e))
+	}
 }
 
 // The scalars of an AnyValue are written even if they are zero: the field says
