@@ -19,10 +19,8 @@ type api interface {
 	// trace and search return the path and the query of a call.
 	trace(id op.TraceID) (path string, query url.Values)
 	search(q *Query, w window, limit int) (path string, query url.Values)
-	// records reads the spans of an answer in so much memory, pruned the summaries in
-	// it. They may change its white space.
+	// records reads the spans of an answer in so much memory. It may change its white space.
 	records(body []byte, name string, m *attr.Mapping, memory int64) iter.Seq2[op.Record, error]
-	pruned(body []byte) []op.Pruned
 }
 
 // apiV3 answers in OTLP.
@@ -63,8 +61,6 @@ func (apiV3) records(body []byte, name string, m *attr.Mapping, _ int64) iter.Se
 	return otlp.JSONRecords(bytes.NewReader(body), name, m)
 }
 
-func (apiV3) pruned(body []byte) []op.Pruned { return prunedV3(body) }
-
 // apiV1 answers in Jaeger's own JSON, see [Records].
 type apiV1 struct{}
 
@@ -94,5 +90,3 @@ func (apiV1) search(q *Query, w window, limit int) (string, url.Values) {
 func (apiV1) records(body []byte, name string, m *attr.Mapping, memory int64) iter.Seq2[op.Record, error] {
 	return RecordsHolding(bytes.NewReader(body), name, m, upTo(memory))
 }
-
-func (apiV1) pruned(body []byte) []op.Pruned { return prunedV1(body) }

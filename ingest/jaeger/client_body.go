@@ -102,7 +102,7 @@ func (c *Client) decode(a api, url string, body []byte) (*answer, error) {
 			return nil, fmt.Errorf("%s: %w: its records take more than %d MiB of memory", url, errTooLarge, ans.maxHeld>>20)
 		}
 	}
-	for _, p := range a.pruned(body) {
+	for _, p := range c.pruned(a, url, body) {
 		if t := ans.trace(p.TraceID, url); t != nil {
 			t.Pruned = append(t.Pruned, p)
 		}

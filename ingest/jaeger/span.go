@@ -106,15 +106,13 @@ type reference struct {
 func (d *decoder) references(text []byte, f *fields) {
 	l := &d.lex
 	l.Reset(text)
-	if l.Peek() != '[' {
+	if !l.AnyArray() {
 		return
 	}
 	d.refs = d.refs[:0]
-	for l.Array(); l.More(); {
-		if l.Peek() == '{' {
+	for l.More() {
+		if l.AnyObject() {
 			d.refs = append(d.refs, d.reference())
-		} else {
-			l.Skip()
 		}
 	}
 	parent := -1
@@ -134,17 +132,17 @@ func (d *decoder) references(text []byte, f *fields) {
 	}
 }
 
-// reference reads one reference.
+// reference reads the members of one reference.
 func (d *decoder) reference() (r reference) {
 	l := &d.lex
-	for l.Object(); l.More(); {
+	for l.More() {
 		switch string(l.Key()) {
 		case "refType":
-			r.childOf = string(d.bytes()) == "CHILD_OF"
+			r.childOf = string(l.AnyStr()) == "CHILD_OF"
 		case "traceID":
-			r.trace, _ = parseTraceID(d.bytes())
+			r.trace, _ = parseTraceID(l.AnyStr())
 		case "spanID":
-			r.span, _ = parseSpanID(d.bytes())
+			r.span, _ = parseSpanID(l.AnyStr())
 		default:
 			l.Skip()
 		}
@@ -207,17 +205,8 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	return op.Record{Span: &d.out}
 }
 
-// bytes reads a string; of any other value it takes nothing.
-func (d *decoder) bytes() []byte {
-	if d.lex.Peek() == '"' {
-		return d.lex.Str()
-	}
-	d.lex.Skip()
-	return nil
-}
-
-// text reads a string, as valid UTF-8.
-func (d *decoder) text() string { return d.valid(d.bytes()) }
+// text reads a string, as valid UTF-8; of any other value it takes nothing.
+func (d *decoder) text() string { return d.valid(d.lex.AnyStr()) }
 
 func (d *decoder) valid(text []byte) string {
 	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
@@ -238,13 +227,13 @@ func (d *decoder) micros() op.Int {
 }
 
 func (d *decoder) traceID() op.TraceID {
-	id, ok := parseTraceID(d.bytes())
+	id, ok := parseTraceID(d.lex.AnyStr())
 	d.fields.badID = d.fields.badID || !ok
 	return id
 }
 
 func (d *decoder) spanID() op.SpanID {
-	id, ok := parseSpanID(d.bytes())
+	id, ok := parseSpanID(d.lex.AnyStr())
 	d.fields.badID = d.fields.badID || !ok
 	return id
 }

@@ -36,16 +36,15 @@ type tag struct {
 // next reads the next tag of a list.
 func (d *decoder) next() (t tag) {
 	l := &d.lex
-	if l.Peek() != '{' {
-		l.Skip()
+	if !l.AnyObject() {
 		return t
 	}
-	for l.Object(); l.More(); {
+	for l.More() {
 		switch string(l.Key()) {
 		case "key":
 			t.key = d.text()
 		case "type":
-			switch string(d.bytes()) {
+			switch string(l.AnyStr()) {
 			case "int64":
 				t.number = true
 			case "float64":
@@ -65,12 +64,10 @@ func (d *decoder) next() (t tag) {
 // tags reads the tags of a span: attributes into the builder, and tags
 // that stand for other parts of the span into f.
 func (d *decoder) tags(f *fields) {
-	l := &d.lex
-	if l.Peek() != '[' {
-		l.Skip()
+	if !d.lex.AnyArray() {
 		return
 	}
-	for l.Array(); l.More(); {
+	for d.lex.More() {
 		t := d.next()
 		switch t.key {
 		case tagError:
@@ -189,22 +186,17 @@ func (d *decoder) processes(text []byte, dst map[string]*op.Resource) (offset in
 func (d *decoder) process() *op.Resource {
 	l := &d.lex
 	r, index := &op.Resource{}, opmodel.AttrIndex{}
-	if l.Peek() != '{' {
-		l.Skip()
+	if !l.AnyObject() {
 		return r
 	}
-	for l.Object(); l.More(); {
+	for l.More() {
 		switch string(l.Key()) {
 		case "serviceName":
 			if r.Service = d.text(); r.Service == noService {
 				r.Service = ""
 			}
 		case "tags":
-			if l.Peek() != '[' {
-				l.Skip()
-				break
-			}
-			for l.Array(); l.More(); {
+			for more := l.AnyArray(); more && l.More(); {
 				if t := d.next(); t.key != "" {
 					opmodel.SetResourceAttr(r, &index, d.attr(t))
 				}
@@ -241,27 +233,22 @@ func (d *decoder) attr(t tag) op.Attr {
 // "event".
 func (d *decoder) logs() {
 	l := &d.lex
-	if l.Peek() != '[' || !d.build.KeepsAll() {
+	if !d.build.KeepsAll() {
 		l.Skip()
 		return
 	}
 	x := d.build.Extra()
-	for l.Array(); l.More(); {
-		if l.Peek() != '{' {
-			l.Skip()
+	for more := l.AnyArray(); more && l.More(); {
+		if !l.AnyObject() {
 			continue
 		}
 		var e op.Event
-		for l.Object(); l.More(); {
+		for l.More() {
 			switch string(l.Key()) {
 			case "timestamp":
 				e.Time = d.micros()
 			case "fields":
-				if l.Peek() != '[' {
-					l.Skip()
-					continue
-				}
-				for l.Array(); l.More(); {
+				for more := l.AnyArray(); more && l.More(); {
 					switch t := d.next(); {
 					case t.key == fieldEvent && e.Name == "":
 						e.Name = d.tagText(t)

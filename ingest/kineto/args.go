@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/optrace/optrace/internal/intern"
@@ -11,9 +12,10 @@ import (
 // arguments holds the arguments of one of Kineto's events. It is reused
 // from event to event.
 type arguments struct {
-	lex   jsontext.Lexer
-	texts intern.Table
-	keys  argumentKeys
+	lex      jsontext.Lexer
+	unescape jsontext.Lexer // of a text
+	texts    intern.Table
+	keys     argumentKeys
 
 	// values are those of the event; the slices are reused.
 	values
@@ -53,45 +55,64 @@ func (a *arguments) parse(text []byte) {
 	l.Reset(text)
 	for l.Object(); l.More(); {
 		key := a.keys.find(l.Key())
-		l.Peek()
-		start := l.Offset()
-		a.value(key.argument)
-		a.keep(key, text[start:l.Offset()])
+		if value := l.Raw(); value != nil {
+			a.set(key, value)
+		}
 	}
 	a.finishCollective()
 }
 
-// value reads the value of an argument.
-func (a *arguments) value(key argument) {
-	l := &a.lex
-	switch key {
+// straight reads the args object at b[i] in one pass and returns the index behind it,
+// or -1 where it is not valid or is written in an unusual way: parse reads it then, to
+// the same effect.
+func (a *arguments) straight(b []byte, i int) int {
+	a.reset()
+	i = jsontext.Space(b, i+1)
+	for more := true; more; {
+		name, start := jsontext.Member(b, i)
+		if i = jsontext.Value(b, start); i < 0 {
+			return -1
+		}
+		a.set(a.keys.find(name), b[start:i])
+		i, more = jsontext.Next(b, i, '}')
+	}
+	a.finishCollective()
+	return i
+}
+
+// set sets an argument to a value, which is valid JSON.
+func (a *arguments) set(key *argumentKey, value []byte) {
+	switch key.argument {
 	case argOther, argGeometry, argGraph:
-		l.Skip()
 	case argDims:
-		a.dims = l.Raw()
+		a.dims = value
 	case argTypes:
-		a.types = l.Raw()
+		a.types = value
 	case argConcrete:
-		a.concrete = l.Raw()
+		a.concrete = value
 	case argName, argGroup, argDType:
-		a.setText(key, a.text())
+		a.setText(key.argument, strings.ToValidUTF8(a.texts.String(a.text(value)), "\ufffd"))
 	default:
-		a.setInt(key, readInt(l))
+		if c := value[0]; c == '-' || '0' <= c && c <= '9' {
+			a.setInt(key.argument, parseInt(value))
+		} else {
+			a.setInt(key.argument, parseInt(a.text(value)))
+		}
 	}
+	a.keep(key, value)
 }
 
-// text reads a string; of any other value it takes nothing.
-func (a *arguments) text() string {
-	if a.lex.Peek() == '"' {
-		return a.valid(a.lex.Str())
+// text returns what stands between the quotes of a string; any other value has no text.
+func (a *arguments) text(value []byte) []byte {
+	if value[0] != '"' {
+		return nil
 	}
-	a.lex.Skip()
-	return ""
-}
-
-// valid returns a text with U+FFFD in the place of what is no UTF-8.
-func (a *arguments) valid(text []byte) string {
-	return strings.ToValidUTF8(a.texts.String(text), "\ufffd")
+	text := value[1 : len(value)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		a.unescape.Reset(value)
+		return a.unescape.Str()
+	}
+	return text
 }
 
 // setText sets an argument that is a text.

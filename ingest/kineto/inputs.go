@@ -80,12 +80,7 @@ func parseTypes(text string) []string {
 	}
 	names := []string{}
 	for l.Array(); l.More(); {
-		if l.Peek() == '"' {
-			names = append(names, strings.ToValidUTF8(string(l.Str()), "\ufffd"))
-		} else {
-			l.Skip()
-			names = append(names, "")
-		}
+		names = append(names, strings.ToValidUTF8(string(l.AnyStr()), "\ufffd"))
 	}
 	return names
 }
@@ -93,8 +88,7 @@ func parseTypes(text string) []string {
 // input reads one element of the list of shapes, which may be a list of
 // tensors. untyped is set where the types of the inputs are not known.
 func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
-	if l.Peek() != '[' {
-		l.Skip()
+	if !l.AnyArray() {
 		in.warn |= op.WarnBadShape
 		in.add(nil, "")
 		return
@@ -111,7 +105,6 @@ func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
 	)
 	holds := nothing
 	var shape op.Shape
-	l.Array()
 	for open := 1; open > 0; {
 		switch {
 		case !l.More():

@@ -63,11 +63,11 @@ func (a *ownArguments) argument(key []byte) bool {
 	l := &a.lex
 	switch string(key) {
 	case "trace_id":
-		a.trace, _ = op.ParseTraceID(a.bytes())
+		a.trace, _ = op.ParseTraceID(l.AnyStr())
 	case "span_id":
-		a.spanID, _ = op.ParseSpanID(a.bytes())
+		a.spanID, _ = op.ParseSpanID(l.AnyStr())
 	case "parent_span_id":
-		a.parent, _ = op.ParseSpanID(a.bytes())
+		a.parent, _ = op.ParseSpanID(l.AnyStr())
 	case "optrace.parent_remote":
 		a.remote = a.isTrue()
 	case attrkey.ServiceName:
@@ -96,40 +96,25 @@ func (a *ownArguments) argument(key []byte) bool {
 	return true
 }
 
-// bytes reads a string, valid until the next call; of any other value it takes
-// nothing.
-func (a *ownArguments) bytes() []byte {
-	if a.lex.Peek() == '"' {
-		return a.lex.Str()
-	}
-	a.lex.Skip()
-	return nil
-}
-
 func (a *ownArguments) text() string {
-	return strings.ToValidUTF8(a.strings.String(a.bytes()), "\ufffd")
+	return strings.ToValidUTF8(a.strings.String(a.lex.AnyStr()), "\ufffd")
 }
 
 func (a *ownArguments) isTrue() bool { return string(a.lex.Raw()) == "true" }
 
 func (a *ownArguments) readLinks() {
 	l := &a.lex
-	if l.Peek() != '[' {
-		l.Skip()
-		return
-	}
-	for l.Array(); l.More(); {
-		if l.Peek() != '{' {
-			l.Skip()
+	for more := l.AnyArray(); more && l.More(); {
+		if !l.AnyObject() {
 			continue
 		}
 		var link op.Link
-		for l.Object(); l.More(); {
+		for l.More() {
 			switch string(l.Key()) {
 			case "trace_id":
-				link.TraceID, _ = op.ParseTraceID(a.bytes())
+				link.TraceID, _ = op.ParseTraceID(l.AnyStr())
 			case "span_id":
-				link.SpanID, _ = op.ParseSpanID(a.bytes())
+				link.SpanID, _ = op.ParseSpanID(l.AnyStr())
 			case "weight":
 				link.Weight = readCount(l)
 			case "weight_attention":

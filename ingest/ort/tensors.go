@@ -23,12 +23,11 @@ type tensors struct {
 func (t *tensors) read(l *jsontext.Lexer, names *intern.Table) {
 	t.types, t.shapes, t.dims = t.types[:0], t.shapes[:0], t.dims[:0]
 	for l.Array(); l.More(); {
-		if l.Peek() != '{' {
-			l.Skip()
+		if !l.AnyObject() {
 			t.add("", []int64{op.Dynamic - 1}) // no tensor
 			continue
 		}
-		for l.Object(); l.More(); {
+		for l.More() {
 			name := strings.ToValidUTF8(names.String(l.Key()), "\ufffd")
 			t.add(name, t.readDims(l))
 		}
@@ -47,12 +46,11 @@ func (t *tensors) add(name string, shape []int64) {
 // one that is none.
 func (t *tensors) readDims(l *jsontext.Lexer) []int64 {
 	start := len(t.dims)
-	if l.Peek() != '[' {
-		l.Skip()
+	list := l.AnyArray()
+	if !list {
 		t.dims = append(t.dims, op.Dynamic-1)
-		return t.dims[start:len(t.dims):len(t.dims)]
 	}
-	for l.Array(); l.More(); {
+	for list && l.More() {
 		dim := int64(op.Dynamic - 1)
 		if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
 			if n, ok := l.Int(); ok {

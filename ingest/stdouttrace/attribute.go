@@ -52,12 +52,7 @@ func (d *decoder) next() (a attribute) {
 
 // attributes reads the attributes of a span into the builder.
 func (d *decoder) attributes() {
-	l := &d.lex
-	if l.Peek() != '[' {
-		l.Skip()
-		return
-	}
-	for l.Array(); l.More(); {
+	for more := d.lex.AnyArray(); more && d.lex.More(); {
 		d.add(d.next())
 	}
 }

@@ -10,12 +10,7 @@ import (
 //
 //	[{"SpanContext":{"TraceID":"…","SpanID":"…"},"Attributes":[…],"DroppedAttributeCount":0}]
 func (d *decoder) links() {
-	l := &d.lex
-	if l.Peek() != '[' {
-		l.Skip()
-		return
-	}
-	for l.Array(); l.More(); {
+	for more := d.lex.AnyArray(); more && d.lex.More(); {
 		d.link()
 	}
 }
@@ -31,9 +26,9 @@ func (d *decoder) link() {
 			d.members(func(key []byte) bool {
 				switch string(key) {
 				case "TraceID":
-					link.TraceID, _ = op.ParseTraceID(d.bytes())
+					link.TraceID, _ = op.ParseTraceID(d.lex.AnyStr())
 				case "SpanID":
-					link.SpanID, _ = op.ParseSpanID(d.bytes())
+					link.SpanID, _ = op.ParseSpanID(d.lex.AnyStr())
 				case "TraceState":
 					extra.TraceState = d.text()
 				case "TraceFlags":
@@ -70,7 +65,7 @@ const (
 
 // flags reads W3C flags, which are two hexadecimal digits.
 func (d *decoder) flags() uint32 {
-	n, err := strconv.ParseUint(string(d.bytes()), 16, 8)
+	n, err := strconv.ParseUint(string(d.lex.AnyStr()), 16, 8)
 	if err != nil {
 		return 0
 	}
@@ -91,12 +86,12 @@ func (d *decoder) remote() uint32 {
 // events gives the events of a span to the builder.
 func (d *decoder) events() {
 	l := &d.lex
-	if l.Peek() != '[' || !d.build.KeepsAll() {
+	if !d.build.KeepsAll() {
 		l.Skip()
 		return
 	}
 	x := d.build.Extra()
-	for l.Array(); l.More(); {
+	for more := l.AnyArray(); more && l.More(); {
 		var e op.Event
 		d.members(func(key []byte) bool {
 			switch string(key) {

@@ -19,11 +19,8 @@ func (d *decoder) readResource(text []byte) {
 	d.resource = op.Resource{}
 	l := &d.lex
 	l.Reset(text)
-	if l.Peek() != '[' {
-		return
-	}
 	var index opmodel.AttrIndex
-	for l.Array(); l.More(); {
+	for more := l.AnyArray(); more && l.More(); {
 		if a := d.next(); a.key != "" && len(a.value) > 0 {
 			opmodel.SetResourceAttr(&d.resource, &index, d.attr(a))
 		}

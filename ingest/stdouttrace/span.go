@@ -158,10 +158,10 @@ func (d *decoder) spanContext(f *fields) {
 	d.members(func(key []byte) bool {
 		switch string(key) {
 		case "TraceID":
-			id, ok := op.ParseTraceID(d.bytes())
+			id, ok := op.ParseTraceID(d.lex.AnyStr())
 			f.trace, f.badID = id, f.badID || !ok
 		case "SpanID":
-			id, ok := op.ParseSpanID(d.bytes())
+			id, ok := op.ParseSpanID(d.lex.AnyStr())
 			f.id, f.badID = id, f.badID || !ok
 		case "TraceFlags":
 			f.flags |= d.flags()
@@ -181,7 +181,7 @@ func (d *decoder) parent(f *fields) {
 	d.members(func(key []byte) bool {
 		switch string(key) {
 		case "SpanID":
-			id, ok := op.ParseSpanID(d.bytes())
+			id, ok := op.ParseSpanID(d.lex.AnyStr())
 			f.parent, f.badID = id, f.badID || !ok
 		case "Remote":
 			if d.lex.Peek() != 't' {
@@ -200,7 +200,7 @@ func (d *decoder) status(f *fields) {
 	d.members(func(key []byte) bool {
 		switch string(key) {
 		case "Code":
-			code := string(d.bytes())
+			code := string(d.lex.AnyStr())
 			f.failed, f.ok = code == "Error", code == "Ok"
 		case "Description":
 			f.description = d.text()
@@ -237,28 +237,15 @@ func (d *decoder) readScope() {
 // returns false. Values other than objects are passed over.
 func (d *decoder) members(take func(key []byte) bool) {
 	l := &d.lex
-	if l.Peek() != '{' {
-		l.Skip()
-		return
-	}
-	for l.Object(); l.More(); {
+	for more := l.AnyObject(); more && l.More(); {
 		if !take(l.Key()) {
 			l.Skip()
 		}
 	}
 }
 
-// bytes reads a string; of any other value it takes nothing.
-func (d *decoder) bytes() []byte {
-	if d.lex.Peek() == '"' {
-		return d.lex.Str()
-	}
-	d.lex.Skip()
-	return nil
-}
-
-// text reads a string, as valid UTF-8.
-func (d *decoder) text() string { return d.valid(d.bytes()) }
+// text reads a string, as valid UTF-8; of any other value it takes nothing.
+func (d *decoder) text() string { return d.valid(d.lex.AnyStr()) }
 
 func (d *decoder) valid(text []byte) string {
 	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
@@ -276,7 +263,7 @@ func (d *decoder) integer() (int64, bool) {
 // configured to leave out timestamps, is unknown, and so is one that does not fit.
 func (d *decoder) time() op.Int {
 	var t time.Time
-	if t.UnmarshalText(d.bytes()) != nil || t.IsZero() {
+	if t.UnmarshalText(d.lex.AnyStr()) != nil || t.IsZero() {
 		return op.Int{}
 	}
 	const maxSeconds = math.MaxInt64/1_000_000_000 - 1

@@ -39,12 +39,7 @@ func (d *decoder) attr(a attribute) op.Attr {
 
 // attrs reads a list of attributes.
 func (d *decoder) attrs() (all []op.Attr) {
-	l := &d.lex
-	if l.Peek() != '[' {
-		l.Skip()
-		return nil
-	}
-	for l.Array(); l.More(); {
+	for more := d.lex.AnyArray(); more && d.lex.More(); {
 		all = append(all, d.attr(d.next()))
 	}
 	return all

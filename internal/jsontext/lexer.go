@@ -135,6 +135,21 @@ func (l *Lexer) open(opening, closing byte, expected string) {
 	l.stack = append(l.stack, frame{closing: closing, first: true})
 }
 
+// AnyObject is Object for a value that need not be one: it passes over any other, and reports false.
+func (l *Lexer) AnyObject() bool { return l.openAny('{', l.Object) }
+
+// AnyArray is AnyObject for an array.
+func (l *Lexer) AnyArray() bool { return l.openAny('[', l.Array) }
+
+func (l *Lexer) openAny(opening byte, open func()) bool {
+	if l.Peek() != opening {
+		l.Skip()
+		return false
+	}
+	open()
+	return true
+}
+
 // More reports whether the innermost object or array has another element, and
 // leaves it when it has none.
 func (l *Lexer) More() bool {

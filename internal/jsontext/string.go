@@ -21,6 +21,15 @@ func (l *Lexer) Str() []byte {
 	return l.escaped(start, start+PlainPrefix(l.buf[start:]))
 }
 
+// AnyStr is Str for a value that need not be a string: it passes over any other, and returns nil.
+func (l *Lexer) AnyStr() []byte {
+	if l.Peek() == '"' {
+		return l.Str()
+	}
+	l.Skip()
+	return nil
+}
+
 // escaped reads the string that starts at start and whose first byte that
 // does not stand for itself is at i.
 func (l *Lexer) escaped(start, i int) []byte {

@@ -43,14 +43,14 @@ func (d *decoder) decode(text []byte) (e *Event, offset int, msg string) {
 		key := l.Key()
 		switch string(key) {
 		case "ph":
-			if s := d.text(); len(s) > 0 {
+			if s := l.AnyStr(); len(s) > 0 {
 				e.Phase = s[0]
 			}
 		case "cat":
-			d.category = append(d.category[:0], d.text()...)
+			d.category = append(d.category[:0], l.AnyStr()...)
 			e.Category = d.category
 		case "name":
-			d.name = append(d.name[:0], d.text()...)
+			d.name = append(d.name[:0], l.AnyStr()...)
 			e.Name = d.name
 		case "pid":
 			e.PID = l.Raw()
@@ -75,15 +75,6 @@ func (d *decoder) decode(text []byte) (e *Event, offset int, msg string) {
 		return nil, l.Offset(), l.Err().Error()
 	}
 	return e, 0, msg
-}
-
-// text reads a string; of any other value it takes nothing.
-func (d *decoder) text() []byte {
-	if d.lex.Peek() == '"' {
-		return d.lex.Str()
-	}
-	d.lex.Skip()
-	return nil
 }
 
 // micros reads a number of microseconds; null is unknown.
