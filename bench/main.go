@@ -61,7 +61,6 @@ func main() {
 	}
 }
 
-// measures returns all comparisons in the order of the table.
 func measures() []measure.Measure {
 	return slices.Concat(
 		record.Suite(),

@@ -60,7 +60,6 @@ type frame struct {
 
 func (a *ancestry) part(k spanKey) *ancestryPart { return &a.parts[k.span[7]%ancestryParts] }
 
-// start takes a span that starts.
 func (a *ancestry) start(s sdktrace.ReadOnlySpan) {
 	f := &frame{span: s}
 	if parent := s.Parent(); parent.IsValid() && !parent.IsRemote() {

@@ -15,7 +15,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// scope is the instrumentation scope of the metrics.
 const scope = "github.com/optrace/optrace/live"
 
 // metrics records metrics of operations. It is safe for concurrent use.
@@ -36,7 +35,6 @@ type seriesKey struct {
 	kind              op.Kind
 }
 
-// series are the options by which an operation is measured.
 type series struct {
 	record []metric.RecordOption
 	add    []metric.AddOption

@@ -199,7 +199,6 @@ func (p *Processor) serve(w http.ResponseWriter, r *http.Request) {
 	p.page.ServeHTTP(w, r)
 }
 
-// fill moves what the shards hold to the window.
 func (p *Processor) fill() {
 	p.filling.Lock()
 	defer p.filling.Unlock()

@@ -100,7 +100,6 @@ func (p *push) start(shards []*shard) {
 	p.pusher.Start()
 }
 
-// begin begins an interval.
 func (p *push) begin() {
 	p.table, p.from = stacks.NewTable(pushLimits()), new(otlpprofiles.Producers)
 }
@@ -247,10 +246,8 @@ func (f *folding) addAncestor(s sdktrace.ReadOnlySpan) {
 	f.forest.Add(op.Record{Span: f.conv.Ancestor(&d)})
 }
 
-// lost returns how many operations did not get to the receiver.
 func (p *push) lost() int64 { return p.missed.Load() + p.pusher.Stats().LostOperations }
 
-// stats returns what became of the profiles.
 func (p *push) stats() PushStats {
 	s := p.pusher.Stats()
 	return PushStats{

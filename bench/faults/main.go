@@ -81,7 +81,6 @@ var faults = []fault{
 	{"bombs", bombs},
 }
 
-// choose returns the faults with the names, all where there is none.
 func choose(names string) ([]fault, error) {
 	if names == "" {
 		return faults, nil
@@ -97,7 +96,6 @@ func choose(names string) ([]fault, error) {
 	return chosen, nil
 }
 
-// campaign is a series of rounds.
 type campaign struct {
 	rng     *rand.Rand
 	parent  string // of the rounds' directories
@@ -105,7 +103,6 @@ type campaign struct {
 	books   []book
 }
 
-// book adds up the rounds of a fault.
 type book struct {
 	name                    string
 	rounds, faults          int
@@ -123,12 +120,10 @@ type round struct {
 	dir string
 }
 
-// breaks notes that a promise was broken.
 func (r *round) breaks(format string, args ...any) {
 	r.broken = append(r.broken, fmt.Sprintf(format, args...))
 }
 
-// run runs rounds of the faults in turn.
 func (c *campaign) run(ctx context.Context, chosen []fault, duration time.Duration) (err error) {
 	dir, err := os.MkdirTemp(c.parent, "optrace-faults-")
 	if err != nil {

@@ -134,7 +134,6 @@ var units = []struct{ before, unit, after string }{
 	{"", "\x0a\x00", ""},
 }
 
-// bombs reads a short file that expands to much.
 func bombs(ctx context.Context, c *campaign, r *round) error {
 	u := units[c.rng.IntN(len(units))]
 	size := 16 << c.rng.IntN(6) << 20 // up to half a gibibyte

@@ -33,7 +33,6 @@ func (c *campaign) producer(dir string) producer.Producer {
 	return p
 }
 
-// pause waits for up to most.
 func (c *campaign) pause(most time.Duration) {
 	time.Sleep(time.Duration(c.rng.Int64N(int64(most))))
 }
@@ -72,7 +71,6 @@ func (r *round) expect(found *producer.Found, p producer.Producer, told producer
 	}
 }
 
-// group are processes that write to one file.
 type group struct {
 	all     []producer.Producer
 	running []*producer.Process
@@ -171,7 +169,6 @@ func removals(ctx context.Context, c *campaign, r *round) error {
 	return c.again(ctx, r, p, r.dir)
 }
 
-// remove removes or empties the file at path.
 func (c *campaign) remove(path string) error {
 	if c.rng.IntN(2) == 0 {
 		return os.Remove(path)

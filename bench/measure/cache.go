@@ -80,7 +80,6 @@ func (e *Env) Program(ctx context.Context, module, pkg string) (string, error) {
 	return program, nil
 }
 
-// repositoryRoot returns the directory of the module around this one.
 func repositoryRoot(ctx context.Context) (string, error) {
 	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {

@@ -135,7 +135,6 @@ func newRow(m Measure, samples func(Case, string) []Sample) Row {
 	return r
 }
 
-// costs returns the nanoseconds per unit of each sample.
 func (m *Measure) costs(samples []Sample) []float64 {
 	costs := make([]float64, len(samples))
 	for i, x := range samples {

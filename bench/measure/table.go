@@ -80,7 +80,6 @@ func (r *Row) target() string {
 	return fmt.Sprintf("≥ %g", r.Target)
 }
 
-// verdict says whether the target is reached.
 func (r *Row) verdict(missed string) string {
 	switch {
 	case r.Met == nil:

@@ -42,7 +42,6 @@ func parseReport(text []byte) (rows []row, err error) {
 	return rows, nil
 }
 
-// operationPrefix stands in front of the name in rows of operations.
 const operationPrefix = "operation "
 
 // row holds the figures of an operation or a device: counts, sums and extremes are

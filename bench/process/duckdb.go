@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/bench/measure"
 )
 
-// duckDBVersion is that of the package @duckdb/node-api.
 const duckDBVersion = "1.5.6-r.1"
 
 //go:embed query.mjs

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/bench/measure"
 )
 
-// The program that Python runs.
 const loadJSON = "import json, sys; json.load(open(sys.argv[1]))"
 
 // openKineto opens a suite over a trace of PyTorch's profiler.

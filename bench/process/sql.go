@@ -48,5 +48,4 @@ func tunedOTLPSQL(path string) string {
   from read_ndjson_objects('%s', maximum_object_size = 2097152)))))`, quote(path)))
 }
 
-// quote escapes text for a string of SQL.
 func quote(text string) string { return strings.ReplaceAll(text, "'", "''") }

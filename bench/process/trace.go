@@ -14,7 +14,6 @@ import (
 // version changes whenever other traces are written than before.
 const version = 1
 
-// layout is how the JSON of a trace is written.
 type layout string
 
 const (
@@ -25,7 +24,6 @@ const (
 	compact layout = "compact"
 )
 
-// totals are what a trace adds up to.
 type totals struct {
 	events                       int64
 	hostOps, launches, deviceOps int64
@@ -94,7 +92,6 @@ func (t *trace) put(text string) {
 	}
 }
 
-// event writes an event.
 func (t *trace) event(format string, args ...any) {
 	if t.sum.events > 0 {
 		t.put(",\n")
@@ -121,7 +118,6 @@ type micros int64
 
 func (n micros) String() string { return fmt.Sprintf("%d.%03d", int64(n)/1000, int64(n)%1000) }
 
-// process is the process id of the host's events.
 const process = 2910249
 
 // layers is how many operators a step has that launch something.

@@ -53,12 +53,10 @@ type collective struct {
 // missing is a number that the line does not have.
 const missing = -1
 
-// readEncodingJSON reads entries with encoding/json.
 func readEncodingJSON(path string) (*analyze.Report, error) {
 	return readLines(path, func(text []byte, l *line) error { return json.Unmarshal(text, l) })
 }
 
-// readSonic reads entries with sonic at its fastest.
 func readSonic(path string) (*analyze.Report, error) {
 	return readLines(path, func(text []byte, l *line) error { return sonic.ConfigFastest.Unmarshal(text, l) })
 }
@@ -126,7 +124,6 @@ func known(n int64) op.Int {
 	return op.Known(n)
 }
 
-// id decodes an id into dst.
 func id(dst []byte, text string) error {
 	if len(text) != hex.EncodedLen(len(dst)) {
 		return fmt.Errorf("%q is no id of %d bytes", text, len(dst))

@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/ingest"
 )
 
-// reader reads a file to a report.
 type reader func(path string) (*analyze.Report, error)
 
 // timing is a side that reads the file. Its sum is a digest of the report.
@@ -37,7 +36,6 @@ func timing(file workload.File, read reader) measure.Side {
 	}
 }
 
-// inTurn is a side that runs others one after the other.
 func inTurn(sides []measure.Side) measure.Side {
 	return func(ctx context.Context) (measure.Sample, error) {
 		var total measure.Sample
@@ -58,7 +56,6 @@ func inTurn(sides []measure.Side) measure.Side {
 	}
 }
 
-// digest sums up the figures of a report.
 func digest(rep *analyze.Report) (string, error) {
 	figures := *rep
 	figures.Input = analyze.Envelope{} // about the file, not the operations

@@ -66,7 +66,6 @@ const (
 	limitWorkers   = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )
 
-// newSuite reads files of a format and kind.
 func newSuite(f workload.Format, k workload.Kind) *measure.Suite {
 	return &measure.Suite{
 		Name: "reading " + string(f) + ", " + string(k), Unit: "span", Rounds: 5, QuickRounds: 3,
@@ -80,7 +79,6 @@ func newSuite(f workload.Format, k workload.Kind) *measure.Suite {
 	}
 }
 
-// fileOf returns the file to read.
 func fileOf(ctx context.Context, env *measure.Env, f workload.Format, k workload.Kind) (workload.File, error) {
 	return workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
 }
@@ -122,7 +120,6 @@ func workers() measure.Measure {
 	return m
 }
 
-// workerSuite reads files of a kind with one worker and with two.
 func workerSuite(k workload.Kind, formats ...workload.Format) *measure.Suite {
 	return &measure.Suite{
 		Name: fmt.Sprintf("workers, %s %v", k, formats), Unit: "span", Rounds: 7, QuickRounds: 3,

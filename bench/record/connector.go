@@ -68,7 +68,6 @@ func decodedSpans(ctx context.Context, env *measure.Env, s *set) (*spans, []ptra
 	return spans, decoded, err
 }
 
-// consumeAll hands spans to a connector.
 func consumeAll(ctx context.Context, c connector.Traces, all []ptrace.Traces) error {
 	for _, td := range all {
 		if err := c.ConsumeTraces(ctx, td); err != nil {
@@ -85,7 +84,6 @@ func exponential(cfg *spanmetricsconnector.Config) {
 	cfg.Exemplars.Enabled, cfg.Exemplars.MaxPerDataPoint = true, 4
 }
 
-// newOperationsConnector starts our connector.
 func newOperationsConnector(ctx context.Context, next consumer.Metrics) (connector.Traces, error) {
 	f := optraceconnector.NewFactory()
 	cfg, ok := f.CreateDefaultConfig().(*optraceconnector.Config)

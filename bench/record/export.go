@@ -65,7 +65,6 @@ const (
 	minBatches = 8
 )
 
-// spans are the spans of a set.
 type spans struct {
 	// batches are they as the SDK hands them to exporters.
 	batches [][]sdktrace.ReadOnlySpan
@@ -89,7 +88,6 @@ func newSpans(ctx context.Context, env *measure.Env, s *set) (*spans, error) {
 	return &spans{batches, max(1, 4*minBatches/n)}, nil
 }
 
-// count returns how many spans there are.
 func (s *spans) count() int64 { return int64(len(s.batches) * batchSize) }
 
 // side is a side that does work, which goes over all spans, a number of times.

@@ -72,7 +72,6 @@ func openLive(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, e
 	}, nil
 }
 
-// end ends the spans of batches.
 func end(p *live.Processor, batches [][]sdktrace.ReadOnlySpan) {
 	for _, b := range batches {
 		for _, s := range b {
@@ -120,7 +119,6 @@ func newSpanMetrics(
 	return start(ctx, f, cfg, next)
 }
 
-// start starts a connector.
 func start(ctx context.Context, f connector.Factory, cfg component.Config, next consumer.Metrics) (connector.Traces, error) {
 	settings := connector.Settings{ID: component.NewID(f.Type()), TelemetrySettings: componenttest.NewNopTelemetrySettings()}
 	c, err := f.CreateTracesToMetrics(ctx, settings, cfg, next)

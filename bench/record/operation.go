@@ -60,7 +60,6 @@ func operationSuite() []measure.Measure {
 	}
 }
 
-// opsPerRound is how often a side records in a round.
 const opsPerRound = 10_000
 
 // operations records the operations of a set in different ways.
@@ -276,7 +275,6 @@ func (w *operations) close() []error {
 	return []error{w.nothing.Shutdown(ctx), w.processor.Shutdown(ctx), w.provider.Shutdown(ctx)}
 }
 
-// noopProcessor takes spans and does nothing.
 type noopProcessor struct{}
 
 func (noopProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}

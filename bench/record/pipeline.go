@@ -206,7 +206,6 @@ func (c *counting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return c.SpanExporter.ExportSpans(ctx, spans)
 }
 
-// discarding is an exporter that does nothing.
 type discarding struct{}
 
 func (discarding) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }

@@ -39,7 +39,6 @@ var exportSets = []set{
 	sets[2],
 }
 
-// opsPerStep is how many operations a step has.
 const opsPerStep = 2_000
 
 // operation is an operation with everything that can be made in advance.

@@ -20,7 +20,6 @@ type setSuites struct {
 	suites []*measure.Suite
 }
 
-// opener opens a suite on a set.
 type opener func(context.Context, *measure.Env, *set) (*measure.Opened, error)
 
 // newSuites makes suites of a kind on sets of operations. Each side runs 31 times, in
@@ -39,7 +38,6 @@ func newSuites(kind, unit string, sets []set, open opener) setSuites {
 	return all
 }
 
-// cases returns the cases of a measure, one for each set.
 func (all setSuites) cases(peer, ours string) []measure.Case {
 	var cases []measure.Case
 	for i, s := range all.suites {

@@ -29,7 +29,6 @@ func Suite() []measure.Measure {
 	}
 }
 
-// numEntries is how many entries both sides hold.
 const numEntries = 1_000_000
 
 func open(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
@@ -77,7 +76,6 @@ func same(peer *program, ours found) error {
 // passes is how many times a round goes over the entries: ours takes microseconds per thousand of them.
 const passes = 5
 
-// analysing is a side that runs the analyses.
 func analysing(n int, analyses func() found) measure.Side {
 	var last found // keeps the compiler from leaving the analyses out
 	return func(context.Context) (measure.Sample, error) {

@@ -40,7 +40,6 @@ func generate(n int, add func(*op.Entry)) {
 	}
 }
 
-// newColumns returns them in columns.
 func newColumns(n int) *analysis.Columns {
 	t := analysis.NewColumns(nil)
 	generate(n, t.Add)
@@ -57,7 +56,6 @@ const (
 // communication, collapsed stacks, slowest.
 const numAnalyses = 5
 
-// found is what the five analyses return.
 type found struct {
 	operations    map[string]analysis.OpSummary
 	devices       map[string]analysis.DeviceSummary
@@ -66,7 +64,6 @@ type found struct {
 	slowest       []analysis.Slow
 }
 
-// ofColumns runs the analyses over columns.
 func ofColumns(t *analysis.Columns) found {
 	s := t.Summary()
 	return found{

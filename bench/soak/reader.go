@@ -59,7 +59,6 @@ func (r *reader) rotated() error {
 	return err
 }
 
-// take reads a file and removes it.
 func (r *reader) take(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 {
@@ -86,7 +85,6 @@ func (r *reader) take(path string) error {
 	return os.Remove(path)
 }
 
-// memory prints the memory of the process.
 func (r *reader) memory() {
 	var m runtime.MemStats
 	runtime.GC()
@@ -96,7 +94,6 @@ func (r *reader) memory() {
 		r.entries, r.files, float64(m.HeapAlloc)/1e6, float64(m.Sys)/1e6)
 }
 
-// check holds what was read against the stats.
 func (r *reader) check(format optrace.Format, st optrace.Stats) error {
 	fmt.Fprintf(r.out, "  read back: %d entries in %d batches, gap records of %d, %d holes\n", r.entries, r.batches, r.dropped, r.holes)
 	if format != optrace.FormatEntries {

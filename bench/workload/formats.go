@@ -91,7 +91,6 @@ const (
 	documentEnd   = `]}`
 )
 
-// write writes a batch.
 func (c *collector) write(td ptrace.Traces) error {
 	if c.format == OTLPProto || c.format == OTLPMessage {
 		var m ptrace.ProtoMarshaler
@@ -131,7 +130,6 @@ func (c *collector) write(td ptrace.Traces) error {
 	return err
 }
 
-// close ends the file.
 func (c *collector) close() error {
 	if c.format == OTLPDocument {
 		if _, err := c.w.WriteString(documentEnd + "\n"); err != nil {
@@ -141,7 +139,6 @@ func (c *collector) close() error {
 	return c.w.Flush()
 }
 
-// create calls write with a new file.
 func create(path string, write func(*os.File) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {

@@ -52,10 +52,8 @@ func OperationNames() []string {
 	return names
 }
 
-// elementTypes are given to the operations at random.
 var elementTypes = [...]op.DType{op.BF16, op.F16, op.F32}
 
-// numDevices is how many devices there are.
 const numDevices = 8
 
 func deviceName(i int) string { return "cuda:" + strconv.Itoa(i) }
@@ -147,10 +145,8 @@ const (
 	randomStep  = 1
 )
 
-// blocks are the parts of a layer.
 var blocks = [...]string{"attention", "mlp"}
 
-// pathOf returns the path of the i-th operation of the graph.
 func pathOf(i int) string {
 	return "layers." + strconv.Itoa(i/opsPerLayer) + "." + blocks[i%opsPerLayer*len(blocks)/opsPerLayer]
 }

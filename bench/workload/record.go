@@ -22,7 +22,6 @@ const ServiceName = "trainer"
 // processor exports them.
 const BatchSize = 512
 
-// recorder is the tracing of one process.
 type recorder struct {
 	provider           *sdktrace.TracerProvider
 	operations, layers trace.Tracer

@@ -50,7 +50,6 @@ func writeRecorded(ctx context.Context, env *measure.Env, path string, f Format,
 	return summarise(path)
 }
 
-// summarise reads a file.
 func summarise(path string) (sum Summary, err error) {
 	for rec, err := range ingest.Open(path).Records() {
 		switch {

@@ -141,7 +141,6 @@ func (s *stream) end(o *openSpan) {
 	*o = openSpan{}
 }
 
-// at returns the option for a time in Unix nanoseconds.
 func at(ns int64) trace.SpanEventOption { return trace.WithTimestamp(time.Unix(0, ns)) }
 
 // ids makes the ids of spans at random, from the generator that was set last.

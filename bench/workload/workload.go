@@ -95,7 +95,6 @@ func (c Config) validate(f Format) error {
 	return nil
 }
 
-// processes is how many processes record.
 func (c Config) processes() int {
 	if c.Kind == G512 {
 		return numDevices

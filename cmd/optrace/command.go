@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
 
-// command is a subcommand.
 type command struct {
 	name, summary, usage string
 	// define defines the flags of the command, for those who ask which it has; nil for none.
@@ -17,7 +16,6 @@ type command struct {
 	run       func(ctx context.Context, s streams.Streams, args []string) error
 }
 
-// help returns the help text of the command.
 func (c command) help() string {
 	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
 }

@@ -40,7 +40,6 @@ var completionScripts embed.FS
 // line, up to the one to be completed, and for which completion prints what fits.
 const completionWords = "words"
 
-// shells lists the shells that there are scripts for.
 func shells() []word {
 	return []word{{"bash", "Bash 3.2 and later"}, {"zsh", "Z shell"}, {"fish", "fish 3.0 and later"}}
 }
@@ -74,7 +73,6 @@ func runCompletion(_ context.Context, s streams.Streams, args []string) error {
 	return exit.Output(err)
 }
 
-// wordsOf returns words without descriptions.
 func wordsOf(texts []string) []word {
 	words := make([]word, len(texts))
 	for i, t := range texts {
@@ -83,7 +81,6 @@ func wordsOf(texts []string) []word {
 	return words
 }
 
-// texts returns words without their descriptions.
 func texts(words []word) []string {
 	list := make([]string, len(words))
 	for i, w := range words {
@@ -125,7 +122,6 @@ func flagValues(name string) choice {
 	return choice{}
 }
 
-// formatWords returns the names of the formats that are read.
 func formatWords() []word {
 	words := wordsOf(ingest.FormatNames())
 	for i := range words {
@@ -160,7 +156,6 @@ func complete(words []string) choice {
 	return choice{}
 }
 
-// commandWords returns the commands.
 func commandWords() choice {
 	var c choice
 	for _, cmd := range commands() {

@@ -65,7 +65,6 @@ func convertCommand() command {
 	}
 }
 
-// convertFlags are the flags of the convert command.
 type convertFlags struct {
 	to, push string
 	drop     bool
@@ -73,7 +72,6 @@ type convertFlags struct {
 	sums flags.Sums
 }
 
-// define defines the flags.
 func (f *convertFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.to, "to", "", "")
 	fs.StringVar(&f.push, "push", "", "")
@@ -116,7 +114,6 @@ func runConvert(ctx context.Context, s streams.Streams, args []string) error {
 	return output.Produce(ctx, s, f.Output, inputs, write)
 }
 
-// writeSums writes the partial results of the inputs.
 func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, fs *flag.FlagSet, src input.Source) error {
 	opts, err := f.sums.Options()
 	switch {

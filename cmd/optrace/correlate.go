@@ -76,7 +76,6 @@ Examples:
   optrace correlate -link-patterns ui.json
 `
 
-// correlateFlags are the flags of the correlate command.
 type correlateFlags struct {
 	jaeger       string
 	service      string
@@ -203,7 +202,6 @@ func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	return exit.Input(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", r.Jaeger, f.traceID))
 }
 
-// define defines the flags.
 func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.jaeger, "jaeger", "", "")
 	fs.StringVar(&f.service, "service", "", "")
@@ -223,7 +221,6 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	f.display.Register(fs)
 }
 
-// parseCorrelate parses the command line.
 func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err error) {
 	f = &correlateFlags{}
 	fs := flags.New("correlate")
@@ -277,7 +274,6 @@ func (f *correlateFlags) check(inputs int) error {
 	return nil
 }
 
-// readLocal reads the local batch.
 func readLocal(ctx context.Context, s streams.Streams, src input.Source, join *correlate.Join, keep []string) (*analyze.Envelope, error) {
 	in, done := src.Open(s)
 	defer done()

@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// fetch asks Jaeger for traces.
 type fetch struct {
 	client *jaeger.Client
 	wanted *wanted
@@ -34,7 +33,6 @@ func readService(ctx context.Context, client *jaeger.Client, w *wanted, join *co
 	return &f.about, nil
 }
 
-// records yields the records of all traces that are wanted.
 func (f *fetch) records(ctx context.Context) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		f.yield = yield
@@ -123,7 +121,6 @@ func (f *fetch) lookUpTrace(ctx context.Context, id op.TraceID) error {
 	return f.trace(ctx, id)
 }
 
-// trace asks for one trace.
 func (f *fetch) trace(ctx context.Context, id op.TraceID) error {
 	f.wanted.traces[id] = struct{}{}
 	t, problems, err := f.client.Trace(ctx, id)
@@ -144,7 +141,6 @@ func (f *fetch) trace(ctx context.Context, id op.TraceID) error {
 	return nil
 }
 
-// add yields the records of a trace.
 func (f *fetch) add(t *jaeger.Trace) {
 	f.wanted.traces[t.ID] = struct{}{}
 	f.about.Traces++

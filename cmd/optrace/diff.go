@@ -65,7 +65,6 @@ Examples:
   optrace diff -markdown base.jsonl head.jsonl >> "$GITHUB_STEP_SUMMARY"
 `
 
-// diffFlags are the flags of the diff command.
 type diffFlags struct {
 	by        string
 	failAbove float64
@@ -136,7 +135,6 @@ func (f *diffFlags) failure(r *diff.Report) error {
 	return nil
 }
 
-// define defines the flags.
 func (f *diffFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.by, "by", "", "")
 	fs.Float64Var(&f.failAbove, "fail-above", 0, "")
@@ -151,7 +149,6 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	f.InOut.Define(fs)
 }
 
-// parseDiff parses the command line.
 func parseDiff(args []string) (*diffFlags, error) {
 	f := &diffFlags{}
 	fs := flags.New("diff")

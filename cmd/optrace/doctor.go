@@ -32,7 +32,6 @@ Examples:
   optrace doctor -json ops.jsonl | jq -r '.findings[] | select(.missing > 0) | .name'
 `
 
-// doctorFlags are the flags of the doctor command.
 type doctorFlags struct {
 	json    bool
 	display streams.DisplayFlags
@@ -46,7 +45,6 @@ func doctorCommand() command {
 	}
 }
 
-// define defines the flags.
 func (f *doctorFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	f.display.Register(fs)

@@ -11,10 +11,8 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
-// defaultReportURL is the default address of the page of optrace serve.
 const defaultReportURL = "http://127.0.0.1:8318"
 
-// checkReportURL returns an error if an address cannot be used for links.
 func checkReportURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(address, "#") {
@@ -54,7 +52,6 @@ func showTrace(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/#request="+strings.Repeat("0", 32-len(id))+id, http.StatusFound)
 }
 
-// writeLinkPatterns writes a configuration for Jaeger's pages.
 func writeLinkPatterns(w io.Writer, report string) error {
 	return output.JSON(w, map[string][]linkPattern{"linkPatterns": linkPatterns(report)})
 }

@@ -28,7 +28,6 @@ func main() {
 	os.Exit(code)
 }
 
-// commands lists the subcommands in the order of the manual.
 func commands() []command {
 	return []command{
 		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), doctorCommand(), mcpCommand(),
@@ -118,7 +117,6 @@ func explain(s streams.Streams, args []string) int {
 	return exit.WrongUsage
 }
 
-// show prints a help text that was asked for.
 func show(s streams.Streams, text string) int {
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		fmt.Fprintf(s.Err, "optrace: writing help: %v\n", err)
@@ -141,7 +139,6 @@ func overview() string {
 	return b.String()
 }
 
-// formatsHelp lists the formats of the readers and of convert.
 func formatsHelp() string {
 	var b strings.Builder
 	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, in gzip\n" +

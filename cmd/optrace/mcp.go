@@ -29,7 +29,6 @@ Examples:
   claude mcp add optrace -- optrace mcp "$PWD"
 `
 
-// mcpFlags are the flags of the mcp command.
 type mcpFlags struct {
 	timeout time.Duration
 	memory  flags.MemorySize
@@ -42,7 +41,6 @@ func mcpCommand() command {
 	}
 }
 
-// define defines the flags.
 func (f *mcpFlags) define(fs *flag.FlagSet) {
 	fs.DurationVar(&f.timeout, "timeout", time.Minute, "")
 	f.memory = ingest.DefaultMaxMemory

@@ -101,7 +101,6 @@ Examples:
   optrace report -align-clocks rank-*.jsonl
 `
 
-// reportFlags are the flags of the report command.
 type reportFlags struct {
 	json, csv bool
 	flags.Sums
@@ -126,7 +125,6 @@ func reportCommand() command {
 	}
 }
 
-// define defines the flags.
 func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")

@@ -17,7 +17,6 @@ type section struct {
 	whole bool
 }
 
-// sections are the parts of the report in the order of its text form.
 var sections = []section{
 	{name: "summary"},
 	{name: "findings", structural: true, whole: true},
@@ -67,7 +66,6 @@ func sectionNames() []string {
 	return names
 }
 
-// has reports whether the section is selected.
 func (s selection) has(name string) bool { return s == nil || slices.Contains(s, name) }
 
 // shows reports whether the text form shows the section: the summary includes

@@ -85,7 +85,6 @@ Examples:
   optrace serve -window 1000000,10m -otlp-http - -otlp-grpc - traces/
 `
 
-// serveFlags are the flags of the serve command.
 type serveFlags struct {
 	listen, http, grpc string
 	window, hosts      string
@@ -104,7 +103,6 @@ func serveCommand() command {
 	}
 }
 
-// define defines the flags.
 func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8318", "")
 	fs.StringVar(&f.http, "otlp-http", "127.0.0.1:4318", "")
@@ -193,7 +191,6 @@ func parseWindow(text string) (limits livepage.Limits, err error) {
 // isOff reports whether an address stands for none.
 func isOff(address string) bool { return address == "" || address == "-" }
 
-// server is what the serve command runs.
 type server struct {
 	flags  serveFlags
 	hosts  loopback.Hosts
@@ -305,7 +302,6 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return loopback.Listen(ctx, address)
 }
 
-// serve runs f in the background.
 func (s *server) serve(mark func(error) error, f func() error) {
 	s.running.Go(func() {
 		if err := f(); err != nil {
@@ -314,7 +310,6 @@ func (s *server) serve(mark func(error) error, f func() error) {
 	})
 }
 
-// handler returns the handler of the page.
 func (s *server) handler(title string) http.Handler {
 	page := &livepage.Page{Window: s.window, Title: title, Version: version()}
 	if s.push != nil {

@@ -24,7 +24,6 @@ const (
 	scanInterval = 500 * time.Millisecond
 )
 
-// follow starts to read the inputs.
 func (s *server) follow(ctx context.Context, std streams.Streams, inputs []string) error {
 	for _, path := range inputs {
 		var mode fs.FileMode = fs.ModeNamedPipe
@@ -110,7 +109,6 @@ func (s *server) followDirectory(ctx context.Context, std streams.Streams, dir s
 	}
 }
 
-// isCompressedName reports whether a file is compressed, by its name.
 func isCompressedName(path string) bool {
 	return slices.Contains([]string{".gz", ".zst", ".xz", ".bz2", ".lz4"}, filepath.Ext(path))
 }

@@ -21,7 +21,6 @@ const (
 	lastPush            = 3 * time.Second
 )
 
-// servePush pushes profiles of what comes into a window.
 type servePush struct {
 	client *profilepush.Client
 	pusher *profilepush.Pusher
@@ -38,7 +37,6 @@ func newServePush(f *serveFlags, window *livepage.Window) (*servePush, error) {
 	return p, nil
 }
 
-// take returns the profile of the next interval.
 func (p *servePush) take(last bool) (profile profilepush.Profile, err error) {
 	i, err := p.delta.Next(last)
 	if err != nil {

@@ -38,7 +38,6 @@ func versionCommand() command {
 // release is the version that the linker stamped a release with; "" for any other build.
 var release string
 
-// version returns the version of this program.
 func version() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(info)

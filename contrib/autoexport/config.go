@@ -124,7 +124,6 @@ func setters() map[string]func(s *settings, value any) error {
 	}
 }
 
-// parseSettings reads the section.
 func parseSettings(values map[string]any) (settings, error) {
 	s := settings{file: cmp.Or(os.Getenv("OPTRACE_FILE"), defaultFile)}
 	var errs []error

@@ -64,7 +64,6 @@ func newTee(ctx context.Context) (sdktrace.SpanExporter, error) {
 	return tee{file, otlp}, nil
 }
 
-// newOTLPExporter returns the exporter that the environment describes.
 func newOTLPExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 	switch protocol {

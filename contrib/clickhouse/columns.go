@@ -118,7 +118,6 @@ var order = []string{
 	"link_weights", "link_weighted", "extra",
 }
 
-// columns returns the columns in their order.
 func columns() []column {
 	list := slices.Concat(
 		ofTable("", op.Columns, func(r *row) *op.Entry { return &r.e }, "device_id"),
@@ -286,7 +285,6 @@ func setID(id []byte, text string) error {
 	return nil
 }
 
-// idText returns the digits of an id, "" for none.
 func idText(id []byte) string {
 	if !slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
 		return ""

@@ -15,21 +15,18 @@ var deviceColumns = []string{
 // onDevice holds for entries that take part in the sums of devices.
 const onDevice = "side = ''"
 
-// deviceReader reads the columns of a device.
 type deviceReader struct {
 	rank          *int64
 	id            *string
 	service, host string
 }
 
-// add adds the columns to a row.
 func (d *deviceReader) add(r *reader, columns []string) {
 	for i, place := range []any{&d.rank, &d.id, &d.service, &d.host} {
 		r.add(columns[i], place)
 	}
 }
 
-// key returns the device.
 func (d *deviceReader) key() device.Key {
 	k := device.Key{Rank: known(d.rank), DeviceID: device.Unknown}
 	if d.id != nil {
@@ -38,7 +35,6 @@ func (d *deviceReader) key() device.Key {
 	return k
 }
 
-// addDevices adds the sums by device.
 func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	var r reader
 	var key deviceReader
@@ -58,7 +54,6 @@ func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	})
 }
 
-// memory adds the sums of bytes.
 func (r *reader) memory() {
 	bytes := limbsOf("ifNull(memory_bytes, 0)")
 	r.sum("memory_bytes", sumOf(bytes, ""))
@@ -94,7 +89,6 @@ const direction = "multiIf(" +
 	"positionCaseInsensitive(operation, 'HtoD') > 0, 'HtoD', positionCaseInsensitive(operation, 'DtoH') > 0, 'DtoH', " +
 	"positionCaseInsensitive(operation, 'DtoD') > 0, 'DtoD', positionCaseInsensitive(operation, 'PtoP') > 0, 'PtoP', '')"
 
-// copies returns the sums of copies by direction.
 func (s *selection) copies(ctx context.Context) (list []line, err error) {
 	var r reader
 	duration, memory := limbsOf("duration_ns"), limbsOf("ifNull(memory_bytes, 0)")

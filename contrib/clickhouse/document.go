@@ -38,7 +38,6 @@ func newDocuments(o analyze.Options, recordedFLOPs bool) *documents {
 	return &documents{options: options, limits: limits}
 }
 
-// put adds a line.
 func (d *documents) put(l any) {
 	enc := json.NewEncoder(&d.text)
 	enc.SetEscapeHTML(false)
@@ -48,7 +47,6 @@ func (d *documents) put(l any) {
 	d.lines++
 }
 
-// begin begins a document.
 func (d *documents) begin(input, totals line) {
 	d.lines, d.rows = 0, make(map[string]int)
 	d.put(struct {
@@ -59,7 +57,6 @@ func (d *documents) begin(input, totals line) {
 	d.put(line{"totals": totals})
 }
 
-// end ends a document.
 func (d *documents) end() { d.put(line{"end": line{"lines": d.lines}}) }
 
 // row adds a row of a table, in another document where this one has as many as it may.
@@ -101,7 +98,6 @@ func (d *documents) addInput(in *input) {
 // problemText is the text of a problem, as [op.SyntaxError] has it.
 var problemText = regexp.MustCompile(`(?s)^(.*?)(?::(\d+))?: (.*) \(at byte (\d+)\)$|^(.*?): (.*)$`)
 
-// problemOf returns the problem of a text.
 func problemOf(text string) line {
 	m := problemText.FindStringSubmatch(text)
 	if m == nil {

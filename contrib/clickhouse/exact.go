@@ -14,7 +14,6 @@ type limb struct {
 	shift uint
 }
 
-// limbsOf returns the limbs of an expression of type Int64.
 func limbsOf(expr string) []limb {
 	return []limb{
 		{"toUInt64(bitAnd(" + expr + ", 4294967295))", 0},

@@ -78,7 +78,6 @@ func (l *loader) count(ctx context.Context, query string) (n uint64, err error) 
 	return n, err
 }
 
-// findChunks finds the rows of the file that are in the table.
 func (l *loader) findChunks(ctx context.Context) error {
 	l.chunks = make(map[uint64]uint64)
 	query := fmt.Sprintf("SELECT intDiv(row, %d) AS chunk, count() FROM %s WHERE input = %d GROUP BY chunk",
@@ -176,7 +175,6 @@ func (l *loader) startChunk(ctx context.Context, first uint64) error {
 	return nil
 }
 
-// insert adds the row to the batch.
 func (l *loader) insert(ctx context.Context) error {
 	if l.batch == nil {
 		batch, err := l.db.Insert(ctx, fmt.Sprintf("%s%d", l.insertPrefix(), l.begun), tableOps, l.names)
@@ -229,7 +227,6 @@ func (l *loader) settle() error {
 	return nil
 }
 
-// check checks that the table has each row of the file once.
 func (l *loader) check(ctx context.Context) error {
 	if err := l.findChunks(ctx); err != nil {
 		return err

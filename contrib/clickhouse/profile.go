@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// read reads the sums of a selection.
 func (s *selection) read(ctx context.Context, o analyze.Options) (*documents, error) {
 	d := newDocuments(o, s.recordedFLOPs)
 	for _, in := range s.inputs {
@@ -64,7 +63,6 @@ func (s *selection) addSums(ctx context.Context, d *documents, o analyze.Options
 	return nil
 }
 
-// addGaps adds the counts of operations that were lost by reason.
 func (s *selection) addGaps(ctx context.Context, d *documents) error {
 	var reason string
 	var dropped int64
@@ -96,7 +94,6 @@ func (s *selection) countSpans(ctx context.Context) (int64, error) {
 	return s.count(ctx, s.where(recordSpan, ""))
 }
 
-// warnings returns the counts of entries by warning.
 func (s *selection) warnings(ctx context.Context) (map[string]uint64, error) {
 	warnings := make(map[string]uint64)
 	var name string
@@ -132,7 +129,6 @@ func (s *selection) addWriters(ctx context.Context, d *documents) error {
 	})
 }
 
-// addOperations adds the table by operation.
 func (s *selection) addOperations(ctx context.Context, d *documents) error {
 	const communicates = "kind = 'collective' AND side = ''"
 	q := newSumsReader([]string{"operation"}, s.recordedFLOPs)
@@ -142,7 +138,6 @@ func (s *selection) addOperations(ctx context.Context, d *documents) error {
 	return q.each(ctx, s, func(l line) { d.row("operation", l) })
 }
 
-// addGroups adds the table by the keys that were asked for.
 func (s *selection) addGroups(ctx context.Context, d *documents, o analyze.Options) error {
 	if len(o.By) == 0 {
 		return nil
@@ -167,7 +162,6 @@ func (s *selection) addGroups(ctx context.Context, d *documents, o analyze.Optio
 	})
 }
 
-// value returns the value of a key as JSON.
 func (c keyColumn) value(v *string) json.RawMessage {
 	if v != nil && c.number {
 		if n, err := strconv.ParseInt(*v, 10, 64); err == nil {
@@ -178,7 +172,6 @@ func (c keyColumn) value(v *string) json.RawMessage {
 	return text
 }
 
-// addLists adds the entries that are listed.
 func (s *selection) addLists(ctx context.Context, d *documents, o analyze.Options) error {
 	for _, list := range []struct{ name, cond, order string }{
 		{"slowest", onDevice, "duration_ns DESC, " + s.order()},

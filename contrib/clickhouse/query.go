@@ -2,7 +2,6 @@ package clickhouse
 
 import "context"
 
-// line is an object of JSON.
 type line map[string]any
 
 // reader reads rows of an answer: their columns into places, and from there into the members of an object.
@@ -12,7 +11,6 @@ type reader struct {
 	members []func(line)
 }
 
-// add adds a column.
 func (r *reader) add(expr string, place any) {
 	r.columns, r.places = append(r.columns, expr), append(r.places, place)
 }
@@ -24,10 +22,8 @@ func member[T any](r *reader, name, expr string) {
 	r.members = append(r.members, func(l line) { l[name] = *place })
 }
 
-// count adds a member that counts the rows at which cond holds.
 func (r *reader) count(name, cond string) { member[uint64](r, name, "countIf("+cond+")") }
 
-// sum adds a member that is an exact sum.
 func (r *reader) sum(name string, terms []term) {
 	values := make([]uint64, len(terms))
 	for i, t := range terms {
@@ -36,7 +32,6 @@ func (r *reader) sum(name string, terms []term) {
 	r.members = append(r.members, func(l line) { l[name] = total(terms, values) })
 }
 
-// object adds a member that is an object of the members that add adds, where cond holds for any row.
 func (r *reader) object(name, cond string, add func()) {
 	var n uint64
 	r.add("countIf("+cond+")", &n)

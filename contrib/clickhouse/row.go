@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// row is a row of the table of records.
 type row struct {
 	input, number uint64
 	record        string
@@ -34,7 +33,6 @@ type row struct {
 	scratch []byte
 }
 
-// values returns the values of the columns.
 func (r *row) values(dst []any, list []column) []any {
 	for _, c := range list {
 		dst = append(dst, c.value(r))
@@ -142,7 +140,6 @@ func (r *row) rec() (op.Record, error) {
 	return op.Record{}, fmt.Errorf("row %d of input %d: %.40q is no kind of record", r.number, r.input, r.record)
 }
 
-// entry returns the entry of the row.
 func (r *row) entry() *op.Entry {
 	e := r.e
 	e.Extra, _ = entries.DecodeRest(r.extra, e.Attrs, e.Links)

@@ -29,7 +29,6 @@ var inputColumns = []column{
 	{name: "states_total", typ: "UInt8"}, {name: "envelope", typ: "String"},
 }
 
-// namesOf returns the names of columns.
 func namesOf(list []column) []string {
 	var names []string
 	for _, c := range list {
@@ -80,12 +79,10 @@ func (s Schema) Apply(ctx context.Context, db DB) error {
 // names lists names, which are the package's own.
 func names(list []string) string { return strings.Join(list, ", ") }
 
-// quoteName returns a name as an identifier.
 func quoteName(name string) string {
 	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
 }
 
-// quote returns a text as a literal.
 func quote(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }

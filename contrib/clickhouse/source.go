@@ -58,7 +58,6 @@ func checkSettings(ctx context.Context, db DB) error {
 	})
 }
 
-// isEmpty reports whether there is no input.
 func (s *selection) isEmpty() bool { return s.table == tableOps && len(s.inputs) == 0 }
 
 // where returns a condition that holds for the rows of a kind at which cond holds, "" for all.

@@ -55,7 +55,6 @@ func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
 	return q
 }
 
-// addKey adds the columns of the keys.
 func (q *sumsReader) addKey(r *reader, values *[]*string) {
 	*values = make([]*string, len(q.keys))
 	for i, k := range q.keys {
@@ -138,7 +137,6 @@ func (r *reader) addWeights(duration []limb) {
 	})
 }
 
-// addWork adds the sums of what operations computed and moved.
 func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
 	flops, derived, moved := "work_flops", "work_derived = 1", "moved_bytes IS NOT NULL"
 	if recordedFLOPs {
@@ -157,7 +155,6 @@ func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
 	})
 }
 
-// each calls f with the sums of each group and side.
 func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error {
 	bins, err := q.bins(ctx, s)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 // them are the device's. Where they overlap, the device's operations are read in the order of
 // their starts and added up here, up to a number of them.
 
-// parts are the parts of the time of a device.
 type parts struct {
 	timeline.Parts
 	first, last int64
@@ -28,7 +27,6 @@ type parts struct {
 	overlapping bool  // traces
 }
 
-// set gives a device its parts.
 func (p *parts) set(d *profile.Device) {
 	d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.last-p.first), op.Known(p.Busy), op.Known(p.last-p.first-p.Busy)
 	d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
@@ -249,13 +247,11 @@ func (w *sweeper) advance(to int64) {
 	w.at = to
 }
 
-// end returns the parts.
 func (w *sweeper) end() *parts {
 	w.advance(w.parts.last)
 	return &w.parts
 }
 
-// addTimelines adds the time lines of the devices to a report.
 func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit int64) error {
 	lines, err := s.timelines(ctx, r.Devices, limit)
 	if err != nil {

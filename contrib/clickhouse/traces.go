@@ -28,7 +28,6 @@ type Traces struct {
 // each.
 const DefaultMaxRecords = 1_000_000
 
-// hostName is the attribute of a resource that has the host.
 const hostName = "host.name"
 
 // Records yields the operations and spans of traces in the order of the input, each with the
@@ -48,7 +47,6 @@ func (s Source) Records(ctx context.Context, t Traces) iter.Seq2[op.Record, erro
 	}
 }
 
-// errStop ends a query.
 var errStop = errors.New("no more records are wanted")
 
 // ReportOn returns the whole report on traces, with the figures that need their structure.
@@ -56,7 +54,6 @@ func (s Source) ReportOn(ctx context.Context, t Traces, o analyze.Options) (*ana
 	return analyze.Run(ctx, analyze.Records(s.Records(ctx, t)), o)
 }
 
-// each calls f with the records.
 func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) error {
 	selected, err := s.selection(ctx, analyze.Options{})
 	if err != nil || selected.isEmpty() {
@@ -93,7 +90,6 @@ func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) err
 	})
 }
 
-// traceIDs returns the traces as literals.
 func (s *selection) traceIDs(ctx context.Context, t Traces) ([]string, error) {
 	var ids []string
 	for _, id := range t.IDs {

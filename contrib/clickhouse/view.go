@@ -113,7 +113,6 @@ func viewColumns() map[string]string {
 	return e
 }
 
-// texts returns a list of texts as a literal.
 func texts(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// commentWidth is the width of comments in generated Go.
 const commentWidth = 120
 
 const generatedGo = "// Code generated from docs/registry by contrib/conventions; DO NOT EDIT.\n\n"
@@ -65,7 +64,6 @@ func writeConstants(b *bytes.Buffer, g *group, constant func(*attribute) (name, 
 	}
 }
 
-// describe returns the doc comment of a constant.
 func describe(name string, a *attribute) string {
 	text := name + " is the " + strings.TrimPrefix(a.Brief, "The ")
 	if values := a.values(); values != "" {
@@ -90,7 +88,6 @@ func (a *attribute) values() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// comment writes a text as a comment.
 func comment(b *bytes.Buffer, indent, text string) {
 	line := indent + "//"
 	for word := range strings.FieldsSeq(text) {

@@ -26,7 +26,6 @@ func between(old []byte, part string) ([]byte, error) {
 	return bytes.Join([][]byte{before, []byte(beginMark), []byte(part), []byte(endMark), after}, nil), nil
 }
 
-// conventions returns the page of the conventions with its tables.
 func conventions(r *registry, old []byte) ([]byte, error) {
 	var b strings.Builder
 	for _, g := range r.spans() {

@@ -57,7 +57,6 @@ type annotations struct {
 	Type string `yaml:"type"`
 }
 
-// name returns the name of the attribute.
 func (a *attribute) name() string {
 	if a.Ref != "" {
 		return a.Ref
@@ -65,7 +64,6 @@ func (a *attribute) name() string {
 	return a.ID
 }
 
-// typeText describes the type.
 func (a *attribute) typeText() string {
 	switch {
 	case a.Annotations.Type != "":
@@ -89,7 +87,6 @@ type member struct {
 	Stability string `yaml:"stability"`
 }
 
-// types are the types that the registry uses.
 var types = []string{"string", "int", "string[]", "int[]", "any"}
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -117,7 +114,6 @@ func (t *valueType) UnmarshalYAML(n *yaml.Node) error {
 // requirement is a requirement level: a word, or one with a condition.
 type requirement struct{ level, condition string }
 
-// levels are the requirement levels of semantic conventions.
 var levels = []string{"required", "recommended", "opt_in", "conditionally_required"}
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -181,7 +177,6 @@ func (r *registry) read(text []byte) error {
 	return nil
 }
 
-// attributeName is what names of attributes look like.
 var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$`)
 
 // check returns every rule that the registry breaks, and fills in byID.
@@ -236,7 +231,6 @@ func (r *registry) check() error {
 	return errors.Join(errs...)
 }
 
-// spans returns the groups that are spans.
 func (r *registry) spans() []*group {
 	return slices.DeleteFunc(slices.Clone(r.groups), func(g *group) bool { return g.Type != "span" })
 }

@@ -86,7 +86,6 @@ type node struct {
 	ends         bool // a layer
 }
 
-// maxNodes bounds what a Hook remembers.
 const maxNodes = 1 << 16
 
 // attached keeps hooks alive for the library, which the garbage collector does not look into.

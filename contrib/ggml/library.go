@@ -10,7 +10,6 @@ import (
 	"github.com/jupiterrider/ffi"
 )
 
-// library has functions of libggml-base.
 type library struct {
 	opDesc, typeName, bufferType, typeDevice, deviceName       ffi.Fun
 	version, overhead, start, free, newTensor, setName, mulMat ffi.Fun
@@ -46,7 +45,6 @@ func openLibrary(path string) (*library, error) {
 	return l, nil
 }
 
-// text calls a function that returns a text.
 func text(f ffi.Fun, args ...any) string {
 	var s *byte
 	f.Call(&s, args...)

@@ -77,7 +77,6 @@ func (t *tensor) place() (path string, layer int) {
 	return path, layer
 }
 
-// number returns the number of a layer.
 func number(digits string) int {
 	if n, err := strconv.Atoi(digits); err == nil {
 		return n

@@ -21,7 +21,6 @@ const (
 	deviceID = "cuda:0"
 )
 
-// engine enqueues requests on a device.
 type engine struct {
 	dev      *device
 	requests trace.Tracer
@@ -54,7 +53,6 @@ func newEngine(dev *device, sdk *optrace.SDK) (*engine, error) {
 	return e, e.prepare()
 }
 
-// prepare builds the attributes of all operations once.
 func (e *engine) prepare() error {
 	x, w := op.Shape{rows, width}, op.Shape{width, width}
 	var failed error

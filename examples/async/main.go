@@ -35,7 +35,6 @@ import (
 	"github.com/optrace/optrace/examples/internal/devices"
 )
 
-// config is what the flags say.
 type config struct {
 	requests int
 	dir      string

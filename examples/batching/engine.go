@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// maxBatch is how many requests a step works for at most.
 const maxBatch = 16
 
 // engine generates text for several requests at once. A step takes each of them

@@ -38,7 +38,6 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// config is what the flags say.
 type config struct {
 	addr     string
 	file     string

@@ -21,7 +21,6 @@ const (
 // tokens are the tokens of the network: letters and the space.
 const tokens = "abcdefghijklmnopqrstuvwxyz "
 
-// device is where the operations run.
 const device = "cpu"
 
 // model is a network with a state for each sequence: it adds up what two layers make

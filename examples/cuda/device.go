@@ -109,7 +109,6 @@ func (d *device) atClose(call string, do func() result) {
 	d.cleanup = append(d.cleanup, func() error { return d.check(call, do()) })
 }
 
-// close waits for the device and frees what is allocated on it.
 func (d *device) close() error {
 	var errs []error
 	if d.clock != nil {
@@ -142,15 +141,12 @@ func (d *device) pinned(n int) ([]float32, error) {
 	return unsafe.Slice((*float32)(p), n), nil
 }
 
-// sizeOf returns the bytes of n numbers.
 func sizeOf(n int) uintptr { return uintptr(n) * unsafe.Sizeof(float32(0)) }
 
-// copyIn enqueues a copy to the device.
 func (d *device) copyIn(stream int, to address, from []float32) error {
 	return d.check("cuMemcpyHtoDAsync", d.CopyToDevice(to, unsafe.Pointer(&from[0]), sizeOf(len(from)), d.streams[stream]))
 }
 
-// copyOut enqueues a copy from the device.
 func (d *device) copyOut(stream int, to []float32, from address) error {
 	return d.check("cuMemcpyDtoHAsync", d.CopyToHost(unsafe.Pointer(&to[0]), from, sizeOf(len(to)), d.streams[stream]))
 }
@@ -169,14 +165,12 @@ func newProduct(a, b, c address, n, batch int) *product {
 	return p
 }
 
-// multiply enqueues a product.
 func (d *device) multiply(stream int, p *product) error {
 	side := (p.n + blockSide - 1) / blockSide
 	return d.check("cuLaunchKernel", d.LaunchKernel(d.matmul, side, side, p.batch, blockSide, blockSide, 1, 0,
 		d.streams[stream], &p.params[0], nil))
 }
 
-// synchronize waits for a stream.
 func (d *device) synchronize(stream int) error {
 	return d.check("cuStreamSynchronize", d.StreamSynchronize(d.streams[stream]))
 }

@@ -56,7 +56,6 @@ func newEngine(net *network, sdk *optrace.SDK) (*engine, error) {
 	return e, e.prepare()
 }
 
-// prepare builds the attributes of all operations once.
 func (e *engine) prepare() error {
 	n := int64(e.net.n)
 	x, w := op.Shape{batch, n, n}, op.Shape{n, n}

@@ -51,7 +51,6 @@ func (d *device) mark(stream int) (*event, error) {
 // release gives an event back that nobody asks for its time any more.
 func (d *device) release(e *event) { d.free = append(d.free, e) }
 
-// newEvent creates an event of the driver.
 func (d *device) newEvent(flags uint32) (h handle, err error) {
 	if err := d.check("cuEventCreate", d.EventCreate(&h, flags)); err != nil {
 		return 0, err

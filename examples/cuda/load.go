@@ -53,7 +53,6 @@ func compare(batch string, byHand *[numStreams][]time.Duration, out io.Writer) e
 	return err
 }
 
-// kernels returns the recorded products by stream, in order.
 func kernels(batch string) (recorded [numStreams][]op.Entry, err error) {
 	for rec, err := range ingest.Open(batch).Records() {
 		switch {

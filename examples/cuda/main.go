@@ -36,7 +36,6 @@ import (
 	"github.com/optrace/optrace/examples/internal/devices"
 )
 
-// config is what the flags say.
 type config struct {
 	steps, n int
 	dir      string

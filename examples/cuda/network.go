@@ -121,7 +121,6 @@ func (net *network) check() (compared int, err error) {
 	return compared, nil
 }
 
-// multiplyRow multiplies a row by the weights.
 func (net *network) multiplyRow(row []float32) []float32 {
 	sums := make([]float32, net.n)
 	for k, x := range row {

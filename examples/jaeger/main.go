@@ -35,7 +35,6 @@ import (
 	"github.com/optrace/optrace/examples/internal/demo"
 )
 
-// config is what the flags say.
 type config struct {
 	addr     string
 	otlp     string

@@ -18,7 +18,6 @@ const (
 	hidden   = 128
 )
 
-// device is where the operations run.
 const device = "cpu"
 
 // ranker scores items for a user: a layer of rectified units over the item's

@@ -16,7 +16,6 @@ import (
 
 const rankRoute = "/v1/rank"
 
-// rankRequest asks for items to be ranked for a user.
 type rankRequest struct {
 	User  int   `json:"user"`
 	Items []int `json:"items"`
@@ -27,10 +26,8 @@ type rankResponse struct {
 	Scores []float64 `json:"scores"`
 }
 
-// maxItems bounds a request.
 const maxItems = 1000
 
-// service answers HTTP requests.
 type service struct {
 	http.ServeMux
 	tracer     trace.Tracer

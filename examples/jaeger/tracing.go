@@ -15,14 +15,12 @@ import (
 	"github.com/optrace/optrace"
 )
 
-// serviceName is what the service is called in Jaeger.
 const serviceName = "ranker"
 
 // forwardThreshold is how long an operation takes to be sent to Jaeger by
 // itself. Shorter ones are many, and are told of in a summary.
 const forwardThreshold = 200 * time.Microsecond
 
-// tracing sends the spans of the process to two places.
 type tracing struct {
 	provider      *sdktrace.TracerProvider
 	batch, jaeger *optrace.Processor

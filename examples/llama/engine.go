@@ -75,7 +75,6 @@ func (e *engine) Generate(ctx context.Context, prompt string, n int) (string, er
 	}
 }
 
-// enter ends the phase of a request and begins another.
 func (e *engine) enter(s *sequence, phase string) {
 	if s.phase != nil {
 		s.phase.End()

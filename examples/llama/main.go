@@ -37,7 +37,6 @@ import (
 	"github.com/optrace/optrace/examples/internal/demo"
 )
 
-// config is what the flags say.
 type config struct {
 	addr     string
 	file     string
@@ -51,7 +50,6 @@ type config struct {
 // forwardThreshold is how long an operation takes to be sent to the OTLP receiver by itself.
 const forwardThreshold = 500 * time.Microsecond
 
-// modes are the values of the flag -record.
 var modes = map[string]ggml.Mode{"operations": ggml.EveryOperation, "layers": ggml.EveryLayer, "off": ggml.Off}
 
 func main() {

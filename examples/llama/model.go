@@ -118,7 +118,6 @@ func (m *model) sample(place int) (byte, error) {
 	return best, nil
 }
 
-// forget frees the memory of a sequence.
 func (m *model) forget(sequence int) error {
 	_, err := llama.MemorySeqRm(m.memory, llama.SeqId(sequence), -1, -1)
 	return err

@@ -24,7 +24,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// top is how many operations are printed.
 const top = 5
 
 func main() {

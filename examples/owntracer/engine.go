@@ -20,7 +20,6 @@ type engine struct {
 	tracer trace.Tracer
 }
 
-// errShape is the error of matrices that do not fit.
 var errShape = errors.New("shapes do not match")
 
 // attention returns softmax(q·kᵀ/√width)·v. It is an operation that consists of
@@ -78,7 +77,6 @@ func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) (*mat.
 	return &c, nil
 }
 
-// softmax makes probabilities of each row of x.
 func (e *engine) softmax(ctx context.Context, step int64, x *mat.Dense) {
 	_, span := e.tracer.Start(ctx, "softmax")
 	defer span.End()

@@ -30,7 +30,6 @@ func newDataset() *dataset {
 	return d
 }
 
-// batch is images, one per row, and the class of each.
 type batch struct {
 	images *mat.Dense
 	labels []int

@@ -34,7 +34,6 @@ func (d *Device) start(ctx context.Context, name, path string) optrace.Op {
 	return o.DType(op.F64).Path(path).Stream(computeStream)
 }
 
-// dims is the shape of m.
 func dims(m mat.Matrix) []int64 {
 	rows, cols := m.Dims()
 	return []int64{int64(rows), int64(cols)}

@@ -39,7 +39,6 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// config is what the flags say.
 type config struct {
 	steps, devices int
 	dir            string

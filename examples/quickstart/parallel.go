@@ -105,7 +105,6 @@ func (r *replica) prepare(devices int) error {
 	return nil
 }
 
-// step runs one training step on the device and returns the loss.
 func (r *replica) step(ctx context.Context, b batch) float64 {
 	probs, loss := r.forward(ctx, b)
 	r.backward(ctx, probs, b.labels)

@@ -64,7 +64,6 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// writeFile writes a file.
 func writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -66,7 +66,6 @@ type Writer struct {
 	open       block
 }
 
-// blockText is the size from which on a block is full.
 const blockText = 64 << 10
 
 // blockOthers is how many records of other kinds fill a block, and blockShare the part of
@@ -154,7 +153,6 @@ func withShortTexts(e *op.Entry) *op.Entry {
 	return short
 }
 
-// line appends a record to the text.
 func (w *Writer) line(appendTo func([]byte) []byte, count *int) {
 	if len(w.text) == 0 {
 		w.text = append(op.AppendHeader(w.text, w.resource), '\n')
@@ -172,7 +170,6 @@ func (w *Writer) line(appendTo func([]byte) []byte, count *int) {
 	*count++
 }
 
-// skip counts what a reader passed over.
 func (w *Writer) skip(s op.Skipped) {
 	if s.N == 0 {
 		return

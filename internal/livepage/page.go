@@ -101,7 +101,6 @@ func (p *Page) view() *view {
 	return p.Window.view()
 }
 
-// serveReport writes the report on what the window holds now.
 func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("format")
 	f, ok := formats[name]
@@ -137,7 +136,6 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// send answers with a body of a type.
 func send(w http.ResponseWriter, kind string, body []byte) {
 	w.Header().Set("Content-Type", kind)
 	_, _ = w.Write(body) // a client that went away is no error of ours
@@ -242,7 +240,6 @@ func (p *Page) data(ctx context.Context) (built, error) {
 	return p.built, nil
 }
 
-// serveTrace writes the operations in the window as a Chrome trace.
 func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
 	p.run.Lock()
 	defer p.run.Unlock()

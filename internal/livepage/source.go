@@ -64,7 +64,6 @@ func (s *source) Files() iter.Seq2[string, int64] {
 	}
 }
 
-// blockReader reads one block after the other.
 type blockReader struct {
 	*entries.Reader
 	codec *Codec
@@ -75,7 +74,6 @@ func (v *view) reader() *blockReader {
 	return &blockReader{Reader: entries.NewReader(nil, ""), codec: v.codec}
 }
 
-// all yields the records of a block.
 func (r *blockReader) all(b *block) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		text := b.text
@@ -106,7 +104,6 @@ func (r *blockReader) all(b *block) iter.Seq2[op.Record, error] {
 	}
 }
 
-// report returns the report on a view.
 func (v *view) report(ctx context.Context, opts analyze.Options) (*analyze.Report, error) {
 	return analyze.Run(ctx, &source{view: v}, opts)
 }

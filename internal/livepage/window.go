@@ -103,7 +103,6 @@ type block struct {
 // blockOverhead is about what a block takes besides its text.
 const blockOverhead = 256
 
-// otherSize is about what a record of another kind, or an error, takes.
 const otherSize = 128
 
 func (b *block) records() int { return b.operations + b.spans + len(b.others) + len(b.errors) }
@@ -124,7 +123,6 @@ func NewWindow(limits Limits) *Window {
 	return &Window{limits: limits, now: time.Now, id: rand.Text()}
 }
 
-// add puts a block into the window.
 func (w *Window) add(b *block) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +159,6 @@ func (w *Window) trim() {
 	}
 }
 
-// view is what a window holds at one time.
 type view struct {
 	version uint64
 	codec   *Codec
@@ -177,7 +174,6 @@ func (w *Window) view() *view {
 	return w.viewLocked()
 }
 
-// viewLocked is view where the lock is held.
 func (w *Window) viewLocked() *view {
 	w.trim()
 	v := &view{version: w.version, codec: w.limits.Codec, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}

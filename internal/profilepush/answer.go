@@ -88,7 +88,6 @@ func fields(b []byte, f func(n protowire.Number, v uint64, text []byte)) {
 	}
 }
 
-// maxText is how many bytes of a receiver's text are shown.
 const maxText = 500
 
 // clean returns a text of a receiver fit to be shown.

@@ -63,7 +63,6 @@ func NewClient(address string, client *http.Client) (*Client, error) {
 	return c, nil
 }
 
-// close closes the connections that are kept.
 func (c *Client) close() {
 	if c.owned != nil {
 		c.owned.CloseIdleConnections()

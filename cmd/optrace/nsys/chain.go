@@ -91,7 +91,6 @@ func (t *tables) nodeName(process, node int64) string {
 	return ""
 }
 
-// mark returns what the name of a range says.
 func (t *tables) mark(i int32) *marks.Mark {
 	name := t.ranges[i].name
 	return t.marks.Of(name, t.symbols.text(name))

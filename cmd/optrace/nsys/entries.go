@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maker makes entries of joined tables.
 type maker struct {
 	*tables
 	build   *attrmap.Builder
@@ -77,7 +76,6 @@ func id(n int) (id op.SpanID) {
 	return id
 }
 
-// begin starts an entry.
 func (m *maker) begin(name string, n, parent int, start, end int64) {
 	b := m.build
 	b.Reset()
@@ -86,7 +84,6 @@ func (m *maker) begin(name string, n, parent int, start, end int64) {
 	b.SetTime(unixTime(m.base, start), end-start)
 }
 
-// finish completes an entry of a process.
 func (m *maker) finish(process int64) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	if rank, ok := m.ranks[process]; ok {
@@ -96,7 +93,6 @@ func (m *maker) finish(process int64) *op.Entry {
 	return e
 }
 
-// host makes the entry of the i-th range.
 func (m *maker) host(i int) *op.Entry {
 	r := &m.ranges[i]
 	th := &m.threads[r.thread]
@@ -127,7 +123,6 @@ var (
 	}
 )
 
-// device makes the entry of a row of a table of devices.
 func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	start, end, err := times(v)
 	if err != nil {
@@ -181,7 +176,6 @@ func (m *maker) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
 	}
 }
 
-// launched says of an entry what launched it.
 func (m *maker) launched(e *op.Entry, call *launch) {
 	if call == nil {
 		return
@@ -200,7 +194,6 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	}
 }
 
-// setStep gives an entry the step that a process was in.
 func (m *maker) setStep(e *op.Entry, process, at int64) {
 	if s := m.steps.At(process, at); s != nil {
 		e.Step, e.StepName = s.Number, m.symbols.text(s.Name)

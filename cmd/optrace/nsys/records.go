@@ -55,7 +55,6 @@ func besides(path string) error {
 	return nil
 }
 
-// reader reads one database.
 type reader struct {
 	db      *sqlite.Database
 	name    string
@@ -154,7 +153,6 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 	return true
 }
 
-// report reports what cannot be read.
 func (r *reader) report(class op.ErrorClass, msg string, args ...any) (more bool) {
 	return r.fail(&op.SyntaxError{Msg: fmt.Sprintf(msg, args...), Class: class})
 }

@@ -45,7 +45,6 @@ const (
 	importedStartEnd = 71
 )
 
-// timeRange is a range of NVTX.
 type timeRange struct {
 	start, end int64
 	thread     uint32
@@ -53,14 +52,12 @@ type timeRange struct {
 	rangeText
 }
 
-// rangeText is what the text of a range says.
 type rangeText struct {
 	name   uint32 // index of symbols
 	shapes uint32 // those of the inputs: index of symbols
 	plain  bool   // not an operator of PyTorch's
 }
 
-// launch is a call of the runtime.
 type launch struct {
 	correlation int64
 	start, dur  int64
@@ -69,7 +66,6 @@ type launch struct {
 	at          int32 // the range that it lies in, -1 for none
 }
 
-// thread is a thread of a process.
 type thread struct {
 	process int64 // its globalPid
 	attrs   []op.Attr
@@ -191,7 +187,6 @@ func (r *reader) readStart() bool {
 	})
 }
 
-// addRange adds a row of NVTX_EVENTS.
 func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	t := &r.tables
 	kind, ok := v[2].Number()
@@ -260,7 +255,6 @@ func (t *tables) text(id int64) string {
 	return fmt.Sprintf("(text %d)", id)
 }
 
-// maxTextBytes is the longest text that is used.
 const maxTextBytes = 16 << 10
 
 // shortText returns a text, or what stands for one that is too long.
@@ -287,7 +281,6 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	return nil
 }
 
-// addNode adds the creation of a node of a CUDA graph.
 func (r *reader) addNode(_ int64, v []sqlite.Value) error {
 	t := &r.tables
 	start, ok := v[0].Number()
@@ -370,7 +363,6 @@ func (t *tables) process(globalPid sqlite.Value) int64 {
 	return 0
 }
 
-// times returns the start and end in the first two values.
 func times(v []sqlite.Value) (start, end int64, err error) {
 	start, ok := v[0].Number()
 	if !ok {

@@ -96,7 +96,6 @@ func (p *Profiles) Validate() error {
 	return nil
 }
 
-// temporality returns that of pdata.
 func (m *Metrics) temporality() pmetric.AggregationTemporality {
 	if m.Temporality == delta {
 		return pmetric.AggregationTemporalityDelta

@@ -65,7 +65,6 @@ func (o *operations) review() {
 	o.lookups, o.hits = 0, 0
 }
 
-// add remembers what is known of an operation.
 func (o *operations) add(print pdataop.Fingerprint, k known) {
 	if len(o.byPrint) >= maxKnown {
 		o.forget()
@@ -73,5 +72,4 @@ func (o *operations) add(print pdataop.Fingerprint, k known) {
 	o.byPrint[print] = k
 }
 
-// forget forgets all operations.
 func (o *operations) forget() { clear(o.byPrint) }

@@ -103,7 +103,6 @@ func (c *metricsConnector) beginSource(_ string, overflow bool) *source {
 	return newSource(c.numbers, r, c.cfg)
 }
 
-// send sends the metrics on.
 func (c *metricsConnector) send(ctx context.Context) error {
 	out := c.take()
 	if out.DataPointCount() == 0 {

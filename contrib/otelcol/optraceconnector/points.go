@@ -16,7 +16,6 @@ import (
 // keyOverflow marks the series of what has no series of its own.
 const keyOverflow = "otel.metric.overflow"
 
-// scopeName is the instrumentation scope of the metrics.
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceconnector"
 
 // writer writes the points of a source at a time.
@@ -28,7 +27,6 @@ type writer struct {
 	memory, flops, busy, deviceUse pmetric.NumberDataPointSlice
 }
 
-// write adds the metrics of a source.
 func (w *writer) write(out pmetric.Metrics, s *source) {
 	rm := out.ResourceMetrics().AppendEmpty()
 	s.resource.CopyTo(rm.Resource())
@@ -75,7 +73,6 @@ func metric(sm pmetric.ScopeMetrics, name, unit, description string) pmetric.Met
 	return m
 }
 
-// sum adds a metric that is a sum.
 func (w *writer) sum(sm pmetric.ScopeMetrics, name, unit, description string) pmetric.NumberDataPointSlice {
 	sum := metric(sm, name, unit, description).SetEmptySum()
 	sum.SetIsMonotonic(true)
@@ -90,7 +87,6 @@ func (w *writer) point(to pmetric.NumberDataPointSlice, start pcommon.Timestamp)
 	return p
 }
 
-// series adds the points of a series.
 func (w *writer) series(s *series) {
 	attributes := pcommon.NewMap()
 	s.attributes(attributes)
@@ -112,7 +108,6 @@ func (w *writer) series(s *series) {
 	}
 }
 
-// attributes sets the attributes of the points of a series.
 func (s *series) attributes(to pcommon.Map) {
 	if s.overflow {
 		to.PutBool(keyOverflow, true)

@@ -18,7 +18,6 @@ type seriesKey struct {
 	side              op.Side
 }
 
-// clone returns the key with texts of its own.
 func (k seriesKey) clone() seriesKey {
 	k.operation, k.device = strings.Clone(k.operation), strings.Clone(k.device)
 	return k
@@ -110,7 +109,6 @@ func (s *series) point(span ptrace.Span, duration int64, most int) {
 	}
 }
 
-// shortestExemplar returns the index of the shortest exemplar.
 func (s *series) shortestExemplar() (at int) {
 	for i := range s.exemplars {
 		if s.exemplars[i].ns < s.exemplars[at].ns {

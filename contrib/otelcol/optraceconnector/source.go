@@ -43,7 +43,6 @@ func (s *source) known(e *op.Entry, now pcommon.Timestamp) known {
 	return k
 }
 
-// add adds an operation, of a span.
 func (s *source) add(k *known, of ptrace.Span) {
 	start, duration := pdataop.Times(of)
 	k.series.add(k, start, duration, s.cfg.Exemplars, of)

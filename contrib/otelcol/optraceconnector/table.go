@@ -17,7 +17,6 @@ type table[K comparable, V any] struct {
 	rest  *V // of the keys beyond the limit; nil for none
 }
 
-// find returns the value of a key.
 func (t *table[K, V]) find(key K) *V {
 	if found := t.byKey[key]; found != nil {
 		return found

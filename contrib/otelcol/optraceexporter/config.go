@@ -77,7 +77,6 @@ func (r Rotation) limits() rotate.Limits {
 	return rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
 }
 
-// compression returns how batches are compressed.
 func (c *Config) compression() (sink.Compression, error) {
 	if c.Format != "entries" {
 		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files", c.Format)
@@ -90,7 +89,6 @@ func (c *Config) compression() (sink.Compression, error) {
 	return sink.None, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
 }
 
-// mapping returns how attributes are read.
 func (c *Config) mapping() *attr.Mapping {
 	if len(c.KeepAttributes) == 0 {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// lines adds records to batches of entries JSON Lines.
 type lines struct {
 	source   attribute.Distinct // identifies resource
 	resource *op.Resource       // of the records that follow

@@ -28,7 +28,6 @@ func shorten(e *op.Entry) bool {
 	return true
 }
 
-// textBytes returns how many bytes the texts of e have.
 func textBytes(e *op.Entry) int {
 	n := attrBytes(e.Attrs) + len(e.Operation) + len(e.DeviceID) + len(e.Service) + len(e.Scope) + len(e.Path) + len(e.Root) +
 		len(e.Error) + len(e.DType)

@@ -20,7 +20,6 @@ type writing struct {
 	err   error
 }
 
-// operations writes the operations of td.
 func (w *writing) operations(td ptrace.Traces) {
 	for _, rs := range td.ResourceSpans().All() {
 		w.from(rs)
@@ -56,7 +55,6 @@ func (w *writing) from(rs ptrace.ResourceSpans) {
 	w.lines.from(r)
 }
 
-// entry adds an operation to the batch.
 func (w *writing) entry(e *op.Entry) {
 	if !w.hasRoom() {
 		w.lost++
@@ -105,7 +103,6 @@ func (w *writing) hasRoom() bool {
 	return true
 }
 
-// submit writes the batch and gives the sink back.
 func (w *writing) submit() error {
 	w.sink.Drop("timeout", w.lost)
 	w.lost = 0

@@ -93,7 +93,6 @@ func (s *Service) Run(ctx context.Context, addr string, requests int, out io.Wri
 	return errors.Join(err, <-worked)
 }
 
-// sendAll sends n requests, several at once.
 func (s *Service) sendAll(ctx context.Context, url string, n int) error {
 	errs := make([]error, s.Clients)
 	var sending sync.WaitGroup

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
-// options is what a converter is made with.
 type options struct {
 	out      io.Writer
 	terminal bool   // out is one
@@ -43,7 +42,6 @@ type converter struct {
 	holds func() int64
 }
 
-// record writes or collects a record.
 func (c *converter) record(rec op.Record) error {
 	switch {
 	case rec.Entry != nil && c.entry != nil:
@@ -208,7 +206,6 @@ func newCollapsed(o options) (*converter, error) {
 
 type table = stacks.Table
 
-// newProfile writes a profile by write.
 func newProfile(write func(io.Writer, *table, otlpprofiles.Options) error) func(options) (*converter, error) {
 	return func(o options) (*converter, error) {
 		f, from, lost := trace.New(), new(otlpprofiles.Producers), int64(0)

@@ -30,7 +30,6 @@ const Help = `Exit codes:
   4  the output could not be written
 `
 
-// codeError is an error with the exit code that it leads to.
 type codeError struct {
 	code int
 	error

@@ -63,7 +63,6 @@ func sizeOf(inputs []string) int64 {
 	return total
 }
 
-// add counts n more bytes.
 func (p *progress) add(n int) {
 	p.read += int64(n)
 	if p.w == nil {
@@ -89,7 +88,6 @@ func (p *progress) text(in time.Duration) string {
 	return text
 }
 
-// done clears the line.
 func (p *progress) done() {
 	if p.shown {
 		streams.ClearLine(p.w)

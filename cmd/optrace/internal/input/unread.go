@@ -35,7 +35,6 @@ func Unread(inputs []string, in *analyze.Envelope) error {
 	return exit.Input(fmt.Errorf("%s holds %s", name, what))
 }
 
-// records counts records that cannot be read.
 func records(n int64) string {
 	if n == 1 {
 		return "1 record that cannot be read"

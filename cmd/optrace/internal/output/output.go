@@ -215,7 +215,6 @@ func defaultMode(name string) (fs.FileMode, error) {
 	return info.Mode().Perm(), nil
 }
 
-// refuse returns an error if the output is one of the inputs.
 func (o *File) refuse(inputs []inputFile) error {
 	for _, in := range inputs {
 		if o.is(in.info) {
@@ -264,7 +263,6 @@ func (o *File) commit() error {
 	return os.Rename(o.file.Name(), o.target)
 }
 
-// discard removes the output and leaves an existing file as it was.
 func (o *File) discard() {
 	if o.file == nil {
 		return

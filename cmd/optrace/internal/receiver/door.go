@@ -46,7 +46,6 @@ var (
 	errLong     = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request takes too long to read"}
 )
 
-// refusalOf returns the reason for an error.
 func refusalOf(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// method is what SDKs call.
 const method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 // frameHeader is the size of what precedes a message: a flag that it is compressed, and its length.
@@ -47,7 +46,6 @@ func (r *Receiver) GRPC() http.Handler {
 	})
 }
 
-// call answers one call.
 func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
 	switch {
 	case !r.hosts.Allow(req.Host):

@@ -72,7 +72,6 @@ func (d *Database) Rows(table string, columns ...string) iter.Seq2[[]Value, erro
 	}
 }
 
-// walk is the way through the pages of a table.
 type walk struct {
 	*Database
 	yield   func([]Value, error) bool
@@ -106,7 +105,6 @@ func (w *walk) fail(err error) bool {
 	return w.yield(nil, err) && damaged
 }
 
-// tree yields the rows at and below page n, and reports whether to go on.
 func (w *walk) tree(n int64, depth int) bool {
 	if depth > maxDepth {
 		return w.fail(&DamageError{n, "too deep"})
@@ -232,7 +230,6 @@ func (w *walk) decode(row []byte) bool {
 	return true
 }
 
-// sizeOf returns how many bytes a value of a kind of a row takes.
 func sizeOf(kind uint64) uint64 {
 	if kind >= 12 {
 		return (kind - 12) / 2

@@ -69,7 +69,6 @@ func (d definition) inner() (name string) {
 	return name
 }
 
-// definitions divides the statement.
 func definitions(sql string) (all []definition) {
 	var d definition
 	for depth := 0; sql != ""; {

@@ -18,7 +18,6 @@ optrace:
   optrace-clickhouse fetch -slowest-traces 5 | optrace convert -to collapsed -
 `
 
-// traceFlags are the flags that choose traces.
 type traceFlags struct {
 	traces clickhouse.Traces
 	ids    string
@@ -30,7 +29,6 @@ func (f *traceFlags) define(fs *flag.FlagSet) {
 	fs.Int64Var(&f.traces.MaxRecords, "max-records", clickhouse.DefaultMaxRecords, "read no traces that have more than `N` records together")
 }
 
-// given reports whether traces are chosen.
 func (f *traceFlags) given() bool { return f.ids != "" || f.traces.Slowest > 0 }
 
 // check completes the traces, and returns an error if the flags do not fit.

@@ -65,7 +65,6 @@ type call struct {
 	stdout, stderr io.Writer
 }
 
-// commands are the subcommands by name.
 var commands = map[string]command{
 	"schema": {schemaUsage, defineSchema}, "load": {loadUsage, defineLoad}, "report": {reportUsage, defineReport},
 	"fetch": {fetchUsage, defineFetch},
@@ -126,7 +125,6 @@ func (c command) run(ctx context.Context, name string, l *call) error {
 	return run(ctx, l)
 }
 
-// exitError is an error with its exit code.
 type exitError struct {
 	code int
 	error

@@ -22,7 +22,6 @@ With -trace or -slowest-traces it is the whole report on these traces, whose
 records are read: with critical paths and all else that needs their structure.
 `
 
-// reportFlags are the flags of the report command.
 type reportFlags struct {
 	source          clickhouse.Source
 	options         analyze.Options
@@ -100,7 +99,6 @@ func defineReport(fs *flag.FlagSet) func(context.Context, *call) error {
 	}
 }
 
-// report returns the report that the flags ask for.
 func (f *reportFlags) report(ctx context.Context) (*analyze.Report, error) {
 	if f.traces.given() {
 		return f.source.ReportOn(ctx, f.traces.traces, f.options)

@@ -19,7 +19,6 @@ import (
 	"github.com/optrace/optrace/contrib/otelcol/optraceexporter"
 )
 
-// components returns the factories of all components.
 func components() (f otelcol.Factories, err error) {
 	var errs [4]error
 	f.Receivers, errs[0] = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())

@@ -133,13 +133,11 @@ func (f *Fingerprints) value(p *Fingerprint, number uint64, v pcommon.Value, dep
 	return true
 }
 
-// mix mixes a word in.
 func (f *Fingerprints) mix(p *Fingerprint, word uint64) {
 	p[0] = fold(p[0]^word, f.factors[0])
 	p[1] = fold(p[1]^word, f.factors[1])
 }
 
-// fold mixes two words.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low

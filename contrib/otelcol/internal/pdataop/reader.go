@@ -153,7 +153,6 @@ func Times(s ptrace.Span) (start op.Int, duration int64) {
 	return start, duration
 }
 
-// links gives the links of a span to the builder.
 func (r *Reader) links(s ptrace.Span) {
 	b := r.builder
 	for _, l := range s.Links().All() {

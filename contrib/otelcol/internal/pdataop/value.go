@@ -16,7 +16,6 @@ import (
 // levels; what is deeper is taken as a value of a wrong type.
 const maxValueDepth = 8
 
-// value feeds an attribute's value to the builder.
 func (r *Reader) value(t attrmap.Target, v pcommon.Value) {
 	b := r.builder
 	if !t.Wanted() {
@@ -48,7 +47,6 @@ func (r *Reader) value(t attrmap.Target, v pcommon.Value) {
 	}
 }
 
-// list feeds the elements of a list to the builder's.
 func (r *Reader) list(list *attrmap.List, s pcommon.Slice, depth int) {
 	for _, v := range s.All() {
 		switch v.Type() {
@@ -132,7 +130,6 @@ func appendJSON(dst []byte, v pcommon.Value, depth int) []byte {
 	return append(dst, "null"...)
 }
 
-// appendMembers appends the members of a map as JSON.
 func appendMembers(dst []byte, m pcommon.Map, depth int) []byte {
 	if depth == maxValueDepth {
 		return dst

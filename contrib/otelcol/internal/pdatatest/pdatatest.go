@@ -44,7 +44,6 @@ type generator struct {
 	spans uint64
 }
 
-// process adds the spans of a rank in a step.
 func (g *generator) process(rs ptrace.ResourceSpans, rank, step int) {
 	a := rs.Resource().Attributes()
 	a.PutStr(attrkey.ServiceName, "trainer")
@@ -64,7 +63,6 @@ func (g *generator) process(rs ptrace.ResourceSpans, rank, step int) {
 	}
 }
 
-// place sets where a span stands, and when.
 func (g *generator) place(s ptrace.Span, trace pcommon.TraceID, parent pcommon.SpanID, start, end int64) {
 	g.spans++
 	var id pcommon.SpanID
@@ -77,7 +75,6 @@ func (g *generator) place(s ptrace.Span, trace pcommon.TraceID, parent pcommon.S
 	s.SetEndTimestamp(pcommon.Timestamp(end))
 }
 
-// operation makes a span an operation.
 func (g *generator) operation(s ptrace.Span, i, step int) {
 	names := []string{"matmul", "layer_norm", "softmax", "gelu", "memcpy_h2d", "all_reduce"}
 	name := names[g.rng.IntN(len(names))]
