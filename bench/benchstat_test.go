@@ -51,7 +51,6 @@ func TestDiffAgainstBenchstat(t *testing.T) {
 	})
 }
 
-// runOf returns a run of one operation.
 func runOf(t *testing.T, ns int64) *diff.Run {
 	t.Helper()
 	report := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {

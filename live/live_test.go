@@ -265,7 +265,6 @@ func BenchmarkOnEnd(b *testing.B) {
 	}
 }
 
-// collect keeps the operations that end.
 type collect struct{ spans *[]sdktrace.ReadOnlySpan }
 
 func (collect) OnStart(context.Context, sdktrace.ReadWriteSpan) {}

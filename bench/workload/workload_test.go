@@ -19,10 +19,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// simulated returns the kinds that are simulated.
 func simulated() []Kind { return []Kind{G512, G1, Random} }
 
-// write writes a file and reads it back.
 func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []*op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "spans")

@@ -20,7 +20,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 )
 
-// repeated writes head, unit so many times, and tail.
 func repeated(head, unit string, n int, tail string) func(io.Writer) {
 	return func(w io.Writer) {
 		_, _ = io.WriteString(w, head)
@@ -33,7 +32,6 @@ func repeated(head, unit string, n int, tail string) func(io.Writer) {
 	}
 }
 
-// zipped writes what write writes, compressed.
 func zipped(write func(io.Writer)) func(io.Writer) {
 	return func(w io.Writer) {
 		z := gzip.NewWriter(w)

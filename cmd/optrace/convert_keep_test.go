@@ -155,7 +155,6 @@ func (r *spans) dims(v pcommon.Value) {
 	}
 }
 
-// attributes adds attributes of the user's.
 func (r *spans) attributes(a pcommon.Map) {
 	for range r.IntN(4) {
 		r.value(a.PutEmpty([]string{"model", "batch", "a\"b", "", "http.route", "größe"}[r.IntN(6)]), 0)
@@ -233,7 +232,6 @@ func sortMap(m pcommon.Map) {
 	sorted.CopyTo(m)
 }
 
-// readTraces reads OTLP JSON Lines with the Collector's types.
 func readTraces(t *testing.T, text []byte) ptrace.Traces {
 	t.Helper()
 	all := ptrace.NewTraces()

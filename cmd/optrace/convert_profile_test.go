@@ -31,7 +31,6 @@ func samples(t *testing.T) []string {
 	return slices.Collect(cases.Of(t, 20, append(filesBelow(t, "../..", "/testdata/"), filesBelow(t, recorded, "")...)))
 }
 
-// profileOf returns the profile that inputs are converted to.
 func profileOf(t *testing.T, inputs ...string) *profile.Profile {
 	t.Helper()
 	text, _ := converted(t, "pprof", inputs...)
@@ -40,10 +39,8 @@ func profileOf(t *testing.T, inputs ...string) *profile.Profile {
 	return p
 }
 
-// figures are what outputs say about the operations of a name.
 type figures struct{ Count, SelfNS, Bytes, FLOPs int64 }
 
-// reported is what a report says about an operation.
 type reported struct {
 	Operation   string
 	Side        string
@@ -69,7 +66,6 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 	return rows
 }
 
-// forestOf returns the structure of a file.
 func forestOf(t *testing.T, file string) *trace.Forest {
 	t.Helper()
 	forest, _, err := analyze.ReadForest(t.Context(), ingest.Open(file), 1)
@@ -129,7 +125,6 @@ var pprofProgram = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), err
 })
 
-// goPprof runs go tool pprof.
 func goPprof(t *testing.T, args ...string) string {
 	t.Helper()
 	program := check.Must(pprofProgram())(t)

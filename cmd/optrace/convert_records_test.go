@@ -91,7 +91,6 @@ func randomRecords(r *rand.Rand) (list []record) {
 	return list
 }
 
-// writeRecords writes a file of records.
 func writeRecords(t *testing.T, list []record) (file string) {
 	t.Helper()
 	lines := []byte(`{"schema":"optrace.entries/v1"}` + "\n")
@@ -108,7 +107,6 @@ func writeRecords(t *testing.T, list []record) (file string) {
 	return file
 }
 
-// readLines reads the operations and spans of entries JSON Lines.
 func readLines(t *testing.T, text []byte) (list []record) {
 	t.Helper()
 	for line := range bytes.Lines(text) {

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 )
 
-// edgeFile writes a file and returns its name.
 func edgeFile(t *testing.T, text []byte, err error, mode os.FileMode) string {
 	t.Helper()
 	check.OK(t, err)

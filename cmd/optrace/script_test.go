@@ -104,7 +104,6 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// hardLink is the script command "link OLD NEW".
 func hardLink(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: link old new")

@@ -82,7 +82,6 @@ func fetchText(t *testing.T, address string) string {
 	return string(text)
 }
 
-// reportIn returns a report in JSON.
 func reportIn(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var r map[string]any

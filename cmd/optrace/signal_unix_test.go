@@ -69,7 +69,6 @@ func feedStdin(t *testing.T, cmd *exec.Cmd, _ string) io.Closer {
 	return check.Must(cmd.StdinPipe())(t)
 }
 
-// feedPipe creates a named pipe that nobody writes to.
 func feedPipe(t *testing.T, _ *exec.Cmd, dir string) io.Closer {
 	check.OK(t, syscall.Mkfifo(filepath.Join(dir, "in"), 0o600))
 	return io.NopCloser(nil)

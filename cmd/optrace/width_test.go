@@ -39,7 +39,6 @@ func TestNothingWraps(t *testing.T) {
 	}
 }
 
-// isData reports whether a file may hold operations.
 func isData(path string) bool {
 	name := filepath.Base(path)
 	return strings.Contains(name, ".json") || strings.Contains(name, ".pb")

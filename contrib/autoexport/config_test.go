@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 )
 
-// example is the example of a configuration.
 func example(t *testing.T) []byte {
 	t.Helper()
 	return check.Must(os.ReadFile("testdata/otel.yaml"))(t)

@@ -89,7 +89,6 @@ func record(ctx context.Context, tp trace.TracerProvider) {
 
 var everything = []string{"GET /health", "POST /predict", "matmul", "relu"}
 
-// recorded returns the names of the operations in a file.
 func recorded(t *testing.T, path string) []string {
 	t.Helper()
 	var names []string

@@ -51,14 +51,12 @@ func TestOneProcess(t *testing.T) {
 	})
 }
 
-// empty removes all rows.
 func empty(t *testing.T, db clickhouse.DB) {
 	for _, table := range []string{"optrace_ops", "optrace_inputs"} {
 		check.OK(t, db.Exec(t.Context(), "TRUNCATE TABLE "+table))
 	}
 }
 
-// processDB is the engine as a DB.
 type processDB struct{ engine *chdb.Engine }
 
 func (db processDB) Exec(_ context.Context, statement string) error {
@@ -100,7 +98,6 @@ func (db processDB) Insert(_ context.Context, _, table string, columns []string)
 	return b, nil
 }
 
-// processBatch collects rows as JSON.
 type processBatch struct {
 	db   processDB
 	text bytes.Buffer

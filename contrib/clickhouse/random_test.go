@@ -84,7 +84,6 @@ func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
 	return e
 }
 
-// writeFile writes a file and returns its path.
 func writeFile(t testing.TB, name string, text []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -21,7 +21,6 @@ const serverVariable = "OPTRACE_CLICKHOUSE_SERVER"
 // cluster is servers on this machine, each a shard.
 type cluster struct{ shards []*shard }
 
-// shard is a server.
 type shard struct {
 	dir, addr string
 	process   *exec.Cmd
@@ -70,7 +69,6 @@ func freePorts(t *testing.T, n int) []int {
 	return ports
 }
 
-// configure writes the files that configure the server.
 func (s *shard) configure(t *testing.T, port, interserver int, remote string) {
 	t.Helper()
 	users := `<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
@@ -85,7 +83,6 @@ func (s *shard) configure(t *testing.T, port, interserver int, remote string) {
 	}
 }
 
-// start starts the server and waits until it answers.
 func (s *shard) start(t *testing.T, program string) {
 	t.Helper()
 	s.process = exec.Command(program, "--config-file="+filepath.Join(s.dir, "config.xml"))
@@ -104,7 +101,6 @@ func (s *shard) start(t *testing.T, program string) {
 	t.Fatalf("the server does not answer: %v\n%s", err, output.String())
 }
 
-// kill ends the server at once.
 func (s *shard) kill(t *testing.T) {
 	t.Helper()
 	if s.process == nil {
@@ -115,7 +111,6 @@ func (s *shard) kill(t *testing.T) {
 	s.process = nil
 }
 
-// createTables makes the tables anew on each shard.
 func (c *cluster) createTables(t *testing.T) {
 	t.Helper()
 	for _, s := range c.shards {
@@ -126,7 +121,6 @@ func (c *cluster) createTables(t *testing.T) {
 	}
 }
 
-// count returns the number that a query gives.
 func count(t *testing.T, db clickhouse.DB, query string) (n uint64) {
 	t.Helper()
 	check.OK(t, db.Query(t.Context(), query, func(scan func(...any) error) error { return scan(&n) }))

@@ -48,7 +48,6 @@ func reportText(t *testing.T, r *analyze.Report) string {
 	return string(text)
 }
 
-// keys returns the keys of the names.
 func keys(t *testing.T, list string) []key.Key {
 	t.Helper()
 	return check.Must(key.Parse(list))(t)

@@ -172,7 +172,6 @@ type otlpValue struct {
 	ArrayValue  *struct{ Values []otlpValue }
 }
 
-// raw returns the value as JSON would have it.
 func (v otlpValue) raw() any {
 	switch {
 	case v.StringValue != nil:

@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/internal/llamacpp"
 )
 
-// processorTime returns what the process took so far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -15,7 +15,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// reported returns the report on a batch, with its operations.
 func reported(t *testing.T, batch string) (*analyze.Report, []*op.Entry) {
 	t.Helper()
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)

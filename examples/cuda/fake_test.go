@@ -54,7 +54,6 @@ func newFake(t *testing.T) *fakeDevice {
 
 const fakeOrigin, fakeDrift = 7_000_000_000, 1.00008
 
-// now reads the clock.
 func (f *fakeDevice) now() int64 {
 	return fakeOrigin + int64(float64(time.Now().UnixNano()-f.begun)*fakeDrift)
 }
@@ -84,7 +83,6 @@ func (f *fakeDevice) sleep(until int64) result {
 	return success
 }
 
-// create returns a new handle.
 func (f *fakeDevice) create(what string) handle {
 	f.open[what]++
 	f.next++
@@ -107,7 +105,6 @@ func known(there bool) result {
 	return success
 }
 
-// driver returns the functions of the driver.
 func (f *fakeDevice) driver() *driver {
 	d := &driver{
 		Init:         func(uint32) result { return f.fail["cuInit"] },
@@ -141,7 +138,6 @@ func (f *fakeDevice) errorName(r result, name **byte) result {
 	return success
 }
 
-// addWork adds modules, memory and kernels.
 func (f *fakeDevice) addWork(d *driver) {
 	d.ModuleLoadData = func(m *handle, image *byte) result {
 		if !strings.HasPrefix(goString(image), ".version 6.0\n.target sm_50\n") {
@@ -213,7 +209,6 @@ func (f *fakeDevice) launch(
 	return f.fail["cuLaunchKernel"]
 }
 
-// addStreams adds streams and events.
 func (f *fakeDevice) addStreams(d *driver) {
 	d.StreamCreate = func(s *handle, _ uint32) result {
 		*s = f.create("stream")
@@ -266,7 +261,6 @@ func (f *fakeDevice) addStreams(d *driver) {
 	}
 }
 
-// leaks says what was not destroyed.
 func (f *fakeDevice) leaks() (left []string) {
 	for what, n := range f.open {
 		if n != 0 {

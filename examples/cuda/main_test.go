@@ -23,7 +23,6 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// loadFake returns the driver of a fake.
 func loadFake(f *fakeDevice) func() (*driver, error) {
 	return func() (*driver, error) { return f.driver(), nil }
 }

@@ -80,7 +80,6 @@ func (r *receiver) service(t *testing.T, join *correlate.Join) (ops int) {
 	return ops
 }
 
-// addSummaries adds the summaries on a span.
 func addSummaries(join *correlate.Join, s *tracepb.Span) {
 	for _, e := range s.Events {
 		if e.Name != "tensor.ops.pruned" {

@@ -21,7 +21,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// runIn runs the program and returns what it printed.
 func runIn(t *testing.T, ctx context.Context, cfg config) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -29,7 +28,6 @@ func runIn(t *testing.T, ctx context.Context, cfg config) string {
 	return out.String()
 }
 
-// read returns what a run wrote.
 func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, forest *trace.Forest) {
 	t.Helper()
 	forest = trace.New()

@@ -106,7 +106,6 @@ func needs(t *testing.T, program string) {
 	}
 }
 
-// run runs a program and returns what it prints.
 func run(t *testing.T, program string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)

@@ -114,7 +114,6 @@ func TestReportOfWindow(t *testing.T) {
 	}
 }
 
-// deflated is a codec.
 var deflated = &Codec{
 	Compress: func(dst, text []byte) []byte {
 		b := bytes.NewBuffer(dst)

@@ -36,7 +36,6 @@ func message(tb testing.TB, text string) Message {
 	return m
 }
 
-// textOf returns what is in the body of a request.
 func textOf(tb testing.TB, r *http.Request) string {
 	tb.Helper()
 	z, err := gzip.NewReader(r.Body)

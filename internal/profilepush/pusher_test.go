@@ -73,7 +73,6 @@ func started(opts Options) *Pusher {
 	return p
 }
 
-// gotOf returns what a receiver took.
 func gotOf(r *receiver) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

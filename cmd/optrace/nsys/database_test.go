@@ -73,7 +73,6 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1800, 1850, 0, 7, 6, %[1]d, 4096,
 INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (3000, 3500, 1, 15, 0, %[2]d, 12);
 `, process1, process2, thread1, thread2)
 
-// database returns the file of a database that statements make.
 func database(t testing.TB, statements string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db.sqlite")
@@ -86,7 +85,6 @@ func database(t testing.TB, statements string) []byte {
 	return check.Must(os.ReadFile(path))(t)
 }
 
-// found is what a database reads as.
 type found struct {
 	entries []*op.Entry
 	skipped map[op.SkipReason]int64

@@ -46,7 +46,6 @@ func consume(t *testing.T, c *metricsConnector, all ...ptrace.Traces) {
 	}
 }
 
-// text returns an attribute as text, "" where there is none.
 func text(a pcommon.Map, key string) string {
 	if v, ok := a.Get(key); ok {
 		return v.AsString()
@@ -54,7 +53,6 @@ func text(a pcommon.Map, key string) string {
 	return ""
 }
 
-// figures are those of an operation or a device.
 type figures struct {
 	Count, Memory               int64
 	Sum, Min, Max, FLOPs, Busys float64

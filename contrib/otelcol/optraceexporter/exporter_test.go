@@ -40,7 +40,6 @@ func newExporter(t *testing.T, path string, change func(*Config)) exporter.Trace
 	return check.Must(NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(NewFactory().Type()), cfg))(t)
 }
 
-// export writes spans to the file at path.
 func export(t *testing.T, path string, change func(*Config), all ...ptrace.Traces) {
 	t.Helper()
 	e := newExporter(t, path, change)
@@ -51,7 +50,6 @@ func export(t *testing.T, path string, change func(*Config), all ...ptrace.Trace
 	check.OK(t, e.Shutdown(t.Context()))
 }
 
-// compareReports compares the report on files with that on the spans.
 func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 	t.Helper()
 	opts := analyze.Options{Workers: 1}

@@ -24,7 +24,6 @@ import (
 var sections = []string{"summary", "findings", "operations", "devices", "slowest", "idle", "critical_path", "sequences", "steps",
 	"communication", "memory", "launches", "balance"}
 
-// connect returns a client of a server for the directory.
 func connect(t *testing.T, opts Options) *mcp.ClientSession {
 	t.Helper()
 	opts.Sections = sections

@@ -64,7 +64,6 @@ type wholeEntry struct{ *op.Entry }
 // ReadWhole implements [op.WholeReader].
 func (w wholeEntry) ReadWhole() *op.Entry { return w.Entry }
 
-// stripped returns a copy of an entry without some of its fields.
 func stripped(e *op.Entry, omitted attrmap.Fields) *op.Entry {
 	c := *e
 	for field, clear := range map[attrmap.Field]func(){
@@ -105,7 +104,6 @@ func inAllFormats(tb testing.TB) map[string]string {
 	return paths
 }
 
-// recordWriter writes records in a format.
 type recordWriter interface {
 	Entry(e *op.Entry) error
 	Span(s *op.Span) error

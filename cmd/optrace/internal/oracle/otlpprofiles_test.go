@@ -300,7 +300,6 @@ func profileRequests() *stacks.Table {
 	return stacks.Of(f)
 }
 
-// producers returns those with some resources.
 func producers(resources ...*op.Resource) *otlpprofiles.Producers {
 	p := new(otlpprofiles.Producers)
 	for _, r := range resources {
@@ -354,7 +353,6 @@ func TestProfilesWriteError(t *testing.T) {
 	}
 }
 
-// failing is a writer that fails.
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -80,7 +80,6 @@ func (s *store) add(tb testing.TB, message []byte) {
 	}
 }
 
-// count returns how many operations the samples have.
 func (s *store) count() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +153,6 @@ func TestPushedIsTheProfileOfTheFile(t *testing.T) {
 	}
 }
 
-// wholeMessage returns the profiles of a file.
 func wholeMessage(t *testing.T, path string) []byte {
 	t.Helper()
 	forest := spans.New()

@@ -40,7 +40,6 @@ func lineSchema(t *testing.T) *jsonschema.Schema {
 	return check.Must(jsonschema.NewCompiler().Compile(schemaFile))(t)
 }
 
-// validate returns what is wrong with a line.
 func validate(s *jsonschema.Schema, line []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
 	if err != nil {
@@ -281,7 +280,6 @@ func TestSchemaRejects(t *testing.T) {
 	}
 }
 
-// definition is a part of the schema.
 type definition struct {
 	Properties map[string]*definition `json:"properties"`
 }
@@ -378,7 +376,6 @@ func keyTables(page string) map[string][][]string {
 	return tables
 }
 
-// appendRecord returns the line of a record.
 func appendRecord(rec *op.Record) []byte {
 	switch {
 	case rec.Entry != nil:

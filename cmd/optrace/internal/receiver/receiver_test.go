@@ -170,7 +170,6 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// post sends a request to the handler of HTTP, and returns the status.
 func post(t *testing.T, r *Receiver, body []byte) int {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(body))
@@ -244,7 +243,6 @@ func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) *grpc.ClientConn {
 	return conn
 }
 
-// clientCodec sends bytes as they are.
 type clientCodec struct{}
 
 func (clientCodec) Name() string { return "proto" }
@@ -340,7 +338,6 @@ func TestClientHasGone(t *testing.T) {
 	}
 }
 
-// starts starts the servers of both protocols.
 func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -83,7 +83,6 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// addExport adds a small export of Nsight Systems.
 func addExport(f *testing.F) {
 	small := check.Must(os.ReadFile("../../nsys/testdata/small.sqlite"))(f)
 	f.Add(small)

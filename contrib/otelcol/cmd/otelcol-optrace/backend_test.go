@@ -94,7 +94,6 @@ func (b *backend) samples() map[string]int64 {
 	return sums
 }
 
-// sumOf returns the sum of the points of a metric.
 func sumOf(all []pmetric.Metrics, name string) (sum float64) {
 	for _, ms := range all {
 		for _, rm := range ms.ResourceMetrics().All() {

@@ -113,7 +113,6 @@ func TestPipelines(t *testing.T) {
 	}
 }
 
-// compareMetrics compares the sums of metrics with a report.
 func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
 	t.Helper()
 	var busy int64
@@ -168,7 +167,6 @@ func record(t *testing.T, address string) ptrace.Traces {
 	return received(t, kept.Spans())
 }
 
-// received returns spans as the Collector receives them.
 func received(t *testing.T, spans []sdktrace.ReadOnlySpan) ptrace.Traces {
 	t.Helper()
 	var client spantest.OTLPClient

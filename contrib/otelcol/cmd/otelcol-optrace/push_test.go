@@ -40,7 +40,6 @@ service:
       exporters: [otlp_http]
 `
 
-// textOf returns profiles as text.
 func textOf(t *testing.T, ps pprofile.Profiles) string {
 	t.Helper()
 	var m pprofile.JSONMarshaler
