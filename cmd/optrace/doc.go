@@ -42,55 +42,9 @@
 //
 //	More: optrace report -section NAME as → says, -section all, -html PAGE.html
 //
-// Behind an arrow stands the section with more; -section chooses sections, or all.
-//
-//	$ optrace report -section communication,balance ops.jsonl
-//	input      1 file, entries-jsonl, 1.73 KiB
-//	spans      5: 4 entries, 1 skipped (non_op 1)
-//	sampling   none recorded
-//	total      4 operations, 847 µs within 900 µs, outputs of 2.19 MiB (the largest 2.00 MiB), 51.4 MFLOP (16.4 kFLOP derived)
-//
-//	LOAD BALANCE
-//	  2 devices, ideal 424 µs each, largest 718 µs: imbalance 69.6 % by sums, 69.6 % by busy time
-//	  device     sum  of ideal  of largest
-//	  cuda:0  129 µs    30.4 %  █▊
-//	  cuda:1  718 µs   169.6 %  ██████████
-//
-//	COMMUNICATION
-//	  recognised by attribute 0, by library name 0, by a word in the name 1
-//	  operation  calls     sum  of total
-//	  allreduce      1  600 µs    70.8 %  ███████▏
-//	  collective  count  inferred  single
-//	  allreduce       1         1       1
-//	  inferred: without sequence numbers, so that the k-th of each device belong together
-//	  single: seen on one device only, which tells neither transfer nor wait
-//
-// By default operations are grouped by name. -by groups them by further keys.
-//
-//	$ optrace report -by request -section operations -width 100 requests.jsonl
-//	input      1 file, entries-jsonl, 5.16 KiB
-//	spans      20: 15 entries, 5 skipped (non_op 5)
-//	sampling   none recorded
-//	total      15 operations, 4.76 ms within 40.8 ms
-//
-//	OPERATIONS
-//	  operation  kind        count      sum   share                self     mean      p99      max
-//	  matmul     compute         5  4.00 ms  84.0 %  ████████▍  4.00 ms   800 µs  2.40 ms  2.40 ms
-//	  embed      compute         5   500 µs  10.5 %  █           500 µs   100 µs   100 µs   100 µs
-//	  allreduce  collective      5   260 µs   5.5 %  ▌           260 µs  52.0 µs  54.0 µs  54.0 µs
-//	  without p50, p95: -width 112
-//	  percentiles are exact for up to 32 entries a row, else within 1.0 %
-//
-//	BY ROOT
-//	  root           kind   count      sum    share                 self    mean      p99      max
-//	  POST /predict  mixed     15  4.76 ms  100.0 %  ██████████  4.76 ms  317 µs  2.40 ms  2.40 ms
-//	  without p50, p95: -width 111
-//
+// Behind an arrow stands the section with more; -section chooses sections, or all. By
+// default operations are grouped by name; -by groups them by further keys, as by request.
 // -csv prints one table as CSV, -json the whole report as JSON.
-//
-//	$ optrace report -csv -section communication ops.jsonl
-//	operation,total_duration_us,ratio_of_total,call_count
-//	allreduce,600,0.7083825265643447,1
 //
 // # Convert
 //
@@ -102,12 +56,6 @@
 //	POST /v1/predict;cuda:0;relu 8250
 //	POST /v1/predict;cuda:1;allreduce 600000
 //	POST /v1/predict;cuda:1;matmul 118250
-//
-//	$ optrace convert -to collapsed-flat ops.jsonl
-//	trace;cuda:0;matmul 121
-//	trace;cuda:0;relu 8
-//	trace;cuda:1;allreduce 600
-//	trace;cuda:1;matmul 118
 //
 // A record that cannot be read does not end the work: it is left out and
 // reported on standard error.
@@ -249,17 +197,6 @@
 //
 // Help explains a command, and three topics: formats lists what is read and written, json
 // the keys of the reports in JSON, and exit-codes what scripts look at.
-//
-//	$ optrace help exit-codes
-//	Exit codes:
-//
-//	  0  fine; an input without operations is fine too
-//	  1  the command worked, and a gate that was asked for failed
-//	  2  wrong usage
-//	  3  an input could not be read, or is of no known format, or holds something else
-//	     than spans; Jaeger does not answer or does not hold the trace; the command was
-//	     interrupted
-//	  4  the output could not be written
 //
 // Completion prints a script for a shell, which then completes commands, flags and the
 // values of flags:

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -71,11 +72,10 @@ func (d definition) inner() (name string) {
 
 func definitions(sql string) (all []definition) {
 	var d definition
-	for depth := 0; sql != ""; {
-		var t token
-		t, sql = nextToken(sql)
-		switch t.depth = depth; {
-		case t.text == "" && !t.quoted:
+	depth := 0
+	for _, m := range tokens.FindAllStringSubmatch(sql, -1) {
+		t := token{text: m[1] + m[2] + m[3] + m[4] + m[5], quoted: m[1] == "", depth: depth}
+		switch {
 		case t.is("("):
 			depth++
 		case t.is(")") && depth <= 1, t.is(",") && depth == 1:
@@ -87,38 +87,13 @@ func definitions(sql string) (all []definition) {
 			}
 		case t.is(")"):
 			depth--
-		case depth > 0:
+		case depth > 0 && !strings.HasPrefix(m[0], "--") && !strings.HasPrefix(m[0], "/*"):
 			d = append(d, t)
 		}
 	}
 	return all
 }
 
-// nextToken returns the first token, an empty one for space and comments.
-func nextToken(sql string) (t token, rest string) {
-	cut := func(from int, end string) token {
-		text, after, _ := strings.Cut(sql[from:], end)
-		rest = after
-		return token{text: text, quoted: true}
-	}
-	switch c := sql[0]; {
-	case strings.HasPrefix(sql, "--"):
-		cut(0, "\n")
-		return token{}, rest
-	case strings.HasPrefix(sql, "/*"):
-		cut(2, "*/")
-		return token{}, rest
-	case c == '"' || c == '\'' || c == '`':
-		return cut(1, string(c)), rest
-	case c == '[':
-		return cut(1, "]"), rest
-	case strings.IndexByte(" \t\r\n\f", c) >= 0:
-		return token{}, sql[1:]
-	}
-	n := strings.IndexAny(sql, " \t\r\n\f\"'`[(),/-")
-	if n < 0 {
-		n = len(sql)
-	}
-	n = max(n, 1)
-	return token{text: sql[:n]}, sql[n:]
-}
+// tokens are comments, texts and names in quotes, marks and words.
+var tokens = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?(?:\*/|$)|([(),/-]|[^\s"'` + "`" + `\[(),/-]+)|` +
+	`"([^"]*)"?|'([^']*)'?|` + "`([^`]*)`?" + `|\[([^]]*)\]?`)
