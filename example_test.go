@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -104,37 +103,6 @@ func ExampleNewExporter() {
 	// Output:
 	// relu on cpu: [8] -> 8, 64 bytes
 	// 1
-}
-
-// A small file, which optrace's own command and readers, and tools for zstd, read at any
-// time.
-func ExampleWithCompression() {
-	path := filepath.Join(os.TempDir(), "ops.jsonl.zst")
-	defer func() { _ = os.Remove(path) }()
-	exp, err := optrace.NewFileExporter(path, optrace.WithCompression(optrace.CompressionZstd))
-	if err != nil {
-		log.Fatal(err)
-	}
-	proc, err := optrace.NewProcessor(exp)
-	if err != nil {
-		log.Fatal(err)
-	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	_, relu := optrace.NewTracer(tp).Start(context.Background(), "relu", "cpu")
-	relu.In(8).Out(8).End()
-	if err := tp.Shutdown(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	for rec, err := range ingest.Open(path).Records() {
-		if err != nil {
-			log.Fatal(err)
-		}
-		if e := rec.Entry; e != nil {
-			fmt.Println(e.Operation, "on", e.DeviceID, e.InputShapes, "->", e.OutputShape)
-		}
-	}
-	// Output:
-	// relu on cpu [8] -> 8
 }
 
 // A processor that leaves out cheap operations and says what it lost.

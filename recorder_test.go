@@ -130,34 +130,6 @@ func TestProcessorRecorder(t *testing.T) {
 	}
 }
 
-func TestProcessorRecorderSampling(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		opts []optrace.ProcessorOption
-		want uint64
-	}{
-		{"sampled only", nil, 0},
-		{"record only", []optrace.ProcessorOption{optrace.WithRecordOnly()}, 1},
-		{"filter", []optrace.ProcessorOption{
-			optrace.WithRecordOnly(), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool { return s.Name() != "a" }),
-		}, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			exp := newExporter(t, io.Discard)
-			proc := newProcessor(t, exp, tt.opts...)
-			tp := sdktrace.NewTracerProvider(
-				sdktrace.WithSpanProcessor(proc), sdktrace.WithSampler(sdktrace.AlwaysRecord(sdktrace.NeverSample())))
-			ctx, span := tp.Tracer("app").Start(t.Context(), "request")
-			rec := proc.Recorder(ctx)
-			rec.Begin("a", "cpu")
-			rec.Finish()
-			span.End()
-			shutdown(t, tp)
-			check.Equal(t, "operations written", tt.want, proc.Stats().Written)
-		})
-	}
-}
-
 // Every way out of a Recorder shows the same attributes, each key once.
 func TestRecorderAttributes(t *testing.T) {
 	spec := optrace.OpSpec{Name: "gelu", Device: "cuda:1", Inputs: []op.Shape{{8}}, Output: op.Shape{4}, DType: op.F16, FLOPs: op.Known(1)}
@@ -323,18 +295,4 @@ func TestRecorderCurrentMapping(t *testing.T) {
 		t.Errorf("path %q, attributes %v, warnings %v", e.Path, e.Attrs, e.Warn)
 	}
 	shutdown(t, proc)
-}
-
-// Operations below a span that was sampled with a probability stand for as many as that span.
-func TestProcessorRecorderTraceState(t *testing.T) {
-	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf))
-	rec := proc.Recorder(trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state)))
-	rec.Begin("a", "")
-	rec.Finish()
-	shutdown(t, proc)
-	if e := spantest.ReadWhole(t, buf.Bytes()).Entries[0]; e.AdjustedCount != 2 {
-		t.Errorf("the operation stands for %v, want 2", e.AdjustedCount)
-	}
 }

@@ -217,20 +217,19 @@ func TestRecordBeforeTheRequest(t *testing.T) {
 	}
 }
 
-// In a trace that is not sampled nothing is recorded, and what a Processor was given
-// is counted.
+// In a trace that is not sampled nothing is recorded, but by a Processor that takes all, and what a Processor was given is
+// counted.
 func TestRecordUnsampled(t *testing.T) {
-	exp := newExporter(t, io.Discard)
-	p := newProcessor(t, exp)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
-	ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
-	prepare(t, optrace.NewTracer(tp), matmulSpec()).Record(ctx, ran)
-	rec := p.Recorder(ctx)
-	rec.Record("a", "", ran).Record("b", "", ran)
-	rec.Finish()
-	shutdown(t, tp)
-	if st := p.Stats(); st.Recorded != 0 || st.Skipped != 2 {
-		t.Errorf("%+v", st)
+	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 2: {optrace.WithRecordOnly()}} {
+		p := newProcessor(t, newExporter(t, io.Discard), opts...)
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
+		ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
+		prepare(t, optrace.NewTracer(tp), matmulSpec()).Record(ctx, ran)
+		rec := p.Recorder(ctx)
+		rec.Record("a", "", ran).Record("b", "", ran)
+		rec.Finish()
+		shutdown(t, tp)
+		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 2 - want}, p.Stats())
 	}
 }
 

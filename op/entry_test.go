@@ -31,13 +31,6 @@ func TestRichEntryIsComplete(t *testing.T) {
 	}
 }
 
-func TestRandomEntriesAreValid(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
-		check.OK(t, optest.RandomEntry(r).Validate())
-	}
-}
-
 func TestValidate(t *testing.T) {
 	if err := optest.RichEntry().Validate(); err != nil {
 		t.Fatalf("the entry without a violation: %v", err)

@@ -1,22 +1,15 @@
 package tensorconv_test
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -72,28 +65,6 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// export returns the entry of an operation with the given attributes.
-func export(t *testing.T, attrs ...attribute.KeyValue) *op.Entry {
-	t.Helper()
-	var buf bytes.Buffer
-	exp := check.Must(optrace.NewExporter(&buf))(t)
-	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	span := tracetest.SpanStub{
-		Name: "matmul", StartTime: start, EndTime: start.Add(time.Millisecond),
-		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
-		Attributes:  append(attrs, tensorconv.OpName("matmul")),
-	}
-	check.OK(t, exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}))
-	for rec, err := range entries.NewReader(&buf, "ops").Records() {
-		check.OK(t, err)
-		if rec.Entry != nil {
-			return rec.Entry.Clone()
-		}
-	}
-	t.Fatal("no entry was exported")
-	return nil
-}
-
 // Every encoding of shapes is read back.
 // A link has a weight unless that is 0.
 func TestLink(t *testing.T) {
@@ -119,42 +90,6 @@ func TestLinkAttention(t *testing.T) {
 	want := []attribute.KeyValue{tensorconv.LinkWeight(2), tensorconv.LinkWeightAttention(40)}
 	if l := tensorconv.Link(trace.SpanContext{}, 2, tensorconv.LinkWeightAttention(40)); !slices.Equal(l.Attributes, want) {
 		t.Errorf("%+v", l)
-	}
-}
-
-func TestShapesAreReadBack(t *testing.T) {
-	tests := []struct {
-		name  string
-		attrs []attribute.KeyValue
-		want  []op.Shape
-	}{
-		{"nested", []attribute.KeyValue{tensorconv.InputShapes([]int64{64, 784}, []int64{}, []int64{-1, 3})}, []op.Shape{{64, 784}, {}, {-1, 3}}},
-		{"unknown ones", []attribute.KeyValue{tensorconv.InputShapes(nil, []int64{64, 784}, nil)}, []op.Shape{nil, {64, 784}, nil}},
-		{"no inputs", []attribute.KeyValue{tensorconv.InputShapes()}, []op.Shape{}},
-		{
-			"texts", []attribute.KeyValue{tensorconv.InputShapesText([]int64{64, 784}, []int64{}, nil, []int64{-1, 3}, []int64{7}, nil)},
-			[]op.Shape{{64, 784}, {}, nil, {-1, 3}, {7}, nil},
-		},
-		{
-			"one by one", []attribute.KeyValue{tensorconv.InputShapeAt(1, 784, 256), tensorconv.InputShapeAt(0)},
-			[]op.Shape{{}, {784, 256}},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			e := export(t, tt.attrs...)
-			if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != 0 {
-				t.Errorf("warnings %b, input shapes (-want +got):\n%s", e.Warn, diff)
-			}
-		})
-	}
-}
-
-func TestCollectiveIsReadBack(t *testing.T) {
-	e := export(t, tensorconv.OpSideHost, tensorconv.CollectiveInElements(3), tensorconv.CollectiveOutElements(4))
-	want := &op.Collective{InElements: op.Known(3), OutElements: op.Known(4)}
-	if diff := cmp.Diff(want, e.Collective); diff != "" || e.Side != op.SideHost {
-		t.Errorf("side %v, collective (-want +got):\n%s", e.Side, diff)
 	}
 }
 

@@ -2,6 +2,7 @@ package attrmap_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ var shapeTexts = []struct {
 	{"[]", op.Shape{}}, {"()", op.Shape{}}, {" [ ] ", op.Shape{}}, {"(3,)", op.Shape{3}}, {"[3,]", op.Shape{3}},
 	{"-1x2", op.Shape{-1, 2}}, {"[-1]", op.Shape{-1}}, {"[2.0, 3e0]", op.Shape{2, 3}},
 	{"9223372036854775807", op.Shape{1<<63 - 1}},
-	{strings.Repeat("1,", 63) + "1", op.Shape(slicesRepeat(1, 64))},
+	{strings.Repeat("1,", 63) + "1", op.Shape(slices.Repeat([]int64{1}, 64))},
 
 	{"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil}, {"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil}, {"2x3,4",
 		nil}, {"2,3x4", nil},
@@ -30,14 +31,6 @@ var shapeTexts = []struct {
 	{"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil}, {"9223372036854775808", nil}, {"NaN", nil}, {"float32", nil}, {"2\x003",
 		nil}, {"２", nil},
 	{strings.Repeat("1,", 64) + "1", nil},
-}
-
-func slicesRepeat(v int64, n int) []int64 {
-	s := make([]int64, n)
-	for i := range s {
-		s[i] = v
-	}
-	return s
 }
 
 func TestParseShape(t *testing.T) {

@@ -2,7 +2,6 @@ package convert_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
@@ -38,7 +36,6 @@ func operation(attrs ...attribute.KeyValue) *span.Data {
 }
 
 func TestEntry(t *testing.T) {
-	state := check.Must(trace.ParseTraceState("vendor=x,ot=th:c"))(t)
 	root := span.Root{Name: "POST /generate", ID: op.SpanID(spantest.SpanID(7))}
 	tests := []struct {
 		name   string
@@ -50,13 +47,6 @@ func TestEntry(t *testing.T) {
 			name:   "matrix product",
 			change: func(*span.Data) {},
 			want:   func(*op.Entry) {},
-		},
-		{
-			name: "texts",
-			change: func(d *span.Data) {
-				d.Attrs = append(d.Attrs, tensorconv.OpPath("encoder.0\xff"), attribute.String("user.note", "ignored"))
-			},
-			want: func(e *op.Entry) { e.Path, e.Warn = "encoder.0\ufffd", op.WarnInvalidUTF8 },
 		},
 		{
 			name:   "root",
@@ -71,39 +61,14 @@ func TestEntry(t *testing.T) {
 			want:   func(e *op.Entry) { e.Root, e.RootSpanID, e.Warn = "bad\ufffdname", root.ID, op.WarnInvalidUTF8 },
 		},
 		{
-			name:   "sampling threshold",
-			change: func(d *span.Data) { d.Context = d.Context.WithTraceState(state) },
-			want:   func(e *op.Entry) { e.AdjustedCount = 4 },
-		},
-		{
-			name:   "error",
-			change: func(d *span.Data) { d.Status = sdktrace.Status{Code: codes.Error, Description: "NaN"} },
-			want:   func(e *op.Entry) { e.Failed, e.Error = true, "NaN" },
-		},
-		{
 			name:   "success with a description",
 			change: func(d *span.Data) { d.Status = sdktrace.Status{Code: codes.Ok, Description: "fine"} },
 			want:   func(*op.Entry) {},
 		},
 		{
-			name:   "dropped attributes",
-			change: func(d *span.Data) { d.DroppedAttrs = 72 },
-			want:   func(e *op.Entry) { e.DroppedAttributes, e.Warn = 72, op.WarnDroppedAttributes },
-		},
-		{
 			name:   "a negative number of dropped attributes",
 			change: func(d *span.Data) { d.DroppedAttrs = -3 },
 			want:   func(*op.Entry) {},
-		},
-		{
-			name:   "rank of the resource",
-			change: func(d *span.Data) { d.Resource = resource.NewSchemaless(attribute.String(attrkey.Rank, "3")) },
-			want:   func(e *op.Entry) { e.Service, e.Rank = "", op.Known(3) },
-		},
-		{
-			name:   "no parent",
-			change: func(d *span.Data) { d.Parent = trace.SpanContext{} },
-			want:   func(e *op.Entry) { e.ParentSpanID = op.SpanID{} },
 		},
 		{
 			name: "what events and links say",
@@ -114,16 +79,6 @@ func TestEntry(t *testing.T) {
 			want: func(e *op.Entry) {
 				e.Links = []op.Link{{TraceID: op.TraceID(spantest.TraceID(9)), SpanID: op.SpanID(spantest.SpanID(9))}}
 			},
-		},
-		{
-			name:   "name of the span",
-			change: func(d *span.Data) { d.Name, d.Attrs[0] = "conv", tensorconv.OpName("") },
-			want:   func(e *op.Entry) { e.Operation = "conv" },
-		},
-		{
-			name:   "no resource",
-			change: func(d *span.Data) { d.Resource = nil },
-			want:   func(e *op.Entry) { e.Service = "" },
 		},
 	}
 	c := convert.New(nil, 1<<10) // one for all: nothing of a span is left for the next
@@ -234,12 +189,11 @@ func TestEntryTimes(t *testing.T) {
 	}
 }
 
-// Every type of value where the shapes of inputs are expected.
+// Values where the shapes of inputs are expected that package optest has no cases of.
 func TestEntryShapes(t *testing.T) {
 	ints := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
-	floats := func(dims ...float64) attribute.Value { return attribute.Float64SliceValue(dims) }
 	list := attribute.SliceValue
-	two, deep := []op.Shape{{2, 3}, {3, 4}}, ints(2, 3)
+	deep := ints(2, 3)
 	for range 50 {
 		deep = list(deep)
 	}
@@ -249,45 +203,22 @@ func TestEntryShapes(t *testing.T) {
 		want  []op.Shape
 		warn  op.Warning
 	}{
-		"nested":         {list(ints(2, 3), ints(3, 4)), two, 0},
-		"nested floats":  {list(floats(2, 3), floats(3, 4)), two, 0},
-		"nested values":  {list(list(attribute.Int64Value(2), attribute.Float64Value(3)), attribute.StringValue("3x4")), two, 0},
-		"texts":          {attribute.StringSliceValue([]string{"2x3", "[3, 4]"}), two, 0},
-		"one text":       {attribute.StringValue("[[2,3],[3,4]]"), two, 0},
-		"flat":           {ints(2, 3), two[:1], 0},
-		"scalar":         {list(ints()), []op.Shape{{}}, 0},
-		"dynamic":        {list(ints(-1, 3)), []op.Shape{{-1, 3}}, 0},
-		"negative":       {list(ints(-2, 3)), nil, op.WarnBadShape},
-		"bool":           {attribute.BoolValue(true), nil, op.WarnBadShape},
-		"number":         {attribute.Float64Value(2.5), nil, op.WarnBadShape},
-		"bools":          {attribute.BoolSliceValue([]bool{true}), nil, op.WarnBadShape},
-		"fractions":      {floats(2.5), nil, op.WarnBadShape},
-		"NaN":            {floats(math.NaN()), nil, op.WarnBadShape},
-		"map":            {attribute.MapValue(attribute.Int64("0", 2)), nil, op.WarnBadShape},
-		"bytes":          {attribute.ByteSliceValue([]byte{2, 3}), nil, op.WarnBadShape},
-		"empty":          {attribute.Value{}, nil, op.WarnBadShape},
-		"map within":     {list(attribute.MapValue(), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
-		"boolean within": {list(attribute.BoolValue(true), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
-		"too deep":       {list(list(list(ints(2, 3)))), nil, op.WarnBadShape},
-		"far too deep":   {deep, nil, op.WarnBadShape},
+		"nested values": {
+			list(list(attribute.Int64Value(2), attribute.Float64Value(3)), attribute.StringValue("3x4")), []op.Shape{{2, 3}, {3, 4}}, 0,
+		},
+		"texts":        {attribute.StringSliceValue([]string{"2x3"}), []op.Shape{{2, 3}}, 0},
+		"bool within":  {list(attribute.BoolValue(true), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
+		"bytes":        {attribute.ByteSliceValue([]byte{2, 3}), nil, op.WarnBadShape},
+		"empty within": {list(attribute.Value{}, ints(2, 3)), []op.Shape{nil, {2, 3}}, 0},
+		"empty":        {attribute.Value{}, nil, op.WarnBadShape},
+		"map within":   {list(attribute.MapValue(), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
+		"too deep":     {list(list(list(ints(2, 3)))), nil, op.WarnBadShape},
+		"far too deep": {deep, nil, op.WarnBadShape},
 	} {
 		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: attrkey.InputShapes, Value: tt.value}), span.Root{})
 		if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
 			t.Errorf("%s: warnings %b, want %b, input shapes (-want +got):\n%s", name, e.Warn, tt.warn, diff)
 		}
-	}
-}
-
-// A resource is converted once, also when others come in between.
-func TestResourceIsConvertedOnce(t *testing.T) {
-	c := convert.New(nil, 0)
-	first := resource.NewSchemaless(attribute.String("service.name", "first"))
-	was := c.Resource(first)
-	for i := range 10 {
-		c.Resource(resource.NewSchemaless(attribute.Int("n", i)))
-	}
-	if now := c.Resource(first); now != was || now.Service != "first" {
-		t.Errorf("the resource is %+v at %p, was at %p", now, now, was)
 	}
 }
 

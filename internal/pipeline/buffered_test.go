@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,26 +178,7 @@ func TestBufferedStopStuckWriter(t *testing.T) {
 				w := spantest.NewStuckWriter()
 				out := newOutput(t, w)
 				p := NewBuffered(out, newConfig(policy), new(observ.Errors))
-				produced := make(chan struct{})
-				go func() {
-					defer close(produced)
-					for i := range 2000 {
-						p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-					}
-				}()
-				synctest.Wait()
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				start := time.Now()
-				check.Is(t, "Stop", context.DeadlineExceeded, p.Stop(ctx))
-				if took := time.Since(start); took > time.Second+StopGrace {
-					t.Errorf("Stop took %v with a deadline of a second", took)
-				}
-				<-produced // a producer that waited for room goes on
-				checkSum(t, p.Stats())
-				if st := p.Stats(); st.Written != 0 {
-					t.Errorf("stats are %+v, but nothing is written", st)
-				}
+				stopStuck(t, p, 2000)
 				w.Release()
 				synctest.Wait()
 				check.OK(t, out.Sink.Shutdown(context.Background()))
@@ -260,24 +240,7 @@ func TestBufferedConcurrentSafe(t *testing.T) {
 			cfg := newConfig(policy)
 			cfg.FlushInterval = time.Millisecond
 			p := NewBuffered(out, cfg, new(observ.Errors))
-			const producers, each = 4, 500
-			var wg sync.WaitGroup
-			for g := range producers {
-				wg.Go(func() {
-					for i := range each {
-						p.OnEnd(ended(spantest.Operation(g*each + i).Snapshot()))
-					}
-				})
-				wg.Go(func() {
-					for range 20 {
-						if err := p.Flush(t.Context()); err != nil {
-							t.Errorf("Flush: %v", err)
-						}
-						_ = p.Stats()
-					}
-				})
-			}
-			wg.Wait()
+			hammer(t, p, 500, spantest.Operation(0), p.Flush)
 			stop(t, p, out.Sink)
 			got, st := read(t, w.Bytes()), p.Stats()
 			slices.Sort(got.Steps)
@@ -285,7 +248,7 @@ func TestBufferedConcurrentSafe(t *testing.T) {
 				t.Errorf("%d of %d entries are written twice", len(got.Steps)-distinct, len(got.Steps))
 			}
 			kept := uint64(len(got.Steps))
-			checkStats(t, st, Stats{Recorded: producers * each, Written: kept, Dropped: got.lost()})
+			checkStats(t, st, Stats{Recorded: 2000, Written: kept, Dropped: got.lost()})
 			checkSum(t, st)
 			if policy == Block && st.Dropped != 0 {
 				t.Errorf("%d operations are lost", st.Dropped)

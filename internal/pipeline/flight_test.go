@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,27 +163,12 @@ func TestFlightStuckWriter(t *testing.T) {
 func TestFlightConcurrentSafe(t *testing.T) {
 	var w spantest.Buffer
 	out := newOutput(t, &w)
-	p := newFlight(out, FlightConfig{Entries: 16})
-	const producers, each = 4, 200
-	var wg sync.WaitGroup
-	for range producers {
-		wg.Go(func() {
-			for i := range each {
-				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-			}
-		})
-		wg.Go(func() {
-			for range 20 {
-				if err := p.Dump(t.Context()); err != nil {
-					t.Errorf("Dump: %v", err)
-				}
-				_ = p.Stats()
-			}
-		})
-	}
-	wg.Wait()
+	p := newFlight(out, FlightConfig{Entries: 16, OnError: true})
+	failed := spantest.Operation(0)
+	failed.Status.Code = codes.Error
+	hammer(t, p, 200, failed, p.Dump)
 	stop(t, p, out.Sink)
 	got, st := read(t, w.Bytes()), p.Stats()
-	checkStats(t, st, Stats{Recorded: producers * each, Written: uint64(len(got.Steps)), Dropped: got.lost()})
+	checkStats(t, st, Stats{Recorded: 800, Written: uint64(len(got.Steps)), Dropped: got.lost()})
 	checkSum(t, st)
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,30 +157,10 @@ func TestQueueStopStuckExporter(t *testing.T) {
 				release := make(chan struct{})
 				exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
 				p := NewQueue(exp, newConfig(policy), new(observ.Errors))
-				produced := make(chan struct{})
-				go func() {
-					defer close(produced)
-					for i := range 500 {
-						p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-					}
-				}()
-				synctest.Wait()
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				start := time.Now()
-				check.Is(t, "Stop", context.DeadlineExceeded, p.Stop(ctx))
-				if took, want := time.Since(start), time.Second+StopGrace; took != want {
-					t.Errorf("Stop took %v, want %v", took, want)
-				}
-				<-produced
-				st := p.Stats()
-				checkSum(t, st)
-				if st.Written != 0 {
-					t.Errorf("stats are %+v, but nothing is exported", st)
-				}
+				stopStuck(t, p, 500)
 				close(release)
 				synctest.Wait()
-				st = p.Stats()
+				st := p.Stats()
 				checkSum(t, st)
 				if st.Written == 0 || st.Written != uint64(exp.Len()) {
 					t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
@@ -196,25 +175,8 @@ func TestQueueConcurrentSafe(t *testing.T) {
 	cfg := newConfig(Block)
 	cfg.FlushInterval = time.Millisecond
 	p := NewQueue(exp, cfg, new(observ.Errors))
-	const producers, each = 4, 300
-	var wg sync.WaitGroup
-	for range producers {
-		wg.Go(func() {
-			for i := range each {
-				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-			}
-		})
-		wg.Go(func() {
-			for range 20 {
-				if err := p.Flush(t.Context()); err != nil {
-					t.Errorf("Flush: %v", err)
-				}
-				_ = p.Stats()
-			}
-		})
-	}
-	wg.Wait()
+	hammer(t, p, 300, spantest.Operation(0), p.Flush)
 	stop(t, p, nil)
-	checkStats(t, p.Stats(), Stats{Recorded: producers * each, Written: producers * each})
-	check.Equal(t, "spans are exported", producers*each, exp.Len())
+	checkStats(t, p.Stats(), Stats{Recorded: 1200, Written: 1200})
+	check.Equal(t, "spans are exported", 1200, exp.Len())
 }

@@ -168,3 +168,18 @@ func TestW9PlantedFiles(t *testing.T) {
 		}
 	}
 }
+
+// A process that is stopped while it holds the file keeps nobody from writing.
+func TestW1StoppedNeighbour(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	f := open(t, path, Limits{})
+	neighbour := check.Must(os.Open(path))(t)
+	defer neighbour.Close()
+	if err := syscall.Flock(int(neighbour.Fd()), syscall.LOCK_EX); err != nil {
+		t.Skip("no locks:", err)
+	}
+	for range 20 {
+		write(t, f, "x")
+	}
+	check.Equal(t, "the file holds", strings.Repeat("x", 20), string(check.Must(os.ReadFile(path))(t)))
+}

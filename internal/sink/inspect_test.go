@@ -71,30 +71,6 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-func TestBreaker(t *testing.T) {
-	var b breaker
-	now := time.Unix(0, 0)
-	for i := range maxFailures {
-		if !b.allows(now) {
-			t.Fatalf("no write is allowed after %d failures", i)
-		}
-		b.failed(now)
-	}
-	for _, pause := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
-		pause *= time.Second
-		if b.allows(now.Add(pause - 1)) {
-			t.Errorf("a write is allowed before %v have passed", pause)
-		}
-		if now = now.Add(pause); !b.allows(now) {
-			t.Errorf("no write is allowed after %v", pause)
-		}
-		b.failed(now)
-	}
-	if b.succeeded(); !b.allows(now) {
-		t.Error("no write is allowed after a success")
-	}
-}
-
 func TestAwait(t *testing.T) {
 	errWork := errors.New("work")
 	for _, tt := range []struct {

@@ -1,16 +1,18 @@
 package entries_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
@@ -116,70 +118,6 @@ func TestReaderFromAnyCut(t *testing.T) {
 	}
 }
 
-// Errors of the underlying reader are final and come last.
-func TestReaderSourceError(t *testing.T) {
-	broken := errors.New("disk on fire")
-	r := entries.NewReader(io.MultiReader(strings.NewReader(line("a")+"\n"), iotest.ErrReader(broken)), "f")
-	if rec, err := r.Next(); err != nil || rec.Entry.Operation != "a" {
-		t.Fatalf("first record %+v, %v", rec, err)
-	}
-	for range 2 {
-		if _, err := r.Next(); !errors.Is(err, broken) {
-			t.Errorf("error %v, want %v", err, broken)
-		}
-	}
-	count := 0
-	for range entries.NewReader(iotest.ErrReader(broken), "f").Records() {
-		count++
-	}
-	check.Equal(t, "records", 1, count)
-}
-
-func TestRecordsStops(t *testing.T) {
-	r := entries.NewReader(strings.NewReader(strings.Join(goldenRecords(), "")), "f")
-	for range r.Records() {
-		break
-	}
-	rest := 0
-	for range r.Records() {
-		rest++
-	}
-	check.Equal(t, "records after a break", len(goldenRecords())-1, rest)
-}
-
-func FuzzReader(f *testing.F) {
-	f.Add([]byte(strings.Join(goldenRecords(), "")))
-	f.Add([]byte("\ufeff" + line("a") + "\r\n\r\nx\n{\n" + line("b")))
-	f.Add([]byte("\xff\xfe"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		reader := entries.NewReader(strings.NewReader(string(text)), "f")
-		lines := int64(strings.Count(string(text), "\n")) + 1
-		for n := int64(0); ; n++ {
-			rec, err := reader.Next()
-			if err == io.EOF {
-				return
-			}
-			if n > lines {
-				t.Fatal("more records than lines")
-			}
-			var syntax *op.SyntaxError
-			switch {
-			case errors.As(err, &syntax):
-				if syntax.Line < 1 || syntax.Line > lines || syntax.Offset < 0 || syntax.Offset > int64(len(text)) {
-					t.Fatalf("position of %v is outside", err)
-				}
-			case err != nil:
-				return // final
-			case rec.Entry != nil:
-				check.OK(t, rec.Entry.Validate())
-				if !json.Valid(rec.Entry.AppendJSON(nil)) {
-					t.Fatalf("%s is no JSON", rec.Entry.AppendJSON(nil))
-				}
-			}
-		}
-	})
-}
-
 // An entry has the host of its writer's resource, wherever the reader begins.
 func TestReaderHost(t *testing.T) {
 	lines := []string{
@@ -207,5 +145,22 @@ func TestReaderHost(t *testing.T) {
 				t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
 			}
 		}
+	}
+}
+
+// A caller may stop anywhere and go on later. An error of the source comes last, and again.
+func TestReaderEnds(t *testing.T) {
+	recordtest.Ends(t, func(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+		return entries.NewReader(src, name).Records()
+	}, strings.Join(goldenRecords(), ""), "x\n"+line("a")+"\n")
+	broken := errors.New("disk on fire")
+	r := entries.NewReader(io.MultiReader(strings.NewReader(line("a")+"\n"+line("b")+"\n"), iotest.ErrReader(broken)), "f")
+	for range r.Records() {
+		break
+	}
+	check.Equal(t, "behind the stop", "b", check.Must(r.Next())(t).Entry.Operation)
+	for range 2 {
+		_, err := r.Next()
+		check.Is(t, "Next", broken, err)
 	}
 }

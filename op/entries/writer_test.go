@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -34,55 +35,31 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// lineWriter fails the test where a write is not of whole lines.
-type lineWriter struct {
-	t      *testing.T
-	writes int
-}
-
-func (w *lineWriter) Write(p []byte) (int, error) {
-	w.writes++
-	if len(p) == 0 || p[len(p)-1] != '\n' {
-		w.t.Errorf("write %d is not of whole lines: %q", w.writes, p)
-	}
-	return len(p), nil
-}
-
 func TestWriterWritesWholeLines(t *testing.T) {
-	sink := &lineWriter{t: t}
-	w := entries.NewWriter(sink, nil)
+	writes := 0
+	w := entries.NewWriter(spantest.WriterFunc(func(p []byte) (int, error) {
+		if writes++; !bytes.HasSuffix(p, []byte("\n")) {
+			t.Errorf("write %d is not of whole lines: %q", writes, p)
+		}
+		return len(p), nil
+	}), nil)
 	for range 2000 {
 		check.OK(t, w.Entry(optest.RichEntry()))
 	}
-	if err := w.Flush(); err != nil || sink.writes < 3 {
-		t.Errorf("%d writes, error %v", sink.writes, err)
+	if err := w.Flush(); err != nil || writes < 3 {
+		t.Errorf("%d writes, error %v", writes, err)
 	}
-	before := sink.writes
-	if err := w.Flush(); err != nil || sink.writes != before {
+	before := writes
+	if err := w.Flush(); err != nil || writes != before {
 		t.Errorf("a Flush of nothing wrote, error %v", err)
 	}
-}
-
-// faultyWriter takes n bytes and then fails with err, or without one.
-type faultyWriter struct {
-	n   int
-	err error
-}
-
-func (w *faultyWriter) Write(p []byte) (int, error) {
-	n := min(len(p), w.n)
-	w.n -= n
-	if n < len(p) {
-		return n, w.err
-	}
-	return n, nil
 }
 
 func TestWriterErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for _, test := range []struct{ err, want error }{{full, full}, {nil, io.ErrShortWrite}} {
 		for n := range 40 {
-			w := entries.NewWriter(&faultyWriter{n: n, err: test.err}, nil)
+			w := entries.NewWriter(&spantest.FaultyWriter{N: n, Fault: func(n int) (int, error) { return n, test.err }}, nil)
 			if err := w.Entry(minimal()); err != nil {
 				t.Fatalf("before anything is written: %v", err)
 			}

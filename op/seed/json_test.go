@@ -295,17 +295,3 @@ func TestTraceRecordsWithoutMetadata(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkParseTrace(b *testing.B) {
-	tr := &seed.Trace{}
-	for i := range 1000 {
-		e := seedEntry(int64(i), "matmul", 100, 64, 256)
-		tr.AddEntry(&e)
-	}
-	text := tr.AppendJSON(nil)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		check.Must(seed.Parse(text, "bench"))(b)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -110,44 +109,6 @@ func TestProcessorAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord is the cost of one operation to the application, in front of
-// a processor that does nothing, and with a Recorder.
-func BenchmarkRecord(b *testing.B) {
-	tp := noopProvider(b)
-	tr := optrace.NewTracer(tp)
-	p := prepare(b, tr, matmulSpec())
-	tracer, attrs := tp.Tracer("by hand"), spantest.Operation(0).Attributes[:5]
-	rec := discardingRecorder(b)
-	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
-	defer proc.Shutdown(context.Background())
-	written := proc.Recorder(b.Context())
-	for _, bm := range []struct {
-		name   string
-		record func(i int)
-	}{
-		{"sdk", func(int) { sdkSpan(tracer, attrs) }},
-		{"prepared", func(int) { preparedOp(p) }},
-		{"dynamic", func(int) { dynamicOp(tr, 64) }},
-		{"dynamic, 512 shapes", func(i int) { dynamicOp(tr, int64(i%512)) }},
-		{"recorder", func(i int) { recordMatmul(rec); finish(rec, i, 1<<15) }},
-		{"recorder, prepared back to back", func(i int) { rec.BeginPrepared(p); finish(rec, i, 1<<15) }},
-		{"recorder, with entries", func(i int) { recordMatmul(written); finish(written, i, 1024) }},
-	} {
-		b.Run(bm.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 1; b.Loop(); i++ {
-				bm.record(i)
-			}
-		})
-	}
-}
-
-func finish(rec *optrace.Recorder, i, every int) {
-	if i%every == 0 {
-		rec.Finish()
-	}
-}
-
 // batchOf512 returns snapshots of the SDK, as its batch processor exports them:
 // 40 operations that repeat, with attribute values of their own.
 func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
@@ -166,52 +127,6 @@ func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	request.End()
 	shutdown(tb, tp)
 	return kept.Spans()[:512]
-}
-
-// BenchmarkExport is the cost of a batch of 512 spans.
-func BenchmarkExport(b *testing.B) {
-	spans := batchOf512(b)
-	for _, o := range outputs() {
-		b.Run(o.String(), func(b *testing.B) {
-			exp := newExporter(b, io.Discard, o.options()...)
-			b.ReportAllocs()
-			for b.Loop() {
-				export(b, exp, spans...)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(spans)), "ns/span")
-		})
-	}
-}
-
-// BenchmarkOnEnd is the cost of an operation's end in the processor, from one
-// and from all processors of the machine.
-func BenchmarkOnEnd(b *testing.B) {
-	spans := batchOf512(b)
-	newProc := func(b *testing.B) *optrace.Processor {
-		proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithFlushInterval(time.Second))
-		b.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
-		return proc
-	}
-	b.Run("serial", func(b *testing.B) {
-		proc := newProc(b)
-		b.ReportAllocs()
-		i := 0
-		for b.Loop() {
-			i++
-			proc.OnEnd(spans[i%512])
-		}
-	})
-	b.Run("parallel", func(b *testing.B) {
-		proc := newProc(b)
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			i := 0
-			for pb.Next() {
-				i++
-				proc.OnEnd(spans[i%512])
-			}
-		})
-	})
 }
 
 // A Recorder allocates nothing, whatever is said of an operation.
