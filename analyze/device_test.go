@@ -114,11 +114,7 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 func plainRecords(specs []tracetest.Spec) []op.Record {
 	var records []op.Record
 	for _, s := range specs {
-		if s.IsOp {
-			records = append(records, op.Record{Entry: s.Entry()})
-		} else {
-			records = append(records, op.Record{Span: s.Span()})
-		}
+		records = append(records, s.Record())
 	}
 	return records
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
@@ -140,28 +139,6 @@ func TestInputCountsMissingEntriesByFile(t *testing.T) {
 	check.Equal(t, "", []string{"entries-jsonl", "otlp-json"}, got.Formats)
 }
 
-// Workers that share files come to what one of them alone counts.
-func TestInputMerge(t *testing.T) {
-	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
-		whole, merged := newCounter(), newCounter()
-		for file := range 1 + r.IntN(3) {
-			workers := []*counter{newCounter(), newCounter(), newCounter()}
-			for i := range r.IntN(1000) {
-				ev := randomEvent(r, file, i)
-				whole.add(ev.rec, ev.err)
-				workers[r.IntN(len(workers))].add(ev.rec, ev.err)
-			}
-			r.Shuffle(len(workers), func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
-			for _, w := range workers {
-				merged.merge(w)
-			}
-			whole.endFile("entries-jsonl", int64(file))
-			merged.endFile("entries-jsonl", int64(file))
-		}
-		check.Equal(t, fmt.Sprintf("seed %d", seed), whole.envelope(), merged.envelope())
-	})
-}
-
 func randomEvent(r *rand.Rand, file, i int) event {
 	switch r.IntN(8) {
 	case 0:
@@ -176,32 +153,4 @@ func randomEvent(r *rand.Rand, file, i int) event {
 		return event{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: r.Int64N(3)}}}
 	}
 	return entryEvent(op.Warning(r.Uint32()&0x7fff), float64(r.IntN(2)))
-}
-
-// Where workers share several files, entries of one file do not stand in for
-// missing ones of another.
-func TestInputMergeCountsMissingEntriesByFile(t *testing.T) {
-	a, b := newCounter(), newCounter()
-	a.add(batchEvent("a", 0, 5).rec, nil) // file 0 lacks 3
-	b.startFile(1)
-	for range 9 {
-		b.add(entryEvent(0, 0).rec, nil)
-	}
-	b.startFile(0)
-	b.add(entryEvent(0, 0).rec, nil)
-	a.startFile(2)
-	a.add(batchEvent("a", 1, 4).rec, nil) // file 2 lacks 4
-	a.startFile(0)
-	a.add(entryEvent(0, 0).rec, nil)
-	merged := newCounter()
-	merged.merge(b)
-	merged.merge(a)
-	check.Equal(t, "missing of files that have not ended", 0, merged.envelope().MissingEntries)
-	for file := range int64(3) {
-		merged.startFile(file)
-		merged.endFile("entries-jsonl", 1)
-	}
-	if got := merged.envelope(); got.MissingEntries != 7 || got.Entries != 11 {
-		t.Errorf("%d missing of %d, want 7 of 11", got.MissingEntries, got.Entries)
-	}
 }

@@ -36,6 +36,11 @@ type inputFile struct {
 // inputFiles is a Source of files, each a part.
 type inputFiles []inputFile
 
+// filesOf returns n files of entries with the same text.
+func filesOf(text string, n int) inputFiles {
+	return slices.Repeat(inputFiles{{name: "ops", text: text}}, n)
+}
+
 func (s inputFiles) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
 	type part struct {
 		file, number int64
@@ -293,7 +298,7 @@ func TestPartialOptions(t *testing.T) {
 		return check.Must(key.Parse(names))(t)
 	}
 	made := Options{By: by("shape,rank")}
-	text := partialOf(t, inputFiles{{name: "ops", text: runLines}}, made)
+	text := partialOf(t, filesOf(runLines, 1), made)
 	for _, test := range []struct {
 		name string
 		opts Options
@@ -317,7 +322,7 @@ func TestPartialOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
 		if err == nil {
-			want := reportOf(t, inputFiles{{name: "ops", text: runLines}}, test.opts)
+			want := reportOf(t, filesOf(runLines, 1), test.opts)
 			check.Equal(t, test.name, want, reportOf(t, inputFiles{{"part", text, true}}, test.opts))
 		}
 	}
@@ -328,7 +333,7 @@ func TestPartialOptions(t *testing.T) {
 
 // Beside partial results nothing is said that needs the structure, and why.
 func TestPartialsHaveNoStructure(t *testing.T) {
-	text := partialOf(t, inputFiles{{name: "ops", text: runLines}}, Options{})
+	text := partialOf(t, filesOf(runLines, 1), Options{})
 	r := check.Must(Run(t.Context(), inputFiles{{name: "ops", text: runLines}, {"part", text, true}}, Options{}))(t)
 	if r.LeftOut == "" || r.Sequences != nil || r.Devices[0].SpanNS.Known || r.Input.Orphans.Known || r.Input.Files != 2 {
 		t.Errorf("left out %q, %+v", r.LeftOut, r.Input)
@@ -353,7 +358,7 @@ func (holdingSource) Hold(int64) error { return errHeld }
 // unless they were made with other options.
 func FuzzPartial(f *testing.F) {
 	f.Add([]byte(partialOf(f, inputFiles{randomFile(rand.New(rand.NewPCG(1, 1)), "ops", true)}, samplePartialOptions())))
-	f.Add([]byte(partialOf(f, inputFiles{{name: "ops", text: runLines}}, samplePartialOptions())))
+	f.Add([]byte(partialOf(f, filesOf(runLines, 1), samplePartialOptions())))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		files := inputFiles{{"part", string(text), true}, {"part", string(text), true}}
 		if _, err := Run(t.Context(), files, samplePartialOptions()); err != nil {

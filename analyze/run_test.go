@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -45,51 +44,11 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// cutSource is a Source of one file for each text, each line of which is a part.
-type cutSource []string
-
-func (s cutSource) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
-	type part struct {
-		file, number int64
-		text         string
-	}
-	parts := make(chan part, 1000)
-	number := int64(0)
-	for file, text := range s {
-		for line := range strings.Lines(text) {
-			parts <- part{int64(file), number, line}
-			number++
-		}
-	}
-	close(parts)
-	errs := make([]error, workers)
-	var running sync.WaitGroup
-	for worker := range workers {
-		running.Go(func() {
-			for p := range parts {
-				errs[worker] = errors.Join(errs[worker], read(worker, p.file, p.number, linesOf(p.text)))
-			}
-		})
-	}
-	running.Wait()
-	return errors.Join(errs...)
-}
-
-func (s cutSource) Files() iter.Seq2[string, int64] {
-	return func(yield func(string, int64) bool) {
-		for _, text := range s {
-			if !yield("entries-jsonl", int64(len(text))) {
-				return
-			}
-		}
-	}
-}
-
 // The report does not depend on the number of workers.
 func TestRunWorkersConcurrentSafe(t *testing.T) {
 	report := func(workers int) string {
-		r := check.Must(Run(t.Context(), cutSource{runLines, runLines}, Options{Workers: workers}))(t)
-		if r.Input.Files != 2 || r.Input.Bytes != 2*int64(len(runLines)) {
+		r := check.Must(Run(t.Context(), filesOf(runLines, 9), Options{Workers: workers}))(t)
+		if r.Input.Files != 9 || r.Input.Bytes != 9*int64(len(runLines)) {
 			t.Errorf("%d files, %d bytes", r.Input.Files, r.Input.Bytes)
 		}
 		text := check.Must(json.Marshal(r))(t)
@@ -103,7 +62,7 @@ func TestRunWorkersConcurrentSafe(t *testing.T) {
 
 // A saved report is read, and nothing else is taken for one.
 func TestReportReadsBack(t *testing.T) {
-	r := check.Must(Run(t.Context(), cutSource{runLines}, Options{}))(t)
+	r := check.Must(Run(t.Context(), filesOf(runLines, 1), Options{}))(t)
 	saved := check.Must(json.Marshal(r))(t)
 	var back Report
 	if err := json.Unmarshal(saved, &back); err != nil || back.Input.Entries != r.Input.Entries {
@@ -160,7 +119,7 @@ func TestRunErrors(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	var names []string
-	env := check.Must(Read(t.Context(), cutSource{runLines, runLines}, func(rec op.Record) {
+	env := check.Must(Read(t.Context(), filesOf(runLines, 2), func(rec op.Record) {
 		if rec.Entry != nil {
 			names = append(names, rec.Entry.Operation)
 		}

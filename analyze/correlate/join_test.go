@@ -103,25 +103,6 @@ func TestReportOneSide(t *testing.T) {
 	}
 }
 
-// A span whose parent lies in another process begins a request of its own, also
-// where the other process's span is there.
-func TestReportRemoteParent(t *testing.T) {
-	spans := []span{
-		{trace: 1, id: 1, name: "GET /", start: 0, end: 100, side: service},
-		{trace: 1, id: 2, parent: 1, name: "POST /predict", start: 10, end: 90, side: both, remote: true},
-		{trace: 1, id: 3, parent: 2, name: "matmul", device: "cpu", start: 20, end: 80, side: local},
-	}
-	r := join(spans).Report(correlate.Options{Jaeger: address})
-	var got []string
-	for _, q := range r.Requests {
-		got = append(got, q.Root)
-	}
-	check.Equal(t, "requests", []string{"GET /", "POST /predict"}, got)
-	if r.Requests[0].Ops != 0 || r.Requests[1].Ops != 1 {
-		t.Errorf("operations %d and %d", r.Requests[0].Ops, r.Requests[1].Ops)
-	}
-}
-
 // Operations that state their root belong to it, whether or not it was read,
 // and wherever.
 func TestReportStampedRoot(t *testing.T) {

@@ -91,24 +91,3 @@ func TestWorkAllocatesNothing(t *testing.T) {
 	e := entries[0]
 	check.Equal(t, "allocations", 0, testing.AllocsPerRun(100, func() { f.Entry(e) }))
 }
-
-func TestReportOfDerivedWork(t *testing.T) {
-	p := New(Options{})
-	matmul := op.Entry{
-		Operation: "matmul", Kind: op.KindCompute, Duration: 1000, DType: op.F32,
-		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256},
-	}
-	p.Add(&matmul)
-	recorded := matmul
-	recorded.FLOPs = op.Known(10_000_000)
-	p.Add(&recorded)
-	want := work.Figures{
-		FLOPsCount: 2, FLOPsDerived: 25_690_112, FLOPsDerivedCount: 1,
-		FLOPsPerSecond: op.KnownFloat(35_690_112.0 / 2000 * 1e9), MovedBytes: op.Known(2 * 1_069_056), MovedCount: 2,
-		FLOPsPerByte: op.KnownFloat(35_690_112.0 / 2_138_112),
-	}
-	report := p.Sums()
-	check.Equal(t, "total", want, report.Total.Figures)
-	check.Equal(t, "total: FLOPs", 35_690_112, report.Total.FLOPs)
-	check.Equal(t, "operation", want, report.Operations[0].Figures)
-}

@@ -177,14 +177,16 @@ func (n naiveSeed) hotspots(threshold int64) []*op.Entry {
 // same, durations around rounding, of zero, below it, and, where huge is set,
 // sums beyond 64 bits.
 func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
-	t := &seed.Trace{}
+	t, still := &seed.Trace{}, r.IntN(8) == 0
 	for i := range n {
 		e := random.Entry(r, i)
 		e.Operation = pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER", "all_to_all")
 		e.DeviceID = pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
 		e.EmptyDevice = e.DeviceID == "" && r.IntN(2) == 0
 		e.Duration = pick(r, 0, 1, 499, 500, 501, 999, 1000, 1499, 1500, e.Duration, -e.Duration, -700)
-		if huge && r.IntN(3) == 0 {
+		if still {
+			e.Duration = 0
+		} else if huge && r.IntN(3) == 0 {
 			e.Duration = pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
 			e.MemoryBytes = op.Known(pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
 		}
@@ -201,7 +203,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 // Both forms of a trace give exactly what the plain form gives.
 func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
-		trace := wildTrace(r, r.IntN(300), seed%3 == 0)
+		trace := wildTrace(r, r.IntN(1+r.IntN(300)), seed%3 == 0)
 		want, columns := naiveSeed{trace}, NewColumns(trace)
 		s := columns.Summary()
 		minRatio, threshold := r.Float64(), int64(r.IntN(100))-10
@@ -228,6 +230,13 @@ func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
 		verify("CommunicationBottlenecks", inOrder(want.bottlenecks(minRatio)),
 			inOrder(s.CommunicationBottlenecks(minRatio)), inOrder(CommunicationBottlenecks(trace, minRatio)))
 		verify("FlamegraphCollapsed", want.collapsed(), s.FlamegraphCollapsed(), FlamegraphCollapsed(trace))
+		var stacks Stacks
+		for i := range trace.Entries {
+			stacks.Add(&trace.Entries[i])
+		}
+		device := *trace
+		device.Entries = slices.DeleteFunc(slices.Clone(trace.Entries), func(e op.Entry) bool { return e.Side == op.SideHost })
+		verify("Stacks", naiveSeed{&device}.collapsed(), strings.TrimSuffix(text(t, &stacks), "\n"))
 		for _, n := range []int{-1, 0, 1, 2, 7, len(trace.Entries) / 2, len(trace.Entries), 1000} {
 			verify("SlowestOps", want.slowest(n), columns.SlowestOps(n))
 		}

@@ -39,68 +39,6 @@ type seedEntry struct {
 
 const us = time.Microsecond
 
-func TestLoadBalance(t *testing.T) {
-	gpu := func(device string, d time.Duration) seedEntry {
-		return seedEntry{operation: "matmul", device: device, duration: d}
-	}
-	for _, tc := range []struct {
-		name  string
-		trace *seed.Trace
-		want  *Balance
-	}{
-		{"empty", seedTrace(), nil},
-		{"one device", seedTrace(gpu("gpu:0", us), gpu("", us)), nil},
-		{"two devices", seedTrace(gpu("gpu:1", 100*us), gpu("gpu:0", 300*us)), &Balance{
-			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
-			PerDeviceDurationUS: []DeviceDuration{{"gpu:0", 300}, {"gpu:1", 100}},
-		}},
-		{"no time at all", seedTrace(gpu("a", 0), gpu("b", 0)), &Balance{
-			DeviceCount: 2, PerDeviceDurationUS: []DeviceDuration{{"a", 0}, {"b", 0}},
-		}},
-	} {
-		check.Equal(t, tc.name, tc.want, LoadBalance(tc.trace))
-	}
-}
-
-func TestCommunicationBottlenecks(t *testing.T) {
-	trace := seedTrace(
-		seedEntry{operation: "allreduce", device: "gpu:0", duration: 600 * us},
-		seedEntry{operation: "matmul", device: "gpu:0", duration: 200 * us},
-		seedEntry{operation: "broadcast", device: "gpu:1", duration: 300 * us},
-	)
-	got := CommunicationBottlenecks(trace, 0.2)
-	if len(got) != 2 || got[0].Operation != "allreduce" || got[0].RatioOfTotal <= 0.5 {
-		t.Errorf("got %+v", got)
-	}
-	want := []Bottleneck{{"allreduce", 600, 600.0 / 1100, 1}}
-	check.Equal(t, "", want, CommunicationBottlenecks(trace, 0.5))
-
-	t.Run("no time at all", func(t *testing.T) {
-		got := CommunicationBottlenecks(seedTrace(seedEntry{operation: "send"}, seedEntry{operation: "recv"}), 0)
-		want := []Bottleneck{{"recv", 0, 0, 1}, {"send", 0, 0, 1}}
-		check.Equal(t, "", want, got)
-	})
-}
-
-func TestFlamegraphCollapsed(t *testing.T) {
-	trace := seedTrace(
-		seedEntry{operation: "relu", device: "gpu:1", duration: 50 * us},
-		seedEntry{operation: "matmul", device: "gpu:0", duration: 123 * us},
-		seedEntry{operation: "matmul", device: "gpu:0", duration: 77 * us},
-		seedEntry{operation: "reshape", duration: 1},
-		seedEntry{operation: "reshape"},
-		seedEntry{operation: "half", duration: 2500},
-		seedEntry{operation: "below half", duration: 2499},
-	)
-	const want = `trace;gpu:0;matmul 200
-trace;gpu:1;relu 50
-trace;unknown;below half 2
-trace;unknown;half 3
-trace;unknown;reshape 2`
-	check.Equal(t, "", want, FlamegraphCollapsed(trace))
-	check.Equal(t, "empty trace", "", FlamegraphCollapsed(seedTrace()))
-}
-
 // The results have the seed's JSON form, and read back.
 func TestSeedResultsJSON(t *testing.T) {
 	trace := seedTrace(

@@ -24,58 +24,6 @@ func text(t *testing.T, s *Stacks) string {
 	return b.String()
 }
 
-func TestStacksWrite(t *testing.T) {
-	us := func(name, device string, ns int64) *op.Entry {
-		return &op.Entry{Operation: name, DeviceID: device, Duration: ns}
-	}
-	tests := []struct {
-		name    string
-		entries []*op.Entry
-		want    string
-	}{
-		{name: "empty"},
-		{
-			name: "the seed's case",
-			entries: []*op.Entry{
-				us("matmul", "gpu:0", 123_000), us("matmul", "gpu:0", 77_000), us("relu", "gpu:1", 50_000),
-			},
-			want: "trace;gpu:0;matmul 200\ntrace;gpu:1;relu 50\n",
-		},
-		{
-			name: "each duration is rounded by itself, at least to 1",
-			entries: []*op.Entry{
-				us("a", "gpu:0", 0), us("a", "gpu:0", 400), us("a", "gpu:0", 1_499), us("b", "gpu:0", 1_500), us("c", "gpu:0", 2_500), us("d",
-					"gpu:0", 2_499),
-			},
-			want: "trace;gpu:0;a 3\ntrace;gpu:0;b 2\ntrace;gpu:0;c 3\ntrace;gpu:0;d 2\n",
-		},
-		{
-			name:    "no device, and the host's view",
-			entries: []*op.Entry{us("a", "", 5_000), us("a", "unknown", 5_000), {Operation: "a", Duration: 9_000, Side: op.SideHost}},
-			want:    "trace;unknown;a 10\n",
-		},
-		{
-			name:    "escaped",
-			entries: []*op.Entry{us("a;b\n", "gpu;0", 5_000), us("a:b ", "gpu:0", 6_000)},
-			want:    "trace;gpu:0;a:b  11\n",
-		},
-		{
-			name:    "no overflow",
-			entries: []*op.Entry{us("a", "g", math.MaxInt64), us("a", "g", math.MaxInt64)},
-			want:    "trace;g;a 18446744073709552\n",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var f Stacks
-			for _, e := range tt.entries {
-				f.Add(e)
-			}
-			check.Equal(t, "stacks", tt.want, text(t, &f))
-		})
-	}
-}
-
 // The seed computes in floating-point microseconds.
 func TestRoundMicrosAgainstFloats(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {

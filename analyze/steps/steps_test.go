@@ -34,11 +34,6 @@ func TestSteps(t *testing.T) {
 		specs []tracetest.Spec
 		want  []Row
 	}{
-		{name: "no steps", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10)}},
-		{
-			name:  "C8: an ordinal per operation is no step",
-			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10).InStep(0), tracetest.OpAt("b", 2, 0, 10, 20).InStep(1)},
-		},
 		{
 			name: "steps over two devices, in ascending order, the host's view left out",
 			specs: []tracetest.Spec{
@@ -50,82 +45,11 @@ func TestSteps(t *testing.T) {
 			want: []Row{stepRow(-2, 1, 3, 70, 70, 60), stepRow(7, 1, 1, 10, 10, 10)},
 		},
 		{
-			name: "without starts",
-			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 0, 10).InStep(1).WithoutStart(), tracetest.OpAt("b", 2, 0, 0, 5).InStep(1).WithoutStart(),
-				tracetest.OpAt("c", 3, 0, 0, 10).InStep(2).WithoutStart(), tracetest.OpAt("d", 4, 0, 20, 25).InStep(2),
-			},
-			want: []Row{{Step: 1, Run: 1, Count: 2, SumNS: 15, Source: SourceAttribute}, stepRow(2, 1, 2, 15, 5, 5)},
-		},
-		{
-			name: "a loop that begins again",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10), stepOp(0, 10, 20), stepOp(1, 20, 30), stepOp(1, 30, 40),
-				stepOp(0, 100, 110), stepOp(0, 110, 120), stepOp(1, 120, 130), stepOp(1, 130, 140), stepOp(2, 140, 150),
-			},
-			want: []Row{
-				stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 2, 20, 20, 20),
-				stepRow(1, 1, 2, 20, 20, 20), stepRow(1, 2, 2, 20, 20, 20), stepRow(2, 1, 1, 10, 10, 10),
-			},
-		},
-		{
-			name: "it goes on at a checkpoint",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10), stepOp(1, 10, 20), stepOp(2, 20, 30), stepOp(2, 30, 40),
-				stepOp(1, 100, 110), stepOp(2, 110, 120), stepOp(3, 120, 130),
-			},
-			want: []Row{
-				stepRow(0, 1, 1, 10, 10, 10), stepRow(1, 1, 1, 10, 10, 10),
-				stepRow(1, 2, 1, 10, 10, 10), stepRow(2, 1, 2, 20, 20, 20), stepRow(2, 2, 1, 10, 10, 10),
-				stepRow(3, 1, 1, 10, 10, 10),
-			},
-		},
-		{
-			name: "a device that lags behind another",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10), stepOp(0, 5, 15).On("cuda:1"), stepOp(1, 10, 20), stepOp(0, 15, 25).On("cuda:1"), stepOp(1, 20, 30),
-				stepOp(1, 25, 35).On("cuda:1"), stepOp(2, 30, 40), stepOp(1, 35, 45).On("cuda:1"), stepOp(2, 45, 55).On("cuda:1"),
-			},
-			want: []Row{stepRow(0, 1, 3, 30, 25, 25), stepRow(1, 1, 4, 40, 35, 35), stepRow(2, 1, 2, 20, 25, 20)},
-		},
-		{
-			name: "data of the next step copied ahead",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 20), stepOp(1, 10, 15), stepOp(0, 20, 30), stepOp(1, 31, 33), stepOp(0, 34, 40), stepOp(1, 40, 70),
-				stepOp(1, 80, 90), stepOp(0, 120, 140),
-			},
-			want: []Row{stepRow(0, 1, 3, 36, 40, 36), stepRow(0, 2, 1, 20, 20, 20), stepRow(1, 1, 4, 47, 80, 47)},
-		},
-		{
 			name: "operations that start at once do not begin it again",
 			specs: []tracetest.Spec{
 				stepOp(1, 10, 20), stepOp(0, 0, 20), stepOp(0, 10, 30),
 			},
 			want: []Row{stepRow(0, 1, 2, 40, 30, 30), stepRow(1, 1, 1, 10, 10, 10)},
-		},
-		{
-			name: "services are apart",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).Of("b"), stepOp(0, 10, 20).Of("b"), stepOp(0, 0, 10).Of("a"), stepOp(1, 10, 20).Of("a"), stepOp(0, 5, 10),
-			},
-			want: []Row{
-				stepRow(0, 1, 1, 5, 5, 5), ofService(stepRow(0, 1, 1, 10, 10, 10), "a"), ofService(stepRow(1, 1, 1, 10, 10, 10), "a"),
-				ofService(stepRow(0, 1, 2, 20, 20, 20), "b"),
-			},
-		},
-		{
-			name: "requests are apart, even at the same time",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
-				tracetest.OpAt("a", 3, 1, 0, 10).InStep(0), tracetest.OpAt("a", 4, 2, 5, 15).InStep(0).In(2),
-				tracetest.OpAt("a", 5, 1, 10, 20).InStep(0),
-				tracetest.OpAt("a", 6, 1, 20, 30).InStep(1), tracetest.OpAt("a", 7, 2, 25, 35).InStep(0).In(2),
-				tracetest.OpAt("a", 8, 0, 2, 12).InStep(0).In(3),
-			},
-			want: []Row{
-				stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10),
-				stepRow(0, 3, 2, 20, 30, 20), stepRow(1, 1, 1, 10, 10, 10),
-			},
 		},
 		{
 			name: "a shared execution is apart from those of the same engine",
@@ -148,14 +72,6 @@ func TestSteps(t *testing.T) {
 			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 10, 10, 10)},
 		},
 		{
-			name: "a request that waits for long is one",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 9*second), tracetest.OpAt("a", 3, 1, 0, 10).InStep(0),
-				tracetest.OpAt("a", 4, 1, 5*second, 5*second+10).InStep(0),
-			},
-			want: []Row{stepRow(0, 1, 2, 20, 5*second+10, 20)},
-		},
-		{
 			name: "traces more than a second apart",
 			specs: []tracetest.Spec{
 				stepOp(0, 0, 10).In(1), stepOp(0, 10, 20).In(2),
@@ -164,39 +80,6 @@ func TestSteps(t *testing.T) {
 			},
 			want: []Row{
 				stepRow(0, 1, 3, 30, second+30, 30), stepRow(0, 2, 1, 1, 1, 1), stepRow(1, 1, 2, 20, 2*second+10, 20),
-			},
-		},
-		{
-			name: "ranks meet in their order",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
-				stepOp(0, 12, 22).OnRank(1), stepOp(1, 22, 32).OnRank(1), stepOp(0, 112, 122).OnRank(1), stepOp(1, 122, 132).OnRank(1),
-			},
-			want: []Row{
-				stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 2, 20, 22, 20),
-				stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 2, 20, 22, 20),
-			},
-		},
-		{
-			name: "a rank that misses the first run",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
-				stepOp(0, 97, 99).OnRank(1), stepOp(1, 122, 132).OnRank(1),
-			},
-			want: []Row{
-				stepRow(0, 1, 1, 10, 10, 10), stepRow(0, 2, 2, 12, 13, 12),
-				stepRow(1, 1, 1, 10, 10, 10), stepRow(1, 2, 2, 20, 22, 20),
-			},
-		},
-		{
-			name: "a rank that misses the last run",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
-				stepOp(0, 12, 22).OnRank(1), stepOp(1, 22, 32).OnRank(1),
-			},
-			want: []Row{
-				stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 1, 10, 10, 10),
-				stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 1, 10, 10, 10),
 			},
 		},
 		{
@@ -213,30 +96,6 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 0, 10).OnRank(0), stepOp(0, 10, 20).OnRank(0), stepOp(0, 3600*second, 3600*second+10).OnRank(1).In(2),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10)},
-		},
-		{
-			name: "ranks of one request meet first, and then those below a root of their own",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
-				tracetest.OpAt("a", 3, 1, 0, 10).InStep(0).OnRank(0), tracetest.OpAt("a", 4, 2, 1, 11).InStep(0).In(2).OnRank(0),
-				tracetest.OpAt("a", 5, 2, 2, 12).InStep(0).In(2).OnRank(1), tracetest.OpAt("a", 6, 1, 13, 14).InStep(0).OnRank(1),
-				tracetest.SpanAt("train", 7, 0, 0, 100).In(3), tracetest.OpAt("a", 8, 7, 5, 15).InStep(0).In(3).OnRank(2),
-			},
-			want: []Row{stepRow(0, 1, 3, 21, 15, 15), stepRow(0, 2, 2, 20, 11, 11)},
-		},
-		{
-			name: "operations without a start are of the first iteration of their request",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 3, 1, 50, 60).InStep(0),
-				tracetest.OpAt("a", 4, 1, 0, 7).InStep(0).WithoutStart().OnRank(1),
-				stepOp(0, 0, 10), stepOp(0, 0, 5).WithoutStart(), stepOp(3, 0, 1).WithoutStart(),
-				tracetest.OpAt("a", 6, 1, 0, 2).InStep(3).WithoutStart(),
-			},
-			want: []Row{
-				stepRow(0, 1, 2, 15, 10, 10),
-				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1, Source: SourceAttribute},
-				{Step: 3, Run: 2, Count: 1, SumNS: 2, Source: SourceAttribute},
-			},
 		},
 		{
 			name: "the ends of time",

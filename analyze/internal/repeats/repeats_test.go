@@ -10,21 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
 )
-
-// letters returns texts of numbers.
-func letters(texts ...string) [][]int32 {
-	var list [][]int32
-	for _, t := range texts {
-		var numbers []int32
-		for _, b := range []byte(t) {
-			numbers = append(numbers, int32(b))
-		}
-		list = append(list, numbers)
-	}
-	return list
-}
 
 // counted is a sequence as letters with how many times it occurs.
 type counted struct {
@@ -42,41 +28,6 @@ func countedOf(texts [][]int32, found []Sequence) []counted {
 		list = append(list, counted{string(text), s.Count, s.Rounds})
 	}
 	return list
-}
-
-func TestFind(t *testing.T) {
-	long := "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH" // 44
-	tests := []struct {
-		name    string
-		texts   []string
-		weights []int64
-		want    []counted
-	}{
-		{name: "nothing"},
-		{name: "nothing again", texts: []string{"abc", "a", "bca"}, want: []counted{{"bc", 2, 2}}},
-		{name: "the longest first", texts: []string{"abcd", "xabcy", "bcd"}, want: []counted{{"abc", 2, 2}}},
-		{name: "whole texts", texts: []string{"abc"}, weights: []int64{5}, want: []counted{{"abc", 5, 5}}},
-		{name: "rounds", texts: []string{"abcabcabcab"}, want: []counted{{"abc", 1, 3}}},
-		{name: "rounds in two texts", texts: []string{"xabab", "abababy"}, want: []counted{{"ab", 2, 5}}},
-		{name: "rounds and one round", texts: []string{"xababy", "abz", "cab"}, want: []counted{{"ab", 3, 4}}},
-		{name: "rounds within a sequence", texts: []string{"aabx", "yaab", "aaaz"}, want: []counted{{"aab", 2, 2}, {"a", 1, 3}}},
-		{name: "other rounds", texts: []string{"xaaa", "xaa"}, want: []counted{{"a", 2, 5}}},
-		{name: "rounds that cover most", texts: []string{"aabaabaab"}, want: []counted{{"aab", 1, 3}}},
-		{name: "the same at both ends", texts: []string{"aba", "aba"}, want: []counted{{"aba", 2, 2}}},
-		{name: "one number", texts: []string{"aaaaa", "baa"}, want: []counted{{"a", 2, 7}}},
-		{name: "more often first", texts: []string{"abc", "bc", "ab", "bc"}, want: []counted{{"bc", 3, 3}}},
-		{name: "what is left", texts: []string{"pqrsab", "pqrscd", "ab", "cd"}, want: []counted{{"pqrs", 2, 2}, {"ab", 2, 2}, {"cd", 2, 2}}},
-		{name: "up to a length", texts: []string{long, long}, want: []counted{{long[:32], 2, 2}, {long[32:], 2, 2}}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			texts := letters(tt.texts...)
-			if tt.weights == nil {
-				tt.weights = slices.Repeat([]int64{1}, len(texts))
-			}
-			check.Equal(t, "found", tt.want, countedOf(texts, Find(texts, tt.weights)))
-		})
-	}
 }
 
 // naive finds sequences by comparing every one with all others. Its items are texts: a sequence,
