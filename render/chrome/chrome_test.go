@@ -3,8 +3,6 @@ package chrome_test
 import (
 	"bytes"
 	"encoding/json"
-	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/internal/check"
