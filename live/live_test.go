@@ -253,25 +253,6 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 	}
 }
 
-// What ends in OnEnd allocates nothing for operations that repeat.
-func BenchmarkOnEnd(b *testing.B) {
-	var spans []sdktrace.ReadOnlySpan
-	tp := provider(collect{&spans})
-	recordSome(tp, 3)
-	p := newProcessor(b)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		p.OnEnd(spans[i%len(spans)])
-	}
-}
-
-type collect struct{ spans *[]sdktrace.ReadOnlySpan }
-
-func (collect) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-func (c collect) OnEnd(s sdktrace.ReadOnlySpan)                 { *c.spans = append(*c.spans, s) }
-func (collect) ForceFlush(context.Context) error                { return nil }
-func (collect) Shutdown(context.Context) error                  { return nil }
-
 // go tool pprof opens the profile by the page's URL.
 func TestGoToolPprof(t *testing.T) {
 	p := newProcessor(t)

@@ -9,7 +9,6 @@ import (
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/live"
@@ -89,24 +88,5 @@ func TestPushConcurrentSafe(t *testing.T) {
 	check.OK(t, tp.Shutdown(t.Context()))
 	if got, want := p.PushStats().Operations, int64(4*workers*requests); got != want {
 		t.Errorf("%d operations, want %d; %+v", got, want, p.PushStats())
-	}
-}
-
-// BenchmarkPush is what a span costs where profiles are pushed and where they are not.
-func BenchmarkPush(b *testing.B) {
-	s := newReceiver(b)
-	for name, opts := range map[string][]live.Option{"off": nil, "on": {live.WithProfilePush(s.URL, time.Second)}} {
-		b.Run(name, func(b *testing.B) {
-			p := newProcessor(b, opts...)
-			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
-			b.ReportAllocs()
-			for b.Loop() {
-				recordSome(tp, 1)
-			}
-			check.OK(b, p.Shutdown(b.Context()))
-			if n := p.PushStats().Missed; n > 0 {
-				b.Logf("%d missed", n)
-			}
-		})
 	}
 }

@@ -218,20 +218,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Names of ranges tell the phase of what is inside them, the innermost first.
-func TestPhases(t *testing.T) {
-	f := read(database(t, schema+fmt.Sprintf(`
-		INSERT INTO NVTX_EVENTS VALUES (10, 90, 59, 'forward', %[1]d, NULL), (20, 40, 59, 'optimizer', %[1]d, NULL), (25, 30, 59, 'x', %[1]d, NULL);
-		INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (26, 27, %[1]d, 1, 0), (50, 51, %[1]d, 2, 0), (95, 96, %[1]d, 3, 0);
-		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, demangledName, shortName)
-			VALUES (100, 101, 0, 7, 1, %[2]d, 1, 1), (102, 103, 0, 7, 2, %[2]d, 1, 1), (104, 105, 0, 7, 3, %[2]d, 1, 1);`, thread1, process1)))
-	var got []string
-	for _, e := range f.entries {
-		got = append(got, e.Phase)
-	}
-	check.Equal(t, "", []string{"forward", "optimizer", "optimizer", "optimizer", "forward", ""}, got)
-}
-
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sqlite")
 	text := database(t, small)

@@ -1,7 +1,6 @@
 package optraceconnector
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -9,9 +8,9 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/connector/xconnector"
 
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/internal/check"
 )
 
@@ -38,16 +37,7 @@ func TestConfig(t *testing.T) {
 		{"many exemplars", metrics("exemplars", 1000), "exemplars is 1000"},
 		{"no spans", map[string]any{"profiles": map[string]any{"max_spans": 0}}, "profiles: max_spans is 0"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := createDefaultConfig()
-			err := confmap.NewFromStringMap(tt.text).Unmarshal(cfg)
-			if err == nil {
-				err = xconfmap.Validate(cfg)
-			}
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("the error is %v, want %q", err, tt.want)
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { pdatatest.CheckConfig(t, createDefaultConfig(), tt.text, tt.want) })
 	}
 }
 

@@ -363,27 +363,3 @@ func TestMetricsConcurrentSafe(t *testing.T) {
 	want, got := reported(t, all...), figuresOf(append(parts, c.take())...)
 	equal(t, want, got)
 }
-
-// decoded returns spans as a receiver has them.
-func decoded(b *testing.B) (all []ptrace.Traces, spans int) {
-	b.Helper()
-	var u ptrace.ProtoUnmarshaler
-	for _, td := range pdatatest.Training(1, 8, 100) {
-		text := check.Must(pdatatest.Proto(td))(b)
-		td := check.Must(u.UnmarshalTraces(text))(b)
-		all, spans = append(all, td), spans+td.SpanCount()
-	}
-	return all, spans
-}
-
-func BenchmarkMetrics(b *testing.B) {
-	all, spans := decoded(b)
-	c := newTestConnector(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, td := range all {
-			check.OK(b, c.ConsumeTraces(b.Context(), td))
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(spans), "ns/span")
-}

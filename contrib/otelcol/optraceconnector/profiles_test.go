@@ -51,24 +51,6 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	return request.Profiles()
 }
 
-// total returns the sums of the values by their names.
-func total(t *testing.T, all ...pprofile.Profiles) map[string]int64 {
-	t.Helper()
-	sums := make(map[string]int64)
-	for _, ps := range all {
-		names := ps.Dictionary().StringTable()
-		for _, rp := range ps.ResourceProfiles().All() {
-			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
-				name := names.At(int(p.SampleType().TypeStrindex()))
-				for _, s := range p.Samples().All() {
-					sums[name] += s.Values().At(0)
-				}
-			}
-		}
-	}
-	return sums
-}
-
 func TestProfileEqualsOffline(t *testing.T) {
 	all := pdatatest.Training(1, 3, 4)
 	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
@@ -83,7 +65,7 @@ func TestProfileEqualsOffline(t *testing.T) {
 	if diff := cmp.Diff(string(wantText), string(gotText)); err != nil || diff != "" {
 		t.Errorf("%v, profile (-offline +connector):\n%s", err, diff)
 	}
-	if sums := total(t, got); sums["count"] == 0 || sums["flops"] == 0 {
+	if sums := pdatatest.Sums(got); sums["count"] == 0 || sums["flops"] == 0 {
 		t.Errorf("the values of the profile are %v", sums)
 	}
 	if again, err := c.take(); err != nil || again.SampleCount() != 0 {
@@ -110,7 +92,7 @@ func TestProfilesLifecycle(t *testing.T) {
 	check.OK(t, c.Shutdown(context.WithoutCancel(t.Context())))
 	check.Equal(t, "profiles", 3, len(sink.AllProfiles()))
 	want := offline(t, all...)
-	check.Equal(t, "sums: connector against offline", total(t, want), total(t, sink.AllProfiles()...))
+	check.Equal(t, "sums: connector against offline", pdatatest.Sums(want), pdatatest.Sums(sink.AllProfiles()...))
 }
 
 func TestProfilesOfSeveralServices(t *testing.T) {
@@ -143,7 +125,7 @@ func TestProfilesConcurrentSafe(t *testing.T) {
 	wg.Wait()
 	check.OK(t, c.send(t.Context()))
 	// 40 operations a step, of which those seen from the host have no samples.
-	if n := total(t, sink.AllProfiles()...)["count"]; n < 8*30 || n > 8*40 {
+	if n := pdatatest.Sums(sink.AllProfiles()...)["count"]; n < 8*30 || n > 8*40 {
 		t.Errorf("%d operations", n)
 	}
 }

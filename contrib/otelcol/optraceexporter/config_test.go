@@ -1,7 +1,6 @@
 package optraceexporter
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -9,9 +8,9 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/internal/check"
 )
 
@@ -35,16 +34,7 @@ func TestConfig(t *testing.T) {
 		{"negative retries", map[string]any{"path": "x", "retry_on_failure": map[string]any{"initial_interval": "-1s"}}, "initial_interval"},
 		{"negative timeout", map[string]any{"path": "x", "timeout": "-1s"}, "non-negative"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := createDefaultConfig()
-			err := confmap.NewFromStringMap(tt.text).Unmarshal(cfg)
-			if err == nil {
-				err = xconfmap.Validate(cfg)
-			}
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("the error is %v, want %q", err, tt.want)
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { pdatatest.CheckConfig(t, createDefaultConfig(), tt.text, tt.want) })
 	}
 }
 

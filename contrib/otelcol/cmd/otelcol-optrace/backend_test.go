@@ -76,24 +76,6 @@ func (b *backend) of(path string) []pmetric.Metrics {
 	return b.byPath[path]
 }
 
-// samples returns the sums of profiles by the names of their values.
-func (b *backend) samples() map[string]int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	sums := make(map[string]int64)
-	for _, ps := range b.asProfiles {
-		names := ps.Dictionary().StringTable()
-		for _, rp := range ps.ResourceProfiles().All() {
-			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
-				for _, s := range p.Samples().All() {
-					sums[names.At(int(p.SampleType().TypeStrindex()))] += s.Values().At(0)
-				}
-			}
-		}
-	}
-	return sums
-}
-
 func sumOf(all []pmetric.Metrics, name string) (sum float64) {
 	for _, ms := range all {
 		for _, rm := range ms.ResourceMetrics().All() {

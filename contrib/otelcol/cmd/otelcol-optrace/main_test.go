@@ -21,16 +21,6 @@ func TestExamplesAreValid(t *testing.T) {
 	check.OK(t, validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 }
 
-// A key that does not exist is an error, in each of the components.
-func TestTypos(t *testing.T) {
-	for _, typo := range []string{
-		"exporters::optrace::fromat: entries", "exporters::optrace::rotation::max_byte: 1",
-		"connectors::operations::metric::exemplars: 1", "connectors::operations::metrics::exemplar: 1",
-	} {
-		check.Says(t, typo, "invalid keys", validate(t, "../../examples/config.yaml", "yaml:"+typo))
-	}
-}
-
 // The configurations of the README are valid.
 func TestREADME(t *testing.T) {
 	text := check.Must(os.ReadFile("../../README.md"))(t)
@@ -47,11 +37,6 @@ func TestREADME(t *testing.T) {
 	if n != 4 {
 		t.Errorf("%d configurations, want 3", n-1)
 	}
-}
-
-func TestUnknownComponent(t *testing.T) {
-	err := validate(t, "../../examples/config.yaml", "yaml:exporters::no_such::path: x")
-	check.Says(t, "", "no_such", err)
 }
 
 // validate checks configurations as the command validate does.

@@ -8,8 +8,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"testing"
 
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/analyze"
@@ -133,4 +139,33 @@ func Report(ctx context.Context, opts analyze.Options, all ...ptrace.Traces) (*a
 		return nil, err
 	}
 	return analyze.Run(ctx, analyze.Records(otlp.ProtoRecords(bytes.NewReader(text), "spans", nil)), opts)
+}
+
+// Sums returns the sums of the values of profiles by their names.
+func Sums(all ...pprofile.Profiles) map[string]int64 {
+	sums := make(map[string]int64)
+	for _, ps := range all {
+		names := ps.Dictionary().StringTable()
+		for _, rp := range ps.ResourceProfiles().All() {
+			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
+				for _, s := range p.Samples().All() {
+					sums[names.At(int(p.SampleType().TypeStrindex()))] += s.Values().At(0)
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// CheckConfig checks that a configuration that is read from text is refused with an error that says want, and taken where
+// that is empty.
+func CheckConfig(t *testing.T, cfg component.Config, text map[string]any, want string) {
+	t.Helper()
+	err := confmap.NewFromStringMap(text).Unmarshal(cfg)
+	if err == nil {
+		err = xconfmap.Validate(cfg)
+	}
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("the error is %v, want %q", err, want)
+	}
 }
