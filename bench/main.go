@@ -12,7 +12,7 @@
 //
 //	-quick       less work: ends within 90 s once everything is prepared
 //	-json        print one JSON object in place of the table
-//	-update FILE write the table in Markdown into FILE, between the lines
+//	-update FILE write the table into FILE, between the lines
 //	             <!-- table --> and <!-- end of table -->; with
 //	             ../docs/performance.md that is the documentation's
 //	-only NAMES  only the comparisons of these names, separated by commas
@@ -28,7 +28,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -76,7 +75,7 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	fs.SetOutput(env.Progress)
 	fs.BoolVar(&env.Quick, "quick", false, "less work: ends within 90 s once everything is prepared")
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
-	update := fs.String("update", "", "write the table in Markdown into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
+	update := fs.String("update", "", "write the table into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
@@ -103,19 +102,17 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	rep, failed := measure.Run(ctx, env, chosen)
 	failed = errors.Join(failed, stopProfile())
 	machine := measure.ThisMachine(env.Quick)
-	write := measure.WriteTable
+	table := measure.Table(rep, machine, time.Now())
 	if *asJSON {
-		write = measure.WriteJSON
+		err = measure.WriteJSON(stdout, rep, machine)
+	} else {
+		_, err = io.WriteString(stdout, table)
 	}
-	if err := write(stdout, rep, machine); err != nil {
+	if err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	if document != nil {
-		var table bytes.Buffer
-		if err := measure.WriteMarkdown(&table, rep, machine, time.Now()); err != nil {
-			return err
-		}
-		failed = errors.Join(failed, document.Replace(table.String()))
+		failed = errors.Join(failed, document.Replace(table))
 	}
 	return failed
 }

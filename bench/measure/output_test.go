@@ -79,31 +79,9 @@ func TestWriteJSONEmpty(t *testing.T) {
 	}
 }
 
-func machine() Machine {
-	return Machine{Go: "go1", OS: "linux", Arch: "amd64", CPU: "a CPU", CPUs: 2, GOGC: "100"}
-}
-
-func TestWriteTable(t *testing.T) {
-	var out bytes.Buffer
-	check.OK(t, WriteTable(&out, sampleReport(), machine()))
-	want := `go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100. Ratio = peer / ours, the median of rounds side by side, ` +
-		`on the data where it is smallest.
-
-name  peer       ours       ratio  min–max    target          on    other data  allocations
-fast  300 ns/op  100 ns/op  3.00   2.50–4.00  ≥ 2     met     many  one 5.00    4 allocations (peer 4) per op, ≤ 0 extra: met
-slow  0.50 s/op  0.50 s/op  1.00   1.00–1.00  ≥ 2     MISSED                    
-
-Further figures:
-lost_default_batch  0.5
-
-Not run: absent (a tool)
-`
-	check.Equal(t, "", want, out.String())
-}
-
-func TestWriteMarkdown(t *testing.T) {
-	var out bytes.Buffer
-	check.OK(t, WriteMarkdown(&out, sampleReport(), machine(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
+func TestTable(t *testing.T) {
+	got := Table(sampleReport(), Machine{Go: "go1", OS: "linux", Arch: "amd64", CPU: "a CPU", CPUs: 2, GOGC: "100"},
+		time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	want := `Measured on 2026-11-21. go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100.
 
 | name | ratio | on | other data | min–max | target | | peer | ours | limited by |
@@ -118,5 +96,5 @@ func TestWriteMarkdown(t *testing.T) {
 
 - absent was **not run**: a tool
 `
-	check.Equal(t, "", want, out.String())
+	check.Equal(t, "", want, got)
 }

@@ -2,75 +2,38 @@ package measure
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
-// WriteTable writes the report for people at a terminal.
-func WriteTable(w io.Writer, rep *Report, m Machine) error {
-	fmt.Fprintf(w, "%s. Ratio = peer / ours, the median of rounds side by side, on the data where it is smallest.\n\n", m)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+// Table returns the report as the tables of docs/performance.md.
+func Table(rep *Report, m Machine, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %s. %s.\n", now.Format(time.DateOnly), m)
 	if len(rep.Rows) > 0 {
-		fmt.Fprintln(tw, "name\tpeer\tours\tratio\tmin–max\ttarget\t\ton\tother data\tallocations")
-		for _, r := range rep.Rows {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n", r.Measure.Name, cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit),
-				r.Ratio, r.Min, r.Max, r.target(), r.verdict("MISSED"), r.Data, r.others(), r.allocs())
-		}
-		if err := tw.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	if len(rep.Values) > 0 {
-		fmt.Fprintln(w, "Further figures:")
-		rep.writeValues(tw, "%s\t%.4g\n")
-		if err := tw.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return rep.writeNotRun(w, "Not run: %s (%s)\n")
-}
-
-// WriteMarkdown writes the report as the tables of docs/performance.md.
-func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
-	fmt.Fprintf(w, "Measured on %s. %s.\n", now.Format(time.DateOnly), m)
-	if len(rep.Rows) > 0 {
-		fmt.Fprint(w, "\n| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n"+
+		b.WriteString("\n| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n" +
 			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n")
 	}
 	for _, r := range rep.Rows {
-		fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f | %s | %s%s | %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(),
-			r.Min, r.Max, r.target(), r.verdict("**missed**"), strings.TrimSuffix("; "+r.allocs(), "; "),
+		fmt.Fprintf(&b, "| %s | %.2f | %s | %s | %.2f–%.2f | %s | %s%s | %s | %s | %s |\n", r.Measure.Name, r.Ratio, r.Data, r.others(),
+			r.Min, r.Max, r.target(), r.verdict(), strings.TrimSuffix("; "+r.allocs(), "; "),
 			cost(r.PeerNS, r.Unit), cost(r.OursNS, r.Unit), r.Measure.Limit)
 	}
 	if len(rep.Values) > 0 {
-		fmt.Fprint(w, "\n| further figures | |\n|---|--:|\n")
-		rep.writeValues(w, "| %s | %.4g |\n")
+		b.WriteString("\n| further figures | |\n|---|--:|\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
+		fmt.Fprintf(&b, "| %s | %.4g |\n", name, rep.Values[name])
 	}
 	if len(rep.Reasons) > 0 {
-		fmt.Fprintln(w)
+		b.WriteString("\n")
 	}
-	return rep.writeNotRun(w, "- %s was **not run**: %s\n")
-}
-
-func (rep *Report) writeValues(w io.Writer, format string) {
-	for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
-		fmt.Fprintf(w, format, name, rep.Values[name])
-	}
-}
-
-func (rep *Report) writeNotRun(w io.Writer, format string) error {
 	for _, name := range slices.Sorted(maps.Keys(rep.Reasons)) {
-		if _, err := fmt.Fprintf(w, format, name, rep.Reasons[name]); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "- %s was **not run**: %s\n", name, rep.Reasons[name])
 	}
-	return nil
+	return b.String()
 }
 
 func (r *Row) target() string {
@@ -80,14 +43,14 @@ func (r *Row) target() string {
 	return fmt.Sprintf("≥ %g", r.Target)
 }
 
-func (r *Row) verdict(missed string) string {
+func (r *Row) verdict() string {
 	switch {
 	case r.Met == nil:
 		return ""
 	case *r.Met:
 		return "met"
 	}
-	return missed
+	return "**missed**"
 }
 
 // others returns the ratios of the cases that are not the row's.

@@ -171,13 +171,3 @@ func Graph(devices int) []*Spec {
 	}
 	return all
 }
-
-// RandomSpecs returns n operations that do not repeat.
-func RandomSpecs(n int) []*Spec {
-	s := Config{Kind: Random}.streams()[0]
-	specs := make([]*Spec, n)
-	for i := range specs {
-		specs[i] = s.spec(i % opsPerGraph)
-	}
-	return specs
-}

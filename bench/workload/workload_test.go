@@ -172,22 +172,6 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Graph and RandomSpecs give the operations of the files.
-func TestSpecs(t *testing.T) {
-	for name, specs := range map[string][]*Spec{"graph": Graph(2), "random": RandomSpecs(2 * opsPerGraph)} {
-		devices := map[string]bool{}
-		for _, s := range specs {
-			devices[s.Device] = true
-			if s.Name == "" || len(s.Attributes()) < 8 {
-				t.Fatalf("%s: %+v", name, s)
-			}
-		}
-		if len(specs) != 2*opsPerGraph || len(devices) < 2 {
-			t.Errorf("%s: %d operations on %d devices", name, len(specs), len(devices))
-		}
-	}
-}
-
 func TestErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spans")
 	for name, write := range map[string]func() error{
