@@ -43,7 +43,7 @@ type groupPlace struct {
 // fileMetadata is what is read of a FileMetaData, all but the row groups.
 type fileMetadata struct {
 	Schema     thrift.Slice[format.SchemaElement] `thrift:"2"`
-	Rows       int64                              `thrift:"3"`
+	Rows       int64                              `thrift:"3,required"`
 	KeyValues  thrift.Slice[keyValue]             `thrift:"5"`
 	Encryption *struct{}                          `thrift:"8"`
 }
