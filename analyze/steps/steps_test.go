@@ -26,8 +26,6 @@ func stepRow(step, run, count, sum, wall, busy int64) Row {
 	return Row{Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy), Source: SourceAttribute}
 }
 
-func ofService(s Row, service string) Row { s.Service = service; return s }
-
 func TestSteps(t *testing.T) {
 	tests := []struct {
 		name  string

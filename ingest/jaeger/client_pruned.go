@@ -18,7 +18,10 @@ func (c *Client) pruned(a api, url string, body []byte) (found []op.Pruned) {
 	}
 	m := new(attr.Mapping)
 	m.KeepAll()
-	for rec := range a.records(body, url, m, c.opts.MaxMemory/2) {
+	for rec, err := range a.records(body, url, m, c.opts.MaxMemory/2) {
+		if err != nil {
+			continue
+		}
 		switch {
 		case rec.Entry != nil && rec.Entry.Extra != nil:
 			found = appendPruned(found, rec.Entry.Extra.Events, rec.Entry.TraceID, rec.Entry.SpanID)
