@@ -67,7 +67,7 @@ func generate(ctx context.Context, env *measure.Env, dir string, f Format, c Con
 	return os.WriteFile(filepath.Join(dir, aboutName), about, 0o644)
 }
 
-// load returns the file in dir, which it reads.
+// load returns the file in dir, and reads it into the page cache.
 func load(dir string) (file File, err error) {
 	about, err := os.ReadFile(filepath.Join(dir, aboutName))
 	if err != nil {

@@ -100,21 +100,12 @@ func (s Spec) Under(root string, id uint64) Spec { s.Root, s.RootID = root, id; 
 // WithoutStart returns s without a start.
 func (s Spec) WithoutStart() Spec { s.Timeless = true; return s }
 
-// FromRemote returns s with a parent in another process.
-func (s Spec) FromRemote() Spec { s.Remote = true; return s }
-
 // Of returns s of a service.
 func (s Spec) Of(service string) Spec { s.Service = service; return s }
 
 // To adds a link to a span in a trace.
 func (s Spec) To(trace byte, id uint64) Spec {
 	s.Links = append(slices.Clip(s.Links), specLink{trace: trace, id: id})
-	return s
-}
-
-// ToPart adds a link with a weight.
-func (s Spec) ToPart(trace byte, id uint64, weight int64) Spec {
-	s.Links = append(slices.Clip(s.Links), specLink{trace: trace, id: id, weight: op.Known(weight)})
 	return s
 }
 
