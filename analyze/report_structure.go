@@ -38,6 +38,10 @@ func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector,
 	var found *suspects.Found
 	var compared comparisons
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
+	rooflines := "overview findings operators"
+	if opts.Peaks != nil {
+		rooflines += " operations"
+	}
 	var wanted []func()
 	for _, figures := range []struct {
 		sections string // "" is all of them
@@ -64,7 +68,7 @@ func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector,
 			idle := timeline.Idle(forest, top)
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		}},
-		{"overview findings operators", func() { r.Operators = operators.Find(forest, groups) }},
+		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = collective.Rows(forest) }},
 		{"overview summary operations", func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) }},

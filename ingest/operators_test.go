@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,7 +128,11 @@ func rawOperators(t *testing.T, text io.Reader) (rows map[string]rawOperator, ba
 // the packages.
 func TestOperatorsAgainstRawEvents(t *testing.T) {
 	files, _ := filepath.Glob(recorded + "/*.json.gz")
-	for _, name := range append(files, "kineto/testdata/train.json", "kineto/testdata/rocm.json") {
+	files = append(files, "kineto/testdata/train.json", "kineto/testdata/rocm.json")
+	for _, name := range []string{"gemm", "sync", "pageable", "allocator"} { // CUDA graphs are none of the events
+		files = append(files, h100+name+".json.gz")
+	}
+	for _, name := range files {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			f, err := os.Open(name)
 			check.OK(t, err)
@@ -152,4 +157,59 @@ func TestOperatorsAgainstRawEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// h100 is the folder of traces of an H100, which record.py there recorded.
+const h100 = "kineto/testdata/h100/"
+
+// Times and FLOPs on an H100 are those that PyTorch's profiler states itself (key_averages), to the nanosecond: of each kernel,
+// and of each operator that launched kernels other than by a CUDA graph.
+func TestAgainstPyTorch(t *testing.T) {
+	type row struct {
+		Key          string
+		Host         bool
+		Count, FLOPs int64
+		Self         float64 `json:"device_self_us"`
+	}
+	var truth map[string][]row
+	check.OK(t, json.Unmarshal(check.Must(os.ReadFile(h100+"truth.json"))(t), &truth))
+	for name, rows := range truth {
+		r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+name+".json.gz"), analyze.Options{}))(t)
+		want := make(map[string]row)
+		for _, row := range rows {
+			want[fmt.Sprint(row.Host, row.Key)] = row
+		}
+		sum := int64(0)
+		for i := range r.Operations {
+			o := &r.Operations[i]
+			if o.Side == "host" {
+				continue
+			}
+			sum += o.SumNS
+			if w := want["false"+o.Operation]; w.Count != o.Count || int64(math.Round(w.Self*1000)) != o.SumNS {
+				t.Errorf("%s: %s ran %d times for %d ns, want %+v", name, o.Operation, o.Count, o.SumNS, w)
+			}
+		}
+		for _, o := range r.Operators.Rows {
+			if o.Kernels == 0 || o.Below != nil {
+				continue
+			}
+			if w := want["true"+o.Operator]; int64(math.Round(w.Self*1000)) != o.DeviceSelfNS || w.FLOPs != 0 && w.FLOPs != o.FLOPs.V {
+				t.Errorf("%s: %s launched %d ns of %d FLOPs, want %+v", name, o.Operator, o.DeviceSelfNS, o.FLOPs.V, w)
+			}
+		}
+		if len(r.Operations) == 0 || sum != r.Total.SumNS {
+			t.Errorf("%s: the operations took %d of %d ns", name, sum, r.Total.SumNS)
+		}
+	}
+}
+
+// PyTorch states no numbers of CUDA graphs: the ranges around their launches tell them apart.
+func TestGraphsOfPyTorch(t *testing.T) {
+	r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+"graphs.json.gz"), analyze.Options{}))(t)
+	launches := make(map[string]int64)
+	for _, o := range r.Operators.Rows {
+		launches[o.Operator] = o.Calls
+	}
+	check.Equal(t, "launches", map[string]int64{"CUDA graph (decode)": 3 * 8, "CUDA graph (prefill)": 3}, launches)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -299,16 +300,26 @@ func (l *list) others() {
 	}
 	for i := range l.Operations {
 		o := &l.Operations[i]
-		r := o.Roofline
-		if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
-			continue
-		}
-		ns := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.extent.Devices)))
-		l.add(Finding{
-			Kind:  Roofline,
-			Where: Where{Section: "operations", Operation: o.Operation},
-			Text: fmt.Sprintf("%s reaches %s of what its device can do, bound by %s: at best it would take %s less.", named(o.Operation),
-				units.Percent(r.Share.V), r.Bound, l.part(ns)),
-		}, ns)
+		l.roofline("operations", o.Operation, o.Roofline)
 	}
+	if l.Operators != nil {
+		for i := range l.Operators.Rows {
+			o := &l.Operators.Rows[i]
+			l.roofline("operators", o.Operator, o.Roofline)
+		}
+	}
+}
+
+// roofline finds that operations of a name are far from what their devices can do.
+func (l *list) roofline(section, name string, r *work.Roofline) {
+	if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
+		return
+	}
+	ns := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.extent.Devices)))
+	l.add(Finding{
+		Kind:  Roofline,
+		Where: Where{Section: section, Operation: name},
+		Text: fmt.Sprintf("%s reaches %s of what its device can do, bound by %s: at best it would take %s less.", named(name),
+			units.Percent(r.Share.V), r.Bound, l.part(ns)),
+	}, ns)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -49,6 +50,9 @@ type Row struct {
 	FLOPs       op.Int `json:"flops"`
 	// DeviceIdleNS is how much of HostTotalNS nothing ran on any device; unknown without calls.
 	DeviceIdleNS op.Int `json:"device_idle_ns"`
+	// Roofline compares the operations that the calls launched themselves with what their devices can do at best,
+	// by the shapes of the calls: Count is of calls, and SumNS part of DeviceSelfNS. Nil without peaks.
+	Roofline *work.Roofline `json:"roofline,omitempty"`
 	// Below are the operations of a CUDA graph, those with the largest sums and one named [key.Other] for
 	// what is beyond them: together they are Kernels and DeviceSelfNS. Nil for an operator.
 	Below []Below `json:"below,omitempty"`
@@ -72,6 +76,7 @@ type sums struct {
 	knowsBytes, knowsFLOPs, knowsKernels bool
 	until                                int32 // the place behind the outermost call that was met last
 	graph                                *graph
+	bounds                               work.Bounds
 }
 
 // graph adds up what a CUDA graph launched.
@@ -209,6 +214,12 @@ func (g *graph) list() []Below {
 // inside one of its name is part of the times of that.
 func addHosts(f *trace.Forest, below []wide.Sum, processes []int32, row func(string) *sums) {
 	nesting := f.Nesting()
+	for _, r := range nesting.Rows() {
+		if below[r] != (wide.Sum{}) && f.CountsInSums(r) {
+			w := f.Work(r)
+			row(f.RowName(r)).bounds.Add(&w, below[r].Int64())
+		}
+	}
 	for _, r := range slices.Backward(nesting.Rows()) {
 		if p := f.Tree.Parent[r]; p != trace.NoRow {
 			below[p].Merge(below[r])
@@ -249,6 +260,7 @@ func (s *sums) row(name string) Row {
 		r.HostSelfNS, r.HostTotalNS = op.Known(s.hostSelf.Int64()), op.Known(s.hostTotal.Int64())
 		r.DeviceIdleNS = op.Known(s.idle.Int64())
 	}
+	r.Roofline = s.bounds.Roofline()
 	if s.graph != nil {
 		r.Calls += int64(len(s.graph.launches))
 		r.Below = s.graph.list()

@@ -9,7 +9,9 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/operators"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -62,6 +64,48 @@ func TestManyKernelsOfGraph(t *testing.T) {
 func TestWithoutOperators(t *testing.T) {
 	if got := operators.Find(tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 9)), 10); got != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The least time of a call is compared with the time of what the call launched itself, and known where its shapes and
+// the one kind of devices with peaks are.
+func TestRoofline(t *testing.T) {
+	host := func(name string, id, parent uint64, start, end int64) *op.Entry {
+		return tracetest.OpAt(name, id, parent, start, end).On("cpu").FromHost().Entry()
+	}
+	mm := host("aten::mm", 2, 1, 1, 8)
+	mm.InputShapes, mm.InputDTypes = []op.Shape{{2, 3}, {3, 4}}, []op.DType{op.F32, op.F32}
+	entries := []*op.Entry{
+		host("aten::linear", 1, 0, 0, 9), mm, host("aten::mm", 3, 0, 10, 19),
+		tracetest.OpAt("gemm", 11, 0, 20, 180).LaunchedBy("aten::mm", 2).Entry(),
+		tracetest.OpAt("reduce", 12, 0, 180, 228).LaunchedBy("aten::mm", 2).Entry(),
+		tracetest.OpAt("gemm", 13, 0, 300, 400).LaunchedBy("aten::mm", 3).Entry(),
+	}
+	cuda := peaks.Device{Match: "cuda:*", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9}}
+	cpu := peaks.Device{Match: "cpu*", BytesPerSecond: 1}
+	other := peaks.Device{BytesPerSecond: 2e9}
+	for _, tt := range []struct {
+		devices []peaks.Device
+		want    *work.Roofline
+	}{
+		// 2·3·4 products of 2 FLOPs take 48 ns, and 6 + 12 + 8 numbers of 4 bytes 104 ns.
+		{[]peaks.Device{cpu, cuda}, &work.Roofline{
+			Count: 1, SumNS: 160 + 48, FLOPs: 48, MovedBytes: 104, BoundNS: 104, Share: op.KnownFloat(0.5), Bound: work.BoundMemory,
+		}},
+		{[]peaks.Device{cuda, other}, nil},
+		{[]peaks.Device{cpu}, nil},
+	} {
+		f, finder := trace.New(), work.NewFinder(false, &peaks.Table{Devices: tt.devices})
+		for _, e := range entries {
+			f.AddOp(e, finder.Entry(e))
+		}
+		for _, row := range operators.Find(f, 10).Rows {
+			want := tt.want
+			if row.Operator != "aten::mm" {
+				want = nil // it launches nothing itself
+			}
+			check.Equal(t, row.Operator, want, row.Roofline)
+		}
 	}
 }
 

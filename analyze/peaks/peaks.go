@@ -150,3 +150,20 @@ func (t *Table) Find(id string) *Device {
 	}
 	return nil
 }
+
+// Accelerator returns the peaks of the devices that operations are launched to: those in the table whose pattern
+// is not one of ids that begin with cpu. It is nil unless they are of one kind.
+func (t *Table) Accelerator() *Device {
+	var found *Device
+	for i := range t.Devices {
+		d := &t.Devices[i]
+		switch {
+		case strings.HasPrefix(d.Match, "cpu"):
+		case found != nil && (found.BytesPerSecond != d.BytesPerSecond || !maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
+			return nil
+		default:
+			found = d
+		}
+	}
+	return found
+}

@@ -41,13 +41,22 @@ func (f *Forest) HasLaunchers() bool {
 func (f *Forest) HasGraphs() bool { return f.Tree.graphs != nil }
 
 // Graph returns the CUDA graph that launched the operation in row r, and its name, "" where none did. The name has the number of
-// the graph, and in parentheses the operator around its launches or else their phase, where all have the same.
+// the graph, and in parentheses the operator around its launches or else their phase, where all have the same. Graphs without
+// numbers are told apart by what is in the parentheses.
 func (f *Forest) Graph(r int32) (name string, g *Graph) {
 	if f.Tree.graphs == nil {
 		return "", nil
 	}
-	n := f.code(r, colGraph)
-	return f.Tree.graphs[n], &f.Names.Graphs.Values[n]
+	k := f.graphKey(r)
+	return f.Tree.graphs[k], &f.Names.Graphs.Values[k.graph]
+}
+
+func (f *Forest) graphKey(r int32) graphKey {
+	k := graphKey{graph: f.code(r, colGraph)}
+	if k.graph != 0 && f.Names.Graphs.Values[k.graph].ID == "" {
+		k.around = cmp.Or(f.LauncherName(r), f.Names.Marks.Values[f.Mark(r)].Phase)
+	}
+	return k
 }
 
 // LaunchName is [Forest.LauncherName], and of an operation that a CUDA graph launched the name of that.
@@ -69,38 +78,59 @@ func (s *same) add(text string) {
 	s.text, s.known = text, true
 }
 
+// common returns the text, "" where they differ.
+func (s *same) common() string {
+	if s.differs {
+		return ""
+	}
+	return s.text
+}
+
 // buildGraphs names the CUDA graphs.
 func (f *Forest) buildGraphs() {
 	f.Tree.graphs = nil
 	if len(f.Names.Graphs.Values) == 1 {
 		return
 	}
+	f.Tree.graphs = make(map[graphKey]string)
 	type around struct{ operator, phase same }
-	all := make(map[string]*around)
-	names := make([]string, len(f.Names.Graphs.Values))
-	for i, g := range f.Names.Graphs.Values[1:] {
-		name := strings.TrimSuffix("CUDA graph "+g.ID, " ")
-		if strings.HasPrefix(g.Call, "hip") {
-			name = "HIP graph"
-		}
-		names[1+i], all[name] = name, &around{}
-	}
+	all := make(map[string]*around) // by number
 	for r := range f.Rows() {
-		if n := f.code(r, colGraph); n != 0 && f.IsDeviceSide(r) {
-			a := all[names[n]]
-			a.operator.add(f.LauncherName(r))
-			a.phase.add(f.Names.Marks.Values[f.Mark(r)].Phase)
+		k := f.graphKey(r)
+		if k.graph == 0 {
+			continue
+		}
+		g := &f.Names.Graphs.Values[k.graph]
+		f.Tree.graphs[k] = g.name(k.around)
+		if g.ID == "" || !f.IsDeviceSide(r) {
+			continue
+		}
+		a := all[g.ID]
+		if a == nil {
+			a = &around{}
+			all[g.ID] = a
+		}
+		a.operator.add(f.LauncherName(r))
+		a.phase.add(f.Names.Marks.Values[f.Mark(r)].Phase)
+	}
+	for k := range f.Tree.graphs {
+		g := &f.Names.Graphs.Values[k.graph]
+		if a := all[g.ID]; a != nil {
+			f.Tree.graphs[k] = g.name(cmp.Or(a.operator.common(), a.phase.common()))
 		}
 	}
-	for i, name := range names[1:] {
-		for _, s := range [...]same{all[name].operator, all[name].phase} {
-			if s.text != "" && !s.differs {
-				names[1+i] += " (" + s.text + ")"
-				break
-			}
-		}
+}
+
+// name returns the name of a graph, with what is around its launches.
+func (g *Graph) name(around string) string {
+	name := strings.TrimSuffix("CUDA graph "+g.ID, " ")
+	if strings.HasPrefix(g.Call, "hip") {
+		name = "HIP graph"
 	}
-	f.Tree.graphs = names
+	if around != "" {
+		name += " (" + around + ")"
+	}
+	return name
 }
 
 // isHostOp reports whether row r is an operation of the host's side with a place in the tree.

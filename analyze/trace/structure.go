@@ -26,8 +26,14 @@ type Tree struct {
 	target []int32
 	// launcher holds the row of the operator that launched each row; nil where nothing did.
 	launcher []int32
-	// graphs holds the names of Names.Graphs, nil where there is none.
-	graphs []string
+	// graphs holds the names of CUDA graphs, nil where there is none.
+	graphs map[graphKey]string
+}
+
+// graphKey tells CUDA graphs apart: by their place in Names.Graphs, and those without a number by what is around their launches.
+type graphKey struct {
+	graph  int32
+	around string
 }
 
 // Children returns the rows directly below r, the last to end first.

@@ -46,7 +46,7 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 	w.record(e.FLOPs)
 	if f.roofs.table != nil {
 		if dtype := f.roofs.number(follows.DType); w.Moved() {
-			f.roofs.of(e.DeviceID).bound(&w, dtype)
+			f.roofs.of(e).bound(&w, dtype)
 		}
 	}
 	return w

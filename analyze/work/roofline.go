@@ -34,8 +34,8 @@ const (
 	BoundMemory  = "memory"
 )
 
-// boundSums adds up least times.
-type boundSums struct {
+// Bounds adds up least times. Its JSON form is that of partial results.
+type Bounds struct {
 	Count        int64    `json:"bound_count,omitempty"`
 	TimeNS       wide.Sum `json:"bound_time_ns,omitzero"`
 	FLOPs        wide.Sum `json:"bound_flops,omitzero"`
@@ -44,8 +44,8 @@ type boundSums struct {
 	MemoryPS     wide.Sum `json:"memory_ps,omitzero"`     // where bytes do
 }
 
-// add adds the bound of the work of an entry that took d, if it is known.
-func (s *boundSums) add(w *Work, d int64) {
+// Add adds the least time of work that took d, if it is known.
+func (s *Bounds) Add(w *Work, d int64) {
 	if w.Bound == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func (s *boundSums) add(w *Work, d int64) {
 	}
 }
 
-func (s *boundSums) merge(o *boundSums) {
+func (s *Bounds) merge(o *Bounds) {
 	s.Count += o.Count
 	s.TimeNS.Merge(o.TimeNS)
 	s.FLOPs.Merge(o.FLOPs)
@@ -69,8 +69,8 @@ func (s *boundSums) merge(o *boundSums) {
 	s.MemoryPS.Merge(o.MemoryPS)
 }
 
-// figures returns the roofline, nil without an operation.
-func (s *boundSums) figures() *Roofline {
+// Roofline returns the figures, nil without an operation.
+func (s *Bounds) Roofline() *Roofline {
 	if s.Count == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *boundSums) figures() *Roofline {
 type roofs struct {
 	table  *peaks.Table // nil for none
 	dtypes []op.DType   // by number less one
-	cache  *symbols.Cache[struct{}, *roof]
+	cache  *symbols.Cache[bool, *roof]
 }
 
 // roof has the peaks of a device; nil where they are not known.
@@ -120,20 +120,28 @@ func (f *roofs) number(t op.DType) uint8 {
 	return uint8(len(f.dtypes))
 }
 
-// of returns the peaks of a device.
-func (f *roofs) of(device string) *roof {
+// of returns the peaks of the device of an entry, or for the host's view of an operation those of the devices
+// that it may have been launched to.
+func (f *roofs) of(e *op.Entry) *roof {
 	if f.cache == nil {
-		f.cache = new(symbols.Cache[struct{}, *roof])
+		f.cache = new(symbols.Cache[bool, *roof])
+	}
+	device, host := e.DeviceID, e.Side == op.SideHost
+	if host {
+		device = ""
 	}
 	slot := f.cache.Slot(device, 0)
-	if !slot.Holds(device, struct{}{}) {
-		slot.Set(device, struct{}{}, f.look(device))
+	if !slot.Holds(device, host) {
+		d := f.table.Find(device)
+		if host {
+			d = f.table.Accelerator()
+		}
+		slot.Set(device, host, f.roof(d))
 	}
 	return slot.Value
 }
 
-func (f *roofs) look(device string) *roof {
-	d := f.table.Find(device)
+func (f *roofs) roof(d *peaks.Device) *roof {
 	if d == nil {
 		return nil
 	}

@@ -32,8 +32,8 @@ type Figures struct {
 // Work is what one entry did. The zero value is not known.
 type Work struct {
 	Flops, Bytes int64
-	// Bound is the least time that it takes by the device's peaks, in picoseconds: negative
-	// where memory decides, 0 where it is not known.
+	// Bound is the least time that it takes by the peaks of its device, or of those that the host launched it
+	// to, in picoseconds: negative where memory decides, 0 where it is not known.
 	Bound int64
 	// Facts is one field in place of three: Go keeps structs of up to four in registers.
 	Facts Facts
@@ -68,7 +68,7 @@ type Sums struct {
 	// MovedBytes and MovedFLOPs are of the entries whose bytes are known.
 	MovedBytes wide.Sum `json:"moved_bytes,omitzero"`
 	MovedFLOPs wide.Sum `json:"moved_flops,omitzero"`
-	boundSums
+	Bounds
 }
 
 // Add adds the work, whose FLOPs are known, of an entry that took d.
@@ -83,7 +83,7 @@ func (s *Sums) Add(w *Work, d int64) {
 		s.MovedCount++
 		s.MovedBytes.Add(w.Bytes)
 		s.MovedFLOPs.Add(w.Flops)
-		s.boundSums.add(w, d)
+		s.Bounds.Add(w, d)
 	}
 }
 
@@ -96,12 +96,12 @@ func (s *Sums) Merge(o *Sums) {
 	s.TimeNS.Merge(o.TimeNS)
 	s.MovedBytes.Merge(o.MovedBytes)
 	s.MovedFLOPs.Merge(o.MovedFLOPs)
-	s.boundSums.merge(&o.boundSums)
+	s.Bounds.merge(&o.Bounds)
 }
 
 // IsPossible reports whether partial results may state the sums.
 func (s *Sums) IsPossible() bool {
-	b := &s.boundSums
+	b := &s.Bounds
 	for _, n := range []int64{s.FLOPsCount, s.DerivedCount, s.MovedCount, b.Count} {
 		if !wide.IsCount(n, wide.MaxCount) {
 			return false
@@ -126,7 +126,7 @@ func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
 		return w
 	}
 	if !host {
-		w.Roofline = s.boundSums.figures()
+		w.Roofline = s.Bounds.Roofline()
 	}
 	w.MovedBytes = op.Known(s.MovedBytes.Int64())
 	if bytes := s.MovedBytes.Float64(); bytes > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -56,15 +57,20 @@ type driver struct {
 	EventCreate       func(event *handle, flags uint32) result              `symbol:"cuEventCreate"`
 	EventDestroy      func(event handle) result                             `symbol:"cuEventDestroy_v2"`
 	EventRecord       func(event, stream handle) result                     `symbol:"cuEventRecord"`
-	EventQuery        func(event handle) result                             `symbol:"cuEventQuery"`
 	EventSynchronize  func(event handle) result                             `symbol:"cuEventSynchronize"`
 	EventElapsed      func(milliseconds *float32, start, end handle) result `symbol:"cuEventElapsedTime"`
 }
 
+// errNotPassed means that the device has not passed an event.
+var errNotPassed = errors.New("the device has not passed the event")
+
 // check returns the error that a call of the driver answered with, nil if it succeeded.
 func (d *driver) check(call string, r result) error {
-	if r == success {
+	switch r {
+	case success:
 		return nil
+	case errorNotReady:
+		return errNotPassed
 	}
 	var name *byte
 	if d.GetErrorName(r, &name) != success || name == nil {

@@ -29,6 +29,7 @@ type engine struct {
 	queue    *optrace.Queue[*event]
 	sent     int
 	off      bool // nothing is recorded
+	timed    bool // steps are
 
 	launched [numStreams][]launched      // in order, until the queue has asked for their times
 	byHand   [numStreams][]time.Duration // times of kernels, taken from their events at once
@@ -105,13 +106,13 @@ func (e *engine) poll() error {
 }
 
 // reap gives the events back whose times the queue has asked for. Before that it takes
-// the times of kernels as a program without a recorder would.
+// the times of kernels as a program without a recorder would, unless steps are timed.
 func (e *engine) reap() error {
 	for stream := range e.launched {
 		waiting := e.launched[stream]
 		for len(waiting) > 0 && waiting[0].start.passed && waiting[0].end.passed {
 			o := waiting[0]
-			if o.kernel {
+			if o.kernel && !e.timed {
 				ns, err := e.dev.between(o.start.handle, o.end.handle)
 				if err != nil {
 					return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -19,16 +20,11 @@ func (e *event) Time() (at int64, done bool, err error) {
 	if e.passed {
 		return e.at, true, nil
 	}
-	switch r := e.dev.EventQuery(e.handle); r {
-	case errorNotReady:
+	at, err = e.base.time(e.dev, e.handle)
+	if errors.Is(err, errNotPassed) {
 		return 0, false, nil
-	default:
-		if err := e.dev.check("cuEventQuery", r); err != nil {
-			return 0, false, err
-		}
 	}
-	e.at, err = e.base.time(e.dev, e.handle)
-	e.passed = err == nil
+	e.at, e.passed = at, err == nil
 	return e.at, e.passed, err
 }
 

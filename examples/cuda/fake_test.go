@@ -28,6 +28,7 @@ type fakeDevice struct {
 type fakeEvent struct {
 	timed    bool
 	recorded bool
+	waited   bool // the host waited for it, as it does to read the clock
 	at       int64
 }
 
@@ -238,13 +239,10 @@ func (f *fakeDevice) addStreams(d *driver) {
 		}
 		return success
 	}
-	d.EventQuery = func(e handle) result {
-		if f.events[e].at > f.now() {
-			return errorNotReady
-		}
-		return f.fail["cuEventQuery"]
+	d.EventSynchronize = func(e handle) result {
+		f.events[e].waited = true
+		return f.sleep(f.events[e].at)
 	}
-	d.EventSynchronize = func(e handle) result { return f.sleep(f.events[e].at) }
 	d.EventElapsed = func(ms *float32, from, to handle) result {
 		a, b := f.events[from], f.events[to]
 		switch {
@@ -252,6 +250,8 @@ func (f *fakeDevice) addStreams(d *driver) {
 			return errorHandle
 		case max(a.at, b.at) > f.now():
 			return errorNotReady
+		case !b.waited && f.fail["cuEventElapsedTime"] != success:
+			return f.fail["cuEventElapsedTime"]
 		}
 		if b.at < a.at {
 			f.t.Errorf("an event is timed by a later one, of %d ns after it", a.at-b.at)

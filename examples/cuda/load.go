@@ -79,6 +79,7 @@ type overhead struct{ with, without []time.Duration }
 // each: a step ends when the device has got through it and it is recorded as far as it
 // can be.
 func (o *overhead) sendTimed(ctx context.Context, e *engine, steps int) error {
+	e.timed = true
 	for i := 0; i < 2*steps && ctx.Err() == nil; i++ {
 		e.off = (i/2+i)%2 != 0 // on, off, off, on: both on both streams
 		begun := time.Now()

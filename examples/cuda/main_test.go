@@ -195,7 +195,7 @@ func TestFailures(t *testing.T) {
 // Operations whose events fail are lost, and counted.
 func TestEventFails(t *testing.T) {
 	f, out := newFake(t), new(bytes.Buffer)
-	f.fail["cuEventQuery"] = 7
+	f.fail["cuEventElapsedTime"] = 7
 	err := run(t.Context(), config{2, 4, t.TempDir()}, loadFake(f), out)
 	if !strings.Contains(out.String(), "8 operations launched, 0 recorded, 0 dropped, 8 lost, 0 unplaced") {
 		t.Errorf("%v\n%s", err, out)

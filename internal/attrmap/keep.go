@@ -23,9 +23,13 @@ func (m *Mapping) KeepAll() {
 // KeepsAll reports whether everything is kept; false for nil.
 func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
-// KeepsOfRequest reports whether recorders keep the values of key of a span that is no operation; m may be nil.
-func KeepsOfRequest(m *Mapping, key string) bool {
-	return m != nil && (m.all || slices.Contains(m.kept, key)) || slices.Contains(attrkey.OfRequests[:], key)
+// KeepsOfRequest reports whether recorders keep an attribute of a span that is no operation; m may be nil. One
+// without a value is kept where everything is.
+func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
+	if m != nil && m.all {
+		return true
+	}
+	return !empty && (m != nil && slices.Contains(m.kept, key) || slices.Contains(attrkey.OfRequests[:], key))
 }
 
 // Inherit adds to the attributes of an operation or span those that were asked for by key, and

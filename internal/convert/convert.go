@@ -96,7 +96,7 @@ func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	c.attrs = c.attrs[:0]
 	var index opmodel.AttrIndex
 	for _, kv := range attrs {
-		if attrmap.KeepsOfRequest(c.mapping, string(kv.Key)) {
+		if attrmap.KeepsOfRequest(c.mapping, string(kv.Key), kv.Value.Type() == attribute.EMPTY) {
 			c.attrs = index.Set(c.attrs, opmodel.ValidAttr(attrOf(kv)))
 		}
 	}

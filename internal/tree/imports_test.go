@@ -154,7 +154,7 @@ var analysisImports = map[string][]string{
 	"sequences":  {"device", "timeline", "trace"},
 	"suspects":   {"trace"},
 	"stacks":     {"timeline", "trace"},
-	"operators":  {"key", "timeline", "trace"},
+	"operators":  {"key", "timeline", "trace", "work"},
 	"engines":    {"key", "trace"},
 	"seed":       {"stacks"},
 	"findings": {

@@ -46,11 +46,16 @@ func statColumns[T any](r *analyze.Report) []column[T] {
 		keys += " est_count est_sum_ns"
 	}
 	keys += " flops_count flops_derived flops_derived_count flops_per_second moved_bytes moved_count flops_per_byte"
-	if len(r.Peaks) > 0 {
-		keys += " roofline.count roofline.sum_ns roofline.flops roofline.moved_bytes roofline.bound_ns" +
-			" roofline.share roofline.compute_share roofline.bound"
+	return fields[T](keys + rooflineKeys(r))
+}
+
+// rooflineKeys returns the keys of rooflines, none without peaks.
+func rooflineKeys(r *analyze.Report) string {
+	if len(r.Peaks) == 0 {
+		return ""
 	}
-	return fields[T](keys)
+	return " roofline.count roofline.sum_ns roofline.flops roofline.moved_bytes roofline.bound_ns" +
+		" roofline.share roofline.compute_share roofline.bound"
 }
 
 // writeOperations writes the table by operation.
@@ -86,7 +91,7 @@ func writeOperators(w io.Writer, r *analyze.Report, opts Options) error {
 		rows = r.Operators.Rows
 	}
 	return writeTable(w, opts, rows, fields[operators.Row]("operator calls device_self_ns device_total_ns host_self_ns host_total_ns kernels"+
-		" memory_bytes flops device_idle_ns"))
+		" memory_bytes flops device_idle_ns"+rooflineKeys(r)))
 }
 
 // writeDevices writes the table of devices.

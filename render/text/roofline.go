@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -21,19 +22,26 @@ func (v *view) roofline() {
 	t := newTable(names("operation", 0), figures("count", 5), figures("sum", 0), figures("flop/s", 0), figures("moved", 4),
 		figures("flop/B", 2), figures("of best", 0), texts("", 3), texts("bound by", 1))
 	beyond := false
-	for i := range v.r.Operations {
-		r := v.r.Operations[i].Roofline
+	add := func(name string, r *work.Roofline) {
 		if r == nil {
-			continue
+			return
 		}
 		rate, intensity := "", ""
 		if r.FLOPs > 0 {
 			rate = units.FLOPsPerSecond(float64(r.FLOPs) / float64(r.SumNS) * 1e9)
 			intensity = units.Intensity(float64(r.FLOPs) / float64(r.MovedBytes))
 		}
-		t.add(v.r.Operations[i].Operation, units.Count(r.Count), units.Duration(r.SumNS), rate, units.Bytes(r.MovedBytes), intensity,
+		t.add(name, units.Count(r.Count), units.Duration(r.SumNS), rate, units.Bytes(r.MovedBytes), intensity,
 			knownFloat(r.Share, units.Percent), bar(min(r.Share.V, 1)), r.Bound)
 		beyond = beyond || r.Share.V > 1
+	}
+	for i := range v.r.Operations {
+		add(v.r.Operations[i].Operation, v.r.Operations[i].Roofline)
+	}
+	if v.r.Operators != nil {
+		for i := range v.r.Operators.Rows {
+			add(v.r.Operators.Rows[i].Operator, v.r.Operators.Rows[i].Roofline)
+		}
 	}
 	if len(t.rows) == 0 {
 		v.note("there are peaks, but for no operation: its device, shapes or element type are not among them")

@@ -55,10 +55,17 @@ func (n *NaiveTree) LaunchName(i int) string {
 	if n.Specs[i].Graph == "" {
 		return n.LauncherName(i)
 	}
+	name := "CUDA graph " + n.Specs[i].Graph
+	alike := func(j int) bool {
+		return n.Specs[j].DeviceSide() && !n.Repeat[j] && n.Specs[j].Graph == n.Specs[i].Graph
+	}
+	if n.Specs[i].Graph == "?" {
+		name, alike = "CUDA graph", func(j int) bool { return i == j }
+	}
 	common := func(text func(j int) string) string {
 		found := make(map[string]bool)
-		for j, o := range n.Specs {
-			if o.DeviceSide() && !n.Repeat[j] && o.Graph == n.Specs[i].Graph {
+		for j := range n.Specs {
+			if alike(j) {
 				found[text(j)] = true
 			}
 		}
@@ -74,9 +81,9 @@ func (n *NaiveTree) LaunchName(i int) string {
 		around = common(func(j int) string { return n.Specs[j].Phase })
 	}
 	if around == "" {
-		return "CUDA graph " + n.Specs[i].Graph
+		return name
 	}
-	return "CUDA graph " + n.Specs[i].Graph + " (" + around + ")"
+	return name + " (" + around + ")"
 }
 
 // StackParent returns what stands above spec i in its stack.

@@ -42,7 +42,7 @@ type Spec struct {
 	Dropped    int64 // links
 	StepName   string
 	Phase      string
-	// The CUDA graph that launched it, and where its node was captured.
+	// The CUDA graph that launched it, whose number is not known where it is "?", and where its node was captured.
 	Graph, CapturedIn string
 }
 
@@ -148,6 +148,9 @@ func (s Spec) attrs() []op.Attr {
 	if s.Graph == "" {
 		return nil
 	}
+	if s.Graph == "?" {
+		return []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"}, {Key: "graph node name", Value: s.CapturedIn}}
+	}
 	return []op.Attr{{Key: "graph id", Value: s.Graph, Type: op.AttrInt}, {Key: "graph node name", Value: s.CapturedIn}}
 }
 
@@ -215,7 +218,7 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 			specs[i] = specs[i].LaunchedBy(Pick(r, "", "aten::mm", "relu"), uint64(r.IntN(n+1)))
 		}
 		if specs[i].IsOp && r.IntN(8) == 0 {
-			specs[i].Graph, specs[i].CapturedIn = Pick(r, "3", "4", "5"), Pick(r, "", "layer")
+			specs[i].Graph, specs[i].CapturedIn = Pick(r, "3", "4", "?"), Pick(r, "", "layer")
 		}
 	}
 	return specs

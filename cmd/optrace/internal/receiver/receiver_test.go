@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -408,7 +409,8 @@ func TestS3Starve(t *testing.T) {
 	}
 }
 
-// S3: a fleet of exporters that keep their connections is served, each of its requests.
+// S3: a fleet of exporters that keep their connections is served, each of its requests. They try again, as
+// exporters do, where the receiver says that it is busy.
 func TestS3Fleet(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{Records: 1 << 20})
 	r := New(window, nil)
@@ -425,19 +427,38 @@ func TestS3Fleet(t *testing.T) {
 			client.CloseIdleConnections()
 			_ = conn.Close()
 		})
-		send := func() {
+		post := func() error {
 			answer, err := client.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(body))
 			if err != nil {
-				t.Error(err)
-				return
+				return err
 			}
 			_ = answer.Body.Close()
-			if answer.StatusCode != http.StatusOK {
-				t.Errorf("status %s", answer.Status)
+			switch answer.StatusCode {
+			case http.StatusOK:
+				return nil
+			case http.StatusServiceUnavailable:
+				return errBusy
 			}
+			return errors.New(answer.Status)
+		}
+		invoke := func() error {
 			var response collector.ExportTraceServiceResponse
-			if err := conn.Invoke(t.Context(), method, body, &response, grpc.WaitForReady(true)); err != nil {
-				t.Error(err)
+			err := conn.Invoke(t.Context(), method, body, &response, grpc.WaitForReady(true))
+			if status.Code(err) == codes.Unavailable {
+				return errBusy
+			}
+			return err
+		}
+		send := func() {
+			for _, try := range []func() error{post, invoke} {
+				err := try()
+				for wait := time.Millisecond; errors.Is(err, errBusy) && wait < 10*time.Second; wait *= 2 {
+					time.Sleep(wait)
+					err = try()
+				}
+				if err != nil {
+					t.Error(err)
+				}
 			}
 		}
 		send()

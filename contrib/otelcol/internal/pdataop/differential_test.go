@@ -30,6 +30,9 @@ func TestAgainstProtobuf(t *testing.T) {
 		for _, td := range pdatatest.Training(1, 3, 2) {
 			compare(t, mapping, td)
 		}
+		empty := ptrace.NewTraces()
+		empty.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes().PutEmpty("key")
+		compare(t, mapping, empty)
 		rng := rand.New(rand.NewPCG(1, 2))
 		spans, n := 0, cases.Count(t, 50, 1000)
 		for range n {

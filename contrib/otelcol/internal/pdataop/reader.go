@@ -107,7 +107,7 @@ func (r *Reader) Span(s ptrace.Span) *op.Span {
 func (r *Reader) requestAttrs(s ptrace.Span) (attrs []op.Attr) {
 	var index opmodel.AttrIndex
 	for key, v := range s.Attributes().All() {
-		if attrmap.KeepsOfRequest(r.mapping, key) {
+		if attrmap.KeepsOfRequest(r.mapping, key, v.Type() == pcommon.ValueTypeEmpty) {
 			attrs = index.Set(attrs, attrOf(key, v))
 		}
 	}
