@@ -35,7 +35,7 @@ func TestFaultsOfSpans(t *testing.T) {
 		otlp := f != optrace.FormatEntries
 		t.Run(f.String(), func(t *testing.T) {
 			optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-				found := spantest.ReadWhole(t, exported(t, f, tracetest.SpanStubs{sdkStub(t, c.Span)}.Snapshots())).Entries
+				found := spantest.ReadWhole(t, exported(t, f, tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots())).Entries
 				if len(found) != 1 || c.Want == nil {
 					return nil, len(found) > 0
 				}
@@ -60,7 +60,7 @@ func TestFaultsOfSpans(t *testing.T) {
 func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for _, c := range optest.Cases() {
-		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, sdkStub(t, c.Span)) })
+		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, spantest.Case(t, c.Span)) })
 	}
 	for _, f := range allFormats {
 		checkMemo(t, f, stubs)

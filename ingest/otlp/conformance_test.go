@@ -118,35 +118,11 @@ func valueJSON(v any) string {
 	case optest.Map:
 		return `{"kvlistValue":{"values":` + attrsJSON(v) + `}}`
 	}
-	for _, e := range elements(v) {
+	all, _ := optest.Elements(v)
+	for _, e := range all {
 		list = append(list, valueJSON(e))
 	}
 	return `{"arrayValue":{"values":[` + strings.Join(list, ",") + `]}}`
-}
-
-// elements returns the elements of a list of any type.
-func elements(v any) (all []any) {
-	switch v := v.(type) {
-	case []string:
-		for _, e := range v {
-			all = append(all, e)
-		}
-	case []int64:
-		for _, e := range v {
-			all = append(all, e)
-		}
-	case []float64:
-		for _, e := range v {
-			all = append(all, e)
-		}
-	case []bool:
-		for _, e := range v {
-			all = append(all, e)
-		}
-	case optest.List:
-		return v
-	}
-	return all
 }
 
 func caseProto(s *optest.Span) []byte {
@@ -199,7 +175,8 @@ func valueProto(v any) []byte {
 		return field(6, attrsProto(1, v))
 	}
 	var list []byte
-	for _, e := range elements(v) {
+	all, _ := optest.Elements(v)
+	for _, e := range all {
 		list = append(list, field(1, valueProto(e))...)
 	}
 	return field(5, list)

@@ -172,16 +172,7 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 	link := op.Link{TraceID: traceID(l.TraceId), SpanID: spanID(l.SpanId)}
 	for _, a := range l.Attributes {
-		switch v := a.Value.Value.(type) {
-		case *commonpb.AnyValue_StringValue:
-			b.Warn(opmodel.LinkStr(&link, a.Key, v.StringValue))
-		case *commonpb.AnyValue_IntValue:
-			b.Warn(opmodel.LinkInt(&link, a.Key, v.IntValue))
-		case *commonpb.AnyValue_DoubleValue:
-			b.Warn(opmodel.LinkFloat(&link, a.Key, v.DoubleValue))
-		default:
-			b.Warn(opmodel.LinkOther(a.Key))
-		}
+		b.Warn(opmodel.LinkAttr(&link, oracleAttr(a.Key, a.Value)))
 	}
 	b.AddLink(link)
 }

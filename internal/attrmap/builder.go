@@ -37,7 +37,7 @@ type Builder struct {
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
-	scratch               []byte
+	written               textSink // what a writer would write
 	listText              listText
 	spanName              string
 	deviceType            string

@@ -64,6 +64,11 @@ func TestMappingAliasOfTorch(t *testing.T) {
 	if e, ok := b.Entry(); !ok || e.Path != "encoder" || e.Operation != "aten::mm" {
 		t.Errorf("entry %+v, %v", e, ok)
 	}
+	p := attrmap.NewPredicate(m)
+	m.Alias("my.op", attrkey.Name)
+	if aliased := attrmap.NewPredicate(m); !aliased.See("my.op") || !p.See("pytorch.module") {
+		t.Error("a predicate does not know the aliases")
+	}
 }
 
 func TestMappingKeep(t *testing.T) {
@@ -112,17 +117,11 @@ func TestWants(t *testing.T) {
 	m := &attrmap.Mapping{}
 	m.Keep("kept")
 	b := attrmap.NewBuilder(m)
-	for key, want := range map[string]bool{attrkey.Name: true, "op": true, attrkey.InputShape(5): true, "kept": true, "pytorch.other": false,
-		"http.route": false, "": false} {
-		check.Equal(t, fmt.Sprintf("Wants(%q)", key), want, b.Wants(key))
-	}
-}
-
-func TestWantsList(t *testing.T) {
-	b := attrmap.NewBuilder(nil)
-	for key, want := range map[string]bool{attrkey.InputShapes: true, attrkey.InputDTypes: true, "output_shape": true,
-		attrkey.InputShape(0): true, attrkey.Name: false, "x": false} {
-		check.Equal(t, fmt.Sprintf("WantsList(%q)", key), want, b.WantsList(key))
+	for key, want := range map[string][2]bool{ // the value, and as a list
+		attrkey.Name: {true, false}, "op": {true, false}, attrkey.InputShape(5): {true, true}, attrkey.InputShapes: {true, true},
+		attrkey.InputDTypes: {true, true}, "output_shape": {true, true}, "kept": {true, false}, "pytorch.other": {}, "http.route": {}, "": {},
+	} {
+		check.Equal(t, fmt.Sprintf("Wants and WantsList(%q)", key), want, [2]bool{b.Wants(key), b.WantsList(key)})
 	}
 }
 

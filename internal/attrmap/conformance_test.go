@@ -1,24 +1,30 @@
 package attrmap_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 )
 
-// The Builder itself is the first adapter.
+// The Builder itself is the first adapter. A Predicate takes the same spans for operations.
 func TestConformance(t *testing.T) {
 	b := attrmap.NewBuilder(nil) // one for all, so that fields left over from a span would show
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		b.Reset()
 		set(t, b, c)
+		p, seen := attrmap.NewPredicate(nil), false
 		for _, a := range c.Span.Attributes {
+			seen = p.See(a.Key)
 			feed(b, a)
 		}
-		return b.Entry()
+		e, ok := b.Entry()
+		check.Equal(t, "the predicate: operation", ok, seen)
+		return e, ok
 	})
 }
 
@@ -48,16 +54,16 @@ func set(t *testing.T, b *attrmap.Builder, c optest.Case) {
 func addLink(b *attrmap.Builder, l optest.Link) {
 	link := op.Link{TraceID: l.TraceID, SpanID: l.SpanID}
 	for _, a := range l.Attributes {
+		attr := op.Attr{Key: a.Key, Type: op.AttrJSON}
 		switch v := a.Value.(type) {
 		case string:
-			b.Warn(opmodel.LinkStr(&link, a.Key, v))
+			attr.Value, attr.Type = v, op.AttrText
 		case int64:
-			b.Warn(opmodel.LinkInt(&link, a.Key, v))
+			attr.Value, attr.Type = strconv.FormatInt(v, 10), op.AttrInt
 		case float64:
-			b.Warn(opmodel.LinkFloat(&link, a.Key, v))
-		default:
-			b.Warn(opmodel.LinkOther(a.Key))
+			attr = opmodel.FloatAttr(a.Key, v)
 		}
+		b.LinkAttr(&link, nil, attr)
 	}
 	b.AddLink(link)
 }
@@ -94,24 +100,15 @@ func feed(b *attrmap.Builder, a optest.Attr) {
 		b.Strs(a.Key, v)
 	case []int64:
 		b.Ints(a.Key, v)
-	case []float64:
-		l := b.BeginList(a.Key)
-		for _, f := range v {
-			l.Float(f)
-		}
-		l.End()
-	case []bool:
-		l := b.BeginList(a.Key)
-		for range v {
-			l.Other()
-		}
-		l.End()
-	case optest.List:
-		l := b.BeginList(a.Key)
-		feedList(&l, v)
-		l.End()
 	default:
-		b.Other(a.Key)
+		list, ok := optest.Elements(v)
+		if !ok {
+			b.Other(a.Key)
+			return
+		}
+		l := b.BeginList(a.Key)
+		feedList(&l, list)
+		l.End()
 	}
 }
 
@@ -124,30 +121,15 @@ func feedList(l *attrmap.List, list optest.List) {
 			l.Int(v)
 		case float64:
 			l.Float(v)
-		case optest.List:
-			l.Begin()
-			feedList(l, v)
-			l.End()
-		case []int64:
-			l.Begin()
-			for _, n := range v {
-				l.Int(n)
-			}
-			l.End()
-		case []float64:
-			l.Begin()
-			for _, f := range v {
-				l.Float(f)
-			}
-			l.End()
-		case []string:
-			l.Begin()
-			for _, s := range v {
-				l.Str(s)
-			}
-			l.End()
 		default:
-			l.Other()
+			inner, ok := optest.Elements(v)
+			if !ok {
+				l.Other()
+				continue
+			}
+			l.Begin()
+			feedList(l, inner)
+			l.End()
 		}
 	}
 }

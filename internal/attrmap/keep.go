@@ -184,62 +184,24 @@ func (b *Builder) dropWritten() {
 	if kind != op.KindCollective && e.KindRule != opmodel.UsualRule(kind) {
 		e.Kind = op.KindUnknown
 	}
-	Write(e, (*writtenSink)(b))
+	if b.written.take == nil {
+		b.written.take = b.drop
+	}
+	Write(e, &b.written)
 	e.Kind = kind
 	if r := b.resource; e.Rank.Known && (r == nil || r.Rank != e.Rank) {
-		(*writtenSink)(b).Int(attrkey.Rank, e.Rank.V)
+		b.written.Int(attrkey.Rank, e.Rank.V)
 	}
 }
 
-// writtenSink drops the attributes of a Builder that it is given.
-type writtenSink Builder
-
-var _ Sink = (*writtenSink)(nil)
-
 // drop drops the attribute that has the key, the type and the value.
-func (w *writtenSink) drop(key string, typ op.AttrType, value []byte) {
-	for i := range w.attrs {
-		if a := &w.attrs[i]; a.Key == key {
+func (b *Builder) drop(key string, typ op.AttrType, value []byte) {
+	for i := range b.attrs {
+		if a := &b.attrs[i]; a.Key == key {
 			if a.Type == typ && a.Value == string(value) {
-				w.attrs = slices.Delete(w.attrs, i, i+1)
+				b.attrs = slices.Delete(b.attrs, i, i+1)
 			}
 			return
 		}
 	}
-}
-
-// Str implements [attrmap.Sink].
-func (w *writtenSink) Str(key, value string) {
-	w.scratch = append(w.scratch[:0], value...)
-	w.drop(key, op.AttrText, w.scratch)
-}
-
-// Int implements [attrmap.Sink].
-func (w *writtenSink) Int(key string, value int64) {
-	w.scratch = strconv.AppendInt(w.scratch[:0], value, 10)
-	w.drop(key, op.AttrInt, w.scratch)
-}
-
-// DTypes implements [attrmap.Sink].
-func (w *writtenSink) DTypes(key string, list []op.DType) {
-	text := listText{w.scratch[:0]}
-	text.start()
-	for _, t := range list {
-		text.str(string(t))
-	}
-	text.close()
-	w.scratch = text.buf
-	w.drop(key, op.AttrJSON, w.scratch)
-}
-
-// Shape implements [attrmap.Sink].
-func (w *writtenSink) Shape(key string, shape op.Shape) {
-	w.scratch = shape.AppendJSON(w.scratch[:0])
-	w.drop(key, op.AttrJSON, w.scratch)
-}
-
-// Shapes implements [attrmap.Sink].
-func (w *writtenSink) Shapes(key string, list []op.Shape) {
-	w.scratch = op.AppendShapesJSON(w.scratch[:0], list)
-	w.drop(key, op.AttrJSON, w.scratch)
 }

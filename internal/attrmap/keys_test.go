@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -29,17 +28,6 @@ func TestKeyIndexProbes(t *testing.T) {
 	}
 	if keys < 30 {
 		t.Errorf("%d keys are in the index", keys)
-	}
-}
-
-func TestKeyIndexFind(t *testing.T) {
-	if got := conventional.table.find(attrkey.DType); got == nil || got.field != FieldDType {
-		t.Errorf("find(%s) = %v", attrkey.DType, got)
-	}
-	for _, key := range []string{"", "x", "tensor.op.namf", "tensor.op.name ", "Tensor.op.name", "http.request.method"} {
-		if got := conventional.table.find(key); got != nil {
-			t.Errorf("find(%q) = %v", key, got)
-		}
 	}
 }
 

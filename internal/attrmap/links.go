@@ -2,7 +2,6 @@ package attrmap
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -28,19 +27,7 @@ func (b *Builder) DropLinks(n int64) {
 // LinkAttr gives an attribute of any type to a link, and where everything is kept to
 // extra.
 func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
-	var w op.Warning
-	switch a.Type {
-	case op.AttrText:
-		w = opmodel.LinkStr(l, a.Key, a.Value)
-	case op.AttrInt:
-		n, _ := strconv.ParseInt(a.Value, 10, 64)
-		w = opmodel.LinkInt(l, a.Key, n)
-	case op.AttrFloat:
-		f, _ := strconv.ParseFloat(a.Value, 64)
-		w = opmodel.LinkFloat(l, a.Key, f)
-	default:
-		w = opmodel.LinkOther(a.Key)
-	}
+	w := opmodel.LinkAttr(l, a)
 	b.entry.Warn |= w
 	if b.KeepsAll() && (opmodel.LinkWeight(l, a.Key) == nil || a.Type != op.AttrInt || w != 0) {
 		extra.Attrs = b.linkIndex.Set(extra.Attrs, opmodel.ValidAttr(a))

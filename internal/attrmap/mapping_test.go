@@ -1,7 +1,6 @@
 package attrmap_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrkey"
@@ -9,41 +8,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
-
-func TestPredicate(t *testing.T) {
-	aliased := new(attrmap.Mapping)
-	aliased.Alias("my.op", attrkey.Name)
-	for _, tt := range []struct {
-		name    string
-		mapping *attrmap.Mapping
-		keys    []string
-		want    bool
-	}{
-		{"no attributes", nil, nil, false},
-		{"convention", nil, []string{"http.route", attrkey.Name}, true},
-		{"device alone", nil, []string{attrkey.Device, attrkey.OutputShape}, false},
-		{"torch", nil, []string{"pytorch.anything"}, true},
-		{"bare name", nil, []string{"op"}, false},
-		{"bare name and shape", nil, []string{"output_shape", "operation"}, true},
-		{"bare name and indexed shape", nil, []string{"op", attrkey.InputShape(3)}, true},
-		{"unknown alias", nil, []string{"my.op"}, false},
-		{"alias", aliased, []string{"my.op"}, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p, got := attrmap.NewPredicate(tt.mapping), false
-			b := attrmap.NewBuilder(tt.mapping)
-			b.Reset()
-			for _, key := range tt.keys {
-				got = p.See(key)
-				b.Other(key)
-			}
-			check.Equal(t, fmt.Sprintf("See(%q)", tt.keys), tt.want, got)
-			if _, ok := b.Entry(); ok != got {
-				t.Errorf("the builder says %v, the predicate %v", ok, got)
-			}
-		})
-	}
-}
 
 // A field that is left out is not set, and a value that is none of the field's gives no
 // warning; the key counts all the same.

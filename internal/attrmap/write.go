@@ -1,6 +1,7 @@
 package attrmap
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,10 +29,20 @@ type Sink interface {
 func Write(e *op.Entry, to Sink) {
 	w := attrWriter{to: to, given: e.Attrs}
 	if r := replay(e); r != nil {
-		said := attrTexts{}
-		Write(r, said)
-		w.to, w.found = unsaidSink{to, said}, r.Warn
+		w.found = r.Warn
+		w.given = append(slices.Clip(w.given), w.common(e, r)...)
 	}
+	w.write(e)
+}
+
+// attrWriter passes attributes to a sink, unless they are among others.
+type attrWriter struct {
+	to    Sink
+	given []op.Attr
+	found op.Warning // in the attributes given
+}
+
+func (w *attrWriter) write(e *op.Entry) {
 	w.str(attrkey.Name, e.Operation)
 	w.kind(e)
 	w.str(attrkey.Side, e.Side.String())
@@ -45,11 +56,18 @@ func Write(e *op.Entry, to Sink) {
 	w.notes(e)
 }
 
-// attrWriter passes attributes to a sink, unless they are among others.
-type attrWriter struct {
-	to    Sink
-	given []op.Attr
-	found op.Warning // in the attributes given
+// common returns the attributes that say of e what those of r say, without their values.
+func (w *attrWriter) common(e, r *op.Entry) (alike []op.Attr) {
+	said := map[string]string{}
+	Write(r, &textSink{take: func(key string, _ op.AttrType, value []byte) { said[key] = string(value) }})
+	own := *w
+	own.to = &textSink{take: func(key string, _ op.AttrType, value []byte) {
+		if text, ok := said[key]; ok && text == string(value) {
+			alike = append(alike, op.Attr{Key: key})
+		}
+	}}
+	own.write(e)
+	return alike
 }
 
 func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, key) == nil }
@@ -194,72 +212,41 @@ func hasOtherKeys(attrs []op.Attr) bool {
 	return false
 }
 
-// attrTexts is a sink that keeps a text of each attribute.
-type attrTexts map[string]string
+// textSink hands on attributes as the texts that are kept of them.
+type textSink struct {
+	take    func(key string, typ op.AttrType, value []byte)
+	scratch []byte
+}
 
-var _ Sink = attrTexts{}
+var _ Sink = (*textSink)(nil)
 
-// Str implements [attrmap.Sink].
-func (t attrTexts) Str(key, value string) { t[key] = value }
+func (t *textSink) Str(key, value string) {
+	t.scratch = append(t.scratch[:0], value...)
+	t.take(key, op.AttrText, t.scratch)
+}
 
-// Int implements [attrmap.Sink].
-func (t attrTexts) Int(key string, value int64) { t[key] = strconv.FormatInt(value, 10) }
+func (t *textSink) Int(key string, value int64) {
+	t.scratch = strconv.AppendInt(t.scratch[:0], value, 10)
+	t.take(key, op.AttrInt, t.scratch)
+}
 
-// DTypes implements [attrmap.Sink].
-func (t attrTexts) DTypes(key string, list []op.DType) {
-	text := listText{}
+func (t *textSink) DTypes(key string, list []op.DType) {
+	text := listText{t.scratch}
 	text.start()
 	for _, d := range list {
 		text.str(string(d))
 	}
 	text.close()
-	t[key] = string(text.buf)
+	t.scratch = text.buf
+	t.take(key, op.AttrJSON, t.scratch)
 }
 
-// Shape implements [attrmap.Sink].
-func (t attrTexts) Shape(key string, shape op.Shape) { t[key] = string(shape.AppendJSON(nil)) }
-
-// Shapes implements [attrmap.Sink].
-func (t attrTexts) Shapes(key string, list []op.Shape) {
-	t[key] = string(op.AppendShapesJSON(nil, list))
+func (t *textSink) Shape(key string, shape op.Shape) {
+	t.scratch = shape.AppendJSON(t.scratch[:0])
+	t.take(key, op.AttrJSON, t.scratch)
 }
 
-// unsaidSink passes on attributes that were not said.
-type unsaidSink struct {
-	to   Sink
-	said attrTexts
-}
-
-var _ Sink = unsaidSink{}
-
-// pass calls send with the sink unless the attribute that it sends was said.
-func (u unsaidSink) pass(key string, send func(Sink)) {
-	one := attrTexts{}
-	send(one)
-	if text, ok := u.said[key]; !ok || text != one[key] {
-		send(u.to)
-	}
-}
-
-// Str implements [attrmap.Sink].
-func (u unsaidSink) Str(key, value string) { u.pass(key, func(to Sink) { to.Str(key, value) }) }
-
-// Int implements [attrmap.Sink].
-func (u unsaidSink) Int(key string, value int64) {
-	u.pass(key, func(to Sink) { to.Int(key, value) })
-}
-
-// DTypes implements [attrmap.Sink].
-func (u unsaidSink) DTypes(key string, list []op.DType) {
-	u.pass(key, func(to Sink) { to.DTypes(key, list) })
-}
-
-// Shape implements [attrmap.Sink].
-func (u unsaidSink) Shape(key string, shape op.Shape) {
-	u.pass(key, func(to Sink) { to.Shape(key, shape) })
-}
-
-// Shapes implements [attrmap.Sink].
-func (u unsaidSink) Shapes(key string, list []op.Shape) {
-	u.pass(key, func(to Sink) { to.Shapes(key, list) })
+func (t *textSink) Shapes(key string, list []op.Shape) {
+	t.scratch = op.AppendShapesJSON(t.scratch[:0], list)
+	t.take(key, op.AttrJSON, t.scratch)
 }

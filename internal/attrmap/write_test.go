@@ -1,7 +1,6 @@
 package attrmap
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrkey"
@@ -9,41 +8,32 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// written collects attributes as texts.
-type written map[string]string
-
-func (w written) Str(key, value string)              { w[key] = value }
-func (w written) Int(key string, value int64)        { w[key] = fmt.Sprint(value) }
-func (w written) DTypes(key string, list []op.DType) { w[key] = fmt.Sprint(list) }
-func (w written) Shape(key string, shape op.Shape)   { w[key] = fmt.Sprint(shape) }
-func (w written) Shapes(key string, list []op.Shape) { w[key] = fmt.Sprint(list) }
-
 // What a reader works out from other attributes is not written, and all else is.
 func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		entry op.Entry
-		want  written
+		want  map[string]string
 	}{
-		{"nothing is known", op.Entry{}, written{}},
+		{"nothing is known", op.Entry{}, map[string]string{}},
 		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}},
-			written{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
-		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)}, written{attrkey.OutputShape: "2x3"}},
+			map[string]string{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
+		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)}, map[string]string{attrkey.OutputShape: "[2,3]"}},
 		{
 			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5)},
-			written{attrkey.OutputShape: "2x3", attrkey.OutputElements: "5"},
+			map[string]string{attrkey.OutputShape: "[2,3]", attrkey.OutputElements: "5"},
 		},
-		{"elements without a shape", op.Entry{OutputElements: op.Known(5)}, written{attrkey.OutputElements: "5"}},
-		{"a warning that follows", op.Entry{DroppedAttributes: 1, Warn: op.WarnDroppedAttributes}, written{}},
+		{"elements without a shape", op.Entry{OutputElements: op.Known(5)}, map[string]string{attrkey.OutputElements: "5"}},
+		{"a warning that follows", op.Entry{DroppedAttributes: 1, Warn: op.WarnDroppedAttributes}, map[string]string{}},
 		{
 			"a warning that does not follow", op.Entry{Warn: op.WarnDroppedAttributes},
-			written{attrkey.Warnings: op.WarnDroppedAttributes.String()},
+			map[string]string{attrkey.Warnings: op.WarnDroppedAttributes.String()},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.entry.KindRule = op.RuleDefault
-			got := written{}
-			Write(&tt.entry, got)
+			got := map[string]string{}
+			Write(&tt.entry, &textSink{take: func(key string, _ op.AttrType, value []byte) { got[key] = string(value) }})
 			delete(got, attrkey.Kind)
 			delete(got, attrkey.KindRule)
 			check.Equal(t, "attributes", tt.want, got)

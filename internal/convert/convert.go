@@ -112,24 +112,15 @@ func (c *Converter) links(v *span.Data) {
 		l := &v.Links[i]
 		link := op.Link{TraceID: op.TraceID(l.SpanContext.TraceID()), SpanID: op.SpanID(l.SpanContext.SpanID())}
 		for _, kv := range l.Attributes {
-			c.builder.Warn(setLink(&link, string(kv.Key), kv.Value))
+			if kv.Value.Type() == attribute.INT64 {
+				c.builder.Warn(opmodel.LinkInt(&link, string(kv.Key), kv.Value.AsInt64()))
+			} else if opmodel.LinkWeight(&link, string(kv.Key)) != nil {
+				c.builder.Warn(opmodel.LinkAttr(&link, attrOf(kv)))
+			}
 		}
 		c.builder.AddLink(link)
 	}
 	c.builder.DropLinks(int64(v.DroppedLinks))
-}
-
-// setLink gives an attribute to a link.
-func setLink(l *op.Link, key string, v attribute.Value) op.Warning {
-	switch v.Type() {
-	case attribute.STRING:
-		return opmodel.LinkStr(l, key, v.AsString())
-	case attribute.INT64:
-		return opmodel.LinkInt(l, key, v.AsInt64())
-	case attribute.FLOAT64:
-		return opmodel.LinkFloat(l, key, v.AsFloat64())
-	}
-	return opmodel.LinkOther(key)
 }
 
 // spanTime returns when a span started, in Unix nanoseconds, and its duration,

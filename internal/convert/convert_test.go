@@ -106,26 +106,6 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-func TestEntryOfOtherSpans(t *testing.T) {
-	c := convert.New(nil, 1<<10)
-	for name, attrs := range map[string][]attribute.KeyValue{
-		"no attributes":  nil,
-		"a request":      {attribute.String("http.route", "/"), attribute.Int64Slice("sizes", []int64{1})},
-		"a device alone": {tensorconv.DeviceID("cuda:0")},
-		"a shape alone":  {tensorconv.OutputShape(2, 3)},
-		"a map":          {attribute.Map("m", tensorconv.OpName("matmul"))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, ok := c.Entry(data(spantest.Operation(0)), span.Root{}); !ok {
-				t.Fatal("an operation has no entry")
-			}
-			if e, ok := c.Entry(operation(attrs...), span.Root{}); ok {
-				t.Errorf("the entry is %+v", e)
-			}
-		})
-	}
-}
-
 func TestEntryMapping(t *testing.T) {
 	var m attr.Mapping
 	m.Alias("engine.kernel", attrkey.Name)

@@ -2,7 +2,6 @@ package jsontext_test
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -71,33 +70,6 @@ func TestStrEndsAtEveryOffset(t *testing.T) {
 			if got := string(l.Str()); got != body || l.Offset() != n+2 {
 				t.Errorf("length %d, tail %q: %q up to %d", n, tail, got, l.Offset())
 			}
-		}
-	}
-}
-
-func TestHex(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for n := range 20 {
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = byte(r.Uint32())
-		}
-		text := jsontext.AppendHex(nil, b)
-		if string(text) != hex.EncodeToString(b) {
-			t.Errorf("AppendHex(%x) = %s", b, text)
-		}
-		back := make([]byte, n)
-		if !jsontext.DecodeHex(back, text) || !bytes.Equal(back, b) {
-			t.Errorf("DecodeHex(%s) = %x", text, back)
-		}
-		if !jsontext.DecodeHex(back, bytes.ToUpper(text)) || !bytes.Equal(back, b) {
-			t.Errorf("DecodeHex of upper case %s = %x", text, back)
-		}
-	}
-	var two [2]byte
-	for _, bad := range []string{"", "abc", "abcde", "abcg", "gabc", " abc", "ab\xff0"} {
-		if jsontext.DecodeHex(two[:], []byte(bad)) {
-			t.Errorf("DecodeHex accepts %q", bad)
 		}
 	}
 }

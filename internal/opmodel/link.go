@@ -1,6 +1,7 @@
 package opmodel
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/attrkey"
@@ -33,32 +34,24 @@ func LinkInt(l *op.Link, key string, v int64) op.Warning {
 	return 0
 }
 
-// LinkStr is LinkInt for a string value, which may stand for an integer.
-func LinkStr(l *op.Link, key, v string) op.Warning {
-	if LinkWeight(l, key) == nil {
+// LinkAttr is LinkInt for an attribute of any type: a text may stand for an integer, and so does a
+// floating-point number that is integral and within ±2^53.
+func LinkAttr(l *op.Link, a op.Attr) op.Warning {
+	if LinkWeight(l, a.Key) == nil {
 		return 0
 	}
-	if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
-		return LinkInt(l, key, n)
+	n, ok := int64(0), false
+	switch a.Type {
+	case op.AttrText, op.AttrInt:
+		n, ok = jsontext.ParseInt([]byte(strings.TrimSpace(a.Value)))
+	case op.AttrFloat:
+		f, _ := strconv.ParseFloat(a.Value, 64)
+		n, ok = jsontext.IntegralFloat(f)
 	}
-	return op.WarnBadValue
-}
-
-// LinkFloat is LinkInt for a floating-point value, which stands for an integer where it is
-// integral and within ±2^53.
-func LinkFloat(l *op.Link, key string, v float64) op.Warning {
-	if n, ok := jsontext.IntegralFloat(v); ok {
-		return LinkInt(l, key, n)
-	}
-	return LinkOther(key)
-}
-
-// LinkOther is LinkInt for a value of any other type.
-func LinkOther(key string) op.Warning {
-	if LinkWeight(&op.Link{}, key) != nil {
+	if !ok {
 		return op.WarnBadValue
 	}
-	return 0
+	return LinkInt(l, a.Key, n)
 }
 
 // DroppedLinks returns how many links of an entry or span are missing.

@@ -14,23 +14,16 @@ func SetDerivedMemory(e *op.Entry) {
 	e.Warn |= w
 }
 
-// DerivedMemory returns elements × element size, and a warning where that is not known for its size.
+// DerivedMemory returns elements × element size, unknown with a warning where that does not fit.
 func DerivedMemory(e *op.Entry) (op.Int, op.Warning) {
-	size := int64(op.DefaultElementSize)
-	if e.DType != "" {
-		if s := e.DType.Size(); s > 0 {
-			size = s
-		}
-	}
-	return mulBytes(e.OutputElements, size)
-}
-
-// mulBytes returns elements × size, unknown with a warning where that does not fit.
-func mulBytes(elements op.Int, size int64) (op.Int, op.Warning) {
-	if !elements.Known {
+	if !e.OutputElements.Known {
 		return op.Int{}, 0
 	}
-	hi, lo := bits.Mul64(uint64(elements.V), uint64(size))
+	size := e.DType.Size()
+	if size == 0 {
+		size = op.DefaultElementSize
+	}
+	hi, lo := bits.Mul64(uint64(e.OutputElements.V), uint64(size))
 	if hi != 0 || lo > math.MaxInt64 {
 		return op.Int{}, op.WarnOverflow
 	}

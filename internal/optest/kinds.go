@@ -65,6 +65,7 @@ func predicates() []Case {
 		no("device and shape", Attr{attrkey.Device, "cuda:0"}, Attr{attrkey.OutputShape, []int64{2}}),
 		no("bare name", Attr{"op", "matmul"}),
 		no("bare shape", Attr{"output_shape", "2x3"}),
+		{Name: "no op/map", Needs: NestedLists, Span: span(Attr{"m", Map{{attrkey.Name, "matmul"}}})},
 		{Name: "op/bare name and bare shape", Span: span(Attr{"operation", "matmul"}, Attr{"output_shape", []int64{2, 3}}),
 			Want: entry(output(6, 2, 3))},
 		{Name: "op/bare name and shape", Span: span(Attr{attrkey.InputShape(0), []int64{2}}, Attr{"op", "matmul"}),

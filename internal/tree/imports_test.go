@@ -64,7 +64,7 @@ var importRules = map[string]struct {
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     slices.Concat([]string{"op/...", "tensorconv", "ingest/otlp/..."}, modelImports),
+		own:     slices.Concat([]string{"op/...", "tensorconv", "ingest/otlp/...", "internal/optest"}, modelImports),
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {

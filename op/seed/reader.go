@@ -2,11 +2,13 @@ package seed
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -59,38 +61,35 @@ func Parse(text []byte, name string) (*Trace, error) {
 // certain to be entries.
 func Records(text []byte, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &reader{text: text, name: name, yield: yield, line: 1}
+		r := &reader{window: window{name: name, buf: text, err: io.EOF}, yield: yield}
+		r.readWhole()
+	}
+}
+
+// Stream is [Records] for a trace that is not held in memory: it is read as it
+// comes, one entry at a time. So metadata that stand behind the entries come behind them.
+// An error that is no *[SyntaxError] is that of src, and the last thing yielded.
+func Stream(src io.Reader, name string) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r := &reader{window: window{name: name, src: src}, yield: yield}
 		r.read()
 	}
 }
 
-// traceReader reads a seed trace.
+// reader reads a seed trace.
 type reader struct {
-	text  []byte
-	name  string
-	yield func(op.Record, error) bool
-	dec   decode.Decoder
-
-	// line is the line of offset counted.
-	line    int64
-	counted int
-
-	// entries is the offset of the entries, 0 for none.
-	entries int
-	// stopped is set once no more records are wanted, damaged once damage of the document
-	// was reported.
-	stopped, damaged bool
-
-	total    op.Int
-	metadata []op.Attr
-	sum      int64
+	window
+	yield   func(op.Record, error) bool
+	damaged bool // damage of the document was reported
+	total   op.Int
+	sum     int64
 }
 
-// read yields the records. It goes over the members first, for the metadata stand
-// behind the entries.
-func (r *reader) read() {
-	faults, damage := r.members()
-	if len(r.metadata) > 0 && !r.yield(op.Record{Resource: &op.Resource{Attrs: r.metadata}}, nil) {
+// readWhole yields the records of a document in memory. It goes over the members first, for
+// the metadata stand behind the entries.
+func (r *reader) readWhole() {
+	list, attrs, faults, damage := r.members()
+	if !r.resource(attrs) {
 		return
 	}
 	for _, fault := range faults {
@@ -98,24 +97,24 @@ func (r *reader) read() {
 			return
 		}
 	}
-	if r.entries > 0 && !r.readEntries() {
+	if r.at = list + len("["); list > 0 && !r.entries() {
 		return
 	}
 	switch {
 	case r.damaged:
 	case damage != nil:
 		r.yield(op.Record{}, damage)
-	case r.total.Known:
-		r.yield(op.Record{Total: &op.Total{Stated: r.total.V, Sum: r.sum}}, nil)
+	default:
+		r.end()
 	}
 }
 
-// members reads the members of the document but the entries. Of equal names the
-// last wins.
-func (r *reader) members() (faults []*op.SyntaxError, damage *op.SyntaxError) {
+// members reads the members of the document but the entries, of which it returns the offset of
+// the list, 0 for none. Of equal names the last wins.
+func (r *reader) members() (list int, attrs []op.Attr, faults []*op.SyntaxError, damage *op.SyntaxError) {
 	d := &r.dec
 	l := &d.Lex
-	l.Reset(r.text)
+	l.Reset(r.buf)
 	for l.Object(); l.More(); {
 		d.Reset()
 		switch string(l.Key()) {
@@ -124,108 +123,163 @@ func (r *reader) members() (faults []*op.SyntaxError, damage *op.SyntaxError) {
 				l.Array() // an error
 				continue
 			}
-			r.entries = l.Offset()
+			list = l.Offset()
 			l.Pass()
 		case "total_duration_us":
 			r.total = totalDuration(d)
 		case "metadata":
-			r.metadata = d.Attributes(nil)
+			attrs = metadata(d)
 		default:
 			l.Skip()
 		}
 		if d.Fault != "" && l.Err() == nil {
-			faults = append(faults, r.fault(d.FaultAt, d.Fault))
+			faults = append(faults, r.fault(d.FaultAt, d.Fault, op.ErrorRecord))
 		}
 	}
-	l.End()
-	slices.SortFunc(r.metadata, func(a, b op.Attr) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
-	if l.Err() != nil {
-		return faults, r.damage(0, l)
+	if l.End(); l.Err() != nil {
+		damage = r.damage()
 	}
-	return faults, nil
+	return list, attrs, faults, damage
 }
 
-// readEntries yields the entries and the errors of those that could not be read. It
-// reports whether more records are wanted.
-func (r *reader) readEntries() bool {
-	at := r.entries + 1
+// read yields the records of a document as they come.
+func (r *reader) read() {
 	l := &r.dec.Lex
-	for i := 0; ; i++ {
-		l.Reset(r.text[at:])
-		if l.Peek() == ']' {
-			return true
+	if !r.expect(func() { l.Expect('{', "expected an object") }) {
+		return
+	}
+	for first := true; ; first = false {
+		more, err := r.more('}', first, "expected ',' or '}'")
+		if err != nil {
+			r.yield(op.Record{}, err)
+			return
 		}
-		if i > 0 {
-			if l.Expect(',', "expected ',' or ']'"); l.Err() != nil {
-				if at = r.resync(at, r.damage(at, l)); at < 0 {
-					return !r.stopped
-				}
-				l.Reset(r.text[at:])
-			}
+		if !more {
+			break
 		}
-		if at = r.readEntry(at, i); at < 0 {
-			return !r.stopped
+		if !r.member() {
+			return
 		}
+	}
+	if r.expect(l.End) {
+		r.end()
 	}
 }
 
-// readEntry yields the i-th entry or its error. The lexer, which reads from an offset
-// of the text, stands in front of it. It returns where to go on, -1 for nowhere.
-func (r *reader) readEntry(at, i int) int {
+// expect is step where an error, which it yields, ends the reading.
+func (r *reader) expect(f func()) bool {
+	err := r.step(f)
+	if err != nil {
+		r.yield(op.Record{}, err)
+	}
+	return err == nil
+}
+
+// member reads a member, and reports whether to go on.
+func (r *reader) member() bool {
 	d := &r.dec
 	l := &d.Lex
-	l.Peek() // behind white space
-	start := at + l.Offset()
-	readEntry(d)
-	switch {
-	case l.Err() != nil:
-		err := r.damage(at, l)
-		l.Reset(r.text[start:])
-		l.Pass()
-		end := start + l.Offset()
-		if next := entryStart(r.text, start+1); l.Err() != nil || next >= 0 && next < end {
-			if !err.Truncated {
-				err.Msg = fmt.Sprintf("entries[%d]: %s", i, err.Msg)
-			}
-			return r.resync(start+1, err) // the entry has no end
+	var key string
+	if !r.expect(func() { key = string(l.Key()) }) {
+		return false
+	}
+	if key == "entries" {
+		return r.expect(func() { l.Expect('[', "expected an array") }) && r.entries()
+	}
+	start := 0
+	if !r.expect(func() { l.Peek(); start = l.Offset(); l.Pass() }) {
+		return false
+	}
+	text := r.buf[r.at-l.Offset()+start : r.at]
+	l.Reset(text)
+	d.Reset()
+	switch key {
+	case "total_duration_us":
+		r.total = totalDuration(d)
+	case "metadata":
+		if !r.resource(metadata(d)) {
+			return false
 		}
-		err.Msg, err.Class = fmt.Sprintf("entries[%d]: %s", i, err.Msg), op.ErrorRecord
-		r.emit(op.Record{}, err)
-		at = end
+	}
+	if d.Fault != "" && l.Err() == nil {
+		return r.yield(op.Record{}, r.fault(r.at-len(text)+d.FaultAt, d.Fault, op.ErrorRecord))
+	}
+	return true
+}
+
+// resource yields the metadata, where there are any.
+func (r *reader) resource(attrs []op.Attr) bool {
+	return len(attrs) == 0 || r.yield(op.Record{Resource: &op.Resource{Attrs: attrs}}, nil)
+}
+
+// end yields the total, where the document states it.
+func (r *reader) end() {
+	if r.total.Known {
+		r.yield(op.Record{Total: &op.Total{Stated: r.total.V, Sum: r.sum}}, nil)
+	}
+}
+
+// entries yields the entries and the errors of those that cannot be read. It reports
+// whether the list came to its end and more records are wanted.
+func (r *reader) entries() bool {
+	for i := 0; ; i++ {
+		more, err := r.more(']', i == 0, "expected ',' or ']'")
+		switch {
+		case err != nil:
+			if !r.resync(r.at, err) {
+				return false
+			}
+		case !more:
+			return true
+		}
+		if !r.entry(i) {
+			return false
+		}
+	}
+}
+
+// entry yields the i-th entry or its error, and reports whether to go on.
+func (r *reader) entry(i int) bool {
+	d := &r.dec
+	l := &d.Lex
+	start := r.at
+	err := r.step(func() { readEntry(d) })
+	switch {
+	case err != nil:
 	case d.Fault != "":
-		r.emit(op.Record{}, r.fault(at+d.FaultAt, fmt.Sprintf("entries[%d]: %s", i, d.Fault)))
-		at += l.Offset()
+		return r.yield(op.Record{}, r.fault(r.at-l.Offset()+d.FaultAt, fmt.Sprintf("entries[%d]: %s", i, d.Fault), op.ErrorRecord))
 	default:
 		if d.Entry.Side != op.SideHost {
 			r.sum = addSaturating(r.sum, d.Entry.Duration)
 		}
-		r.emit(op.Record{Entry: &d.Entry}, nil)
-		at += l.Offset()
+		return r.yield(op.Record{Entry: &d.Entry}, nil)
 	}
-	if r.stopped {
-		return -1
+	noEnd := r.step(l.Pass)
+	damage, ok := errors.AsType[*op.SyntaxError](err)
+	if !ok || noEnd != nil && r.src != nil {
+		return r.resync(start, cmp.Or(noEnd, err))
 	}
-	return at
+	if !damage.Truncated {
+		damage.Msg = fmt.Sprintf("entries[%d]: %s", i, damage.Msg)
+	}
+	if r.src == nil {
+		if next := entryStart(r.buf, start+1); noEnd != nil || next >= 0 && next < r.at {
+			return r.resync(start+1, damage) // the entry has no end
+		}
+	}
+	damage.Class = op.ErrorRecord
+	return r.yield(op.Record{}, damage)
 }
 
-// emit hands a record or an error out.
-func (r *reader) emit(rec op.Record, err *op.SyntaxError) {
-	if err != nil {
-		r.stopped = r.stopped || !r.yield(rec, err)
-	} else {
-		r.stopped = r.stopped || !r.yield(rec, nil)
-	}
-}
-
-// resync reports damage of the document and returns where the next entry behind an offset
-// starts, -1 for none that is certain to be one.
-func (r *reader) resync(from int, damage *op.SyntaxError) int {
+// resync reports damage of the document and goes to the next entry behind an offset. It reports
+// false where there is none that is certain to be one, in a stream, and if no more records are wanted.
+func (r *reader) resync(from int, damage error) bool {
 	r.damaged = true
-	r.emit(op.Record{}, damage)
-	if r.stopped {
-		return -1
+	if !r.yield(op.Record{}, damage) || r.src != nil {
+		return false
 	}
-	return entryStart(r.text, from)
+	r.at = entryStart(r.buf, from)
+	return r.at >= 0
 }
 
 // entryStart returns where the next object behind an offset starts whose first member is
@@ -242,29 +296,6 @@ func entryStart(text []byte, from int) int {
 			return len(object)
 		}
 	}
-}
-
-// fault returns an error about a value at an offset.
-func (r *reader) fault(offset int, msg string) *op.SyntaxError {
-	return &op.SyntaxError{File: r.name, Line: r.lineAt(offset), Offset: int64(offset), Msg: msg, Class: op.ErrorRecord}
-}
-
-// damage returns the error of the lexer, which read from an offset on.
-func (r *reader) damage(from int, l *jsontext.Lexer) *op.SyntaxError {
-	offset := from + l.Offset()
-	return &op.SyntaxError{
-		File: r.name, Line: r.lineAt(offset), Offset: int64(offset), Msg: l.Err().Error(), Truncated: l.Truncated(),
-	}
-}
-
-// lineAt returns the line of an offset, counted from 1.
-func (r *reader) lineAt(offset int) int64 {
-	if offset < r.counted {
-		r.line, r.counted = 1, 0
-	}
-	r.line += int64(bytes.Count(r.text[r.counted:offset], []byte{'\n'}))
-	r.counted = offset
-	return r.line
 }
 
 // readEntry reads one entry of a seed trace.
@@ -317,6 +348,13 @@ func indexes(d *decode.Decoder) (list []int64) {
 		}
 	}
 	return list
+}
+
+// metadata reads the metadata, sorted by key.
+func metadata(d *decode.Decoder) []op.Attr {
+	attrs := d.Attributes(nil)
+	slices.SortFunc(attrs, func(a, b op.Attr) int { return strings.Compare(a.Key, b.Key) })
+	return attrs
 }
 
 // totalDuration reads the duration of the whole trace; null, which is how the

@@ -66,30 +66,12 @@ func (t *Trace) PeakMemoryBytes() int64 {
 // SlowestOps returns the n entries of the longest duration, longest first and
 // in order of appearance where durations are equal.
 func (t *Trace) SlowestOps(n int) []*op.Entry {
-	n = min(n, len(t.Entries))
-	if n <= 0 {
-		return []*op.Entry{}
-	}
-	var longest []*op.Entry
-	lowest := int64(math.MinInt64) // duration that is wanted
+	all := make([]*op.Entry, len(t.Entries))
 	for i := range t.Entries {
-		e := &t.Entries[i]
-		if e.Duration < lowest {
-			continue
-		}
-		longest = append(longest, e)
-		if len(longest) >= 2*n { // cut now and then, so that few are sorted
-			longest = longestFirst(longest)[:n]
-			lowest = addSaturating(longest[n-1].Duration, 1)
-		}
+		all[i] = &t.Entries[i]
 	}
-	return longestFirst(longest)[:n]
-}
-
-// longestFirst sorts entries by duration, equal ones as they are.
-func longestFirst(entries []*op.Entry) []*op.Entry {
-	slices.SortStableFunc(entries, func(a, b *op.Entry) int { return cmp.Compare(b.Duration, a.Duration) })
-	return entries
+	slices.SortStableFunc(all, func(a, b *op.Entry) int { return cmp.Compare(b.Duration, a.Duration) })
+	return all[:max(0, min(n, len(all)))]
 }
 
 // addSaturating returns a + b, limited to the range of int64. Sums over a whole

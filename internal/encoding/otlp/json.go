@@ -7,7 +7,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op/attr"
@@ -73,16 +72,7 @@ func (jsonFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, 
 
 // jsonCodec encodes OTLP in JSON. The elements of every list end with a comma,
 // and closeList removes the last one.
-type jsonCodec struct {
-	devices attrcache.Strings
-	floats  bool // a floating-point number has been encoded, see sawFloats
-}
-
-func (c *jsonCodec) sawFloats() bool {
-	saw := c.floats
-	c.floats = false
-	return saw
-}
+type jsonCodec struct{ codecState }
 
 func (c *jsonCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {
 	prefix = append(prefix, '{')

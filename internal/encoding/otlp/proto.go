@@ -6,7 +6,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -103,16 +102,7 @@ func scopeSize(s *encoding.ScopeGroup) int {
 
 // protoCodec encodes OTLP in protocol buffers. Fields are in the order of
 // their numbers, lengths and integers in their shortest form.
-type protoCodec struct {
-	devices attrcache.Strings
-	floats  bool // a floating-point number has been encoded, see sawFloats
-}
-
-func (c *protoCodec) sawFloats() bool {
-	saw := c.floats
-	c.floats = false
-	return saw
-}
+type protoCodec struct{ codecState }
 
 func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {
 	if r != nil {

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/span"
 )
 
@@ -35,11 +36,11 @@ func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValu
 }
 
 func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, depth int) []byte {
-	key := validText(string(kv.Key))
+	key := jsontext.ValidUTF8(string(kv.Key))
 	// Nearly all values are of these types, and their size is known beforehand.
 	switch kv.Value.Type() {
 	case attribute.STRING:
-		text := validText(kv.Value.AsString())
+		text := jsontext.ValidUTF8(kv.Value.AsString())
 		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(len(text)))+len(text))
 		return append(appendMessageHead(dst, anyString, len(text)), text...)
 	case attribute.INT64:

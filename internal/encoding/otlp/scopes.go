@@ -5,6 +5,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 )
@@ -23,6 +24,18 @@ type codec interface {
 	resourceEnvelope(r *resource.Resource) (prefix, suffix []byte)
 	// scopeEnvelope returns the bytes before and after the spans of a scope.
 	scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte)
+}
+
+// codecState is what both encodings keep.
+type codecState struct {
+	devices attrcache.Strings
+	floats  bool // a floating-point number has been encoded
+}
+
+func (c *codecState) sawFloats() bool {
+	saw := c.floats
+	c.floats = false
+	return saw
 }
 
 // scopeCache encodes each resource and scope once. Those with equal attributes are

@@ -3,7 +3,8 @@ package otlp
 import (
 	"encoding/binary"
 	"math/bits"
-	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/jsontext"
 )
 
 // The wire types of protocol buffers that OTLP uses.
@@ -66,9 +67,10 @@ func appendBytesField(dst []byte, field int, v []byte) []byte {
 	return append(appendMessageHead(dst, field, len(v)), v...)
 }
 
-// appendTextField appends a field that holds s, also an empty one.
+// appendTextField appends a field that holds s, also an empty one, with U+FFFD for every byte that is
+// not UTF-8, which protocol buffers do not allow in text.
 func appendTextField(dst []byte, field int, s string) []byte {
-	s = validText(s)
+	s = jsontext.ValidUTF8(s)
 	return append(appendMessageHead(dst, field, len(s)), s...)
 }
 
@@ -78,15 +80,6 @@ func appendOptionalText(dst []byte, field int, s string) []byte {
 		return dst
 	}
 	return appendTextField(dst, field, s)
-}
-
-// validText returns s with U+FFFD for every byte that is not UTF-8, which
-// protocol buffers do not allow in text.
-func validText(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return string([]rune(s))
 }
 
 // A message within a message stands behind its length. Where that is not known

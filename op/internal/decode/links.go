@@ -42,7 +42,10 @@ func (d *Decoder) decodeLinks() []op.Link {
 		}
 		d.links = opmodel.AppendLink(d.links, link, &d.Entry.Warn)
 	}
-	return d.linksFound()
+	if len(d.links) == 0 {
+		return nil
+	}
+	return d.links
 }
 
 // more returns what the link has beside its fields, to add to it.
@@ -52,14 +55,6 @@ func (d *Decoder) more(l *op.Link) *op.LinkExtra {
 		l.Extra = &d.linkExtras[len(d.linkExtras)-1]
 	}
 	return l.Extra
-}
-
-// linksFound returns the links that have been read, nil for none.
-func (d *Decoder) linksFound() []op.Link {
-	if len(d.links) == 0 {
-		return nil
-	}
-	return d.links
 }
 
 // canonicalLinks reads the rest of a list of links, which is not empty.
