@@ -27,12 +27,7 @@ func ExampleSetup() {
 	if err := sdk.Shutdown(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	ops, err := os.Open(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer ops.Close()
-	printEntries(ops)
+	printFile(path)
 	// Output:
 	// relu on cuda:0: [64x784] -> 64x784, 401408 bytes
 }

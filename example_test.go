@@ -24,6 +24,16 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
+// printFile prints what an exporter has written into a file.
+func printFile(path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	printEntries(f)
+}
+
 // printEntries prints what an exporter has written, but for times and ids.
 func printEntries(r io.Reader) {
 	for rec, err := range entries.NewReader(r, "ops").Records() {
@@ -44,45 +54,6 @@ func printEntries(r io.Reader) {
 			fmt.Printf("below %s\n", rec.Span.Name)
 		}
 	}
-}
-
-// Recording to a file: an exporter, a processor in front of it, and a tracer.
-func Example() {
-	dir, err := os.MkdirTemp("", "optrace")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "ops.jsonl")
-
-	exp, err := optrace.NewFileExporter(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	proc, err := optrace.NewProcessor(exp)
-	if err != nil {
-		log.Fatal(err)
-	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
-	tracer := optrace.NewTracer(tp)
-
-	ctx, request := tp.Tracer("http").Start(context.Background(), "POST /generate")
-	_, mm := tracer.Start(ctx, "matmul", "cuda:0")
-	mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
-	request.End()
-
-	if err := tp.Shutdown(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	printEntries(f)
-	// Unordered output:
-	// matmul on cuda:0: [64x784 784x256] -> 64x256, 65536 bytes
-	// below POST /generate
 }
 
 // An exporter alone, behind a processor of the SDK.
@@ -140,7 +111,7 @@ func ExampleProcessor() {
 // Operations of a training loop: nested, with steps, a scalar result, an error.
 func ExampleTracer() {
 	var ops bytes.Buffer
-	tp, shutdown := toBuffer(&ops)
+	tp, _, shutdown := toBuffer(&ops)
 	tracer := optrace.NewTracer(tp)
 
 	for step := range int64(2) {
@@ -163,7 +134,7 @@ func ExampleTracer() {
 // An operation that repeats is prepared once and then costs what its span does.
 func ExampleTracer_Prepare() {
 	var ops bytes.Buffer
-	tp, shutdown := toBuffer(&ops)
+	tp, _, shutdown := toBuffer(&ops)
 	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{
 		Name: "matmul", Device: "cuda:0", DType: op.BF16,
 		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
@@ -187,14 +158,7 @@ func ExampleTracer_Prepare() {
 // each iteration. No spans are made.
 func ExampleProcessor_Recorder() {
 	var ops bytes.Buffer
-	exp, err := optrace.NewExporter(&ops)
-	if err != nil {
-		log.Fatal(err)
-	}
-	proc, err := optrace.NewProcessor(exp)
-	if err != nil {
-		log.Fatal(err)
-	}
+	_, proc, shutdown := toBuffer(&ops)
 	rec := proc.Recorder(context.Background())
 	for step := range int64(2) {
 		rec.Step(step)
@@ -203,9 +167,7 @@ func ExampleProcessor_Recorder() {
 		rec.Begin("softmax", "cuda:0").In(64, 10).Out(64, 10).DType(op.F32) // ends the product
 		rec.Finish()
 	}
-	if err := proc.Shutdown(context.Background()); err != nil {
-		log.Fatal(err)
-	}
+	shutdown()
 	printEntries(&ops)
 	// Unordered output:
 	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 0
@@ -233,18 +195,18 @@ func ExampleWithMapping() {
 	// gemm on cuda:1: [] -> 64x256, 131072 bytes
 }
 
-// toBuffer returns a provider whose operations are in ops after shutdown.
-func toBuffer(ops *bytes.Buffer) (tp *sdktrace.TracerProvider, shutdown func()) {
+// toBuffer returns a provider and its processor, whose operations are in ops after shutdown.
+func toBuffer(ops *bytes.Buffer) (tp *sdktrace.TracerProvider, proc *optrace.Processor, shutdown func()) {
 	exp, err := optrace.NewExporter(ops)
 	if err != nil {
 		log.Fatal(err)
 	}
-	proc, err := optrace.NewProcessor(exp)
+	proc, err = optrace.NewProcessor(exp)
 	if err != nil {
 		log.Fatal(err)
 	}
 	tp = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	return tp, func() {
+	return tp, proc, func() {
 		if err := tp.Shutdown(context.Background()); err != nil {
 			log.Fatal(err)
 		}
@@ -279,21 +241,9 @@ func Example_register() {
 	if err := inDirectory(dir, func() error { return record(context.Background()) }); err != nil {
 		panic(err)
 	}
-	f, err := os.Open(filepath.Join(dir, "ops.jsonl"))
-	if err != nil {
-		panic(err)
-	}
-	defer f.Close()
-	for rec, err := range entries.NewReader(f, "ops.jsonl").Records() {
-		if err != nil {
-			panic(err)
-		}
-		if e := rec.Entry; e != nil {
-			fmt.Println(e.Operation, e.DeviceID, e.InputShapes, e.OutputShape, e.DType, e.MemoryBytes)
-		}
-	}
+	printFile(filepath.Join(dir, "ops.jsonl"))
 	// Output:
-	// matmul cuda:0 [64x784 784x256] 64x256 f32 65536
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 65536 bytes
 }
 
 func Example_beside() {

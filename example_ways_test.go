@@ -3,7 +3,6 @@ package optrace_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -86,7 +85,7 @@ func (e *event) Time() (at int64, done bool, err error) {
 // The device runs behind the host: operations are recorded when it has got through them.
 func ExampleQueue() {
 	var ops bytes.Buffer
-	tp, shutdown := toBuffer(&ops)
+	tp, _, shutdown := toBuffer(&ops)
 	tr := optrace.NewTracer(tp)
 	matmul, err := tr.Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
 	if err != nil {
@@ -117,7 +116,7 @@ func ExampleQueue() {
 // The device has said when the operation ran, after it did.
 func ExampleTimes() {
 	var ops bytes.Buffer
-	tp, shutdown := toBuffer(&ops)
+	tp, _, shutdown := toBuffer(&ops)
 	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
 	if err != nil {
 		log.Fatal(err)
@@ -133,23 +132,16 @@ func ExampleTimes() {
 // The request has ended when its operations are recorded: Expect has it written all the same.
 func ExampleProcessor_Expect() {
 	var ops bytes.Buffer
-	exp, err := optrace.NewExporter(&ops)
-	if err != nil {
-		log.Fatal(err)
-	}
-	proc, err := optrace.NewProcessor(exp)
-	if err != nil {
-		log.Fatal(err)
-	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tp, proc, shutdown := toBuffer(&ops)
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
 	proc.Expect(ctx)
 	request.End()
 	now := time.Now().UnixNano()
-	err = optrace.NewTracer(tp).Record(ctx, optrace.OpSpec{Name: "matmul", Device: "cuda:0"}, optrace.Times{Start: now, End: now + 1000})
-	if err := errors.Join(err, tp.Shutdown(context.Background())); err != nil {
+	err := optrace.NewTracer(tp).Record(ctx, optrace.OpSpec{Name: "matmul", Device: "cuda:0"}, optrace.Times{Start: now, End: now + 1000})
+	if err != nil {
 		log.Fatal(err)
 	}
+	shutdown()
 	printEntries(&ops)
 	// Unordered output:
 	// below POST /predict
@@ -172,12 +164,7 @@ func ExampleProviderOptions() {
 	if err := tp.ForceFlush(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	ops, err := os.Open(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer ops.Close()
-	printEntries(ops)
+	printFile(path)
 	// Output:
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
+	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,9 +15,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
@@ -64,126 +62,6 @@ func withoutWriter(f optrace.Format, text []byte) []byte {
 	return text
 }
 
-// Spans that differ from one that is remembered, in one thing each, in front of
-// it and behind it.
-func TestMemoTellsSpansApart(t *testing.T) {
-	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
-	set := func(key string, v attribute.Value) func(*tracetest.SpanStub) {
-		return func(s *tracetest.SpanStub) {
-			s.Attributes = slices.Clone(s.Attributes)
-			for i := range s.Attributes {
-				if string(s.Attributes[i].Key) == key {
-					s.Attributes[i].Value = v
-					return
-				}
-			}
-			s.Attributes = append(s.Attributes, attribute.KeyValue{Key: attribute.Key(key), Value: v})
-		}
-	}
-	for name, change := range map[string]func(*tracetest.SpanStub){
-		"nothing":                   func(*tracetest.SpanStub) {},
-		"name of equal length":      set(attrkey.Name, attribute.StringValue("matmuX")),
-		"name as a number":          set(attrkey.Name, attribute.Int64Value(5)),
-		"device":                    set(attrkey.Device, attribute.StringValue("cuda:1")),
-		"device empty":              set(attrkey.Device, attribute.StringValue("")),
-		"device not UTF-8":          set(attrkey.Device, attribute.StringValue("cuda\xff0")),
-		"device to escape":          set(attrkey.Device, attribute.StringValue("a\"\\\n\u2028b")),
-		"device as a number":        set(attrkey.Device, attribute.Int64Value(1)),
-		"device long":               set(attrkey.Device, attribute.StringValue(strings.Repeat("d", 300))),
-		"device of another family":  set("device", attribute.StringValue("cpu")),
-		"step":                      set(attrkey.Step, attribute.Int64Value(math.MinInt64)),
-		"step as a text":            set(attrkey.Step, attribute.StringValue("7")),
-		"step as a float":           set(attrkey.Step, attribute.Float64Value(7)),
-		"step of another family":    set("step", attribute.Int64Value(9)),
-		"shape":                     set(attrkey.OutputShape, attribute.Int64SliceValue([]int64{64, 255})),
-		"shape, equal":              set(attrkey.OutputShape, attribute.Int64SliceValue([]int64{64, 256})),
-		"shape as texts":            set(attrkey.OutputShape, attribute.StringSliceValue([]string{"64", "256"})),
-		"shape as floats":           set(attrkey.OutputShape, attribute.Float64SliceValue([]float64{64, 256})),
-		"shape with NaN":            set(attrkey.OutputShape, attribute.Float64SliceValue([]float64{64, math.NaN()})),
-		"shape, long":               set(attrkey.OutputShape, attribute.Int64SliceValue(make([]int64, 400))),
-		"zero":                      set("x", attribute.Float64Value(0)),
-		"minus zero":                set("x", attribute.Float64Value(math.Copysign(0, -1))),
-		"NaN":                       set("x", attribute.Float64Value(math.NaN())),
-		"list that nobody wants":    set("x", attribute.Int64SliceValue([]int64{1, 2})),
-		"text that nobody wants":    set("x", attribute.StringValue(strings.Repeat("x", 10_000))),
-		"map":                       set("x", attribute.MapValue(attribute.Int("a", 1))),
-		"rank":                      set(attrkey.Rank, attribute.Int64Value(3)),
-		"launch":                    set(attrkey.Launch, attribute.Int64Value(1_700_000_000_000_000_000)),
-		"launch again":              set(attrkey.Launch, attribute.Int64Value(1_700_000_000_000_000_005)),
-		"launch, negative":          set(attrkey.Launch, attribute.Int64Value(-1)),
-		"launch as a text":          set(attrkey.Launch, attribute.StringValue("1700000000000000000")),
-		"launch by its old name":    set("optrace.launch_unix_ns", attribute.Int64Value(1_700_000_000_000_000_000)),
-		"clock error":               set(attrkey.ClockError, attribute.Int64Value(2000)),
-		"root in attributes":        set(attrkey.Root, attribute.StringValue("POST /")),
-		"warnings in attributes":    set(attrkey.Warnings, attribute.StringValue("bad_time")),
-		"collective":                set(attrkey.Collective, attribute.StringValue("all_reduce")),
-		"text that looks like keys": set(attrkey.Path, attribute.StringValue(`,"duration_us":1,"trace_id":"`)),
-		"one attribute less":        func(s *tracetest.SpanStub) { s.Attributes = s.Attributes[:4] },
-		"order of attributes": func(s *tracetest.SpanStub) {
-			s.Attributes = slices.Clone(s.Attributes)
-			slices.Reverse(s.Attributes)
-		},
-		"two steps": func(s *tracetest.SpanStub) {
-			s.Attributes = append(slices.Clone(s.Attributes), tensorconv.Step(77))
-		},
-		"two devices": func(s *tracetest.SpanStub) {
-			s.Attributes = append(slices.Clone(s.Attributes), tensorconv.DeviceID("cpu"))
-		},
-		"no operation":      func(s *tracetest.SpanStub) { s.Attributes = []attribute.KeyValue{attribute.Int("x", 1)} },
-		"no attributes":     func(s *tracetest.SpanStub) { s.Attributes = nil },
-		"span's name":       func(s *tracetest.SpanStub) { s.Name = "other" },
-		"trace id":          func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(9, 9) },
-		"zero ids":          func(s *tracetest.SpanStub) { s.SpanContext = trace.SpanContext{} },
-		"zero span id":      func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithSpanID(trace.SpanID{}) },
-		"tracestate":        func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithTraceState(state) },
-		"flags":             func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithTraceFlags(0) },
-		"no parent":         func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} },
-		"remote parent":     func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) },
-		"own parent":        func(s *tracetest.SpanStub) { s.Parent = s.SpanContext },
-		"error":             func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "oom"} },
-		"error, no text":    func(s *tracetest.SpanStub) { s.Status.Code = codes.Error },
-		"ok":                func(s *tracetest.SpanStub) { s.Status.Code = codes.Ok },
-		"dropped":           func(s *tracetest.SpanStub) { s.DroppedAttributes = 2 },
-		"dropped, negative": func(s *tracetest.SpanStub) { s.DroppedAttributes = -2 },
-		"resource":          func(s *tracetest.SpanStub) { s.Resource = spantest.Service("other") },
-		"rank of resource": func(s *tracetest.SpanStub) {
-			s.Resource = resource.NewSchemaless(tensorconv.Rank(4))
-		},
-		"no resource": func(s *tracetest.SpanStub) { s.Resource = nil },
-		"scope":       func(s *tracetest.SpanStub) { s.InstrumentationScope.Name = "other" },
-		"kind":        func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindClient },
-		"event":       func(s *tracetest.SpanStub) { s.Events = []sdktrace.Event{{Name: "e"}} },
-		"link":        func(s *tracetest.SpanStub) { s.Links = []sdktrace.Link{{SpanContext: s.SpanContext}} },
-		"next second": func(s *tracetest.SpanStub) {
-			s.StartTime, s.EndTime = s.StartTime.Add(time.Second), s.EndTime.Add(time.Second)
-		},
-		"no time":      func(s *tracetest.SpanStub) { s.StartTime, s.EndTime = time.Time{}, time.Time{} },
-		"no end":       func(s *tracetest.SpanStub) { s.EndTime = time.Time{} },
-		"1970":         func(s *tracetest.SpanStub) { s.StartTime = time.Unix(0, 5) },
-		"before 1970":  func(s *tracetest.SpanStub) { s.StartTime = time.Unix(-5, 5) },
-		"2300":         func(s *tracetest.SpanStub) { s.EndTime = time.Unix(10_413_792_000, 0) },
-		"ends first":   func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(-1) },
-		"no duration":  func(s *tracetest.SpanStub) { s.EndTime = s.StartTime },
-		"nanoseconds":  func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(1_234_567) },
-		"milliseconds": func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(120 * time.Millisecond) },
-		"hours":        func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(7 * time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			same, other := spantest.Operation(0), spantest.Operation(1)
-			other.Attributes = slices.Clone(same.Attributes)
-			change(&other)
-			third := other
-			third.SpanContext = other.SpanContext.WithSpanID(spantest.SpanID(77))
-			third.Attributes = slices.Clone(other.Attributes)
-			for _, f := range allFormats {
-				if checkMemo(t, f, tracetest.SpanStubs{same, other, same, third, other}) == 0 {
-					t.Errorf("%v: nothing was found in the memory", f)
-				}
-			}
-		})
-	}
-}
-
 // A mapping may make anything of the iteration and the device.
 func TestMemoWithMapping(t *testing.T) {
 	var m attr.Mapping
@@ -205,12 +83,18 @@ func TestMemoWithMapping(t *testing.T) {
 
 // FuzzMemo makes operations of its input that share attributes or differ in one.
 func FuzzMemo(f *testing.F) {
-	f.Add([]byte{})
-	f.Add(bytes.Repeat([]byte{1, 2, 3, 5, 8, 13, 21}, 40))
-	f.Add(bytes.Repeat([]byte{0, 255, 7}, 200))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range cases.Count(f, 150, 1000) {
+		seed := make([]byte, 3000)
+		for i := range seed {
+			seed[i] = byte(rng.Uint32())
+		}
+		f.Add(seed)
+	}
+	keys := append(slices.Clone(convertKeys), attrkey.Root, attrkey.Launch, attrkey.ClockError, attrkey.Warnings, "step", "optrace.launch_unix_ns")
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const maxSpans = 24
-		r := &spantest.Random{Data: input}
+		r := &spantest.Random{Data: input, Keys: keys}
 		first := spantest.Operation(0)
 		if r.Below(2) == 1 {
 			first = r.Operation()
@@ -219,22 +103,23 @@ func FuzzMemo(f *testing.F) {
 		for len(r.Data) > 0 && len(stubs) < maxSpans {
 			s := stubs[r.Below(len(stubs))]
 			s.SpanContext = s.SpanContext.WithSpanID(spantest.SpanID(len(stubs)))
-			switch r.Below(4) {
-			case 0: // only the id is another one
+			switch r.Below(5) {
+			case 0: // only the ids are others, or none
+				s.SpanContext = spantest.Pick(r, s.SpanContext, s.SpanContext.WithSpanID(trace.SpanID{}), r.Operation().SpanContext)
 			case 1:
 				s.Attributes = slices.Clone(s.Attributes)
 				if i := r.Below(max(1, len(s.Attributes))); i < len(s.Attributes) {
 					s.Attributes[i].Value = r.Value(2)
 				}
 			case 2:
-				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{
-					Key: attribute.Key(spantest.Pick(
-						r, attrkey.Step, attrkey.Device, attrkey.DType, attrkey.Root, attrkey.Launch, attrkey.ClockError, "device", "x")), Value: r.Value(1),
-				})
+				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{Key: attribute.Key(r.Key()), Value: r.Value(1)})
 			case 3:
-				other := r.Operation()
-				other.Attributes, other.SpanContext = s.Attributes, s.SpanContext
-				s = other
+				s.Attributes = slices.Clone(s.Attributes[:len(s.Attributes)-r.Below(1+len(s.Attributes))])
+				slices.Reverse(s.Attributes)
+			case 4:
+				other := reflect.ValueOf(r.Operation())
+				i := r.Below(other.NumField())
+				reflect.ValueOf(&s).Elem().Field(i).Set(other.Field(i))
 			}
 			stubs = append(stubs, s)
 		}

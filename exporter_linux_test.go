@@ -14,20 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 )
 
-// A disk that is full, in every format.
-func TestOutputDiskFull(t *testing.T) {
-	for _, o := range outputs() {
-		exp := newFile(t, "/dev/full", o.options()...)
-		for range 8 {
-			check.Says(t, fmt.Sprint(o), "", exp.ExportSpans(t.Context(), spantest.Operations(5)))
-		}
-		_ = exp.Shutdown(t.Context())
-		if st := exp.Stats(); st.Dropped != 40 || st.Written != 0 {
-			t.Errorf("%v: stats %+v", o, st)
-		}
-	}
-}
-
 // limitedChild tells a process that it is the one of [inLimitedChild].
 const limitedChild = "OPTRACE_TEST_LIMITED_CHILD"
 

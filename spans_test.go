@@ -63,7 +63,9 @@ func TestFaultsOfSpansInOneBatch(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, spantest.Case(t, c.Span)) })
 	}
 	for _, f := range allFormats {
-		checkMemo(t, f, stubs)
+		if checkMemo(t, f, stubs) == 0 {
+			t.Errorf("%v: nothing was found in the memory", f)
+		}
 	}
 }
 

@@ -6,12 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -100,20 +98,6 @@ func TestRecordAfterTheFact(t *testing.T) {
 			}
 			check.Equal(t, "", want, got)
 		})
-	}
-}
-
-// A Recorder of a Processor knows the request that was open when it was made.
-func TestRecorderKeepsTheRoot(t *testing.T) {
-	entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
-		ctx, request := tp.Tracer("app").Start(t.Context(), "POST /predict")
-		rec := p.Recorder(ctx)
-		request.End()
-		rec.Record("matmul", "cuda:0", ran)
-		rec.Finish()
-	})
-	if len(entries) != 1 || len(spans) != 1 || entries[0].Root != "POST /predict" {
-		t.Errorf("%d spans, entries %+v", len(spans), entries)
 	}
 }
 
@@ -231,35 +215,6 @@ func TestRecordUnsampled(t *testing.T) {
 		shutdown(t, tp)
 		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 2 - want}, p.Stats())
 	}
-}
-
-// Operations are recorded by several goroutines, in any order.
-func TestRecordConcurrentSafe(t *testing.T) {
-	const goroutines, each = 4, 100
-	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
-		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
-		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-		p.Expect(ctx)
-		var wg sync.WaitGroup
-		for g := range int64(goroutines) {
-			wg.Go(func() {
-				for i := range int64(each) {
-					at := started + 1000*(g*each+each-i)
-					prep.Record(ctx, optrace.Times{Start: at, End: at + 10, Launch: at - 10}, attribute.Int64("n", i))
-				}
-			})
-		}
-		request.End()
-		wg.Wait()
-	})
-	seen := make(map[int64]bool)
-	for _, e := range entries {
-		if e.Duration != 10 || e.Start.V-e.Launch.V != 10 {
-			t.Fatalf("%+v", e)
-		}
-		seen[e.Start.V] = true
-	}
-	check.Equal(t, "operations", goroutines*each, len(seen))
 }
 
 // Recording after the fact allocates what a span with the same times does, and a

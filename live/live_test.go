@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -250,27 +248,5 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 	check.Equal(t, "operations", 4*50*4, p.Report().Total.Count)
 	if r := decode(t, get(t, p, "?format=json")); r.Input.Spans > 200 {
 		t.Errorf("the window holds %d", r.Input.Spans)
-	}
-}
-
-// go tool pprof opens the profile by the page's URL.
-func TestGoToolPprof(t *testing.T) {
-	p := newProcessor(t)
-	recordSome(provider(p), 40)
-	mux := http.NewServeMux()
-	mux.Handle("/debug/optrace/", p.Handler())
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	defer http.DefaultClient.CloseIdleConnections()
-	cmd := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", "-symbolize=none", server.URL+"/debug/optrace/?format=pprof")
-	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, want := range []string{"Type: time", "matmul", "POST /", "window of "} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
 	}
 }

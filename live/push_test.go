@@ -32,26 +32,11 @@ func newReceiver(tb testing.TB) *receiver {
 func TestPushRefused(t *testing.T) {
 	s := newReceiver(t)
 	s.status = http.StatusBadRequest
-	p := newProcessor(t, live.WithProfilePush(s.URL+"/in", time.Hour), live.WithPushClient(s.Client()))
+	reader := sdkmetric.NewManualReader()
+	p := newProcessor(t, live.WithProfilePush(s.URL+"/in", time.Second), live.WithPushClient(s.Client()),
+		live.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))))
 	tp := provider(p)
 	recordSome(tp, 10)
-	err := p.Shutdown(t.Context())
-	check.Says(t, "", "1 profiles of 40 operations were lost: the receiver answers 400 Bad Request", err)
-	want := live.PushStats{LostProfiles: 1, LostOperations: 40, LastError: "the receiver answers 400 Bad Request"}
-	check.Equal(t, "", want, p.PushStats())
-	recordSome(tp, 1)
-	if p.PushStats() != want || tp.Shutdown(t.Context()) != nil {
-		t.Errorf("after Shutdown: %+v", p.PushStats())
-	}
-}
-
-func TestPushLossesAreMetrics(t *testing.T) {
-	s := newReceiver(t)
-	s.status = http.StatusBadRequest
-	reader := sdkmetric.NewManualReader()
-	p := newProcessor(t, live.WithProfilePush(s.URL, time.Second),
-		live.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))))
-	recordSome(provider(p), 10)
 	for p.PushStats().LostOperations == 0 {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -64,8 +49,13 @@ func TestPushLossesAreMetrics(t *testing.T) {
 		}
 	}
 	check.Equal(t, "operations lost in metrics", 40, lost)
-	if p.Shutdown(t.Context()) == nil {
-		t.Error("no error of Shutdown")
+	err := p.Shutdown(t.Context())
+	check.Says(t, "", "1 profiles of 40 operations were lost: the receiver answers 400 Bad Request", err)
+	want := live.PushStats{LostProfiles: 1, LostOperations: 40, LastError: "the receiver answers 400 Bad Request"}
+	check.Equal(t, "", want, p.PushStats())
+	recordSome(tp, 1)
+	if p.PushStats() != want || tp.Shutdown(t.Context()) != nil {
+		t.Errorf("after Shutdown: %+v", p.PushStats())
 	}
 }
 

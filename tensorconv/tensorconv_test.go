@@ -65,7 +65,6 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Every encoding of shapes is read back.
 // A link has a weight unless that is 0.
 func TestLink(t *testing.T) {
 	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})

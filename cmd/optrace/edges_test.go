@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -17,11 +16,11 @@ import (
 	"github.com/optrace/optrace/internal/check"
 )
 
-func edgeFile(t *testing.T, text []byte, err error, mode os.FileMode) string {
+func edgeFile(t *testing.T, text []byte, err error) string {
 	t.Helper()
 	check.OK(t, err)
 	name := filepath.Join(t.TempDir(), "in")
-	check.OK(t, os.WriteFile(name, text, mode))
+	check.OK(t, os.WriteFile(name, text, 0o600))
 	return name
 }
 
@@ -38,7 +37,7 @@ func TestS7OtherSignals(t *testing.T) {
 	metric.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(3)
 	logs := plog.NewLogs()
 	logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().SetTimestamp(17)
-	operation := edgeFile(t, []byte(anOperation), nil, 0o600)
+	operation := edgeFile(t, []byte(anOperation), nil)
 	for signal, marshal := range map[string][2]func() ([]byte, error){
 		"profiles": {
 			func() ([]byte, error) { return new(pprofile.JSONMarshaler).MarshalProfiles(profiles) },
@@ -55,7 +54,7 @@ func TestS7OtherSignals(t *testing.T) {
 	} {
 		for i, encode := range marshal {
 			text, err := encode()
-			in := edgeFile(t, text, err, 0o600)
+			in := edgeFile(t, text, err)
 			for _, args := range []string{
 				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile", "correlate", "doctor",
 				"diff " + operation,
@@ -70,32 +69,10 @@ func TestS7OtherSignals(t *testing.T) {
 			}
 		}
 	}
-	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil, 0o600)
+	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil)
 	if code, out, errs := ran(t, "report", damaged); code != exit.BadInput || out == "" ||
 		!strings.Contains(errs, "nothing but 2 records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
-	}
-}
-
-// S7: what is written to a new file has the permissions of the most private input.
-func TestS7Modes(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs permissions of files, which Windows has not")
-	}
-	private := edgeFile(t, []byte(anOperation), nil, 0o600)
-	public := edgeFile(t, []byte(anOperation), nil, 0o644)
-	for _, args := range []string{
-		"report -o", "report -html", "convert -to entries -o", "convert -to pprof -o", "convert -to profile -o", "diff -html", "diff -o",
-		"correlate -o", "doctor -o",
-	} {
-		out := filepath.Join(t.TempDir(), "out")
-		if code, _, errs := ran(t, append(strings.Fields(args), out, public, private)...); code != exit.OK {
-			t.Fatalf("%s: exit code %d, %s", args, code, errs)
-		}
-		info, err := os.Stat(out)
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", args, info.Mode(), err)
-		}
 	}
 }
 
@@ -106,7 +83,7 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		t.Skip("needs a terminal: ", err)
 	}
 	defer terminal.Close()
-	in := edgeFile(t, []byte(anOperation), nil, 0o600)
+	in := edgeFile(t, []byte(anOperation), nil)
 	binary := map[string]bool{"perfetto": true, "parquet": true, "pprof": true, "otlp-profiles": true}
 	for _, to := range convert.Targets() {
 		file := filepath.Join(t.TempDir(), "out")

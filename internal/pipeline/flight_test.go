@@ -159,16 +159,3 @@ func TestFlightStuckWriter(t *testing.T) {
 		checkStats(t, p.Stats(), Stats{Recorded: 2, Written: 1, Dropped: 1})
 	})
 }
-
-func TestFlightConcurrentSafe(t *testing.T) {
-	var w spantest.Buffer
-	out := newOutput(t, &w)
-	p := newFlight(out, FlightConfig{Entries: 16, OnError: true})
-	failed := spantest.Operation(0)
-	failed.Status.Code = codes.Error
-	hammer(t, p, 200, failed, p.Dump)
-	stop(t, p, out.Sink)
-	got, st := read(t, w.Bytes()), p.Stats()
-	checkStats(t, st, Stats{Recorded: 800, Written: uint64(len(got.Steps)), Dropped: got.lost()})
-	checkSum(t, st)
-}

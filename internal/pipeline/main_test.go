@@ -6,21 +6,17 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
-	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/internal/traces"
 	opentries "github.com/optrace/optrace/op/entries"
 )
@@ -31,8 +27,6 @@ func TestMain(m *testing.M) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	goleak.VerifyTestMain(m)
 }
-
-var policies = []Policy{DropNewest, DropOldest, Block}
 
 // newOutput returns an Output that writes entries to w.
 func newOutput(tb testing.TB, w io.Writer) Output {
@@ -63,14 +57,6 @@ type written struct {
 	Steps []int64          // of the entries
 	Spans []string         // names of the spans above operations
 	Gaps  map[string]int64 // operations dropped, by reason
-}
-
-// lost returns how many operations the gap records count.
-func (w written) lost() (n uint64) {
-	for _, dropped := range w.Gaps {
-		n += uint64(dropped)
-	}
-	return n
 }
 
 func read(tb testing.TB, content []byte) (w written) {
@@ -137,54 +123,5 @@ func TestPolicyString(t *testing.T) {
 		DropNewest: "drop-newest", DropOldest: "drop-oldest", Block: "block", 9: "Policy(9)",
 	} {
 		check.Equal(t, fmt.Sprintf("%d is called", uint8(policy)), want, policy.String())
-	}
-}
-
-// hammer ends operations like op in four goroutines, so many in each, and calls f beside them.
-func hammer(t *testing.T, p Pipeline, each int, op tracetest.SpanStub, f func(context.Context) error) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for g := range 4 {
-		wg.Go(func() {
-			for i := range each {
-				own := op
-				own.Attributes = spantest.Operation(g*each + i).Attributes
-				p.OnEnd(ended(own.Snapshot()))
-			}
-		})
-		wg.Go(func() {
-			for range 20 {
-				if err := f(t.Context()); err != nil {
-					t.Error(err)
-				}
-				_ = p.Stats()
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// stopStuck ends n operations, and checks that Stop ends with its context although nothing is written, and how they count.
-func stopStuck(t *testing.T, p Pipeline, n int) {
-	t.Helper()
-	produced := make(chan struct{})
-	go func() {
-		defer close(produced)
-		for i := range n {
-			p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-		}
-	}()
-	synctest.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	start := time.Now()
-	check.Is(t, "Stop", context.DeadlineExceeded, p.Stop(ctx))
-	if took := time.Since(start); took > time.Second+StopGrace {
-		t.Errorf("Stop took %v with a deadline of a second", took)
-	}
-	<-produced // a producer that waited for room goes on
-	st := p.Stats()
-	if checkSum(t, st); st.Written != 0 {
-		t.Errorf("stats are %+v, but nothing is written", st)
 	}
 }

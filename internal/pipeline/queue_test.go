@@ -147,36 +147,3 @@ func TestQueueExporterFails(t *testing.T) {
 		})
 	}
 }
-
-// Stop does not wait for an exporter that ignores its context. The spans that it
-// has count as dropped until it returns.
-func TestQueueStopStuckExporter(t *testing.T) {
-	for _, policy := range policies {
-		t.Run(policy.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
-				p := NewQueue(exp, newConfig(policy), new(observ.Errors))
-				stopStuck(t, p, 500)
-				close(release)
-				synctest.Wait()
-				st := p.Stats()
-				checkSum(t, st)
-				if st.Written == 0 || st.Written != uint64(exp.Len()) {
-					t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
-				}
-			})
-		})
-	}
-}
-
-func TestQueueConcurrentSafe(t *testing.T) {
-	exp := &spantest.Exporter{}
-	cfg := newConfig(Block)
-	cfg.FlushInterval = time.Millisecond
-	p := NewQueue(exp, cfg, new(observ.Errors))
-	hammer(t, p, 300, spantest.Operation(0), p.Flush)
-	stop(t, p, nil)
-	checkStats(t, p.Stats(), Stats{Recorded: 1200, Written: 1200})
-	check.Equal(t, "spans are exported", 1200, exp.Len())
-}

@@ -139,24 +139,6 @@ func testFault(t *testing.T, o output, f fault, n int) {
 	}
 }
 
-// A writer that never recovers: what it has taken counts as written.
-func TestBrokenWriter(t *testing.T) {
-	o := output{entries.Format, None}
-	whole, _ := o.written(t, 3, 1)
-	for n := range cases.Some(t, 100, len(whole)) {
-		w := &spantest.FaultyWriter{N: n, Fault: faults[0].ends, Broken: true}
-		s := o.open(t, ToWriter(w))
-		for range 10 {
-			_ = submit(s, batch(o.format, 3))
-		}
-		check.Says(t, "Shutdown reports no error", "", s.Shutdown(t.Context()))
-		checkEnd(t, s.Stats(), 30)
-		if got := uint64(len(spantest.Read(t, w.Bytes()).Entries)); got != s.Stats().Written {
-			t.Fatalf("the write ends at byte %d: %d operations can be read, the books say %+v", n, got, s.Stats())
-		}
-	}
-}
-
 // errDeadline is an error of a writer that says that it passes, as those of connections do.
 type errDeadline struct{}
 

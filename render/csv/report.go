@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
@@ -21,10 +22,47 @@ import (
 
 // tables are the tables of a report by the names of their sections.
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
-	"operations": writeOperations, "groups": writeGroups, "findings": writeFindings, "operators": writeOperators, "devices": writeDevices,
-	"balance": writeBalance, "communication": writeBottlenecks, "memory": writeHotspots, "slowest": writeSlowest, "idle": writeIdle,
-	"launches": writeLaunches, "critical_path": writeCriticalPath, "sequences": writeSequences,
-	"steps": writeSteps, "phases": writePhases, "engines": writeEngines,
+	"operations": writeOperations,
+	"groups":     writeGroups,
+	"findings": table("kind text saved_ns of_ns chance section=where.section operation=where.operation device_id=where.device_id rank=where.rank",
+		func(r *analyze.Report) []findings.Finding { return r.Findings }),
+	"operators": writeOperators,
+	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns exposed_memory_ns"+
+		" other_ns idle_ns communication_ns memory_ns overlap_ns overlap_ratio service host",
+		func(r *analyze.Report) []profile.Device { return r.Devices }),
+	"balance": writeBalance,
+	"communication": table("operation total_duration_us ratio_of_total call_count",
+		func(r *analyze.Report) []seed.Bottleneck { return r.Communication.Bottlenecks }),
+	"memory": func(w io.Writer, r *analyze.Report, opts Options) error {
+		return WriteEntries(w, r.Memory.Hotspots, opts)
+	},
+	"slowest": func(w io.Writer, r *analyze.Report, opts Options) error { return WriteEntries(w, r.Slowest, opts) },
+	"idle": table("device_id rank start_unix_ns duration_ns cause after before service host",
+		func(r *analyze.Report) []timeline.IdleGap { return r.Idle }),
+	"launches": table("device_id rank stream count overhead.count overhead.sum_ns overhead.median_ns overhead.p95_ns overhead.max_ns waiting_ns max_depth"+
+		" idle_host_gaps=idle.host.count idle_host_ns=idle.host.sum_ns idle_dependency_gaps=idle.dependency.count idle_dependency_ns=idle.dependency.sum_ns"+
+		" idle_queue_gaps=idle.queue.count idle_queue_ns=idle.queue.sum_ns idle_other_gaps=idle.other.count idle_other_ns=idle.other.sum_ns service host",
+		func(r *analyze.Report) []launch.Stream {
+			if r.Launches == nil {
+				return nil
+			}
+			return r.Launches.Streams
+		}),
+	"critical_path": table("operation kind device_id rank ns share segments service host drag_ns",
+		func(r *analyze.Report) []path.Share { return r.CriticalPath }),
+	"sequences": writeSequences,
+	"steps": table("step service run count sum_ns wall_ns busy_ns name source phase tokens requests",
+		func(r *analyze.Report) []steps.Row { return r.Steps }),
+	"phases": table("phase steps count sum_ns tokens",
+		func(r *analyze.Report) []steps.Phase { return r.Phases }),
+	"engines": writeEngines,
+}
+
+// table returns what writes fields of the rows of a report.
+func table[T any](keys string, rows func(*analyze.Report) []T) func(io.Writer, *analyze.Report, Options) error {
+	return func(w io.Writer, r *analyze.Report, opts Options) error {
+		return writeTable(w, opts, rows(r), fields[T](keys))
+	}
 }
 
 // Write writes the table of a section of a report, which is called as in the text form ("operations",
@@ -94,17 +132,6 @@ func writeOperators(w io.Writer, r *analyze.Report, opts Options) error {
 		" memory_bytes flops device_idle_ns"+rooflineKeys(r)))
 }
 
-// writeDevices writes the table of devices.
-func writeDevices(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.Devices, fields[profile.Device]("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns"+
-		" exposed_communication_ns exposed_memory_ns other_ns idle_ns communication_ns memory_ns overlap_ns overlap_ratio service host"))
-}
-
-// writeBottlenecks writes the table of communicating operations.
-func writeBottlenecks(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.Communication.Bottlenecks, fields[seed.Bottleneck]("operation total_duration_us ratio_of_total call_count"))
-}
-
 // writeBalance writes the load of each device and its part of the ideal one.
 func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
 	type load struct {
@@ -124,30 +151,6 @@ func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
 		}
 	}
 	return writeTable(w, opts, rows, fields[load]("device duration_us ideal_duration_us of_ideal"))
-}
-
-// writeIdle writes the table of the longest idle gaps.
-func writeIdle(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.Idle, fields[timeline.IdleGap]("device_id rank start_unix_ns duration_ns cause after before service host"))
-}
-
-// writeLaunches writes the table of the streams on which launches are known.
-func writeLaunches(w io.Writer, r *analyze.Report, opts Options) error {
-	var rows []launch.Stream
-	if r.Launches != nil {
-		rows = r.Launches.Streams
-	}
-	return writeTable(w, opts, rows, fields[launch.Stream]("device_id rank stream count overhead.count overhead.sum_ns overhead.median_ns"+
-		" overhead.p95_ns overhead.max_ns waiting_ns max_depth"+
-		" idle_host_gaps=idle.host.count idle_host_ns=idle.host.sum_ns"+
-		" idle_dependency_gaps=idle.dependency.count idle_dependency_ns=idle.dependency.sum_ns"+
-		" idle_queue_gaps=idle.queue.count idle_queue_ns=idle.queue.sum_ns"+
-		" idle_other_gaps=idle.other.count idle_other_ns=idle.other.sum_ns service host"))
-}
-
-// writeCriticalPath writes the table of the critical paths' parts.
-func writeCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.CriticalPath, fields[path.Share]("operation kind device_id rank ns share segments service host drag_ns"))
 }
 
 // writeSequences writes the table of repeated sequences; the names of the operations are a
@@ -173,16 +176,6 @@ func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, rows, fields[row]("operations length count rounds sum_ns share gap_ns gap_share streams"))
 }
 
-// writeSteps writes the table of steps.
-func writeSteps(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.Steps, fields[steps.Row]("step service run count sum_ns wall_ns busy_ns name source phase tokens requests"))
-}
-
-// writePhases writes the table of phases.
-func writePhases(w io.Writer, r *analyze.Report, opts Options) error {
-	return writeTable(w, opts, r.Phases, fields[steps.Phase]("phase steps count sum_ns tokens"))
-}
-
 // writeEngines writes the table of the requests of engines.
 func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	keys := []string{"dialect service model requests tokens_in tokens_out"}
@@ -199,16 +192,6 @@ func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 		})
 	}
 	return writeTable(w, opts, r.Engines, columns)
-}
-
-// writeHotspots writes the entries above the memory threshold.
-func writeHotspots(w io.Writer, r *analyze.Report, opts Options) error {
-	return WriteEntries(w, r.Memory.Hotspots, opts)
-}
-
-// writeSlowest writes the slowest entries.
-func writeSlowest(w io.Writer, r *analyze.Report, opts Options) error {
-	return WriteEntries(w, r.Slowest, opts)
 }
 
 // WriteEntries writes a list of entries, such as the slowest or the hotspots

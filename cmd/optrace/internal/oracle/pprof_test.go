@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
-	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/pprof"
 )
@@ -74,16 +73,6 @@ func TestPprofGolden(t *testing.T) {
 	golden.Check(t, "testdata/pprof.txt", p.String())
 	if p.TimeNanos != 1_772_366_400_000_000_100 || p.DurationNanos != 650 {
 		t.Errorf("%d ns from %d on", p.DurationNanos, p.TimeNanos)
-	}
-}
-
-// A profile is the same each time that it is written.
-func TestPprofRepeats(t *testing.T) {
-	table := stacks.Of(pprofRequests())
-	var first, second bytes.Buffer
-	check.OK(t, errors.Join(pprof.Write(&first, table, pprof.Options{}), pprof.Write(&second, stacks.Of(pprofRequests()), pprof.Options{})))
-	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("the same operations are written in different ways")
 	}
 }
 
@@ -160,32 +149,6 @@ func TestPprofWriteError(t *testing.T) {
 			t.Fatalf("limit %d: error %v, want %v", limit, err, fulldisk.Err)
 		}
 	}
-}
-
-// Whatever the entry is, the profile is valid, and has its values and names.
-func FuzzPprofEntry(f *testing.F) {
-	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
-		e.InputShapes = []op.Shape{{e.Step.V}, nil}
-		forest := trace.New()
-		forest.KeepShapes()
-		forest.Add(op.Record{Entry: e})
-		p := pprofOf(t, stacks.Of(forest), pprof.Options{Version: e.Path, Notes: []string{e.Error}})
-		if len(p.Sample) != 1 {
-			t.Fatalf("%d samples", len(p.Sample))
-		}
-		s := p.Sample[0]
-		want := []int64{1, e.Duration, e.Duration, max(0, e.MemoryBytes.V), 0}
-		check.Equal(t, "values", want, s.Value)
-		if got := s.Location[0].Line[0].Function.Name; got != stacks.Name(e.Operation) {
-			t.Errorf("function %q of operation %q", got, e.Operation)
-		}
-		if got := s.Label["kind"]; !cmp.Equal(got, []string{e.Kind.String()}) {
-			t.Errorf("kind %q of %s", got, e.Kind)
-		}
-		if got, ok := s.Label["device"]; ok && len(s.Location) != 2 {
-			t.Errorf("device %q, and a stack of %d frames", got, len(s.Location))
-		}
-	})
 }
 
 // Whatever a table holds, the samples are its rows.

@@ -2,31 +2,29 @@ package oracle_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -81,120 +79,40 @@ func (w *unreliable) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// attributes are those of some operations, usual ones and others.
-func attributes() [][]attribute.KeyValue {
-	shape := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
-	name := attribute.String(attrkey.Name, "matmul")
-	return [][]attribute.KeyValue{
-		{name},
-		{attribute.String(attrkey.Name, "")},
-		{
-			name, attribute.String(attrkey.Device, "cuda:0"), attribute.String(attrkey.DType, "torch.bfloat16"),
-			attribute.String(attrkey.InputShapes, "64x784,784x256"), {Key: attrkey.OutputShape, Value: shape(64, 256)},
-			attribute.Int(attrkey.Step, -1), attribute.Int(attrkey.Stream, 7), attribute.String(attrkey.Path, "encoder.0"),
-			attribute.Int(attrkey.FLOPs, 5),
-		},
-		{name, {Key: attrkey.OutputShape, Value: shape()}, attribute.String(attrkey.Device, "")},
-		{name, {Key: attrkey.OutputShape, Value: shape(-1, 4)}, attribute.StringSlice(attrkey.InputDTypes, []string{"f32", "", "int4"})},
-		{name, {Key: attrkey.OutputShape, Value: shape(-7)}, attribute.Int(attrkey.Memory, -1), attribute.String(attrkey.Step, "first")},
-		{name, {Key: attrkey.OutputShape, Value: shape(1<<62, 1<<62)}, attribute.String(attrkey.DType, "int4")},
-		{name, {Key: attrkey.OutputShape, Value: shape(make([]int64, 2*op.MaxRank)...)}, attribute.String(attrkey.Device, "bad \xff text\u2028")},
-		{name, attribute.Float64(attrkey.Memory, 0.5), attribute.Bool(attrkey.Device, true), attribute.Int(attrkey.Rank, -2)},
-		{
-			attribute.String(attrkey.Name, "all_reduce"), attribute.String(attrkey.Collective, "all_reduce"), attribute.String(attrkey.Group, "dp"),
-			attribute.Int(attrkey.GroupSize, 8), attribute.Int(attrkey.Sequence, 3), attribute.Int(attrkey.PeerRank,
-				1), attribute.Int(attrkey.InElements, 9),
-			attribute.Int(attrkey.OutElements, 9), attribute.String(attrkey.Side, "host"), attribute.Int(attrkey.Launch, 5),
-		},
-		{attribute.String(attrkey.Name, "ncclKernel_AllGather")},
-		{attribute.String(attrkey.Name, "allreduce"), attribute.String(attrkey.Kind, "no kind"), attribute.String("kept", "value")},
-		{attribute.String(attrkey.Name, "memcpy"), attribute.String(attrkey.Kind, "io")},
-	}
-}
-
-// recordAll records operations in all ways below the spans of requests.
-func recordAll(t *testing.T, p *optrace.Processor, next ...sdktrace.TracerProviderOption) {
-	t.Helper()
-	opts := append([]sdktrace.TracerProviderOption{sdktrace.WithSpanProcessor(p)}, next...)
-	tp := sdktrace.NewTracerProvider(opts...)
-	tracer, ours := tp.Tracer("example.com/engine"), optrace.NewTracer(tp)
-	ctx, request := tracer.Start(t.Context(), "POST /predict")
-	for i, attrs := range attributes() {
-		ctx, step := tracer.Start(ctx, "step")
-		_, span := tracer.Start(ctx, "matmul", trace.WithAttributes(attrs...))
-		if i%4 == 3 {
-			span.SetStatus(codes.Error, "out of memory"[:i])
-		}
-		span.End()
-		_, o := ours.Start(optrace.ContextWithStep(ctx, int64(i)), "relu", "cuda:1")
-		o.DType(op.F32).In(64, int64(i)).Out(64, int64(i)).End()
-		step.SetStatus(codes.Error, "")
-		step.End()
-		if i%5 == 0 {
-			if err := p.ForceFlush(ctx); err != nil && i%2 == 0 {
-				t.Log(err) // of the writer that fails; gap records follow
-			}
-		}
-	}
-	rec := p.Recorder(ctx)
-	for range 100 {
-		rec.Begin("add", "cuda:0")
-		rec.End()
-	}
-	rec.Finish()
-	request.End()
-	if err := tp.Shutdown(context.WithoutCancel(t.Context())); err != nil {
-		t.Log(err)
-	}
-}
-
-// Everything that the Processor and the Recorder write is valid.
-func TestProcessorMatchesSchema(t *testing.T) {
-	mapping := new(attr.Mapping)
+// Whatever is recorded, in all ways, what is written of it is valid, also while the writer fails and gaps tell of it.
+func TestRecordingMatchesSchema(t *testing.T) {
+	w, mapping := new(unreliable), new(attr.Mapping)
 	mapping.Keep("kept")
-	w := new(unreliable)
 	exp := check.Must(optrace.NewExporter(w, optrace.WithMapping(mapping)))(t)
 	p := check.Must(optrace.NewProcessor(exp))(t)
-	recordAll(t, p, sdktrace.WithResource(resource.NewSchemaless(
-		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1), attribute.Int(attrkey.WorldSize,
-			8), attribute.String("host.name", "n1"))))
-	kinds := validateAll(t, lineSchema(t), "Processor", w.Bytes())
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(resource.NewSchemaless(
+		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1), attribute.Int(attrkey.WorldSize, 8))))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range int64(100) {
+		random := &spantest.Random{Data: make([]byte, 1500), Keys: []string{
+			attrkey.Name, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind, attrkey.Path, attrkey.FLOPs, attrkey.Side,
+			attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory, attrkey.Collective, attrkey.Group,
+			attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements, attrkey.Rank, attrkey.Launch, "kept",
+		}}
+		for i := range random.Data {
+			random.Data[i] = byte(rng.Uint32())
+		}
+		_ = exp.ExportSpans(t.Context(), tracetest.SpanStubs{random.Span(), random.Operation(), random.Operation()}.Snapshots())
+		ctx, request := tp.Tracer("example.com/engine").Start(t.Context(), "POST /predict")
+		_, o := optrace.NewTracer(tp).Start(optrace.ContextWithStep(ctx, i), "ncclKernel_AllGather", "cuda:1")
+		o.DType(op.F32).In(64, i).Out(64, i).End()
+		rec := p.Recorder(ctx)
+		rec.Begin("add", "cuda:0")
+		rec.Finish()
+		request.End()
+		_ = p.ForceFlush(t.Context())
+	}
+	_ = tp.Shutdown(t.Context())
+	kinds := validateAll(t, lineSchema(t), "recorded", w.Bytes())
 	for _, kind := range []string{"step", "schema", "batch", "gap", "span"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no records that start with %q: %v", kind, kinds)
 		}
-	}
-}
-
-// The Exporter writes valid lines even for spans that no SDK would hand it.
-func TestExporterMatchesSchema(t *testing.T) {
-	state := check.Must(trace.ParseTraceState("ot=th:c"))(t)
-	now := time.Unix(1_772_366_400, 0)
-	context := func(id byte, remote bool) trace.SpanContext {
-		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceState: state,
-			Remote: remote})
-	}
-	var stubs tracetest.SpanStubs
-	for _, attrs := range append(attributes(), nil) {
-		for _, s := range []tracetest.SpanStub{
-			{Name: "usual", SpanContext: context(1, false), Parent: context(2, true), StartTime: now, EndTime: now.Add(time.Second)},
-			{Name: "no ids", StartTime: now, EndTime: now},
-			{Name: "no trace", Parent: context(2, false), StartTime: now, EndTime: now.Add(-time.Hour)},
-			{SpanContext: context(3, false), DroppedAttributes: 3, Status: sdktrace.Status{Code: codes.Error}},
-			{Name: "far", SpanContext: context(4, false), StartTime: now.AddDate(5000, 0, 0), EndTime: now.AddDate(9000, 0, 0)},
-			{Name: "before 1970", SpanContext: context(5, false), StartTime: time.Unix(-5, 0), EndTime: now},
-		} {
-			s.Attributes = attrs
-			stubs = append(stubs, s)
-		}
-	}
-	var out bytes.Buffer
-	exp := check.Must(optrace.NewExporter(&out))(t)
-	for range 2 { // what has been seen before goes another way
-		check.OK(t, exp.ExportSpans(t.Context(), stubs.Snapshots()))
-	}
-	if kinds := validateAll(t, lineSchema(t), "Exporter", out.Bytes()); kinds["step"] < len(stubs) {
-		t.Errorf("%d entries of %d spans", kinds["step"], len(stubs))
 	}
 }
 

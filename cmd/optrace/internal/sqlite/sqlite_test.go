@@ -50,26 +50,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, a table ends, and has no more rows than there is room for.
-func FuzzRows(f *testing.F) {
-	addExport(f)
-	f.Fuzz(func(t *testing.T, file []byte) {
-		d, err := sqlite.Open(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			return
-		}
-		for _, table := range d.Tables() {
-			n := 0
-			for range d.Rows(table, "start", "end", "text") {
-				n++
-			}
-			if n > len(file) {
-				t.Errorf("%d rows in %d bytes", n, len(file))
-			}
-		}
-	})
-}
-
 // The records of an export. The tests of package nsys load all of SQLite, at whose coverage fuzzing would look
 // for each input.
 func FuzzRecords(f *testing.F) {
