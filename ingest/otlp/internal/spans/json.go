@@ -47,7 +47,7 @@ func (m *jsonMessage) open() (outer int) {
 
 func (m *jsonMessage) more(_ int, s schema) bool {
 	for m.More() {
-		if m.field = s(m.Key()); m.field != 0 {
+		if m.field = s[string(m.Key())]; m.field != 0 {
 			return true
 		}
 		m.Skip()

@@ -117,7 +117,7 @@ func (r *JSON) otherMember(b []byte, i int) int {
 	m := l.Mark()
 	l.Object()
 	l.Advance(i - l.Pos())
-	if r.msg.field = spanSchema(key); r.msg.field != 0 {
+	if r.msg.field = spanSchema[string(key)]; r.msg.field != 0 {
 		r.parseSpanField(&r.msg)
 	} else {
 		l.Skip()

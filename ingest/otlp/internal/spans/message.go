@@ -1,5 +1,10 @@
 package spans
 
+import (
+	"regexp"
+	"strings"
+)
+
 // message reads the fields of a message, and of those in it, one after the other. Its
 // encodings are [wire] and [jsonMessage]. The first error is kept, and from then on every
 // call returns zero values.
@@ -53,9 +58,8 @@ type message interface {
 	key() []byte
 }
 
-// schema returns the number of a message's field by its name in JSON, 0 for a field that
-// is passed over.
-type schema func(name []byte) int
+// schema is the numbers of a message's fields by their names in JSON; others are passed over.
+type schema map[string]int
 
 // The field numbers of the messages, from opentelemetry/proto/trace/v1 and
 // common/v1.
@@ -116,138 +120,41 @@ const (
 	fieldValues = 1 // of arrays and maps
 )
 
-func spanSchema(name []byte) int {
-	switch string(name) {
-	case "traceId", "trace_id":
-		return fieldSpanTraceID
-	case "spanId", "span_id":
-		return fieldSpanID
-	case "traceState", "trace_state":
-		return fieldSpanTraceState
-	case "parentSpanId", "parent_span_id":
-		return fieldSpanParentID
-	case "name":
-		return fieldSpanName
-	case "kind":
-		return fieldSpanKind
-	case "startTimeUnixNano", "start_time_unix_nano":
-		return fieldSpanStart
-	case "endTimeUnixNano", "end_time_unix_nano":
-		return fieldSpanEnd
-	case "attributes":
-		return fieldSpanAttributes
-	case "droppedAttributesCount", "dropped_attributes_count":
-		return fieldSpanDropped
-	case "events":
-		return fieldSpanEvents
-	case "droppedEventsCount", "dropped_events_count":
-		return fieldDroppedEvents
-	case "links":
-		return fieldSpanLinks
-	case "droppedLinksCount", "dropped_links_count":
-		return fieldDroppedLinks
-	case "status":
-		return fieldSpanStatus
-	case "flags":
-		return fieldSpanFlags
+// The schemas of the messages.
+var (
+	spanSchema = newSchema([]string{
+		fieldSpanTraceID: "traceId", fieldSpanID: "spanId", fieldSpanTraceState: "traceState", fieldSpanParentID: "parentSpanId",
+		fieldSpanName: "name", fieldSpanKind: "kind", fieldSpanStart: "startTimeUnixNano", fieldSpanEnd: "endTimeUnixNano",
+		fieldSpanAttributes: "attributes", fieldSpanDropped: "droppedAttributesCount", fieldSpanEvents: "events",
+		fieldDroppedEvents: "droppedEventsCount", fieldSpanLinks: "links", fieldDroppedLinks: "droppedLinksCount",
+		fieldSpanStatus: "status", fieldSpanFlags: "flags",
+	})
+	linkSchema = newSchema([]string{
+		fieldLinkTraceID: "traceId", fieldLinkSpanID: "spanId", fieldLinkState: "traceState", fieldLinkAttributes: "attributes",
+		fieldLinkDropped: "droppedAttributesCount", fieldLinkFlags: "flags",
+	})
+	eventSchema = newSchema([]string{
+		fieldEventTime: "timeUnixNano", fieldEventName: "name", fieldEventAttributes: "attributes", fieldEventDropped: "droppedAttributesCount",
+	})
+	statusSchema   = newSchema([]string{fieldStatusMessage: "message", fieldStatusCode: "code"})
+	scopeSchema    = newSchema([]string{fieldScopeName: "name", fieldScopeVersion: "version", fieldScopeAttributes: "attributes"})
+	resourceSchema = newSchema([]string{fieldResourceAttributes: "attributes"})
+	attrSchema     = newSchema([]string{fieldKey: "key", fieldValue: "value"})
+	valuesSchema   = newSchema([]string{fieldValues: "values"})
+	valueSchema    = newSchema([]string{
+		fieldString: "stringValue", fieldBool: "boolValue", fieldInt: "intValue", fieldDouble: "doubleValue", fieldArray: "arrayValue",
+		fieldMap: "kvlistValue", fieldBytes: "bytesValue",
+	})
+)
+
+// newSchema returns the schema of fields by their names in lower camel case, by number. JSON may have
+// them as the schema has, too.
+func newSchema(names []string) schema {
+	s := schema{}
+	for number, name := range names {
+		s[name], s[strings.ToLower(upper.ReplaceAllString(name, "_$0"))] = number, number
 	}
-	return 0
+	return s
 }
 
-func linkSchema(name []byte) int {
-	switch string(name) {
-	case "traceId", "trace_id":
-		return fieldLinkTraceID
-	case "spanId", "span_id":
-		return fieldLinkSpanID
-	case "traceState", "trace_state":
-		return fieldLinkState
-	case "attributes":
-		return fieldLinkAttributes
-	case "droppedAttributesCount", "dropped_attributes_count":
-		return fieldLinkDropped
-	case "flags":
-		return fieldLinkFlags
-	}
-	return 0
-}
-
-func eventSchema(name []byte) int {
-	switch string(name) {
-	case "timeUnixNano", "time_unix_nano":
-		return fieldEventTime
-	case "name":
-		return fieldEventName
-	case "attributes":
-		return fieldEventAttributes
-	case "droppedAttributesCount", "dropped_attributes_count":
-		return fieldEventDropped
-	}
-	return 0
-}
-
-func statusSchema(name []byte) int {
-	switch string(name) {
-	case "message":
-		return fieldStatusMessage
-	case "code":
-		return fieldStatusCode
-	}
-	return 0
-}
-
-func scopeSchema(name []byte) int {
-	switch string(name) {
-	case "name":
-		return fieldScopeName
-	case "version":
-		return fieldScopeVersion
-	case "attributes":
-		return fieldScopeAttributes
-	}
-	return 0
-}
-
-func resourceSchema(name []byte) int {
-	if string(name) == "attributes" {
-		return fieldResourceAttributes
-	}
-	return 0
-}
-
-func attrSchema(name []byte) int {
-	switch string(name) {
-	case "key":
-		return fieldKey
-	case "value":
-		return fieldValue
-	}
-	return 0
-}
-
-func valuesSchema(name []byte) int {
-	if string(name) == "values" {
-		return fieldValues
-	}
-	return 0
-}
-
-func valueSchema(name []byte) int {
-	switch string(name) {
-	case "stringValue", "string_value":
-		return fieldString
-	case "boolValue", "bool_value":
-		return fieldBool
-	case "intValue", "int_value":
-		return fieldInt
-	case "doubleValue", "double_value":
-		return fieldDouble
-	case "arrayValue", "array_value":
-		return fieldArray
-	case "kvlistValue", "kvlist_value":
-		return fieldMap
-	case "bytesValue", "bytes_value":
-		return fieldBytes
-	}
-	return 0
-}
+var upper = regexp.MustCompile("[A-Z]")
