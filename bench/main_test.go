@@ -20,7 +20,7 @@ func TestMeasures(t *testing.T) {
 			t.Errorf("%s is there twice", m.Name)
 		}
 		seen[m.Name] = true
-		if m.What == "" || len(m.Cases) == 0 {
+		if m.Limit == "" || len(m.Cases) == 0 {
 			t.Errorf("%s is not described", m.Name)
 		}
 		for _, c := range m.Cases {

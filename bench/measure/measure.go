@@ -16,9 +16,8 @@ import (
 // Measure describes a row of the table.
 type Measure struct {
 	Name string
-	// What describes the comparison in a few words, and Limit the reason why the
-	// ratio is not larger.
-	What, Limit string
+	// Limit is the reason why the ratio is not larger.
+	Limit string
 	// Cases are the comparisons, one for each kind of data.
 	Cases []Case
 	// Wall makes the time that passes the cost, in place of processor time.

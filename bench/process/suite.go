@@ -35,10 +35,9 @@ const (
 // PyTorch's profiler and does nothing else.
 func Suite() []measure.Measure {
 	measures := []measure.Measure{
-		{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries, What: "entries JSONL, the whole process"},
-		{Name: "profile_otlp_vs_duckdb_tuned", Target: 7, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, the fastest statement found"},
-		{Name: "profile_parquet_vs_duckdb", Target: 0.8, Limit: limitParquet,
-			What: "a Parquet file, the same for both, processor time of the whole process"},
+		{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries},
+		{Name: "profile_otlp_vs_duckdb_tuned", Target: 7, Wall: true, Limit: limitOTLP},
+		{Name: "profile_parquet_vs_duckdb", Target: 0.8, Limit: limitParquet},
 	}
 	const quickOTLP = 200_000
 	for _, k := range []workload.Kind{workload.G512, workload.G1} {
@@ -58,9 +57,7 @@ func Suite() []measure.Measure {
 			measures[i].Cases = append(measures[i].Cases, c)
 		}
 	}
-	kineto := measure.Measure{
-		Name: "kineto_vs_python_json", Target: 6, What: "a trace of PyTorch's profiler, the whole process", Limit: limitKineto,
-	}
+	kineto := measure.Measure{Name: "kineto_vs_python_json", Target: 6, Limit: limitKineto}
 	for _, l := range []layout{indented, compact} {
 		kineto.Cases = append(kineto.Cases, measure.Case{Data: string(l), Peer: python, Ours: ours, Suite: &measure.Suite{
 			Name: "Kineto, " + string(l), Unit: "event", Cold: true, Rounds: 5, QuickRounds: 3,

@@ -41,19 +41,18 @@ func Suite() []measure.Measure {
 			suites[f][k] = newSuite(f, k)
 		}
 	}
-	of := func(f workload.Format, name string, target float64, peer, what, limit string) measure.Measure {
-		m := measure.Measure{Name: name, Target: target, What: what, Limit: limit}
+	of := func(f workload.Format, name string, target float64, peer, limit string) measure.Measure {
+		m := measure.Measure{Name: name, Target: target, Limit: limit}
 		for _, k := range workload.Kinds() {
 			m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: suites[f][k], Peer: peer, Ours: ours})
 		}
 		return m
 	}
 	return []measure.Measure{
-		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 8, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler", limitOTLPJSON),
-		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 7, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler", limitOTLPProto),
-		of(workload.Entries, "read_entries_vs_encoding_json", 14, encodingJSON,
-			"entries JSONL, against encoding/json into structs", limitEntries),
-		of(workload.Entries, "read_entries_vs_sonic", 5.5, sonicJSON, "entries JSONL, against sonic into structs", limitEntries),
+		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 8, pdata, limitOTLPJSON),
+		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 7, pdata, limitOTLPProto),
+		of(workload.Entries, "read_entries_vs_encoding_json", 14, encodingJSON, limitEntries),
+		of(workload.Entries, "read_entries_vs_sonic", 5.5, sonicJSON, limitEntries),
 		workers(),
 	}
 }
@@ -102,11 +101,7 @@ var peers = map[workload.Format]map[string]reader{
 // workers returns the gain of a second worker: the time that passes while a file of
 // each format is read, one after the other, and while one large document or message is.
 func workers() measure.Measure {
-	m := measure.Measure{
-		Name: "workers_2_vs_1", Target: 1.7, Wall: true,
-		What:  "two workers against one, all formats of each kind, and one large document or message",
-		Limit: limitWorkers,
-	}
+	m := measure.Measure{Name: "workers_2_vs_1", Target: 1.7, Wall: true, Limit: limitWorkers}
 	lines := []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries}
 	for _, k := range workload.Kinds() {
 		m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: workerSuite(k, lines...), Peer: ours, Ours: oursTwice})

@@ -29,7 +29,7 @@ func connectorSuite() []measure.Measure {
 	suites := newSuites("connectors", "span", exportSets, openConnectors)
 	return []measure.Measure{{
 		Name: "connector_vs_spanmetrics", Target: 2, Cases: suites.cases(spanMetricsExponential, operationsConnector),
-		What: "decoded spans to metrics per operation, device and kind, by connectors of the Collector", Limit: limitConnector,
+		Limit: limitConnector,
 	}}
 }
 

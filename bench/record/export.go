@@ -40,15 +40,12 @@ func exportSuite() []measure.Measure {
 	return []measure.Measure{
 		{
 			Name: "export_vs_stdouttrace", Target: 30, Cases: suites.cases(stdout, entries), Allocs: perSpan,
-			What: "entries JSONL, against the SDK's exporter of lines", Limit: limitEncode,
+			Limit: limitEncode,
 		},
-		{
-			Name: "export_vs_otlp", Target: 7, Cases: suites.cases(otlp, entries),
-			What: "entries JSONL, against OTLP protobuf by the SDK", Limit: limitEncode,
-		},
+		{Name: "export_vs_otlp", Target: 7, Cases: suites.cases(otlp, entries), Limit: limitEncode},
 		{
 			Name: "export_otlp_vs_otlp", Target: 12, Cases: suites.cases(otlp, otlpProto), Allocs: perBatch,
-			What: "OTLP protobuf, the same bytes", Limit: limitEncode,
+			Limit: limitEncode,
 		},
 	}
 }

@@ -34,10 +34,7 @@ const (
 func liveSuite() []measure.Measure {
 	suites := newSuites("profiling", "span", exportSets, openLive)
 	return []measure.Measure{
-		{
-			Name: "live_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetrics, liveProfile),
-			What: "ended spans to durations per operation, device and kind, against export, decoding and the connector", Limit: limitLive,
-		},
+		{Name: "live_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetrics, liveProfile), Limit: limitLive},
 	}
 }
 

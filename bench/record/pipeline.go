@@ -29,13 +29,10 @@ const (
 func pipelineSuite() []measure.Measure {
 	suites := newSuites("processing", "op", sets, openPipelines)
 	return []measure.Measure{
-		{
-			Name: "processor_vs_batch_otlp", Target: 2.7, Cases: suites.cases(batchOTLP, oursEntries),
-			What: "two producers, lossless, against batches of OTLP protobuf", Limit: limitSpan,
-		},
+		{Name: "processor_vs_batch_otlp", Target: 2.7, Cases: suites.cases(batchOTLP, oursEntries), Limit: limitSpan},
 		{
 			Name: "processor_vs_batch_discard", Target: 0.8, Cases: suites.cases(batchDiscard, oursEntries),
-			What: "the same against batches that are thrown away", Limit: limitSpan + "; 0.9 remains where ours costs nothing",
+			Limit: limitSpan + "; 0.9 remains where ours costs nothing",
 		},
 	}
 }

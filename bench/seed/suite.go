@@ -25,7 +25,7 @@ func Suite() []measure.Measure {
 	s := &measure.Suite{Name: "analyses in memory", Unit: "entry", Rounds: 15, QuickRounds: 5, Open: open}
 	return []measure.Measure{
 		{Name: "analyses_vs_seed", Target: 50, Cases: measure.Compare(s, rust, columns), Wall: true,
-			What: "five analyses over 1 M entries held in columns", Limit: "memory bandwidth: each pass goes over all columns"},
+			Limit: "memory bandwidth: each pass goes over all columns"},
 	}
 }
 
