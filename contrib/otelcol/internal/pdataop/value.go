@@ -104,7 +104,7 @@ func attrOf(key string, v pcommon.Value) op.Attr {
 func appendJSON(dst []byte, v pcommon.Value, depth int) []byte {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
-		return appendString(dst, v.Str())
+		return jsontext.AppendString(dst, v.Str())
 	case pcommon.ValueTypeBool:
 		return strconv.AppendBool(dst, v.Bool())
 	case pcommon.ValueTypeInt:
@@ -140,12 +140,7 @@ func appendMembers(dst []byte, m pcommon.Map, depth int) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendJSON(append(appendString(dst, key), ':'), v, depth+1)
+		dst = appendJSON(append(jsontext.AppendString(dst, key), ':'), v, depth+1)
 	}
 	return dst
-}
-
-func appendString(dst []byte, s string) []byte {
-	text := op.Attr{Value: s}
-	return text.AppendJSONValue(dst)
 }
