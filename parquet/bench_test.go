@@ -64,23 +64,6 @@ func drain(t testing.TB, records iter.Seq2[op.Record, error]) {
 	}
 }
 
-func benchmarkRecords(b *testing.B, size int, records func() iter.Seq2[op.Record, error]) {
-	b.Helper()
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		drain(b, records())
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEntries, "ns/entry")
-}
-
-func BenchmarkRecordsAt(b *testing.B) {
-	file, _ := workload(b)
-	benchmarkRecords(b, len(file), func() iter.Seq2[op.Record, error] {
-		return parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "bench")
-	})
-}
-
 // Rows are read into memory that is reused: what is allocated is per file,
 // page and distinct text.
 func TestAllocations(t *testing.T) {
@@ -100,28 +83,4 @@ func TestSize(t *testing.T) {
 	if len(table) > len(jsonl)/10 {
 		t.Errorf("%d bytes, and %d in JSON Lines", len(table), len(jsonl))
 	}
-}
-
-func BenchmarkWriter(b *testing.B) {
-	all := operations()
-	var out counter
-	b.ReportAllocs()
-	for b.Loop() {
-		out = 0
-		w := parquet.NewWriter(&out)
-		for i := range all {
-			check.OK(b, w.Entry(&all[i]))
-		}
-		check.OK(b, w.Close())
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(all)), "ns/entry")
-	b.ReportMetric(float64(out)/float64(len(all)), "B/entry")
-}
-
-// counter counts what is written.
-type counter int
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
 }

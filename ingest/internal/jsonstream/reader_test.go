@@ -44,14 +44,6 @@ func events(src io.Reader) (got []string, err error) {
 	return got, r.Err()
 }
 
-func countEvents(text string) (n int, err error) {
-	r := jsonstream.NewReader(strings.NewReader(text), "test")
-	for range r.Elements() {
-		n++
-	}
-	return n, r.Err()
-}
-
 func TestElements(t *testing.T) {
 	long := strings.Repeat("x", jsonstream.MaxElement)
 	for _, test := range []struct {
@@ -243,17 +235,4 @@ func FuzzElements(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkElements(b *testing.B) {
-	const event = `{"ph":"X","cat":"kernel","name":"void at::native::vectorized_elementwise_kernel<4>","pid":0,"tid":7,` +
-		`"ts":1682725898082228,"dur":10,"args":{"External id":6935929,"device":0,"stream":7,"correlation":6935929,"grid":[2400,1,1]}}`
-	text := "[" + strings.Repeat(event+",", 9999) + event + "]"
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if got, err := countEvents(text); got != 10_000 || err != nil {
-			b.Fatal(got, err)
-		}
-	}
 }
