@@ -198,11 +198,12 @@ func TestR3Redirects(t *testing.T) {
 	}
 }
 
-// R3: what cannot be parsed may hold a password, which no error shows.
+// R3: an address is refused, and what cannot be parsed may hold a password, which no error shows.
 func TestR3AddressErrors(t *testing.T) {
 	for _, address := range []string{
 		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host", "ftp://me:secret@host",
-		"http://me:se?cret@host", "http://me:secret@", "http://me:sec ret@host:x",
+		"http://me:se?cret@host", "http://me:secret@", "http://me:sec ret@host:x", "http://me:secret@[::1",
+		"", "localhost:16686", "ftp://host", "http://", ":",
 	} {
 		_, err := jaeger.NewClient(address, jaeger.ClientOptions{})
 		if err == nil || strings.Contains(err.Error(), "sec") || strings.Contains(err.Error(), "ret") {

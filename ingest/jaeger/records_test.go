@@ -24,42 +24,6 @@ func transcript(t testing.TB, text string) string {
 // TestGolden reads answers of Jaeger 1.76 and 2.20 to the same requests.
 func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", jaeger.Records) }
 
-func TestSampleCounts(t *testing.T) {
-	for _, test := range []struct {
-		file           string
-		spans, entries int
-		sum            int64 // of the entries' durations
-	}{
-		{"v1.76.trace.json", 9, 7, 70_000},
-		{"v2.20.trace.json", 9, 7, 70_000},
-		{"v2.20.search.json", 27, 21, 210_000},
-		{"edge.json", 4, 0, 0},
-	} {
-		t.Run(test.file, func(t *testing.T) {
-			f := check.Must(os.Open(filepath.Join("testdata", test.file)))(t)
-			defer f.Close()
-			var spans, entries int
-			var sum int64
-			for rec, err := range jaeger.Records(f, test.file, nil) {
-				switch {
-				case err != nil:
-					t.Fatal(err)
-				case rec.Entry != nil:
-					check.Equal(t, fmt.Sprintf("%s: warnings", rec.Entry.Operation), op.WarnMicroseconds, rec.Entry.Warn)
-					spans++
-					entries++
-					sum += rec.Entry.Duration
-				case rec.Span != nil:
-					spans++
-				}
-			}
-			if spans != test.spans || entries != test.entries || sum != test.sum {
-				t.Errorf("%d spans, %d entries, %d ns; want %d, %d, %d", spans, entries, sum, test.spans, test.entries, test.sum)
-			}
-		})
-	}
-}
-
 // answer puts spans into an answer, with their processes behind them.
 func answer(spans string) string {
 	return `{"data":[{"traceID":"0af7651916cd43dd8448eb211c80319c","spans":[` + spans +
