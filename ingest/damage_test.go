@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -243,9 +242,9 @@ func TestS4Mutants(t *testing.T) {
 		"OTLP protobuf of Collector": sample("otlp/testdata/gate_off/traces.pb"),
 		"OTLP protobuf, zstd frames": sample("otlp/testdata/gate_off/traces.pb.zst"),
 		"OTLP JSON, zstd frames":     sample("otlp/testdata/gate_off/traces.jsonl.zst"),
-		"OTLP protobuf, one message": message(written(t, optrace.FormatOTLPProto)),
+		"OTLP protobuf, one message": bytes.Join(spantest.Messages(t, written(t, optrace.FormatOTLPProto)), nil),
 		"entries, gzip":              check.Gzip(t, entries),
-		"entries, zstd":              zstdOf(t, entries),
+		"entries, zstd":              zstandard(t, entries),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -254,20 +253,4 @@ func TestS4Mutants(t *testing.T) {
 			})
 		})
 	}
-}
-
-// message returns the messages of frames, one behind the other, which are one message.
-func message(frames []byte) (text []byte) {
-	for len(frames) > 0 {
-		end := 4 + int(binary.BigEndian.Uint32(frames))
-		text = append(text, frames[4:end]...)
-		frames = frames[end:]
-	}
-	return text
-}
-
-func zstdOf(t *testing.T, text []byte) []byte {
-	t.Helper()
-	z := check.Must(zstd.NewWriter(nil))(t)
-	return z.EncodeAll(text, nil)
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -24,61 +22,9 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 )
 
-// randomTraces returns spans of several resources and scopes, some of many spans.
+// randomTraces returns spans of some resources and scopes, some of many spans.
 func randomTraces(rng *rand.Rand) *tracepb.TracesData {
-	td := new(tracepb.TracesData)
-	number := 0
-	for r := range 1 + rng.IntN(6) {
-		rs := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
-			text("service.name", fmt.Sprint("service ", r)), text("host.name", `"resource":{"spans":[`),
-		}}}
-		td.ResourceSpans = append(td.ResourceSpans, rs)
-		for s := range rng.IntN(4) {
-			ss := &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: fmt.Sprint("scope ", s)}}
-			rs.ScopeSpans = append(rs.ScopeSpans, ss)
-			for range rng.IntN(1 << rng.IntN(8)) {
-				number++
-				ss.Spans = append(ss.Spans, randomSpan(rng, number))
-			}
-		}
-	}
-	return td
-}
-
-func text(key, value string) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}
-}
-
-func list(elements ...*commonpb.AnyValue) *commonpb.AnyValue {
-	return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: &commonpb.ArrayValue{Values: elements}}}
-}
-
-func randomSpan(rng *rand.Rand, number int) *tracepb.Span {
-	s := &tracepb.Span{
-		TraceId: []byte{byte(rng.IntN(3)), 15: 1}, SpanId: []byte{byte(number >> 8), byte(number), 7: 1},
-		Name:              []string{"matmul", `},{"traceId":"`, "größe\n"}[rng.IntN(3)],
-		StartTimeUnixNano: 1795224124978150123, EndTimeUnixNano: 1795224124978150999,
-	}
-	if rng.IntN(4) > 0 {
-		var shapes []*commonpb.AnyValue
-		for range rng.IntN(3) {
-			shapes = append(shapes, list(&commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: rng.Int64N(100)}}))
-		}
-		s.Attributes = []*commonpb.KeyValue{
-			text("tensor.op.name", "matmul"), {Key: "tensor.input.shapes", Value: list(shapes...)},
-			text("debug", `[{"resource":{"scopeSpans":[{"spans":[`),
-		}
-	}
-	for range rng.IntN(3) {
-		s.Links = append(s.Links, &tracepb.Span_Link{TraceId: []byte{2, 15: 0}, SpanId: []byte{3, 7: 0}})
-	}
-	if rng.IntN(4) == 0 {
-		s.Events = append(s.Events, &tracepb.Span_Event{Name: "launch"})
-	}
-	if rng.IntN(8) == 0 {
-		s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
-	}
-	return s
+	return spantest.RandomTraces(rng, 1+rng.IntN(6), 1<<rng.IntN(8))
 }
 
 // jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or

@@ -53,7 +53,7 @@ func write(t *testing.T, path string, content []byte) string {
 	return path
 }
 
-func zstandard(t *testing.T, parts ...string) []byte {
+func zstandard[T string | []byte](t *testing.T, parts ...T) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, part := range parts { // a frame each

@@ -23,6 +23,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 func load(t *testing.T, path string) []byte {
@@ -59,16 +60,6 @@ func framed(payloads ...[]byte) (out []byte) {
 	return out
 }
 
-// unframed returns the payloads of frames.
-func unframed(text []byte) (payloads [][]byte) {
-	for len(text) > 4 {
-		n := 4 + int(binary.BigEndian.Uint32(text))
-		payloads = append(payloads, text[4:n])
-		text = text[n:]
-	}
-	return payloads
-}
-
 // The Collector wrote the same spans in each framing, with its feature gate for
 // native compression off and on.
 func TestFramingsAgree(t *testing.T) {
@@ -89,7 +80,7 @@ func TestFramingsAgree(t *testing.T) {
 		proto := load(t, gate+"/traces.pb")
 		others := map[string]result{
 			"protobuf frames": read(otlp.FramedRecords, proto),
-			"raw protobuf":    read(otlp.ProtoRecords, bytes.Join(unframed(proto), nil)),
+			"raw protobuf":    read(otlp.ProtoRecords, bytes.Join(spantest.Messages(t, proto), nil)),
 			"byte by byte":    readFrom(otlp.FramedRecords, iotest.OneByteReader(bytes.NewReader(proto))),
 		}
 		zstJSON, zstProto := load(t, gate+"/traces.jsonl.zst"), load(t, gate+"/traces.pb.zst")
@@ -128,7 +119,7 @@ func TestRotatedFilesAndOtherSignals(t *testing.T) {
 
 func TestSniff(t *testing.T) {
 	proto := load(t, "gate_off/traces.pb")
-	good := unframed(proto)[0]
+	good := spantest.Messages(t, proto)[0]
 	for _, test := range []struct {
 		name string
 		head []byte
@@ -138,7 +129,7 @@ func TestSniff(t *testing.T) {
 		{"zstd frames of protobuf", load(t, "gate_off/traces.pb.zst"), otlp.FramingProto},
 		{"zstd frames of JSON", load(t, "gate_off/traces.jsonl.zst"), otlp.FramingJSON},
 		{"frames of JSON", framed([]byte("{}")), otlp.FramingJSON},
-		{"raw", unframed(proto)[0], otlp.FramingRaw},
+		{"raw", spantest.Messages(t, proto)[0], otlp.FramingRaw},
 		{"JSON", load(t, "gate_off/traces.jsonl"), otlp.FramingNone},
 		{"raw that starts like JSON", append([]byte("\n{\n"), good[:0x7a]...), otlp.FramingRaw},
 		{"text", []byte("\nhello"), otlp.FramingNone},
@@ -151,7 +142,7 @@ func TestSniff(t *testing.T) {
 }
 
 func TestFrameDamage(t *testing.T) {
-	good := unframed(load(t, "gate_off/traces.pb"))[0]
+	good := spantest.Messages(t, load(t, "gate_off/traces.pb"))[0]
 	whole := len(read(otlp.ProtoRecords, good).Records)
 	broken := append([]byte{0x0a, 0x7f}, good[:20]...)
 	for _, test := range []struct {
@@ -183,7 +174,7 @@ func TestFrameDamage(t *testing.T) {
 }
 
 func TestRawDamage(t *testing.T) {
-	good := unframed(load(t, "gate_off/traces.pb"))[0]
+	good := spantest.Messages(t, load(t, "gate_off/traces.pb"))[0]
 	whole := len(read(otlp.ProtoRecords, good).Records)
 	for _, test := range []struct {
 		name string

@@ -249,7 +249,7 @@ func TestReadersEnd(t *testing.T) {
 	framed := load(t, "gate_off/traces.pb")
 	recordtest.Ends(t, otlp.JSONRecords, string(load(t, "gate_off/traces.jsonl")))
 	recordtest.Ends(t, otlp.FramedRecords, string(framed))
-	recordtest.Ends(t, otlp.ProtoRecords, string(bytes.Join(unframed(framed), nil)))
+	recordtest.Ends(t, otlp.ProtoRecords, string(bytes.Join(spantest.Messages(t, framed), nil)))
 }
 
 func ExampleJSONRecords() {

@@ -6,9 +6,16 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"strings"
+	"testing"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -75,4 +82,15 @@ func (r result) names() (names []string) {
 // readers are the readers by the framing that they read.
 var readers = map[string]reader{
 	"json": otlp.JSONRecords, "frames": otlp.FramedRecords, "raw": otlp.ProtoRecords,
+}
+
+// randomTraces returns some spans of every sort.
+func randomTraces(rng *rand.Rand) *tracepb.TracesData {
+	return spantest.RandomTraces(rng, rng.IntN(3), 4)
+}
+
+// encodings returns traces in JSON and as a message.
+func encodings(t *testing.T, td *tracepb.TracesData) (text, message []byte) {
+	t.Helper()
+	return spantest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
 }

@@ -3,7 +3,6 @@ package otlp
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -32,15 +32,15 @@ func TestProtoWalk(t *testing.T) {
 			message = message[:rng.IntN(len(message))]
 		}
 		most := int64(1) << (4 + rng.IntN(12))
-		read := func(text []byte, at op.Position, p ProtoPlace) []string {
+		read := func(text []byte, at op.Position, p ProtoPlace) string {
 			r := NewProtoReader(nil)
 			r.s.most = most
-			return lines(r.Records(bytes.NewBuffer(text), "file", at, p))
+			return recordtest.Transcript(t, r.Records(bytes.NewBuffer(text), "file", at, p))
 		}
 		want := read(message, op.Position{}, ProtoPlace{})
 		w := NewProtoWalk()
 		w.most = most
-		var got []string
+		var got string
 		for at, ok := 0, true; at < len(message) || at == 0; {
 			p, n := w.Place(), 0
 			if p.level > 0 {
@@ -54,7 +54,7 @@ func TestProtoWalk(t *testing.T) {
 			if p.Cut = n > 0 && at+n < len(message); !p.Cut {
 				n = len(message) - at
 			}
-			got = append(got, read(message[at:at+n], op.Position{Offset: int64(at)}, p)...)
+			got += read(message[at:at+n], op.Position{Offset: int64(at)}, p)
 			at += max(n, 1)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -87,21 +87,4 @@ func walkedMessage(t *testing.T, rng *rand.Rand) []byte {
 		}
 	}
 	return check.Must(proto.Marshal(td))(t)
-}
-
-// lines returns a text for each record.
-func lines(records iter.Seq2[op.Record, error]) (texts []string) {
-	for rec, err := range records {
-		switch {
-		case err != nil:
-			texts = append(texts, "error: "+err.Error())
-		case rec.Entry != nil:
-			texts = append(texts, fmt.Sprint(rec.Entry.Service, rec.Entry.Scope, string(rec.Entry.AppendJSON(nil))))
-		case rec.Span != nil:
-			texts = append(texts, string(rec.Span.AppendJSON(nil)))
-		case rec.Resource != nil:
-			texts = append(texts, string(op.AppendHeader(nil, rec.Resource)))
-		}
-	}
-	return texts
 }

@@ -166,7 +166,17 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 		var syntax *op.SyntaxError
 		if err != nil {
 			ended = !errors.As(err, &syntax)
+			if !ended && (syntax.Offset < 0 || syntax.Line < 0 || syntax.Msg == "") {
+				t.Fatalf("an error without a position or a message: %#v", syntax)
+			}
 			continue
+		}
+		if rec.Span != nil {
+			line := rec.Span.AppendJSON(nil)
+			back, err := entries.DecodeLine(line)
+			if err != nil || back.Span == nil || !bytes.Equal(line, back.Span.AppendJSON(nil)) {
+				t.Fatalf("%s: read back as %+v: %v", line, back.Span, err)
+			}
 		}
 		if rec.Entry == nil {
 			continue
