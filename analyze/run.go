@@ -307,6 +307,8 @@ func (c *collector) add(rec op.Record, err error) {
 		c.addEntry(rec.Entry, rec.Whole)
 	case rec.Total != nil && c.profile != nil:
 		c.profile.AddStated(rec.Total)
+	case rec.Call != nil && c.forest != nil:
+		c.forest.AddCall(rec.Call)
 	case rec.Span != nil && c.forest != nil:
 		c.forest.AddSpan(rec.Span)
 		if c.engines != nil {

@@ -114,6 +114,8 @@ func (h *heldRecord) set(rec op.Record, err error) {
 		rec.Entry = h.entry.Set(rec.Entry)
 	case rec.Span != nil:
 		rec.Span = rec.Span.Clone()
+	case rec.Call != nil:
+		rec.Call = rec.Call.Clone()
 	case rec.Resource != nil:
 		rec.Resource = rec.Resource.Clone()
 	case rec.Gap != nil:

@@ -24,6 +24,10 @@ type Record struct {
 	Whole WholeReader
 	// Span is a span that is not an operation.
 	Span *Span
+	// Call is what a thread of the host did beside operations: a call of a device's runtime, or an annotated range, with its name
+	// as the Operation, its Rank, Start and Duration. It counts in no figure but tells what went on while devices were idle; Skipped
+	// of another record counts it.
+	Call *Entry
 	// Resource describes the source of what follows.
 	Resource *Resource
 	// Gap counts operations that were lost before they could be written.

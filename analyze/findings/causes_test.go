@@ -116,3 +116,21 @@ func TestStartUp(t *testing.T) {
 		})
 	}
 }
+
+// Idle time tells which calls the host was in, those of a tenth of it or more.
+func TestIdleInCalls(t *testing.T) {
+	kernel := func(name string, start int64) op.Record {
+		return op.Record{Entry: &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start), Duration: 1_000}}
+	}
+	loader := "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+	r := check.Must(analyze.Run(context.Background(), analyze.Records(recordtest.All(
+		kernel("matmul", 1_000_000), kernel("relu", 1_011_000),
+		op.Record{Call: &op.Entry{Operation: loader, Start: op.Known(1_001_000), Duration: 7_000}},
+		op.Record{Call: &op.Entry{Operation: "cudaFree", Start: op.Known(1_008_000), Duration: 2_500}},
+		op.Record{Call: &op.Entry{Operation: "cudaMalloc", Start: op.Known(1_010_500), Duration: 400}},
+	)), analyze.Options{Workers: 1}))(t)
+	want := "it was in enumerate(DataLoader)#_SinglePr…derIter.__next__ for 7.00 µs, in cudaFree for 2.50 µs; the longest"
+	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool { return strings.Contains(f.Text, want) }) {
+		t.Errorf("%+v, want %q", r.Findings, want)
+	}
+}

@@ -236,8 +236,8 @@ func (l *list) unexplained() {
 	ns := (l.parts().IdleNS - l.noRequestNS() - gaps) / l.devicesNum
 	f := Finding{Kind: HostGap, Where: whereDevice("idle", g.Key)}
 	f.Where.FromNS, f.Where.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
-	f.Text = fmt.Sprintf("%s for %s, and no operation was recorded on the host meanwhile; the longest such time is %s",
-		l.each("Nothing ran"), l.part(ns), l.gapText(*g, g.DurationNS-g.HostNS))
+	f.Text = fmt.Sprintf("%s for %s, and no operation was recorded on the host meanwhile%s; the longest such time is %s",
+		l.each("Nothing ran"), l.part(ns), l.calls(ns), l.gapText(*g, g.DurationNS-g.HostNS))
 	for i := range l.Idle {
 		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
 			f.Text += ", between " + named(gap.After) + " and " + named(gap.Before)
@@ -245,6 +245,21 @@ func (l *list) unexplained() {
 	}
 	f.Text += "."
 	l.add(f, ns)
+}
+
+// calls tells in which calls the host was for most of an idle time, "" where none is known.
+func (l *list) calls(idle int64) string {
+	var most []string
+	for i := range l.extent.Calls {
+		c := &l.extent.Calls[i]
+		if ns := min(c.TimeNS/l.devicesNum, idle); 10*ns >= idle && len(most) < 3 {
+			most = append(most, fmt.Sprintf("in %s for %s", named(c.Operation), units.Duration(ns)))
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	return ": it was " + strings.Join(most, ", ")
 }
 
 // sequenceGaps returns the time between the operations of repeated sequences, and the sequence with most of it.

@@ -2,8 +2,11 @@ package timeline
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/heap"
@@ -38,6 +41,9 @@ type Extent struct {
 	// Host divides HostNS by the innermost operation or span on the host, the last to start, the
 	// largest first.
 	Host []HostTime
+	// Calls divides the time in which no operation or span ran on the host either by the innermost call of the host, the
+	// last to start, the largest first.
+	Calls []HostTime
 	// Quiet is the idle time of a device with the longest time in which nothing was recorded on the
 	// host either, HostNS aside.
 	Quiet HostGap
@@ -82,7 +88,7 @@ type HostGap struct {
 // ExtentOf returns the extent of f.
 func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
-	e := &extents{forest: f, alone: make([]*Alone, len(f.Names.Operations.Values))}
+	e := &extents{forest: f, alone: make([]*Alone, len(f.Names.Operations.Values)), calls: make(map[string]*hostSum)}
 	e.hostOps, e.hostSpans = make([]*hostSum, len(f.Names.Operations.Values)), make([]*hostSum, len(f.Names.Spans.Values))
 	e.findHost()
 	for _, d := range f.Devices.Order {
@@ -100,20 +106,26 @@ func ExtentOf(f *trace.Forest) *Extent {
 			e.Alone = append(e.Alone, *a)
 		}
 	}
-	for _, h := range slices.Concat(e.hostOps, e.hostSpans) {
-		if h != nil {
-			e.Host = append(e.Host, h.HostTime)
-		}
-	}
+	e.Host, e.Calls = hostTimes(slices.Values(slices.Concat(e.hostOps, e.hostSpans))), hostTimes(maps.Values(e.calls))
 	slices.SortFunc(e.Alone, func(a, b Alone) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
 	})
-	slices.SortFunc(e.Host, func(a, b HostTime) int {
+	e.Alone = e.Alone[:min(len(e.Alone), maxAlone)]
+	return &e.Extent
+}
+
+// hostTimes returns the largest times.
+func hostTimes(sums iter.Seq[*hostSum]) (times []HostTime) {
+	for h := range sums {
+		if h != nil {
+			times = append(times, h.HostTime)
+		}
+	}
+	slices.SortFunc(times, func(a, b HostTime) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
 			b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS), a.Longest.Key.Compare(b.Longest.Key))
 	})
-	e.Alone, e.Host = e.Alone[:min(len(e.Alone), maxAlone)], e.Host[:min(len(e.Host), maxAlone)]
-	return &e.Extent
+	return times[:min(len(times), maxAlone)]
 }
 
 // extents finds an Extent.
@@ -123,6 +135,7 @@ type extents struct {
 	// alone, hostOps and hostSpans are by name.
 	alone              []*Alone
 	hostOps, hostSpans []*hostSum
+	calls              map[string]*hostSum
 
 	ranked map[op.Int][]int32       // the rows of the host by rank, all of them where none is known
 	hosts  map[op.Int][]hostSegment // what these did
@@ -138,10 +151,11 @@ type hostSum struct {
 	first      int32 // the row of the first call
 }
 
-// hostSegment is a time in which a row of the host was the innermost.
+// hostSegment is a time in which a row of the host was the innermost, or a call where there was no row.
 type hostSegment struct {
 	from, to int64
-	row      int32
+	row      int32 // or the number of the call
+	isCall   bool
 }
 
 // findHost finds the extent and the rows of the host.
@@ -170,46 +184,95 @@ func (e *extents) findHost() {
 
 // innermost returns which of rows, which are sorted by start, started last of those that run, over time.
 func innermost(f *trace.Forest, rows []int32) []hostSegment {
-	var segments []hostSegment
+	return lastToStart(rows, f.Start, f.End, f.CompareStart)
+}
+
+// lastToStart is innermost for rows of any kind, given their times and the order of those that start and end together.
+func lastToStart(rows []int32, start, end func(int32) int64, compare func(a, b int32) int) (segments []hostSegment) {
 	running := heap.Heap[int32]{Less: func(a, b int32) bool {
-		return cmp.Or(cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.End(b), f.End(a)), f.CompareStart(a, b)) < 0
+		return cmp.Or(cmp.Compare(start(a), start(b)), cmp.Compare(end(b), end(a)), compare(a, b)) < 0
 	}}
-	at := f.Start(rows[0])
+	at := int64(-trace.MaxTime)
 	advance := func(to int64) {
 		for at < to && len(running.Items) > 0 {
 			top := running.Top()
-			if end := min(f.End(top), to); end > at {
-				segments = append(segments, hostSegment{at, end, top})
+			if end := min(end(top), to); end > at {
+				segments = append(segments, hostSegment{from: at, to: end, row: top})
 				at = end
 			}
-			if f.End(top) <= at {
+			if end(top) <= at {
 				running.Pop()
 			}
 		}
 		at = to
 	}
 	for _, r := range rows {
-		advance(f.Start(r))
+		advance(start(r))
 		running.Push(r)
 	}
 	advance(trace.MaxTime)
 	return segments
 }
 
+// callsOf returns which call of a rank, or of all where none is known, started last of those under way, over time.
+func (e *extents) callsOf(rank op.Int) []hostSegment {
+	calls := e.forest.Calls
+	var list []int32
+	for i := range calls {
+		if calls[i].Rank == rank || rank == (op.Int{}) {
+			list = append(list, int32(i))
+		}
+	}
+	byName := func(a, b int32) int {
+		return cmp.Or(strings.Compare(calls[a].Name, calls[b].Name), cmp.Compare(calls[a].Rank.V, calls[b].Rank.V))
+	}
+	start, end := func(i int32) int64 { return calls[i].Start }, func(i int32) int64 { return calls[i].Start + calls[i].Duration }
+	slices.SortFunc(list, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(start(a), start(b)), cmp.Compare(end(b), end(a)), byName(a, b))
+	})
+	return lastToStart(list, start, end, byName)
+}
+
+// fill adds calls where there is no row of the host.
+func fill(line, calls []hostSegment) (all []hostSegment) {
+	at := int64(-trace.MaxTime)
+	for i := range len(line) + 1 {
+		hole := hostSegment{from: trace.MaxTime}
+		if i < len(line) {
+			hole = line[i]
+		}
+		for len(calls) > 0 && calls[0].from < hole.from {
+			c := calls[0]
+			c.from, c.to, c.isCall = max(c.from, at), min(c.to, hole.from), true
+			if c.from < c.to {
+				all = append(all, c)
+			}
+			if calls[0].to > hole.from {
+				break
+			}
+			calls = calls[1:]
+		}
+		if i < len(line) {
+			all, at = append(all, hole), hole.to
+		}
+	}
+	return all
+}
+
 // startDevice begins a device.
 func (e *extents) startDevice(k device.Key) {
 	e.Devices = append(e.Devices, DeviceWork{Key: k})
 	e.at = &e.Devices[len(e.Devices)-1]
-	rank := k.Rank
-	if len(e.ranked[rank]) == 0 {
-		rank = op.Int{}
-	}
-	line, ok := e.hosts[rank]
-	if rows := e.ranked[rank]; !ok && len(rows) > 0 {
+	line, ok := e.hosts[k.Rank]
+	if !ok {
+		rows := e.ranked[k.Rank]
+		if len(rows) == 0 {
+			rows = e.ranked[op.Int{}]
+		}
 		var sorter order.Rows
 		sorter.Sort(rows, e.forest.Start, e.forest.CompareStart)
-		line = innermost(e.forest, rows)
-		e.hosts[rank] = line
+		line = fill(innermost(e.forest, rows), e.callsOf(k.Rank))
+		e.hosts[k.Rank] = line
 	}
 	e.line = line
 }
@@ -317,26 +380,20 @@ func (e *extents) gap(from, to int64) {
 			break
 		}
 		ns := min(to, s.to) - max(from, s.from)
-		sums, isOp := e.hostSpans, f.Has(s.row, trace.FlagOp)
-		if isOp {
-			sums = e.hostOps
-		}
-		h := sums[f.Name(s.row)]
-		if h == nil {
-			h = &hostSum{HostTime: HostTime{Operation: f.RowName(s.row), IsOp: isOp}, first: s.row}
-			sums[f.Name(s.row)] = h
-		}
-		if f.Start(s.row) < f.Start(h.first) {
-			h.first, h.FirstNS = s.row, 0
-		}
-		if s.row == h.first {
-			h.FirstNS += ns
+		h := e.sumOf(s)
+		if !s.isCall {
+			if f.Start(s.row) < f.Start(h.first) {
+				h.first, h.FirstNS = s.row, 0
+			}
+			if s.row == h.first {
+				h.FirstNS += ns
+			}
+			quiet -= ns
+			e.HostNS += ns
 		}
 		if h.gap != e.gaps {
 			h.gap, h.inGap = e.gaps, 0
 		}
-		quiet -= ns
-		e.HostNS += ns
 		h.TimeNS += ns
 		h.inGap += ns
 		if h.inGap < h.Longest.HostNS {
@@ -354,6 +411,30 @@ func (e *extents) gap(from, to int64) {
 	if cmp.Or(cmp.Compare(quiet, q.DurationNS-q.HostNS), g.compare(q)) > 0 {
 		e.Quiet = g
 	}
+}
+
+// sumOf returns the sum that a segment counts in.
+func (e *extents) sumOf(s hostSegment) *hostSum {
+	if s.isCall {
+		name := e.forest.Calls[s.row].Name
+		h := e.calls[name]
+		if h == nil {
+			h = &hostSum{HostTime: HostTime{Operation: name}}
+			e.calls[name] = h
+		}
+		return h
+	}
+	f := e.forest
+	sums, isOp := e.hostSpans, f.Has(s.row, trace.FlagOp)
+	if isOp {
+		sums = e.hostOps
+	}
+	h := sums[f.Name(s.row)]
+	if h == nil {
+		h = &hostSum{HostTime: HostTime{Operation: f.RowName(s.row), IsOp: isOp}, first: s.row}
+		sums[f.Name(s.row)] = h
+	}
+	return h
 }
 
 // compare orders gaps by length, and those of the same length by start, the first last.

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Add adds an operation or another span, and ignores every other record. It
+// Add adds an operation, another span or a call of the host, and ignores every other record. It
 // keeps nothing of the record but strings.
 func (f *Forest) Add(rec op.Record) {
 	switch {
@@ -22,6 +22,15 @@ func (f *Forest) Add(rec op.Record) {
 		f.AddOp(rec.Entry, f.works.Entry(rec.Entry))
 	case rec.Span != nil:
 		f.AddSpan(rec.Span)
+	case rec.Call != nil:
+		f.AddCall(rec.Call)
+	}
+}
+
+// AddCall adds a call of the host.
+func (f *Forest) AddCall(c *op.Entry) {
+	if c.Start.Known && c.Duration > 0 && IsTime(c.Start.V, c.Duration) {
+		f.Calls = append(f.Calls, Call{c.Operation, c.Rank, c.Start.V, c.Duration})
 	}
 }
 

@@ -28,6 +28,7 @@ type Forest struct {
 	columns
 	Names       Names
 	Collectives []Collective // by row
+	Calls       []Call       // of the host, in no order
 	links       []rowLink    // by row
 	runs        partRuns
 	Counts      Counts
@@ -50,6 +51,13 @@ type Forest struct {
 	Tree       Tree
 	Devices    Devices
 	Executions Executions
+}
+
+// Call is what the host did beside operations, see [op.Record]. Its start is in Unix nanoseconds.
+type Call struct {
+	Name            string
+	Rank            op.Int
+	Start, Duration int64
 }
 
 // Counts counts the content of a [Forest] and its faults.
@@ -135,8 +143,9 @@ func (f *Forest) keepAttrs(s *op.Span) {
 	}
 }
 
-// takeAttrs adds the attributes that o has kept and f has not.
-func (f *Forest) takeAttrs(o *Forest) {
+// takeKept adds the calls of o, and the attributes that o has kept and f has not.
+func (f *Forest) takeKept(o *Forest) {
+	f.Calls = append(f.Calls, o.Calls...)
 	if f.spanAttrs == nil {
 		f.spanKeys, f.spanAttrs = o.spanKeys, o.spanAttrs
 		return

@@ -17,7 +17,7 @@ func (f *Forest) Merge(other *Forest) {
 	}
 	f.mergeSources(sources)
 	f.Counts.addLasting(&lost)
-	f.takeAttrs(other)
+	f.takeKept(other)
 }
 
 // Take merges others, which are empty afterwards, into f. The rows of all are copied, and
@@ -28,7 +28,7 @@ func (f *Forest) Take(others []*Forest) {
 	sources := []*mergeSource{f.takeAll()}
 	for _, o := range others {
 		lost.addLasting(&o.Counts)
-		f.takeAttrs(o)
+		f.takeKept(o)
 		sources = append(sources, o.takeAll())
 	}
 	f.mergeSources(sources)

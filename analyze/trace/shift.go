@@ -3,7 +3,7 @@ package trace
 import "github.com/optrace/optrace/analyze/internal/wide"
 
 // Shift moves the times of each row back. A time that would be out of range is not known
-// any more.
+// any more. Calls are forgotten: which clock is theirs is not known.
 func (f *Forest) Shift(shifts []int64) {
 	for r := range f.Rows() {
 		b, i := f.block(r), at(r)
@@ -25,5 +25,6 @@ func (f *Forest) Shift(shifts []int64) {
 			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
 		}
 	}
+	f.Calls = nil
 	f.built.Store(false)
 }

@@ -4,7 +4,7 @@ package trace
 // row that is out hangs below the one above it.
 func (f *Forest) Without(out []bool) *Forest {
 	g := NewLimited(f.limit)
-	g.By, g.apart, g.MaxDevices = f.By, f.Devices.Shared, f.MaxDevices
+	g.By, g.apart, g.MaxDevices, g.Calls = f.By, f.Devices.Shared, f.MaxDevices, f.Calls
 	adoption := adoption{forest: f, out: out, ids: make(map[int32]uint64)}
 	source := &mergeSource{
 		columns: f.columns, collected: f.Collectives, links: f.links, dict: &f.Names, numbers: g.Names.numberingOf(&f.Names),

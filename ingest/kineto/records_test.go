@@ -113,6 +113,26 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// Calls are ranges that are no steps, and calls of the runtime outside operators, on the rank's own clock.
+func TestCalls(t *testing.T) {
+	text := `{"baseTimeNanoseconds":1000000,"distributedInfo":{"rank":3},"traceEvents":[
+		{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100},
+		{"ph":"X","cat":"user_annotation","name":"load","pid":1,"tid":1,"ts":1,"dur":9},
+		{"ph":"X","cat":"gpu_user_annotation","name":"load","pid":0,"tid":7,"ts":1,"dur":9},
+		{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":20,"dur":30},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":25,"dur":5,"args":{"correlation":5}},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":60,"dur":10,"args":{"correlation":6}},
+		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":35,"dur":9,"args":{"device":0,"stream":7,"correlation":5}}]}`
+	var got []string
+	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
+		check.OK(t, err)
+		if rec.Call != nil {
+			got = append(got, fmt.Sprint(rec.Call.Operation, " of ", rec.Call.Rank.V, " at ", rec.Call.Start.V, " for ", rec.Call.Duration))
+		}
+	}
+	check.Equal(t, "calls", []string{"load of 3 at 1001000 for 9000", "cudaFree of 3 at 1060000 for 10000"}, got)
+}
+
 func TestRecordsReportTheCutOnce(t *testing.T) {
 	text := check.Must(os.ReadFile("testdata/train.json"))(t)
 	whole := len(strings.TrimSpace(string(text)))

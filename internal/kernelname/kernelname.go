@@ -19,6 +19,8 @@ func Short(name string) string {
 	switch {
 	case strings.HasPrefix(name, "_Z"):
 		return mangled(name)
+	case strings.Contains(name, ")#_"): // PyTorch's range of a loader: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+		return name
 	case strings.HasPrefix(name, "%"):
 		first, _, _ := strings.Cut(name[1:], " = ")
 		return first
