@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 )
@@ -212,4 +213,12 @@ func TestGraphsOfPyTorch(t *testing.T) {
 		launches[o.Operator] = o.Calls
 	}
 	check.Equal(t, "launches", map[string]int64{"CUDA graph (decode)": 3 * 8, "CUDA graph (prefill)": 3}, launches)
+}
+
+// Memory that was given back to the driver in each step is the reason that the device was idle.
+func TestCallsOfPyTorch(t *testing.T) {
+	r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+"allocator.json.gz"), analyze.Options{}))(t)
+	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool { return strings.Contains(f.Text, "it was in cudaFree for") }) {
+		t.Errorf("%+v", r.Findings)
+	}
 }

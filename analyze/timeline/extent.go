@@ -137,10 +137,11 @@ type extents struct {
 	hostOps, hostSpans []*hostSum
 	calls              map[string]*hostSum
 
-	ranked map[op.Int][]int32       // the rows of the host by rank, all of them where none is known
-	hosts  map[op.Int][]hostSegment // what these did
-	line   []hostSegment            // what is left of that for the device under way
-	at     *DeviceWork              // the device under way
+	ranked map[op.Int][]int32          // the rows of the host by rank, all of them where none is known
+	hosts  map[op.Int][2][]hostSegment // what these did, and which calls were under way
+	left   [2][]hostSegment            // what is left of that for the device under way
+	filled []hostSegment               // what the host did in a gap
+	at     *DeviceWork                 // the device under way
 	gaps   int64
 }
 
@@ -162,7 +163,7 @@ type hostSegment struct {
 func (e *extents) findHost() {
 	f := e.forest
 	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
-	e.ranked, e.hosts = make(map[op.Int][]int32), make(map[op.Int][]hostSegment)
+	e.ranked, e.hosts = make(map[op.Int][]int32), make(map[op.Int][2][]hostSegment)
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
 			continue
@@ -233,18 +234,16 @@ func (e *extents) callsOf(rank op.Int) []hostSegment {
 	return lastToStart(list, start, end, byName)
 }
 
-// fill adds calls where there is no row of the host.
-func fill(line, calls []hostSegment) (all []hostSegment) {
-	at := int64(-trace.MaxTime)
+// fill appends to all what the host did from one time to another: the segments of line, and calls where there is none.
+func fill(all, line, calls []hostSegment, from, to int64) []hostSegment {
 	for i := range len(line) + 1 {
-		hole := hostSegment{from: trace.MaxTime}
+		hole := hostSegment{from: to, to: to}
 		if i < len(line) {
 			hole = line[i]
 		}
 		for len(calls) > 0 && calls[0].from < hole.from {
 			c := calls[0]
-			c.from, c.to, c.isCall = max(c.from, at), min(c.to, hole.from), true
-			if c.from < c.to {
+			if c.from, c.to, c.isCall = max(c.from, from), min(c.to, hole.from), true; c.from < c.to {
 				all = append(all, c)
 			}
 			if calls[0].to > hole.from {
@@ -253,17 +252,27 @@ func fill(line, calls []hostSegment) (all []hostSegment) {
 			calls = calls[1:]
 		}
 		if i < len(line) {
-			all, at = append(all, hole), hole.to
+			all, from = append(all, hole), hole.to
 		}
 	}
 	return all
+}
+
+// until returns the segments that begin before a time, of some that follow each other.
+func until(segments []hostSegment, to int64) []hostSegment {
+	return segments[:sort.Search(len(segments), func(i int) bool { return segments[i].from >= to })]
+}
+
+// behind returns the segments that end after a time.
+func behind(segments []hostSegment, from int64) []hostSegment {
+	return segments[sort.Search(len(segments), func(i int) bool { return segments[i].to > from }):]
 }
 
 // startDevice begins a device.
 func (e *extents) startDevice(k device.Key) {
 	e.Devices = append(e.Devices, DeviceWork{Key: k})
 	e.at = &e.Devices[len(e.Devices)-1]
-	line, ok := e.hosts[k.Rank]
+	did, ok := e.hosts[k.Rank]
 	if !ok {
 		rows := e.ranked[k.Rank]
 		if len(rows) == 0 {
@@ -271,10 +280,10 @@ func (e *extents) startDevice(k device.Key) {
 		}
 		var sorter order.Rows
 		sorter.Sort(rows, e.forest.Start, e.forest.CompareStart)
-		line = fill(innermost(e.forest, rows), e.callsOf(k.Rank))
-		e.hosts[k.Rank] = line
+		did = [2][]hostSegment{innermost(e.forest, rows), e.callsOf(k.Rank)}
+		e.hosts[k.Rank] = did
 	}
-	e.line = line
+	e.left = did
 }
 
 // device adds a device, given its rows by start.
@@ -373,12 +382,10 @@ func (e *extents) isAbove(r, other int32) bool {
 func (e *extents) gap(from, to int64) {
 	f := e.forest
 	e.gaps++
-	e.line = e.line[sort.Search(len(e.line), func(i int) bool { return e.line[i].to > from }):]
+	e.left = [2][]hostSegment{behind(e.left[0], from), behind(e.left[1], from)}
+	e.filled = fill(e.filled[:0], until(e.left[0], to), until(e.left[1], to), from, to)
 	quiet := to - from
-	for _, s := range e.line {
-		if s.from >= to {
-			break
-		}
+	for _, s := range e.filled {
 		ns := min(to, s.to) - max(from, s.from)
 		h := e.sumOf(s)
 		if !s.isCall {
