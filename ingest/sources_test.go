@@ -135,25 +135,18 @@ func TestResourcesOfWriters(t *testing.T) {
 
 func toOTLP(t *testing.T, file string) string {
 	t.Helper()
-	return rewritten(t, file, "ops.otlp.jsonl", func(f *os.File, records iter.Seq2[op.Record, error]) error {
-		w := otlp.NewWriter(f)
-		for rec := range records {
-			if rec.Resource != nil {
-				_ = w.Resource(rec.Resource)
-			}
-			if rec.Entry != nil {
-				_ = w.Entry(rec.Entry)
-			}
-		}
-		return w.Flush()
-	})
-}
-
-func rewritten(t *testing.T, file, name string, write func(*os.File, iter.Seq2[op.Record, error]) error) string {
-	t.Helper()
-	path := filepath.Join(filepath.Dir(file), name)
+	path := filepath.Join(filepath.Dir(file), "ops.otlp.jsonl")
 	f := check.Must(os.Create(path))(t)
-	check.OK(t, write(f, ingest.Open(file).Records()))
+	w := otlp.NewWriter(f)
+	for rec := range ingest.Open(file).Records() {
+		if rec.Resource != nil {
+			_ = w.Resource(rec.Resource)
+		}
+		if rec.Entry != nil {
+			_ = w.Entry(rec.Entry)
+		}
+	}
+	check.OK(t, w.Flush())
 	check.OK(t, f.Close())
 	return path
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,20 +35,10 @@ func (apiV3) trace(id op.TraceID) (string, url.Values) {
 }
 
 func (apiV3) search(q *Query, w window, limit int) (string, url.Values) {
-	v := url.Values{
-		"query.service_name":   {q.Service},
-		"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)},
-		"query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
-		"query.num_traces":     {strconv.Itoa(limit)},
-		"query.raw_traces":     {"true"},
-	}
-	if q.Operation != "" {
-		v.Set("query.operation_name", q.Operation)
-	}
-	if q.MinDuration > 0 {
-		v.Set("query.duration_min", q.MinDuration.String())
-	}
-	return "/api/v3/traces", v
+	return "/api/v3/traces", values(
+		"query.service_name", q.Service, "query.operation_name", q.Operation, "query.duration_min", minDuration(q),
+		"query.start_time_min", w.from.UTC().Format(time.RFC3339Nano), "query.start_time_max", w.to.UTC().Format(time.RFC3339Nano),
+		"query.num_traces", strconv.Itoa(limit), "query.raw_traces", "true")
 }
 
 func (apiV3) records(body []byte, name string, m *attr.Mapping, _ int64) iter.Seq2[op.Record, error] {
@@ -71,22 +62,30 @@ func (apiV1) trace(id op.TraceID) (string, url.Values) {
 }
 
 func (apiV1) search(q *Query, w window, limit int) (string, url.Values) {
-	v := url.Values{
-		"service": {q.Service},
-		"start":   {strconv.FormatInt(w.from.UnixMicro(), 10)},
-		"end":     {strconv.FormatInt(w.to.UnixMicro(), 10)},
-		"limit":   {strconv.Itoa(limit)},
-		"raw":     {"true"},
-	}
-	if q.Operation != "" {
-		v.Set("operation", q.Operation)
-	}
-	if q.MinDuration > 0 {
-		v.Set("minDuration", q.MinDuration.String())
-	}
-	return "/api/traces", v
+	return "/api/traces", values(
+		"service", q.Service, "operation", q.Operation, "minDuration", minDuration(q),
+		"start", strconv.FormatInt(w.from.UnixMicro(), 10), "end", strconv.FormatInt(w.to.UnixMicro(), 10),
+		"limit", strconv.Itoa(limit), "raw", "true")
 }
 
 func (apiV1) records(body []byte, name string, m *attr.Mapping, memory int64) iter.Seq2[op.Record, error] {
 	return RecordsHolding(bytes.NewReader(body), name, m, upTo(memory))
+}
+
+// values returns parameters of a query, each a name and a value, without those that are empty.
+func values(parameters ...string) url.Values {
+	v := url.Values{}
+	for p := range slices.Chunk(parameters, 2) {
+		if p[1] != "" {
+			v.Set(p[0], p[1])
+		}
+	}
+	return v
+}
+
+func minDuration(q *Query) string {
+	if q.MinDuration <= 0 {
+		return ""
+	}
+	return q.MinDuration.String()
 }

@@ -68,22 +68,9 @@ func TestRecords(t *testing.T) {
 				`"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{"error=true", x("", tag("error", "bool", "true")), entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
-		{
-			"status", x("", tag("otel.status_code", "string", `"ERROR"`)+tag("otel.status_description", "string", `"out of memory"`)),
-			entry(`"service":"api","error":"out of memory","warn":["us_truncated"]}`),
-		},
 		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)), entry(`"service":"api","warn":["us_truncated"]}`)},
-		{"scope", x("", tag("otel.scope.name", "string", `"engine"`)), entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
 		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)),
 			entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
-		{
-			"sampling", x("", tag("w3c.tracestate", "string", `"ot=th:8"`)),
-			entry(`"service":"api","adjusted_count":2,"warn":["us_truncated"]}`),
-		},
-		{
-			"dropped attributes", x("", tag("otel.dropped_attributes_count", "int64", "4")),
-			entry(`"service":"api","dropped_attributes":4,"warn":["dropped_attributes","us_truncated"]}`),
-		},
 		{
 			"values of odd types", x("", tag("tensor.path", "map", `{"a":1}`)+tag("tensor.device.id", "string",
 				"null")+`,7,{"type":"string"}`+tag("tensor.memory.size", "binary", `"AQID"`)),
