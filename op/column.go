@@ -2,6 +2,7 @@ package op
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -112,7 +113,7 @@ func (c *Column[T]) appendJSON(dst []byte, v *T) []byte {
 			return jsontext.AppendString(dst, word)
 		}
 	case func(*T) []byte:
-		if id := at(v); !isZero(id) {
+		if id := at(v); slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
 			return append(jsontext.AppendHex(append(dst, '"'), id), '"')
 		}
 	case func(*T) *int64:
@@ -125,14 +126,4 @@ func (c *Column[T]) appendJSON(dst []byte, v *T) []byte {
 		}
 	}
 	return dst[:start]
-}
-
-// isZero reports whether an id is none.
-func isZero(id []byte) bool {
-	for _, b := range id {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
 }

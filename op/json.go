@@ -63,9 +63,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 		}
 		dst = append(dst, ']')
 	}
-	if e.Side != SideNone {
-		dst = appendText(dst, `,"side":`, e.Side.String())
-	}
+	dst = appendText(dst, `,"side":`, e.Side.String())
 	if e.Failed {
 		dst = append(dst, `,"error":`...)
 		dst = jsontext.AppendString(dst, e.Error)
@@ -74,10 +72,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"adjusted_count":`...)
 		dst = jsontext.AppendFloat(dst, e.AdjustedCount)
 	}
-	if e.DroppedAttributes != 0 {
-		dst = append(dst, `,"dropped_attributes":`...)
-		dst = strconv.AppendInt(dst, e.DroppedAttributes, 10)
-	}
+	dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)
 	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
 	dst = appendLinks(dst, e.Links)
 	dst = appendExtra(dst, e.Extra)

@@ -1,9 +1,5 @@
 package op
 
-import (
-	"strconv"
-)
-
 // Link is a reference from an operation or span to a span of any trace, such as
 // from a step of a batching engine to the requests that it runs for.
 type Link struct {
@@ -34,12 +30,8 @@ func appendLinks(dst []byte, links []Link) []byte {
 		l := &links[i]
 		dst = appendID(dst, `{"trace_id":"`, l.TraceID[:])
 		dst = appendID(dst, `,"span_id":"`, l.SpanID[:])
-		if l.Weight.Known {
-			dst = strconv.AppendInt(append(dst, `,"weight":`...), l.Weight.V, 10)
-		}
-		if l.Attention.Known {
-			dst = strconv.AppendInt(append(dst, `,"weight_attention":`...), l.Attention.V, 10)
-		}
+		dst = appendKnown(dst, `,"weight":`, l.Weight)
+		dst = appendKnown(dst, `,"weight_attention":`, l.Attention)
 		if x := l.Extra; x != nil {
 			dst = appendAttrs(dst, `,"attrs":`, x.Attrs)
 			dst = appendNumber(dst, `,"flags":`, int64(x.Flags))

@@ -2,6 +2,7 @@ package attrmap
 
 import (
 	"math"
+	"slices"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -182,7 +183,8 @@ func (s *shapeList) end(b *Builder) {
 }
 
 func (s *shapeList) setInputs(b *Builder) {
-	if len(s.ends) > 0 && !s.anyGood() {
+	isGood := func(end int32) bool { return end >= 0 || end == unknownEnd }
+	if len(s.ends) > 0 && !slices.ContainsFunc(s.ends, isGood) {
 		b.entry.Warn |= op.WarnBadShape
 		return
 	}
@@ -208,15 +210,6 @@ func (s *shapeList) setInputs(b *Builder) {
 		}
 		start = end
 	}
-}
-
-func (s *shapeList) anyGood() bool {
-	for _, end := range s.ends {
-		if end >= 0 || end == unknownEnd {
-			return true
-		}
-	}
-	return false
 }
 
 // copyInput copies dims behind the entry's other input shapes.

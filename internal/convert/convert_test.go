@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -131,6 +132,42 @@ func TestEntryMapping(t *testing.T) {
 	if _, ok := convert.New(nil, 1<<10).Entry(d, span.Root{}); ok {
 		t.Error("an alias holds without its mapping")
 	}
+}
+
+// Whatever spans hold, what a Converter makes of one owes nothing to those before.
+func FuzzConverter(f *testing.F) {
+	for seed := range uint64(20) {
+		random := rand.NewChaCha8([32]byte{byte(seed)})
+		first, second := make([]byte, 600), make([]byte, 600)
+		_, _ = random.Read(first)
+		_, _ = random.Read(second)
+		f.Add(first, second)
+	}
+	var m attr.Mapping
+	m.Keep("kept")
+	m.Alias("aliased", attrkey.InputShapes)
+	keys := []string{
+		attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Memory,
+		attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(2), "pytorch.input_shapes",
+		"pytorch.input_dtypes", "pytorch.device.type", "pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "kept", "aliased",
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		convertOne := func(c *convert.Converter, random []byte) (*op.Entry, *op.Span) {
+			d := data((&spantest.Random{Data: random, Keys: keys}).Span())
+			e, ok := c.Entry(d, span.Root{})
+			if !ok {
+				return nil, c.Ancestor(d)
+			}
+			check.OK(t, e.Validate())
+			return e, nil
+		}
+		used := convert.New(&m, 1<<10)
+		convertOne(used, first)
+		entry, ancestor := convertOne(used, second)
+		wantEntry, wantAncestor := convertOne(convert.New(&m, 1<<10), second)
+		check.Equal(t, "entry", wantEntry, entry)
+		check.Equal(t, "ancestry record", wantAncestor, ancestor)
+	})
 }
 
 // Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds. Durations are those of the monotonic clock

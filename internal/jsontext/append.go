@@ -114,27 +114,3 @@ func AppendMicros(dst []byte, ns int64) []byte {
 	}
 	return dst
 }
-
-// AppendDigits9 appends v, which is below 10^9, as nine digits.
-func AppendDigits9(dst []byte, v uint32) []byte {
-	var b [9]byte
-	for i := 7; i > 0; i -= 2 {
-		two := v % 100
-		v /= 100
-		b[i], b[i+1] = digitPairs[2*two], digitPairs[2*two+1]
-	}
-	b[0] = byte('0' + v)
-	return append(dst, b[:]...)
-}
-
-// digitPairs holds the numbers from 00 to 99.
-const digitPairs = "00010203040506070809" +
-	"10111213141516171819" +
-	"20212223242526272829" +
-	"30313233343536373839" +
-	"40414243444546474849" +
-	"50515253545556575859" +
-	"60616263646566676869" +
-	"70717273747576777879" +
-	"80818283848586878889" +
-	"90919293949596979899"

@@ -1,25 +1,11 @@
 package jsontext
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"encoding/hex"
+)
 
 const hexDigits = "0123456789abcdef"
-
-// notHex marks the bytes in hexValues that are not hexadecimal digits.
-const notHex = 0xff
-
-// hexValues holds the value of each hexadecimal digit in either case.
-var hexValues = func() (t [256]byte) {
-	for i := range t {
-		t[i] = notHex
-	}
-	for i := range byte(10) {
-		t['0'+i] = i
-	}
-	for i := range byte(6) {
-		t['a'+i], t['A'+i] = 10+i, 10+i
-	}
-	return t
-}()
 
 // AppendHex appends b in lower-case hexadecimal.
 func AppendHex(dst, b []byte) []byte {
@@ -41,13 +27,8 @@ func DecodeHex(dst, src []byte) bool {
 	case 16:
 		return decodeHex8((*[8]byte)(dst), (*[16]byte)(src)) && decodeHex8((*[8]byte)(dst[8:]), (*[16]byte)(src[16:]))
 	}
-	bad := byte(0)
-	for i := range dst {
-		hi, lo := hexValues[src[2*i]], hexValues[src[2*i+1]]
-		bad |= hi | lo
-		dst[i] = hi<<4 | lo
-	}
-	return bad < 0x10
+	_, err := hex.Decode(dst, src)
+	return err == nil
 }
 
 // decodeHex8 is DecodeHex for a span's id.

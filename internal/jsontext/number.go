@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
@@ -74,9 +75,9 @@ func cutSign(text []byte) (rest []byte, neg bool) {
 func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	mantissa, neg := cutSign(text)
 	mantissa, exponent, ok := cutExponent(mantissa)
-	point := 0 // how many digits of the mantissa lie before its point
-	for point < len(mantissa) && mantissa[point] != '.' {
-		point++
+	point := bytes.IndexByte(mantissa, '.') // how many digits of the mantissa lie before it
+	if point < 0 {
+		point = len(mantissa)
 	}
 	if !ok || point == 0 || point == len(mantissa)-1 {
 		return 0, false, false
@@ -132,11 +133,8 @@ const maxExponent = 1 << 27
 
 // cutExponent splits a number's text into mantissa and exponent.
 func cutExponent(text []byte) (mantissa []byte, exponent int, ok bool) {
-	i := 0
-	for i < len(text) && text[i] != 'e' && text[i] != 'E' {
-		i++
-	}
-	if i == len(text) {
+	i := bytes.IndexAny(text, "eE")
+	if i < 0 {
 		return text, 0, true
 	}
 	mantissa, digits := text[:i], text[i+1:]

@@ -28,6 +28,7 @@ func checkString(t *testing.T, s string) {
 	}
 	want := string([]rune(s)) // each byte that is no UTF-8 becomes U+FFFD
 	check.Equal(t, fmt.Sprintf("AppendString(%q) reads back as", s), want, got)
+	check.Equal(t, fmt.Sprintf("ValidUTF8(%q)", s), want, jsontext.ValidUTF8(s))
 	var l jsontext.Lexer
 	l.Reset(text)
 	if got := string(l.Str()); got != want || l.Err() != nil {

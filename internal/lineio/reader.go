@@ -111,14 +111,8 @@ func (r *Reader) Skip(n int) {
 // SkipEmpty passes over the empty lines that are buffered and come next: a file may hold
 // little else.
 func (r *Reader) SkipEmpty() {
-	n := 0
-	for _, c := range r.buf[r.start:r.end] {
-		if c != '\n' {
-			break
-		}
-		n++
-	}
-	if n > 0 {
+	unread := r.buf[r.start:r.end]
+	if n := len(unread) - len(bytes.TrimLeft(unread, "\n")); n > 0 {
 		r.drop(n)
 		r.line += int64(n)
 	}

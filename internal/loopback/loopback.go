@@ -54,7 +54,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes, MaxReceiveBufferPerStream: streamBytes,
 		},
-		ConnState: (&connections{most: MaxConnections}).changed,
+		ConnState: new(connections).changed,
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
@@ -79,8 +79,6 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 
 // connections closes the connection that has been idle the longest when there are as many as may be.
 type connections struct {
-	most int
-
 	mu    sync.Mutex
 	known map[net.Conn]time.Time // since when it is idle or new; zero for one that is not
 }
@@ -101,7 +99,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	default:
 		c.known[conn] = time.Time{}
 	}
-	if len(c.known) < c.most {
+	if len(c.known) < MaxConnections {
 		return
 	}
 	var oldest net.Conn

@@ -106,43 +106,31 @@ func finiteAttributes(attrs []attribute.KeyValue, dropped int) (finite []attribu
 	return finite, dropped + len(attrs) - len(finite)
 }
 
-func isNonFinite(kv attribute.KeyValue) bool { return !isFinite(kv.Value, 0) }
+func isNonFinite(kv attribute.KeyValue) bool { return isNonFiniteValue(kv.Value, 0) }
 
 // MaxValueDepth is how deep nested values are written; the SDK cuts them at 64
 // levels by default. Deeper ones are written as empty values.
 const MaxValueDepth = 128
 
-// isFinite reports whether every number in v is finite, down to MaxValueDepth.
-func isFinite(v attribute.Value, depth int) bool {
+// isNonFiniteValue reports whether a number in v is not finite, down to MaxValueDepth.
+func isNonFiniteValue(v attribute.Value, depth int) bool {
 	if depth > MaxValueDepth {
-		return true
+		return false
 	}
 	switch v.Type() {
 	case attribute.FLOAT64:
-		return isFiniteFloat(v.AsFloat64())
+		return isNonFiniteFloat(v.AsFloat64())
 	case attribute.FLOAT64SLICE:
-		for _, x := range v.AsFloat64Slice() {
-			if !isFiniteFloat(x) {
-				return false
-			}
-		}
+		return slices.ContainsFunc(v.AsFloat64Slice(), isNonFiniteFloat)
 	case attribute.SLICE:
-		for _, x := range v.AsSlice() {
-			if !isFinite(x, depth+1) {
-				return false
-			}
-		}
+		return slices.ContainsFunc(v.AsSlice(), func(e attribute.Value) bool { return isNonFiniteValue(e, depth+1) })
 	case attribute.MAP:
-		for _, kv := range v.AsMap() {
-			if !isFinite(kv.Value, depth+1) {
-				return false
-			}
-		}
+		return slices.ContainsFunc(v.AsMap(), func(kv attribute.KeyValue) bool { return isNonFiniteValue(kv.Value, depth+1) })
 	}
-	return true
+	return false
 }
 
-func isFiniteFloat(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+func isNonFiniteFloat(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
 // cleanSpan is a span from which something has been removed.
 type cleanSpan struct {

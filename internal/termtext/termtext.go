@@ -88,12 +88,7 @@ func EscapeJSON(text []byte) []byte {
 }
 
 func isPlain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // escapeSequence returns the length of the ANSI escape sequence that s starts

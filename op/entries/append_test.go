@@ -94,10 +94,14 @@ func TestEntryRoundTrip(t *testing.T) {
 }
 
 func TestMarshalJSON(t *testing.T) {
-	text, err := json.Marshal(map[string]any{"slowest": []*op.Entry{{Operation: "a", Kind: op.KindCompute}}})
+	want := map[string][]*op.Entry{"slowest": {{Operation: "a", Kind: op.KindCompute, KindRule: op.RuleDefault}}}
+	text, err := json.Marshal(want)
 	if err != nil || !strings.Contains(string(text), `"slowest":[{"step":null,"operation":"a",`) {
 		t.Errorf("JSON is %s, %v", text, err)
 	}
+	var back map[string][]*op.Entry
+	check.OK(t, json.Unmarshal(text, &back))
+	check.Equal(t, "read back", want, back)
 }
 
 // Values of every type read back; of numbers of more than 64 bits the text is left.

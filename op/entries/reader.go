@@ -58,7 +58,7 @@ func (r *Reader) Reset(src io.Reader, name string, at op.Position) {
 // out. It is called behind Reset, and copies s.
 func (r *Reader) SetSources(s *Sources) {
 	r.sources = *s.Clone()
-	r.host = hostOf(r.sources.Resource())
+	r.host = orEmpty(r.sources.Resource()).Host
 }
 
 // Next returns the next record, which is valid until the next call. The Resource in
@@ -151,7 +151,7 @@ func (r *Reader) follow(rec op.Record) op.Record {
 		r.dec.Entry.Host = r.host
 	case rec.Batch != nil:
 		r.sources.Batch(rec.Batch)
-		r.host = hostOf(r.sources.Resource())
+		r.host = orEmpty(r.sources.Resource()).Host
 	case rec.Resource != nil:
 		r.sources.Header(rec.Resource.Clone())
 	case r.dec.Header && rec.Gap == nil:
@@ -162,17 +162,10 @@ func (r *Reader) follow(rec op.Record) op.Record {
 	return rec
 }
 
-func hostOf(r *op.Resource) string {
-	if r == nil {
-		return ""
-	}
-	return r.Host
-}
-
 // settle returns rec, or in front of it the resource that it comes from.
 func (r *Reader) settle(rec op.Record) op.Record {
 	now, changed := r.sources.Settle()
-	r.host = hostOf(now)
+	r.host = orEmpty(now).Host
 	r.dec.Entry.Host = r.host
 	if !changed {
 		return rec
@@ -196,14 +189,7 @@ func (r *Reader) cutMark(line lineio.Line) (lineio.Line, error) {
 	return line, nil
 }
 
-func isBlank(line []byte) bool {
-	for _, c := range line {
-		if c != ' ' && c != '\t' && c != '\r' {
-			return false
-		}
-	}
-	return true
-}
+func isBlank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r")) == 0 }
 
 // recordError returns what is wrong with a line. A schema that is not
 // understood is final.

@@ -99,13 +99,8 @@ func (s *Sources) Clone() *Sources {
 
 // Follow takes whole lines, as a [Reader] that reads them does.
 func (s *Sources) Follow(lines []byte) {
-	for len(lines) > 0 {
-		line := lines
-		if end := bytes.IndexByte(lines, '\n'); end >= 0 {
-			line, lines = lines[:end], lines[end+1:]
-		} else {
-			lines = nil
-		}
+	for line := range bytes.Lines(lines) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
 		switch {
 		case isBlank(line):
 		case s.unsettled || mayHead(line):

@@ -60,15 +60,10 @@ func (format) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head
 
 // Complete counts the complete lines of entries.
 func (format) Complete(_ *encoding.Batch, written []byte) (n int) {
-	for len(written) > 0 {
-		end := bytes.IndexByte(written, '\n')
-		if end < 0 {
-			return n
-		}
-		if bytes.HasPrefix(written, []byte(`{"step":`)) {
+	for line := range bytes.Lines(written) {
+		if bytes.HasPrefix(line, []byte(`{"step":`)) && bytes.HasSuffix(line, []byte("\n")) {
 			n++
 		}
-		written = written[end+1:]
 	}
 	return n
 }

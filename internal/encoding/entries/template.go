@@ -120,9 +120,11 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 		f.timeText = strconv.AppendInt(f.timeText[:0], p.second, 10)
 		f.timeText = append(f.timeText, "000000000"+lineDuration...)
 	}
-	at := len(dst) + secondDigits
+	at := len(dst) + secondDigits - 1
 	dst = append(dst, f.timeText...)
-	jsontext.AppendDigits9(dst[:at], uint32(p.nano))
+	last := dst[at]
+	strconv.AppendInt(dst[:at], 1e9+p.nano, 10) // ten digits, the first of which is none of the nanoseconds
+	dst[at] = last
 	dst = strconv.AppendInt(dst, p.duration, 10)
 	if p.varying.Launch >= 0 {
 		dst = strconv.AppendInt(append(dst, lineLaunch...), v.Attrs[p.varying.Launch].Value.AsInt64(), 10)

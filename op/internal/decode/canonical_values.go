@@ -14,10 +14,11 @@ import (
 
 // canonicalText reads a string, which is valid UTF-8.
 func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
-	w, end := shortText(b, i)
+	first, second, third, end := jsontext.QuotedWords(b, i)
 	if end < 0 {
 		return d.otherText(b, i)
 	}
+	w := intern.Words{First: first, Second: second, Third: third}
 	s, ok := d.short.Find(w)
 	if !ok {
 		if s, end = d.otherText(b, i); end > 0 && s != "" {
@@ -25,11 +26,6 @@ func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
 		}
 	}
 	return s, end
-}
-
-func shortText(b []byte, i int) (w intern.Words, end int) {
-	w.First, w.Second, w.Third, end = jsontext.QuotedWords(b, i)
-	return w, end
 }
 
 // otherText is canonicalText for a string that is long or has not been read before.

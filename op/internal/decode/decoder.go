@@ -199,11 +199,11 @@ func (d *Decoder) decodeSpan() *op.Span {
 		case "name":
 			s.Name = d.text()
 		case "trace_id":
-			s.TraceID = d.traceID()
+			d.id(s.TraceID[:], false)
 		case "span_id":
-			s.SpanID = d.spanID()
+			d.id(s.SpanID[:], false)
 		case "parent_span_id":
-			s.ParentSpanID = d.parentID()
+			d.id(s.ParentSpanID[:], true)
 		case "parent_remote":
 			s.RemoteParent = d.flag()
 		case "start_unix_ns":

@@ -41,7 +41,9 @@ func (d *Decoder) Field(name []byte) bool {
 	case func(*op.Entry) *[]op.Shape:
 		e.InputShapes = d.shapes()
 	case func(*op.Entry) *op.Shape:
-		e.OutputShape = d.outputShape()
+		var cut bool
+		e.OutputShape, cut = d.shape()
+		d.has.set(hasCutOutput, cut)
 	case func(*op.Entry) *[]op.DType:
 		e.InputDTypes = d.inputDTypes()
 	case func(*op.Entry) *[]op.Attr:
@@ -246,13 +248,6 @@ func (d *Decoder) shape() (s op.Shape, cut bool) {
 	}
 	// Where dims grows later, this shape keeps the memory it had.
 	return op.Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
-}
-
-// outputShape reads the shape of the output.
-func (d *Decoder) outputShape() op.Shape {
-	s, cut := d.shape()
-	d.has.set(hasCutOutput, cut)
-	return s
 }
 
 func (d *Decoder) badShape() { d.Entry.Warn |= op.WarnBadShape }

@@ -21,9 +21,9 @@ func (d *Decoder) decodeLinks() []op.Link {
 		for l.Object(); l.More(); {
 			switch string(l.Key()) {
 			case "trace_id":
-				link.TraceID = d.traceID()
+				d.id(link.TraceID[:], false)
 			case "span_id":
-				link.SpanID = d.spanID()
+				d.id(link.SpanID[:], false)
 			case "weight":
 				link.Weight = d.amount(op.WarnBadValue)
 			case "weight_attention":

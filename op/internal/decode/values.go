@@ -92,24 +92,7 @@ func (d *Decoder) known(signed bool, warning op.Warning) op.Int {
 	return n
 }
 
-// traceID reads an id. One that is zero or not hexadecimal is unknown.
-func (d *Decoder) traceID() (id op.TraceID) {
-	d.id(id[:], false)
-	return id
-}
-
-func (d *Decoder) spanID() (id op.SpanID) {
-	d.id(id[:], false)
-	return id
-}
-
-// parentID is spanID for a parent or root, where zero means that there is none.
-func (d *Decoder) parentID() (id op.SpanID) {
-	d.id(id[:], true)
-	return id
-}
-
-// id reads an id of the length of to. Zero is a bad one unless it means that there is none.
+// id reads an id of the length of to. One that is not hexadecimal is unknown. Zero is a bad one unless it means that there is none.
 func (d *Decoder) id(to []byte, none bool) {
 	ok := d.Lex.QuotedHex(to)
 	if !ok {
