@@ -260,7 +260,11 @@ func fill(all, line, calls []hostSegment, from, to int64) []hostSegment {
 
 // until returns the segments that begin before a time, of some that follow each other.
 func until(segments []hostSegment, to int64) []hostSegment {
-	return segments[:sort.Search(len(segments), func(i int) bool { return segments[i].from >= to })]
+	n := 0
+	for n < len(segments) && segments[n].from < to { // few do
+		n++
+	}
+	return segments[:n]
 }
 
 // behind returns the segments that end after a time.
@@ -383,9 +387,13 @@ func (e *extents) gap(from, to int64) {
 	f := e.forest
 	e.gaps++
 	e.left = [2][]hostSegment{behind(e.left[0], from), behind(e.left[1], from)}
-	e.filled = fill(e.filled[:0], until(e.left[0], to), until(e.left[1], to), from, to)
+	did, calls := until(e.left[0], to), until(e.left[1], to)
+	if len(calls) > 0 {
+		e.filled = fill(e.filled[:0], did, calls, from, to)
+		did = e.filled
+	}
 	quiet := to - from
-	for _, s := range e.filled {
+	for _, s := range did {
 		ns := min(to, s.to) - max(from, s.from)
 		h := e.sumOf(s)
 		if !s.isCall {
