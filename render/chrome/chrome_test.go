@@ -2,7 +2,6 @@ package chrome_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"testing"
 
 	"github.com/optrace/optrace/internal/check"
@@ -44,10 +43,4 @@ func TestGolden(t *testing.T) {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
 	}
 	golden.Check(t, "testdata/timeline.json", write(t, &tl))
-}
-
-func TestEmpty(t *testing.T) {
-	var doc struct{ TraceEvents []any }
-	check.OK(t, json.Unmarshal(write(t, &chrome.Timeline{}), &doc))
-	check.Equal(t, "events", 0, len(doc.TraceEvents))
 }

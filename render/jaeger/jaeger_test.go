@@ -3,7 +3,6 @@ package jaeger_test
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/internal/check"
@@ -63,25 +62,6 @@ func TestGolden(t *testing.T) {
 		op.Record{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},
 	)
 	golden.Check(t, "testdata/traces.golden", text)
-}
-
-func TestNothing(t *testing.T) {
-	if text := write(t); string(text) != "{\"data\":[\n]}\n" {
-		t.Errorf("nothing is written as %q", text)
-	}
-}
-
-// A span that is its own parent, as a damaged file may have it, does not reach
-// a tracing backend as such.
-func TestNoSpanIsItsOwnParent(t *testing.T) {
-	trace, id := op.TraceID{15: 1}, op.SpanID{7: 0xaa}
-	text := string(write(t,
-		op.Record{Entry: &op.Entry{Operation: "relu", TraceID: trace, SpanID: id, ParentSpanID: id}},
-		op.Record{Span: &op.Span{Name: "request", TraceID: trace, SpanID: id, ParentSpanID: id}},
-	))
-	if strings.Contains(text, "CHILD_OF") || strings.Count(text, `"references":[]`) != 2 {
-		t.Errorf("written %s", text)
-	}
 }
 
 // Attributes cannot speak for the span.

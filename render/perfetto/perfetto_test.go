@@ -172,12 +172,6 @@ func TestFlowsAreLimited(t *testing.T) {
 	check.Equal(t, "flows", 1<<12, len(write(t, &tl).Flows))
 }
 
-func TestEmpty(t *testing.T) {
-	if trace := write(t, &perfetto.Timeline{}); len(trace.Tracks)+len(trace.Slices) != 0 {
-		t.Errorf("%+v", trace)
-	}
-}
-
 // Whatever names and times are, the trace is one of the public schema with all times.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
