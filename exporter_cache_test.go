@@ -91,7 +91,8 @@ func FuzzMemo(f *testing.F) {
 		}
 		f.Add(seed)
 	}
-	keys := append(slices.Clone(convertKeys), attrkey.Root, attrkey.Launch, attrkey.ClockError, attrkey.Warnings, "step", "optrace.launch_unix_ns")
+	keys := append(slices.Clone(convertKeys),
+		attrkey.Root, attrkey.Launch, attrkey.ClockError, attrkey.Warnings, "step", "optrace.launch_unix_ns")
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const maxSpans = 24
 		r := &spantest.Random{Data: input, Keys: keys}

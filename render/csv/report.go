@@ -24,7 +24,8 @@ import (
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": writeOperations,
 	"groups":     writeGroups,
-	"findings": table("kind text saved_ns of_ns chance section=where.section operation=where.operation device_id=where.device_id rank=where.rank",
+	"findings": table("kind text saved_ns of_ns chance"+
+		" section=where.section operation=where.operation device_id=where.device_id rank=where.rank",
 		func(r *analyze.Report) []findings.Finding { return r.Findings }),
 	"operators": writeOperators,
 	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns exposed_memory_ns"+
@@ -39,9 +40,11 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 	"slowest": func(w io.Writer, r *analyze.Report, opts Options) error { return WriteEntries(w, r.Slowest, opts) },
 	"idle": table("device_id rank start_unix_ns duration_ns cause after before service host",
 		func(r *analyze.Report) []timeline.IdleGap { return r.Idle }),
-	"launches": table("device_id rank stream count overhead.count overhead.sum_ns overhead.median_ns overhead.p95_ns overhead.max_ns waiting_ns max_depth"+
-		" idle_host_gaps=idle.host.count idle_host_ns=idle.host.sum_ns idle_dependency_gaps=idle.dependency.count idle_dependency_ns=idle.dependency.sum_ns"+
-		" idle_queue_gaps=idle.queue.count idle_queue_ns=idle.queue.sum_ns idle_other_gaps=idle.other.count idle_other_ns=idle.other.sum_ns service host",
+	"launches": table("device_id rank stream count overhead.count overhead.sum_ns overhead.median_ns overhead.p95_ns"+
+		" overhead.max_ns waiting_ns max_depth idle_host_gaps=idle.host.count idle_host_ns=idle.host.sum_ns"+
+		" idle_dependency_gaps=idle.dependency.count idle_dependency_ns=idle.dependency.sum_ns"+
+		" idle_queue_gaps=idle.queue.count idle_queue_ns=idle.queue.sum_ns"+
+		" idle_other_gaps=idle.other.count idle_other_ns=idle.other.sum_ns service host",
 		func(r *analyze.Report) []launch.Stream {
 			if r.Launches == nil {
 				return nil

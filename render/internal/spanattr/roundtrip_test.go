@@ -286,9 +286,10 @@ func TestRandomRecordsReadBack(t *testing.T) {
 				records = append(records, op.Record{Span: s})
 			default:
 				e := &op.Entry{
-					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace,
-					SpanID: id(), ParentSpanID: id(), Start: at(), Duration: rng.Int64N(30) * 700, Service: service, Rank: rank, DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)],
-					Stream: sometimes(rng.Int64N(2)), Launch: sometimes(start + rng.Int64N(1e6)), Links: links, Scope: []string{"", "lib"}[rng.IntN(2)],
+					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: id(),
+					ParentSpanID: id(), Start: at(), Duration: rng.Int64N(30) * 700, Service: service, Rank: rank,
+					DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], Stream: sometimes(rng.Int64N(2)),
+					Launch: sometimes(start + rng.Int64N(1e6)), Links: links, Scope: []string{"", "lib"}[rng.IntN(2)],
 				}
 				records = append(records, op.Record{Entry: e})
 			}
