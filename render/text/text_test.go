@@ -248,19 +248,6 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// Whatever the input holds, the text holds no control characters.
-func TestNamesCannotControlTheTerminal(t *testing.T) {
-	var b bytes.Buffer
-	check.OK(t, text.WriteOverview(&b, full(), text.Options{}))
-	got := b.String() + render(t, full(), text.Options{})
-	if i := strings.IndexFunc(got, func(r rune) bool {
-		return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 ||
-			r == 0x202e
-	}); i >= 0 {
-		t.Errorf("control character in %q", got[max(0, i-20):i+20])
-	}
-}
-
 func TestWriteError(t *testing.T) {
 	check.Says(t, "", "", text.Write(&fulldisk.Writer{}, empty(), text.Options{}))
 }

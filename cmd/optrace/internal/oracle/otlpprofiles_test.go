@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
@@ -325,37 +327,11 @@ func TestProfilesOfNothing(t *testing.T) {
 	}
 }
 
-// Rows that differ in what names lose are one sample.
-func TestSamplesAreDistinct(t *testing.T) {
-	table := stacks.NewTable(stacks.Limits{})
-	for _, name := range []string{"a\n", "a\t", "a "} {
-		var path stacks.Path
-		path.Push(name)
-		table.Add(&path, &stacks.Labels{Shape: name}, stacks.Values{Count: 1, TimeNS: 5})
-	}
-	p := profilesOf(t, table, otlpprofiles.Options{}).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-	if p.Samples().Len() != 1 || p.Samples().At(0).Values().At(0) != 15 {
-		t.Errorf("%d samples", p.Samples().Len())
-	}
-}
-
 func TestProfilesWriteError(t *testing.T) {
-	full := errors.New("disk full")
-	for _, write := range []func(*stacks.Table) error{
-		func(table *stacks.Table) error {
-			return otlpprofiles.Write(failing{full}, table, otlpprofiles.Options{})
-		},
-		func(table *stacks.Table) error {
-			return otlpprofiles.WriteJSON(failing{full}, table, otlpprofiles.Options{})
-		},
-	} {
-		check.Is(t, "", full, write(profileRequests()))
+	for _, write := range []func(io.Writer, *stacks.Table, otlpprofiles.Options) error{otlpprofiles.Write, otlpprofiles.WriteJSON} {
+		check.Is(t, "", fulldisk.Err, write(&fulldisk.Writer{}, profileRequests(), otlpprofiles.Options{}))
 	}
 }
-
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // randomTable returns a table of operations with hostile names, some of which become equal.
 func randomTable(r *rand.Rand) *stacks.Table {

@@ -234,14 +234,19 @@ func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) *grpc.ClientConn {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- loopback.Serve(ctx, l, r.GRPC()) }()
-	conn := check.Must(grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...))(t)
+	conn := newConn(t, l.Addr().String(), opts...)
 	t.Cleanup(func() {
 		_ = conn.Close()
 		cancel()
 		check.OK(t, <-served)
 	})
 	return conn
+}
+
+func newConn(t *testing.T, address string, opts ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	return check.Must(grpc.NewClient(address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...))(t)
 }
 
 type clientCodec struct{}
@@ -370,8 +375,7 @@ func TestS3Starve(t *testing.T) {
 		conns = append(conns, conn)
 		check.Must(io.WriteString(conn, text))(t)
 	}
-	conn := check.Must(grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{}))))(t)
+	conn := newConn(t, overGRPC)
 	defer conn.Close()
 	for range slow {
 		for _, address := range []string{overHTTP, overGRPC} {
@@ -383,8 +387,7 @@ func TestS3Starve(t *testing.T) {
 	for range MaxRequests { // of a connection
 		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)))(t)
 	}
-	good := check.Must(grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{}))))(t)
+	good := newConn(t, overGRPC)
 	defer good.Close()
 	start := time.Now()
 	for range 20 {
@@ -421,8 +424,7 @@ func TestS3Fleet(t *testing.T) {
 	again := make(chan struct{})
 	for range exporters {
 		client := &http.Client{Transport: &http.Transport{}}
-		conn := check.Must(grpc.NewClient(overGRPC, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{}))))(t)
+		conn := newConn(t, overGRPC)
 		t.Cleanup(func() {
 			client.CloseIdleConnections()
 			_ = conn.Close()
@@ -479,7 +481,7 @@ func TestS3Fleet(t *testing.T) {
 func TestExportConcurrentSafe(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{})
 	r := New(window, nil)
-	conn, h := dial(t, r), r.Handler("")
+	conn := dial(t, r)
 	body := marshal(t, batch(20))
 	var wg sync.WaitGroup
 	for range 4 {
@@ -493,11 +495,7 @@ func TestExportConcurrentSafe(t *testing.T) {
 		})
 		wg.Go(func() {
 			for range 5 {
-				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(body))
-				req.Header.Set("Content-Type", "application/x-protobuf")
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, req)
-				check.Equal(t, "status", http.StatusOK, w.Code)
+				check.Equal(t, "status", http.StatusOK, post(t, r, body))
 			}
 		})
 	}
