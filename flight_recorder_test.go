@@ -20,7 +20,6 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op/entries"
 )
 
 type flight struct {
@@ -37,30 +36,6 @@ func newFlight(t *testing.T, n int, opts ...optrace.ProcessorOption) *flight {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
 	f.app, f.ops = tp.Tracer("app"), optrace.NewTracer(tp)
 	return f
-}
-
-func (f *flight) dump(t *testing.T) {
-	t.Helper()
-	if err := f.proc.Dump(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// check checks the operations and, in angle brackets, the spans written so far.
-func (f *flight) check(t *testing.T, want ...string) {
-	t.Helper()
-	var got []string
-	for rec, err := range entries.NewReader(bytes.NewReader(f.out.Bytes()), "dump").Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			got = append(got, rec.Entry.Operation)
-		case rec.Span != nil:
-			got = append(got, "<"+rec.Span.Name+">")
-		}
-	}
-	check.Equal(t, "written", want, got)
 }
 
 // request makes a request of n operations.
@@ -93,8 +68,9 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	if n, err := f.proc.WriteTo(&out); n != 0 || err != nil {
 		t.Errorf("after Shutdown: %d, %v", n, err)
 	}
-	if f.check(t); f.proc.Stats() != (optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}) {
-		t.Errorf("stats %+v", f.proc.Stats())
+	rec = spantest.ReadWhole(t, f.out.Bytes())
+	if st := f.proc.Stats(); st != (optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}) || len(rec.Entries)+len(rec.Spans) > 0 {
+		t.Errorf("stats %+v, %d entries and %d spans", st, len(rec.Entries), len(rec.Spans))
 	}
 }
 
@@ -178,10 +154,11 @@ func TestM2FlightRecorderLargeDump(t *testing.T) {
 		ops.Begin(want[i], "").Err(errors.New(strings.Repeat("x", 500)))
 	}
 	ops.Finish()
-	f.dump(t)
-	if f.check(t, want...); f.out.Writes() < 2 {
+	check.OK(t, f.proc.Dump(t.Context()))
+	if f.out.Writes() < 2 {
 		t.Errorf("%d writes", f.out.Writes())
 	}
+	check.Equal(t, "operations", want, operationsIn(t, f.out.Bytes()))
 	shutdown(t, f.proc)
 }
 

@@ -30,10 +30,10 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// readOps returns the names of the operations in a file.
-func readOps(t *testing.T, path string) (names []string) {
+// operationsIn returns the names of the operations in what was written.
+func operationsIn(t *testing.T, text []byte) (names []string) {
 	t.Helper()
-	for _, e := range spantest.ReadWhole(t, readFile(t, path)).Entries {
+	for _, e := range spantest.ReadWhole(t, text).Entries {
 		names = append(names, e.Operation)
 	}
 	return names
@@ -44,22 +44,23 @@ func setup(t *testing.T, path string, opts ...optrace.SetupOption) *optrace.SDK 
 	return check.Must(optrace.Setup(path, opts...))(t)
 }
 
+// What an option lists is added to what it listed before.
 func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	spans := &spantest.Exporter{}
+	first, second, spy := &spantest.Exporter{}, &spantest.Exporter{}, &spySampler{}
 	before := otel.GetTracerProvider()
 	sdk := setup(t, path,
-		optrace.WithSpanExporter(spans),
-		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)),
+		optrace.WithSpanExporter(first), optrace.WithSpanExporter(second),
+		optrace.WithProviderOptions(sdktrace.WithSampler(spy)),
 		optrace.WithProviderOptions(sdktrace.WithResource(resource.NewSchemaless(tensorconv.Rank(3)))),
+		optrace.WithExporterOptions(optrace.WithFormat(optrace.FormatOTLPJSON)), optrace.WithExporterOptions(),
+		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)), optrace.WithProcessorOptions(),
 		nil)
 	if otel.GetTracerProvider() != sdk.TracerProvider() {
 		t.Error("the provider is not the global one")
 	}
-	tr := sdk.Tracer()
 	ctx, request := otel.Tracer("app").Start(t.Context(), "request")
-	_, o := tr.Start(ctx, "matmul", "cuda:0")
-	o.End()
+	run(ctx, sdk.Tracer(), "matmul")
 	request.End()
 	for range 2 { // the second call does nothing
 		shutdown(t, sdk)
@@ -67,12 +68,17 @@ func TestSetup(t *testing.T) {
 	if otel.GetTracerProvider() != before {
 		t.Error("the provider before is not back")
 	}
-	if st := sdk.Processor().Stats(); st.Recorded != 1 || st.Written != 1 {
-		t.Errorf("stats are %+v", st)
+	if st := sdk.Processor().Stats(); st.Recorded != 1 || st.Written != 1 || len(spy.seen) != 2 {
+		t.Errorf("%d sampled, stats are %+v", len(spy.seen), st)
 	}
-	names := readOps(t, path)
-	check.Equal(t, "file", []string{"matmul"}, names)
-	check.Equal(t, "second exporter", []string{"matmul", "request"}, spans.Names())
+	text := readFile(t, path)
+	if check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text)); !bytes.Contains(text, []byte("resourceSpans")) {
+		t.Errorf("file %s", text)
+	}
+	for _, e := range []*spantest.Exporter{first, second} {
+		check.Equal(t, "another exporter", []string{"matmul", "request"}, e.Names())
+		check.Equal(t, "its shutdowns", 1, e.Shutdowns())
+	}
 }
 
 // A provider of the program's own is made of what Setup makes its own of, and the global one stays.
@@ -140,32 +146,6 @@ func TestSetupKeepsLinks(t *testing.T) {
 			shutdown(t, sdk)
 			check.Equal(t, "links", tt.want, len(spans.Stubs()[0].Links))
 		})
-	}
-}
-
-// What an option lists is added to what it listed before.
-func TestSetupOptionsTwice(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	first, second := &spantest.Exporter{}, &spantest.Exporter{}
-	spy := &spySampler{}
-	sdk := setup(t, path,
-		optrace.WithSpanExporter(first), optrace.WithSpanExporter(second),
-		optrace.WithProviderOptions(sdktrace.WithSampler(spy)),
-		optrace.WithProviderOptions(sdktrace.WithResource(resource.Empty())),
-		optrace.WithExporterOptions(optrace.WithFormat(optrace.FormatOTLPJSON)), optrace.WithExporterOptions(),
-		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)), optrace.WithProcessorOptions())
-	_, o := sdk.Tracer().Start(t.Context(), "matmul", "")
-	o.End()
-	flush(t, sdk)
-	text, err := os.ReadFile(path)
-	if err != nil || !bytes.Contains(text, []byte("resourceSpans")) || len(spy.seen) != 1 {
-		t.Errorf("error %v, %d sampled, file %s", err, len(spy.seen), text)
-	}
-	shutdown(t, sdk)
-	for _, e := range []*spantest.Exporter{first, second} {
-		if len(e.Stubs()) != 1 || e.Shutdowns() != 1 {
-			t.Errorf("an exporter has %d spans, %d shutdowns", len(e.Stubs()), e.Shutdowns())
-		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // setupChildFile names the file that the test binary, run as a child, records
@@ -38,7 +39,7 @@ func TestSetupSignal(t *testing.T) {
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
 			t.Errorf("the child ended with %v, want by %v", err, sig)
 		}
-		if names := readOps(t, path); len(names) != 100 {
+		if names := operationsIn(t, readFile(t, path)); len(names) != 100 {
 			t.Errorf("%d operations in the file, want 100", len(names))
 		}
 	}
@@ -88,7 +89,7 @@ func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
 			if err := endChild(t, syscall.SIGTERM, gracefulChildFile+"="+path, gracefulChildFirst+"="+first); err != nil {
 				t.Errorf("the program was cut short: %v", err)
 			}
-			if names := readOps(t, path); len(names) != 101 {
+			if names := operationsIn(t, readFile(t, path)); len(names) != 101 {
 				t.Errorf("%d operations in the file, want 101", len(names))
 			}
 		}
@@ -130,6 +131,7 @@ func TestFlightRecorderSignal(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	f.check(t, "op0", "<request>")
+	rec := spantest.ReadWhole(t, f.out.Bytes())
+	check.Equal(t, "operations and spans", [2]int{1, 1}, [2]int{len(rec.Entries), len(rec.Spans)})
 	shutdown(t, f.proc)
 }
