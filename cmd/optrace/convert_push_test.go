@@ -1,8 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,12 +18,9 @@ func TestConvertPush(t *testing.T) {
 	want, _ := converted(t, "otlp-profiles", file)
 	var got []byte
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		z, err := gzip.NewReader(r.Body)
-		if err == nil {
-			got, err = io.ReadAll(z)
-		}
-		if err != nil || r.URL.Path != "/v1development/profiles" || r.Header.Get("OTLP-Profiles-Development-Version") != "1" {
-			t.Errorf("%s %v, error %v", r.URL, r.Header, err)
+		got = check.Gunzip(t, r.Body)
+		if r.URL.Path != "/v1development/profiles" || r.Header.Get("OTLP-Profiles-Development-Version") != "1" {
+			t.Errorf("%s %v", r.URL, r.Header)
 		}
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))

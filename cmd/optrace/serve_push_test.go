@@ -1,9 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
-	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,14 +16,8 @@ import (
 func TestServePush(t *testing.T) {
 	var operations atomic.Int64
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		message, err := io.ReadAll(z)
 		request := pprofileotlp.NewExportRequest()
-		if err := errors.Join(err, request.UnmarshalProto(message)); err != nil {
+		if err := request.UnmarshalProto(check.Gunzip(t, r.Body)); err != nil {
 			t.Error(err)
 			return
 		}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
@@ -29,14 +28,6 @@ import (
 func load(t *testing.T, path string) []byte {
 	t.Helper()
 	return check.Must(os.ReadFile(filepath.Join("testdata", path)))(t)
-}
-
-func gunzip(t *testing.T, text []byte) []byte {
-	t.Helper()
-	z := check.Must(gzip.NewReader(bytes.NewReader(text)))(t)
-	var b bytes.Buffer
-	check.Must(b.ReadFrom(z))(t)
-	return b.Bytes()
 }
 
 func zstdFrame(t *testing.T, text []byte) []byte {
@@ -105,7 +96,7 @@ func TestRotatedFilesAndOtherSignals(t *testing.T) {
 	entries := 0
 	for _, path := range paths {
 		rel, _ := filepath.Rel("testdata", path)
-		res := read(otlp.JSONRecords, gunzip(t, load(t, rel)))
+		res := read(otlp.JSONRecords, check.Gunzip(t, bytes.NewReader(load(t, rel))))
 		entries += len(res.names())
 		if len(res.Bad) > 0 || res.Err != "" {
 			t.Errorf("%s: bad %q, err %q", path, res.Bad, res.Err)

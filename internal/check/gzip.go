@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"testing"
 )
 
@@ -16,4 +17,19 @@ func Gzip[T string | []byte](t testing.TB, parts ...T) []byte {
 		OK(t, z.Close())
 	}
 	return b.Bytes()
+}
+
+// Gunzip returns what was compressed. It may be called in any goroutine.
+func Gunzip(t testing.TB, src io.Reader) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(src)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Error(err)
+	}
+	return text
 }

@@ -3,11 +3,9 @@ package livepage
 import (
 	"bytes"
 	"compress/flate"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -336,10 +334,8 @@ func TestPage(t *testing.T) {
 		}
 	}
 	answer := get(t, p, "/?format=pprof")
-	if z, err := gzip.NewReader(strings.NewReader(body(t, answer))); err != nil {
-		t.Error(err)
-	} else if prof, err := io.ReadAll(z); err != nil || !bytes.Contains(prof, []byte("fell out of the window")) {
-		t.Errorf("profile: %q, error %v", prof, err)
+	if prof := check.Gunzip(t, answer.Body); !bytes.Contains(prof, []byte("fell out of the window")) {
+		t.Errorf("profile: %q", prof)
 	}
 	check.Equal(t, "a profile has the type", "application/octet-stream", answer.Header.Get("Content-Type"))
 	if text := body(t, get(t, p, "/trace.json")); !json.Valid([]byte(text)) || !strings.Contains(text, `"op1"`) {

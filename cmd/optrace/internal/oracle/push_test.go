@@ -2,10 +2,8 @@ package oracle_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -44,15 +42,7 @@ func newStore(tb testing.TB) *store {
 	tb.Helper()
 	s := &store{samples: make(map[string]int64), resources: make(map[string]bool)}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			tb.Error(err)
-			return
-		}
-		message, err := io.ReadAll(z)
-		if err != nil {
-			tb.Error(err)
-		}
+		message := check.Gunzip(tb, r.Body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.status != 0 {
