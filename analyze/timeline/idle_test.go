@@ -61,11 +61,11 @@ func naiveGaps(n *tracetest.NaiveTree, key device.Key, threshold int64) []IdleGa
 	return gaps
 }
 
-// naiveQuiet counts the nanoseconds of a gap in which no request ran, 0 where an operation of the device belongs to none.
+// naiveQuiet counts the nanoseconds of a gap in which no request ran, 0 where an operation of the device belongs to none, as duplicates do.
 func naiveQuiet(n *tracetest.NaiveTree, g IdleGap) (quiet int64) {
 	for i, s := range n.Specs {
 		owner := n.NaiveOwner(i)
-		if s.DeviceSide() && !s.Timeless && s.DeviceKey() == g.Key && (owner < 0 || owner >= len(n.Specs)) {
+		if s.DeviceSide() && !s.Timeless && s.DeviceKey() == g.Key && (owner < 0 || owner >= len(n.Specs) || n.Duplicate[i]) {
 			return 0
 		}
 	}

@@ -30,35 +30,36 @@ func (f *Forest) buildExecutions() {
 	s := newLinkSearch(f)
 	f.Counts.MissingLinks = s.missing
 	s.decideAll()
-	s.dropLost()
 	f.Executions = s.executions()
 }
 
 // executions returns what was found.
-func (s *linkSearch) executions() Executions {
-	var found Executions
-	number := make([]int32, len(s.cands))
+func (s *linkSearch) executions() (found Executions) {
 	inOrder := make([]int, len(s.cands)) // of the input
 	for c := range s.cands {
-		number[c], inOrder[c] = NoExecution, c
+		inOrder[c] = c
 	}
 	slices.SortFunc(inOrder, func(a, b int) int { return int(s.cands[a].Row) - int(s.cands[b].Row) })
-	for _, c := range inOrder {
-		if s.cands[c].shared {
-			number[c] = int32(len(found.List))
-			found.List = append(found.List, s.cands[c].Execution)
+	number := make([]int32, len(s.cands))
+	for {
+		found.List = nil
+		at := make(map[int32]int32)
+		for _, c := range inOrder {
+			number[c] = NoExecution
+			if s.cands[c].shared {
+				number[c] = int32(len(found.List))
+				at[s.cands[c].Row] = number[c]
+				found.List = append(found.List, s.cands[c].Execution)
+			}
+		}
+		if len(found.List) == 0 {
+			return Executions{}
+		}
+		if found.Of = s.spread(at); !s.dropLost(found.Of) {
+			found.kids = s.linkedChildren(&found, number)
+			return found
 		}
 	}
-	if len(found.List) == 0 {
-		return found
-	}
-	at := make(map[int32]int32, len(found.List))
-	for i := range found.List {
-		at[found.List[i].Row] = int32(i)
-	}
-	found.Of = s.spread(at)
-	found.kids = s.linkedChildren(&found, number)
-	return found
 }
 
 // maxAbove bounds how many spans above the one that a link leads to are looked at,

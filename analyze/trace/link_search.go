@@ -283,8 +283,8 @@ func (s *linkSearch) requestsAt(target, x int32) []int32 {
 }
 
 // dropLost removes the requests that turned out to be part of executions, which
-// only happens in circles of links.
-func (s *linkSearch) dropLost() {
+// only happens in circles of links and roots, and reports whether there were any. of has the execution of each row.
+func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 	for c := range s.cands {
 		cand := &s.cands[c]
 		if !cand.shared {
@@ -293,7 +293,8 @@ func (s *linkSearch) dropLost() {
 		var requests []int32
 		var weights, attention []int64
 		for i, request := range cand.Requests {
-			if int(request) < s.forest.Len() && s.executionAt(request) != NoExecution {
+			if int(request) < s.forest.Len() && of[request] != NoExecution {
+				dropped = true
 				continue
 			}
 			requests = append(requests, request)
@@ -307,4 +308,5 @@ func (s *linkSearch) dropLost() {
 		cand.Requests, cand.Weights, cand.Attention = requests, weights, attention
 		cand.shared = len(requests) > 0
 	}
+	return dropped
 }

@@ -2,7 +2,7 @@ package tracetest
 
 import "slices"
 
-// FindExecutions finds the shared executions. It returns false where links lead in a
+// FindExecutions finds the shared executions. It returns false where links, and what is above spans with links, lead in a
 // circle: what is found then depends on where one begins.
 func (n *NaiveTree) FindExecutions() bool {
 	n.Led = make(map[int]int)
@@ -80,6 +80,9 @@ func (n *NaiveTree) isShared(i int) bool {
 		return false
 	}
 	n.deciding[i] = true
+	if n.Parent[i] >= 0 {
+		n.executionAt(n.Parent[i]) // a circle may lead through what is above
+	}
 	var requests []int
 	var weights, attention []int64
 	weighted, attended, shared, led := true, true, false, 0
