@@ -87,6 +87,7 @@ func database(t testing.TB, statements string) []byte {
 
 type found struct {
 	entries []*op.Entry
+	calls   []*op.Entry
 	skipped map[op.SkipReason]int64
 	errs    []string // about rows and tables
 	err     error
@@ -106,6 +107,8 @@ func read(text []byte) found {
 			f.err = err
 		case rec.Entry != nil:
 			f.entries = append(f.entries, rec.Entry.Clone())
+		case rec.Call != nil:
+			f.calls = append(f.calls, rec.Call.Clone())
 		default:
 			f.skipped[rec.Skipped.Reason] += rec.Skipped.N
 		}
@@ -143,6 +146,17 @@ func TestSmall(t *testing.T) {
 			t.Errorf("%s: %v", e.Operation, err)
 		}
 	}
+}
+
+// Calls of the runtime that have a name and lie in no range are what the host did beside its operations.
+func TestCalls(t *testing.T) {
+	f := read(database(t, small+fmt.Sprintf(`
+INSERT INTO StringIds VALUES (6, 'cudaFree_v3020');
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2650, 2690, %d, 8, 6), (1210, 1215, %[1]d, 9, 6);
+`, thread1)))
+	check.Equal(t, "calls", []*op.Entry{
+		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650), Duration: 40},
+	}, f.calls)
 }
 
 // A database reads the same whichever way it comes, and leaves no file behind.

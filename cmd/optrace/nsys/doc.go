@@ -11,7 +11,7 @@
 //	CUPTI_ACTIVITY_KIND_MEMCPY        copies, such as "Memcpy HtoD (Pinned -> Device)", with bytes
 //	CUPTI_ACTIVITY_KIND_MEMSET        sets, "Memset (Device)", with bytes
 //	CUPTI_ACTIVITY_KIND_GRAPH_TRACE   CUDA graphs that were traced as a whole, "CUDA graph 7"
-//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped
+//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped; calls outside ranges
 //	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  counted as skipped
 //	CUDA_GRAPH_NODE_EVENTS            the ranges in which nodes of CUDA graphs were captured
 //	NVTX_EVENTS                       operators on the host: ranges that are pushed and popped, or

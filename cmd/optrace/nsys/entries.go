@@ -194,6 +194,19 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	}
 }
 
+// outside returns a call that lies in no range, nil for one that does, or has no name.
+func (m *maker) outside(call *launch) *op.Entry {
+	name := m.call(call.name)
+	if call.at >= 0 || name == "" {
+		return nil
+	}
+	e := &op.Entry{Operation: name, Side: op.SideHost, Start: unixTime(m.base, call.start), Duration: call.dur}
+	if rank, ok := m.ranks[m.threads[call.thread].process]; ok {
+		e.Rank = op.Known(rank)
+	}
+	return e
+}
+
 func (m *maker) setStep(e *op.Entry, process, at int64) {
 	if s := m.steps.At(process, at); s != nil {
 		e.Step, e.StepName = s.Number, m.symbols.text(s.Name)

@@ -115,6 +115,11 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			return
 		}
 	}
+	for i := range r.tables.launches {
+		if e := make.outside(&r.tables.launches[i]); e != nil && !yield(op.Record{Call: e}, nil) {
+			return
+		}
+	}
 }
 
 // isExport reports whether one of the tables is there, and notes those that are not.
