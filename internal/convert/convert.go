@@ -185,7 +185,7 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 			return
 		}
 		list := b.BeginList(key)
-		feedList(&list, v, 1)
+		span.EachElement(v, func(e attribute.Value) { feedElement(&list, e, 1) })
 		list.End()
 	default:
 		if b.Target(key).Kept() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
 
@@ -50,16 +51,16 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 		return append(dst, "null"...)
 	}
 	switch v.Type() {
-	case attribute.INT64SLICE:
-		return appendList(dst, v.AsInt64Slice(), func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) })
-	case attribute.FLOAT64SLICE:
-		return appendList(dst, v.AsFloat64Slice(), jsontext.AppendDouble)
-	case attribute.STRINGSLICE:
-		return appendList(dst, v.AsStringSlice(), appendString)
-	case attribute.BOOLSLICE:
-		return appendList(dst, v.AsBoolSlice(), strconv.AppendBool)
-	case attribute.SLICE:
-		return appendList(dst, v.AsSlice(), func(dst []byte, e attribute.Value) []byte { return appendJSON(dst, e, depth+1) })
+	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
+		dst = append(dst, '[')
+		start := len(dst)
+		span.EachElement(v, func(e attribute.Value) {
+			if len(dst) > start {
+				dst = append(dst, ',')
+			}
+			dst = appendJSON(dst, e, depth+1)
+		})
+		return append(dst, ']')
 	case attribute.MAP:
 		dst = append(dst, '{')
 		for i, kv := range v.AsMap() {
@@ -72,17 +73,6 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 		return append(dst, '}')
 	}
 	return append(dst, "null"...)
-}
-
-func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
-	dst = append(dst, '[')
-	for i, e := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(dst, e)
-	}
-	return append(dst, ']')
 }
 
 func appendString(dst []byte, s string) []byte {

@@ -118,9 +118,8 @@ func TestGroups(t *testing.T) {
 	}
 	var got []string
 	for _, r := range g.Resources {
-		for i := r.First; i >= 0; i = g.Scopes[i].Next {
-			s := &g.Scopes[i]
-			text := string(g.AppendRecords(nil, s, records))
+		for _, s := range r.Scopes {
+			text := string(s.AppendRecords(nil, records))
 			if len(text) != s.Bytes {
 				t.Errorf("a scope has %d bytes, and says %d", len(text), s.Bytes)
 			}
@@ -128,4 +127,13 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	check.Equal(t, "", "0-0 0-1 0-3 |2-4 2-6 |1-2 1-5 ", strings.Join(got, "|"))
+}
+
+func TestRecognizeLines(t *testing.T) {
+	for head, want := range map[string]encoding.Origin{
+		"\n \n": encoding.Own, `{"st`: encoding.Own, "\n" + `{"step":1}`: encoding.Own, "notes\n": encoding.Foreign,
+		"damage\n" + `{"step":1}` + "\n": encoding.Damaged, "notes\n" + `{"st`: encoding.Foreign,
+	} {
+		check.Equal(t, head, want, encoding.RecognizeLines([]byte(head), `{"batch":`, `{"step":`))
+	}
 }

@@ -1,5 +1,7 @@
 package encoding
 
+import "slices"
+
 // Resource is the envelope of the records of one resource: Prefix precedes the
 // scopes, Suffix follows them.
 type Resource struct{ Prefix, Suffix []byte }
@@ -12,101 +14,91 @@ type Scope struct {
 }
 
 // Groups says which bytes of a batch's records belong to which scope, so that
-// spans can be encoded in the order in which they end and written grouped. The
-// groups are lists that lead through the slices by index, in the order in
-// which they were first seen; -1 ends a list.
+// spans can be encoded in the order in which they end and written grouped, in the
+// order in which the groups were first seen.
 type Groups struct {
-	Runs      []Run
-	Scopes    []ScopeGroup
 	Resources []ResourceGroup
-	// The indexes of scopes and resources in the slices.
-	scopeIndex    map[*Scope]int
-	resourceIndex map[*Resource]int
-	current       int // the scope of the last run
+	// The places of resources and scopes in the slices.
+	resources map[*Resource]int
+	scopes    map[*Scope]place
+	last      place // of the last record
 }
 
-// Run is a sequence of records of one scope.
-type Run struct {
-	start, end int
-	next       int // run of the same scope
+type place struct{ resource, scope int }
+
+// ResourceGroup is the scopes of a resource.
+type ResourceGroup struct {
+	Resource *Resource
+	Scopes   []ScopeGroup
 }
 
 // ScopeGroup is the records of a scope.
 type ScopeGroup struct {
-	Scope       *Scope
-	Bytes       int // of all runs
-	Next        int // scope of the same resource
-	first, last int // runs
+	Scope *Scope
+	Bytes int // of all records
+	runs  []run
 }
 
-// ResourceGroup is the scopes of a resource.
-type ResourceGroup struct {
-	Resource    *Resource
-	First, last int // scopes
-}
+// run is where records of one scope stand that follow one another.
+type run struct{ start, end int }
 
-// reset returns empty groups that keep their memory.
+// reset returns empty groups that keep their memory, but not what is the encoder's.
 func (g *Groups) reset() Groups {
-	clear(g.Scopes) // the scopes are the encoder's
-	clear(g.Resources)
-	clear(g.scopeIndex)
-	clear(g.resourceIndex)
-	return Groups{
-		Runs: g.Runs[:0], Scopes: g.Scopes[:0], Resources: g.Resources[:0],
-		scopeIndex: g.scopeIndex, resourceIndex: g.resourceIndex,
+	for i := range g.Resources {
+		scopes := g.Resources[i].Scopes
+		for j := range scopes {
+			scopes[j] = ScopeGroup{runs: scopes[j].runs[:0]}
+		}
+		g.Resources[i] = ResourceGroup{Scopes: scopes[:0]}
 	}
+	clear(g.resources)
+	clear(g.scopes)
+	return Groups{Resources: g.Resources[:0], resources: g.resources, scopes: g.scopes}
 }
 
 // Add records that records[start:end] holds a span of scope.
 func (g *Groups) Add(scope *Scope, start, end int) {
-	if len(g.Scopes) == 0 || g.Scopes[g.current].Scope != scope {
-		g.current = g.indexOf(scope)
-	} else if last := len(g.Runs) - 1; g.Runs[last].end == start {
-		g.Runs[last].end = end
-		g.Scopes[g.current].Bytes += end - start
+	if len(g.Resources) == 0 || g.at(g.last).Scope != scope {
+		g.last = g.place(scope)
+	}
+	s := g.at(g.last)
+	s.Bytes += end - start
+	if n := len(s.runs); n > 0 && s.runs[n-1].end == start {
+		s.runs[n-1].end = end
 		return
 	}
-	run := len(g.Runs)
-	g.Runs = append(g.Runs, Run{start: start, end: end, next: -1})
-	s := &g.Scopes[g.current]
-	if s.first < 0 {
-		s.first = run
-	} else {
-		g.Runs[s.last].next = run
-	}
-	s.last = run
-	s.Bytes += end - start
+	s.runs = append(s.runs, run{start, end})
 }
 
-// indexOf returns the index of scope, which it adds if it is new.
-func (g *Groups) indexOf(scope *Scope) int {
-	if i, ok := g.scopeIndex[scope]; ok {
-		return i
+func (g *Groups) at(p place) *ScopeGroup { return &g.Resources[p.resource].Scopes[p.scope] }
+
+// place returns the place of a scope, which it adds if it is new.
+func (g *Groups) place(scope *Scope) place {
+	if p, ok := g.scopes[scope]; ok {
+		return p
 	}
-	if g.scopeIndex == nil {
-		g.scopeIndex = make(map[*Scope]int)
-		g.resourceIndex = make(map[*Resource]int)
+	if g.scopes == nil {
+		g.resources, g.scopes = make(map[*Resource]int), make(map[*Scope]place)
 	}
-	at := len(g.Scopes)
-	g.Scopes = append(g.Scopes, ScopeGroup{Scope: scope, first: -1, last: -1, Next: -1})
-	g.scopeIndex[scope] = at
-	r, ok := g.resourceIndex[scope.Resource]
+	i, ok := g.resources[scope.Resource]
 	if !ok {
-		r = len(g.Resources)
-		g.Resources = append(g.Resources, ResourceGroup{Resource: scope.Resource, First: at, last: at})
-		g.resourceIndex[scope.Resource] = r
-		return at
+		i = len(g.Resources)
+		g.resources[scope.Resource] = i
+		g.Resources = slices.Grow(g.Resources, 1)[:i+1]
+		g.Resources[i].Resource = scope.Resource
 	}
-	res := &g.Resources[r]
-	g.Scopes[res.last].Next = at
-	res.last = at
-	return at
+	r := &g.Resources[i]
+	p := place{i, len(r.Scopes)}
+	g.scopes[scope] = p
+	r.Scopes = slices.Grow(r.Scopes, 1)[:p.scope+1]
+	r.Scopes[p.scope].Scope = scope
+	return p
 }
 
-// AppendRecords appends the records of a scope to dst.
-func (g *Groups) AppendRecords(dst []byte, scope *ScopeGroup, records []byte) []byte {
-	for i := scope.first; i >= 0; i = g.Runs[i].next {
-		dst = append(dst, records[g.Runs[i].start:g.Runs[i].end]...)
+// AppendRecords appends the records of the scope to dst.
+func (s *ScopeGroup) AppendRecords(dst, records []byte) []byte {
+	for _, r := range s.runs {
+		dst = append(dst, records[r.start:r.end]...)
 	}
 	return dst
 }

@@ -98,3 +98,15 @@ func TestIsOperation(t *testing.T) {
 		t.Error("a request is an operation")
 	}
 }
+
+func TestEachElement(t *testing.T) {
+	for want, v := range map[string]attribute.Value{
+		"[true false]": attribute.BoolSliceValue([]bool{true, false}), "[1 2]": attribute.Int64SliceValue([]int64{1, 2}),
+		"[0.5]": attribute.Float64SliceValue([]float64{0.5}), "[a b]": attribute.StringSliceValue([]string{"a", "b"}),
+		"[7 x]": attribute.SliceValue(attribute.Int64Value(7), attribute.StringValue("x")), "[]": attribute.StringValue("text"),
+	} {
+		var got []any
+		span.EachElement(v, func(e attribute.Value) { got = append(got, e.AsInterface()) })
+		check.Equal(t, v.Type().String(), want, fmt.Sprint(got))
+	}
+}

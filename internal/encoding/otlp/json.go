@@ -48,23 +48,20 @@ func (jsonFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, 
 	if b.Empty() {
 		return nil, 0
 	}
-	g := &b.Groups
 	out := f.Scratch
 	if f.Newline {
 		out = append(out, '\n')
 		head = 1
 	}
 	out = append(out, jsonStart...)
-	for r := range g.Resources {
-		res := &g.Resources[r]
-		out = append(out, res.Resource.Prefix...)
-		for i := res.First; i >= 0; i = g.Scopes[i].Next {
-			s := &g.Scopes[i]
+	for _, r := range b.Groups.Resources {
+		out = append(out, r.Resource.Prefix...)
+		for _, s := range r.Scopes {
 			out = append(out, s.Scope.Prefix...)
-			out = closeList(g.AppendRecords(out, s, b.Records))
+			out = closeList(s.AppendRecords(out, b.Records))
 			out = append(out, s.Scope.Suffix...)
 		}
-		out = append(closeList(out), res.Resource.Suffix...)
+		out = append(closeList(out), r.Resource.Suffix...)
 	}
 	f.Scratch = append(closeList(out), '}', '\n')
 	return f.Scratch, head

@@ -70,7 +70,7 @@ func (c *jsonCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 		return append(dst, `}}`...)
 	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
 		dst = append(dst, `{"arrayValue":{"values":[`...)
-		eachElement(v, func(e attribute.Value) { dst = append(c.value(dst, e, depth+1), ',') })
+		span.EachElement(v, func(e attribute.Value) { dst = append(c.value(dst, e, depth+1), ',') })
 		return append(closeList(dst), `}}`...)
 	}
 	return appendJSONString(dst, "INVALID") // a type of a later SDK

@@ -56,23 +56,22 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 	if b.Empty() {
 		return nil, 0
 	}
-	g := &b.Groups
 	out := append(f.Scratch, make([]byte, frameLengthBytes)...)
-	if len(g.Runs) == 1 { // all spans have one scope: by far the usual case
-		r, s := &g.Resources[0], &g.Scopes[0]
-		out = appendScopeHead(appendResourceHead(out, r, g), s)
+	if all := b.Groups.Resources; len(all) == 1 && len(all[0].Scopes) == 1 { // by far the usual case
+		r, s := &all[0], &all[0].Scopes[0]
+		out = appendScopeHead(appendResourceHead(out, r), s)
 		f.Tail = append(append(f.Tail[:0], s.Scope.Suffix...), r.Resource.Suffix...)
 		framed, f.Scratch = b.Between(out, f.Tail)
 	} else {
-		for r := range g.Resources {
-			res := &g.Resources[r]
-			out = appendResourceHead(out, res, g)
-			for i := res.First; i >= 0; i = g.Scopes[i].Next {
-				s := &g.Scopes[i]
-				out = g.AppendRecords(appendScopeHead(out, s), s, b.Records)
+		for i := range all {
+			r := &all[i]
+			out = appendResourceHead(out, r)
+			for j := range r.Scopes {
+				s := &r.Scopes[j]
+				out = s.AppendRecords(appendScopeHead(out, s), b.Records)
 				out = append(out, s.Scope.Suffix...)
 			}
-			out = append(out, res.Resource.Suffix...)
+			out = append(out, r.Resource.Suffix...)
 		}
 		framed, f.Scratch = out, out
 	}
@@ -81,10 +80,10 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 }
 
 // appendResourceHead appends the beginning of a ResourceSpans message.
-func appendResourceHead(dst []byte, r *encoding.ResourceGroup, g *encoding.Groups) []byte {
+func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
 	size := len(r.Resource.Prefix) + len(r.Resource.Suffix)
-	for i := r.First; i >= 0; i = g.Scopes[i].Next {
-		n := scopeSize(&g.Scopes[i])
+	for i := range r.Scopes {
+		n := scopeSize(&r.Scopes[i])
 		size += 1 + varintSize(uint64(n)) + n
 	}
 	return append(appendMessageHead(dst, tracesResourceSpans, size), r.Resource.Prefix...)

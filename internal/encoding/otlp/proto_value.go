@@ -101,34 +101,10 @@ func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte 
 		return endMessage(dst, start, 1)
 	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
 		dst, start := beginMessage(dst, anyArray, 1)
-		eachElement(v, func(e attribute.Value) { dst = c.value(dst, listValues, e, depth+1) })
+		span.EachElement(v, func(e attribute.Value) { dst = c.value(dst, listValues, e, depth+1) })
 		return endMessage(dst, start, 1)
 	}
 	return appendTextField(dst, anyString, "INVALID") // a type of a later SDK
-}
-
-// eachElement calls f with each element of a list.
-func eachElement(v attribute.Value, f func(attribute.Value)) {
-	switch v.Type() {
-	case attribute.BOOLSLICE:
-		each(v.AsBoolSlice(), attribute.BoolValue, f)
-	case attribute.INT64SLICE:
-		each(v.AsInt64Slice(), attribute.Int64Value, f)
-	case attribute.FLOAT64SLICE:
-		each(v.AsFloat64Slice(), attribute.Float64Value, f)
-	case attribute.STRINGSLICE:
-		each(v.AsStringSlice(), attribute.StringValue, f)
-	case attribute.SLICE:
-		for _, e := range v.AsSlice() {
-			f(e)
-		}
-	}
-}
-
-func each[T any](list []T, value func(T) attribute.Value, f func(attribute.Value)) {
-	for _, e := range list {
-		f(value(e))
-	}
 }
 
 // The scalars of an AnyValue are written even if they are zero: the field says
