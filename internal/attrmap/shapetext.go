@@ -21,31 +21,31 @@ func ParseShape(text string) (s op.Shape, ok bool) {
 // appendDims appends the dimensions that text holds. It keeps at most
 // MaxRank+1 of them, which is enough to see that there were too many.
 func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
+	const space = " \t\n\r"
+	separator := ","
 	p := shapeText{rest: text}
-	closing := p.opening()
-	base := len(dst)
-	if closing != 0 && p.accept(closing) {
-		return dst, p.atEnd()
+	if closing := p.opening(); closing != 0 {
+		if text, ok = strings.CutSuffix(strings.TrimRight(p.rest, space), string(rune(closing))); !ok {
+			return dst, false
+		}
+		if text = strings.Trim(text, space); text == "" {
+			return dst, true
+		}
+		text = strings.TrimSuffix(text, ",") // Python's (3,)
+	} else if text = strings.ToLower(text); strings.Contains(text, "x") {
+		separator = "x"
 	}
-	for {
-		d, ok := p.number()
-		if !ok {
+	base := len(dst)
+	for part := range strings.SplitSeq(text, separator) {
+		d, ok := jsontext.ParseInt([]byte(strings.Trim(part, space)))
+		if !ok || d < op.Dynamic {
 			return dst[:base], false
 		}
 		if len(dst)-base <= op.MaxRank {
 			dst = append(dst, d)
 		}
-		switch {
-		case closing != 0 && p.accept(closing), closing == 0 && p.atEnd():
-			return dst, p.atEnd()
-		case p.separator(closing == 0):
-			if closing != 0 && p.accept(closing) { // Python's (3,)
-				return dst, p.atEnd()
-			}
-		default:
-			return dst[:base], false
-		}
 	}
+	return dst, true
 }
 
 // parseShapes takes a list of shapes apart that is given as one text:
@@ -114,11 +114,8 @@ func emitBare(text string, emit func(shape string)) {
 	}
 }
 
-// shapeText is a cursor over the text of a shape or of a list of shapes.
-type shapeText struct {
-	rest string
-	sep  byte
-}
+// shapeText is a cursor over the text of a list of shapes.
+type shapeText struct{ rest string }
 
 // next returns the first byte that is not a space, 0 at the end.
 func (p *shapeText) next() byte {
@@ -152,32 +149,6 @@ func (p *shapeText) opening() byte {
 		return ')'
 	}
 	return 0
-}
-
-// separator consumes the text between two dimensions: a comma, or an x where the
-// shape has no brackets. All separators of a shape are the same.
-func (p *shapeText) separator(bare bool) bool {
-	switch {
-	case p.sep != 'x' && p.accept(','):
-		p.sep = ','
-	case p.sep != ',' && bare && (p.accept('x') || p.accept('X')):
-		p.sep = 'x'
-	default:
-		return false
-	}
-	return true
-}
-
-// number consumes a dimension.
-func (p *shapeText) number() (d int64, ok bool) {
-	p.next()
-	n := 0
-	for n < len(p.rest) && strings.IndexByte("0123456789.-+eE", p.rest[n]) >= 0 {
-		n++
-	}
-	d, ok = jsontext.ParseInt([]byte(p.rest[:n]))
-	p.rest = p.rest[n:]
-	return d, ok && d >= op.Dynamic
 }
 
 // element consumes an element of a list and returns its text: a bracket with its

@@ -2,6 +2,7 @@ package jsontext
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 )
@@ -137,22 +138,10 @@ func cutExponent(text []byte) (mantissa []byte, exponent int, ok bool) {
 	if i < 0 {
 		return text, 0, true
 	}
-	mantissa, digits := text[:i], text[i+1:]
-	neg := false
-	if len(digits) > 0 && (digits[0] == '+' || digits[0] == '-') {
-		neg, digits = digits[0] == '-', digits[1:]
-	}
-	if len(digits) == 0 {
+	exponent, err := strconv.Atoi(string(text[i+1:]))
+	isLarge := errors.Is(err, strconv.ErrRange) && len(bytes.TrimLeft(text[i+2:], "0123456789")) == 0
+	if err != nil && !isLarge {
 		return nil, 0, false
 	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return nil, 0, false
-		}
-		exponent = min(exponent*10+int(c-'0'), maxExponent)
-	}
-	if neg {
-		exponent = -exponent
-	}
-	return mantissa, exponent, true
+	return text[:i], min(max(exponent, -maxExponent), maxExponent), true
 }
