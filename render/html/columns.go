@@ -84,6 +84,12 @@ func (r *rows) encode(level int) (string, error) {
 		}
 		return int64(r.arguments.number(one.node.Arguments()))
 	}))
+	column(func(i int, _ *row) uint64 {
+		if name := r.launcherName(i); name != "" {
+			return uint64(r.names.number(name)) + 1
+		}
+		return 0
+	})
 	err = errors.Join(out.Flush(), deflate.Close(), encoded.Close())
 	return text.String(), err
 }

@@ -55,7 +55,7 @@ func request(start, duration int64) op.Record {
 // columns are the columns of a page, decoded by this test's own reader.
 type columns struct {
 	start, duration, self, name, kind, device, stream, parent, request, shape, memory, flops, step []uint64
-	launch, call, group, count, most, launcher, arguments                                          []uint64
+	launch, call, group, count, most, launcher, arguments, maker                                   []uint64
 }
 
 // view is the part of a page's JSON that the tests look at.
@@ -97,7 +97,7 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	src := check.Must(io.ReadAll(flate.NewReader(bytes.NewReader(text))))(tb)
 	for _, column := range []*[]uint64{
 		&c.start, &c.duration, &c.self, &c.name, &c.kind, &c.device, &c.stream, &c.parent, &c.request, &c.shape, &c.memory, &c.flops, &c.step,
-		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher, &c.arguments,
+		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher, &c.arguments, &c.maker,
 	} {
 		for range v.Rows {
 			n, size := binary.Uvarint(src)
@@ -129,7 +129,7 @@ func TestColumns(t *testing.T) {
 		memory: []uint64{0, 65537, 65537}, flops: []uint64{0, 25_690_113, 25_690_113}, step: []uint64{0, 1, 1},
 		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0},
 		count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
-		arguments: []uint64{0, 0, 0},
+		arguments: []uint64{0, 0, 0}, maker: []uint64{0, 0, 0},
 	}
 	check.Equal(t, "columns", want, c, cmp.AllowUnexported(columns{}))
 	if diff := cmp.Diff([]string{"POST /predict", "matmul", "relu"}, v.Names); diff != "" {

@@ -232,6 +232,23 @@ func (r *rows) launcherOf(i int) int32 {
 	return r.index[host.Index()]
 }
 
+// launcherName returns the name of what launched the operation of a device in row i, where that is no row and no operation of a device
+// is above; "" for none.
+func (r *rows) launcherName(i int) string {
+	one := &r.list[i]
+	n := one.node
+	name := n.Forest.LauncherName(n.Row)
+	if name == "" || one.count > 1 || n.IsDuplicate() || !n.Launcher().IsZero() || !n.Forest.IsDeviceSide(n.Row) {
+		return ""
+	}
+	for n, steps := n.Parent(), 0; !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
+		if n.Forest.IsDeviceSide(n.Row) {
+			return ""
+		}
+	}
+	return name
+}
+
 // maxSteps bounds how many rows above one are looked at.
 const maxSteps = 64
 

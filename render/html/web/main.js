@@ -363,6 +363,7 @@ export class Page {
     const path = [];
     for (let i = aboveOf(rows, row), n = 0; i !== NONE && n < 32; i = aboveOf(rows, i), n++)
       path.unshift(view.names[rows.name[i]] + gradientText(view.arguments[rows.arguments[i]]));
+    if (rows.maker[row] !== NONE) path.push(view.names[rows.maker[row]]);
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
     const several = rows.count[row];
     const facts =
@@ -381,7 +382,7 @@ export class Page {
           ]
         : [
             ["kind", KINDS[rows.kind[row]]],
-            [rows.launcher[row] === NONE ? "below" : "launched by", path.join(" › ")],
+            [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
             ["duration", formatTime(rows.dur[row])],
             ["self", formatTime(rows.self[row])],
             ["starts at", formatTime(rows.start[row]) + " of the run"],

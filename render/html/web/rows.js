@@ -54,6 +54,7 @@ class Reader {
 //	most      the longest of them, 0 if it is one
 //	launcher  the operator that launched it, as parent; 0 where that is above it anyway
 //	arguments index of arguments, as memory; 0 for none and for rows of several
+//	maker     index of names plus one: what launched it where that is no row, 0 for none
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -120,6 +121,7 @@ export function decodeRows(bytes, n) {
   }
   rows.launcher = distance();
   rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
+  rows.maker = index();
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;
@@ -425,7 +427,10 @@ export function buildStacks(rows, picked, values, grouping, names) {
       }
       if (grouping === "device") {
         if (node === root) node = child(root, -2 - rows.device[i], names.device(rows.device[i]), KIND_SPAN);
-      } else if (rows.kind[i] < KIND_SPAN && rows.device[i] !== node.device) node = deviceFrame(node, rows.device[i]);
+      } else {
+        if (rows.maker[i] !== NONE) node = child(node, rows.maker[i], names.row(rows.maker[i]), KIND_HOST);
+        if (rows.kind[i] < KIND_SPAN && rows.device[i] !== node.device) node = deviceFrame(node, rows.device[i]);
+      }
       node = child(node, rows.name[i], names.row(rows.name[i]), rows.kind[i]);
       cache[i] = node;
     }

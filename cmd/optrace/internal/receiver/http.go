@@ -54,7 +54,7 @@ func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	})
 	if err != nil {
 		why := refusalOf(err)
-		if why == errBusy {
+		if why.status == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "1")
 		}
 		answer(w, kind, why.status, &status.Status{Code: int32(why.code), Message: why.msg})

@@ -52,6 +52,7 @@ export function encode(rows) {
     rows.map((r) => (r.count > 1 ? r.most : 0)),
     rows.map((r, i) => (r.launcher === undefined ? 0 : 1 + zigzag(i - r.launcher))),
     rows.map((r) => (r.arguments ?? -1) + 1),
+    rows.map((r) => (r.maker ?? -1) + 1),
   ];
   return Uint8Array.from(columns.flatMap(leb128));
 }

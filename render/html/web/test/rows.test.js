@@ -208,6 +208,11 @@ test("the operator that launched an operation is above it in its stack", () => {
   const frames = [];
   for (let node = root; node !== undefined; node = [...node.children.values()][0]) frames.push(node.name);
   assert.deepEqual(frames, ["all", "op0", "op1", "device0", "op2"]);
+  const named = rowsOf([{ start: 5, dur: 60, name: 2, device: 0, maker: 0 }]); // by a name that is no row
+  const made = buildStacks(named, Uint32Array.of(0), () => 60, "request", names);
+  const chain = [];
+  for (let node = made; node !== undefined; node = [...node.children.values()][0]) chain.push(node.name);
+  assert.deepEqual(chain, ["all", "op0", "device0", "op2"]);
 });
 
 test("a device is in front of the first operation on it, and only operations have values", () => {
