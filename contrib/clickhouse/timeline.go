@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -11,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -269,20 +269,11 @@ func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit i
 		}
 		if devices++; p != nil {
 			known++
-			longest, sum = max(longest, p.Busy), addSaturating(sum, p.Busy)
+			longest, sum = max(longest, p.Busy), opmodel.AddSaturating(sum, p.Busy)
 		}
 	}
 	if r.LoadBalance != nil && known == devices && devices > 1 {
 		r.LoadBalance.BusyImbalanceRatio = op.KnownFloat(seed.Imbalance(float64(longest), float64(sum)/float64(devices)))
 	}
 	return nil
-}
-
-// addSaturating returns the sum of two numbers that are not negative, or the largest number where
-// it does not fit.
-func addSaturating(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }

@@ -29,3 +29,15 @@ func DerivedMemory(e *op.Entry) (op.Int, op.Warning) {
 	}
 	return op.Known(int64(lo)), 0
 }
+
+// AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
+func AddSaturating(a, b int64) int64 {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}

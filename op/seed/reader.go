@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )
@@ -250,7 +251,7 @@ func (r *reader) entry(i int) bool {
 		return r.yield(op.Record{}, r.fault(r.at-l.Offset()+d.FaultAt, fmt.Sprintf("entries[%d]: %s", i, d.Fault), op.ErrorRecord))
 	default:
 		if d.Entry.Side != op.SideHost {
-			r.sum = addSaturating(r.sum, d.Entry.Duration)
+			r.sum = opmodel.AddSaturating(r.sum, d.Entry.Duration)
 		}
 		return r.yield(op.Record{Entry: &d.Entry}, nil)
 	}

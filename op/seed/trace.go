@@ -2,9 +2,9 @@ package seed
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,7 +24,7 @@ type Trace struct {
 // the host's view of work that has an entry of its own.
 func (t *Trace) AddEntry(e *op.Entry) {
 	if e.Side != op.SideHost {
-		t.TotalDuration = addSaturating(t.TotalDuration, e.Duration)
+		t.TotalDuration = opmodel.AddSaturating(t.TotalDuration, e.Duration)
 	}
 	t.Entries = append(t.Entries, *e.Clone())
 }
@@ -48,7 +48,7 @@ func (t *Trace) StepCount() int { return len(t.Entries) }
 func (t *Trace) TotalMemoryBytes() int64 {
 	sum := int64(0)
 	for i := range t.Entries {
-		sum = addSaturating(sum, t.Entries[i].MemoryBytes.V)
+		sum = opmodel.AddSaturating(sum, t.Entries[i].MemoryBytes.V)
 	}
 	return sum
 }
@@ -72,17 +72,4 @@ func (t *Trace) SlowestOps(n int) []*op.Entry {
 	}
 	slices.SortStableFunc(all, func(a, b *op.Entry) int { return cmp.Compare(b.Duration, a.Duration) })
 	return all[:max(0, min(n, len(all)))]
-}
-
-// addSaturating returns a + b, limited to the range of int64. Sums over a whole
-// trace must not wrap.
-func addSaturating(a, b int64) int64 {
-	sum := a + b
-	if (sum > a) == (b > 0) {
-		return sum
-	}
-	if b > 0 {
-		return math.MaxInt64
-	}
-	return math.MinInt64
 }

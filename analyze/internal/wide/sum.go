@@ -11,6 +11,8 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+
+	"github.com/optrace/optrace/internal/opmodel"
 )
 
 // Sum is a sum of non-negative integers in 192 bits. The zero value is 0.
@@ -122,16 +124,7 @@ func Possible(sum, squares Sum, n int64) bool {
 }
 
 // AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
-func AddSaturating(a, b int64) int64 {
-	sum := a + b
-	if (sum > a) == (b > 0) {
-		return sum
-	}
-	if b > 0 {
-		return math.MaxInt64
-	}
-	return math.MinInt64
-}
+func AddSaturating(a, b int64) int64 { return opmodel.AddSaturating(a, b) }
 
 // Fits reports whether the sum is less than 2^n, for an n from 129 to 192.
 func (w Sum) Fits(n int) bool { return bits.Len64(w.hi) <= n-128 }

@@ -1,4 +1,4 @@
-package seed
+package opmodel
 
 import (
 	"fmt"
@@ -13,6 +13,6 @@ func TestAddSaturating(t *testing.T) {
 		{0, 0, 0}, {1, 2, 3}, {-1, 1, 0}, {most, 0, most}, {0, least, least}, {most - 1, 1, most},
 		{most, 1, most}, {1, most, most}, {most, most, most}, {least, -1, least}, {least, least, least}, {least, most, -1},
 	} {
-		check.Equal(t, fmt.Sprintf("addSaturating(%d, %d)", test.a, test.b), test.want, addSaturating(test.a, test.b))
+		check.Equal(t, fmt.Sprintf("AddSaturating(%d, %d)", test.a, test.b), test.want, AddSaturating(test.a, test.b))
 	}
 }
