@@ -137,12 +137,12 @@ type extents struct {
 	hostOps, hostSpans []*hostSum
 	calls              map[string]*hostSum
 
-	ranked map[op.Int][]int32          // the rows of the host by rank, all of them where none is known
-	hosts  map[op.Int][2][]hostSegment // what these did, and which calls were under way
-	left   [2][]hostSegment            // what is left of that for the device under way
-	filled []hostSegment               // what the host did in a gap
-	at     *DeviceWork                 // the device under way
-	gaps   int64
+	ranked        map[op.Int][]int32       // the rows of the host by rank, all of them where none is known
+	hosts, called map[op.Int][]hostSegment // what these did, and which calls were under way
+	left          [2][]hostSegment         // what is left of both for the device under way
+	filled        []hostSegment            // what the host did in a gap
+	at            *DeviceWork              // the device under way
+	gaps          int64
 }
 
 // hostSum sums up an operation or span of the host.
@@ -163,7 +163,8 @@ type hostSegment struct {
 func (e *extents) findHost() {
 	f := e.forest
 	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
-	e.ranked, e.hosts = make(map[op.Int][]int32), make(map[op.Int][2][]hostSegment)
+	e.ranked = make(map[op.Int][]int32)
+	e.hosts, e.called = make(map[op.Int][]hostSegment), make(map[op.Int][]hostSegment)
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
 			continue
@@ -276,18 +277,23 @@ func behind(segments []hostSegment, from int64) []hostSegment {
 func (e *extents) startDevice(k device.Key) {
 	e.Devices = append(e.Devices, DeviceWork{Key: k})
 	e.at = &e.Devices[len(e.Devices)-1]
-	did, ok := e.hosts[k.Rank]
-	if !ok {
-		rows := e.ranked[k.Rank]
-		if len(rows) == 0 {
-			rows = e.ranked[op.Int{}]
-		}
-		var sorter order.Rows
-		sorter.Sort(rows, e.forest.Start, e.forest.CompareStart)
-		did = [2][]hostSegment{innermost(e.forest, rows), e.callsOf(k.Rank)}
-		e.hosts[k.Rank] = did
+	rank := k.Rank
+	if len(e.ranked[rank]) == 0 {
+		rank = op.Int{}
 	}
-	e.left = did
+	did, ok := e.hosts[rank]
+	if !ok {
+		var sorter order.Rows
+		sorter.Sort(e.ranked[rank], e.forest.Start, e.forest.CompareStart)
+		did = innermost(e.forest, e.ranked[rank])
+		e.hosts[rank] = did
+	}
+	calls, ok := e.called[k.Rank]
+	if !ok {
+		calls = e.callsOf(k.Rank)
+		e.called[k.Rank] = calls
+	}
+	e.left = [2][]hostSegment{did, calls}
 }
 
 // device adds a device, given its rows by start.
