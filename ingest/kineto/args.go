@@ -82,22 +82,20 @@ func (a *arguments) straight(b []byte, i int) int {
 
 // set sets an argument to a value, which is valid JSON.
 func (a *arguments) set(key *argumentKey, value []byte) {
-	switch key.argument {
-	case argOther, argGeometry, argGraph:
-	case argDims:
-		a.dims = value
-	case argTypes:
-		a.types = value
-	case argConcrete:
-		a.concrete = value
-	case argName, argGroup, argDType:
-		a.setText(key.argument, strings.ToValidUTF8(a.texts.String(a.text(value)), "\ufffd"))
-	default:
-		if c := value[0]; c == '-' || '0' <= c && c <= '9' {
-			a.setInt(key.argument, parseInt(value))
-		} else {
-			a.setInt(key.argument, parseInt(a.text(value)))
+	switch {
+	case key.json != nil:
+		*key.json(a) = value
+	case key.text != nil:
+		key.text(&a.collective, strings.ToValidUTF8(a.texts.String(a.text(value)), "\ufffd"))
+	case key.number != nil:
+		n := parseInt(value)
+		if value[0] == '"' {
+			n = parseInt(a.text(value))
 		}
+		if key.counts {
+			n = count(n)
+		}
+		*key.number(a) = n
 	}
 	a.keep(key, value)
 }
@@ -113,58 +111,6 @@ func (a *arguments) text(value []byte) []byte {
 		return a.unescape.Str()
 	}
 	return text
-}
-
-// setText sets an argument that is a text.
-func (a *arguments) setText(key argument, s string) {
-	c := &a.collective
-	switch key {
-	case argName:
-		c.Name = s
-	case argGroup:
-		c.Group = s
-	case argDType:
-		if d, ok := op.ParseDType(s); ok {
-			c.dtype = d
-		}
-	}
-}
-
-// setInt sets an argument that is an integer, and in some cases cannot be negative.
-func (a *arguments) setInt(key argument, n op.Int) {
-	c := &a.collective
-	switch key {
-	case argCorrelation:
-		a.correlation = n
-	case argExternal:
-		a.external = n
-	case argDevice:
-		a.device = n
-	case argStream:
-		a.stream = n
-	case argSequence:
-		c.Sequence = n
-	case argBytes:
-		a.bytes = count(n)
-	case argSize:
-		a.size = count(n)
-	case argGroupSize:
-		c.GroupSize = count(n)
-	case argInElements:
-		c.InElements = count(n)
-	case argOutElements:
-		c.OutElements = count(n)
-	case argRank:
-		a.peer = count(n)
-	case argSource:
-		a.source = count(n)
-	case argTarget:
-		a.target = count(n)
-	case argAutograd:
-		a.autograd = count(n)
-	case argForward:
-		a.forward = count(n)
-	}
 }
 
 // finishCollective completes the collective. Without a name the arguments are
@@ -194,7 +140,7 @@ func (a *arguments) keep(key *argumentKey, value []byte) {
 	switch {
 	case key.wanted:
 		a.extra = appendMember(a.extra, key.name, value)
-	case key.argument == argGeometry, key.argument == argGraph && string(value) != "0":
+	case key.geometry && (!key.graph || string(value) != "0"):
 		a.geometry = appendMember(a.geometry, key.name, value)
 	}
 }

@@ -1,41 +1,20 @@
 package kineto
 
 import (
-	"slices"
-
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/op"
 )
 
-// argument is the meaning of the key of an argument.
-type argument uint8
-
-const (
-	argOther argument = iota // none
-	argCorrelation
-	argExternal
-	argDevice
-	argStream
-	argBytes
-	argSize
-	argDims
-	argTypes
-	argConcrete
-	argName
-	argGroup
-	argGroupSize
-	argSequence
-	argInElements
-	argOutElements
-	argDType
-	argRank
-	argSource
-	argTarget
-	argAutograd
-	argForward
-	argGeometry // one of geometry
-	argGraph    // one of geometry, 0 for none
-)
+// argument is the meaning of the key of an argument: where its value goes, if anywhere.
+type argument struct {
+	number   func(a *arguments) *op.Int
+	counts   bool // a number cannot be negative
+	text     func(c *collective, s string)
+	json     func(a *arguments) *[]byte
+	geometry bool // one of geometry
+	graph    bool // and 0 for none
+}
 
 // geometry lists the arguments that say how a kernel was launched, which entries have among their
 // attributes.
@@ -43,65 +22,56 @@ var geometry = [...]string{
 	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph, attrkey.GraphNode,
 }
 
-// argumentOf returns the meaning of a key.
-func argumentOf(key string) argument {
-	switch key {
-	case "correlation":
-		return argCorrelation
-	case "External id", "external id":
-		return argExternal
-	case "device":
-		return argDevice
-	case "stream":
-		return argStream
-	case "bytes":
-		return argBytes
-	case "size":
-		return argSize
-	case "Input Dims", "Input dims":
-		return argDims
-	case "Input type":
-		return argTypes
-	case "Concrete Inputs":
-		return argConcrete
-	case "Collective name":
-		return argName
-	case "Process Group Name":
-		return argGroup
-	case "Group size":
-		return argGroupSize
-	case "Seq":
-		return argSequence
-	case "Sequence number":
-		return argAutograd
-	case "Fwd thread id":
-		return argForward
-	case "In msg nelems":
-		return argInElements
-	case "Out msg nelems":
-		return argOutElements
-	case "dtype":
-		return argDType
-	case "Rank":
-		return argRank
-	case "Src Rank":
-		return argSource
-	case "Dst Rank":
-		return argTarget
-	case attrkey.Graph, attrkey.GraphNode:
-		return argGraph
+// meanings has the keys whose values matter to Kineto.
+var meanings = makeMeanings()
+
+func makeMeanings() map[string]argument {
+	number := func(at func(a *arguments) *op.Int) argument { return argument{number: at} }
+	counts := func(at func(a *arguments) *op.Int) argument { return argument{number: at, counts: true} }
+	text := func(set func(c *collective, s string)) argument { return argument{text: set} }
+	json := func(at func(a *arguments) *[]byte) argument { return argument{json: at} }
+	external := number(func(a *arguments) *op.Int { return &a.external })
+	dims := json(func(a *arguments) *[]byte { return &a.dims })
+	all := map[string]argument{
+		"correlation":     number(func(a *arguments) *op.Int { return &a.correlation }),
+		"External id":     external,
+		"external id":     external,
+		"device":          number(func(a *arguments) *op.Int { return &a.device }),
+		"stream":          number(func(a *arguments) *op.Int { return &a.stream }),
+		"bytes":           counts(func(a *arguments) *op.Int { return &a.bytes }),
+		"size":            counts(func(a *arguments) *op.Int { return &a.size }),
+		"Input Dims":      dims,
+		"Input dims":      dims,
+		"Input type":      json(func(a *arguments) *[]byte { return &a.types }),
+		"Concrete Inputs": json(func(a *arguments) *[]byte { return &a.concrete }),
+		"Collective name": text(func(c *collective, s string) { c.Name = s }),
+		"dtype": text(func(c *collective, s string) {
+			if d, ok := op.ParseDType(s); ok {
+				c.dtype = d
+			}
+		}),
+		"Process Group Name": text(func(c *collective, s string) { c.Group = s }),
+		"Group size":         counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
+		"Seq":                number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
+		"In msg nelems":      counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
+		"Out msg nelems":     counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
+		"Rank":               counts(func(a *arguments) *op.Int { return &a.peer }),
+		"Src Rank":           counts(func(a *arguments) *op.Int { return &a.source }),
+		"Dst Rank":           counts(func(a *arguments) *op.Int { return &a.target }),
+		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
+		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
 	}
-	if slices.Contains(geometry[:], key) {
-		return argGeometry
+	for _, key := range geometry {
+		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}
 	}
-	return argOther
+	return all
 }
 
 // argumentKey is what is known of a key.
 type argumentKey struct {
-	name     string
-	argument argument
-	wanted   bool // by the mapping, and not in geometry
+	name string
+	argument
+	wanted bool // by the mapping, and not in geometry
 }
 
 // argumentKeys knows keys. It is a direct-mapped cache: a trace has a few dozen.
@@ -119,15 +89,15 @@ const (
 // find returns what is known of a key, valid until the next call. "device" and those of geometry are keys
 // of the mapping as well, but Kineto's meaning of them prevails.
 func (k *argumentKeys) find(key []byte) *argumentKey {
-	known := &k.other
+	found := &k.other
 	if 0 < len(key) && len(key) <= maxKeyLen {
-		known = &k.slots[intern.Hash(key)>>(64-keyBits)]
-		if known.name == string(key) {
-			return known
+		found = &k.slots[intern.Hash(key)>>(64-keyBits)]
+		if found.name == string(key) {
+			return found
 		}
 	}
 	name := string(key)
-	*known = argumentKey{name: name, argument: argumentOf(name)}
-	known.wanted = name != "device" && known.argument != argGeometry && known.argument != argGraph && k.wants(name)
-	return known
+	*found = argumentKey{name: name, argument: meanings[name]}
+	found.wanted = name != "device" && !found.geometry && k.wants(name)
+	return found
 }
