@@ -7,112 +7,99 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// check is one thing that a recording may lack.
-type check int
+// numChecks is how many things a recording may lack.
+const numChecks = 19
 
-const (
-	checkStarts check = iota
-	checkIDs
-	checkParents
-	checkOrphans
-	checkDevices
-	checkInputShapes
-	checkOutputShapes
-	checkDTypes
-	checkMemory
-	checkFLOPs
-	checkStreams
-	checkLaunches
-	checkSteps
-	checkServices
-	checkRanks
-	checkGroups
-	checkSequences
-	checkLinks
-	checkWeights
-
-	numChecks
-)
-
-// checkSpec says how a thing is looked for and what can be said of it.
-type checkSpec struct {
+// check says how one thing is looked for that a recording may lack, and what can be said of it.
+type check struct {
 	name string
 	// of says which operations are looked at, and applies reports whether one is.
 	of      string
 	applies func(e *op.Entry) bool
 	// lacks reports whether an operation lacks the thing; nil where that is not a question
-	// about single operations.
+	// about single operations. Then count fills in the counts of the finding.
 	lacks  func(e *op.Entry) bool
+	count  func(d *Doctor, f *Finding)
 	advice Advice
 }
 
 // checks holds the checks in the order of the report.
-var checks = [numChecks]checkSpec{
-	checkStarts: {
+var checks = [numChecks]check{
+	{
 		name: "starts", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Start.Known },
 		advice: startsAdvice,
 	},
-	checkIDs: {
+	{
 		name: "ids", of: "operations", applies: all, advice: idsAdvice,
 		lacks: func(e *op.Entry) bool { return e.TraceID.IsZero() || e.SpanID.IsZero() },
 	},
-	checkParents: {
+	{
 		name: "parents", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.ParentSpanID.IsZero() },
 		advice: parentsAdvice,
 	},
-	checkOrphans: {name: "parent_records", of: "operations with a parent", advice: orphansAdvice},
-	checkDevices: {
+	{
+		name: "parent_records", of: "operations with a parent", advice: orphansAdvice, count: func(d *Doctor, f *Finding) {
+			f.Count, f.Estimated = d.children, !d.ids.whole()
+			f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.children })
+		},
+	},
+	{
 		name: "devices", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.HasDevice() }, advice: devicesAdvice,
 	},
-	checkInputShapes: {
+	{
 		name: "input_shapes", of: "operations that compute", applies: computes,
 		lacks: func(e *op.Entry) bool { return e.InputShapes == nil }, advice: inputShapesAdvice,
 	},
-	checkOutputShapes: {
+	{
 		name: "output_shapes", of: "operations that compute", applies: computes,
 		lacks: func(e *op.Entry) bool { return e.OutputShape == nil }, advice: outputShapesAdvice,
 	},
-	checkDTypes: {
+	{
 		name: "dtypes", of: "operations that compute", applies: computes, lacks: func(e *op.Entry) bool { return e.DType == "" },
 		advice: dtypesAdvice,
 	},
-	checkMemory: {
+	{
 		name: "memory", of: "operations that compute, communicate or move data", applies: hasMemory,
 		lacks: func(e *op.Entry) bool { return !e.MemoryBytes.Known }, advice: memoryAdvice,
 	},
-	checkFLOPs: {
+	{
 		name: "flops", of: "operations that compute", applies: computes,
 		lacks: func(e *op.Entry) bool { return !e.FLOPs.Known && !flops.Of(e).FLOPs.Known }, advice: flopsAdvice,
 	},
-	checkStreams: {
+	{
 		name: "streams", of: "operations on accelerators", applies: onAccelerator,
 		lacks: func(e *op.Entry) bool { return !e.Stream.Known }, advice: streamsAdvice,
 	},
-	checkLaunches: {
+	{
 		name: "launch_times", of: "operations on accelerators", applies: onAccelerator,
 		lacks: func(e *op.Entry) bool { return !e.Launch.Known }, advice: launchesAdvice,
 	},
-	checkSteps: {
+	{
 		name: "steps", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Step.Known }, advice: stepsAdvice,
 	},
-	checkServices: {
+	{
 		name: "services", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.Service == "" },
 		advice: servicesAdvice,
 	},
-	checkRanks: {
+	{
 		name: "ranks", of: "operations that communicate", applies: communicates,
 		lacks: func(e *op.Entry) bool { return !e.Rank.Known }, advice: ranksAdvice,
 	},
-	checkGroups: {
+	{
 		name: "groups", of: "operations that communicate", applies: communicates,
 		lacks: func(e *op.Entry) bool { return e.Collective == nil || e.Collective.Group == "" }, advice: groupsAdvice,
 	},
-	checkSequences: {
+	{
 		name: "sequence_numbers", of: "operations that communicate", applies: communicates,
 		lacks: func(e *op.Entry) bool { return e.Collective == nil || !e.Collective.Sequence.Known }, advice: sequencesAdvice,
 	},
-	checkLinks:   {name: "linked_spans", of: "links", advice: linksAdvice},
-	checkWeights: {name: "link_weights", of: "links", advice: weightsAdvice},
+	{name: "linked_spans", of: "links", advice: linksAdvice, count: func(d *Doctor, f *Finding) {
+		f.Count, f.Estimated = d.links, !d.ids.whole()
+		f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.links })
+	}},
+	{name: "link_weights", of: "links", advice: weightsAdvice, count: func(d *Doctor, f *Finding) {
+		f.Count, f.Missing = d.links, d.links-d.weights
+	}},
 }
 
 func all(*op.Entry) bool { return true }

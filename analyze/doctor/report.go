@@ -82,24 +82,17 @@ type Attribute struct {
 func (d *Doctor) Report(env analyze.Envelope) *Report {
 	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Engines: d.engines}
 	for i := range checks {
-		r.Findings = append(r.Findings, d.finding(check(i)))
+		r.Findings = append(r.Findings, d.finding(i))
 	}
 	return r
 }
 
-func (d *Doctor) finding(id check) Finding {
+func (d *Doctor) finding(id int) Finding {
 	c := &checks[id]
 	f := Finding{Name: c.name, Of: c.of, Advice: c.advice.clone(), Operations: []Operation{}}
-	switch id {
-	case checkOrphans:
-		f.Count, f.Estimated = d.children, !d.ids.whole()
-		f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.children })
-	case checkLinks:
-		f.Count, f.Estimated = d.links, !d.ids.whole()
-		f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.links })
-	case checkWeights:
-		f.Count, f.Missing = d.links, d.links-d.weights
-	default:
+	if c.count != nil {
+		c.count(d, &f)
+	} else {
 		f.Count, f.Missing = d.counts[id].of, d.counts[id].missing
 		f.Operations = d.operations(id)
 	}
@@ -110,7 +103,7 @@ func (d *Doctor) finding(id check) Finding {
 }
 
 // operations returns the names of the operations that a check found most often.
-func (d *Doctor) operations(id check) []Operation {
+func (d *Doctor) operations(id int) []Operation {
 	found := []Operation{}
 	for row, other := range d.byName.All() {
 		if row.missing[id] == 0 {
