@@ -14,9 +14,10 @@ func Nodes(f *trace.Forest) iter.Seq[[]trace.Node] {
 	f.Build()
 	return func(yield func([]trace.Node) bool) {
 		var nodes []trace.Node
-		for _, parts := range FindJoins(f).each() {
+		joins := FindJoins(f)
+		for n := range int32(len(joins.first) - 1) {
 			nodes = nodes[:0]
-			for _, r := range parts {
+			for _, r := range joins.Of(n) {
 				nodes = append(nodes, f.Node(r))
 			}
 			if !yield(nodes) {
@@ -51,17 +52,6 @@ func FindJoins(f *trace.Forest) *Joins {
 		j.first = append(j.first, int32(len(j.parts)))
 	})
 	return j
-}
-
-// each yields the number and the rows of each collective.
-func (j *Joins) each() iter.Seq2[int32, []int32] {
-	return func(yield func(int32, []int32) bool) {
-		for n := range int32(len(j.first) - 1) {
-			if !yield(n, j.Of(n)) {
-				return
-			}
-		}
-	}
 }
 
 // Of returns the rows of collective n.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -79,13 +80,8 @@ func LatenessOf(f *trace.Forest) []Lateness {
 	})
 	slices.SortStableFunc(all, func(a, b late) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.start, b.start)) })
 	var list []Lateness
-	for len(all) > 0 {
-		n := 1
-		for n < len(all) && all[n].group == all[0].group {
-			n++
-		}
-		list = append(list, latenessOf(all[:n], names, devices.Keys, present[all[0].group]))
-		all = all[n:]
+	for of := range order.RunsOf(all, func(c *late) int32 { return c.group }) {
+		list = append(list, latenessOf(of, names, devices.Keys, present[of[0].group]))
 	}
 	slices.SortStableFunc(list, func(a, b Lateness) int { return cmp.Compare(b.WaitNS, a.WaitNS) })
 	return list

@@ -56,10 +56,7 @@ func operationsOf(shares []Share) []Operation {
 		row.TimeNS, row.Share, row.Segments = wide.AddSaturating(row.TimeNS, s.TimeNS), row.Share+s.Share, row.Segments+s.Segments
 	}
 	slices.SortStableFunc(rows, func(a, b Operation) int {
-		if d := cmp.Compare(b.TimeNS, a.TimeNS); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Operation, b.Operation)
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation))
 	})
 	return rows
 }
@@ -261,7 +258,8 @@ func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share
 	operations := operationsOf(path.Shares)
 	addDrag(f, path, sum, operations, joins)
 	totals := pathTotals(f, path)
-	return foldShares(path.Shares, most), foldOperations(operations, most), totals
+	return fold(path.Shares, most, Share{Operation: Other, Kind: key.Mixed}, (*Share).add),
+		fold(operations, most, Operation{Operation: Other, Kind: key.Mixed}, (*Operation).add), totals
 }
 
 // TotalsOf returns the sums of all critical paths.
@@ -271,34 +269,24 @@ func TotalsOf(f *trace.Forest) *Totals {
 	return pathTotals(f, path)
 }
 
-// Other is the name, and kindMixed the kind, of the row of what is beyond the rows of a table.
-const (
-	Other     = "(other)"
-	kindMixed = "mixed"
-)
+// Other is the name of the row of what is beyond the rows of a table.
+const Other = key.Other
 
-// foldShares makes one row of the rows beyond most.
-func foldShares(shares []Share, most int) []Share {
-	if len(shares) <= most {
-		return shares
+// fold makes one row of the rows beyond most, by adding them to other.
+func fold[T any](rows []T, most int, other T, add func(other, row *T)) []T {
+	if len(rows) <= most {
+		return rows
 	}
-	other := Share{Operation: Other, Kind: kindMixed}
-	for i := range shares[most:] {
-		s := &shares[most+i]
-		other.TimeNS, other.Share, other.Segments = other.TimeNS+s.TimeNS, other.Share+s.Share, other.Segments+s.Segments
+	for i := range rows[most:] {
+		add(&other, &rows[most+i])
 	}
-	return append(slices.Clone(shares[:most]), other)
+	return append(slices.Clone(rows[:most]), other)
 }
 
-// foldOperations makes one row of the rows beyond most.
-func foldOperations(operations []Operation, most int) []Operation {
-	if len(operations) <= most {
-		return operations
-	}
-	other := Operation{Operation: Other, Kind: kindMixed}
-	for i := range operations[most:] {
-		o := &operations[most+i]
-		other.TimeNS, other.Share, other.Segments = other.TimeNS+o.TimeNS, other.Share+o.Share, other.Segments+o.Segments
-	}
-	return append(slices.Clone(operations[:most]), other)
+func (s *Share) add(o *Share) {
+	s.TimeNS, s.Share, s.Segments = s.TimeNS+o.TimeNS, s.Share+o.Share, s.Segments+o.Segments
+}
+
+func (o *Operation) add(row *Operation) {
+	o.TimeNS, o.Share, o.Segments = o.TimeNS+row.TimeNS, o.Share+row.Share, o.Segments+row.Segments
 }

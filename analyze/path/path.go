@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -227,19 +228,7 @@ func isTraced(f *trace.Forest, r int32) bool { return f.Trace(r) != 0 && !f.IsLo
 // traceRoots returns the roots of each trace in the order of the input, and
 // together those without a trace id.
 func traceRoots(f *trace.Forest) iter.Seq[[]int32] {
-	return func(yield func([]int32) bool) {
-		for rest := f.Tree.Roots; len(rest) > 0; {
-			trace := f.Trace(rest[0])
-			n := slices.IndexFunc(rest, func(r int32) bool { return f.Trace(r) != trace })
-			if n < 0 {
-				n = len(rest)
-			}
-			if !yield(rest[:n]) {
-				return
-			}
-			rest = rest[n:]
-		}
-	}
+	return order.RunsOf(f.Tree.Roots, func(r *int32) int32 { return f.Trace(*r) })
 }
 
 // windowOf returns the window of a single root, or the time that several span.

@@ -1,8 +1,7 @@
 package steps
 
 import (
-	"slices"
-
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -20,15 +19,10 @@ type First struct {
 // median of at least three others; nil otherwise. rows are those of f.
 func FirstOf(f *trace.Forest, rows []Row) *First {
 	var first *First
-	for len(rows) > 0 {
-		n := 1
-		for n < len(rows) && rows[n].Service == rows[0].Service {
-			n++
-		}
-		if of := firstOf(rows[:n]); of != nil && (first == nil || of.AllNS > first.AllNS) {
+	for loop := range order.RunsOf(rows, serviceOf) {
+		if of := firstOf(loop); of != nil && (first == nil || of.AllNS > first.AllNS) {
 			first = of
 		}
-		rows = rows[n:]
 	}
 	if first == nil {
 		return nil
@@ -59,9 +53,8 @@ func firstOf(rows []Row) *First {
 	if len(walls) < others+1 || !rows[0].WallNS.Known {
 		return nil
 	}
-	rest := slices.Sorted(slices.Values(walls[1:]))
-	if median := rest[(len(rest)-1)/2]; walls[0] >= slower*median {
-		return &First{Row: rows[0], MedianNS: median, AllNS: all, Others: len(rest)}
+	if median := medianOf(walls[1:]); walls[0] >= slower*median {
+		return &First{Row: rows[0], MedianNS: median, AllNS: all, Others: len(walls) - 1}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -62,19 +63,17 @@ func (l *loops) iterationsOf(rows []int32) (of []int32, count int) {
 // iterations joins the occurrences of different devices and streams, and returns the
 // iterations by start.
 func (l *loops) iterations() []*iteration {
-	order := make([]int32, len(l.occurrences))
-	for i := range order {
-		order[i] = int32(i)
+	byStep := make([]int32, len(l.occurrences))
+	for i := range byStep {
+		byStep[i] = int32(i)
 	}
-	slices.SortStableFunc(order, l.compareStep)
+	slices.SortStableFunc(byStep, func(a, b int32) int {
+		x, y := l.stepOf(&a), l.stepOf(&b)
+		return cmp.Or(strings.Compare(x.service, y.service), cmp.Compare(x.number, y.number))
+	})
 	var all []*iteration
-	for len(order) > 0 {
-		n := 1
-		for n < len(order) && l.compareStep(order[0], order[n]) == 0 {
-			n++
-		}
-		all = append(all, l.join(order[:n])...)
-		order = order[n:]
+	for occurrences := range order.RunsOf(byStep, l.stepOf) {
+		all = append(all, l.join(occurrences)...)
 	}
 	slices.SortStableFunc(all, func(a, b *iteration) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), int(a.occurrences[0])-int(b.occurrences[0]))
@@ -82,30 +81,29 @@ func (l *loops) iterations() []*iteration {
 	return all
 }
 
-// compareStep orders occurrences by service and step.
-func (l *loops) compareStep(a, b int32) int {
-	x, y := &l.occurrences[a], &l.occurrences[b]
-	return cmp.Or(strings.Compare(l.loops[x.loop].service, l.loops[y.loop].service), cmp.Compare(x.number, y.number))
+// step is a step of a service.
+type step struct {
+	service string
+	number  int64
+}
+
+func (l *loops) stepOf(occurrence *int32) step {
+	o := &l.occurrences[*occurrence]
+	return step{l.loops[o.loop].service, o.number}
 }
 
 // join returns the iterations of the occurrences of one step in a service, which
 // are in the order of their first operations.
 func (l *loops) join(occurrences []int32) []*iteration {
 	byRequest := slices.Clone(occurrences)
-	slices.SortStableFunc(byRequest, func(a, b int32) int { return int(l.requestOf(a)) - int(l.requestOf(b)) })
+	slices.SortStableFunc(byRequest, func(a, b int32) int { return int(l.requestOf(&a)) - int(l.requestOf(&b)) })
 	var parts []*iteration
-	for len(byRequest) > 0 {
-		request := l.requestOf(byRequest[0])
-		n := 1
-		for n < len(byRequest) && l.requestOf(byRequest[n]) == request {
-			n++
-		}
-		mine := l.single(byRequest[:n])
-		if request != trace.NoRow {
+	for of := range order.RunsOf(byRequest, l.requestOf) {
+		mine := l.single(of)
+		if l.requestOf(&of[0]) != trace.NoRow {
 			mine = meet(mine)
 		}
 		parts = append(parts, mine...)
-		byRequest = byRequest[n:]
 	}
 	slices.SortStableFunc(parts, func(a, b *iteration) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), int(a.occurrences[0])-int(b.occurrences[0]))
@@ -113,8 +111,8 @@ func (l *loops) join(occurrences []int32) []*iteration {
 	return meet(parts)
 }
 
-func (l *loops) requestOf(occurrence int32) int32 {
-	return l.loops[l.occurrences[occurrence].loop].request
+func (l *loops) requestOf(occurrence *int32) int32 {
+	return l.loops[l.occurrences[*occurrence].loop].request
 }
 
 // single returns an iteration for each of the occurrences.

@@ -3,6 +3,8 @@ package steps
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
 )
 
 // Steady is the part of a loop in which its steps take about the same time.
@@ -36,22 +38,18 @@ const (
 //	steady            1  2  3  4  5  6  7  8
 func SteadyOf(rows []Row) *Steady {
 	var best *Steady
-	all := int64(len(rows))
-	for len(rows) > 0 {
-		n := 1
-		for n < len(rows) && rows[n].Service == rows[0].Service {
-			n++
-		}
-		if s := steadyOf(rows[:n]); s != nil && (best == nil || s.Steps > best.Steps) {
+	for loop := range order.RunsOf(rows, serviceOf) {
+		if s := steadyOf(loop); s != nil && (best == nil || s.Steps > best.Steps) {
 			best = s
 		}
-		rows = rows[n:]
 	}
 	if best != nil {
-		best.LeftOut = all - best.Steps
+		best.LeftOut = int64(len(rows)) - best.Steps
 	}
 	return best
 }
+
+func serviceOf(r *Row) string { return r.Service }
 
 // steadyOf returns the steady state of one loop: of its first run, where steps come again.
 func steadyOf(rows []Row) *Steady {

@@ -1,6 +1,10 @@
 package trace
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+)
 
 // linkSearch finds shared executions among the rows with links, the candidates.
 type linkSearch struct {
@@ -30,20 +34,19 @@ type candidate struct {
 func newLinkSearch(f *Forest) *linkSearch {
 	s := &linkSearch{forest: f, order: f.Nesting(), owner: f.RequestOwners()}
 	s.named = s.namedRequests()
-	for i := int32(0); i < int32(len(f.links)); {
-		row, first := f.links[i].row, i
-		for i < int32(len(f.links)) && f.links[i].row == row {
-			i++
-		}
+	end := int32(0)
+	for links := range order.RunsOf(f.links, func(l *rowLink) int32 { return l.row }) {
+		row, first := links[0].row, end
+		end += int32(len(links))
 		if f.Has(row, FlagDuplicate) {
 			continue
 		}
-		for l := first; l < i; l++ {
+		for l := first; l < end; l++ {
 			if f.Tree.target[l] == NoRow && s.namedRequest(l) == NoRow {
 				s.missing++
 			}
 		}
-		s.cands = append(s.cands, candidate{Execution: Execution{Row: row, Links: int(i - first)}, first: first, end: i, outer: NoExecution})
+		s.cands = append(s.cands, candidate{Execution: Execution{Row: row, Links: len(links)}, first: first, end: end, outer: NoExecution})
 	}
 	slices.SortFunc(s.cands, func(a, b candidate) int { return f.CompareStart(a.Row, b.Row) })
 	at := make(map[int32]int32, len(s.cands))

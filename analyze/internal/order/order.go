@@ -16,17 +16,20 @@ type Key struct {
 }
 
 // Runs returns the keys, which are sorted, in parts of the same time.
-func Runs(keys []Key) iter.Seq[[]Key] {
-	return func(yield func([]Key) bool) {
-		for len(keys) > 0 {
-			n := 1
-			for n < len(keys) && keys[n].At == keys[0].At {
+func Runs(keys []Key) iter.Seq[[]Key] { return RunsOf(keys, func(k *Key) int64 { return k.At }) }
+
+// RunsOf returns a list in parts of neighbours of which the same is asked.
+func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for len(list) > 0 {
+			n, first := 1, of(&list[0])
+			for n < len(list) && of(&list[n]) == first {
 				n++
 			}
-			if !yield(keys[:n]) {
+			if !yield(list[:n]) {
 				return
 			}
-			keys = keys[n:]
+			list = list[n:]
 		}
 	}
 }
