@@ -1,8 +1,8 @@
 package analyze
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/op"
 )
 
 // TestDocumentedStructure reads docs/analyses.md: a block of requests or of
@@ -34,90 +35,68 @@ func TestDocumentedStructure(t *testing.T) {
 				input = table
 			}
 		}
-		check.Equal(t, fmt.Sprintf("line %d: %s", block.line, block.language), block.text, write(t, input))
+		var b strings.Builder
+		write(t, input.records(t), &b)
+		check.Equal(t, fmt.Sprintf("line %d: %s", block.line, block.language), block.text, b.String())
 	}
 	check.Equal(t, "blocks", len(blockWriters)+2, blocks)
 }
 
-// blockWriters make the text of a block from a table of operations.
-var blockWriters = map[string]func(*testing.T, markdownTable) string{
-	"requests":       documentedRequests,
-	"shared":         documentedShared,
-	"collapsed":      documentedCollapsed,
-	"collapsed-flat": documentedFlat,
+// blockWriters write the text of a block about the records of a table.
+var blockWriters = map[string]func(*testing.T, []op.Record, io.Writer){
+	"requests": documentedRequests,
+	"shared":   documentedShared,
+	"collapsed": func(t *testing.T, records []op.Record, w io.Writer) {
+		check.OK(t, stacks.WriteForest(forestOf(records), w))
+	},
+	"collapsed-flat": func(t *testing.T, records []op.Record, w io.Writer) {
+		var flat seed.Stacks
+		for _, rec := range records {
+			if rec.Entry != nil {
+				flat.Add(rec.Entry)
+			}
+		}
+		check.OK(t, flat.Write(w))
+	},
 }
 
-func documentedTrace(t *testing.T, table markdownTable) (*trace.Forest, *seed.Stacks) {
-	t.Helper()
-	forest, flat := trace.New(), new(seed.Stacks)
-	for i, cells := range table.rows {
-		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
-		for c, name := range table.header {
-			row.cells[name] = cells[c]
-		}
-		record := row.record()
-		if record.Span != nil {
-			forest.AddSpan(record.Span)
-			continue
-		}
-		forest.Add(record)
-		flat.Add(record.Entry)
+func forestOf(records []op.Record) *trace.Forest {
+	forest := trace.New()
+	for _, rec := range records {
+		forest.Add(rec)
 	}
-	return forest, flat
+	return forest
 }
 
-func documentedRequests(t *testing.T, table markdownTable) string {
-	t.Helper()
-	forest, _ := documentedTrace(t, table)
-	all := requests.Find(forest)
-	var b strings.Builder
+func documentedRequests(_ *testing.T, records []op.Record, w io.Writer) {
+	all := requests.Find(forestOf(records))
 	for i := range all.List {
 		r := &all.List[i]
-		fmt.Fprintf(&b, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
+		fmt.Fprintf(w, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
 			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
 	}
-	fmt.Fprintf(&b, "unattached: %d\n", len(slices.Collect(all.Unattached())))
-	return b.String()
+	fmt.Fprintf(w, "unattached: %d\n", len(slices.Collect(all.Unattached())))
 }
 
-func documentedShared(t *testing.T, table markdownTable) string {
-	t.Helper()
-	forest, _ := documentedTrace(t, table)
+func documentedShared(_ *testing.T, records []op.Record, w io.Writer) {
+	forest := forestOf(records)
 	all := requests.Find(forest)
-	var b strings.Builder
 	for i := range all.List {
 		r := &all.List[i]
-		fmt.Fprintf(&b, "%s: own %d, shared %d in %d ops, uncovered %v, queueing %v\n",
+		fmt.Fprintf(w, "%s: own %d, shared %d in %d ops, uncovered %v, queueing %v\n",
 			r.Name, r.OwnNS, r.SharedNS, r.SharedOps, r.UncoveredNS, r.QueueingNS)
 		for _, s := range path.Of(forest, r.Root).Segments {
-			fmt.Fprintf(&b, "  %s [%d,%d)\n", s.Node.Name(), s.StartNS, s.StartNS+s.DurationNS)
+			fmt.Fprintf(w, "  %s [%d,%d)\n", s.Node.Name(), s.StartNS, s.StartNS+s.DurationNS)
 		}
 	}
 	for i := range all.Shared {
 		e := &all.Shared[i]
-		fmt.Fprintf(&b, "%s: %d links, %d requests, %d ops, sum %d", e.Name, e.Links, e.Requests, e.Ops(), e.SumNS)
+		fmt.Fprintf(w, "%s: %d links, %d requests, %d ops, sum %d", e.Name, e.Links, e.Requests, e.Ops(), e.SumNS)
 		if e.DroppedLinks > 0 {
-			fmt.Fprintf(&b, ", unlinked %d", e.UnlinkedNS)
+			fmt.Fprintf(w, ", unlinked %d", e.UnlinkedNS)
 		}
-		b.WriteByte('\n')
+		fmt.Fprintln(w)
 	}
-	return b.String()
-}
-
-func documentedCollapsed(t *testing.T, table markdownTable) string {
-	t.Helper()
-	forest, _ := documentedTrace(t, table)
-	var b bytes.Buffer
-	check.OK(t, stacks.WriteForest(forest, &b))
-	return b.String()
-}
-
-func documentedFlat(t *testing.T, table markdownTable) string {
-	t.Helper()
-	_, flat := documentedTrace(t, table)
-	var b bytes.Buffer
-	check.OK(t, flat.Write(&b))
-	return b.String()
 }
 
 // fencedBlock is a block of code and the line that it begins on.

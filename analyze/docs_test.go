@@ -91,14 +91,7 @@ func tableCells(line string) (cells []string, ok bool) {
 // keys, with times on one clock or as they are.
 func documentedReport(t *testing.T, table markdownTable, by string, align bool) any {
 	t.Helper()
-	var records []op.Record
-	for i, cells := range table.rows {
-		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
-		for c, name := range table.header {
-			row.cells[name] = cells[c]
-		}
-		records = append(records, row.record())
-	}
+	records := table.records(t)
 	rep := sampleReport(records, by, true)
 	if align {
 		rep = collected(rand.New(rand.NewPCG(1, 1)), records, Options{AlignClocks: true}, 1)
@@ -106,6 +99,19 @@ func documentedReport(t *testing.T, table markdownTable, by string, align bool) 
 	var report any
 	check.OK(t, json.Unmarshal(reportJSON(t, rep), &report))
 	return report
+}
+
+// records returns the operations and spans of a table.
+func (m markdownTable) records(t *testing.T) (records []op.Record) {
+	t.Helper()
+	for i, cells := range m.rows {
+		row := documentedRow{t: t, line: m.line + 2 + i, cells: make(map[string]string)}
+		for c, name := range m.header {
+			row.cells[name] = cells[c]
+		}
+		records = append(records, row.record())
+	}
+	return records
 }
 
 // documentedRow is a row of a table of operations.

@@ -130,14 +130,9 @@ const (
 // could not be read. Counters of parts of an input merge, in any order, to the
 // counter of the whole. It is not safe for concurrent use.
 type counter struct {
-	files, bytes int64
-	formats      map[string]struct{}
-	signals      map[string]struct{}
-
-	entries, nonOp, weighted         int64
-	droppedLinks                     int64
-	malformed, truncated, droppedOps int64
-	warnings                         [32]int64 // by bit of op.Warning
+	counts
+	signals  map[string]struct{}
+	warnings [32]int64 // by bit of op.Warning
 
 	skippedBy   *table.Table[reasonCount]
 	malformedBy *table.Table[reasonCount]
@@ -147,10 +142,31 @@ type counter struct {
 
 	// file is the number of the current file and inFile its count, inFiles holds
 	// the counts of other files that have not ended.
-	file           int64
-	inFile         fileCount
-	inFiles        map[int64]fileCount
-	missingEntries int64
+	file    int64
+	inFile  fileCount
+	inFiles map[int64]fileCount
+}
+
+// counts are the counts of an input that are numbers. Their JSON form is that of partial results.
+type counts struct {
+	Files          int64    `json:"files"`
+	Bytes          int64    `json:"bytes"`
+	Formats        []string `json:"format"` // sorted
+	Entries        int64    `json:"entries"`
+	NoOps          int64    `json:"skipped"`
+	Weighted       int64    `json:"weighted,omitempty"`
+	Malformed      int64    `json:"malformed,omitempty"`
+	Truncated      int64    `json:"truncated,omitempty"`
+	Dropped        int64    `json:"dropped,omitempty"`
+	DroppedLinks   int64    `json:"dropped_links,omitempty"`
+	MissingEntries int64    `json:"missing_entries,omitempty"`
+}
+
+// addFormat adds the format of a file, "" for an empty one.
+func (c *counts) addFormat(name string) {
+	if i, found := slices.BinarySearch(c.Formats, name); !found && name != "" {
+		c.Formats = slices.Insert(c.Formats, i, name)
+	}
 }
 
 // fileCount counts the entries of a file, the entries that its batch records announced,
@@ -171,10 +187,9 @@ type reasonCount struct {
 
 func (c *reasonCount) fold(src *reasonCount) { c.n = wide.AddSaturating(c.n, src.n) }
 
-// NewInput returns an empty Input.
+// newCounter returns an empty counter.
 func newCounter() *counter {
 	return &counter{
-		formats:     make(map[string]struct{}),
 		signals:     make(map[string]struct{}),
 		skippedBy:   table.New(maxReasons, (*reasonCount).fold),
 		malformedBy: table.New(maxReasons, (*reasonCount).fold),
@@ -197,9 +212,9 @@ func (in *counter) add(rec op.Record, err error) {
 		in.addEntry(rec.Entry)
 	case rec.Span != nil:
 		in.skip(op.SkipNonOp, 1)
-		in.droppedLinks = wide.AddSaturating(in.droppedLinks, opmodel.DroppedLinks(rec.Span.Extra))
+		in.DroppedLinks = wide.AddSaturating(in.DroppedLinks, opmodel.DroppedLinks(rec.Span.Extra))
 	case rec.Gap != nil:
-		in.droppedOps = wide.AddSaturating(in.droppedOps, max(0, rec.Gap.Dropped))
+		in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
 		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
 	case rec.Batch != nil:
 		w, _ := in.writers.Row([]byte(rec.Batch.Writer))
@@ -215,12 +230,12 @@ func (in *counter) add(rec op.Record, err error) {
 }
 
 func (in *counter) addEntry(e *op.Entry) {
-	in.entries++
+	in.Entries++
 	in.inFile.entries++
 	if e.AdjustedCount > 0 {
-		in.weighted++
+		in.Weighted++
 	}
-	in.droppedLinks = wide.AddSaturating(in.droppedLinks, opmodel.DroppedLinks(e.Extra))
+	in.DroppedLinks = wide.AddSaturating(in.DroppedLinks, opmodel.DroppedLinks(e.Extra))
 	for w := uint32(e.Warn); w != 0; w &= w - 1 {
 		in.warnings[bits.TrailingZeros32(w)]++
 	}
@@ -228,7 +243,7 @@ func (in *counter) addEntry(e *op.Entry) {
 
 func (in *counter) skip(reason op.SkipReason, n int64) {
 	if reason.IsSpan() {
-		in.nonOp += n
+		in.NoOps += n
 	}
 	countReason(in.skippedBy, string(reason), n)
 }
@@ -238,16 +253,16 @@ func (in *counter) addError(err error) {
 	isSyntax := errors.As(err, &syntax)
 	switch {
 	case isSyntax && syntax.Truncated:
-		in.truncated++
+		in.Truncated++
 		in.addProblem(syntax)
 	case isSyntax:
-		in.malformed = wide.AddSaturating(in.malformed, syntax.Count())
+		in.Malformed = wide.AddSaturating(in.Malformed, syntax.Count())
 		countReason(in.malformedBy, syntax.Class.String(), syntax.Count())
 		in.addProblem(syntax)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		in.truncated++
+		in.Truncated++
 	case !errors.Is(err, io.EOF):
-		in.malformed++
+		in.Malformed++
 		countReason(in.malformedBy, op.ErrorOther.String(), 1)
 	}
 }
@@ -297,29 +312,30 @@ func (in *counter) endFiles(files iter.Seq2[string, int64]) {
 // endFile ends the current file, which does not count itself where it has partial results.
 func (in *counter) endFile(format string, bytes int64) {
 	if in.inFile.partials == 0 {
-		in.files++
-		in.bytes += bytes
-		if format != "" { // an empty file has none
-			in.formats[format] = struct{}{}
-		}
+		in.Files++
+		in.Bytes += bytes
+		in.addFormat(format)
 	}
-	in.missingEntries = wide.AddSaturating(in.missingEntries, max(0, in.inFile.promised-in.inFile.entries))
+	in.MissingEntries = wide.AddSaturating(in.MissingEntries, max(0, in.inFile.promised-in.inFile.entries))
 	in.inFile = fileCount{}
 }
 
 // merge adds the counts of o, which does not change.
 func (in *counter) merge(o *counter) {
-	in.files += o.files
-	in.bytes += o.bytes
-	maps.Copy(in.formats, o.formats)
+	in.Files += o.Files
+	in.Bytes += o.Bytes
+	for _, format := range o.Formats {
+		in.addFormat(format)
+	}
 	maps.Copy(in.signals, o.signals)
-	in.entries += o.entries
-	in.nonOp += o.nonOp
-	in.weighted += o.weighted
-	in.droppedLinks = wide.AddSaturating(in.droppedLinks, o.droppedLinks)
-	in.malformed = wide.AddSaturating(in.malformed, o.malformed)
-	in.truncated += o.truncated
-	in.droppedOps = wide.AddSaturating(in.droppedOps, o.droppedOps)
+	in.Entries += o.Entries
+	in.NoOps += o.NoOps
+	in.Weighted += o.Weighted
+	in.DroppedLinks = wide.AddSaturating(in.DroppedLinks, o.DroppedLinks)
+	in.Malformed = wide.AddSaturating(in.Malformed, o.Malformed)
+	in.Truncated += o.Truncated
+	in.Dropped = wide.AddSaturating(in.Dropped, o.Dropped)
+	in.MissingEntries = wide.AddSaturating(in.MissingEntries, o.MissingEntries)
 	for i, n := range o.warnings {
 		in.warnings[i] += n
 	}
@@ -335,7 +351,6 @@ func (in *counter) merge(o *counter) {
 	for file, count := range o.inFiles {
 		in.addFile(file, count)
 	}
-	in.missingEntries = wide.AddSaturating(in.missingEntries, o.missingEntries)
 }
 
 // addFile adds the count that another counter has of a file.
@@ -353,30 +368,24 @@ func (in *counter) addFile(file int64, count fileCount) {
 // tells are left to newReport.
 func (in *counter) envelope() Envelope {
 	env := Envelope{
-		Files: in.files, Bytes: in.bytes,
-		Formats:      slices.AppendSeq([]string{}, maps.Keys(in.formats)),
-		Spans:        in.entries + in.nonOp,
-		Entries:      in.entries,
-		Skipped:      in.nonOp,
-		Malformed:    in.malformed,
-		Dropped:      in.droppedOps,
-		Truncated:    in.truncated,
+		Files: in.Files, Bytes: in.Bytes,
+		Formats:      append([]string{}, in.Formats...),
+		Spans:        in.Entries + in.NoOps,
+		Entries:      in.Entries,
+		Skipped:      in.NoOps,
+		Malformed:    in.Malformed,
+		Dropped:      in.Dropped,
+		Truncated:    in.Truncated,
 		Sampling:     in.sampling(),
-		DroppedLinks: in.droppedLinks,
-		Warnings:     make(map[string]int64),
+		DroppedLinks: in.DroppedLinks,
+		Warnings:     in.warningsByName(),
 		SkippedBy:    reasons(in.skippedBy),
 		Signals:      slices.Sorted(maps.Keys(in.signals)),
 		MalformedBy:  reasons(in.malformedBy),
 		DroppedBy:    reasons(in.droppedBy),
 		// A file that has not ended promises nothing yet.
-		MissingEntries: in.missingEntries,
+		MissingEntries: in.MissingEntries,
 		Problems:       []string{},
-	}
-	slices.Sort(env.Formats)
-	for bit, n := range in.warnings {
-		if name := op.Warning(1 << bit).String(); n > 0 && name != "" {
-			env.Warnings[name] = n
-		}
 	}
 	for numbers, other := range in.writers.All() {
 		if !other {
@@ -390,12 +399,23 @@ func (in *counter) envelope() Envelope {
 	return env
 }
 
+// warningsByName returns the counts of warnings that there are.
+func (in *counter) warningsByName() map[string]int64 {
+	counts := make(map[string]int64)
+	for bit, n := range in.warnings {
+		if name := op.Warning(1 << bit).String(); n > 0 && name != "" {
+			counts[name] = n
+		}
+	}
+	return counts
+}
+
 // sampling returns whether the entries carry sampling weights.
 func (in *counter) sampling() Sampling {
-	switch in.weighted {
+	switch in.Weighted {
 	case 0:
 		return SamplingNone
-	case in.entries:
+	case in.Entries:
 		return SamplingKnown
 	}
 	return SamplingUnknown

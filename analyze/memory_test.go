@@ -17,7 +17,7 @@ import (
 
 // bounded is a Source that allows so much memory.
 type bounded struct {
-	recordSource
+	Source
 	most, held int64
 }
 
@@ -54,7 +54,7 @@ func TestR2HeldBytes(t *testing.T) {
 		"names, sums only": {n: 5_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }, sums: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			src := &bounded{recordSource: recordSource(operations(tc.n, tc.name)), most: 1 << 40}
+			src := &bounded{Source: Records(operations(tc.n, tc.name)), most: 1 << 40}
 			before := check.Heap()
 			c := check.Must(collect(t.Context(), src, Options{SumsOnly: tc.sums}))(t)
 			if c.forest != nil {
@@ -71,15 +71,15 @@ func TestR2HeldBytes(t *testing.T) {
 
 // R2: a report ends with the error of a source that allows no more.
 func TestR2NoMoreMemory(t *testing.T) {
-	src := &bounded{recordSource: recordSource(operations(100_000, func(int) string { return "matmul" })), most: 1 << 20}
+	src := &bounded{Source: Records(operations(100_000, func(int) string { return "matmul" })), most: 1 << 20}
 	if r, err := Run(t.Context(), src, Options{}); !errors.Is(err, errFull) {
 		t.Errorf("report %v, error %v", r, err)
 	}
-	src = &bounded{recordSource: src.recordSource, most: 1 << 20}
+	src = &bounded{Source: src.Source, most: 1 << 20}
 	if r, err := Run(t.Context(), src, Options{SumsOnly: true}); err != nil || r.Input.Entries != 100_000 {
 		t.Errorf("error %v of sums, which take no more for more operations", err)
 	}
-	src = &bounded{recordSource: src.recordSource, most: 1 << 20}
+	src = &bounded{Source: src.Source, most: 1 << 20}
 	if _, _, err := ReadForest(context.Background(), src, 1); !errors.Is(err, errFull) {
 		t.Errorf("error %v of a forest", err)
 	}

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/sequence"
@@ -15,7 +13,6 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/op"
 )
 
 // Partial holds partial results: the sums over an input, in little memory. Partial results
@@ -77,17 +74,7 @@ func (w *partialWriter) line(l *partialLine) {
 
 // counter writes the counts of the input.
 func (w *partialWriter) counter(c *counter) {
-	f := &inputForm{
-		Files: c.files, Bytes: c.bytes, Formats: slices.Sorted(maps.Keys(c.formats)),
-		Entries: c.entries, NoOps: c.nonOp, Weighted: c.weighted,
-		Malformed: c.malformed, Truncated: c.truncated, Dropped: c.droppedOps, DroppedLinks: c.droppedLinks, MissingEntries: c.missingEntries,
-		Warnings: make(map[string]int64),
-	}
-	for bit, n := range c.warnings {
-		if name := op.Warning(1 << bit).String(); n > 0 && name != "" {
-			f.Warnings[name] = n
-		}
-	}
+	f := &inputForm{counts: c.counts, Warnings: c.warningsByName()}
 	for _, p := range c.problems {
 		f.Problems = append(f.Problems, problemForm{p.File, p.Line, p.Offset, p.Msg})
 	}

@@ -31,19 +31,9 @@ type partialOptions struct {
 
 // inputForm are the counts of a counter.
 type inputForm struct {
-	Files          int64            `json:"files"`
-	Bytes          int64            `json:"bytes"`
-	Formats        []string         `json:"format"`
-	Entries        int64            `json:"entries"`
-	NoOps          int64            `json:"skipped"`
-	Weighted       int64            `json:"weighted,omitempty"`
-	Malformed      int64            `json:"malformed,omitempty"`
-	Truncated      int64            `json:"truncated,omitempty"`
-	Dropped        int64            `json:"dropped,omitempty"`
-	DroppedLinks   int64            `json:"dropped_links,omitempty"`
-	MissingEntries int64            `json:"missing_entries,omitempty"`
-	Warnings       map[string]int64 `json:"warnings,omitempty"`
-	Problems       []problemForm    `json:"problems,omitempty"`
+	counts
+	Warnings map[string]int64 `json:"warnings,omitempty"`
+	Problems []problemForm    `json:"problems,omitempty"`
 }
 
 type problemForm struct {

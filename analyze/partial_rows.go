@@ -40,11 +40,9 @@ func (d *partialDoc) addInput(f *inputForm) error {
 	if !wide.IsCount(f.Bytes, maxBytes) || min(f.Malformed, f.Dropped, f.DroppedLinks, f.MissingEntries) < 0 || len(f.Problems) > maxProblems {
 		return profile.ErrNumber
 	}
-	c.files, c.bytes, c.entries, c.nonOp, c.weighted = f.Files, f.Bytes, f.Entries, f.NoOps, f.Weighted
-	c.malformed, c.truncated, c.droppedOps, c.missingEntries = f.Malformed, f.Truncated, f.Dropped, f.MissingEntries
-	c.droppedLinks = f.DroppedLinks
+	c.counts, c.Formats = f.counts, nil
 	for _, name := range f.Formats {
-		c.formats[name] = struct{}{}
+		c.addFormat(name)
 	}
 	for name, n := range f.Warnings {
 		w, ok := op.ParseWarning(name)

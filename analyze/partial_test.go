@@ -342,17 +342,10 @@ func TestPartialsHaveNoStructure(t *testing.T) {
 
 // What hold refuses ends the input.
 func TestPartialsHoldMemory(t *testing.T) {
-	src := holdingSource{inputFiles{{"part", samplePartial(t), true}}}
-	if _, err := Run(t.Context(), src, samplePartialOptions()); !errors.Is(err, errHeld) {
-		t.Errorf("%v, want %v", err, errHeld)
-	}
+	src := &bounded{Source: inputFiles{{"part", samplePartial(t), true}}}
+	_, err := Run(t.Context(), src, samplePartialOptions())
+	check.Is(t, "error", errFull, err)
 }
-
-type holdingSource struct{ inputFiles }
-
-var errHeld = errors.New("too much")
-
-func (holdingSource) Hold(int64) error { return errHeld }
 
 // Whatever a file has, a report on it can be made and written, and so can partial results,
 // unless they were made with other options.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/op"
 )
 
@@ -167,23 +168,12 @@ func intValue(i op.Int) Value {
 // Compare orders keys value by value, unknown ones first and numbers by size;
 // the row of the others comes last.
 func (g Group) Compare(o Group) int {
-	if g.Other != o.Other {
-		if g.Other {
-			return 1
-		}
-		return -1
-	}
-	return slices.CompareFunc(g.Values, o.Values, Value.compare)
+	return cmp.Or(order.Flags(g.Other, o.Other), slices.CompareFunc(g.Values, o.Values, Value.compare))
 }
 
 func (v Value) compare(o Value) int {
-	switch {
-	case v.Known != o.Known && v.Known:
-		return 1
-	case v.Known != o.Known:
-		return -1
-	case v.Number.Known && o.Number.Known:
+	if v.Number.Known && o.Number.Known {
 		return cmp.Compare(v.Number.V, o.Number.V)
 	}
-	return strings.Compare(v.Text, o.Text)
+	return cmp.Or(order.Flags(v.Known, o.Known), strings.Compare(v.Text, o.Text))
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,12 +16,11 @@ import (
 // within the part.
 type position struct{ part, n int64 }
 
-func (p position) before(o position) bool {
-	if p.part != o.part {
-		return p.part < o.part
-	}
-	return p.n < o.n
+func (p position) compare(o position) int {
+	return cmp.Or(cmp.Compare(p.part, o.part), cmp.Compare(p.n, o.n))
 }
+
+func (p position) before(o position) bool { return p.part < o.part || p.part == o.part && p.n < o.n }
 
 // placedEntry is an entry that is kept, and where it stood.
 type placedEntry struct {
@@ -46,9 +46,10 @@ func recordOf(e *op.Entry) (id recordID, ok bool) {
 // topEntries keeps copies of the first entries in some order of preference, and
 // of each record the first one alone.
 type topEntries struct {
-	limit int
-	kept  heap.Heap[placedEntry] // the last in preference on top
-	ids   map[recordID]position  // of the entries kept
+	limit   int
+	compare func(a, b placedEntry) int
+	kept    heap.Heap[placedEntry] // the last in preference on top
+	ids     map[recordID]position  // of the entries kept
 	// shortest and last are the duration and the place of the top of a full heap:
 	// most entries are rejected by these, without a call.
 	shortest int64
@@ -56,27 +57,24 @@ type topEntries struct {
 	bytes    int64 // that the entries kept take, about
 }
 
-// newTopEntries keeps up to limit entries; behind reports whether a comes after b
-// in preference, and must order any two entries.
-func newTopEntries(limit int, behind func(a, b placedEntry) bool) topEntries {
+// newTopEntries keeps up to limit entries; compare orders any two by preference.
+func newTopEntries(limit int, compare func(a, b placedEntry) int) topEntries {
 	return topEntries{
 		limit:    limit,
-		kept:     heap.Heap[placedEntry]{Less: func(a, b placedEntry) bool { return behind(b, a) }},
+		compare:  compare,
+		kept:     heap.Heap[placedEntry]{Less: func(a, b placedEntry) bool { return compare(a, b) < 0 }},
 		shortest: math.MinInt64,
 		last:     position{part: math.MaxInt64, n: math.MaxInt64},
 	}
 }
 
 // slower prefers the longer duration and then the earlier place.
-func slower(a, b placedEntry) bool {
-	if a.entry.Duration != b.entry.Duration {
-		return a.entry.Duration < b.entry.Duration
-	}
-	return b.at.before(a.at)
+func slower(a, b placedEntry) int {
+	return cmp.Or(cmp.Compare(b.entry.Duration, a.entry.Duration), a.at.compare(b.at))
 }
 
 // earlier prefers the earlier place.
-func earlier(a, b placedEntry) bool { return b.at.before(a.at) }
+func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
 // offer keeps a copy of e, or of what whole reads unless that is nil, if e is among the
 // first.
@@ -173,7 +171,7 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 		c.at.n += shift
 		all = append(all, c)
 	}
-	t.sort(all)
+	slices.SortFunc(all, t.compare)
 	t.kept.Items, t.ids, t.bytes = nil, nil, 0
 	for _, c := range all {
 		if t.isAmongFirst(c) && !t.repeatsEarlier(c) {
@@ -182,23 +180,9 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 	}
 }
 
-func (t *topEntries) sort(entries []placedEntry) {
-	slices.SortFunc(entries, func(a, b placedEntry) int {
-		switch {
-		case t.kept.Less(a, b):
-			return -1
-		case t.kept.Less(b, a):
-			return 1
-		}
-		return 0
-	})
-}
-
 // sorted returns the entries in the order of preference.
 func (t *topEntries) sorted() []placedEntry {
-	sorted := slices.Clone(t.kept.Items)
-	t.sort(sorted)
-	return sorted
+	return slices.SortedFunc(slices.Values(t.kept.Items), t.compare)
 }
 
 // list returns the entries in the order of preference, never nil.

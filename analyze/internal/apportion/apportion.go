@@ -2,6 +2,7 @@
 package apportion
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -22,15 +23,7 @@ func By(total int64, weights []int64, sum uint64) []int64 {
 		parts[i], remainders[i] = int64(part), remainder{i, rest}
 		left -= int64(part)
 	}
-	slices.SortStableFunc(remainders, func(a, b remainder) int {
-		switch {
-		case a.of > b.of:
-			return -1
-		case a.of < b.of:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(remainders, func(a, b remainder) int { return cmp.Compare(b.of, a.of) })
 	for i := range left {
 		parts[remainders[i].part]++
 	}
