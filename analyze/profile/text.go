@@ -26,21 +26,16 @@ func LongRecord(rec *op.Record) bool {
 // cutMark ends a text that was cut.
 const cutMark = "…"
 
-// cutText returns the beginning of a text, in memory of its own, and a mark.
-func cutText(s string) string {
-	n := MaxText - len(cutMark)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + cutMark
-}
-
 // CutTexts cuts these texts of a record, which becomes another one: its reader may read
 // the entry again.
 func CutTexts(rec *op.Record) {
 	cut := func(s *string) {
 		if len(*s) > MaxText {
-			*s = cutText(*s)
+			n := MaxText - len(cutMark)
+			for n > 0 && !utf8.RuneStart((*s)[n]) {
+				n--
+			}
+			*s = (*s)[:n] + cutMark
 		}
 	}
 	if rec.Entry != nil {
