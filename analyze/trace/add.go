@@ -304,13 +304,13 @@ func shapeText(e *op.Entry) string {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = appendShape(b, s)
+		b = s.AppendText(b)
 	}
 	if e.OutputShape != nil {
 		if len(b) > 0 {
 			b = append(b, ' ')
 		}
-		b = appendShape(append(b, "→ "...), e.OutputShape)
+		b = e.OutputShape.AppendText(append(b, "→ "...))
 	}
 	if e.DType != "" {
 		if len(b) > 0 {
@@ -319,24 +319,4 @@ func shapeText(e *op.Entry) string {
 		b = append(b, e.DType...)
 	}
 	return string(b)
-}
-
-func appendShape(b []byte, s op.Shape) []byte {
-	switch {
-	case s == nil:
-		return append(b, '?')
-	case len(s) == 0:
-		return append(b, "scalar"...)
-	}
-	for i, d := range s {
-		if i > 0 {
-			b = append(b, 'x')
-		}
-		if d == op.Dynamic {
-			b = append(b, '?')
-			continue
-		}
-		b = strconv.AppendInt(b, d, 10)
-	}
-	return b
 }

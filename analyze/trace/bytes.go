@@ -14,34 +14,14 @@ func (f *Forest) Bytes() int64 {
 
 // bytes returns about how much memory d takes.
 func (d *Names) bytes() int64 {
-	t := &d.counted
-	for _, s := range d.Operations.Values[t.operations:] {
-		t.texts += int64(len(s))
-	}
-	for _, s := range d.Spans.Values[t.spans:] {
-		t.texts += int64(len(s.Name) + len(s.Service))
-	}
-	for _, l := range d.Lanes.Values[t.lanes:] {
-		t.texts += int64(len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service))
-	}
-	for _, s := range d.Stamps.Values[t.stamps:] {
-		t.texts += int64(len(s.Name))
-	}
-	for _, s := range d.Shapes.Values[t.shapes:] {
-		t.texts += int64(len(s))
-	}
-	for _, s := range d.Launchers.Values[t.launchers:] {
-		t.texts += int64(len(s))
-	}
-	for _, m := range d.Marks.Values[t.marks:] {
-		t.texts += int64(len(m.StepName) + len(m.Phase))
-	}
-	for _, g := range d.Graphs.Values[t.graphs:] {
-		t.texts += int64(len(g.ID) + len(g.Call) + len(g.Node))
-	}
-	t.launchers, t.marks, t.graphs = len(d.Launchers.Values), len(d.Marks.Values), len(d.Graphs.Values)
-	t.operations, t.spans, t.lanes = len(d.Operations.Values), len(d.Spans.Values), len(d.Lanes.Values)
-	t.stamps, t.shapes = len(d.Stamps.Values), len(d.Shapes.Values)
-	return t.texts + d.Traces.Bytes() + d.Operations.Bytes() + d.Spans.Bytes() + d.Lanes.Bytes() + d.Stamps.Bytes() +
-		d.Shapes.Bytes() + d.Launchers.Bytes() + d.Marks.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes() + d.Arguments.Bytes() + d.Graphs.Bytes()
+	text := func(s string) int { return len(s) }
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) + d.Groups.Bytes(text) +
+		d.Varieties.Bytes(text) + d.Arguments.Bytes(text) +
+		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
+		d.Lanes.Bytes(func(l Lane) int {
+			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)
+		}) +
+		d.Stamps.Bytes(func(s stamp) int { return len(s.Name) }) +
+		d.Marks.Bytes(func(m Mark) int { return len(m.StepName) + len(m.Phase) }) +
+		d.Graphs.Bytes(func(g Graph) int { return len(g.ID) + len(g.Call) + len(g.Node) })
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/optrace/optrace/op"
@@ -44,6 +45,9 @@ const MaxRows = 1 << 30
 
 // NoRow stands for the absence of a row.
 const NoRow int32 = -1
+
+// noRows returns n times NoRow.
+func noRows[N int | int32](n N) []int32 { return slices.Repeat([]int32{NoRow}, int(n)) }
 
 // blockRows is how many rows a block holds.
 const blockRows = 1 << 10
@@ -144,27 +148,22 @@ func (c *columns) room() *block {
 	var b *block
 	if n := len(c.free); n > 0 {
 		b, c.free = c.free[n-1], c.free[:n-1]
-		b.clear()
+		for _, values := range b.numbers { // other rows set the columns that it has anyway
+			if values != nil {
+				clear(values[:])
+			}
+		}
+		for _, values := range b.codes {
+			if values != nil {
+				clear(values[:])
+			}
+		}
 	} else {
 		b = new(block)
 	}
 	c.blocks = append(c.blocks, b)
 	c.bytes += b.size()
 	return b
-}
-
-// clear prepares a block for other rows, which set the columns that it has anyway.
-func (b *block) clear() {
-	for _, values := range b.numbers {
-		if values != nil {
-			clear(values[:])
-		}
-	}
-	for _, values := range b.codes {
-		if values != nil {
-			clear(values[:])
-		}
-	}
 }
 
 // size returns how many bytes a block takes.
@@ -184,21 +183,18 @@ func (b *block) size() int64 {
 }
 
 // numbers returns a column of a block to write to.
-func (c *columns) numbers(b *block, column int) *[blockRows]int64 {
-	if b.numbers[column] == nil {
-		b.numbers[column] = new([blockRows]int64)
-		c.bytes += int64(unsafe.Sizeof(*b.numbers[column]))
-	}
-	return b.numbers[column]
-}
+func (c *columns) numbers(b *block, column int) *[blockRows]int64 { return made(c, &b.numbers[column]) }
 
 // codes returns a column of a block to write to.
-func (c *columns) codes(b *block, column int) *[blockRows]int32 {
-	if b.codes[column] == nil {
-		b.codes[column] = new([blockRows]int32)
-		c.bytes += int64(unsafe.Sizeof(*b.codes[column]))
+func (c *columns) codes(b *block, column int) *[blockRows]int32 { return made(c, &b.codes[column]) }
+
+// made returns a column of a block, which it makes where there is none.
+func made[T any](c *columns, column **[blockRows]T) *[blockRows]T {
+	if *column == nil {
+		*column = new([blockRows]T)
+		c.bytes += int64(unsafe.Sizeof(**column))
 	}
-	return b.codes[column]
+	return *column
 }
 
 // copy appends n rows of a block from the i-th on, for which the last block has room, and

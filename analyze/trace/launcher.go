@@ -219,15 +219,6 @@ func (f *Forest) hostsAbove() []int32 {
 	return above
 }
 
-// noRows returns n times NoRow.
-func noRows(n int32) []int32 {
-	rows := make([]int32, n)
-	for r := range rows {
-		rows[r] = NoRow
-	}
-	return rows
-}
-
 // joinLaunches gives each operation the last of the host's to begin that was under way at its launch.
 //
 //	host    |--- a ---------|

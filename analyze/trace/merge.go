@@ -154,26 +154,17 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 			b.parent[k+int32(i)] = s.parent(first + int32(i))
 		}
 	}
-	s.numbers.renumber(b, k, n)
+	for column, values := range b.codes {
+		if values != nil { // number 0 of the dictionary is the same in all
+			s.numbers.codes[column].all(values[k : k+n])
+		}
+	}
 	if s.unread != nil {
 		if s.unread[at] -= n; s.unread[at] == 0 {
 			f.free, s.blocks[at] = append(f.free, s.blocks[at]), nil
 		}
 	}
 	return n
-}
-
-// renumber gives n rows of a block from the k-th on new numbers in the columns that blocks
-// may lack. Number 0 of their dictionaries is the same in all.
-func (numbers *renumbering) renumber(b *block, k, n int32) {
-	for column, by := range [numCodes]interface{ all([]int32) }{
-		colStamp: &numbers.stamps, colGroup: &numbers.groups, colVariety: &numbers.varieties, colShape: &numbers.shapes,
-		colLauncher: &numbers.launchers, colMark: &numbers.marks, colArguments: &numbers.arguments, colGraph: &numbers.graphs,
-	} {
-		if values := b.codes[column]; values != nil {
-			by.all(values[k : k+n])
-		}
-	}
 }
 
 // sourceRun is a run of one of the traces that are merged.

@@ -50,8 +50,6 @@ type Names struct {
 	Collectives symbols.Table[CollectiveName]
 
 	recentLanes symbols.Cache[laneTag, int32]
-
-	counted countedTexts
 }
 
 // laneTag and the name of the device identify a lane.
@@ -99,52 +97,40 @@ func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
 
 // numbering says which numbers the values of one table of symbols have in
 // another. It adds them there one by one, when they are first asked for.
-type numbering[K comparable] struct {
-	values []K
-	add    func(K) int32
-	ids    []int32 // 1 more than the number; 0 where it was not asked for
+type numbering struct {
+	add func(old int32) int32
+	ids []int32 // 1 more than the number; 0 where it was not asked for
 }
 
-func newNumbering[K comparable](values []K, add func(K) int32) numbering[K] {
-	return numbering[K]{values: values, add: add, ids: make([]int32, len(values))}
+func newNumbering[K comparable](values []K, add func(K) int32) numbering {
+	return numbering{func(old int32) int32 { return add(values[old]) }, make([]int32, len(values))}
 }
 
 // number returns the new number of the old one.
-func (n *numbering[K]) number(old int32) int32 {
+func (n *numbering) number(old int32) int32 {
 	if id := n.ids[old]; id != 0 {
 		return id - 1
 	}
 	return n.addNumber(old)
 }
 
+func (n *numbering) addNumber(old int32) int32 {
+	id := n.add(old)
+	n.ids[old] = id + 1
+	return id
+}
+
 // all replaces old numbers by the new ones.
-func (n *numbering[K]) all(numbers []int32) {
+func (n *numbering) all(numbers []int32) {
 	for i, old := range numbers {
 		numbers[i] = n.number(old)
 	}
 }
 
-func (n *numbering[K]) addNumber(old int32) int32 {
-	id := n.add(n.values[old])
-	n.ids[old] = id + 1
-	return id
-}
-
 // renumbering says where the numbers of one dictionary lie in another.
 type renumbering struct {
-	traces      numbering[op.TraceID]
-	operations  numbering[string]
-	spans       numbering[spanName]
-	lanes       numbering[Lane]
-	stamps      numbering[stamp]
-	shapes      numbering[string]
-	launchers   numbering[string]
-	marks       numbering[Mark]
-	graphs      numbering[Graph]
-	groups      numbering[string]
-	varieties   numbering[string]
-	arguments   numbering[string]
-	collectives numbering[CollectiveName]
+	traces, operations, spans, lanes, collectives numbering
+	codes                                         [numCodes]numbering // those of the columns that blocks may lack
 }
 
 // numberingOf returns where other's numbers lie in d.
@@ -154,19 +140,21 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		operations:  newNumbering(other.Operations.Values, d.Operations.ID),
 		spans:       newNumbering(other.Spans.Values, d.Spans.ID),
 		lanes:       newNumbering(other.Lanes.Values, d.Lanes.ID),
-		shapes:      newNumbering(other.Shapes.Values, d.Shapes.ID),
-		launchers:   newNumbering(other.Launchers.Values, d.Launchers.ID),
-		marks:       newNumbering(other.Marks.Values, d.Marks.ID),
-		graphs:      newNumbering(other.Graphs.Values, d.Graphs.ID),
-		groups:      newNumbering(other.Groups.Values, d.Groups.Add),
-		varieties:   newNumbering(other.Varieties.Values, d.Varieties.Add),
-		arguments:   newNumbering(other.Arguments.Values, d.Arguments.Add),
 		collectives: newNumbering(other.Collectives.Values, d.Collectives.ID),
 	}
-	n.stamps = newNumbering(other.Stamps.Values, func(s stamp) int32 {
-		s.Trace = n.traces.number(s.Trace)
-		return d.Stamps.ID(s)
-	})
+	n.codes = [numCodes]numbering{
+		colStamp: newNumbering(other.Stamps.Values, func(s stamp) int32 {
+			s.Trace = n.traces.number(s.Trace)
+			return d.Stamps.ID(s)
+		}),
+		colGroup:     newNumbering(other.Groups.Values, d.Groups.Table.ID),
+		colVariety:   newNumbering(other.Varieties.Values, d.Varieties.Table.ID),
+		colShape:     newNumbering(other.Shapes.Values, d.Shapes.ID),
+		colLauncher:  newNumbering(other.Launchers.Values, d.Launchers.ID),
+		colMark:      newNumbering(other.Marks.Values, d.Marks.ID),
+		colArguments: newNumbering(other.Arguments.Values, d.Arguments.Table.ID),
+		colGraph:     newNumbering(other.Graphs.Values, d.Graphs.ID),
+	}
 	return n
 }
 
@@ -177,11 +165,4 @@ func (d *Names) release() {
 	d.Groups.Release()
 	d.Varieties.Release()
 	d.Arguments.Release()
-}
-
-// countedTexts is how many values of each kind have had their texts counted, and how long
-// the texts are: texts that several values share count each time.
-type countedTexts struct {
-	operations, spans, lanes, stamps, shapes, launchers, marks, graphs int
-	texts                                                              int64
 }

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/optrace/optrace/op"
 )
 
 // CompareStart orders rows by start and then by end. Those of the same times are ordered as
@@ -44,7 +42,7 @@ func (f *Forest) compareTied(x, y int32) int {
 	if d := f.compareDepth(x, y); d != 0 {
 		return d
 	}
-	tx, ty := f.tieTrace(x), f.tieTrace(y)
+	tx, ty := f.Node(x).TraceID(), f.Node(y).TraceID() // those that files keep
 	if d := bytes.Compare(tx[:], ty[:]); d != 0 {
 		return d
 	}
@@ -56,9 +54,6 @@ func (f *Forest) compareTied(x, y int32) int {
 	}
 	return int(x) - int(y)
 }
-
-// tieTrace returns the trace id of a row that has one which files keep.
-func (f *Forest) tieTrace(r int32) op.TraceID { return f.Node(r).TraceID() }
 
 // compareDepth orders rows by how many are above them, up to maxAbove.
 func (f *Forest) compareDepth(x, y int32) int {

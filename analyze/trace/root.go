@@ -6,10 +6,7 @@ import "github.com/optrace/optrace/op"
 // to; the number of rows plus that of a stamp for a request that was not read;
 // NoRow for none.
 func (f *Forest) RequestOwners() []int32 {
-	owner := make([]int32, f.Len())
-	for r := range owner {
-		owner[r] = NoRow
-	}
+	owner := noRows(f.Rows())
 	named := f.StampedSpans()
 	for r := range f.Tree.topDown() {
 		parent := f.Tree.Parent[r]
@@ -59,10 +56,7 @@ func (f *Forest) namedOwner(s int32) int32 {
 // whose parent is in another process, or that has none. Where it ends at an operation whose parent was
 // not read, the stamp of that decides for everything below it.
 func (f *Forest) localRoots() []int32 {
-	roots := make([]int32, f.Len())
-	for r := range roots {
-		roots[r] = NoRow
-	}
+	roots := noRows(f.Rows())
 	named := f.StampedSpans()
 	for r := range f.Tree.topDown() {
 		parent := f.Tree.Parent[r]

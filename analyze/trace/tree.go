@@ -33,14 +33,7 @@ func (f *Forest) buildTree() {
 // orphans. Rows without a trace id belong together with nothing.
 func (f *Forest) join(byTrace, first []int32) {
 	f.Tree.Parent = slices.Grow(f.Tree.Parent[:0], f.Len())[:f.Len()]
-	f.Tree.stampRow = make([]int32, len(f.Names.Stamps.Values))
-	for s := range f.Tree.stampRow {
-		f.Tree.stampRow[s] = NoRow
-	}
-	f.Tree.target = make([]int32, len(f.links))
-	for i := range f.Tree.target {
-		f.Tree.target[i] = NoRow
-	}
+	f.Tree.stampRow, f.Tree.target = noRows(len(f.Names.Stamps.Values)), noRows(len(f.links))
 	f.Tree.Originals, f.Tree.launcher = nil, nil
 	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.numbers[colLaunchSpan] != nil }) {
 		f.Tree.launcher = noRows(f.Rows())

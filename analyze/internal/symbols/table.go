@@ -11,7 +11,9 @@ type Table[K comparable] struct {
 	// Values holds the values by number.
 	Values []K
 
-	ids map[K]int32
+	ids     map[K]int32
+	counted int   // how many of Values are in points
+	points  int64 // the bytes that values point to
 }
 
 // ID returns the number of v.
@@ -36,11 +38,18 @@ func (t *Table[K]) Within(most int, v, other K) int32 {
 	return t.ID(v)
 }
 
-// Bytes returns about how much memory the values take, but for what they point to.
-func (t *Table[K]) Bytes() int64 {
+// Bytes returns about how much memory the values take, given how many bytes each points to; nil stands for none. Bytes that several
+// values share count each time.
+func (t *Table[K]) Bytes(points func(K) int) int64 {
+	if points != nil {
+		for _, v := range t.Values[t.counted:] {
+			t.points += int64(points(v))
+		}
+		t.counted = len(t.Values)
+	}
 	var v K
 	const entry = 16 // of the map, beside the value
-	return int64(len(t.Values)) * int64(2*unsafe.Sizeof(v)+entry)
+	return t.points + int64(len(t.Values))*int64(2*unsafe.Sizeof(v)+entry)
 }
 
 // Release frees the memory that only ID needs. ID must not be called again.
