@@ -48,7 +48,7 @@ func (j *Join) Report(opts Options) *Report {
 	r.addShared(all, s, j.pruned, keptTraces, links)
 	for i := range kept {
 		row := request(all, &kept[i], links)
-		s.compareOps(&row, kept[i].Operations(), j.pruned[spanKey{row.TraceID, row.RootSpanID}])
+		s.compareOps(&row, kept[i].Operations(), j.pruned[trace.SpanRef{Trace: row.TraceID, Span: row.RootSpanID}])
 		if root := kept[i].Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
 		}
@@ -92,7 +92,7 @@ func (r *Report) counts(f *trace.Forest) *analyze.Envelope {
 
 // addShared lists the executions that work for the requests that were kept, and adds
 // their traces to those of the report.
-func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[spanKey][]op.Pruned, traces map[op.TraceID]struct{}, links Link) {
+func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.SpanRef][]op.Pruned, traces map[op.TraceID]struct{}, links Link) {
 	kept := make(map[*requests.Execution]struct{})
 	for i := range all.List {
 		for e := range all.List[i].Executions() {
@@ -107,7 +107,7 @@ func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[spanKey]
 		}
 		traces[e.TraceID] = struct{}{}
 		var missing Request // counts what one side lacks
-		s.compareOps(&missing, e.Operations(), pruned[spanKey{e.TraceID, e.SpanID}])
+		s.compareOps(&missing, e.Operations(), pruned[trace.SpanRef{Trace: e.TraceID, Span: e.SpanID}])
 		r.addMissing(&missing)
 		r.Shared = append(r.Shared, Shared{
 			Name: e.Name, Service: e.Service, TraceID: e.TraceID, SpanID: e.SpanID,

@@ -53,15 +53,14 @@ type Share struct {
 // endpoints sums up the requests of list, which rows describe, and marks the
 // slow ones.
 func endpoints(list *requests.Requests, rows []Request, links Link) []Endpoint {
-	type name struct{ root, service string }
-	byName := make(map[name][]*Request)
+	byName := make(map[endpointName][]*Request)
 	for i := range rows {
-		k := name{rows[i].Root, rows[i].Service}
+		k := endpointName{rows[i].Root, rows[i].Service}
 		byName[k] = append(byName[k], &rows[i])
 	}
 	all := []Endpoint{}
 	for _, e := range list.Endpoints() {
-		requests := byName[name{e.Name, e.Service}]
+		requests := byName[endpointName{e.Name, e.Service}]
 		row := Endpoint{Endpoint: e, Path: withExamples(e.Path, requests)}
 		row.Ops = 0
 		var timed []*Request

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
@@ -18,25 +19,21 @@ import (
 type Join struct {
 	local, service *trace.Forest
 	// held has the ids of the operations and spans that the backend holds.
-	held map[spanKey]struct{}
+	held map[trace.SpanRef]struct{}
 	// pruned has the summaries of operations that the backend was not sent, by
 	// local root.
-	pruned map[spanKey][]op.Pruned
-}
-
-// spanKey identifies a span.
-type spanKey struct {
-	trace op.TraceID
-	span  op.SpanID
+	pruned map[trace.SpanRef][]op.Pruned
 }
 
 // NewJoin returns an empty Join.
 func NewJoin() *Join {
+	service := trace.New()
+	service.StartPart(math.MaxInt64) // behind all of the local batch
 	return &Join{
 		local:   trace.New(),
-		service: trace.New(),
-		held:    make(map[spanKey]struct{}),
-		pruned:  make(map[spanKey][]op.Pruned),
+		service: service,
+		held:    make(map[trace.SpanRef]struct{}),
+		pruned:  make(map[trace.SpanRef][]op.Pruned),
 	}
 }
 
@@ -66,21 +63,21 @@ func (j *Join) AddService(rec op.Record) {
 	j.service.Add(rec)
 	switch {
 	case rec.Entry != nil:
-		j.hold(rec.Entry.TraceID, rec.Entry.SpanID)
+		j.hold(trace.SpanRef{Trace: rec.Entry.TraceID, Span: rec.Entry.SpanID})
 	case rec.Span != nil:
-		j.hold(rec.Span.TraceID, rec.Span.SpanID)
+		j.hold(trace.SpanRef{Trace: rec.Span.TraceID, Span: rec.Span.SpanID})
 	}
 }
 
-func (j *Join) hold(trace op.TraceID, span op.SpanID) {
-	if !span.IsZero() {
-		j.held[spanKey{trace, span}] = struct{}{}
+func (j *Join) hold(span trace.SpanRef) {
+	if !span.Span.IsZero() {
+		j.held[span] = struct{}{}
 	}
 }
 
 // AddPruned adds a summary of operations that the tracing backend was not sent. The local batch may hold them; they are not counted twice.
 func (j *Join) AddPruned(p op.Pruned) {
-	root := spanKey{p.TraceID, p.SpanID}
+	root := trace.SpanRef{Trace: p.TraceID, Span: p.SpanID}
 	j.pruned[root] = append(j.pruned[root], p)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
@@ -143,6 +144,25 @@ func TestReportKeep(t *testing.T) {
 	}
 	check.Equal(t, "left out", correlate.LeftOut{Requests: 1, Ops: 2}, r.LeftOut)
 	check.Equal(t, "missing locally", 2, r.MissingLocally)
+}
+
+// A local batch that was read in parts holds what it holds in one.
+func TestReportOfParts(t *testing.T) {
+	forest := trace.New()
+	var backend []span
+	for i := range predict {
+		if predict[i].side&local != 0 {
+			forest.StartPart(int64(i))
+			forest.Add(predict[i].record())
+		}
+		if predict[i].side&service != 0 {
+			backend = append(backend, predict[i])
+		}
+	}
+	j := join(moved(backend, service))
+	j.TakeLocal(forest)
+	want := join(predict).Report(correlate.Options{Jaeger: address})
+	check.Equal(t, "report", want, j.Report(correlate.Options{Jaeger: address}))
 }
 
 func TestReportMaxUnattached(t *testing.T) {

@@ -15,7 +15,7 @@ type sides struct {
 	// localRows is how many operations and spans the local batch added; those of
 	// the backend come behind them.
 	localRows int
-	held      map[spanKey]struct{}
+	held      map[trace.SpanRef]struct{}
 	// asked reports whether there is a backend, hasLocal whether there is a local
 	// batch.
 	asked, hasLocal bool
@@ -27,7 +27,7 @@ func (s *sides) inJaeger(n trace.Node) bool {
 	if !s.inLocal(n) {
 		return true
 	}
-	_, held := s.held[spanKey{n.TraceID(), n.SpanID()}]
+	_, held := s.held[ref(n)]
 	return held
 }
 
