@@ -300,39 +300,23 @@ func (e *extents) startDevice(k device.Key) {
 func (e *extents) device(k device.Key, rows []int32) {
 	f := e.forest
 	e.startDevice(k)
-	running := heap.Heap[runningRow]{Less: func(a, b runningRow) bool { return a.end > b.end }}
-	at := e.StartNS
-	advance := func(to int64) {
-		for at < to && len(running.Items) > 0 {
-			end := running.Top().end
-			if until := min(end, to); until > at {
-				e.run(running.Items, until-at)
-				at = until
-			}
-			if end <= at {
-				running.Pop()
-			}
-		}
-		if at < to {
-			e.gap(at, to)
-			at = to
-		}
-	}
 	for _, r := range rows {
-		start, duration := f.Start(r), f.Duration(r)
-		e.add(r, start, duration)
-		advance(start)
-		if duration > 0 {
-			running.Push(runningRow{start + duration, r})
+		e.add(r, f.Start(r), f.Duration(r))
+	}
+	at := f.Start(rows[0])
+	if e.StartNS < at {
+		e.gap(e.StartNS, at)
+	}
+	for l := range levels(f, rows) {
+		if at = l.to; len(l.running) > 0 {
+			e.run(l.running, l.to-l.from)
+		} else {
+			e.gap(l.from, l.to)
 		}
 	}
-	advance(e.StartNS + e.DurationNS)
-}
-
-// runningRow is an operation that runs on a device.
-type runningRow struct {
-	end int64
-	row int32
+	if end := e.StartNS + e.DurationNS; at < end {
+		e.gap(at, end)
+	}
 }
 
 // add adds an operation to the work of the device.

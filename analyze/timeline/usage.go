@@ -114,7 +114,7 @@ func Concurrency(f *trace.Forest) []DeviceConcurrency {
 		}
 		c := DeviceConcurrency{Key: f.Devices.Keys[device], TimeNS: make([]int64, 1)}
 		for l := range levels(f, rows) {
-			running := min(l.running, maxConcurrency)
+			running := min(len(l.running), maxConcurrency)
 			for running >= len(c.TimeNS) {
 				c.TimeNS = append(c.TimeNS, 0)
 			}
@@ -128,21 +128,24 @@ func Concurrency(f *trace.Forest) []DeviceConcurrency {
 // level is a time in which the same operations run.
 type level struct {
 	from, to int64
-	running  int
-	bytes    wide.Sum // memory of the running operations
+	running  []runningRow
+	bytes    wide.Sum // their memory
 }
 
-// ending is an operation that runs.
-type ending struct{ at, bytes int64 }
+// runningRow is an operation that runs on a device.
+type runningRow struct {
+	end int64
+	row int32
+}
 
 // levels goes over rows, which are sorted by start, from the first start to
 // the last end.
 func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 	return func(yield func(*level) bool) {
 		var l level
-		running := heap.Heap[ending]{Less: func(a, b ending) bool { return a.at > b.at }} // the first to end on top
+		running := heap.Heap[runningRow]{Less: func(a, b runningRow) bool { return a.end > b.end }} // the first to end on top
 		advance := func(to int64) bool {
-			l.to = to
+			l.to, l.running = to, running.Items
 			if l.from < l.to && !yield(&l) {
 				return false
 			}
@@ -150,21 +153,21 @@ func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 			return true
 		}
 		end := func() bool {
-			first := running.Pop()
-			if !advance(first.at) {
+			first := running.Top()
+			if !advance(first.end) {
 				return false
 			}
-			l.running--
-			l.bytes.Sub(first.bytes)
+			running.Pop()
+			l.bytes.Sub(f.Memory(first.row))
 			return true
 		}
 		begun := false
 		for _, r := range rows {
-			start, bytes := f.Start(r), f.Memory(r)
+			start := f.Start(r)
 			if !begun {
 				l.from, begun = start, true
 			}
-			for l.running > 0 && running.Top().at <= start {
+			for len(running.Items) > 0 && running.Top().end <= start {
 				if !end() {
 					return
 				}
@@ -172,11 +175,10 @@ func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 			if !advance(start) {
 				return
 			}
-			l.running++
-			l.bytes.Add(bytes)
-			running.Push(ending{at: f.End(r), bytes: bytes})
+			l.bytes.Add(f.Memory(r))
+			running.Push(runningRow{f.End(r), r})
 		}
-		for l.running > 0 {
+		for len(running.Items) > 0 {
 			if !end() {
 				return
 			}
