@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,13 +19,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze/stacks"
-	spans "github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/cmd/optrace/internal/convert"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/otlpprofiles"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -143,22 +146,13 @@ func TestPushedIsTheProfileOfTheFile(t *testing.T) {
 	}
 }
 
+// wholeMessage returns the profile that a file is converted to.
 func wholeMessage(t *testing.T, path string) []byte {
 	t.Helper()
-	forest := spans.New()
-	forest.KeepShapes()
-	var from otlpprofiles.Producers
-	for rec, err := range ingest.Open(path).Records() {
-		check.OK(t, err)
-		forest.Add(rec)
-		if rec.Resource != nil {
-			from.Resource(rec.Resource)
-		}
-		if rec.Entry != nil {
-			from.Operation(rec.Entry)
-		}
-	}
 	var b bytes.Buffer
-	check.OK(t, otlpprofiles.Write(&b, stacks.Of(forest), otlpprofiles.Options{Producers: &from}))
+	out := output.To(&b)
+	to := check.Must(convert.Find(convert.OTLPProfiles))(t)
+	src := input.Source{Inputs: []string{path}, InOut: flags.InOut{Memory: ingest.DefaultMaxMemory}}
+	check.OK(t, errors.Join(to.Write(streams.Streams{Err: io.Discard}, src, out, convert.Options{}), out.Flush()))
 	return b.Bytes()
 }
