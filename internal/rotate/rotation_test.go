@@ -15,7 +15,7 @@ import (
 
 func open(t *testing.T, path string, limits Limits) *File {
 	t.Helper()
-	f := check.Must(Open(path, limits, ending(EndsWhole)))(t)
+	f := check.Must(Open(path, limits, whole))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }

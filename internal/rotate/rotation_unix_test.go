@@ -40,7 +40,7 @@ func TestFileSymlinkRefused(t *testing.T) {
 	for name, target := range map[string]string{"file": victim, "nothing": missing} {
 		path := filepath.Join(dir, "link to "+name)
 		link(t, target, path)
-		if _, err := Open(path, Limits{}, ending(EndsWhole)); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		if _, err := Open(path, Limits{}, whole); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 			t.Errorf("a link to %s: %v", name, err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestW9PlantedFiles(t *testing.T) {
 			check.OK(t, create(path))
 			open(t, path, Limits{}) // one's own is accepted
 			check.OK(t, os.Chown(path, 12345, 12345))
-			_, err := Open(path, Limits{}, ending(EndsWhole))
+			_, err := Open(path, Limits{}, whole)
 			if refused := err != nil && strings.Contains(err.Error(), "another user"); refused != (dir == shared) {
 				t.Errorf("a %s of another user, shared: %v: %v", name, dir == shared, err)
 			}
