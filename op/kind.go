@@ -36,12 +36,8 @@ func (k Kind) String() string {
 
 // ParseKind returns the kind that s names.
 func ParseKind(s string) (k Kind, ok bool) {
-	for i, name := range kindNames[1:] {
-		if s == name {
-			return Kind(i + 1), true
-		}
-	}
-	return KindUnknown, false
+	i := slices.Index(kindNames[1:], s)
+	return Kind(i + 1), i >= 0
 }
 
 // SetName implements [Name].
@@ -86,12 +82,8 @@ func (r *KindRule) SetName(word string) Warning {
 
 // ParseKindRule returns the rule that s names.
 func ParseKindRule(s string) (KindRule, bool) {
-	for i, name := range ruleNames {
-		if s == name {
-			return KindRule(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(ruleNames[:], s)
+	return KindRule(max(i, 0)), i >= 0
 }
 
 // collectiveLibraries are the name prefixes of the libraries' device kernels,

@@ -18,33 +18,14 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if plain[c] {
-				i++
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			dst = appendEscaped(dst, c)
+		if s[i] < utf8.RuneSelf && plain[s[i]] {
 			i++
-			start = i
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, "\ufffd"...)
-			i++
-			start = i
-			continue
-		}
-		if r == '\u2028' || r == '\u2029' {
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, `\u202`...)
-			dst = append(dst, hexDigits[r&0xf])
-			i += size
-			start = i
-			continue
+		if size == 1 || r == '\u2028' || r == '\u2029' {
+			dst = appendEscaped(append(dst, s[start:i]...), r)
+			start = i + size
 		}
 		i += size
 	}
@@ -60,10 +41,11 @@ var plain = func() (t [utf8.RuneSelf]bool) {
 	return t
 }()
 
-func appendEscaped(dst []byte, c byte) []byte {
-	switch c {
+// appendEscaped appends a character that does not stand for itself, or U+FFFD.
+func appendEscaped(dst []byte, r rune) []byte {
+	switch r {
 	case '"', '\\':
-		return append(dst, '\\', c)
+		return append(dst, '\\', byte(r))
 	case '\b':
 		return append(dst, '\\', 'b')
 	case '\f':
@@ -74,8 +56,10 @@ func appendEscaped(dst []byte, c byte) []byte {
 		return append(dst, '\\', 'r')
 	case '\t':
 		return append(dst, '\\', 't')
+	case utf8.RuneError:
+		return utf8.AppendRune(dst, r)
 	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+	return append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
 }
 
 // AppendFloat appends v in the shortest form that reads back to the same
@@ -94,15 +78,10 @@ func AppendFloat(dst []byte, v float64) []byte {
 // AppendMicros appends ns nanoseconds as microseconds, exactly: 600 becomes
 // 0.6 and 1000 becomes 1.
 func AppendMicros(dst []byte, ns int64) []byte {
+	us, rest := ns/1000, ns%1000
 	if ns < 0 {
 		dst = append(dst, '-')
-	}
-	us, rest := ns/1000, ns%1000
-	if us < 0 {
-		us = -us
-	}
-	if rest < 0 {
-		rest = -rest
+		us, rest = -us, -rest
 	}
 	dst = strconv.AppendInt(dst, us, 10)
 	if rest == 0 {

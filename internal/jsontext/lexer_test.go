@@ -212,21 +212,27 @@ func TestStickyError(t *testing.T) {
 	}
 }
 
-// Int returns the same as Number and ParseInt, for the same texts.
-func TestLexerInt(t *testing.T) {
+// Int and Micros return the same as Number and the functions that parse its text, for the same texts.
+func TestLexerNumbers(t *testing.T) {
 	texts := []string{"0", "-0", "7", "-7", "123456789012345678", "1234567890123456789", "9223372036854775807", "9223372036854775808",
-		"-9223372036854775808", "1.0", "1.5", "1e3", "1E3", "1e400", "01", "-01", "-", "--1", "x", "\"1\"", "null", "[1]", "", "1x", "1.", "1e"}
+		"-9223372036854775808", "1.0", "1.5", "1.2345", "1e3", "1E3", "1e400", "01", "-01", "-", "--1", "x", "\"1\"", "null", "[1]", "",
+		"1x", "1.", "1e"}
 	for _, text := range texts {
 		for _, behind := range []string{"", " ", ",", "]"} {
-			var a, b jsontext.Lexer
-			a.Reset([]byte(text + behind))
-			v, ok := a.Int()
-			b.Reset([]byte(text + behind))
-			want, wantOK := jsontext.ParseInt(b.Number())
-			if ok != wantOK || v != want || a.Offset() != b.Offset() || (a.Err() == nil) != (b.Err() == nil) {
-				t.Errorf("%q: %d, %v up to %d, %v, want %d, %v up to %d, %v", text+behind, v, ok, a.Offset(), a.Err(), want, wantOK, b.Offset(),
-					b.Err())
+			verify := func(read func(*jsontext.Lexer) (int64, bool), parse func([]byte) (int64, bool)) {
+				t.Helper()
+				var a, b jsontext.Lexer
+				a.Reset([]byte(text + behind))
+				v, ok := read(&a)
+				b.Reset([]byte(text + behind))
+				want, wantOK := parse(b.Number())
+				if ok != wantOK || v != want || a.Offset() != b.Offset() || (a.Err() == nil) != (b.Err() == nil) {
+					t.Errorf("%q: %d, %v up to %d, %v, want %d, %v up to %d, %v", text+behind, v, ok, a.Offset(), a.Err(), want, wantOK,
+						b.Offset(), b.Err())
+				}
 			}
+			verify((*jsontext.Lexer).Int, jsontext.ParseInt)
+			verify((*jsontext.Lexer).Micros, jsontext.ParseMicros)
 		}
 	}
 }

@@ -153,16 +153,11 @@ func passString(b []byte, i int) int {
 		if i+1 >= len(b) || b[i] != '\\' {
 			break
 		}
-		switch b[i+1] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			i += 2
-		case 'u':
-			if _, ok := hex4(b, i+2); !ok {
+		if i += 2; escapes[b[i-1]] == 0 {
+			if _, ok := hex4(b, i); !ok || b[i-1] != 'u' {
 				return -1
 			}
-			i += 6
-		default:
-			return -1
+			i += 4
 		}
 	}
 	if i >= len(b) || b[i] != '"' {

@@ -30,31 +30,24 @@ func (l *Lexer) AnyStr() []byte {
 	return nil
 }
 
+// escapes are the characters that letters behind a backslash stand for, 0 for none.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
 // escaped reads the string that starts at start and whose first byte that
 // does not stand for itself is at i.
 func (l *Lexer) escaped(start, i int) []byte {
 	out := append(l.scratch[:0], l.buf[start:i]...)
 	for i+1 < len(l.buf) && l.buf[i] == '\\' {
-		switch e := l.buf[i+1]; e {
-		case '"', '\\', '/':
-			out = append(out, e)
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
+		switch e := l.buf[i+1]; {
+		case e == 'u':
 			r, n := l.unicode(i)
 			if n == 0 {
 				return nil
 			}
 			out = utf8.AppendRune(out, r)
 			i += n - 2
+		case escapes[e] != 0:
+			out = append(out, escapes[e])
 		default:
 			l.failAt("invalid escape in a string", i)
 			return nil
