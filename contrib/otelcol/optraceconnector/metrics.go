@@ -25,11 +25,8 @@ type metricsConnector struct {
 
 	mu       sync.Mutex
 	reader   *pdataop.Reader
-	numbers  uint64
 	resource pcommon.Resource // of the spans that are being added
 	sources  table[string, source]
-
-	operations *operations
 }
 
 // unused are the fields of entries that metrics do without.
@@ -39,10 +36,8 @@ var unused = attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldInputShapes, attrm
 	attrmap.FieldOutElements)
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
-	m := attrmap.Without(nil, unused)
 	c := &metricsConnector{
-		cfg: &cfg.Metrics, next: next, now: time.Now,
-		reader: pdataop.NewReader(m), operations: newOperations(m),
+		cfg: &cfg.Metrics, next: next, now: time.Now, reader: pdataop.NewReader(attrmap.Without(nil, unused)),
 	}
 	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, own: strings.Clone, begin: c.beginSource}
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
@@ -65,31 +60,18 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 		from := c.sources.byKey[id] // nil for a source of which no operation has come yet
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, s := range ss.Spans().All() {
-				if from == nil && c.reader.IsOperation(s) {
+				e, ok := c.reader.Entry(s)
+				if !ok {
+					continue
+				}
+				if from == nil {
 					from = c.sources.find(id)
 				}
-				if from != nil {
-					c.add(s, from, now)
-				}
+				from.add(e, now)
 			}
 		}
 	}
 	return nil
-}
-
-// add adds the operation of a span, if it is one.
-func (c *metricsConnector) add(s ptrace.Span, from *source, now pcommon.Timestamp) {
-	k, found, print, add := c.operations.find(s, from)
-	if !found {
-		e, ok := c.reader.Entry(s)
-		if !ok {
-			return
-		}
-		if k = from.known(e, now); add {
-			c.operations.add(print, k)
-		}
-	}
-	from.add(&k, s)
 }
 
 // beginSource begins the series of a resource, which all of its attributes tell from others.
@@ -99,8 +81,7 @@ func (c *metricsConnector) beginSource(_ string, overflow bool) *source {
 		r = pcommon.NewResource()
 		r.Attributes().PutBool(keyOverflow, true)
 	}
-	c.numbers++
-	return newSource(c.numbers, r, c.cfg)
+	return newSource(r, c.cfg)
 }
 
 func (c *metricsConnector) send(ctx context.Context) error {
@@ -130,7 +111,6 @@ func (c *metricsConnector) take() pmetric.Metrics {
 // reset begins another interval of delta metrics, without the resources that nothing
 // came from in the last one.
 func (c *metricsConnector) reset(now pcommon.Timestamp) {
-	c.operations.forget() // they have series that end here
 	for _, s := range c.sources.all {
 		s.reset(now)
 	}

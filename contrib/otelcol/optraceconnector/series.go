@@ -6,7 +6,6 @@ import (
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -76,29 +75,29 @@ func (s *sum) add(n int64) {
 	*s += sum(n)
 }
 
-// add adds an operation that is known, of span s.
-func (s *series) add(k *known, start op.Int, duration int64, exemplars int, span ptrace.Span) {
-	s.duration.Update(float64(duration) / 1e9)
-	s.durationNS.add(duration)
-	if k.memory.Known {
-		s.memory.add(k.memory.V)
+// add adds an operation.
+func (s *series) add(e *op.Entry, exemplars int) {
+	s.duration.Update(float64(e.Duration) / 1e9)
+	s.durationNS.add(e.Duration)
+	if e.MemoryBytes.Known {
+		s.memory.add(e.MemoryBytes.V)
 		s.knowsMemory = true
 	}
-	if k.flops.Known {
-		s.flops += float64(k.flops.V)
+	if e.FLOPs.Known {
+		s.flops += float64(e.FLOPs.V)
 		s.knowsFLOPs = true
 	}
-	if start.Known {
-		s.busyNS += s.busy.add(start.V, start.V+duration)
+	if e.Start.Known {
+		s.busyNS += s.busy.add(e.Start.V, e.Start.V+e.Duration)
 	}
-	if len(s.exemplars) < exemplars || duration > s.shortest {
-		s.point(span, duration, exemplars)
+	if len(s.exemplars) < exemplars || e.Duration > s.shortest {
+		s.point(e, exemplars)
 	}
 }
 
 // point makes an operation an exemplar, in place of the shortest one if there are enough.
-func (s *series) point(span ptrace.Span, duration int64, most int) {
-	x := exemplar{span.TraceID(), span.SpanID(), span.EndTimestamp(), duration}
+func (s *series) point(e *op.Entry, most int) {
+	x := exemplar{pcommon.TraceID(e.TraceID), pcommon.SpanID(e.SpanID), pcommon.Timestamp(e.End().V), e.Duration}
 	if len(s.exemplars) < most {
 		s.exemplars = append(s.exemplars, x)
 	} else {

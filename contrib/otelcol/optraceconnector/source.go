@@ -6,16 +6,13 @@ import (
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
 
 // source is the series of a resource.
 type source struct {
-	number   uint64 // tells it from others
 	resource pcommon.Resource
 	cfg      *Metrics
 	now      pcommon.Timestamp // of what is being added
@@ -23,31 +20,24 @@ type source struct {
 	devices  table[string, device]
 }
 
-func newSource(number uint64, r pcommon.Resource, cfg *Metrics) *source {
-	s := &source{number: number, resource: pcommon.NewResource(), cfg: cfg}
+func newSource(r pcommon.Resource, cfg *Metrics) *source {
+	s := &source{resource: pcommon.NewResource(), cfg: cfg}
 	r.CopyTo(s.resource)
 	s.series = table[seriesKey, series]{limit: cfg.SeriesLimit, own: seriesKey.clone, begin: s.beginSeries}
 	s.devices = table[string, device]{limit: cfg.SeriesLimit, own: strings.Clone, begin: s.beginDevice}
 	return s
 }
 
-// known returns what is known of an operation, and begins its series. Names that are
-// very long are cut.
-func (s *source) known(e *op.Entry, now pcommon.Timestamp) known {
+// add adds an operation. Names that are very long are cut.
+func (s *source) add(e *op.Entry, now pcommon.Timestamp) {
 	e.Operation, e.DeviceID = span.CutText(e.Operation), span.CutText(e.DeviceID)
 	s.now = now
-	k := known{series: s.series.find(seriesKey{e.Operation, e.DeviceID, e.Kind, e.Side}), memory: e.MemoryBytes, flops: e.FLOPs}
-	if e.DeviceID != "" && e.Side != op.SideHost {
-		k.device = s.devices.find(e.DeviceID)
+	s.series.find(seriesKey{e.Operation, e.DeviceID, e.Kind, e.Side}).add(e, s.cfg.Exemplars)
+	if e.DeviceID == "" || e.Side == op.SideHost {
+		return
 	}
-	return k
-}
-
-func (s *source) add(k *known, of ptrace.Span) {
-	start, duration := pdataop.Times(of)
-	k.series.add(k, start, duration, s.cfg.Exemplars, of)
-	if k.device != nil && start.Known {
-		k.device.busyNS += k.device.busy.add(start.V, start.V+duration)
+	if d := s.devices.find(e.DeviceID); e.Start.Known {
+		d.busyNS += d.busy.add(e.Start.V, e.Start.V+e.Duration)
 	}
 }
 

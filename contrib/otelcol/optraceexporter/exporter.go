@@ -32,7 +32,7 @@ type fileExporter struct {
 	sink   *sink.Sink
 
 	// The following belong to the holder of the sink.
-	lines  lines
+	line   []byte
 	reader *pdataop.Reader
 	traces traces.WithOps
 	spare  *encoding.Batch
@@ -76,8 +76,7 @@ func (e *fileExporter) consume(ctx context.Context, td ptrace.Traces) error {
 		return err
 	}
 	w := &writing{fileExporter: e, ctx: ctx, batch: e.take()}
-	w.operations(td)
-	w.spans(td)
+	w.records(td)
 	if err := errors.Join(w.err, w.submit()); err != nil {
 		return consumererror.NewPermanent(err)
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,42 +22,36 @@ type writing struct {
 	err   error
 }
 
-func (w *writing) operations(td ptrace.Traces) {
+// records writes the operations of td, and then its other spans: those above operations are
+// known then.
+func (w *writing) records(td ptrace.Traces) {
+	var others []spanOf
 	for _, rs := range td.ResourceSpans().All() {
-		w.from(rs)
+		from := newSource(pdataop.Resource(rs.Resource()))
+		w.reader.SetResource(from.resource)
 		for _, ss := range rs.ScopeSpans().All() {
 			w.reader.SetScope(ss.Scope())
 			for _, s := range ss.Spans().All() {
 				if e, ok := w.reader.Entry(s); ok {
-					w.entry(e)
+					w.entry(from, e)
+				} else {
+					others = append(others, spanOf{from, w.reader.Span(s).Clone()})
 				}
 			}
 		}
 	}
-}
-
-// spans writes the other spans of td: those above operations are known now.
-func (w *writing) spans(td ptrace.Traces) {
-	for _, rs := range td.ResourceSpans().All() {
-		w.from(rs)
-		for _, ss := range rs.ScopeSpans().All() {
-			for _, s := range ss.Spans().All() {
-				if !w.reader.IsOperation(s) {
-					w.span(s)
-				}
-			}
-		}
+	for _, o := range others {
+		w.span(o.source, o.span)
 	}
 }
 
-// from makes rs the source of what follows.
-func (w *writing) from(rs ptrace.ResourceSpans) {
-	r := pdataop.Resource(rs.Resource())
-	w.reader.SetResource(r)
-	w.lines.from(r)
+// spanOf is a span that is no operation.
+type spanOf struct {
+	source *source
+	span   *op.Span
 }
 
-func (w *writing) entry(e *op.Entry) {
+func (w *writing) entry(from *source, e *op.Entry) {
 	if !w.hasRoom() {
 		w.lost++
 		return
@@ -67,22 +63,46 @@ func (w *writing) entry(e *op.Entry) {
 	if shorten(e) {
 		w.batch.Shortened++
 	}
-	w.lines.entry(w.batch, e)
+	w.line = e.AppendJSON(w.line[:0])
+	w.join(from, 1)
 }
 
 // span adds another span to the batch, if it is wanted.
-func (w *writing) span(s ptrace.Span) {
-	if w.cfg.OperationTracesOnly && !w.traces.Has(op.TraceID(s.TraceID())) || !w.hasRoom() {
+func (w *writing) span(from *source, s *op.Span) {
+	if w.cfg.OperationTracesOnly && !w.traces.Has(s.TraceID) || !w.hasRoom() {
 		return
 	}
-	sp := w.reader.Span(s)
-	for i := range sp.Links {
-		w.traces.Add(sp.Links[i].TraceID)
+	for i := range s.Links {
+		w.traces.Add(s.Links[i].TraceID)
 	}
-	if shortenSpan(sp) {
+	if shortenSpan(s) {
 		w.batch.Shortened++
 	}
-	w.lines.span(w.batch, sp)
+	w.line = s.AppendJSON(w.line[:0])
+	w.join(from, 0)
+}
+
+// join adds the line to the batch, which holds as many entries as n.
+func (w *writing) join(from *source, n int) {
+	w.line = append(w.line, '\n')
+	entries.Format.Join(w.batch, &encoding.Record{Bytes: w.line, Entries: n, Source: from.id, Resource: from.resource})
+	const keep = 1 << 20
+	if cap(w.line) > keep {
+		w.line = nil
+	}
+}
+
+// source is the resource of records.
+type source struct {
+	id       attribute.Distinct
+	resource *op.Resource
+}
+
+// newSource returns a source, and cuts what is too large in r.
+func newSource(r *op.Resource) *source {
+	shortenResource(r)
+	set := attribute.NewSet(attribute.String("header", string(op.AppendHeader(nil, r))))
+	return &source{set.Equivalent(), r}
 }
 
 // hasRoom reports whether the batch takes a further record. A full one is written, and

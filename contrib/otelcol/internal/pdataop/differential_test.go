@@ -94,12 +94,6 @@ func compare(t *testing.T, m *attr.Mapping, td ptrace.Traces) {
 			r.SetScope(ss.Scope())
 			for _, s := range ss.Spans().All() {
 				e, ok := r.Entry(s)
-				if ok != r.IsOperation(s) {
-					t.Errorf("an operation is %t and %t", ok, !ok)
-				}
-				if start, duration := Times(s); ok && (start != e.Start || duration != e.Duration) {
-					t.Errorf("times %v, %d; of the entry %v, %d", start, duration, e.Start, e.Duration)
-				}
 				if ok {
 					got = append(got, op.Record{Entry: e.Clone()})
 				} else {
@@ -126,16 +120,5 @@ func FuzzAgainstProtobuf(f *testing.F) {
 			return
 		}
 		compare(t, nil, td)
-		prints := NewFingerprints(nil)
-		for _, rs := range td.ResourceSpans().All() {
-			for _, ss := range rs.ScopeSpans().All() {
-				for _, s := range ss.Spans().All() {
-					one, ok := prints.Of(s, 0)
-					if two, again := prints.Of(s, 0); one != two || ok != again {
-						t.Errorf("the fingerprint is %x, %t and then %x, %t", one, ok, two, again)
-					}
-				}
-			}
-		}
 	})
 }

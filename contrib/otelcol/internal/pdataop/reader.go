@@ -143,16 +143,6 @@ func times(s ptrace.Span) (start op.Int, duration int64, ok bool) {
 	return start, duration, fromOK && toOK
 }
 
-// Times returns the start and the duration that the entry of a span has.
-func Times(s ptrace.Span) (start op.Int, duration int64) {
-	start, duration, _ = times(s)
-	duration = max(0, duration)
-	if start.V > math.MaxInt64-duration {
-		start = op.Int{}
-	}
-	return start, duration
-}
-
 func (r *Reader) links(s ptrace.Span) {
 	b := r.builder
 	for _, l := range s.Links().All() {
@@ -167,14 +157,3 @@ func (r *Reader) links(s ptrace.Span) {
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
-// IsOperation reports whether a span is an operation.
-func (r *Reader) IsOperation(s ptrace.Span) bool {
-	p := attrmap.NewPredicate(r.mapping)
-	for key := range s.Attributes().All() {
-		if p.See(key) {
-			return true
-		}
-	}
-	return false
-}
