@@ -10,19 +10,35 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// iteration is occurrences of one step on different devices and streams of a service
-// that belong together.
-type iteration struct {
-	occurrences []int32
-	lanes       []int32
+// step is a step of a service.
+type step struct {
+	service string
+	number  int64
+}
+
+// part is operations of one step that belong together: first those on one stream of a device below one
+// request, in the end an iteration.
+type part struct {
+	step
+	places   []int32 // of the operations, the first to start first
+	requests []int32 // as search.request has them
+	lanes    []int32
 	// first is the first start, last the last end.
 	first, last int64
-	// trace is that of the operation that starts first, lastTrace that of the
-	// occurrence that ends last.
+	// trace is that of the operation that starts first, lastTrace that of the stream that ends last: of its
+	// operation that starts last.
 	trace, lastTrace int32
 	// next is when the next part of one of the lanes that is still to come starts,
 	// or when one started that has come; math.MaxInt64 for never.
 	next int64
+}
+
+// search finds the iterations of rows, which go by their places.
+type search struct {
+	f      *trace.Forest
+	owners []int32 // RequestOwners
+	rows   []int32
+	parts  []*part
 }
 
 // iterationsOf returns for each of the rows, which are by start, the number of
@@ -32,100 +48,76 @@ type iteration struct {
 // Operations of one step are of different iterations when they are of different
 // services, or on one stream of a device and
 //   - below different requests, or below one and below none,
-//   - apart in a loop that began again in between: see loops.comesAgain,
+//   - apart in a loop that began again in between: see search.comesAgain,
 //   - below no request, in different traces and more than a second apart.
 //
-// Occurrences on different devices and streams meet in the order of their starts: each meets
+// Parts on different devices and streams meet in the order of their starts: each meets
 // the one that it overlaps or lies next to, first those of the same request.
 // Operations without a start belong to the first iteration of their request.
-func (l *loops) iterationsOf(rows []int32) (of []int32, count int) {
-	started := slices.IndexFunc(rows, func(r int32) bool { return !l.f.Has(r, trace.FlagStart) })
+func iterationsOf(f *trace.Forest, rows []int32) (of []int32, count int) {
+	s := &search{f: f, owners: f.RequestOwners(), rows: rows}
+	started := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) })
 	if started < 0 {
 		started = len(rows)
 	}
-	of = make([]int32, len(rows))
-	for i, r := range rows[:started] {
-		of[i] = l.add(r, i)
+	places, first := order.Group(int32(started), len(f.Names.Lanes.Values), nil, func(at int32) int32 { return f.Lane(rows[at]) })
+	for lane := range int32(len(first) - 1) {
+		s.addLane(lane, places[first[lane]:first[lane+1]])
 	}
-	iterations := l.iterations()
-	byOccurrence := make([]int32, len(l.occurrences))
-	for n, it := range iterations {
-		for _, o := range it.occurrences {
-			byOccurrence[o] = int32(n)
+	type owner struct {
+		step
+		request int32
+	}
+	of = make([]int32, len(rows))
+	numbers := make(map[owner]int32) // of the first iteration
+	number := func(o owner, n int32) int32 {
+		if _, ok := numbers[o]; !ok {
+			numbers[o] = n
+		}
+		return numbers[o]
+	}
+	for n, it := range s.iterations() {
+		count++
+		for _, at := range it.places {
+			of[at] = int32(n)
+		}
+		for _, request := range it.requests {
+			number(owner{it.step, request}, int32(n))
 		}
 	}
-	for i := range started {
-		of[i] = byOccurrence[of[i]]
+	for at := started; at < len(rows); at++ {
+		r := rows[at]
+		of[at] = number(owner{step{f.Service(r), f.Step(r)}, s.request(r)}, int32(count))
+		count = max(count, int(of[at])+1)
 	}
-	return of, len(iterations) + l.addTimeless(rows[started:], of[started:], byOccurrence, len(iterations))
+	return of, count
 }
 
-// iterations joins the occurrences of different devices and streams, and returns the
+// iterations joins the parts of different devices and streams, and returns the
 // iterations by start.
-func (l *loops) iterations() []*iteration {
-	byStep := make([]int32, len(l.occurrences))
-	for i := range byStep {
-		byStep[i] = int32(i)
-	}
-	slices.SortStableFunc(byStep, func(a, b int32) int {
-		x, y := l.stepOf(&a), l.stepOf(&b)
-		return cmp.Or(strings.Compare(x.service, y.service), cmp.Compare(x.number, y.number))
+func (s *search) iterations() (all []*part) {
+	byPlace := func(a, b *part) int { return cmp.Compare(a.places[0], b.places[0]) }
+	slices.SortFunc(s.parts, func(a, b *part) int {
+		return cmp.Or(
+			strings.Compare(a.service, b.service), cmp.Compare(a.number, b.number), cmp.Compare(a.requests[0], b.requests[0]), byPlace(a, b),
+		)
 	})
-	var all []*iteration
-	for occurrences := range order.RunsOf(byStep, l.stepOf) {
-		all = append(all, l.join(occurrences)...)
+	requestOf := func(p **part) int32 { return (*p).requests[0] }
+	for ofStep := range order.RunsOf(s.parts, func(p **part) step { return (*p).step }) {
+		var parts []*part
+		for mine := range order.RunsOf(ofStep, requestOf) {
+			if requestOf(&mine[0]) != trace.NoRow {
+				mine = meet(mine)
+			}
+			parts = append(parts, mine...)
+		}
+		slices.SortFunc(parts, byPlace)
+		all = append(all, meet(parts)...)
 	}
-	slices.SortStableFunc(all, func(a, b *iteration) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), int(a.occurrences[0])-int(b.occurrences[0]))
+	slices.SortFunc(all, func(a, b *part) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), byPlace(a, b))
 	})
 	return all
-}
-
-// step is a step of a service.
-type step struct {
-	service string
-	number  int64
-}
-
-func (l *loops) stepOf(occurrence *int32) step {
-	o := &l.occurrences[*occurrence]
-	return step{l.loops[o.loop].service, o.number}
-}
-
-// join returns the iterations of the occurrences of one step in a service, which
-// are in the order of their first operations.
-func (l *loops) join(occurrences []int32) []*iteration {
-	byRequest := slices.Clone(occurrences)
-	slices.SortStableFunc(byRequest, func(a, b int32) int { return int(l.requestOf(&a)) - int(l.requestOf(&b)) })
-	var parts []*iteration
-	for of := range order.RunsOf(byRequest, l.requestOf) {
-		mine := l.single(of)
-		if l.requestOf(&of[0]) != trace.NoRow {
-			mine = meet(mine)
-		}
-		parts = append(parts, mine...)
-	}
-	slices.SortStableFunc(parts, func(a, b *iteration) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), int(a.occurrences[0])-int(b.occurrences[0]))
-	})
-	return meet(parts)
-}
-
-func (l *loops) requestOf(occurrence *int32) int32 {
-	return l.loops[l.occurrences[*occurrence].loop].request
-}
-
-// single returns an iteration for each of the occurrences.
-func (l *loops) single(occurrences []int32) []*iteration {
-	list := make([]*iteration, len(occurrences))
-	for i, n := range occurrences {
-		o := &l.occurrences[n]
-		list[i] = &iteration{
-			occurrences: []int32{n}, lanes: []int32{l.loops[o.loop].lane},
-			first: o.first, last: o.last, trace: o.trace, lastTrace: o.lastTrace,
-		}
-	}
-	return list
 }
 
 // lane is what is known of a device and stream while parts meet.
@@ -139,7 +131,7 @@ type lanes map[int32]*lane
 // meet joins parts of different lanes, which are by start. A part joins the
 // nearest iteration behind that of its lanes' part before, unless a part of a
 // lane there that is still to come is nearer to it.
-func meet(parts []*iteration) []*iteration {
+func meet(parts []*part) []*part {
 	all := make(lanes)
 	for _, p := range parts {
 		for _, n := range p.lanes {
@@ -149,7 +141,7 @@ func meet(parts []*iteration) []*iteration {
 			all[n].starts = append(all[n].starts, p.first)
 		}
 	}
-	var met []*iteration
+	var met []*part
 	for _, p := range parts {
 		from := 0
 		for _, n := range p.lanes {
@@ -183,7 +175,7 @@ func (l lanes) next(of []int32) int64 {
 
 // nearest returns the place of the iteration that p joins, the number of
 // candidates for none.
-func (l lanes) nearest(candidates []*iteration, p *iteration) int {
+func (l lanes) nearest(candidates []*part, p *part) int {
 	best, distance := len(candidates), uint64(math.MaxUint64)
 	for i, c := range candidates {
 		d := timeBetween(c.last, p.first)
@@ -210,45 +202,13 @@ func (l lanes) nearest(candidates []*iteration, p *iteration) int {
 	return best
 }
 
-// absorb adds p, which starts later, to the iteration.
-func (it *iteration) absorb(p *iteration) {
-	it.occurrences = append(it.occurrences, p.occurrences...)
-	it.lanes = append(it.lanes, p.lanes...)
-	if p.last > it.last {
-		it.last, it.lastTrace = p.last, p.lastTrace
+// absorb adds o, which starts later, to p.
+func (p *part) absorb(o *part) {
+	p.places = append(p.places, o.places...)
+	p.requests = append(p.requests, o.requests...)
+	p.lanes = append(p.lanes, o.lanes...)
+	if o.last > p.last {
+		p.last, p.lastTrace = o.last, o.lastTrace
 	}
-	it.next = min(it.next, p.next)
-}
-
-// addTimeless numbers the iterations of rows without a start, given those of the
-// occurrences, and returns how many are new.
-func (l *loops) addTimeless(rows, of, byOccurrence []int32, count int) int {
-	if len(rows) == 0 {
-		return 0
-	}
-	type key struct {
-		service string
-		request int32
-		number  int64
-	}
-	first := make(map[key]int32)
-	for i, o := range l.occurrences {
-		loop := &l.loops[o.loop]
-		k := key{loop.service, loop.request, o.number}
-		if n, ok := first[k]; !ok || byOccurrence[i] < n {
-			first[k] = byOccurrence[i]
-		}
-	}
-	added := 0
-	for i, r := range rows {
-		k := key{l.f.Service(r), l.request(r), l.f.Step(r)}
-		n, ok := first[k]
-		if !ok {
-			n = int32(count + added)
-			first[k] = n
-			added++
-		}
-		of[i] = n
-	}
-	return added
+	p.next = min(p.next, o.next)
 }

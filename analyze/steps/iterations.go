@@ -26,7 +26,7 @@ func Find(f *trace.Forest) *Iterations {
 	}
 	rows := rowsWithSteps(f)
 	var numbers []int32
-	numbers, it.count = newLoops(f).iterationsOf(rows)
+	numbers, it.count = iterationsOf(f, rows)
 	for i, r := range rows {
 		it.of[r] = numbers[i]
 	}

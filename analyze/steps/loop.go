@@ -10,133 +10,61 @@ import (
 // although it goes on in another trace.
 const maxPause = 1_000_000_000
 
-// loop is what ran on one stream of a device below one request, or below none.
+// loop is what ran on one stream of a device below one request, or below none, since it began
+// for the first time or again.
 type loop struct {
-	loopKey
-	service string
-	run     int32 // how often it began again
-	later   laterStep
-	// latest is the state of the step that an operation was last added to.
-	latest       *stepState
-	latestNumber int64
-}
-
-type loopKey struct {
-	lane    int32 // the device, with its rank, and the stream
-	request int32 // see loops.request
-}
-
-// occurrence is the operations of one step in one run of a loop.
-type occurrence struct {
-	loop   int32
-	number int64 // of the step
-	// first is the first start, last the last end.
-	first, last int64
-	// trace is that of the operation that starts first, lastTrace of the one that
-	// starts last.
-	trace, lastTrace int32
-}
-
-// stepKey identifies a step in a loop.
-type stepKey struct {
-	loop   int32
-	number int64
-}
-
-// stepState is the latest occurrence of a step in a loop.
-type stepState struct {
-	occurrence, run int32
-	at              int // the place of its latest operation
-}
-
-// recentLoop is the loop of a lane that was last asked for.
-type recentLoop struct {
-	request int32
-	number  int32 // 1 more than that of the loop; 0 for none
-}
-
-// loops divides operations into occurrences of their steps.
-type loops struct {
-	f           *trace.Forest
-	owners      []int32 // requestOwners
-	loops       []loop
-	occurrences []occurrence
-
-	numbers map[loopKey]int32
-	latest  []recentLoop // of each lane
-	states  map[stepKey]*stepState
-}
-
-func newLoops(f *trace.Forest) *loops {
-	return &loops{
-		f: f, owners: f.RequestOwners(), numbers: make(map[loopKey]int32), states: make(map[stepKey]*stepState),
-		latest: make([]recentLoop, len(f.Names.Lanes.Values)),
-	}
-}
-
-// add returns the occurrence that row r belongs to. Rows with a start have to be
-// added by start, at counts them.
-func (l *loops) add(r int32, at int) int32 {
-	f := l.f
-	n := l.loopOf(r)
-	loop := &l.loops[n]
-	key := stepKey{n, f.Step(r)}
-	state := loop.latest
-	if state == nil || loop.latestNumber != key.number {
-		state = l.states[key]
-	}
-	switch {
-	case state == nil:
-		state = new(stepState)
-		l.states[key] = state
-		loop.latest, loop.latestNumber = state, key.number
-	case state.run == loop.run && !l.comesAgain(r, state):
-		loop.latest, loop.latestNumber = state, key.number
-		l.extend(state, r, at)
-		return state.occurrence
-	case state.run == loop.run:
-		loop.run++
-	}
-	*state = stepState{occurrence: int32(len(l.occurrences)), run: loop.run, at: at}
-	loop.later.add(at, key.number)
-	l.occurrences = append(l.occurrences, occurrence{
-		loop: n, number: key.number, first: f.Start(r), last: f.End(r), trace: f.Trace(r), lastTrace: f.Trace(r),
-	})
-	return state.occurrence
-}
-
-// loopOf returns the number of the loop of row r.
-func (l *loops) loopOf(r int32) int32 {
-	key := l.key(r)
-	if recent := l.latest[key.lane]; recent.number > 0 && recent.request == key.request {
-		return recent.number - 1
-	}
-	n, ok := l.numbers[key]
-	if !ok {
-		n = int32(len(l.loops))
-		l.numbers[key] = n
-		l.loops = append(l.loops, loop{loopKey: key, service: l.f.Service(r)})
-	}
-	l.latest[key.lane] = recentLoop{key.request, n + 1}
-	return n
-}
-
-func (l *loops) key(r int32) loopKey {
-	return loopKey{lane: l.f.Lane(r), request: l.request(r)}
+	latest map[int64]*part // the operations of each step
+	later  laterStep
 }
 
 // request returns the number of the request that row r belongs to, as
-// requestOwners has it, a negative number below trace.NoRow for a shared execution, and
+// RequestOwners has it, a negative number below trace.NoRow for a shared execution, and
 // trace.NoRow for none. A duplicate, which has no place in the tree, belongs where the
 // first of its ids does.
-func (l *loops) request(r int32) int32 {
-	if l.f.Has(r, trace.FlagDuplicate) {
-		r = l.f.Tree.Originals[r]
+func (s *search) request(r int32) int32 {
+	if s.f.Has(r, trace.FlagDuplicate) {
+		r = s.f.Tree.Originals[r]
 	}
-	if e := l.f.ExecutionOf(r, l.owners); e != trace.NoExecution {
+	if e := s.f.ExecutionOf(r, s.owners); e != trace.NoExecution {
 		return trace.NoRow - 1 - e
 	}
-	return l.owners[r]
+	return s.owners[r]
+}
+
+// addLane adds the parts of one stream of a device, given the places of its operations.
+func (s *search) addLane(lane int32, places []int32) {
+	loops := make(map[int32]*loop) // by request
+	for _, at := range places {
+		request := s.request(s.rows[at])
+		l := loops[request]
+		if l == nil {
+			l = &loop{latest: make(map[int64]*part)}
+			loops[request] = l
+		}
+		s.addTo(l, lane, request, at)
+	}
+}
+
+// addTo adds the operation at a place to its step in a loop.
+func (s *search) addTo(l *loop, lane, request, at int32) {
+	f, r := s.f, s.rows[at]
+	number := f.Step(r)
+	p := l.latest[number]
+	if p != nil && s.comesAgain(l, p, r) {
+		clear(l.latest)
+		p = nil
+	}
+	if p == nil {
+		p = &part{
+			step: step{f.Service(r), number}, requests: []int32{request}, lanes: []int32{lane},
+			first: f.Start(r), last: f.End(r), trace: f.Trace(r),
+		}
+		l.latest[number] = p
+		s.parts = append(s.parts, p)
+	}
+	p.places = append(p.places, at)
+	p.last, p.lastTrace = max(p.last, f.End(r)), f.Trace(r)
+	l.later.add(at, number)
 }
 
 // comesAgain reports whether row r belongs to another iteration than the operations
@@ -147,23 +75,13 @@ func (l *loops) request(r int32) int32 {
 // running any more. Of two steps in a row one may begin before the other is over, with
 // the copy of its data for instance: then the pause has to be as long as what ran of
 // this step.
-func (l *loops) comesAgain(r int32, state *stepState) bool {
-	o := &l.occurrences[state.occurrence]
-	pause := timeBetween(o.last, l.f.Start(r))
-	later, ok := l.loops[o.loop].later.since(state.at)
-	if ok && later > o.number && pause > 0 && (later-o.number > 1 || pause >= timeBetween(o.first, o.last)) {
+func (s *search) comesAgain(l *loop, p *part, r int32) bool {
+	pause := timeBetween(p.last, s.f.Start(r))
+	later, ok := l.later.since(p.places[len(p.places)-1])
+	if ok && later > p.number && pause > 0 && (later-p.number > 1 || pause >= timeBetween(p.first, p.last)) {
 		return true
 	}
-	return l.loops[o.loop].request == trace.NoRow && l.f.Trace(r) != o.lastTrace && pause > maxPause
-}
-
-// extend adds row r to the occurrence of state.
-func (l *loops) extend(state *stepState, r int32, at int) {
-	o := &l.occurrences[state.occurrence]
-	o.last = max(o.last, l.f.End(r))
-	o.lastTrace = l.f.Trace(r)
-	state.at = at
-	l.loops[o.loop].later.add(at, o.number)
+	return p.requests[0] == trace.NoRow && s.f.Trace(r) != p.lastTrace && pause > maxPause
 }
 
 // timeBetween returns the time from end to start, 0 when start is not later.
@@ -179,22 +97,22 @@ func timeBetween(end, start int64) uint64 {
 type laterStep []stepAt
 
 type stepAt struct {
-	at     int
+	place  int32
 	number int64
 }
 
 // add adds the operation at a place behind all others.
-func (l *laterStep) add(at int, number int64) {
+func (l *laterStep) add(place int32, number int64) {
 	kept := *l
 	for len(kept) > 0 && kept[len(kept)-1].number <= number {
 		kept = kept[:len(kept)-1]
 	}
-	*l = append(kept, stepAt{at, number})
+	*l = append(kept, stepAt{place, number})
 }
 
 // since returns the highest step of the operations behind a place.
-func (l laterStep) since(at int) (number int64, ok bool) {
-	i := sort.Search(len(l), func(i int) bool { return l[i].at > at })
+func (l laterStep) since(place int32) (number int64, ok bool) {
+	i := sort.Search(len(l), func(i int) bool { return l[i].place > place })
 	if i == len(l) {
 		return 0, false
 	}

@@ -55,9 +55,8 @@ func Rows(f *trace.Forest) []Row {
 	if len(rows) == 0 {
 		return nil
 	}
-	l := newLoops(f)
-	of, count := l.iterationsOf(rows)
-	order, first := order.GroupRows(rows, count, l.owners, func(i int32) int32 { return of[i] })
+	of, count := iterationsOf(f, rows)
+	order, first := order.GroupRows(rows, count, nil, func(i int32) int32 { return of[i] })
 	steps := make([]Row, 0, count)
 	several := false
 	for i := range count {
