@@ -37,7 +37,6 @@ type Builder struct {
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
-	written               textSink // what a writer would write
 	listText              listText
 	spanName              string
 	deviceType            string

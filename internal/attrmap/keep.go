@@ -176,7 +176,7 @@ func (b *Builder) dropOfSpans() {
 	}
 }
 
-// dropWritten drops the attributes that WriteAttrs writes as they are. Files keep the
+// dropWritten drops the attributes that are written as they are. Files keep the
 // rule behind the kind of collectives only, so that another kind that was stated stays.
 func (b *Builder) dropWritten() {
 	e := &b.entry
@@ -184,24 +184,10 @@ func (b *Builder) dropWritten() {
 	if kind != op.KindCollective && e.KindRule != opmodel.UsualRule(kind) {
 		e.Kind = op.KindUnknown
 	}
-	if b.written.take == nil {
-		b.written.take = b.drop
-	}
-	Write(e, &b.written)
+	written := Attrs(e)
 	e.Kind = kind
-	if r := b.resource; e.Rank.Known && (r == nil || r.Rank != e.Rank) {
-		b.written.Int(attrkey.Rank, e.Rank.V)
+	if r := b.resource; r == nil || r.Rank != e.Rank {
+		written = opmodel.AppendInt(written, attrkey.Rank, e.Rank)
 	}
-}
-
-// drop drops the attribute that has the key, the type and the value.
-func (b *Builder) drop(key string, typ op.AttrType, value []byte) {
-	for i := range b.attrs {
-		if a := &b.attrs[i]; a.Key == key {
-			if a.Type == typ && a.Value == string(value) {
-				b.attrs = slices.Delete(b.attrs, i, i+1)
-			}
-			return
-		}
-	}
+	b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return slices.Contains(written, a) })
 }

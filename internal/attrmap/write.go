@@ -2,7 +2,6 @@ package attrmap
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/attrkey"
@@ -10,34 +9,26 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Sink receives attributes in the types of the convention. It must not retain the
-// values.
-type Sink interface {
-	Str(key, value string)
-	Int(key string, value int64)
-	DTypes(key string, list []op.DType)
-	Shape(key string, shape op.Shape)
-	// Shapes receives a list; nil is a shape that is not known.
-	Shapes(key string, list []op.Shape)
-}
-
-// Write passes the attributes that say what the fields of an entry do to a sink,
-// the reverse of what a [Builder] does. It leaves out those that are among e.Attrs,
-// and warnings that a reader finds again. The caller writes e.Attrs, and the fields for
-// which formats have other places: the rank and service, the scope, ids, times, the
-// error, the sampling and links.
-func Write(e *op.Entry, to Sink) {
-	w := attrWriter{to: to, given: e.Attrs}
+// Attrs returns the attributes that say what the fields of an entry do, the reverse of
+// what a [Builder] does. It leaves out those that are among e.Attrs, and warnings that a
+// reader finds again. Formats have other places for e.Attrs, the rank and service, the
+// scope, ids, times, the error, the sampling and links.
+func Attrs(e *op.Entry) []op.Attr {
+	w := attrWriter{given: e.Attrs}
 	if r := replay(e); r != nil {
 		w.found = r.Warn
-		w.given = append(slices.Clip(w.given), w.common(e, r)...)
+		w.write(e)
+		said := Attrs(r)
+		alike := slices.DeleteFunc(w.attrs, func(a op.Attr) bool { return !slices.Contains(said, a) })
+		w.given, w.attrs = slices.Concat(w.given, alike), nil
 	}
 	w.write(e)
+	return w.attrs
 }
 
-// attrWriter passes attributes to a sink, unless they are among others.
+// attrWriter collects attributes, unless they are among others.
 type attrWriter struct {
-	to    Sink
+	attrs []op.Attr
 	given []op.Attr
 	found op.Warning // in the attributes given
 }
@@ -56,37 +47,30 @@ func (w *attrWriter) write(e *op.Entry) {
 	w.notes(e)
 }
 
-// common returns the attributes that say of e what those of r say, without their values.
-func (w *attrWriter) common(e, r *op.Entry) (alike []op.Attr) {
-	said := map[string]string{}
-	Write(r, &textSink{take: func(key string, _ op.AttrType, value []byte) { said[key] = string(value) }})
-	own := *w
-	own.to = &textSink{take: func(key string, _ op.AttrType, value []byte) {
-		if text, ok := said[key]; ok && text == string(value) {
-			alike = append(alike, op.Attr{Key: key})
-		}
-	}}
-	own.write(e)
-	return alike
-}
-
 func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, key) == nil }
 
-// int passes an integer if it is known.
+// int adds an integer if it is known.
 func (w *attrWriter) int(key string, n op.Int) {
-	if n.Known && w.wants(key) {
-		w.to.Int(key, n.V)
+	if w.wants(key) {
+		w.attrs = opmodel.AppendInt(w.attrs, key, n)
 	}
 }
 
-// str passes a text unless it is empty.
+// str adds a text unless it is empty.
 func (w *attrWriter) str(key, value string) {
-	if value != "" && w.wants(key) {
-		w.to.Str(key, value)
+	if w.wants(key) {
+		w.attrs = opmodel.AppendText(w.attrs, key, value)
 	}
 }
 
-// kind passes the kind if a reader would infer another one.
+// list adds a list in JSON.
+func (w *attrWriter) list(key string, text []byte) {
+	if w.wants(key) {
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: string(text), Type: op.AttrJSON})
+	}
+}
+
+// kind adds the kind if a reader would infer another one.
 func (w *attrWriter) kind(e *op.Entry) {
 	kind, rule := op.InferKind(e.Operation)
 	if e.Collective != nil {
@@ -101,16 +85,22 @@ func (w *attrWriter) kind(e *op.Entry) {
 	}
 }
 
-// tensors passes the known properties of inputs and output.
+// tensors adds the known properties of inputs and output.
 func (w *attrWriter) tensors(e *op.Entry) {
-	if e.InputShapes != nil && w.wants(attrkey.InputShapes) {
-		w.to.Shapes(attrkey.InputShapes, e.InputShapes)
+	if e.InputShapes != nil {
+		w.list(attrkey.InputShapes, op.AppendShapesJSON(nil, e.InputShapes))
 	}
-	if e.InputDTypes != nil && w.wants(attrkey.InputDTypes) {
-		w.to.DTypes(attrkey.InputDTypes, e.InputDTypes)
+	if e.InputDTypes != nil {
+		var text listText
+		text.start()
+		for _, d := range e.InputDTypes {
+			text.str(string(d))
+		}
+		text.close()
+		w.list(attrkey.InputDTypes, text.buf)
 	}
-	if e.OutputShape != nil && w.wants(attrkey.OutputShape) {
-		w.to.Shape(attrkey.OutputShape, e.OutputShape)
+	if e.OutputShape != nil {
+		w.list(attrkey.OutputShape, e.OutputShape.AppendJSON(nil))
 	}
 	if n, _ := e.OutputShape.Elements(); n != e.OutputElements {
 		w.int(attrkey.OutputElements, e.OutputElements)
@@ -133,7 +123,7 @@ func (w *attrWriter) collective(c *op.Collective) {
 	w.int(attrkey.OutElements, c.OutElements)
 }
 
-// notes passes the fields that neither spans nor the convention have.
+// notes adds the fields that neither spans nor the convention have.
 func (w *attrWriter) notes(e *op.Entry) {
 	w.int(attrkey.Launch, e.Launch)
 	w.str(attrkey.Root, e.Root)
@@ -210,43 +200,4 @@ func hasOtherKeys(attrs []op.Attr) bool {
 		}
 	}
 	return false
-}
-
-// textSink hands on attributes as the texts that are kept of them.
-type textSink struct {
-	take    func(key string, typ op.AttrType, value []byte)
-	scratch []byte
-}
-
-var _ Sink = (*textSink)(nil)
-
-func (t *textSink) Str(key, value string) {
-	t.scratch = append(t.scratch[:0], value...)
-	t.take(key, op.AttrText, t.scratch)
-}
-
-func (t *textSink) Int(key string, value int64) {
-	t.scratch = strconv.AppendInt(t.scratch[:0], value, 10)
-	t.take(key, op.AttrInt, t.scratch)
-}
-
-func (t *textSink) DTypes(key string, list []op.DType) {
-	text := listText{t.scratch}
-	text.start()
-	for _, d := range list {
-		text.str(string(d))
-	}
-	text.close()
-	t.scratch = text.buf
-	t.take(key, op.AttrJSON, t.scratch)
-}
-
-func (t *textSink) Shape(key string, shape op.Shape) {
-	t.scratch = shape.AppendJSON(t.scratch[:0])
-	t.take(key, op.AttrJSON, t.scratch)
-}
-
-func (t *textSink) Shapes(key string, list []op.Shape) {
-	t.scratch = op.AppendShapesJSON(t.scratch[:0], list)
-	t.take(key, op.AttrJSON, t.scratch)
 }

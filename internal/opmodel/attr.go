@@ -9,6 +9,22 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// AppendText appends an attribute with a text, unless that is empty.
+func AppendText(attrs []op.Attr, key, value string) []op.Attr {
+	if value == "" {
+		return attrs
+	}
+	return append(attrs, op.Attr{Key: key, Value: value})
+}
+
+// AppendInt appends an attribute with an integer, if that is known.
+func AppendInt(attrs []op.Attr, key string, n op.Int) []op.Attr {
+	if !n.Known {
+		return attrs
+	}
+	return append(attrs, op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
+}
+
 // FloatAttr returns an attribute with a floating-point value.
 func FloatAttr(key string, v float64) op.Attr {
 	return op.Attr{Key: key, Value: strconv.FormatFloat(v, 'g', -1, 64), Type: op.AttrFloat}

@@ -11,16 +11,12 @@ type Timeline struct{ events timeline.Timeline }
 
 // Add adds an operation. It retains the strings of e only.
 func (t *Timeline) Add(e *op.Entry) {
-	var args arguments
-	timeline.WriteEntry(&args, e)
-	t.events.Add(e, string(args.buf))
+	t.events.Add(e, string(timeline.AppendObject(nil, timeline.EntryArguments(e))))
 }
 
 // AddSpan adds a span that is not an operation.
 func (t *Timeline) AddSpan(s *op.Span) {
-	var args arguments
-	timeline.WriteSpan(&args, s)
-	t.events.AddSpan(s, string(args.buf))
+	t.events.AddSpan(s, string(timeline.AppendObject(nil, timeline.SpanArguments(s))))
 }
 
 // Bytes returns about how much memory the operations and spans take.

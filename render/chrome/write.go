@@ -90,7 +90,7 @@ func (w *writer) slice(s *timeline.Slice) {
 	w.time(`,"dur":`, s.Duration)
 	w.text(`,"name":`, s.Label)
 	w.text(`,"cat":`, s.Category)
-	w.buf = append(append(append(w.buf, `,"args":{`...), s.Args...), '}')
+	w.buf = append(append(w.buf, `,"args":`...), s.Args...)
 	w.end()
 }
 

@@ -1,141 +1,168 @@
 package jaeger
 
 import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// span holds the fields that operations and other spans share.
+// span is a span in Jaeger's JSON. Times are in microseconds.
 type span struct {
-	name       string
-	trace      op.TraceID
-	id, parent op.SpanID
-	// start and duration are in nanoseconds; an unknown start is 0.
-	start, duration int64
-	failed          bool
-	message         string
-	links           []op.Link
-	extra           *op.Extra // nil for none
+	TraceID    op.TraceID  `json:"traceID"`
+	SpanID     op.SpanID   `json:"spanID"`
+	Flags      int         `json:"flags"`
+	Name       string      `json:"operationName"`
+	References []reference `json:"references"`
+	StartTime  int64       `json:"startTime"`
+	Duration   int64       `json:"duration"`
+	Tags       []tag       `json:"tags"`
+	Logs       []log       `json:"logs"`
+	ProcessID  string      `json:"processID"`
+	Warnings   []string    `json:"warnings"`
 }
 
-// appendHead appends a span up to its first tag.
-func (s *span) appendHead(dst []byte) []byte {
-	dst = jsontext.AppendHex(append(dst, "\n"+`{"traceID":"`...), s.trace[:])
-	dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.id[:])
-	dst = jsontext.AppendString(append(dst, `","flags":1,"operationName":`...), s.name)
-	dst = s.appendReferences(append(dst, `,"references":[`...))
-	dst = strconv.AppendInt(append(dst, `],"startTime":`...), max(0, s.start)/1000, 10)
-	dst = strconv.AppendInt(append(dst, `,"duration":`...), max(0, s.duration)/1000, 10)
-	return append(dst, `,"tags":[`...)
+// reference leads to the parent of a span, or to one that is linked.
+type reference struct {
+	RefType string     `json:"refType"`
+	TraceID op.TraceID `json:"traceID"`
+	SpanID  op.SpanID  `json:"spanID"`
 }
 
-// appendReferences appends the references to the parent and to the spans that are
-// linked. The UI would follow a reference to the span itself for ever.
-func (s *span) appendReferences(dst []byte) []byte {
-	start := len(dst)
-	refer := func(kind string, trace op.TraceID, id op.SpanID) {
-		if trace == s.trace && id == s.id {
-			return
+// process is what a span is from.
+type process struct {
+	ServiceName string `json:"serviceName"`
+	Tags        []tag  `json:"tags"`
+}
+
+// log is an event of a span.
+type log struct {
+	Timestamp int64 `json:"timestamp"`
+	Fields    []tag `json:"fields"`
+}
+
+type tag struct {
+	Key   string          `json:"key"`
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Tags for parts of a span that are not attributes.
+const (
+	tagError        = "error"
+	tagStatus       = "otel.status_code"
+	tagDescription  = "otel.status_description"
+	tagScope        = "otel.scope.name"
+	tagFormerScope  = "otel.library.name"
+	tagVersion      = "otel.scope.version"
+	tagKind         = "span.kind"
+	tagTraceState   = "w3c.tracestate"
+	tagDropped      = "otel.dropped_attributes_count"
+	tagDroppedLinks = "otel.dropped_links_count"
+)
+
+// Values of these tags.
+const (
+	kindInternal    = "internal"
+	kindServer      = "server"
+	kindUnspecified = "unspecified"
+	statusError     = "ERROR"
+)
+
+// withoutReserved returns the attributes but for those that have the names of tags that
+// describe the span itself.
+func withoutReserved(attrs []op.Attr) []op.Attr {
+	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool {
+		switch a.Key {
+		case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagVersion, tagKind, tagTraceState, tagDropped, tagDroppedLinks:
+			return true
 		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, `{"refType":"`...), kind...), `","traceID":"`...)
-		dst = append(jsontext.AppendHex(dst, trace[:]), `","spanID":"`...)
-		dst = append(jsontext.AppendHex(dst, id[:]), `"}`...)
-	}
-	if !s.parent.IsZero() {
-		refer("CHILD_OF", s.trace, s.parent)
-	}
-	for i := range s.links {
-		refer("FOLLOWS_FROM", s.links[i].TraceID, s.links[i].SpanID)
-	}
-	return dst
+		return false
+	})
 }
 
-// appendStatus appends the tags of a span that failed, and of one that lost links.
-func (s *span) appendStatus(l *tags) {
-	if n := opmodel.DroppedLinks(s.extra); n > 0 {
-		l.Int(tagDroppedLinks, n)
+// maxExactInt is the largest integer that JavaScript distinguishes from its
+// neighbours.
+const maxExactInt = 1<<53 - 1
+
+// tagsOf returns attributes in their types. Lists and maps are JSON text, and so are
+// numbers that JavaScript could not hold.
+func tagsOf(attrs []op.Attr) []tag {
+	tags := make([]tag, len(attrs))
+	for i := range attrs {
+		a := &attrs[i]
+		tags[i] = tag{a.Key, "string", jsontext.AppendString(nil, a.Value)}
+		switch a.Type {
+		case op.AttrInt:
+			if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
+				tags[i].Type = "int64"
+				if -maxExactInt <= n && n <= maxExactInt {
+					tags[i].Value = strconv.AppendInt(nil, n, 10)
+				}
+			}
+		case op.AttrFloat:
+			if f, err := strconv.ParseFloat(a.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+				tags[i].Type, tags[i].Value = "float64", jsontext.AppendDouble(nil, f)
+			}
+		case op.AttrBool:
+			if a.Value == "true" || a.Value == "false" {
+				tags[i].Type, tags[i].Value = "bool", json.RawMessage(a.Value)
+			}
+		}
 	}
-	if !s.failed {
-		return
+	return tags
+}
+
+// setReferences refers to the parent and to the spans that are linked. The UI would
+// follow a reference to the span itself for ever.
+func (s *span) setReferences(parent op.SpanID, links []op.Link) {
+	s.References = []reference{}
+	if !parent.IsZero() {
+		s.References = append(s.References, reference{"CHILD_OF", s.TraceID, parent})
 	}
-	l.True(tagError)
-	l.Str(tagStatus, statusError)
-	if s.message != "" {
-		l.Str(tagDescription, s.message)
+	for i := range links {
+		s.References = append(s.References, reference{"FOLLOWS_FROM", links[i].TraceID, links[i].SpanID})
+	}
+	s.References = slices.DeleteFunc(s.References, func(r reference) bool { return r.TraceID == s.TraceID && r.SpanID == s.SpanID })
+}
+
+// setLogs sets the events.
+func (s *span) setLogs(events []op.Event) {
+	s.Logs = make([]log, len(events))
+	for i := range events {
+		e := &events[i]
+		s.Logs[i] = log{max(0, e.Time.V) / 1000, tagsOf(append([]op.Attr{{Key: "event", Value: e.Name}}, e.Attrs...))}
 	}
 }
 
 // kindOf returns the kind of a span.
-func kindOf(x *op.Extra) string {
-	if x.Kind == "" {
-		return kindInternal
-	}
-	return x.Kind
-}
+func kindOf(x *op.Extra) string { return cmp.Or(x.Kind, kindInternal) }
 
-// appendOrigin appends the kind and the scope of a span, as far as they are known.
-func appendOrigin(l *tags, kind string, s *op.Scope) {
+// originOf returns the kind and the scope of a span as tags, as far as they are known.
+func originOf(kind string, s *op.Scope) (tags []op.Attr) {
 	if kind != kindUnspecified {
-		l.Str(tagKind, kind)
+		tags = opmodel.AppendText(tags, tagKind, kind)
 	}
-	if s.Name != "" {
-		l.Str(tagScope, s.Name)
-	}
-	if s.Version != "" {
-		l.Str(tagVersion, s.Version)
-	}
+	tags = opmodel.AppendText(tags, tagScope, s.Name)
+	return opmodel.AppendText(tags, tagVersion, s.Version)
 }
 
-// appendLogs appends the events of a span up to the end of their list.
-func (s *span) appendLogs(l *tags) {
-	if s.extra == nil {
-		return
+// appendStatus appends the tags of a span that failed, and of one that lost links.
+func appendStatus(tags []op.Attr, lostLinks int64, failed bool, message string) []op.Attr {
+	tags = appendCount(tags, tagDroppedLinks, lostLinks)
+	if !failed {
+		return tags
 	}
-	for i := range s.extra.Events {
-		if i > 0 {
-			l.buf = append(l.buf, ',')
-		}
-		e := &s.extra.Events[i]
-		l.buf = strconv.AppendInt(append(l.buf, `{"timestamp":`...), max(0, e.Time.V)/1000, 10)
-		l.buf = append(l.buf, `,"fields":[`...)
-		l.Str("event", e.Name)
-		for j := range e.Attrs {
-			l.attr(&e.Attrs[j])
-		}
-		l.buf = append(l.end(), "]}"...)
-	}
+	tags = append(tags, op.Attr{Key: tagError, Value: "true", Type: op.AttrBool}, op.Attr{Key: tagStatus, Value: statusError})
+	return opmodel.AppendText(tags, tagDescription, message)
 }
 
-// appendAttrs appends attributes as tags, without those that describe the span.
-func appendAttrs(l *tags, attrs []op.Attr) {
-	for i := range attrs {
-		if !isReserved(attrs[i].Key) {
-			l.attr(&attrs[i])
-		}
-	}
-}
-
-// appendEntry appends the tags of an operation except those of its failure.
-func appendEntry(l *tags, e *op.Entry) {
-	kind, scope := kindInternal, op.Scope{Name: e.Scope}
-	if x := e.Extra; x != nil {
-		kind, scope.Version = kindOf(x), x.Scope.Version
-	}
-	appendOrigin(l, kind, &scope)
-	attrmap.Write(e, l)
-	appendAttrs(l, e.Attrs)
-	if e.AdjustedCount >= 1 {
-		l.Str(tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
-	}
-	if e.DroppedAttributes > 0 {
-		l.Int(tagDropped, e.DroppedAttributes)
-	}
+// appendCount appends a number unless it is 0.
+func appendCount(tags []op.Attr, key string, n int64) []op.Attr {
+	return opmodel.AppendInt(tags, key, op.Int{V: n, Known: n > 0})
 }

@@ -2,13 +2,16 @@ package jaeger
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -27,7 +30,6 @@ type Traces struct {
 	// first span and after a change of resource.
 	source  source
 	process []byte
-	tags    tags
 	ids     spanattr.Placeholders
 	bytes   int64 // that the traces take
 }
@@ -53,54 +55,56 @@ const noService = "missing-service-name"
 
 // Resource sets the origin of the spans that are added next. It copies r.
 func (t *Traces) Resource(r *op.Resource) {
-	t.resource = *r
-	t.resource.Attrs = slices.Clone(r.Attrs)
+	t.resource = *r.Clone()
 	t.process = nil
 }
 
 // Add adds an operation. It does not retain e.
 func (t *Traces) Add(e *op.Entry) {
-	traceID, spanID := t.ids.IDs(e)
-	s := span{
-		name: spanattr.Name(e), trace: traceID, id: spanID, parent: e.ParentSpanID, start: e.Start.V, duration: e.Duration,
-		failed: e.Failed, message: e.Error, links: e.Links, extra: e.Extra,
+	x := cmp.Or(e.Extra, &op.Extra{})
+	tags := originOf(kindOf(x), &op.Scope{Name: e.Scope, Version: x.Scope.Version})
+	tags = append(append(tags, attrmap.Attrs(e)...), withoutReserved(e.Attrs)...)
+	if e.AdjustedCount >= 1 {
+		tags = opmodel.AppendText(tags, tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
 	}
-	t.add(&s, source{e.Service, e.Rank}, func(l *tags) { appendEntry(l, e) })
+	tags = appendCount(tags, tagDropped, e.DroppedAttributes)
+	tags = appendStatus(tags, opmodel.DroppedLinks(e.Extra), e.Failed, e.Error)
+	s := span{Name: spanattr.Name(e), StartTime: e.Start.V, Duration: e.Duration, Tags: tagsOf(tags)}
+	s.TraceID, s.SpanID = t.ids.IDs(e)
+	s.setReferences(e.ParentSpanID, e.Links)
+	s.setLogs(x.Events)
+	t.add(&s, source{e.Service, e.Rank})
 }
 
 // AddSpan adds a span that is not an operation. A span whose parent is in another
 // process gets the kind "server", as the format has no other field for that.
 func (t *Traces) AddSpan(o *op.Span) {
-	s := span{
-		name: o.Name, trace: o.TraceID, id: o.SpanID, parent: o.ParentSpanID, start: o.Start.V, duration: o.Duration,
-		failed: o.Failed, links: o.Links, extra: o.Extra,
+	x := cmp.Or(o.Extra, &op.Extra{})
+	kind := kindOf(x)
+	if o.RemoteParent && kind != "consumer" {
+		kind = kindServer
 	}
+	tags := append(originOf(kind, &x.Scope), withoutReserved(o.Attrs)...)
+	tags = appendStatus(tags, opmodel.DroppedLinks(o.Extra), o.Failed, x.Message)
+	s := span{TraceID: o.TraceID, SpanID: o.SpanID, Name: o.Name, StartTime: o.Start.V, Duration: o.Duration, Tags: tagsOf(tags)}
+	s.setReferences(o.ParentSpanID, o.Links)
+	s.setLogs(x.Events)
 	src := source{service: o.Service}
 	if o.Service == t.resource.Service {
 		src.rank = t.resource.Rank
 	}
-	kind, scope := kindInternal, op.Scope{}
-	if x := o.Extra; x != nil {
-		kind, scope = kindOf(x), x.Scope
-		s.message = x.Message
-	}
-	if o.RemoteParent && kind != "consumer" {
-		kind = kindServer
-	}
-	t.add(&s, src, func(l *tags) {
-		appendOrigin(l, kind, &scope)
-		appendAttrs(l, o.Attrs)
-	})
+	t.add(&s, src)
 }
 
-func (t *Traces) add(s *span, src source, describe func(*tags)) {
-	to := t.byID[s.trace]
+// add adds a span, whose times are in nanoseconds; an unknown start is 0.
+func (t *Traces) add(s *span, src source) {
+	to := t.byID[s.TraceID]
 	if to == nil {
 		if t.byID == nil {
 			t.byID = make(map[op.TraceID]*trace)
 		}
-		to = &trace{id: s.trace, numbers: make(map[string]int)}
-		t.byID[s.trace] = to
+		to = &trace{id: s.TraceID, numbers: make(map[string]int)}
+		t.byID[s.TraceID] = to
 		t.order = append(t.order, to)
 		t.bytes += traceBytes
 	}
@@ -108,19 +112,24 @@ func (t *Traces) add(s *span, src source, describe func(*tags)) {
 	if t.process == nil || src != t.source {
 		t.source, t.process = src, t.describe(src)
 	}
-	process := to.number(t.process)
+	s.Flags, s.StartTime, s.Duration = 1, max(0, s.StartTime)/1000, max(0, s.Duration)/1000
+	s.ProcessID = to.number(t.process)
 	if len(to.spans) > 0 {
 		to.spans = append(to.spans, ',')
 	}
-	t.tags.buf = s.appendHead(to.spans)
-	describe(&t.tags)
-	s.appendStatus(&t.tags)
-	t.tags.buf = append(t.tags.end(), `],"logs":[`...)
-	s.appendLogs(&t.tags)
-	to.spans = append(t.tags.buf, `],"processID":"p`...)
-	to.spans = append(strconv.AppendInt(to.spans, int64(process), 10), `","warnings":null}`...)
-	t.tags.buf = nil
+	to.spans = append(append(to.spans, '\n'), textOf(s)...)
 	t.bytes += int64(cap(to.spans) + cap(to.processes) - before)
+}
+
+// textOf returns a value as JSON.
+func textOf(v any) []byte {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // texts, numbers and lists of them only
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
 // traceBytes is about what a trace takes beside its text.
@@ -132,34 +141,25 @@ func (t *Traces) Bytes() int64 { return t.bytes }
 // describe returns the text of a process. The attributes of the last resource
 // belong to its service.
 func (t *Traces) describe(src source) []byte {
-	name := src.service
-	if name == "" {
-		name = noService
-	}
-	l := tags{buf: append(jsontext.AppendString([]byte(`{"serviceName":`), name), `,"tags":[`...)}
-	l.known(attrkey.Rank, src.rank)
+	attrs := opmodel.AppendInt(nil, attrkey.Rank, src.rank)
 	if src.service == t.resource.Service {
-		l.known(attrkey.WorldSize, t.resource.WorldSize)
-		for i := range t.resource.Attrs {
-			l.attr(&t.resource.Attrs[i])
-		}
+		attrs = append(opmodel.AppendInt(attrs, attrkey.WorldSize, t.resource.WorldSize), t.resource.Attrs...)
 	}
-	return append(l.end(), "]}"...)
+	return textOf(process{cmp.Or(src.service, noService), tagsOf(attrs)})
 }
 
-// number returns the number of a process in the trace, from 1.
-func (t *trace) number(process []byte) int {
-	if n, ok := t.numbers[string(process)]; ok {
-		return n
+// number returns the name of a process in the trace.
+func (t *trace) number(process []byte) string {
+	n, ok := t.numbers[string(process)]
+	if !ok {
+		n = len(t.numbers) + 1
+		t.numbers[string(process)] = n
+		if n > 1 {
+			t.processes = append(t.processes, ',')
+		}
+		t.processes = append(fmt.Appendf(t.processes, `"p%d":`, n), process...)
 	}
-	n := len(t.numbers) + 1
-	t.numbers[string(process)] = n
-	if n > 1 {
-		t.processes = append(t.processes, ',')
-	}
-	t.processes = strconv.AppendInt(append(t.processes, `"p`...), int64(n), 10)
-	t.processes = append(append(t.processes, `":`...), process...)
-	return n
+	return "p" + strconv.Itoa(n)
 }
 
 // Write writes the traces as one document.

@@ -2,90 +2,105 @@ package otlp
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
-// attributes appends attributes to a text, each followed by a comma.
+// attributes encodes attributes. Its fields are memory.
 type attributes struct {
-	buf  []byte
-	lex  jsontext.Lexer // of the value of an attribute
-	text []byte         // the value
+	lex  jsontext.Lexer
+	text []byte // of a value
 }
 
-var _ attrmap.Sink = (*attributes)(nil)
-
-// end returns the text without the comma after the last attribute.
-func (l *attributes) end() []byte { return bytes.TrimSuffix(l.buf, []byte{','}) }
-
-func (l *attributes) Str(key, value string) {
-	l.key(key)
-	l.buf = jsontext.AppendString(append(l.buf, `{"stringValue":`...), value)
-	l.buf = append(l.buf, "}},"...)
-}
-
-func (l *attributes) Int(key string, value int64) {
-	l.key(key)
-	l.buf = strconv.AppendInt(append(l.buf, `{"intValue":"`...), value, 10)
-	l.buf = append(l.buf, `"}},`...)
-}
-
-// known appends an integer if it is known.
-func (l *attributes) known(key string, n op.Int) {
-	if n.Known {
-		l.Int(key, n.V)
+// appendMember appends a list of attributes as a member, or nothing where there are none.
+func (l *attributes) appendMember(dst []byte, attrs []op.Attr) []byte {
+	if len(attrs) == 0 {
+		return dst
 	}
+	return l.appendList(append(dst, ','), attrs)
 }
 
-func (l *attributes) DTypes(key string, list []op.DType) {
-	l.key(key)
-	l.array(len(list), func(i int) {
-		l.buf = append(jsontext.AppendString(append(l.buf, `{"stringValue":`...), string(list[i])), '}')
-	})
-	l.buf = append(l.buf, "},"...)
-}
-
-func (l *attributes) Shape(key string, shape op.Shape) {
-	l.key(key)
-	l.dims(shape)
-	l.buf = append(l.buf, "},"...)
-}
-
-// Shapes writes an empty value for a shape that could not be read.
-func (l *attributes) Shapes(key string, list []op.Shape) {
-	l.key(key)
-	l.array(len(list), func(i int) {
-		if list[i] == nil {
-			l.buf = append(l.buf, "{}"...)
-		} else {
-			l.dims(list[i])
-		}
-	})
-	l.buf = append(l.buf, "},"...)
-}
-
-func (l *attributes) key(key string) {
-	l.buf = jsontext.AppendString(append(l.buf, `{"key":`...), key)
-	l.buf = append(l.buf, `,"value":`...)
-}
-
-func (l *attributes) dims(s op.Shape) {
-	l.array(len(s), func(i int) {
-		l.buf = append(strconv.AppendInt(append(l.buf, `{"intValue":"`...), s[i], 10), `"}`...)
-	})
-}
-
-// array appends a list of n values, each of which element appends.
-func (l *attributes) array(n int, element func(i int)) {
-	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
-	for i := range n {
+// appendList appends a list of attributes, each in its type.
+func (l *attributes) appendList(dst []byte, attrs []op.Attr) []byte {
+	dst = append(dst, `"attributes":[`...)
+	for i := range attrs {
 		if i > 0 {
-			l.buf = append(l.buf, ',')
+			dst = append(dst, ',')
 		}
-		element(i)
+		dst = jsontext.AppendString(append(dst, `{"key":`...), attrs[i].Key)
+		dst = append(l.value(append(dst, `,"value":`...), &attrs[i]), '}')
 	}
-	l.buf = append(l.buf, "]}}"...)
+	return append(dst, ']')
+}
+
+// value appends the value of an attribute as an AnyValue. A value that is none of its
+// type is text.
+func (l *attributes) value(dst []byte, a *op.Attr) []byte {
+	if a.Type == op.AttrText { // most are
+		return append(jsontext.AppendString(append(dst, `{"stringValue":`...), a.Value), '}')
+	}
+	l.text = a.AppendJSONValue(l.text[:0])
+	l.lex.Reset(l.text)
+	return l.json(dst)
+}
+
+// json appends the value that comes next in the lexer, as op.AttrJSON describes it, as
+// an AnyValue.
+func (l *attributes) json(dst []byte) []byte {
+	x := &l.lex
+	switch x.Peek() {
+	case '"':
+		return append(jsontext.AppendString(append(dst, `{"stringValue":`...), string(x.Str())), '}')
+	case 't', 'f':
+		return append(strconv.AppendBool(append(dst, `{"boolValue":`...), x.Bool()), '}')
+	case 'n':
+		x.Null()
+		return append(dst, "{}"...)
+	case '[':
+		dst = append(dst, `{"arrayValue":{"values":[`...)
+		i := 0
+		for x.Array(); x.More(); i++ {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = l.json(dst)
+		}
+		return append(dst, "]}}"...)
+	case '{':
+		return l.object(dst)
+	}
+	number := x.Number()
+	if n, ok := jsontext.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
+		return append(strconv.AppendInt(append(dst, `{"intValue":"`...), n, 10), `"}`...)
+	}
+	f, _ := strconv.ParseFloat(string(number), 64)
+	if math.IsInf(f, 0) {
+		return jsontext.AppendDouble(dst, f) // has the form of OTLP
+	}
+	return append(jsontext.AppendDouble(append(dst, `{"doubleValue":`...), f), '}')
+}
+
+// object appends a map, or what stands for bytes or a number that JSON does not have.
+// That has the form of OTLP.
+func (l *attributes) object(dst []byte) []byte {
+	x := &l.lex
+	m := x.Mark()
+	raw := x.Raw()
+	if jsontext.IsScalar(raw) {
+		return append(dst, raw...)
+	}
+	x.Rewind(m)
+	dst = append(dst, `{"kvlistValue":{"values":[`...)
+	i := 0
+	for x.Object(); x.More(); i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsontext.AppendString(append(dst, `{"key":`...), string(x.Key()))
+		dst = append(l.json(append(dst, `,"value":`...)), '}')
+	}
+	return append(dst, "]}}"...)
 }

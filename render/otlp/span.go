@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrkey"
@@ -57,14 +56,11 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	dst = jsontext.AppendString(append(dst, `,"name":`...), spanattr.Name(e))
 	dst = appendNumber(dst, `,"kind":`, kindNumber(x.Kind))
 	dst = appendTimes(dst, e.Start, e.Duration)
-	dst = append(dst, `,"attributes":[`...)
-	w.attrs.buf = dst
-	attrmap.Write(e, &w.attrs)
+	attrs := attrmap.Attrs(e)
 	if e.Rank != w.source.rank {
-		w.attrs.known(attrkey.Rank, e.Rank)
+		attrs = opmodel.AppendInt(attrs, attrkey.Rank, e.Rank)
 	}
-	w.attrs.list(e.Attrs)
-	dst = append(w.attrs.end(), ']')
+	dst = w.attrs.appendMember(dst, append(attrs, e.Attrs...))
 	dst = appendNumber(dst, `,"droppedAttributesCount":`, min(e.DroppedAttributes, math.MaxUint32))
 	dst = w.appendRest(dst, x, e.Links, trace, span)
 	return append(appendStatus(dst, x, e.Failed, e.Error), '}')
@@ -85,20 +81,10 @@ func (w *Writer) appendSpan(dst []byte, s *op.Span) []byte {
 	dst = jsontext.AppendString(append(dst, `,"name":`...), s.Name)
 	dst = appendNumber(dst, `,"kind":`, kindNumber(x.Kind))
 	dst = appendTimes(dst, s.Start, s.Duration)
-	dst = w.appendAttrs(dst, s.Attrs)
+	dst = w.attrs.appendMember(dst, s.Attrs)
 	dst = appendNumber(dst, `,"droppedAttributesCount":`, min(x.DroppedAttributes, math.MaxUint32))
 	dst = w.appendRest(dst, x, s.Links, s.TraceID, s.SpanID)
 	return append(appendStatus(dst, x, s.Failed, ""), '}')
-}
-
-// appendAttrs appends a list of attributes, or nothing where there are none.
-func (w *Writer) appendAttrs(dst []byte, attrs []op.Attr) []byte {
-	if len(attrs) == 0 {
-		return dst
-	}
-	w.attrs.buf = append(dst, `,"attributes":[`...)
-	w.attrs.list(attrs)
-	return append(w.attrs.end(), ']')
 }
 
 // appendRest appends the events and links of a span.
@@ -121,7 +107,7 @@ func (w *Writer) appendEvents(dst []byte, events []op.Event) []byte {
 		e := &events[i]
 		dst = strconv.AppendInt(append(dst, `{"timeUnixNano":"`...), max(0, e.Time.V), 10)
 		dst = jsontext.AppendString(append(dst, `","name":`...), e.Name)
-		dst = w.appendAttrs(dst, e.Attrs)
+		dst = w.attrs.appendMember(dst, e.Attrs)
 		dst = appendNumber(dst, `,"droppedAttributesCount":`, min(e.DroppedAttributes, math.MaxUint32))
 		dst = append(dst, '}')
 	}
@@ -161,16 +147,13 @@ func (w *Writer) appendLink(dst []byte, l *op.Link) []byte {
 	if x.TraceState != "" {
 		dst = jsontext.AppendString(append(dst, `,"traceState":`...), x.TraceState)
 	}
-	if l.Weight.Known || l.Attention.Known || len(x.Attrs) > 0 {
-		w.attrs.buf = append(dst, `,"attributes":[`...)
-		for _, key := range [...]string{attrkey.LinkWeight, attrkey.LinkAttention} {
-			if !slices.ContainsFunc(x.Attrs, func(a op.Attr) bool { return a.Key == key }) {
-				w.attrs.known(key, *opmodel.LinkWeight(l, key))
-			}
+	var attrs []op.Attr
+	for _, key := range [...]string{attrkey.LinkWeight, attrkey.LinkAttention} {
+		if opmodel.FindAttr(x.Attrs, key) == nil {
+			attrs = opmodel.AppendInt(attrs, key, *opmodel.LinkWeight(l, key))
 		}
-		w.attrs.list(x.Attrs)
-		dst = append(w.attrs.end(), ']')
 	}
+	dst = w.attrs.appendMember(dst, append(attrs, x.Attrs...))
 	dst = appendNumber(dst, `,"droppedAttributesCount":`, min(x.DroppedAttributes, math.MaxUint32))
 	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
 	return append(dst, '}')

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -117,18 +118,12 @@ func (w *Writer) begin(s source, scope *op.Scope) error {
 
 // appendHead appends a batch up to its first scope.
 func (w *Writer) appendHead(dst []byte) []byte {
-	dst = append(dst, `{"resourceSpans":[{"resource":{"attributes":[`...)
-	l := &w.attrs
-	l.buf = dst
-	if w.source.service != "" {
-		l.Str(attrkey.ServiceName, w.source.service)
-	}
-	l.known(attrkey.Rank, w.source.rank)
+	attrs := opmodel.AppendText(nil, attrkey.ServiceName, w.source.service)
+	attrs = opmodel.AppendInt(attrs, attrkey.Rank, w.source.rank)
 	if w.source.whole {
-		l.known(attrkey.WorldSize, w.resource.WorldSize)
-		l.list(w.resource.Attrs)
+		attrs = append(opmodel.AppendInt(attrs, attrkey.WorldSize, w.resource.WorldSize), w.resource.Attrs...)
 	}
-	return append(l.end(), `]},"scopeSpans":[`...)
+	return append(w.attrs.appendList(append(dst, `{"resourceSpans":[{"resource":{`...), attrs), `},"scopeSpans":[`...)
 }
 
 // appendScope appends a scope up to its first span.
@@ -141,7 +136,7 @@ func (w *Writer) appendScope(dst []byte, s *op.Scope) []byte {
 	if s.Version != "" {
 		dst = jsontext.AppendString(append(dst, `,"version":`...), s.Version)
 	}
-	if dst = w.appendAttrs(dst, s.Attrs); len(dst) > start {
+	if dst = w.attrs.appendMember(dst, s.Attrs); len(dst) > start {
 		dst = append(dst[:start], dst[start+1:]...) // the first comma
 	}
 	return append(dst, `},"spans":[`...)

@@ -14,16 +14,12 @@ type Timeline struct {
 
 // Add adds an operation. It retains the strings of e only.
 func (t *Timeline) Add(e *op.Entry) {
-	args := annotations{field: eventAnnotations, names: &t.keys}
-	timeline.WriteEntry(&args, e)
-	t.events.Add(e, string(args.buf))
+	t.events.Add(e, string(t.annotations(timeline.EntryArguments(e))))
 }
 
 // AddSpan adds a span that is not an operation.
 func (t *Timeline) AddSpan(s *op.Span) {
-	args := annotations{field: eventAnnotations, names: &t.keys}
-	timeline.WriteSpan(&args, s)
-	t.events.AddSpan(s, string(args.buf))
+	t.events.AddSpan(s, string(t.annotations(timeline.SpanArguments(s))))
 }
 
 // writeBytes is how much memory writing takes for each operation or span: its flows, and

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
@@ -31,102 +32,128 @@ const (
 	argAttention = "weight_attention"
 )
 
-// Arguments takes the arguments of an event in the encoding of a format.
-type Arguments interface {
-	attrmap.Sink
-	// True takes a flag that is set.
-	True(key string)
-	// Null takes a value that is not known.
-	Null(key string)
-	// Objects takes a list of n objects, the members of each of which member passes on.
-	Objects(key string, n int, member func(i int, to Arguments))
-}
-
-// WriteEntry passes on the arguments of an operation.
-func WriteEntry(to Arguments, e *op.Entry) {
-	writeIDs(to, e.TraceID, e.SpanID, e.ParentSpanID)
+// EntryArguments returns the arguments of the event of an operation, each once.
+func EntryArguments(e *op.Entry) []op.Attr {
+	args := appendIDs(nil, e.TraceID, e.SpanID, e.ParentSpanID)
 	own := *e
 	own.Attrs = nil // which have no say in what the operation is
-	attrmap.Write(&own, to)
-	writeInt(to, attrkey.Rank, e.Rank)
-	writeText(to, attrkey.ServiceName, e.Service)
-	writeText(to, argScope, e.Scope)
-	if e.Failed {
-		to.Str(argError, e.Error)
-	}
+	args = append(args, attrmap.Attrs(&own)...)
+	args = opmodel.AppendInt(args, attrkey.Rank, e.Rank)
+	args = opmodel.AppendText(args, attrkey.ServiceName, e.Service)
+	args = opmodel.AppendText(args, argScope, e.Scope)
+	args = appendError(args, e.Failed, e.Error)
 	if e.AdjustedCount >= 1 {
-		to.Str(argTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
+		args = opmodel.AppendText(args, argTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
 	}
-	if e.DroppedAttributes > 0 {
-		to.Int(argDroppedAttributes, e.DroppedAttributes)
-	}
-	writeFlag(to, argEmptyDevice, e.EmptyDevice)
-	writeStart(to, e.Start)
-	writeLinks(to, e.Links, e.Extra)
+	args = appendCount(args, argDroppedAttributes, e.DroppedAttributes)
+	args = appendFlag(args, argEmptyDevice, e.EmptyDevice)
+	args = appendStart(args, e.Start)
+	args = appendLinks(args, e.Links, e.Extra)
 	for i := range e.Attrs {
-		writeAttr(to, &e.Attrs[i])
+		args = appendAttr(args, &e.Attrs[i])
 	}
+	return args
 }
 
-// WriteSpan passes on the arguments of a span that is not an operation.
-func WriteSpan(to Arguments, s *op.Span) {
-	writeIDs(to, s.TraceID, s.SpanID, s.ParentSpanID)
-	writeFlag(to, argParentRemote, s.RemoteParent)
-	writeText(to, attrkey.ServiceName, s.Service)
-	if s.Failed {
-		to.Str(argError, "")
-	}
-	writeStart(to, s.Start)
-	writeLinks(to, s.Links, s.Extra)
+// SpanArguments returns the arguments of the event of a span that is not an operation.
+func SpanArguments(s *op.Span) []op.Attr {
+	args := appendIDs(nil, s.TraceID, s.SpanID, s.ParentSpanID)
+	args = appendFlag(args, argParentRemote, s.RemoteParent)
+	args = opmodel.AppendText(args, attrkey.ServiceName, s.Service)
+	args = appendError(args, s.Failed, "")
+	args = appendStart(args, s.Start)
+	return appendLinks(args, s.Links, s.Extra)
 }
 
-func writeIDs(to Arguments, trace op.TraceID, span, parent op.SpanID) {
+func appendIDs(args []op.Attr, trace op.TraceID, span, parent op.SpanID) []op.Attr {
 	if !trace.IsZero() {
-		to.Str(argTraceID, trace.String())
+		args = opmodel.AppendText(args, argTraceID, trace.String())
 	}
 	if !span.IsZero() {
-		to.Str(argSpanID, span.String())
+		args = opmodel.AppendText(args, argSpanID, span.String())
 	}
 	if !parent.IsZero() {
-		to.Str(argParentSpanID, parent.String())
+		args = opmodel.AppendText(args, argParentSpanID, parent.String())
 	}
+	return args
 }
 
-func writeStart(to Arguments, start op.Int) {
-	if !start.Known {
-		to.Null(argStart)
+// appendError appends what went wrong, which may be "", with what failed.
+func appendError(args []op.Attr, failed bool, text string) []op.Attr {
+	if !failed {
+		return args
 	}
+	return append(args, op.Attr{Key: argError, Value: text})
 }
 
-func writeLinks(to Arguments, links []op.Link, x *op.Extra) {
-	if n := opmodel.DroppedLinks(x); n > 0 {
-		to.Int(argDroppedLinks, n)
+// appendStart appends null for a start that is not known.
+func appendStart(args []op.Attr, start op.Int) []op.Attr {
+	if start.Known {
+		return args
 	}
+	return append(args, op.Attr{Key: argStart, Value: "null", Type: op.AttrJSON})
+}
+
+// appendFlag appends a flag unless it is not set.
+func appendFlag(args []op.Attr, key string, is bool) []op.Attr {
+	if !is {
+		return args
+	}
+	return append(args, op.Attr{Key: key, Value: "true", Type: op.AttrBool})
+}
+
+// appendCount appends a number unless it is 0.
+func appendCount(args []op.Attr, key string, n int64) []op.Attr {
+	return opmodel.AppendInt(args, key, op.Int{V: n, Known: n > 0})
+}
+
+// appendLinks appends a list of objects.
+func appendLinks(args []op.Attr, links []op.Link, x *op.Extra) []op.Attr {
+	args = appendCount(args, argDroppedLinks, opmodel.DroppedLinks(x))
 	if len(links) == 0 {
-		return
+		return args
 	}
-	to.Objects(argLinks, len(links), func(i int, to Arguments) {
-		writeIDs(to, links[i].TraceID, links[i].SpanID, op.SpanID{})
-		writeInt(to, argWeight, links[i].Weight)
-		writeInt(to, argAttention, links[i].Attention)
-	})
+	text := []byte{'['}
+	for i := range links {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		one := appendIDs(nil, links[i].TraceID, links[i].SpanID, op.SpanID{})
+		one = opmodel.AppendInt(one, argWeight, links[i].Weight)
+		one = opmodel.AppendInt(one, argAttention, links[i].Attention)
+		text = AppendObject(text, one)
+	}
+	return append(args, op.Attr{Key: argLinks, Value: string(append(text, ']')), Type: op.AttrJSON})
 }
 
-// writeAttr passes on a further attribute, as text.
-func writeAttr(to Arguments, a *op.Attr) {
+// AppendObject appends arguments as an object in JSON.
+func AppendObject(dst []byte, args []op.Attr) []byte {
+	dst = append(dst, '{')
+	for i := range args {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsontext.AppendString(dst, args[i].Key), ':')
+		dst = args[i].AppendJSONValue(dst)
+	}
+	return append(dst, '}')
+}
+
+// appendAttr appends a further attribute, as text.
+func appendAttr(args []op.Attr, a *op.Attr) []op.Attr {
+	text := op.Attr{Key: a.Key, Value: a.Value}
 	switch a.Key {
 	case attrkey.ClockError, attrkey.LaunchDuration, attrkey.AutogradSequence, attrkey.ForwardThread:
-		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && a.Type == op.AttrInt {
-			to.Int(a.Key, n)
-			return
+		if _, err := strconv.ParseInt(a.Value, 10, 64); err == nil && a.Type == op.AttrInt {
+			return append(args, *a)
 		}
 	case attrkey.LaunchCall, attrkey.ForwardName:
 	default:
 		if isReserved(a.Key) {
-			return
+			return args
 		}
 	}
-	to.Str(a.Key, a.Value)
+	return append(args, text)
 }
 
 // isReserved reports whether an argument has a meaning that an attribute of that
@@ -137,25 +164,4 @@ func isReserved(key string) bool {
 		return true
 	}
 	return strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.")
-}
-
-// writeText passes on a text unless it is empty.
-func writeText(to Arguments, key, value string) {
-	if value != "" {
-		to.Str(key, value)
-	}
-}
-
-// writeFlag passes on a flag unless it is not set.
-func writeFlag(to Arguments, key string, is bool) {
-	if is {
-		to.True(key)
-	}
-}
-
-// writeInt passes on an integer if it is known.
-func writeInt(to Arguments, key string, n op.Int) {
-	if n.Known {
-		to.Int(key, n.V)
-	}
 }
