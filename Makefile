@@ -72,7 +72,7 @@ mutation: ## mutants of the packages MUTATE that their own tests do not notice, 
 bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
 
-faults: ## a campaign of faults for FAULTTIME: kills, moved files, full disks, damage, bombs
+faults: ## a campaign of faults for FAULTTIME: kills, moved files, full disks
 	$(GO) run -C bench ./faults -for $(FAULTTIME) -seed $(SEED)
 
 release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/

@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/bytedance/sonic v1.15.5
 	github.com/google/go-cmp v0.7.0
-	github.com/klauspost/compress v1.20.3
 	github.com/open-telemetry/opentelemetry-collector-contrib/connector/spanmetricsconnector v0.155.0
 	github.com/optrace/optrace v0.0.0
 	go.opentelemetry.io/collector/component v1.61.0
@@ -23,7 +22,10 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
-require github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+require (
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+)
 
 require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect

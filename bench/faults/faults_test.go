@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/producer"
-	"github.com/optrace/optrace/internal/program"
 )
 
 func TestMain(m *testing.M) {
@@ -18,13 +17,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A round of each fault that is about writing breaks no promise.
+// A round of each fault breaks no promise.
 func TestRounds(t *testing.T) {
 	cases.Rare(t)
-	command := program.Optrace(t, "../..")
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
-			c := &campaign{rng: rand.New(rand.NewPCG(1, 2)), program: command}
+			c := &campaign{rng: rand.New(rand.NewPCG(1, 2))}
 			b := book{name: f.name}
 			check.OK(t, c.round(t.Context(), f, &b, t.TempDir()))
 			if b.skipped != "" {

@@ -15,10 +15,9 @@ func Command(ctx context.Context, n int64, name string, args ...string) (Sample,
 	return command(ctx, n, nil, name, args...)
 }
 
-// CommandRSS is Command with RSS, for which it looks at the program while that
-// runs. It kills a program that takes more than most bytes, unless most is 0.
-func CommandRSS(ctx context.Context, n, most int64, name string, args ...string) (Sample, []byte, error) {
-	return command(ctx, n, func(p *os.Process, done <-chan struct{}) int64 { return watchRSS(p, most, done) }, name, args...)
+// CommandRSS is Command with RSS, for which it looks at the program while that runs.
+func CommandRSS(ctx context.Context, n int64, name string, args ...string) (Sample, []byte, error) {
+	return command(ctx, n, watchRSS, name, args...)
 }
 
 func command(ctx context.Context, n int64, watch func(*os.Process, <-chan struct{}) int64, name string, args ...string) (

@@ -17,7 +17,7 @@ func processCPU() time.Duration { return time.Since(started) }
 func peakRSS(*os.ProcessState) (n int64, known bool) { return 0, false }
 
 // watchRSS returns 0 once done is closed.
-func watchRSS(_ *os.Process, _ int64, done <-chan struct{}) int64 {
+func watchRSS(_ *os.Process, done <-chan struct{}) int64 {
 	<-done
 	return 0
 }

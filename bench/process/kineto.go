@@ -31,7 +31,7 @@ func openKineto(ctx context.Context, env *measure.Env, l layout) (*measure.Opene
 	resident := map[string]int64{}
 	side := func(name, program string, check func([]byte) error, args ...string) measure.Side {
 		return func(ctx context.Context) (measure.Sample, error) {
-			s, out, err := measure.CommandRSS(ctx, sum.events, 0, program, args...)
+			s, out, err := measure.CommandRSS(ctx, sum.events, program, args...)
 			if err == nil {
 				err = check(out)
 			}
