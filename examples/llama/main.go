@@ -7,7 +7,6 @@
 //	model.go   llama.cpp, its libraries from npm, the model, and where contrib/ggml is attached
 //	engine.go  continuous batching: requests join and leave between steps, long prompts take several
 //	report.go  analysing what was recorded
-//	fair.go    how near the prices of requests come to what leaving them out saves
 //	../internal/completions  the HTTP service, with a span for each request, and clients
 //
 // Without flags the program sends requests to itself, prints what the time went to and what
@@ -44,7 +43,6 @@ type config struct {
 	record   string
 	requests int
 	threads  int
-	fair     int
 }
 
 // forwardThreshold is how long an operation takes to be sent to the OTLP receiver by itself.
@@ -60,15 +58,11 @@ func main() {
 	flag.StringVar(&cfg.record, "record", "operations", "record operations, layers, or nothing but requests: `operations|layers|off`")
 	flag.IntVar(&cfg.requests, "requests", 24, "send `N` requests to itself and exit; 0 serves until it is interrupted")
 	flag.IntVar(&cfg.threads, "threads", max(1, runtime.NumCPU()/2), "compute with `N` threads")
-	flag.IntVar(&cfg.fair, "fair", 0, "do nothing but measure how fair the prices of requests are, in `N` mixes of them")
 	demo.Main("llama", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
 // run records while it serves, and then reports what it recorded.
 func run(ctx context.Context, cfg config, out io.Writer) error {
-	if cfg.fair > 0 {
-		return measureFairness(ctx, cfg.fair, cfg.threads, out)
-	}
 	mode, ok := modes[cfg.record]
 	if !ok {
 		return fmt.Errorf("-record %s: want operations, layers or off", cfg.record)
