@@ -23,9 +23,7 @@ type Source interface {
 	// goroutines at once. Files and parts are numbered from 0 in the order of the
 	// input, parts across files; worker is the number of the goroutine. A record
 	// that could not be read is an [*op.SyntaxError] among the records. Read ends
-	// early when a call returns an error, and returns that of the first part. With
-	// more than one worker that may be an [op.ErrAgain]: what was read is to be
-	// forgotten, and Read called again.
+	// early when a call returns an error, and returns that of the first part.
 	Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error
 	// Files yields the format and the stored size of each file that was read, in
 	// the order of the input.
@@ -88,7 +86,7 @@ func collect(ctx context.Context, src Source, opts Options) (*collector, error) 
 	return collectBy(ctx, src, opts.Workers, &want, func() *collector { return newCollector(opts) })
 }
 
-// collectBy reads an input with n workers, again where that is to be. Each has a collector of its own.
+// collectBy reads an input with n workers. Each has a collector of its own.
 func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newCollector func() *collector) (*collector, error) {
 	workers := make([]*collector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
@@ -103,10 +101,7 @@ func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newColle
 		w.startPart(file, part)
 		return w.addAll(ctx, records)
 	})
-	switch {
-	case errors.Is(err, op.ErrAgain):
-		return collectBy(ctx, src, n, want, newCollector)
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	c := mergeCollectors(workers...)

@@ -74,9 +74,10 @@ func (h *head) isForeign() bool {
 	return h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<"))
 }
 
-// framesOfJSON returns the format of JSON in frames, which has the name of JSON without.
+// framesOfJSON returns the format of JSON in frames, which is the second one of its name.
 func framesOfJSON() *Format {
-	return &formats[slices.IndexFunc(formats, func(f Format) bool { return f.Name == "otlp-json" && f.partsAt == nil })]
+	first := slices.IndexFunc(formats, func(f Format) bool { return f.Name == "otlp-json" })
+	return &formats[first+1]
 }
 
 // maxLines bounds the lines that are looked at, each of which is taken apart.

@@ -41,7 +41,7 @@ type Format struct {
 	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
-	partsAt partsFunc
+	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
 	// grows is set where records can be read as they are appended, see [Follower].
 	grows bool
 	// registers is set where [Register] says how files are read.
@@ -73,15 +73,6 @@ type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 type follower interface {
 	Follow(part []byte)
 	Resource() []byte
-}
-
-// partsFunc returns the records of a file in parts.
-type partsFunc func(src io.ReaderAt, size int64, name string, m *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error)
-
-// partsOptions say how a file is divided.
-type partsOptions struct {
-	bytes    int  // the least size of a part
-	thorough bool // looks for what holds in a part as far back as that takes
 }
 
 // place is where a part of a file lies.

@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"io"
-	"iter"
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
@@ -12,8 +10,6 @@ import (
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // formats lists the formats, in the order in which they are tried. A detect
@@ -71,10 +67,9 @@ var formats = []Format{
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
 				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles"))
 		},
-		open:    openOTLPJSON,
-		cut:     cutDocuments,
-		grows:   true,
-		partsAt: otlpDocument,
+		open:  openOTLPJSON,
+		cut:   cutDocuments,
+		grows: true,
 	},
 	{
 		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
@@ -99,9 +94,8 @@ var formats = []Format{
 	},
 	{
 		Name: "jaeger-v3", Summary: "answers of Jaeger's API v3",
-		detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
-		open:    whole(otlp.JSONRecords),
-		partsAt: otlpDocument,
+		detect: func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
+		open:   whole(otlp.JSONRecords),
 	},
 	{
 		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them",
@@ -135,9 +129,4 @@ var formats = []Format{
 		},
 		open: holding(kineto.RecordsHolding),
 	},
-}
-
-// otlpDocument is partsAt for OTLP in JSON.
-func otlpDocument(src io.ReaderAt, size int64, name string, m *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
-	return otlp.JSONParts(src, size, name, m, otlp.Parts{Bytes: p.bytes, Thorough: p.thorough})
 }

@@ -27,8 +27,6 @@ type Input struct {
 	files    []fileInfo
 	// partSize is the size of a part in bytes, 0 for the default.
 	partSize int
-	// care is with how much care documents are cut.
-	care int
 	// readers are kept from file to file, by format.
 	readers readers
 	memory  *memory

@@ -18,13 +18,8 @@ import (
 func (in *Input) InOrder(workers int, f func(op.Record, error) error) error {
 	workers = max(1, workers)
 	o := &ordered{f: f, held: make([][]heldRecord, workers)}
-	for {
-		o.begin()
-		err := in.read(&partQueue{in: in, alone: workers < 2, ordered: true}, workers, o.part)
-		if !errors.Is(err, op.ErrAgain) {
-			return err
-		}
-	}
+	o.cond = sync.NewCond(&o.mu)
+	return in.read(&partQueue{in: in, ordered: true}, workers, o.part)
 }
 
 // ordered brings the parts of an input into its order.
@@ -41,20 +36,10 @@ type ordered struct {
 
 	// What follows belongs to the goroutine whose turn it is.
 
-	done int64 // the calls of f, with the input read from the start
-	skip int64 // those of done that are repeated
 	file int64
 	// known is set once a resource was handed out, stale where it is that of a file
 	// before.
 	known, stale bool
-}
-
-// begin starts to read the input, for the second time without what f has had.
-func (o *ordered) begin() {
-	o.cond = sync.NewCond(&o.mu)
-	o.skip, o.done = o.done, 0
-	o.turn.Store(0)
-	o.ended, o.file, o.known, o.stale = false, 0, false, false
 }
 
 // maxAhead is the number of records that a goroutine holds until it is its turn.
@@ -173,16 +158,9 @@ func (o *ordered) give(file int64, rec op.Record, err error) error {
 		o.known, o.stale = true, false
 	case o.stale && (rec.Entry != nil || rec.Span != nil):
 		o.known, o.stale = false, false
-		if err := o.call(op.Record{Resource: &op.Resource{}}, nil); err != nil {
+		if err := o.f(op.Record{Resource: &op.Resource{}}, nil); err != nil {
 			return err
 		}
-	}
-	return o.call(rec, err)
-}
-
-func (o *ordered) call(rec op.Record, err error) error {
-	if o.done++; o.done <= o.skip {
-		return nil
 	}
 	return o.f(rec, err)
 }

@@ -15,18 +15,15 @@ import (
 
 // Read calls read for every part of the input, in the given number of goroutines
 // at once. Files are cut into parts of some hundred kilobytes where their format
-// allows it: entries, OTLP JSON Lines, OTLP protobuf and stdouttrace. A file that can
-// be read anywhere has larger parts where it is Parquet, or one document of
-// OTLP JSON that is all of the input. Any other file is one part.
+// allows it: entries, OTLP JSON Lines, OTLP protobuf and stdouttrace. A Parquet file
+// that can be read anywhere has larger parts. Any other file is one part.
 //
 // Files and parts are numbered from 0 in the order of the input, parts across
 // files; worker is the number of the goroutine. The records of a part are those
 // of [Input.Records]: valid until the next one, and to be ranged over once. Read
-// ends early when a call returns an error, and returns that of the first part. That may be
-// an [op.ErrAgain]: a document was not cut where it can be, and the next call reads it as it
-// should.
+// ends early when a call returns an error, and returns that of the first part.
 func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
-	return in.read(&partQueue{in: in, alone: workers < 2}, workers, read)
+	return in.read(&partQueue{in: in}, workers, read)
 }
 
 func (in *Input) read(q *partQueue, workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
@@ -54,31 +51,12 @@ func (in *Input) read(q *partQueue, workers int, read func(worker int, file, par
 			first = i
 		}
 	}
-	if errors.Is(errs[first], op.ErrAgain) {
-		in.restart(errs[first])
-	}
 	return errs[first]
 }
 
-// restart lets documents be cut with more care.
-func (in *Input) restart(err error) {
-	in.began = false // standard input that can be read anywhere, too
-	if in.care++; !errors.Is(err, otlp.ErrContext) {
-		in.care = careWhole
-	}
-}
-
-// How documents are cut.
-const (
-	careQuick    = iota // at the likely places
-	careThorough        // after a thorough look
-	careWhole           // not at all
-)
-
 // partQueue hands the parts of an input to the workers of [Input.Read].
 type partQueue struct {
-	in    *Input
-	alone bool // there is one worker
+	in *Input
 	// ordered is set where the parts together are to be the records of one pass, also in
 	// the resources among them.
 	ordered bool
@@ -270,11 +248,10 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	p.src, p.last, p.at = f, true, place{name: s.path}
 	size := cmp.Or(q.in.partSize, partBytes)
 	// Which resource holds at the start of a part is not known.
-	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() && q.mayShare(f.format) {
+	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() {
 		// An error is that of the whole file, which is read then.
-		opts := partsOptions{bytes: size, thorough: q.in.care == careThorough}
 		counted := f.counted.n
-		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, f.mapping, opts); err == nil && len(parts) > 1 {
+		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, size); err == nil && len(parts) > 1 {
 			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}
 			return part{}, false
 		}
@@ -295,17 +272,6 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		q.cutting.sources = new(entries.Sources)
 	}
 	return part{}, false
-}
-
-// mayShare reports whether files of a format may be shared. Parts that may have to be
-// read again are of no use to one worker, and are for a file that is all of the input:
-// others, such as pipes, cannot be read again with it.
-func (q *partQueue) mayShare(f *Format) bool {
-	if f.recordsAt != nil {
-		return true
-	}
-	single := len(q.sources) == 1 && !q.sources[0].walked
-	return single && !q.alone && q.in.care < careWhole
 }
 
 // cut returns the next part of the file that is being cut.

@@ -28,25 +28,14 @@ func readParts(t *testing.T, in *ingest.Input, workers int) (texts map[int64]str
 	var mu sync.Mutex
 	texts = make(map[int64]string)
 	err = in.Read(workers, func(worker int, _, part int64, records iter.Seq2[op.Record, error]) error {
-		var again error
-		text := recordtest.Transcript(t, func(yield func(op.Record, error) bool) {
-			for rec, err := range records {
-				if errors.Is(err, op.ErrAgain) {
-					again = err
-					return
-				}
-				if !yield(rec, err) {
-					return
-				}
-			}
-		})
+		text := recordtest.Transcript(t, records)
 		mu.Lock()
 		defer mu.Unlock()
 		texts[part] = text
 		if worker < 0 || worker >= workers {
 			return fmt.Errorf("worker %d of %d", worker, workers)
 		}
-		return again
+		return nil
 	})
 	return texts, err
 }
@@ -56,14 +45,8 @@ func readParts(t *testing.T, in *ingest.Input, workers int) (texts map[int64]str
 func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
 	t.Helper()
 	in.SetPartSize(size)
-	var texts map[int64]string
-	err := op.ErrAgain
-	for errors.Is(err, op.ErrAgain) {
-		texts, err = readParts(t, in, workers)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	texts, err := readParts(t, in, workers)
+	check.OK(t, err)
 	var all strings.Builder
 	for i := range int64(len(texts)) {
 		text, ok := texts[i]

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Tables reads a format that takes modules which most programs do without. The package
@@ -62,10 +61,5 @@ func Register(format string, t Tables) {
 	f.recordsAt = func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
 		return t.RecordsAt(src, size, name, o.tableMemory())
 	}
-	if t.Parts == nil {
-		return
-	}
-	f.partsAt = func(src io.ReaderAt, size int64, name string, _ *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
-		return t.Parts(src, size, name, p.bytes)
-	}
+	f.partsAt = t.Parts
 }

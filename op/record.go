@@ -1,7 +1,6 @@
 package op
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,10 +138,6 @@ func (r SkipReason) IsSpan() bool {
 	}
 	return !strings.HasPrefix(string(r), string(SkipMissing))
 }
-
-// ErrAgain is the error of an input that was read in parts, at places that turned out to
-// be wrong. The records of the parts are to be forgotten; the input may be read again.
-var ErrAgain = errors.New("the input was not read in the right parts")
 
 // Position is a place in a file: how many bytes and newlines lie in front of it.
 type Position struct{ Offset, Lines int64 }

@@ -99,19 +99,15 @@ var peers = map[workload.Format]map[string]reader{
 }
 
 // workers returns the gain of a second worker: the time that passes while a file of
-// each format is read, one after the other, and while one large document or message is.
+// each format is read, one after the other, and while one large message is.
 func workers() measure.Measure {
 	m := measure.Measure{Name: "workers_2_vs_1", Target: 1.7, Wall: true, Limit: limitWorkers}
 	lines := []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries}
 	for _, k := range workload.Kinds() {
 		m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: workerSuite(k, lines...), Peer: ours, Ours: oursTwice})
 	}
-	for _, one := range []struct {
-		data   string
-		format workload.Format
-	}{{"one document", workload.OTLPDocument}, {"one message", workload.OTLPMessage}} {
-		m.Cases = append(m.Cases, measure.Case{Data: one.data, Suite: workerSuite(workload.G1, one.format), Peer: ours, Ours: oursTwice})
-	}
+	message := workerSuite(workload.G1, workload.OTLPMessage)
+	m.Cases = append(m.Cases, measure.Case{Data: "one message", Suite: message, Peer: ours, Ours: oursTwice})
 	return m
 }
 

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -62,7 +61,6 @@ func (b *batcher) Shutdown(ctx context.Context) error {
 type collector struct {
 	w      *bufio.Writer
 	format Format
-	begun  bool
 }
 
 func newCollector(w io.Writer, f Format) *collector {
@@ -85,12 +83,6 @@ func (c *collector) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpa
 	return c.write(td)
 }
 
-// The ends of a TracesData object in JSON.
-const (
-	documentStart = `{"resourceSpans":[`
-	documentEnd   = `]}`
-)
-
 func (c *collector) write(td ptrace.Traces) error {
 	if c.format == OTLPProto || c.format == OTLPMessage {
 		var m ptrace.ProtoMarshaler
@@ -112,30 +104,11 @@ func (c *collector) write(td ptrace.Traces) error {
 	if err != nil {
 		return err
 	}
-	if c.format == OTLPDocument {
-		// The batches of one document: their resources in one list.
-		start := ","
-		if !c.begun {
-			start, c.begun = documentStart, true
-		}
-		inner, hasStart := bytes.CutPrefix(line, []byte(documentStart))
-		inner, hasEnd := bytes.CutSuffix(inner, []byte(documentEnd))
-		if !hasStart || !hasEnd {
-			return fmt.Errorf("unexpected JSON of a batch: %.40s", line)
-		}
-		_, err := c.w.Write(append([]byte(start), inner...))
-		return err
-	}
 	_, err = c.w.Write(append(line, '\n'))
 	return err
 }
 
 func (c *collector) close() error {
-	if c.format == OTLPDocument {
-		if _, err := c.w.WriteString(documentEnd + "\n"); err != nil {
-			return err
-		}
-	}
 	return c.w.Flush()
 }
 

@@ -56,15 +56,13 @@ const (
 	// OTLPProto is a TracesData message at a time, as the Collector writes it, each
 	// behind its length in four bytes, big-endian.
 	OTLPProto Format = "otlp-proto"
-	// OTLPDocument is one TracesData object in JSON.
-	OTLPDocument Format = "otlp-document"
 	// OTLPMessage is one TracesData message in protobuf.
 	OTLPMessage Format = "otlp-message"
 )
 
 // Formats returns all formats.
 func Formats() []Format {
-	return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage}
+	return []Format{Entries, OTLPJSON, OTLPProto, OTLPMessage}
 }
 
 // Config selects spans.

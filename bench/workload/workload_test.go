@@ -47,7 +47,7 @@ func TestFormatsAgree(t *testing.T) {
 	for kind := range cases.Of(t, 1, simulated()) {
 		c := Config{Ops: 1200, Kind: kind}
 		var first []*op.Entry
-		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage, Entries} {
+		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPMessage, Entries} {
 			sum, entries, spans := write(t, f, c)
 			got := Summary{Ops: int64(len(entries)), Spans: int64(len(entries) + len(spans))}
 			for _, e := range entries {

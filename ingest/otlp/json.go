@@ -57,15 +57,7 @@ type jsonReader struct {
 	isResult bool
 	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
-
-	// resourceAt and scopeAt are where the ResourceSpans and the ScopeSpans object
-	// under way start in the input.
-	resourceAt, scopeAt int64
-	// part is set where the input is a part that is to end in front of a span, ended once
-	// it has, in so many objects and lists, and short if it ends before what is needed.
-	part, short bool
-	ended       int
-	faults      int // errors so far
+	faults       int // errors so far
 }
 
 func newJSONReader(d *spans.Decoder) *jsonReader {
@@ -77,7 +69,7 @@ func newJSONReader(d *spans.Decoder) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield spans.YieldFunc) {
-	r.Yield, r.Stopped, r.part, r.short, r.ended, r.faults = yield, false, false, false, 0, 0
+	r.Yield, r.Stopped, r.faults = yield, false, 0
 	r.lines, r.linewise = false, false
 }
 
@@ -184,7 +176,6 @@ func (r *jsonReader) resources() {
 func (r *jsonReader) resourceSpans() {
 	r.Resource, r.known = op.Resource{}, noElement
 	r.w.object()
-	r.resourceAt = r.w.position() - 1
 	r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource})
 }
 
@@ -230,7 +221,6 @@ func (r *jsonReader) emitResource(g *group) {
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
 	r.w.object()
-	r.scopeAt = r.w.position() - 1
 	r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope})
 }
 
@@ -267,10 +257,6 @@ func (r *jsonReader) spans() {
 	for w.more() && r.going() {
 		if r.ReadSpans(w.buf) {
 			continue
-		}
-		if r.part && w.peek() == 0 && w.err == io.EOF {
-			r.ended, r.Stopped = w.lex.Depth(), true
-			return
 		}
 		var text []byte
 		w.do(func(l *jsontext.Lexer) {
@@ -342,8 +328,5 @@ func (g *group) lookAhead() {
 		w.skip()
 	}
 	g.late = w.tooLong
-	if g.r.part && w.lex.Truncated() && !w.tooLong {
-		g.r.short, g.r.Stopped = true, true
-	}
 	w.release()
 }

@@ -89,11 +89,6 @@ func (r *jsonReader) restart(at element, known element) {
 	if known < aScope {
 		r.Scope = op.Scope{}
 	}
-	r.restOfDocument(at, r.isResult)
-}
-
-// restOfDocument reads on from an element of a list.
-func (r *jsonReader) restOfDocument(at element, isResult bool) {
 	r.found, r.other = true, false
 	if at == aSpan {
 		r.spans()
@@ -104,7 +99,7 @@ func (r *jsonReader) restOfDocument(at element, isResult bool) {
 		r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource, done: true})
 	}
 	r.resources()
-	if isResult {
+	if r.isResult {
 		r.resultMembers()
 	}
 	r.documentMembers()

@@ -71,6 +71,9 @@ type ProtoWalk struct {
 	most   int64 // MaxMessageBytes but in tests
 }
 
+// maxHeaderBytes is the longest header that is kept with a place.
+const maxHeaderBytes = 256 << 10
+
 // NewProtoWalk returns a walk from the start of a file.
 func NewProtoWalk() *ProtoWalk { return &ProtoWalk{most: MaxMessageBytes} }
 
@@ -124,7 +127,7 @@ func (w *ProtoWalk) field(text []byte) (end int, ok bool) {
 	}
 	end = start + int(size)
 	if isHeader {
-		if size > maxPlaceBytes {
+		if size > maxHeaderBytes {
 			return 0, false
 		}
 		p.headers[at] = bytes.Clone(text[start:end])

@@ -87,7 +87,7 @@ func isWhole(payload []byte) bool {
 	case len(payload) == 0:
 		return true
 	case beginsJSON(payload):
-		return bytes.HasSuffix(trimSpace(payload), []byte("}"))
+		return bytes.HasSuffix(bytes.TrimRight(payload, " \t\r\n"), []byte("}"))
 	case beginsZstd(payload):
 		return isZstdFrame(payload)
 	}

@@ -3,7 +3,7 @@
 // Usage:
 //
 //	go run -C bench ./workload/gen -o FILE [-ops N] [-kind g512|g1|random]
-//		[-format entries|otlp-json|otlp-proto|otlp-document] [-seed N]
+//		[-format entries|otlp-json|otlp-proto|otlp-message] [-seed N]
 //
 // The file is replaced. The same flags give the same operations, ids, times and
 // order; entries also name their writer, which differs from file to file.
@@ -21,7 +21,7 @@ func main() {
 	var (
 		cfg    workload.Config
 		kind   = flag.String("kind", string(workload.G512), "how the operations follow one another: g512, g1 or random")
-		format = flag.String("format", string(workload.OTLPJSON), "entries, otlp-json, otlp-proto or otlp-document")
+		format = flag.String("format", string(workload.OTLPJSON), "entries, otlp-json, otlp-proto or otlp-message")
 		path   = flag.String("o", "", "`file` to write")
 	)
 	flag.IntVar(&cfg.Ops, "ops", 1_000_000, "number of operations")
