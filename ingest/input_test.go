@@ -144,15 +144,6 @@ func TestInputIsReadAgain(t *testing.T) {
 			})
 			return int(n.Load()), err
 		},
-		"InOrder": func(in *ingest.Input) (n int, err error) {
-			err = in.InOrder(2, func(rec op.Record, err error) error {
-				if rec.Entry != nil {
-					n++
-				}
-				return err
-			})
-			return n, err
-		},
 		"Read that ends": func(in *ingest.Input) (int, error) {
 			in.Want(attr.Want{Omit: attrmap.FieldsOf(attrmap.FieldDevice)})
 			if err := in.Read(2, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return gone }); err != gone {

@@ -23,13 +23,10 @@ import (
 // of [Input.Records]: valid until the next one, and to be ranged over once. Read
 // ends early when a call returns an error, and returns that of the first part.
 func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
-	return in.read(&partQueue{in: in}, workers, read)
-}
-
-func (in *Input) read(q *partQueue, workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
 	if err := in.begin(); err != nil {
 		return err
 	}
+	q := &partQueue{in: in}
 	errs := make([]error, max(1, workers))
 	failed := make([]int64, len(errs)) // numbers of the parts
 	var running sync.WaitGroup
@@ -57,9 +54,6 @@ func (in *Input) read(q *partQueue, workers int, read func(worker int, file, par
 // partQueue hands the parts of an input to the workers of [Input.Read].
 type partQueue struct {
 	in *Input
-	// ordered is set where the parts together are to be the records of one pass, also in
-	// the resources among them.
-	ordered bool
 
 	mu      sync.Mutex // guards the fields below and in.files
 	sources []source
@@ -268,7 +262,7 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	if f.format.walks {
 		q.cutting.walk = otlp.NewProtoWalk()
 	}
-	if f.inherits() || f.format.inherits && (f.hosts || q.ordered) {
+	if f.inherits() || f.format.inherits && f.hosts {
 		q.cutting.sources = new(entries.Sources)
 	}
 	return part{}, false

@@ -138,79 +138,22 @@ func (e *Entry) Throughput() float64 {
 }
 
 // Clone returns a copy that shares nothing with e but strings.
-func (e *Entry) Clone() *Entry { return new(EntryCopy).Set(e) }
-
-// EntryCopy is a copy of an [Entry] in memory that is used again for the next one.
-type EntryCopy struct {
-	entry      Entry
-	dims       []int64 // of all shapes
-	shapes     []Shape
-	dtypes     []DType
-	attrs      []Attr
-	collective Collective
-	extra      Extra
-	scopeAttrs []Attr
-}
-
-// Set makes c a copy of e that shares nothing with e but strings, and returns it. It is
-// valid until the next call.
-func (c *EntryCopy) Set(e *Entry) *Entry {
-	own := &c.entry
-	*own = *e
-	n := len(e.OutputShape)
-	for _, s := range e.InputShapes {
-		n += len(s)
+func (e *Entry) Clone() *Entry {
+	own := *e
+	own.InputShapes = slices.Clone(e.InputShapes)
+	for i, s := range own.InputShapes {
+		own.InputShapes[i] = slices.Clone(s)
 	}
-	c.dims = slices.Grow(c.dims[:0], n) // does not move below
-	if e.InputShapes != nil {
-		c.shapes = c.shapes[:0]
-		for _, s := range e.InputShapes {
-			c.shapes = append(c.shapes, c.shape(s))
-		}
-		own.InputShapes = orNone(c.shapes)
-	}
-	own.OutputShape = c.shape(e.OutputShape)
-	own.InputDTypes = copyTo(&c.dtypes, e.InputDTypes)
-	own.Attrs = copyTo(&c.attrs, e.Attrs)
+	own.OutputShape = slices.Clone(e.OutputShape)
+	own.InputDTypes = slices.Clone(e.InputDTypes)
+	own.Attrs = slices.Clone(e.Attrs)
 	own.Links = cloneLinks(e.Links)
-	if e.Extra != nil {
-		c.extra = *e.Extra
-		c.extra.Scope.Attrs = copyTo(&c.scopeAttrs, e.Extra.Scope.Attrs)
-		c.extra.Events = cloneEvents(e.Extra.Events)
-		own.Extra = &c.extra
-	}
+	own.Extra = e.Extra.clone()
 	if e.Collective != nil {
-		c.collective = *e.Collective
-		own.Collective = &c.collective
+		collective := *e.Collective
+		own.Collective = &collective
 	}
-	return own
-}
-
-// shape copies a shape behind those before.
-func (c *EntryCopy) shape(s Shape) Shape {
-	if s == nil {
-		return nil
-	}
-	start := len(c.dims)
-	c.dims = append(c.dims, s...)
-	return orNone(Shape(c.dims[start:len(c.dims):len(c.dims)]))
-}
-
-// copyTo copies a list to memory that is used again. The copy of nil is nil.
-func copyTo[T any](memory *[]T, list []T) []T {
-	if list == nil {
-		return nil
-	}
-	*memory = append((*memory)[:0], list...)
-	return orNone(*memory)
-}
-
-// orNone returns list, an empty one for nil.
-func orNone[S ~[]T, T any](list S) S {
-	if list == nil {
-		return S{}
-	}
-	return list
+	return &own
 }
 
 // Side is the side of a launch on which an entry was taken.

@@ -3,11 +3,11 @@
 package input
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -55,30 +55,29 @@ func (src Source) LimitGarbage() {
 // checkInterval is the number of records between two looks at the memory.
 const checkInterval = 256
 
-// Each reads the inputs with all processors and calls f with every record, in the order
-// of the inputs, and with the error in place of a record that could not be read. An error
+// Each reads the inputs and calls f with every record, and with the error in place of a record that could not be read. An error
 // that ends the input is returned as an input error, one that f returns as it is. What
 // holds returns, how many bytes are kept until the end, is bounded, unless it is nil.
 func (src Source) Each(s streams.Streams, holds func() int64, f func(op.Record, error) error) error {
 	in, done := src.Open(s)
 	defer done()
-	var failed error
 	n, held := 0, int64(0)
-	err := in.InOrder(runtime.GOMAXPROCS(0), func(rec op.Record, err error) error {
-		if failed = f(rec, err); failed != nil {
-			return failed
+	for rec, err := range in.Records() {
+		if _, ok := errors.AsType[*op.SyntaxError](err); err != nil && !ok {
+			return exit.Input(err)
+		}
+		if err := f(rec, err); err != nil {
+			return err
 		}
 		if n++; holds != nil && n%checkInterval == 0 {
 			more := holds() - held
 			held += more
-			return in.Hold(more)
+			if err := in.Hold(more); err != nil {
+				return exit.Input(err)
+			}
 		}
-		return nil
-	})
-	if err != nil && failed == nil {
-		return exit.Input(err)
 	}
-	return failed
+	return nil
 }
 
 // Title names inputs: the last elements of their paths.
