@@ -1,6 +1,7 @@
 package otlpprofiles
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,34 +12,28 @@ import (
 	"github.com/optrace/optrace/render/internal/stacknotes"
 )
 
-// The attributes of samples and profiles that are no attributes of operations.
+// The attributes of samples and profiles that are no attributes of operations, and that of a
+// frame that says what code it is.
 const (
-	keyShapes  = "tensor.op.shapes"
-	keyComment = "pprof.profile.comment"
+	keyShapes    = "tensor.op.shapes"
+	keyComment   = "pprof.profile.comment"
+	keyFrameType = "profile.frame.type"
 )
 
-// keyFrameType is the attribute of a frame that says what code it is.
-const keyFrameType = "profile.frame.type"
-
-// value is one of the values of a row.
-type value struct {
+// values are the values that there are profiles of. Tools show the first one.
+var values = []struct {
 	name, unit string
 	of         func(*stacks.Row) int64
+}{
+	{"time", "nanoseconds", func(r *stacks.Row) int64 { return r.TimeNS }},
+	{"self", "nanoseconds", func(r *stacks.Row) int64 { return r.SelfNS }},
+	{"count", "count", func(r *stacks.Row) int64 { return r.Count }},
+	{"bytes", "bytes", func(r *stacks.Row) int64 { return r.Bytes }},
+	{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
 }
 
-// values lists the values that there are profiles of. Tools show the first one.
-func values() []value {
-	return []value{
-		{"time", "nanoseconds", func(r *stacks.Row) int64 { return r.TimeNS }},
-		{"self", "nanoseconds", func(r *stacks.Row) int64 { return r.SelfNS }},
-		{"count", "count", func(r *stacks.Row) int64 { return r.Count }},
-		{"bytes", "bytes", func(r *stacks.Row) int64 { return r.Bytes }},
-		{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
-	}
-}
-
-// build returns the message of a table: the profiles of each producer.
-func build(t *stacks.Table, opts Options) *profilesData {
+// build returns the message ProfilesData of a table: the profiles of each producer.
+func build(t *stacks.Table, opts Options) message {
 	d := newDictionary()
 	byProducer := make(map[stacks.Producer][]stacks.Row)
 	for _, r := range t.Rows() {
@@ -47,49 +42,43 @@ func build(t *stacks.Table, opts Options) *profilesData {
 	if len(byProducer) == 0 {
 		byProducer[stacks.Producer{}] = nil
 	}
-	all := make([]resourceProfiles, len(byProducer))
-	rows := make([][]row, len(byProducer))
-	for i, who := range slices.SortedFunc(maps.Keys(byProducer), stacks.Producer.Compare) {
-		rows[i] = d.rows(byProducer[who])
-		if opts.Producers != nil {
-			all[i].Resource.Attributes = attributesOf(opts.Producers.Of(who))
-		}
+	var comments []message
+	for _, text := range stacknotes.Of(t, opts.Options) {
+		comments = append(comments, textValue(text))
 	}
-	comment := d.comment(stacknotes.Of(t, opts.Options))
-	by := scope{Name: "github.com/optrace/optrace", Version: stacks.Clean(opts.Version)}
-	for i := range all {
-		all[i].ScopeProfiles = []scopeProfiles{{by, d.profiles(rows[i], t, comment)}}
+	by := message{{1, "name", "github.com/optrace/optrace"}, {2, "version", stacks.Clean(opts.Version)}}
+	from := cmp.Or(opts.Producers, &Producers{})
+	var all []message
+	for _, who := range slices.SortedFunc(maps.Keys(byProducer), stacks.Producer.Compare) {
+		profiles := d.profiles(d.rows(byProducer[who]), t, listValue(comments))
+		all = append(all, message{
+			{1, "resource", message{{1, "attributes", attributesOf(from.Of(who))}}},
+			{2, "scopeProfiles", []message{{{1, "scope", by}, {2, "profiles", profiles}}}},
+		})
 	}
-	return &profilesData{ResourceProfiles: all, Dictionary: d.tables}
+	return message{{1, "resourceProfiles", all}, {2, "dictionary", d.message()}}
 }
 
 // profiles returns the profiles of some rows of a table.
-func (d *dictionary) profiles(rows []row, t *stacks.Table, comment int32) (all []profile) {
-	for _, v := range values() {
-		p := profile{
-			SampleType: d.valueType(v.name, v.unit),
-			PeriodType: d.valueType("count", "count"), Period: 1, // every operation counts
-			AttributeIndices: []int32{comment},
-		}
-		if t.Start.Known {
-			p.TimeUnixNano, p.DurationNano = decimal(max(0, t.Start.V)), decimal(t.End.V-t.Start.V)
-		}
+func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all []message) {
+	comments := []int32{d.attribute(keyComment, comment)}
+	var start fixed64
+	var duration int64
+	if t.Start.Known {
+		start, duration = fixed64(max(0, t.Start.V)), t.End.V-t.Start.V
+	}
+	for _, v := range values {
+		var samples []message
 		for i := range rows {
 			if n := v.of(&rows[i].Row); n != 0 {
-				s := rows[i].sample
-				s.Values = []decimal{decimal(n)}
-				p.Samples = append(p.Samples, s)
+				samples = append(samples, append(slices.Clip(rows[i].identity), field{4, "values", []int64{n}}))
 			}
 		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// attributesOf returns the attributes of a resource.
-func attributesOf(attrs []op.Attr) (all []keyValue) {
-	for i := range attrs {
-		all = append(all, keyValue{stacks.Clean(attrs[i].Key), valueOf(&attrs[i])})
+		all = append(all, message{
+			{1, "sampleType", d.valueType(v.name, v.unit)}, {2, "samples", samples}, {3, "timeUnixNano", start}, {4, "durationNano", duration},
+			{5, "periodType", d.valueType("count", "count")}, {6, "period", int64(1)}, // every operation counts
+			{11, "attributeIndices", comments},
+		})
 	}
 	return all
 }
@@ -97,7 +86,7 @@ func attributesOf(attrs []op.Attr) (all []keyValue) {
 // row is a row of a table and what identifies its samples.
 type row struct {
 	stacks.Row
-	sample sample
+	identity message
 }
 
 // codeOf returns the type of an operation's frame: cuda for what a CUDA device computes.
@@ -114,19 +103,21 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 	var rows []row
 	byIdentity := make(map[string]int)
 	for _, r := range all {
-		s := sample{Stack: d.stack(r.Frames, codeOf(&r)), Link: d.link(&r.Request)}
+		stack, link := d.stack(r.Frames, codeOf(&r)), d.link(&r.Request)
+		var attributes []int32
 		for _, label := range [][2]string{
 			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape}, {attrkey.Root, r.Request.Name},
 		} {
 			if text := stacks.Clean(label[1]); text != "" {
-				s.AttributeIndices = append(s.AttributeIndices, d.attribute(label[0], text))
+				attributes = append(attributes, d.attribute(label[0], textValue(text)))
 			}
 		}
-		identity := identityOf(append([]int32{s.Stack, s.Link}, s.AttributeIndices...))
-		i, ok := byIdentity[identity]
+		identity := message{{1, "stackIndex", stack}, {2, "attributeIndices", attributes}, {3, "linkIndex", link}}
+		key := string(identity.proto())
+		i, ok := byIdentity[key]
 		if !ok {
-			byIdentity[identity] = len(rows)
-			rows = append(rows, row{r, s})
+			byIdentity[key] = len(rows)
+			rows = append(rows, row{r, identity})
 			continue
 		}
 		rows[i].Add(r.Values)

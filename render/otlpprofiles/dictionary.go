@@ -1,74 +1,79 @@
 package otlpprofiles
 
 import (
-	"encoding/binary"
-
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// dictionary builds the tables that profiles refer to. The element 0 of each is its zero
-// value, which stands for none.
+// dictionary builds the tables that profiles refer to.
 type dictionary struct {
-	tables     tables
-	strings    map[string]int32
-	locations  map[frame]int32
-	functions  map[int32]int32  // by string
-	stacks     map[string]int32 // by locations
-	links      map[stacks.Request]int32
-	attributes map[[2]string]int32 // by key and text
+	locations, functions, links, attributes, stacks table
+
+	strings []string
+	places  map[string]int32 // of strings
+}
+
+// table is a table of a dictionary. The element 0 is the zero value, which stands for none.
+type table struct {
+	elements []message
+	places   map[string]int32 // by element in protobuf
+}
+
+func newTable() table { return table{elements: []message{{}}, places: map[string]int32{"": 0}} }
+
+// add returns the place of an element, which it adds if it is new.
+func (t *table) add(element message) int32 {
+	return wire.Index(t.places, &t.elements, string(element.proto()), func() message { return element })
 }
 
 func newDictionary() *dictionary {
 	return &dictionary{
-		tables: tables{
-			Mappings: make([]struct{}, 1), Locations: make([]location, 1), Functions: make([]function, 1),
-			Links: make([]link, 1), Strings: []string{""}, Attributes: make([]attribute, 1), Stacks: make([]stack, 1),
-		},
-		strings: map[string]int32{"": 0}, locations: make(map[frame]int32), functions: map[int32]int32{0: 0}, stacks: make(map[string]int32),
-		links: make(map[stacks.Request]int32), attributes: make(map[[2]string]int32),
+		locations: newTable(), functions: newTable(), links: newTable(), attributes: newTable(), stacks: newTable(),
+		strings: []string{""}, places: map[string]int32{"": 0},
+	}
+}
+
+// message returns the message ProfilesDictionary.
+func (d *dictionary) message() message {
+	return message{
+		{1, "mappingTable", []message{{}}}, {2, "locationTable", d.locations.elements}, {3, "functionTable", d.functions.elements},
+		{4, "linkTable", d.links.elements}, {5, "stringTable", d.strings}, {6, "attributeTable", d.attributes.elements},
+		{7, "stackTable", d.stacks.elements},
 	}
 }
 
 func (d *dictionary) string(s string) int32 {
-	return wire.Index(d.strings, &d.tables.Strings, s, func() string { return s })
+	return wire.Index(d.places, &d.strings, s, func() string { return s })
 }
 
-func (d *dictionary) valueType(name, unit string) valueType {
-	return valueType{d.string(name), d.string(unit)}
+func (d *dictionary) valueType(name, unit string) message {
+	return message{{1, "typeStrindex", d.string(name)}, {2, "unitStrindex", d.string(unit)}}
 }
 
-// frame is a name on a stack. code is what runs it, as the semantic conventions call it
+// location returns the place that stands for a frame. code is what runs it, as the semantic conventions call it
 // (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
-type frame struct{ name, code string }
-
-// location returns the place that stands for a frame.
-func (d *dictionary) location(f frame) int32 {
-	return wire.Index(d.locations, &d.tables.Locations, f, func() location {
-		l := location{Lines: []line{{d.function(f.name)}}}
-		if f.code != "" {
-			l.AttributeIndices = []int32{d.attribute(keyFrameType, f.code)}
-		}
-		return l
+func (d *dictionary) location(frame, code string) int32 {
+	function := d.functions.add(message{{1, "nameStrindex", d.string(frame)}})
+	var attributes []int32
+	if code != "" {
+		attributes = append(attributes, d.attribute(keyFrameType, textValue(code)))
+	}
+	return d.locations.add(message{
+		{3, "lines", []message{{{1, "functionIndex", function}}}}, {4, "attributeIndices", attributes},
 	})
-}
-
-func (d *dictionary) function(name string) int32 {
-	text := d.string(name)
-	return wire.Index(d.functions, &d.tables.Functions, text, func() function { return function{text} })
 }
 
 // stack returns the stack of frames from the root down, of which code runs the last.
 func (d *dictionary) stack(frames []string, code string) int32 {
 	locations := make([]int32, len(frames))
 	for i, name := range frames {
-		f := frame{name: stacks.Name(name)}
+		of := ""
 		if i == len(frames)-1 && name != stacks.Deeper {
-			f.code = code
+			of = code
 		}
-		locations[len(frames)-1-i] = d.location(f) // the leaf comes first
+		locations[len(frames)-1-i] = d.location(stacks.Name(name), of) // the leaf comes first
 	}
-	return wire.Index(d.stacks, &d.tables.Stacks, identityOf(locations), func() stack { return stack{locations} })
+	return d.stacks.add(message{{1, "locationIndices", locations}})
 }
 
 // link returns the link to the span of a request, 0 where its ids are not known.
@@ -76,32 +81,10 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 	if r.TraceID.IsZero() || r.SpanID.IsZero() {
 		return 0
 	}
-	key := stacks.Request{TraceID: r.TraceID, SpanID: r.SpanID}
-	return wire.Index(d.links, &d.tables.Links, key, func() link { return link{key.TraceID[:], key.SpanID[:]} })
+	return d.links.add(message{{1, "traceId", id(r.TraceID[:])}, {2, "spanId", id(r.SpanID[:])}})
 }
 
-// attribute returns an attribute of a text.
-func (d *dictionary) attribute(key, text string) int32 {
-	return wire.Index(d.attributes, &d.tables.Attributes, [2]string{key, text}, func() attribute {
-		return attribute{d.string(key), &anyValue{text}}
-	})
-}
-
-// comment returns an attribute of several texts. It is called once.
-func (d *dictionary) comment(texts []string) int32 {
-	var list []anyValue
-	for _, t := range texts {
-		list = append(list, anyValue{t})
-	}
-	d.tables.Attributes = append(d.tables.Attributes, attribute{d.string(keyComment), &anyValue{list}})
-	return int32(len(d.tables.Attributes) - 1)
-}
-
-// identityOf returns a key that differs for different numbers.
-func identityOf(numbers []int32) string {
-	var key []byte
-	for _, n := range numbers {
-		key = binary.BigEndian.AppendUint32(key, uint32(n))
-	}
-	return string(key)
+// attribute returns an attribute.
+func (d *dictionary) attribute(key string, value message) int32 {
+	return d.attributes.add(message{{1, "keyStrindex", d.string(key)}, {2, "value", value}})
 }

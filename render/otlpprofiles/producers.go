@@ -2,12 +2,12 @@ package otlpprofiles
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,22 +22,20 @@ type Producers struct {
 	changed  bool            // resource is another one than that of the last operation
 	last     stacks.Producer // of the last operation
 	host     string
-	all      common
+	all      *common
 	of       map[stacks.Producer]*common
 }
 
 // common are the attributes that all resources have in common, sorted by key.
-type common struct {
-	any   bool
-	attrs []op.Attr
-}
+type common struct{ attrs []op.Attr }
 
-func (c *common) add(attrs []op.Attr) {
-	if !c.any {
-		c.any, c.attrs = true, slices.Clone(attrs)
-		return
+// with returns what c, nil where there was no resource yet, has in common with other attributes.
+func (c *common) with(attrs []op.Attr) *common {
+	if c == nil {
+		return &common{slices.Clone(attrs)}
 	}
 	c.attrs = slices.DeleteFunc(c.attrs, func(a op.Attr) bool { return !slices.Contains(attrs, a) })
+	return c
 }
 
 // Resource tells the resource of the operations that follow. Nothing of r is kept.
@@ -50,46 +48,31 @@ func (p *Producers) Resource(r *op.Resource) {
 // Operation takes an operation.
 func (p *Producers) Operation(e *op.Entry) {
 	who := stacks.ProducerOf(e)
-	if p.all.any && !p.changed && who == p.last && e.Host == p.host {
+	if p.all != nil && !p.changed && who == p.last && e.Host == p.host {
 		return
 	}
 	p.last, p.host, p.changed = who, e.Host, false
 	attrs := p.attributes()
-	p.all.add(attrs)
-	c := p.of[who]
-	if c == nil {
-		if len(p.of) == maxProducers {
-			return
-		}
-		if p.of == nil {
-			p.of = make(map[stacks.Producer]*common)
-		}
-		c = new(common)
-		p.of[who] = c
+	p.all = p.all.with(attrs)
+	if p.of == nil {
+		p.of = make(map[stacks.Producer]*common)
 	}
-	c.add(attrs)
+	if c := p.of[who]; c != nil || len(p.of) < maxProducers {
+		p.of[who] = c.with(attrs)
+	}
 }
 
 // attributes returns those of the last operation, sorted by key.
 func (p *Producers) attributes() []op.Attr {
-	attrs := slices.Clone(p.resource.Attrs)
-	set := func(a op.Attr) {
-		attrs = slices.DeleteFunc(attrs, func(b op.Attr) bool { return a.Key == b.Key })
-		if a.Value != "" {
+	attrs := opmodel.AppendText(nil, attrkey.ServiceName, p.last.Service)
+	attrs = opmodel.AppendText(attrs, attrkey.HostName, p.host)
+	attrs = opmodel.AppendInt(attrs, attrkey.Rank, p.last.Rank)
+	attrs = opmodel.AppendInt(attrs, attrkey.WorldSize, p.resource.WorldSize)
+	for _, a := range p.resource.Attrs {
+		if a.Key != attrkey.ServiceName && opmodel.FindAttr(attrs, a.Key) == nil {
 			attrs = append(attrs, a)
 		}
 	}
-	number := func(key string, n op.Int) {
-		if n.Known {
-			set(op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
-		}
-	}
-	set(op.Attr{Key: attrkey.ServiceName, Value: p.last.Service})
-	if p.host != "" {
-		set(op.Attr{Key: attrkey.HostName, Value: p.host})
-	}
-	number(attrkey.Rank, p.last.Rank)
-	number(attrkey.WorldSize, p.resource.WorldSize)
 	slices.SortFunc(attrs, func(a, b op.Attr) int { return strings.Compare(a.Key, b.Key) })
 	return attrs
 }
@@ -99,6 +82,9 @@ func (p *Producers) attributes() []op.Attr {
 func (p *Producers) Of(who stacks.Producer) []op.Attr {
 	if c := p.of[who]; c != nil {
 		return c.attrs
+	}
+	if p.all == nil {
+		return nil
 	}
 	return p.all.attrs
 }

@@ -4,101 +4,52 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// anyValue is the value of an attribute: a string, an int64, a float64, a bool, a []byte, a
-// []anyValue, a []keyValue, or nil.
-type anyValue struct{ of any }
-
-// proto returns the message.
-func (v *anyValue) proto() (f wire.Fields) {
-	switch x := v.of.(type) {
-	case string:
-		return f.Element(1, x)
-	case bool:
-		return protowire.AppendVarint(protowire.AppendTag(f, 2, protowire.VarintType), protowire.EncodeBool(x))
-	case int64:
-		return protowire.AppendVarint(protowire.AppendTag(f, 3, protowire.VarintType), uint64(x))
-	case float64:
-		return protowire.AppendFixed64(protowire.AppendTag(f, 4, protowire.Fixed64Type), math.Float64bits(x))
-	case []anyValue:
-		var list wire.Fields
-		for i := range x {
-			list = list.Message(1, x[i].proto())
-		}
-		return f.Message(5, list)
-	case []keyValue:
-		var list wire.Fields
-		for i := range x {
-			list = list.Message(1, x[i].proto())
-		}
-		return f.Message(6, list)
-	case []byte:
-		return f.Message(7, x)
+// attributesOf returns attributes as KeyValues.
+func attributesOf(attrs []op.Attr) (all []message) {
+	for i := range attrs {
+		all = append(all, keyValue(attrs[i].Key, valueOf(&attrs[i])))
 	}
-	return f
+	return all
 }
 
-func (a *keyValue) proto() wire.Fields {
-	return wire.Fields(nil).Text(1, a.Key).Message(2, a.Value.proto())
+func keyValue(key string, value message) message {
+	return message{{1, "key", stacks.Clean(key)}, {2, "value", value}}
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (v anyValue) MarshalJSON() ([]byte, error) {
-	name, value := "", v.of
-	switch x := v.of.(type) {
-	case nil:
-		return []byte("{}"), nil
-	case string:
-		name = "stringValue"
-	case bool:
-		name = "boolValue"
-	case int64:
-		name, value = "intValue", decimal(x)
-	case float64:
-		name = "doubleValue"
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			value = strings.Replace(strconv.FormatFloat(x, 'g', -1, 64), "+", "", 1)
-			value = strings.Replace(value.(string), "Inf", "Infinity", 1)
-		}
-	case []byte:
-		name = "bytesValue"
-	case []anyValue:
-		name, value = "arrayValue", map[string]any{"values": x}
-	case []keyValue:
-		name, value = "kvlistValue", map[string]any{"values": x}
-	}
-	return json.Marshal(map[string]any{name: value})
+// textValue returns a text as an AnyValue.
+func textValue(text string) message { return message{{1, "stringValue", scalar{text}}} }
+
+// listValue returns a list of values as one.
+func listValue(values []message) message {
+	return message{{5, "arrayValue", message{{1, "values", values}}}}
 }
 
-// valueOf returns the value of an attribute. One that is none of its type is text.
-func valueOf(a *op.Attr) anyValue {
+// valueOf returns the value of an attribute as an AnyValue. One that is none of its type is text.
+func valueOf(a *op.Attr) message {
 	switch a.Type {
 	case op.AttrInt:
 		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
-			return anyValue{n}
+			return message{{3, "intValue", scalar{n}}}
 		}
 	case op.AttrFloat:
 		if x, err := strconv.ParseFloat(a.Value, 64); err == nil {
-			return anyValue{x}
+			return message{{4, "doubleValue", scalar{x}}}
 		}
 	case op.AttrBool:
 		if b, err := strconv.ParseBool(a.Value); err == nil {
-			return anyValue{b}
+			return message{{2, "boolValue", scalar{b}}}
 		}
 	case op.AttrBytes:
 		if b, err := base64.StdEncoding.DecodeString(a.Value); err == nil {
-			return anyValue{b}
+			return message{{7, "bytesValue", scalar{b}}}
 		}
 	case op.AttrJSON:
 		dec := json.NewDecoder(strings.NewReader(a.Value))
@@ -108,28 +59,28 @@ func valueOf(a *op.Attr) anyValue {
 			return jsonValue(x)
 		}
 	}
-	return anyValue{stacks.Clean(a.Value)}
+	return textValue(stacks.Clean(a.Value))
 }
 
 // jsonValue returns the value that JSON stands for, as op.AttrJSON describes it.
-func jsonValue(x any) anyValue {
+func jsonValue(x any) message {
 	switch x := x.(type) {
 	case string:
-		return anyValue{stacks.Clean(x)}
+		return textValue(stacks.Clean(x))
 	case bool:
-		return anyValue{x}
+		return message{{2, "boolValue", scalar{x}}}
 	case json.Number:
 		if n, err := x.Int64(); err == nil && !strings.ContainsAny(x.String(), ".eE") {
-			return anyValue{n}
+			return message{{3, "intValue", scalar{n}}}
 		}
 		number, _ := x.Float64() // an infinity where it is too large
-		return anyValue{number}
+		return message{{4, "doubleValue", scalar{number}}}
 	case []any:
-		list := []anyValue{}
+		var list []message
 		for _, element := range x {
 			list = append(list, jsonValue(element))
 		}
-		return anyValue{list}
+		return listValue(list)
 	case map[string]any:
 		if text, ok := x["bytesValue"].(string); ok && len(x) == 1 {
 			return valueOf(&op.Attr{Value: text, Type: op.AttrBytes})
@@ -137,11 +88,11 @@ func jsonValue(x any) anyValue {
 		if text, ok := x["doubleValue"].(string); ok && len(x) == 1 {
 			return valueOf(&op.Attr{Value: text, Type: op.AttrFloat})
 		}
-		list := []keyValue{}
+		var list []message
 		for _, key := range slices.Sorted(maps.Keys(x)) {
-			list = append(list, keyValue{stacks.Clean(key), jsonValue(x[key])})
+			list = append(list, keyValue(key, jsonValue(x[key])))
 		}
-		return anyValue{list}
+		return message{{6, "kvlistValue", message{{1, "values", list}}}}
 	}
-	return anyValue{}
+	return message{}
 }

@@ -1,7 +1,6 @@
 package otlpprofiles
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -28,9 +27,7 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 
 // WriteJSON writes a table as one line of OTLP's JSON.
 func WriteJSON(w io.Writer, t *stacks.Table, opts Options) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(build(t, opts)); err != nil {
+	if _, err := w.Write(append(build(t, opts).appendJSON(nil), '\n')); err != nil {
 		return fmt.Errorf("writing OTLP profiles: %w", err)
 	}
 	return nil
