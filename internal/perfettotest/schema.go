@@ -1,4 +1,4 @@
-// Package perfettotest reads and makes traces of Perfetto for tests, by the public schema
+// Package perfettotest makes and decodes traces of Perfetto for tests, by the public schema
 // and the protobuf library, apart from the packages that are tested.
 package perfettotest
 
@@ -74,8 +74,8 @@ func Encode(t testing.TB, text string) []byte {
 	return b
 }
 
-// decode returns the packets of a trace, in which nothing is that the schema does not have.
-func decode(t testing.TB, b []byte) []protoreflect.Message {
+// Decode returns the packets of a trace, in which nothing is that the schema does not have.
+func Decode(t testing.TB, b []byte) []protoreflect.Message {
 	t.Helper()
 	trace := dynamicpb.NewMessage(traceType(t))
 	if err := proto.Unmarshal(b, trace); err != nil {
@@ -109,11 +109,12 @@ func noUnknown(t testing.TB, m protoreflect.Message) {
 	}
 }
 
-// field returns the value of a field, its default if it is not set.
-func field(m protoreflect.Message, name protoreflect.Name) protoreflect.Value {
+// Field returns the value of a field, its default if it is not set.
+func Field(m protoreflect.Message, name protoreflect.Name) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(name))
 }
 
-func has(m protoreflect.Message, name protoreflect.Name) bool {
+// Has reports whether a field is set.
+func Has(m protoreflect.Message, name protoreflect.Name) bool {
 	return m.Has(m.Descriptor().Fields().ByName(name))
 }

@@ -3,7 +3,6 @@ package perfetto_test
 import (
 	"bytes"
 	gocmp "cmp"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/perfetto"
 )
@@ -27,33 +25,32 @@ func entry(name, device string, from, duration int64) *op.Entry {
 }
 
 // write returns what a viewer shows of a timeline.
-func write(t *testing.T, tl *perfetto.Timeline) *perfettotest.Trace {
+func write(t *testing.T, tl *perfetto.Timeline) *view {
 	t.Helper()
 	var b bytes.Buffer
 	check.OK(t, tl.Write(&b))
-	return perfettotest.Read(t, b.Bytes())
+	return viewOf(t, b.Bytes())
 }
 
 // describe writes a trace as text, with times from start on.
-func describe(t *testing.T, trace *perfettotest.Trace) []byte {
+func describe(t *testing.T, trace *view) []byte {
 	t.Helper()
 	var b strings.Builder
-	name := func(s *perfettotest.Slice) string {
-		return fmt.Sprintf("%s: %s [%d,%d)", s.Track, s.Name, int64(s.Start)-start, int64(s.End)-start)
+	name := func(s *slice) string {
+		return fmt.Sprintf("%s: %s [%d,%d)", s.track, s.name, s.start-start, s.end-start)
 	}
-	for _, track := range trace.Tracks {
+	for _, track := range trace.tracks {
 		fmt.Fprintf(&b, "track %s\n", track)
 	}
-	for _, s := range append(slices.Clone(trace.Slices), trace.Instants...) {
-		args := check.Must(json.Marshal(s.Args))(t)
-		fmt.Fprintf(&b, "%s %s %s\n", name(s), s.Category, args)
+	for _, s := range append(slices.Clone(trace.slices), trace.instants...) {
+		fmt.Fprintf(&b, "%s %s\n", name(s), s.category)
 	}
-	for _, f := range trace.Flows {
-		fmt.Fprintf(&b, "flow %s -> %s\n", name(f.From), name(f.To))
+	for _, f := range trace.flows {
+		fmt.Fprintf(&b, "flow %s -> %s\n", name(f[0]), name(f[1]))
 	}
-	for _, track := range trace.Tracks {
-		for _, p := range trace.Counters[track] {
-			fmt.Fprintf(&b, "%s: %d from %d\n", track, p.Value, int64(p.At)-start)
+	for _, track := range trace.tracks {
+		for _, p := range trace.counters[track] {
+			fmt.Fprintf(&b, "%s: %d from %d\n", track, p[1], p[0]-start)
 		}
 	}
 	return []byte(b.String())
@@ -113,14 +110,14 @@ func TestSlicesNest(t *testing.T) {
 		}
 		trace := write(t, &tl)
 		got := make(map[string]int)
-		for _, s := range trace.Slices {
-			got[fmt.Sprint(s.Name, " ", s.Start, " ", s.End)]++
+		for _, s := range trace.slices {
+			got[fmt.Sprint(s.name, " ", s.start, " ", s.end)]++
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 		for device, entries := range memory {
-			points := trace.Counters["devices/"+gocmp.Or(device, "unknown")+" memory in use="]
+			points := trace.counters["devices/"+gocmp.Or(device, "unknown")+" memory in use="]
 			for at := int64(start); at < start+1300; at += 7 {
 				running := int64(0)
 				for _, e := range entries {
@@ -130,8 +127,8 @@ func TestSlicesNest(t *testing.T) {
 				}
 				shown := int64(0)
 				for _, p := range points {
-					if int64(p.At) <= at {
-						shown = p.Value
+					if p[0] <= at {
+						shown = p[1]
 					}
 				}
 				if shown != running {
@@ -154,8 +151,8 @@ func TestUtilisation(t *testing.T) {
 	tl.Add(host)
 	want := [][2]int64{{0, 100}, {1500, 0}, {2000, 50}, {2100, 0}, {49_000, 100}, {50_000, 0}}
 	var got [][2]int64
-	for _, p := range write(t, &tl).Counters["devices/cuda:0 utilisation=%"] {
-		got = append(got, [2]int64{int64(p.At) - start, p.Value})
+	for _, p := range write(t, &tl).counters["devices/cuda:0 utilisation=%"] {
+		got = append(got, [2]int64{p[0] - start, p[1]})
 	}
 	check.Equal(t, "", want, got)
 }
@@ -169,7 +166,7 @@ func TestFlowsAreLimited(t *testing.T) {
 		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, byte(i >> 8), byte(i)}, op.SpanID{1}
 		tl.Add(e)
 	}
-	check.Equal(t, "flows", 1<<12, len(write(t, &tl).Flows))
+	check.Equal(t, "flows", 1<<12, len(write(t, &tl).flows))
 }
 
 // Whatever names and times are, the trace is one of the public schema with all times.
@@ -179,11 +176,11 @@ func FuzzWrite(f *testing.F) {
 		tl.Add(e)
 		tl.Add(e)
 		trace := write(t, &tl)
-		if len(trace.Slices) != 2 {
-			t.Fatalf("%d slices", len(trace.Slices))
+		if len(trace.slices) != 2 {
+			t.Fatalf("%d slices", len(trace.slices))
 		}
-		for _, s := range trace.Slices {
-			if s.Name != e.Operation || int64(s.Start) != e.Start.V || int64(s.End-s.Start) != e.Duration {
+		for _, s := range trace.slices {
+			if s.name != e.Operation || s.start != e.Start.V || s.end-s.start != e.Duration {
 				t.Errorf("%+v of %+v", s, e)
 			}
 		}

@@ -24,7 +24,7 @@ func (t *Timeline) AddSpan(s *op.Span) {
 
 // writeBytes is how much memory writing takes for each operation or span: its flows, and
 // the values of counters.
-const writeBytes = 128
+const writeBytes = 192
 
 // Bytes returns about how much memory the operations and spans take, and writing them.
 func (t *Timeline) Bytes() int64 {
