@@ -14,27 +14,20 @@ import (
 // ended with others below them, so that an operation has the frames above it when it ends
 // before they do, or is recorded later. It is safe for concurrent use.
 type ancestry struct {
-	parts [ancestryParts]ancestryPart
+	mu    sync.Mutex
+	open  recent.Table[spanKey, *frame]
+	lost  int64     // open spans that there was no room for
+	ended []spanKey // in open still; the oldest is at next once there are as many as there may be
+	next  int
 }
 
 // The bounds of an ancestry: how much memory it takes, and how much of it each span does that
 // is open.
 const (
-	ancestryParts = 16
 	maxOpenBytes  = 32 << 20
 	openSpanBytes = 1 << 10
 	maxEnded      = 1 << 12
 )
-
-// ancestryPart has the spans of some ids.
-type ancestryPart struct {
-	mu        sync.Mutex
-	open      recent.Table[spanKey, *frame]
-	forgotten int64
-	ended     []spanKey // in open still; the oldest is at next once there are as many as there may be
-	next      int
-	_         [64]byte // the next part's lock is in another cache line
-}
 
 type spanKey struct {
 	trace trace.TraceID
@@ -47,7 +40,7 @@ func keyOf(c trace.SpanContext) spanKey { return spanKey{c.TraceID(), c.SpanID()
 type frame struct {
 	above *frame // nil where it is not known, or not of this program
 	span  sdktrace.ReadOnlySpan
-	// isAbove is set where another span has started below it. The part's lock guards it, and
+	// isAbove is set where another span has started below it. The ancestry's lock guards it, and
 	// hasEnded.
 	isAbove, hasEnded bool
 
@@ -58,80 +51,59 @@ type frame struct {
 	missed atomic.Bool
 }
 
-func (a *ancestry) part(k spanKey) *ancestryPart { return &a.parts[k.span[7]%ancestryParts] }
-
 func (a *ancestry) start(s sdktrace.ReadOnlySpan) {
-	f := &frame{span: s}
-	if parent := s.Parent(); parent.IsValid() && !parent.IsRemote() {
-		f.above = a.parent(keyOf(parent))
-	}
-	key := keyOf(s.SpanContext())
-	p := a.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open.Find(key) != nil {
+	key, parent := keyOf(s.SpanContext()), s.Parent()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open.Find(key) != nil {
 		return
 	}
-	p.open.Add(key, f, openSpanBytes)
-	for p.open.Bytes() > maxOpenBytes/ancestryParts {
-		_, old, ok := p.open.Evict(key)
+	f := &frame{span: s}
+	if parent.IsValid() && !parent.IsRemote() {
+		if above := a.open.Find(keyOf(parent)); above != nil {
+			f.above, (*above).isAbove = *above, true
+		}
+	}
+	a.open.Add(key, f, openSpanBytes)
+	for a.open.Bytes() > maxOpenBytes {
+		_, old, ok := a.open.Evict(key)
 		if !ok {
 			break
 		}
 		if !old.hasEnded {
 			old.missed.Store(true)
-			p.forgotten++
+			a.lost++
 		}
 	}
-}
-
-// parent returns the frame of a span that another one starts below, nil where it is not
-// known.
-func (a *ancestry) parent(key spanKey) *frame {
-	p := a.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	found := p.open.Find(key)
-	if found == nil {
-		return nil
-	}
-	(*found).isAbove = true
-	return *found
 }
 
 // end returns the frame of a span that ends; one without others above it where it is not known.
 func (a *ancestry) end(s sdktrace.ReadOnlySpan) *frame {
 	key := keyOf(s.SpanContext())
-	p := a.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	found := p.open.Find(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found := a.open.Find(key)
 	if found == nil {
 		return &frame{span: s}
 	}
 	f := *found
 	if f.hasEnded = true; !f.isAbove {
-		p.open.Remove(key)
+		a.open.Remove(key)
 		return f
 	}
-	if len(p.ended) < maxEnded/ancestryParts {
-		p.ended = append(p.ended, key)
+	if len(a.ended) < maxEnded {
+		a.ended = append(a.ended, key)
 		return f
 	}
-	p.open.Remove(p.ended[p.next])
-	p.ended[p.next] = key
-	p.next = (p.next + 1) % len(p.ended)
+	a.open.Remove(a.ended[a.next])
+	a.ended[a.next] = key
+	a.next = (a.next + 1) % len(a.ended)
 	return f
 }
 
 // forgotten returns how many open spans there was no room for.
 func (a *ancestry) forgotten() int64 {
-	n := int64(0)
-	for i := range a.parts {
-		p := &a.parts[i]
-		p.mu.Lock()
-		n += p.forgotten
-		p.mu.Unlock()
-	}
-	return n
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lost
 }

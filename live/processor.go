@@ -61,10 +61,10 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	// A few for each processor, so that hardly any is taken when a span ends.
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
 	for range n {
-		p.shards = append(p.shards, newShard(cfg, max(1, cfg.records/n), maxCacheBytes/n, p.metrics))
+		p.shards = append(p.shards, newShard(cfg, max(1, cfg.records/n), maxCacheBytes/n, p.metrics, p.push))
 	}
 	if p.push != nil {
-		p.push.start(p.shards)
+		p.push.pusher.Start()
 	}
 	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
 	p.writer = window.Input("").Writer()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
+	"sync"
 	"sync/atomic"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -40,9 +40,8 @@ type PushStats struct {
 // The bounds of what waits to be folded into the profile of an interval: operations that have
 // ended, and those below an operation that has not.
 const (
-	maxPending  = 1 << 17
-	pendingPart = 1 << 10 // what a shard reserves of it at a time
-	maxHeld     = 1 << 16
+	maxPending = 1 << 17
+	maxHeld    = 1 << 16
 )
 
 // pushLimits bounds the profile of an interval, so that receivers take it.
@@ -56,25 +55,24 @@ type pushed struct {
 	frame *frame
 }
 
-// push makes a profile of the operations of each interval. The operations that have ended
-// wait in the shards; when there are many, and at the end of an interval, they are folded
-// into a table of stacks.
+// push makes a profile of the operations of each interval. Those that have ended wait; when
+// there are many, and at the end of an interval, they are folded into a table of stacks.
 type push struct {
 	pusher   *profilepush.Pusher
 	ancestry ancestry
-	shards   []*shard
 	mapping  *attr.Mapping
-	room     atomic.Int64 // of maxPending, what no shard has reserved
 	wake     chan struct{}
 	missed   atomic.Int64
 
+	mu      sync.Mutex
+	pending []pushed
+
 	// What follows is the pusher's goroutine's.
-	folds  uint64
-	held   []pushed // below operations that have not ended
-	heldOf map[*template]*op.Entry
-	table  *stacks.Table
-	from   *otlpprofiles.Producers
-	told   int64 // of missed, what profiles have told
+	folds uint64
+	held  []pushed // below operations that have not ended
+	table *stacks.Table
+	from  *otlpprofiles.Producers
+	told  int64 // of missed, what profiles have told
 }
 
 func newPush(cfg config) (*push, error) {
@@ -83,7 +81,6 @@ func newPush(cfg config) (*push, error) {
 		return nil, err
 	}
 	p := &push{mapping: cfg.mapping, wake: make(chan struct{}, 1)}
-	p.room.Store(maxPending)
 	p.begin()
 	p.pusher = profilepush.New(profilepush.Options{
 		Client: client, Interval: cfg.pushInterval, Take: p.take, Wake: p.wake, Ready: func() { p.fold(false) },
@@ -91,33 +88,34 @@ func newPush(cfg config) (*push, error) {
 	return p, nil
 }
 
-// start begins to push what the shards profile.
-func (p *push) start(shards []*shard) {
-	p.shards = shards
-	for _, sh := range shards {
-		sh.push = p
-	}
-	p.pusher.Start()
-}
-
 func (p *push) begin() {
 	p.table, p.from = stacks.NewTable(pushLimits()), new(otlpprofiles.Producers)
 }
 
-// reserve reserves room for more operations in a shard, and wakes the folding goroutine when
-// half of it is taken.
-func (p *push) reserve() bool {
-	left := p.room.Add(-pendingPart)
-	if left < maxPending/2 {
+// add makes an operation wait for the next fold, which comes early when half of the room is taken.
+func (p *push) add(o pushed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch len(p.pending) {
+	case maxPending:
+		p.miss(o.frame)
+		return
+	case maxPending / 2:
 		select {
 		case p.wake <- struct{}{}:
 		default:
 		}
 	}
-	if left < 0 {
-		p.room.Add(pendingPart)
-	}
-	return left >= 0
+	p.pending = append(p.pending, o)
+}
+
+// takePending returns the operations that wait.
+func (p *push) takePending() []pushed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.pending
+	p.pending = nil
+	return taken
 }
 
 // miss counts an operation that is in no profile.
@@ -148,32 +146,19 @@ func (p *push) take(last bool) (profilepush.Profile, error) {
 func (p *push) fold(last bool) {
 	p.folds++
 	f := newFold(p)
-	all := p.held
-	entries := p.heldOf
-	if entries == nil {
-		entries = make(map[*template]*op.Entry)
-	}
-	// At one moment in all shards: what ended below an operation is there when that is.
-	for _, sh := range p.shards {
-		sh.mu.Lock()
-	}
-	for _, sh := range p.shards {
-		all = append(all, sh.takePending(entries)...)
-		sh.mu.Unlock()
-	}
+	all := append(p.held, p.takePending()...)
 	for i := range all {
 		all[i].frame.pushed = p.folds
 	}
-	p.held, p.heldOf = nil, make(map[*template]*op.Entry)
+	p.held = nil
 	for i := range all {
 		o := &all[i]
 		if !last && len(p.held) < maxHeld && f.runsBelow(o.frame) {
 			o.frame.pushed = 0
 			p.held = append(p.held, *o)
-			p.heldOf[o.template] = entries[o.template]
 			continue
 		}
-		f.add(o, entries[o.template])
+		f.add(o)
 	}
 	p.table.Merge(stacks.Of(f.forest))
 }
@@ -186,6 +171,7 @@ type folding struct {
 	// operations says which of the frames that are no operations of a fold are operations,
 	// and spans which are in the forest.
 	operations, spans map[*frame]bool
+	entry             op.Entry // of one operation
 }
 
 func newFold(p *push) *folding {
@@ -224,16 +210,15 @@ func (f *folding) isOperation(a *frame) (is bool) {
 
 // add adds an operation, and those of the spans above it that are not operations of this
 // fold.
-func (f *folding) add(o *pushed, e *op.Entry) {
+func (f *folding) add(o *pushed) {
 	for a := o.frame.above; a != nil && a.pushed != f.folds && !f.spans[a]; a = a.above {
 		f.spans[a] = true
 		f.addAncestor(a.span)
 	}
-	e.Step, e.Start.V, e.Duration = o.step, o.start, o.duration
-	e.TraceID, e.SpanID, e.ParentSpanID = o.trace, o.id, o.parent
-	f.forest.Add(op.Record{Entry: e})
+	o.copyTo(&f.entry)
+	f.forest.Add(op.Record{Entry: &f.entry})
 	f.from.Resource(o.resource)
-	f.from.Operation(e)
+	f.from.Operation(&f.entry)
 }
 
 // addAncestor adds a span above operations.
@@ -259,39 +244,9 @@ func (p *push) stats() PushStats {
 
 func (p *push) shutdown(ctx context.Context) error {
 	err := p.pusher.Shutdown(ctx)
-	for _, sh := range p.shards { // what ended meanwhile
-		sh.mu.Lock()
-		p.missed.Add(int64(len(sh.pending)))
-		sh.pending = nil
-		sh.mu.Unlock()
-	}
+	p.missed.Add(int64(len(p.takePending()))) // what ended meanwhile
 	if err != nil {
 		return fmt.Errorf("live: pushing profiles: %w", err)
 	}
 	return nil
-}
-
-// addPending makes an operation wait for the next fold. The shard is locked.
-func (s *shard) addPending(r record, f *frame) {
-	if len(s.pending)%pendingPart == 0 && !s.push.reserve() {
-		s.push.miss(f)
-		return
-	}
-	s.pending = append(s.pending, pushed{r, f})
-}
-
-// takePending returns the operations that wait, and sets copies of the entries of their
-// templates, which change with every operation. The shard is locked.
-func (s *shard) takePending(entries map[*template]*op.Entry) []pushed {
-	taken := s.pending
-	s.pending = nil
-	for i := range taken {
-		if t := taken[i].template; entries[t] == nil {
-			e := t.entry
-			entries[t] = &e
-		}
-	}
-	parts := (len(taken) + pendingPart - 1) / pendingPart
-	s.push.room.Add(int64(parts * pendingPart))
-	return slices.Clip(taken)
 }

@@ -85,23 +85,21 @@ func TestMissed(t *testing.T) {
 	ctx, a := startOp(t.Context(), tr, "outer", time.Now())
 	_, b := startOp(ctx, tr, "inner", time.Now())
 	b.End()
-	p.push.fold(false) // no shard has room reserved any more
-	p.push.room.Store(0)
-	for range 9 {
+	p.push.fold(false)
+	for range maxPending + 9 {
 		_, o := startOp(t.Context(), tr, "other", time.Now())
 		o.End()
 	}
 	a.End()
 	check.Equal(t, "missed", 10, p.PushStats().Missed)
 	profile, err := p.push.take(false)
-	if err != nil || profile.Operations != 1 || p.push.told != 10 || len(p.push.held) != 0 {
+	if err != nil || profile.Operations != 1+maxPending || p.push.told != 10 || len(p.push.held) != 0 {
 		t.Errorf("%d operations, %d wait, error %v", profile.Operations, len(p.push.held), err)
 	}
-	p.push.room.Store(pendingPart)
 	_, o := startOp(t.Context(), tr, "other", time.Now())
 	o.End()
-	if profile, err := p.push.take(false); err != nil || profile.Operations != 1 || p.push.room.Load() != pendingPart {
-		t.Errorf("%d operations, room %d, error %v", profile.Operations, p.push.room.Load(), err)
+	if profile, err := p.push.take(false); err != nil || profile.Operations != 1 {
+		t.Errorf("%d operations, error %v", profile.Operations, err)
 	}
 }
 
@@ -112,11 +110,16 @@ func TestFoldsBetweenIntervals(t *testing.T) {
 		_, o := startOp(t.Context(), tr, "op", time.Time{})
 		o.End()
 	}
-	for deadline := time.Now().Add(time.Minute); p.push.room.Load() < maxPending/2 && time.Now().Before(deadline); {
+	waiting := func() int {
+		p.push.mu.Lock()
+		defer p.push.mu.Unlock()
+		return len(p.push.pending)
+	}
+	for deadline := time.Now().Add(time.Minute); waiting() > maxPending/2 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
-	if room := p.push.room.Load(); room < maxPending/2 {
-		t.Errorf("room for %d", room)
+	if n := waiting(); n > maxPending/2 {
+		t.Errorf("%d operations wait", n)
 	}
 }
 
@@ -148,10 +151,7 @@ func TestBelowWhatHasEnded(t *testing.T) {
 		below.End()
 		above.End()
 	}
-	open := 0
-	for i := range p.push.ancestry.parts {
-		open += p.push.ancestry.parts[i].open.Len()
-	}
+	open := p.push.ancestry.open.Len()
 	if open != maxEnded || p.PushStats().Forgotten != 0 {
 		t.Errorf("%d spans are known, %+v", open, p.PushStats())
 	}
@@ -163,10 +163,7 @@ func TestForgottenSpans(t *testing.T) {
 	for range 2 * maxOpenBytes / openSpanBytes {
 		tr.Start(t.Context(), "leaked")
 	}
-	open := 0
-	for i := range p.push.ancestry.parts {
-		open += p.push.ancestry.parts[i].open.Len()
-	}
+	open := p.push.ancestry.open.Len()
 	stats := p.PushStats()
 	bytes, all := open*openSpanBytes, int(stats.Forgotten)+open
 	if bytes > maxOpenBytes || bytes < maxOpenBytes/2 || all != 2*maxOpenBytes/openSpanBytes {

@@ -34,8 +34,8 @@ type shard struct {
 	oldest  int
 	lost    livepage.Lost
 
-	push    *push // nil for none
-	pending []pushed
+	push    *push    // nil for none
+	scratch op.Entry // of one record
 
 	_ [64]byte // the next shard's lock is in another cache line
 }
@@ -59,10 +59,10 @@ type record struct {
 	id, parent      op.SpanID
 }
 
-func newShard(cfg config, records, cacheBytes int, m *metrics) *shard {
+func newShard(cfg config, records, cacheBytes int, m *metrics, p *push) *shard {
 	return &shard{
 		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes, true),
-		profile: profile.New(profile.Options{RecordedFLOPs: true}), most: records, metrics: m,
+		profile: profile.New(profile.Options{RecordedFLOPs: true}), most: records, metrics: m, push: p,
 	}
 }
 
@@ -87,21 +87,20 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (m measured
 	}
 	withOps.Add(r.trace)
 	r.template, r.resource = t, t.resource
-	s.profile.Add(r.entry())
+	r.copyTo(&s.scratch)
+	s.profile.Add(&s.scratch)
 	s.add(r)
 	if s.push != nil {
-		s.addPending(r, f)
+		s.push.add(pushed{r, f})
 	}
 	return measured{t.series, r.duration, t.entry.MemoryBytes}
 }
 
-// entry returns the entry of an operation, which is valid until that of another one of its
-// template is asked for.
-func (r *record) entry() *op.Entry {
-	e := &r.template.entry
+// copyTo sets e to the entry of an operation.
+func (r *record) copyTo(e *op.Entry) {
+	*e = r.template.entry
 	e.Step, e.Start.V, e.Duration = r.step, r.start, r.duration
 	e.TraceID, e.SpanID, e.ParentSpanID = r.trace, r.id, r.parent
-	return e
 }
 
 // template returns the template of an operation, or false for any other span, and sets the
@@ -194,7 +193,8 @@ func (s *shard) drain(w *livepage.Writer, lost *livepage.Lost) {
 		if r.template == nil {
 			w.Add(op.Record{Span: r.span}, nil)
 		} else {
-			w.Add(op.Record{Entry: r.entry()}, nil)
+			r.copyTo(&s.scratch)
+			w.Add(op.Record{Entry: &s.scratch}, nil)
 		}
 	}
 	clear(s.records) // what they refer to
