@@ -3,6 +3,7 @@ package correlate
 import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -46,8 +47,17 @@ func (j *Join) Report(opts Options) *Report {
 	}
 	all.List = kept
 	r.addShared(all, s, j.pruned, keptTraces, links)
+	paths := make(map[endpointName]*path.Sum)
 	for i := range kept {
-		row := request(all, &kept[i], links)
+		row := request(&kept[i], links)
+		name, sum := endpointName{row.Root, row.Service}, all.Path(&kept[i])
+		row.CriticalPath = pathParts(forest, sum, links)
+		if paths[name] == nil {
+			paths[name] = path.NewSum(forest)
+		}
+		if sum != nil {
+			paths[name].Merge(sum)
+		}
 		s.compareOps(&row, kept[i].Operations(), j.pruned[trace.SpanRef{Trace: row.TraceID, Span: row.RootSpanID}])
 		if root := kept[i].Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
@@ -68,7 +78,7 @@ func (j *Join) Report(opts Options) *Report {
 	})
 	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
-	r.Endpoints = endpoints(all, r.Requests, links)
+	r.Endpoints = endpoints(r.Requests, paths, links)
 	told.addRows(r.Endpoints)
 	if opts.Findings {
 		r.Findings = analyze.FindingsOf(forest, r.counts(forest), told.spans)
@@ -92,7 +102,8 @@ func (r *Report) counts(f *trace.Forest) *analyze.Envelope {
 
 // addShared lists the executions that work for the requests that were kept, and adds
 // their traces to those of the report.
-func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.SpanRef][]op.Pruned, traces map[op.TraceID]struct{}, links Link) {
+func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.SpanRef][]op.Pruned,
+	traces map[op.TraceID]struct{}, links Link) {
 	kept := make(map[*requests.Execution]struct{})
 	for i := range all.List {
 		for e := range all.List[i].Executions() {
@@ -126,14 +137,13 @@ func (r *Report) addMissing(q *Request) {
 	r.PrunedOps += q.Pruned.Count
 }
 
-// request describes a request, without the differences of the sides.
-func request(all *requests.Requests, q *requests.Request, links Link) Request {
+// request describes a request, without its path and the differences of the sides.
+func request(q *requests.Request, links Link) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
 		StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
 		OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
-		CriticalPath: pathParts(all, q, links),
-		Link:         links.span(q.TraceID, q.SpanID),
+		Link: links.span(q.TraceID, q.SpanID),
 	}
 }
 

@@ -3,17 +3,37 @@ package correlate
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
 
 // Endpoint sums up the requests of one name and service.
 type Endpoint struct {
-	requests.Endpoint
+	Name    string `json:"root"`
+	Service string `json:"service"`
+	// Requests is how many there are, Ops the operations that belong to them.
+	Requests int64 `json:"requests"`
+	Ops      int64 `json:"ops"`
+	// OwnNS and SharedNS are the time of the requests' operations and their part of
+	// that of shared executions, SharedOps the operations of these, counted for each
+	// request.
+	OwnNS     int64 `json:"own_ns"`
+	SharedNS  int64 `json:"shared_ns"`
+	SharedOps int64 `json:"shared_ops"`
+	// Timed is how many of the requests have a start and so count in the
+	// figures below.
+	Timed int64 `json:"timed_requests"`
+	// The sums are in nanoseconds. Duration is that of the requests, Max the
+	// longest of them, Uncovered and Queueing as in Request.
+	DurationNS  int64 `json:"duration_ns"`
+	MaxNS       int64 `json:"max_ns"`
+	UncoveredNS int64 `json:"uncovered_ns"`
+	QueueingNS  int64 `json:"queueing_ns"`
 	// Path sums up the critical paths of the requests.
 	Path Path `json:"critical_path"`
 	// P50 and P95 are of the durations of the requests, in nanoseconds: the
@@ -50,25 +70,20 @@ type Share struct {
 	Link    Link       `json:"link"`
 }
 
-// endpoints sums up the requests of list, which rows describe, and marks the
+// endpoints sums up the requests, with the sums of their paths by name, the largest duration first, and marks the
 // slow ones.
-func endpoints(list *requests.Requests, rows []Request, links Link) []Endpoint {
+func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []Endpoint {
 	byName := make(map[endpointName][]*Request)
 	for i := range rows {
 		k := endpointName{rows[i].Root, rows[i].Service}
 		byName[k] = append(byName[k], &rows[i])
 	}
 	all := []Endpoint{}
-	for _, e := range list.Endpoints() {
-		requests := byName[endpointName{e.Name, e.Service}]
-		row := Endpoint{Endpoint: e, Path: withExamples(e.Path, requests)}
-		row.Ops = 0
+	for name, requests := range byName {
+		row := Endpoint{Name: name.root, Service: name.service, Path: withExamples(paths[name].Summary(), requests)}
 		var timed []*Request
 		for _, r := range requests {
-			row.Ops += r.Ops
-			row.Pruned.Count += r.Pruned.Count
-			row.Pruned.SumNS += r.Pruned.SumNS
-			row.Pruned.NotHeld += r.Pruned.NotHeld
+			row.add(r)
 			if r.StartNS.Known {
 				timed = append(timed, r)
 			}
@@ -81,7 +96,30 @@ func endpoints(list *requests.Requests, rows []Request, links Link) []Endpoint {
 		}
 		all = append(all, row)
 	}
+	slices.SortFunc(all, func(a, b Endpoint) int {
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
+	})
 	return all
+}
+
+// add adds the figures of a request.
+func (e *Endpoint) add(r *Request) {
+	sum := func(to *int64, ns int64) { *to = wide.AddSaturating(*to, ns) }
+	e.Requests++
+	e.Ops += r.Ops
+	e.SharedOps += r.SharedOps
+	sum(&e.OwnNS, r.OwnNS)
+	sum(&e.SharedNS, r.SharedNS)
+	e.Pruned.Count += r.Pruned.Count
+	e.Pruned.SumNS += r.Pruned.SumNS
+	e.Pruned.NotHeld += r.Pruned.NotHeld
+	if r.StartNS.Known {
+		e.Timed++
+		e.MaxNS = max(e.MaxNS, r.DurationNS.V)
+		sum(&e.DurationNS, r.DurationNS.V)
+		sum(&e.UncoveredNS, r.UncoveredNS.V)
+		sum(&e.QueueingNS, r.QueueingNS.V)
+	}
 }
 
 // withExamples adds to the shares of a path where to look at them.

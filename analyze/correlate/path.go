@@ -2,11 +2,11 @@ package correlate
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -39,15 +39,19 @@ func keyOf(n trace.Node) partKey {
 	return k
 }
 
-// pathParts divides the critical path of a request, the largest part first.
-func pathParts(all *requests.Requests, q *requests.Request, links Link) []PathPart {
+// pathParts divides the critical path of a request, the largest part first; sum is nil where there is none.
+func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
 	parts := []PathPart{}
-	for _, p := range all.PathParts(q) {
-		id := p.Longest.SpanID()
+	if sum == nil {
+		return parts
+	}
+	for row, share := range sum.Rows() {
+		longest := f.Node(share.Longest.Row)
 		parts = append(parts, PathPart{
-			Operation: p.Operation, Kind: p.Kind, Key: p.Key, TimeNS: p.TimeNS, Segments: p.Segments,
-			SpanID: id, Link: links.span(p.Longest.TraceID(), id),
+			Operation: row.Operation, Kind: row.Kind, Key: row.Key, TimeNS: share.Time.Int64(), Segments: share.Segments,
+			SpanID: longest.SpanID(), Link: links.span(longest.TraceID(), longest.SpanID()),
 		})
 	}
+	slices.SortFunc(parts, func(a, b PathPart) int { return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), a.key().compare(b.key())) })
 	return parts
 }

@@ -177,8 +177,10 @@ func (s *Sum) share(key shareKey) *shareSum {
 	return sum
 }
 
-// merge adds the segments of o.
-func (s *Sum) merge(o *Sum) {
+// Merge adds the paths of o.
+func (s *Sum) Merge(o *Sum) {
+	s.paths += o.paths
+	s.duration.Merge(o.duration)
 	for key, share := range o.Shares {
 		s.share(key).merge(share)
 	}

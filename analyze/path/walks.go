@@ -26,7 +26,7 @@ func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
 		pass = func(child Window) bool {
 			inside := p.inside(child)
 			if inside != nil {
-				sum.merge(inside)
+				sum.Merge(inside)
 			}
 			return inside != nil
 		}

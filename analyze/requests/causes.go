@@ -82,51 +82,35 @@ type CausePart struct {
 // Slowest returns the slowest request with an operation on its critical path, nil
 // if there is none. joins returns the collectives of several devices.
 func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
-	f.Build()
-	rows := requestRows(f)
-	if len(rows) == 0 {
+	all := Find(f)
+	requests := slices.DeleteFunc(all.List, func(q Request) bool { return q.Root.IsZero() || !q.StartNS.Known || q.DurationNS.V == 0 })
+	if len(requests) == 0 {
 		return nil
 	}
-	slices.SortFunc(rows, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(f.Duration(b), f.Duration(a)), f.CompareStart(a, b))
+	slices.SortFunc(requests, func(a, b Request) int {
+		return cmp.Or(cmp.Compare(b.DurationNS.V, a.DurationNS.V), f.CompareStart(a.Root.Row, b.Root.Row))
 	})
-	finder := &causeFinder{forest: f, joins: joins()}
-	for _, r := range rows {
-		causes := finder.causes(r)
+	all.causes = &causeFinder{forest: f, joins: joins()}
+	for i := range requests {
+		q := &requests[i]
+		causes := all.Causes(q)
 		if !slices.ContainsFunc(causes, func(c Cause) bool { return !c.isOutside() }) {
 			continue
 		}
-		n := f.Node(r)
 		slow := &Slow{
-			Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
-			StartNS: f.Start(r), DurationNS: f.Duration(r), Causes: causes,
+			Name: q.Name, Service: q.Service, TraceID: q.TraceID, SpanID: q.SpanID,
+			StartNS: q.StartNS.V, DurationNS: q.DurationNS.V, Causes: causes,
 		}
 		var alike []int64 // the longest first
-		for _, other := range rows {
-			if f.Name(other) == f.Name(r) {
-				alike = append(alike, f.Duration(other))
+		for _, other := range requests {
+			if other.Name == q.Name && other.Service == q.Service {
+				alike = append(alike, other.DurationNS.V)
 			}
 		}
 		slow.Alike, slow.MedianNS = int64(len(alike)), alike[(len(alike)-1)/2]
 		return slow
 	}
 	return nil
-}
-
-// requestRows returns the requests that take time: local roots that are no operations and
-// no shared executions.
-func requestRows(f *trace.Forest) []int32 {
-	var rows []int32
-	named := f.StampedSpans()
-	for r := range f.Rows() {
-		switch {
-		case f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) != 0 || !f.Has(r, trace.FlagStart) || f.Duration(r) == 0:
-		case f.Executions.Of != nil && f.Executions.Of[r] != trace.NoExecution:
-		case f.Tree.Parent[r] == trace.NoRow || f.Has(r, trace.FlagRemote) || named[r]:
-			rows = append(rows, r)
-		}
-	}
-	return rows
 }
 
 // Causes divides the duration of a request, one of r, by what it waited for, the largest

@@ -230,7 +230,11 @@ func checkParts(t *testing.T, seed uint64, forest *trace.Forest, all *Requests, 
 		operation, kind string
 		device          device.Key
 	}
-	want := make(map[key]PathPart)
+	type part struct {
+		ns, segments int64
+		longest      trace.Node
+	}
+	want := make(map[key]part)
 	longestPath := path.Of(forest, q.Root)
 	if longestPath == nil {
 		longestPath = &path.Path{}
@@ -244,19 +248,21 @@ func checkParts(t *testing.T, seed uint64, forest *trace.Forest, all *Requests, 
 			}
 		}
 		p := want[k]
-		p.TimeNS += s.DurationNS
-		p.Segments++
+		p.ns += s.DurationNS
+		p.segments++
 		if s.DurationNS > longest[k] {
-			longest[k], p.Longest = s.DurationNS, s.Node
+			longest[k], p.longest = s.DurationNS, s.Node
 		}
 		want[k] = p
 	}
-	for _, got := range all.PathParts(q) {
-		k := key{got.Operation, got.Kind, got.Key}
-		if w := want[k]; got.TimeNS != w.TimeNS || got.Segments != w.Segments || got.Longest != w.Longest {
-			t.Errorf("seed %d: %v has %+v of the path, want %+v", seed, k, got, w)
+	if sum := all.Path(q); sum != nil {
+		for row, got := range sum.Rows() {
+			k := key{row.Operation, row.Kind, row.Key}
+			if w := want[k]; got.Time.Int64() != w.ns || got.Segments != w.segments || forest.Node(got.Longest.Row) != w.longest {
+				t.Errorf("seed %d: %v has %+v of the path, want %+v", seed, k, got, w)
+			}
+			delete(want, k)
 		}
-		delete(want, k)
 	}
 	if len(want) > 0 {
 		t.Errorf("seed %d: parts are missing: %v", seed, want)

@@ -184,68 +184,23 @@ func (r *Request) addTimes() {
 // byEnd returns the operations below the request and those of the executions that it
 // shares, with what lies below these, the last to end first.
 func (r *Request) byEnd() []int32 {
-	own := slices.Clone(r.ops)
-	var sorter order.Rows
-	r.forest.SortByEnd(own, &sorter)
+	rows := slices.Clone(r.ops)
 	pending := slices.Clone(r.below)
 	for _, p := range r.shared {
 		pending = append(pending, p.execution)
 	}
-	if len(pending) == 0 {
-		return own
-	}
-	seen := make(map[*Execution]struct{})
-	var lists [][]int32
-	for i := range own {
-		lists = append(lists, own[i:i+1])
-	}
+	seen := make(map[*Execution]bool)
 	for len(pending) > 0 {
 		e := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		if _, again := seen[e]; !again {
-			seen[e] = struct{}{}
-			lists = append(lists, e.rowsByEnd(&sorter))
+		if !seen[e] {
+			seen[e] = true
+			rows = append(rows, e.ops...)
 			pending = append(pending, e.within...)
 		}
 	}
-	return joinByEnd(r.forest, lists, &sorter)
-}
-
-// rowsByEnd returns the operations of an execution, the last to end first.
-func (e *Execution) rowsByEnd(sorter *order.Rows) []int32 {
-	if e.byEnd == nil {
-		e.byEnd = slices.Clone(e.ops)
-		e.forest.SortByEnd(e.byEnd, sorter)
-	}
-	return e.byEnd
-}
-
-// joinByEnd returns the rows of lists that are ordered by their ends in the same order.
-// Executions follow one another as a rule, so that only those that overlap have to be
-// sorted.
-func joinByEnd(f *trace.Forest, lists [][]int32, sorter *order.Rows) []int32 {
-	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
-	slices.SortFunc(lists, func(a, b []int32) int { return f.CompareEnd(a[0], b[0]) })
-	var rows []int32
-	// The rows of the lists that overlap start at from, and last is behind them all.
-	from, last, overlap := 0, trace.NoRow, false
-	settle := func() {
-		if overlap {
-			f.SortByEnd(rows[from:], sorter)
-		}
-		from, last, overlap = len(rows), trace.NoRow, false
-	}
-	for _, list := range lists {
-		if last != trace.NoRow && f.CompareEnd(last, list[0]) < 0 {
-			settle()
-		}
-		overlap = last != trace.NoRow
-		rows = append(rows, list...)
-		if end := list[len(list)-1]; last == trace.NoRow || f.CompareEnd(last, end) < 0 {
-			last = end
-		}
-	}
-	settle()
+	var sorter order.Rows
+	r.forest.SortByEnd(rows, &sorter)
 	return rows
 }
 

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
@@ -133,38 +131,6 @@ func describeNaive(n *tracetest.NaiveTree, owner int, ops []int) described {
 		}
 	}
 	return row
-}
-
-func TestEndpoints(t *testing.T) {
-	gpu := device.Key{DeviceID: "cuda:0"}
-	forest := tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("GET /a", 1, 0, 0, 100).Of("api"), tracetest.OpAt("matmul", 2, 1, 10, 40),
-		tracetest.SpanAt("GET /a", 1, 0, 0, 50).In(2).Of("api"), tracetest.OpAt("matmul", 2, 1, 5, 50).In(2),
-		tracetest.SpanAt("GET /a", 1, 0, 0, 20).In(3).Of("other"),
-		tracetest.OpAt("relu", 1, 0, 0, 10).In(4).Under("GET /b", 9),
-	)
-	want := []Endpoint{
-		{
-			Name: "GET /a", Service: "api", Requests: 2, Ops: 2, OwnNS: 75, Timed: 2, DurationNS: 150, MaxNS: 100, UncoveredNS: 75, QueueingNS: 15,
-			Path: &path.Summary{
-				Paths: 2, DurationNS: 150, BoundBy: path.BoundBy{ComputeNS: 75, HostNS: 75},
-				Shares: []path.Share{
-					{Operation: "GET /a", Kind: path.KindHost, TimeNS: 75, Share: 0.5, Segments: 3},
-					{Operation: "matmul", Kind: "compute", Key: gpu, TimeNS: 75, Share: 0.5, Segments: 2},
-				},
-				Edges: path.Edges{Tree: 2},
-			},
-		},
-		{
-			Name: "GET /a", Service: "other", Requests: 1, Timed: 1, DurationNS: 20, MaxNS: 20, UncoveredNS: 20,
-			Path: &path.Summary{
-				Paths: 1, DurationNS: 20, BoundBy: path.BoundBy{HostNS: 20},
-				Shares: []path.Share{{Operation: "GET /a", Kind: path.KindHost, TimeNS: 20, Share: 1, Segments: 1}},
-			},
-		},
-		{Name: "GET /b", Requests: 1, Ops: 1, OwnNS: 10, Path: &path.Summary{Shares: []path.Share{}}},
-	}
-	check.Equal(t, "endpoints", want, Find(forest).Endpoints())
 }
 
 // The operations of a request are in the group of its name, those of a shared

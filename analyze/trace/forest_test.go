@@ -34,7 +34,6 @@ type everything struct {
 	Steps       []steps.Row
 	Paths       *path.Summary
 	Requests    []string
-	Endpoints   []requests.Endpoint
 	Unattached  []string
 	Stacks      string
 	Collectives []collective.Row
@@ -58,7 +57,6 @@ func tellEverything(t *testing.T, forest *trace.Forest) everything {
 		Steps:       steps.Rows(forest),
 		Paths:       path.Summarize(forest),
 		Requests:    describeRequests(requests),
-		Endpoints:   requests.Endpoints(),
 		Unattached:  tracetest.Names(requests.Unattached()),
 		Stacks:      collapsed.String(),
 		Collectives: collective.Rows(forest),
