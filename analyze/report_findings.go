@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/optrace/optrace/analyze/collective"
-	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
@@ -20,15 +19,14 @@ type comparisons struct {
 	alike    []requests.Alike
 }
 
-// FindingsOf returns the findings of the operations and requests of f, as a report on them has these. Requests of
-// engines are those of spans, nil for none.
-// in are the counts of the input.
-func FindingsOf(f *trace.Forest, in *Envelope, spans *engines.Collector) []findings.Finding {
+// FindingsOf returns the findings of the operations and requests of f, as a report on them has these. in are the counts
+// of the input.
+func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	opts := Options{Sections: []string{"findings"}}
 	input := *in
 	input.Warnings = maps.Clone(in.Warnings)
 	f.Build()
-	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts, spans).Findings
+	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts).Findings
 }
 
 // addFindings adds what the other figures of r say. without is the total without suspect times, nil where there are none.

@@ -19,6 +19,6 @@ func TestFindingsOf(t *testing.T) {
 		report := check.Must(Run(t.Context(), source, Options{}))(t)
 		forest, in, err := ReadForest(t.Context(), source, 1)
 		check.OK(t, err)
-		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in, nil))
+		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in))
 	})
 }

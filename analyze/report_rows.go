@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/clocks"
-	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -21,12 +20,12 @@ const warnDeviceShared = "device_shared"
 // ReportOn returns the report on a profile alone: without the structural figures
 // and the counts of an input.
 func ReportOn(p *profile.Profile) *Report {
-	return newReport(newCounter().envelope(), p, nil, &Options{}, nil)
+	return newReport(newCounter().envelope(), p, nil, &Options{})
 }
 
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
-func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Options, spans *engines.Collector) *Report {
+func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Options) *Report {
 	var moved *clocks.Alignment
 	if forest != nil {
 		if opts.AlignClocks {
@@ -46,7 +45,7 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 		}
 	}
 	if forest != nil {
-		suspects, compared := r.addStructure(forest, spans, opts, p.Options().Top, p.Options().MaxGroups)
+		suspects, compared := r.addStructure(forest, opts, p.Options().Top, p.Options().MaxGroups)
 		total := r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
 		if compared.extent.DurationNS > 0 || r.Total.WallNS.Known {
 			r.ExtentNS = op.Known(compared.extent.DurationNS)

@@ -33,8 +33,7 @@ const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run and that opts asks for, and returns
 // the suspects and what findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
-func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector,
-	opts *Options, top, groups int) (*suspects.Found, *comparisons) {
+func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *comparisons) {
 	var found *suspects.Found
 	var compared comparisons
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
@@ -53,11 +52,7 @@ func (r *Report) addStructure(forest *trace.Forest, spans *engines.Collector,
 			r.Steady = steps.SteadyOf(r.Steps)
 			r.StatedSteps = op.Known(steps.Stated(forest))
 		}},
-		{"overview findings engines", func() {
-			if spans != nil {
-				r.Engines = spans.Rows(forest, groups)
-			}
-		}},
+		{"overview findings engines", func() { r.Engines = engines.Find(forest, opts.By, opts.Where).Rows(groups) }},
 		{"overview findings critical_path", func() {
 			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins, groups)
 		}},

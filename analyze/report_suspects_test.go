@@ -90,7 +90,7 @@ func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
 		p.Add(s.Entry())
 		forest.Add(s.Record())
 	}
-	r := newReport(newCounter().envelope(), p, forest, &Options{}, nil)
+	r := newReport(newCounter().envelope(), p, forest, &Options{})
 	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {
 		t.Errorf("%v suspect durations, without them %+v", r.Input.SuspectDurations, r.WithoutSuspects)
 	}

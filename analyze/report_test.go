@@ -87,7 +87,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 	if !structure {
 		tr = nil
 	}
-	return newReport(in.envelope(), p, tr, &Options{}, nil)
+	return newReport(in.envelope(), p, tr, &Options{})
 }
 
 func reportJSON(t *testing.T, r *Report) []byte {
@@ -191,7 +191,7 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 		p.Add(&e)
 		tr.Add(op.Record{Entry: &e})
 	}
-	r := newReport(newCounter().envelope(), p, tr, &Options{}, nil)
+	r := newReport(newCounter().envelope(), p, tr, &Options{})
 	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || r.Operations[0].SelfNS.V != 21 {
 		t.Errorf("%+v", r.Operations)
 	}

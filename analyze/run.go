@@ -207,7 +207,6 @@ type collector struct {
 	works   work.Finder
 	account account
 	partial partialReader
-	engines *engines.Collector // nil where requests of engines are not asked for
 }
 
 func newCollector(opts Options) *collector {
@@ -221,9 +220,9 @@ func newCollector(opts Options) *collector {
 			c.forest.KeepShapes()
 		}
 		c.forest.GroupBy(opts.By)
-	}
-	if opts.wantsEngines() {
-		c.engines = engines.New(opts.By, opts.Where)
+		if opts.wantsEngines() {
+			c.forest.KeepAttrs(engines.Attrs(opts.By, opts.Where)...)
+		}
 	}
 	return c
 }
@@ -236,9 +235,6 @@ func (c *collector) bytes() int64 {
 	}
 	if c.forest != nil {
 		n += c.forest.Bytes()
-	}
-	if c.engines != nil {
-		n += c.engines.Bytes()
 	}
 	return n
 }
@@ -306,9 +302,6 @@ func (c *collector) add(rec op.Record, err error) {
 		c.forest.AddCall(rec.Call)
 	case rec.Span != nil && c.forest != nil:
 		c.forest.AddSpan(rec.Span)
-		if c.engines != nil {
-			c.engines.Add(rec.Span)
-		}
 	}
 }
 
@@ -335,9 +328,6 @@ func mergeCollectors(workers ...*collector) *collector {
 			c.profile.Merge(o.profile)
 		}
 		c.partial.files += o.partial.files
-		if c.engines != nil {
-			c.engines.Merge(o.engines)
-		}
 		if o.forest != nil {
 			forests = append(forests, o.forest)
 		}
@@ -353,16 +343,16 @@ const leftOut = "profiles in the input hold sums, and not the structure of the r
 
 func (c *collector) report() *Report {
 	if c.partial.files > 0 {
-		r := newReport(c.counter.envelope(), c.profile, nil, &c.opts, nil)
+		r := newReport(c.counter.envelope(), c.profile, nil, &c.opts)
 		if !c.opts.SumsOnly {
 			r.LeftOut = leftOut
 		}
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter.envelope(), profile.SettleRoots(c.forest, c.profile), nil, &c.opts, nil)
+		return newReport(c.counter.envelope(), profile.SettleRoots(c.forest, c.profile), nil, &c.opts)
 	}
-	r := newReport(c.counter.envelope(), c.profile, c.forest, &c.opts, c.engines)
+	r := newReport(c.counter.envelope(), c.profile, c.forest, &c.opts)
 	if c.opts.KeepForest {
 		r.Forest = c.forest
 	}

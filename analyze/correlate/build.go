@@ -81,7 +81,7 @@ func (j *Join) Report(opts Options) *Report {
 	r.Endpoints = endpoints(r.Requests, paths, links)
 	told.addRows(r.Endpoints)
 	if opts.Findings {
-		r.Findings = analyze.FindingsOf(forest, r.counts(forest), told.spans)
+		r.Findings = analyze.FindingsOf(forest, r.counts(forest))
 	}
 	if prices != nil {
 		r.Price = prices.finish(r.Requests)

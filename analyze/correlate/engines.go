@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 )
@@ -11,7 +12,6 @@ import (
 // told joins the requests of which inference engines tell with those of the report.
 type told struct {
 	*engines.Requests
-	spans     *engines.Collector
 	list      []engines.Request
 	endpoints []endpointName          // of list, empty for those that are not in the report
 	at        map[trace.SpanRef]int   // by the span of an engine
@@ -25,8 +25,7 @@ type endpointName struct{ root, service string }
 const maxAbove = 64
 
 func newTold(f *trace.Forest) *told {
-	spans := engines.Of(f)
-	t := &told{Requests: spans.Find(f), spans: spans, at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int)}
+	t := &told{Requests: engines.Find(f, nil, key.Filter{}), at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int)}
 	t.list = slices.Collect(t.All)
 	t.endpoints = make([]endpointName, len(t.list))
 	for i := range t.list {
@@ -78,7 +77,7 @@ func (t *told) addRows(all []Endpoint) {
 	}
 	for k := range all {
 		if numbers := at[endpointName{all[k].Name, all[k].Service}]; numbers != nil {
-			all[k].Engines = t.Rows(maxRows, numbers)
+			all[k].Engines = t.Rows(maxRows, numbers...)
 		}
 	}
 }

@@ -169,18 +169,18 @@ func Keys() []string {
 // others are the values of gen_ai.operation.name of what is no request to a model.
 var others = []string{"create_agent", "invoke_agent", "invoke_workflow", "execute_tool", "retrieval"}
 
-// dialectOf returns the number of the dialect of a span, -1 for one that is no request.
-func dialectOf(s *op.Span) int {
+// dialectOf returns the number of the dialect of a span of a name, -1 for one that is no request.
+func dialectOf(name string, attrs []op.Attr) int {
 	has := func(key string) bool {
-		return slices.ContainsFunc(s.Attrs, func(a op.Attr) bool { return a.Key == key })
+		return slices.ContainsFunc(attrs, func(a op.Attr) bool { return a.Key == key })
 	}
-	for _, a := range s.Attrs {
+	for _, a := range attrs {
 		if a.Key == "gen_ai.operation.name" && slices.Contains(others, a.Value) {
 			return -1
 		}
 	}
 	return slices.IndexFunc(dialects, func(d dialect) bool {
-		return strings.Contains(s.Name, d.span) && (d.is == nil || slices.Contains(d.is, s.Name)) &&
+		return strings.Contains(name, d.span) && (d.is == nil || slices.Contains(d.is, name)) &&
 			(len(d.any) == 0 || slices.ContainsFunc(d.any, has)) && !slices.ContainsFunc(d.none, has)
 	})
 }
@@ -188,7 +188,7 @@ func dialectOf(s *op.Span) int {
 // Dialect returns the name of the dialect of a span that is a request, "" for another. The span has the
 // attributes of [Keys].
 func Dialect(s *op.Span) string {
-	if d := dialectOf(s); d >= 0 {
+	if d := dialectOf(s.Name, s.Attrs); d >= 0 {
 		return dialects[d].name
 	}
 	return ""

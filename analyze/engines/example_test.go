@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func ExampleCollector() {
+func ExampleFind() {
 	span := op.Span{
 		Name: "llm_request", Service: "vllm", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, Start: op.Known(0), Duration: 250_000_000,
 		Attrs: []op.Attr{
@@ -18,10 +18,10 @@ func ExampleCollector() {
 			{Key: "gen_ai.latency.time_in_model_decode", Value: "0.2", Type: op.AttrFloat},
 		},
 	}
-	forest, collector := trace.New(), engines.New(nil, key.Filter{})
+	forest := trace.New()
+	forest.KeepAttrs(engines.Keys()...)
 	forest.AddSpan(&span)
-	collector.Add(&span)
-	for _, e := range collector.Rows(forest, 10) {
+	for _, e := range engines.Find(forest, nil, key.Filter{}).Rows(10) {
 		fmt.Println(e.Dialect, e.Service, e.Requests, "requests")
 		for name, times := range e.Parts {
 			fmt.Println(name, times.P50)

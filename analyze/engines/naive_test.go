@@ -25,7 +25,8 @@ type naiveRequest struct {
 // The rows are sums over the requests of a model, worked out one by one.
 func TestRowsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		forest, collector := trace.New(), engines.New(nil, key.Filter{})
+		forest := trace.New()
+		forest.KeepAttrs(engines.Keys()...)
 		byModel := make(map[string][]naiveRequest)
 		for i := range r.IntN(30) {
 			said := func(most int) int64 {
@@ -64,9 +65,8 @@ func TestRowsAgainstNaive(t *testing.T) {
 				}
 			}
 			forest.AddSpan(&s)
-			collector.Add(&s)
 		}
-		rows := collector.Rows(forest, 100)
+		rows := engines.Find(forest, nil, key.Filter{}).Rows(100)
 		if len(rows) != len(byModel) {
 			t.Fatalf("seed %d: %d rows of %d models", seed, len(rows), len(byModel))
 		}

@@ -106,25 +106,19 @@ func (e *Engine) Parts(yield func(string, *Times) bool) {
 }
 
 // Rows sums up the requests by dialect and the keys that were asked for, by dialect, service and model where there is
-// none, those with the most time first. f has the spans that were added. Beyond a number of rows, requests
-// share one for their dialect.
-func (c *Collector) Rows(f *trace.Forest, most int) []Engine {
-	all := c.Find(f)
-	numbers := make([]int, len(all.list))
-	for i := range numbers {
-		numbers[i] = i
+// none, those with the most time first: all of them, or those of some numbers in the order of [Requests.All]. Beyond a
+// number of rows, requests share one for their dialect.
+func (r *Requests) Rows(most int, numbers ...int) []Engine {
+	if numbers == nil {
+		for i := range r.list {
+			numbers = append(numbers, i)
+		}
 	}
-	return all.Rows(most, numbers)
-}
-
-// Rows sums up the requests of some numbers in the order of [Requests.All], as [Collector.Rows] does all.
-func (r *Requests) Rows(most int, numbers []int) []Engine {
-	c, f := r.collector, r.forest
 	groups := make(map[string][]*request)
 	var order []string
 	for _, i := range numbers {
 		q := &r.list[i]
-		by := q.by[:len(c.names)]
+		by := q.by[:len(r.names)]
 		if len(by) == 0 {
 			by = []string{q.service, q.texts[0]}
 		}
@@ -141,7 +135,7 @@ func (r *Requests) Rows(most int, numbers []int) []Engine {
 	}
 	rows := make([]Engine, 0, len(order))
 	for _, k := range order {
-		rows = append(rows, c.row(f, groups[k]))
+		rows = append(rows, r.row(groups[k]))
 	}
 	slices.SortStableFunc(rows, func(a, b Engine) int {
 		return cmp.Compare(b.E2E.Mean*float64(b.Requests), a.E2E.Mean*float64(a.Requests))
@@ -150,11 +144,11 @@ func (r *Requests) Rows(most int, numbers []int) []Engine {
 }
 
 // row sums up some requests of a dialect.
-func (c *Collector) row(f *trace.Forest, of []*request) Engine {
+func (r *Requests) row(of []*request) Engine {
 	e := Engine{Dialect: dialects[of[0].dialect].name, Requests: int64(len(of))}
 	e.Service = common(of, func(q *request) string { return q.service })
 	e.Model = common(of, func(q *request) string { return q.texts[0] })
-	for i, name := range c.names {
+	for i, name := range r.names {
 		if v := common(of, func(q *request) string { return q.by[i] }); v.Known {
 			if e.Key == nil {
 				e.Key = make(map[string]string)
@@ -168,7 +162,7 @@ func (c *Collector) row(f *trace.Forest, of []*request) Engine {
 		*p.times(&e) = timesOf(of, func(q *request) op.Int { return q.part(i) })
 	}
 	e.TTFT, e.TPOT, e.E2E = timesOf(of, number(toFirst)), timesOf(of, number(perToken)), timesOf(of, number(total))
-	e.Slow = slowOf(f, of, e.E2E.P50)
+	e.Slow = slowOf(r.forest, of, e.E2E.P50)
 	return e
 }
 

@@ -9,7 +9,8 @@ const builtBytes = 28
 // Bytes returns about how much memory f takes, its tree included.
 func (f *Forest) Bytes() int64 {
 	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
-		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) + int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) + f.Names.bytes()
+		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) + int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		f.Names.bytes() + f.attrBytes
 }
 
 // bytes returns about how much memory d takes.

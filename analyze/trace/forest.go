@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
@@ -41,7 +42,8 @@ type Forest struct {
 	apart       device.Shared // as another forest told them; nil where f finds them
 	// spanKeys are the attributes of spans that are kept, in spanAttrs.
 	spanKeys  []string
-	spanAttrs map[spanAttr]string
+	spanAttrs map[SpanRef][]op.Attr
+	attrBytes int64 // about how much memory these take
 	// MaxDevices bounds the devices that are told apart, unless it is 0. Further ones are one, named
 	// [key.Other].
 	MaxDevices int
@@ -101,51 +103,52 @@ func NewLimited(limit int) *Forest {
 // [Node.Shapes] and [Node.Arguments].
 func (f *Forest) KeepShapes() { f.details = true }
 
-// spanAttr is an attribute of a span.
-type spanAttr struct {
-	trace op.TraceID
-	span  op.SpanID
-	key   string
-}
-
-// KeepAttrs makes f keep attributes of the spans that are added from now on, for [Forest.Attr].
-func (f *Forest) KeepAttrs(keys ...string) {
-	f.spanKeys, f.spanAttrs = keys, make(map[spanAttr]string)
-}
-
-// Attr returns the value of an attribute that was kept of a span, "" for none.
-func (f *Forest) Attr(trace op.TraceID, span op.SpanID, key string) string {
-	return f.spanAttrs[spanAttr{trace, span, key}]
-}
-
 // SpanRef names a span.
 type SpanRef struct {
 	Trace op.TraceID
 	Span  op.SpanID
 }
 
-// SpanAttrs returns the attributes that were kept, by span, those of one in no order.
-func (f *Forest) SpanAttrs() map[SpanRef][]op.Attr {
-	all := make(map[SpanRef][]op.Attr)
-	for k, v := range f.spanAttrs {
-		of := SpanRef{k.trace, k.span}
-		all[of] = append(all[of], op.Attr{Key: k.key, Value: v})
+// KeepAttrs makes f keep attributes of the spans that are added from now on, for [Forest.SpanAttrs] and [Forest.Attr].
+func (f *Forest) KeepAttrs(keys ...string) {
+	f.spanKeys, f.spanAttrs = keys, make(map[SpanRef][]op.Attr)
+}
+
+// SpanAttrs returns the attributes that were kept of a span, those of the first that has some where several have its id.
+func (f *Forest) SpanAttrs(trace op.TraceID, span op.SpanID) []op.Attr {
+	return f.spanAttrs[SpanRef{trace, span}]
+}
+
+// Attr returns the value of an attribute that was kept of a span, "" for none.
+func (f *Forest) Attr(trace op.TraceID, span op.SpanID, key string) string {
+	for _, a := range f.SpanAttrs(trace, span) {
+		if a.Key == key {
+			return a.Value
+		}
 	}
-	return all
+	return ""
 }
 
 // keepAttrs keeps attributes of s.
 func (f *Forest) keepAttrs(s *op.Span) {
+	var kept []op.Attr
 	for i := range s.Attrs {
 		if a := &s.Attrs[i]; slices.Contains(f.spanKeys, a.Key) {
-			f.spanAttrs[spanAttr{s.TraceID, s.SpanID, a.Key}] = a.Value
+			kept = append(kept, *a)
+			f.attrBytes += int64(len(a.Value))
 		}
+	}
+	of := SpanRef{s.TraceID, s.SpanID}
+	if _, again := f.spanAttrs[of]; len(kept) > 0 && !again {
+		f.spanAttrs[of] = kept
+		f.attrBytes += 2*int64(unsafe.Sizeof(of)) + int64(cap(kept))*int64(unsafe.Sizeof(kept[0]))
 	}
 }
 
 // takeKept adds the calls of o, and the attributes that o has kept and f has not.
 func (f *Forest) takeKept(o *Forest) {
 	f.Calls = append(f.Calls, o.Calls...)
+	f.attrBytes += o.attrBytes
 	if f.spanAttrs == nil {
 		f.spanKeys, f.spanAttrs = o.spanKeys, o.spanAttrs
 		return

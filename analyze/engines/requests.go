@@ -2,7 +2,6 @@ package engines
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
@@ -10,13 +9,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Collector collects the spans that tell of requests. It is not safe for concurrent use.
-type Collector struct {
-	by    []string // attributes of the keys of rows, and behind them those of where
-	names []string // of the keys of rows
-	where key.Filter
-	spans map[trace.SpanRef]*span
-	held  int64
+// Requests are those that the spans of a forest tell of.
+type Requests struct {
+	forest *trace.Forest
+	attrs  []string // of the keys of rows, and behind them those of where
+	names  []string // of the keys of rows
+	where  key.Filter
+	list   []request
 }
 
 // span is what the attributes of a span tell.
@@ -29,103 +28,98 @@ type span struct {
 	first   op.Int              // the start of the first of those
 }
 
-// New returns an empty Collector for rows by keys, of which those of attributes and the service count, of the
-// requests that match where.
-func New(by []key.Key, where key.Filter) *Collector {
-	c := &Collector{where: where, spans: make(map[trace.SpanRef]*span)}
+// Attrs returns the attributes of spans that [Find] looks at.
+func Attrs(by []key.Key, where key.Filter) []string {
+	attrs, _ := asked(by, where)
+	return append(Keys(), attrs...)
+}
+
+// asked returns the attributes of the keys of rows, behind them those of where, and the names of the former. Of the keys
+// those of attributes and the service count.
+func asked(by []key.Key, where key.Filter) (attrs, names []string) {
 	for _, k := range by {
 		switch name := k.String(); {
 		case k.Attr() != "":
-			c.by, c.names = append(c.by, k.Attr()), append(c.names, k.Attr())
+			attrs, names = append(attrs, k.Attr()), append(names, k.Attr())
 		case name == "service":
-			c.by, c.names = append(c.by, attrkey.ServiceName), append(c.names, name)
+			attrs, names = append(attrs, attrkey.ServiceName), append(names, name)
 		}
 	}
 	for _, k := range where.Keys() {
 		if k.Attr() != "" {
-			c.by = append(c.by, k.Attr())
+			attrs = append(attrs, k.Attr())
 		}
 	}
-	return c
+	return attrs, names
 }
 
-// Of returns a Collector with the spans of a forest that keeps their attributes of [Keys].
-func Of(f *trace.Forest) *Collector {
-	c := New(nil, key.Filter{})
-	attrs := f.SpanAttrs()
+// Find returns the requests that match where, in the order of f, which has kept the attributes of [Attrs]. The keys by
+// are those of rows.
+func Find(f *trace.Forest, by []key.Key, where key.Filter) *Requests {
+	all := &Requests{forest: f, where: where}
+	all.attrs, all.names = asked(by, where)
+	f.Build()
+	rows := make(map[int32]*span)
 	for r := range f.Rows() {
-		if len(attrs) == 0 || f.Has(r, trace.FlagOp) {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) == 0 {
+			if s := all.read(f.Node(r)); s != nil {
+				rows[r] = s
+			}
+		}
+	}
+	addBelow(f, rows)
+	for r := range f.Rows() {
+		s := rows[r]
+		if s == nil || s.dialect < 0 {
 			continue
 		}
-		n := f.Node(r)
-		if of := attrs[trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()}]; of != nil {
-			c.Add(&op.Span{Name: n.Name(), TraceID: n.TraceID(), SpanID: n.SpanID(), Duration: n.Duration(), Attrs: of})
+		q := request{span: *s, row: r, service: f.Node(r).Service()}
+		q.inherit(all, rows)
+		q.derive(f)
+		if all.matches(&q, f.Node(r)) {
+			all.list = append(all.list, q)
 		}
 	}
-	return c
+	return all
 }
 
-// Bytes returns about how much memory c takes.
-func (c *Collector) Bytes() int64 { return c.held }
-
-// Add adds a span that is no operation, with the attributes of [Keys].
-func (c *Collector) Add(s *op.Span) {
-	if len(s.Attrs) == 0 {
-		return
+// read returns what the attributes of a span tell, nil for nothing.
+func (r *Requests) read(n trace.Node) *span {
+	attrs := r.forest.SpanAttrs(n.TraceID(), n.SpanID())
+	if len(attrs) == 0 {
+		return nil
 	}
-	of := span{dialect: dialectOf(s), by: make([]string, len(c.by))}
-	some := of.dialect >= 0
+	s := &span{dialect: dialectOf(n.Name(), attrs), by: make([]string, len(r.attrs))}
+	some := s.dialect >= 0
 	for i := range attributes {
 		a := &attributes[i]
-		at := slices.IndexFunc(s.Attrs, func(x op.Attr) bool { return x.Key == a.key })
+		at := slices.IndexFunc(attrs, func(x op.Attr) bool { return x.Key == a.key })
 		if at < 0 || a.as == mark {
 			continue
 		}
-		value := s.Attrs[at].Value
+		value := attrs[at].Value
 		if a.as >= model {
 			some = true
-			if text := &of.texts[a.as-model]; *text == "" {
+			if text := &s.texts[a.as-model]; *text == "" {
 				*text = value
 			}
-		} else if n := &of.numbers[a.as]; !n.Known {
+		} else if n := &s.numbers[a.as]; !n.Known {
 			*n = a.number(value)
 		}
 	}
-	for i, key := range c.by {
-		if at := slices.IndexFunc(s.Attrs, func(x op.Attr) bool { return x.Key == key }); at >= 0 {
-			of.by[i], some = s.Attrs[at].Value, true
+	for i, key := range r.attrs {
+		if at := slices.IndexFunc(attrs, func(x op.Attr) bool { return x.Key == key }); at >= 0 {
+			s.by[i], some = attrs[at].Value, true
 		}
 	}
-	id := trace.SpanRef{Trace: s.TraceID, Span: s.SpanID}
-	if _, again := c.spans[id]; again || !some {
-		return
+	if !some {
+		return nil
 	}
-	if of.dialect >= 0 && !of.numbers[total].Known {
-		of.numbers[total] = op.Known(s.Duration)
+	if s.dialect >= 0 && !s.numbers[total].Known {
+		s.numbers[total] = op.Known(n.Duration())
 	}
-	c.spans[id] = &of
-	c.held += int64(unsafe.Sizeof(of)) + int64(unsafe.Sizeof(id)) + 64
+	return s
 }
-
-// Merge adds what o has collected, which must not be used any more.
-func (c *Collector) Merge(o *Collector) {
-	for id, s := range o.spans {
-		if _, again := c.spans[id]; !again {
-			c.spans[id] = s
-		}
-	}
-	c.held += o.held
-}
-
-// Requests are those that the spans of a Collector tell of.
-type Requests struct {
-	collector *Collector
-	forest    *trace.Forest
-	list      []request
-}
-
-// Find returns the requests, in the order of f, which has the spans that were added.
-func (c *Collector) Find(f *trace.Forest) *Requests { return &Requests{c, f, c.requests(f)} }
 
 // Request is what an engine says of one request, its times in nanoseconds.
 type Request struct {
@@ -169,54 +163,22 @@ type request struct {
 	other   op.Int // what the times leave of the total
 }
 
-// requests returns the requests in the order of f, which has the spans of c.
-func (c *Collector) requests(f *trace.Forest) []request {
-	if len(c.spans) == 0 {
-		return nil
-	}
-	f.Build()
-	rows := make(map[int32]*span)
-	for r := range f.Rows() {
-		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) == 0 {
-			n := f.Node(r)
-			if s := c.spans[trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()}]; s != nil {
-				rows[r] = s
-			}
-		}
-	}
-	c.addBelow(f, rows)
-	var list []request
-	for r := range f.Rows() {
-		s := rows[r]
-		if s == nil || s.dialect < 0 {
-			continue
-		}
-		q := request{span: *s, row: r, service: f.Node(r).Service()}
-		q.inherit(c, f, rows)
-		q.derive(f)
-		if c.matches(&q, f.Node(r)) {
-			list = append(list, q)
-		}
-	}
-	return list
-}
-
 // matches reports whether a request is one of those that are asked for.
-func (c *Collector) matches(q *request, n trace.Node) bool {
+func (r *Requests) matches(q *request, n trace.Node) bool {
 	e := op.Entry{Operation: n.Name(), Service: q.service, TraceID: n.TraceID(), SpanID: n.SpanID()}
-	for i, value := range q.by[len(c.names):] {
+	for i, value := range q.by[len(r.names):] {
 		if value != "" {
-			e.Attrs = append(e.Attrs, op.Attr{Key: c.by[len(c.names)+i], Value: value})
+			e.Attrs = append(e.Attrs, op.Attr{Key: r.attrs[len(r.names)+i], Value: value})
 		}
 	}
-	return c.where.MatchRequest(&e)
+	return r.where.MatchRequest(&e)
 }
 
 // maxAbove bounds how far away a request's attributes and the parts of its time may be in the tree.
 const maxAbove = 8
 
 // addBelow adds the times of spans below requests.
-func (c *Collector) addBelow(f *trace.Forest, rows map[int32]*span) {
+func addBelow(f *trace.Forest, rows map[int32]*span) {
 	names := make(map[string]bool)
 	for _, s := range rows {
 		if s.dialect >= 0 {
@@ -253,11 +215,11 @@ func (c *Collector) addBelow(f *trace.Forest, rows map[int32]*span) {
 }
 
 // inherit takes texts that the request does not have from the spans above it.
-func (q *request) inherit(c *Collector, f *trace.Forest, rows map[int32]*span) {
+func (q *request) inherit(r *Requests, rows map[int32]*span) {
 	q.by = slices.Clone(q.by)
 	above := q.row
 	for range maxAbove {
-		if above = f.Tree.Parent[above]; above == trace.NoRow {
+		if above = r.forest.Tree.Parent[above]; above == trace.NoRow {
 			break
 		}
 		s := rows[above]
@@ -279,7 +241,7 @@ func (q *request) inherit(c *Collector, f *trace.Forest, rows map[int32]*span) {
 		attrkey.RequestModel: q.texts[0], attrkey.RequestRoute: q.texts[route-model], attrkey.Tenant: q.texts[tenant-model],
 		attrkey.ServiceName: q.service,
 	}
-	for i, key := range c.by {
+	for i, key := range r.attrs {
 		if q.by[i] == "" {
 			q.by[i] = known[key]
 		}
