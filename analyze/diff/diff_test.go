@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -252,4 +253,35 @@ func TestDocumentedComparison(t *testing.T) {
 		}
 	}
 	t.Error("no example")
+}
+
+// analyzed returns the report on operations.
+func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
+	t.Helper()
+	records := recordtest.Entries(entries...)
+	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
+}
+
+// run returns the run of operations.
+func run(t *testing.T, name string, entries []*op.Entry, single bool) *diff.Run {
+	t.Helper()
+	return check.Must(diff.NewRun(name, analyzed(t, entries, nil), nil, single))(t)
+}
+
+// found returns the names of the rows and parts that changed.
+func found(r *diff.Report) (names []string) {
+	changed := func(c *diff.Comparison) bool {
+		return c.Verdict.Changed() || c.Verdict == diff.Added || c.Verdict == diff.Removed
+	}
+	for i := range r.Rows {
+		if changed(&r.Rows[i].Comparison) {
+			names = append(names, string(r.Rows[i].Verdict)+" "+r.Rows[i].Key.String())
+		}
+	}
+	for i := range r.Parts {
+		if changed(&r.Parts[i].Comparison) {
+			names = append(names, string(r.Parts[i].Verdict)+" "+r.Parts[i].Part)
+		}
+	}
+	return names
 }

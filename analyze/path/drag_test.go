@@ -2,19 +2,15 @@ package path
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -250,73 +246,6 @@ func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, 
 		check.Equal(t, fmt.Sprintf("%s: drag of %s on %v", name, row.Operation, row.Key), want, row.DragNS.V)
 	}
 	return path.Edges, dragged
-}
-
-// specsOf returns the spans of a recording, nil where they are none that the naive program is for: too many for it, or
-// collectives that state their numbers.
-func specsOf(path string) []tracetest.Spec {
-	const most = 120
-	var specs []tracetest.Spec
-	first, traces := int64(math.MaxInt64), make(map[op.TraceID]byte)
-	number := func(id op.TraceID) byte {
-		if _, ok := traces[id]; !ok && !id.IsZero() {
-			traces[id] = byte(len(traces) + 1)
-		}
-		return traces[id]
-	}
-	add := func(s tracetest.Spec, id op.TraceID, span, parent op.SpanID, start op.Int, duration int64, linked []op.Link) {
-		s.Trace, s.ID, s.Parent = number(id), binary.BigEndian.Uint64(span[:]), binary.BigEndian.Uint64(parent[:])
-		s.Start, s.End, s.Timeless = start.V, start.V+duration, !start.Known
-		if start.Known {
-			first = min(first, start.V)
-		}
-		for _, l := range linked {
-			s = s.To(number(l.TraceID), binary.BigEndian.Uint64(l.SpanID[:]))
-		}
-		specs = append(specs, s)
-	}
-	for rec, err := range ingest.Open(path).Records() {
-		switch e, s := rec.Entry, rec.Span; {
-		case err != nil || len(specs) > most || e != nil && e.Collective != nil:
-			return nil
-		case e != nil:
-			add(tracetest.Spec{
-				IsOp: true, Name: e.Operation, Service: e.Service, Kind: e.Kind, Device: e.DeviceID, Rank: e.Rank, Stream: e.Stream, Side: e.Side,
-				Root: e.Root, RootID: binary.BigEndian.Uint64(e.RootSpanID[:]),
-			}, e.TraceID, e.SpanID, e.ParentSpanID, e.Start, e.Duration, e.Links)
-		case s != nil:
-			add(tracetest.Spec{Name: s.Name, Service: s.Service, Remote: s.RemoteParent},
-				s.TraceID, s.SpanID, s.ParentSpanID, s.Start, s.Duration, s.Links)
-		}
-	}
-	for i := range specs {
-		if !specs[i].Timeless {
-			specs[i].Start, specs[i].End = specs[i].Start-first, specs[i].End-first
-		}
-	}
-	return specs
-}
-
-// TestDragOfRecordings compares the drags of small recordings, those of Jaeger, the Collector and engines among them.
-func TestDragOfRecordings(t *testing.T) {
-	recordings, dragged := 0, int64(0)
-	for _, pattern := range []string{
-		"../../cmd/optrace/testdata/figures/*.json*", "../../ingest/*/testdata/*.json*", "../../../shared/data/jaeger/*/*.json",
-		"../../../shared/data/collector/gate_off/*", "../../../shared/data/stdouttrace/*",
-	} {
-		paths, _ := filepath.Glob(pattern)
-		for _, path := range paths {
-			specs := specsOf(path)
-			_, saved := checkDrag(t, path, specs)
-			if dragged += saved; saved > 0 {
-				recordings++
-			}
-		}
-	}
-	t.Logf("%d recordings with drags of %d ns", recordings, dragged)
-	if recordings < 10 {
-		t.Errorf("drags of %d recordings", recordings)
-	}
 }
 
 func TestDragAgainstNaive(t *testing.T) {

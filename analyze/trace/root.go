@@ -7,7 +7,7 @@ import "github.com/optrace/optrace/op"
 // NoRow for none.
 func (f *Forest) RequestOwners() []int32 {
 	owner := noRows(f.Rows())
-	named := f.StampedSpans()
+	named := f.stampedSpans()
 	for r := range f.Tree.topDown() {
 		parent := f.Tree.Parent[r]
 		switch {
@@ -22,8 +22,8 @@ func (f *Forest) RequestOwners() []int32 {
 	return owner
 }
 
-// StampedSpans returns the rows that stamps name and that are no operations.
-func (f *Forest) StampedSpans() map[int32]bool {
+// stampedSpans returns the rows that stamps name and that are no operations.
+func (f *Forest) stampedSpans() map[int32]bool {
 	named := make(map[int32]bool)
 	for _, r := range f.Tree.stampRow {
 		if r != NoRow && !f.Has(r, FlagOp) {
@@ -57,7 +57,7 @@ func (f *Forest) namedOwner(s int32) int32 {
 // not read, the stamp of that decides for everything below it.
 func (f *Forest) localRoots() []int32 {
 	roots := noRows(f.Rows())
-	named := f.StampedSpans()
+	named := f.stampedSpans()
 	for r := range f.Tree.topDown() {
 		parent := f.Tree.Parent[r]
 		switch s := f.Stamp(r); {
