@@ -12,6 +12,8 @@ const (
 	maxQueryParts = 1 << 20
 	// maxInputs bounds the inputs of a report.
 	maxInputs = 100_000
+	// maxFileRows bounds the rows of a file: a load takes a byte of memory for each.
+	maxFileRows = 1 << 31
 	// maxRows bounds the rows of a table by operation, device or group.
 	maxRows = 1_000_000
 )

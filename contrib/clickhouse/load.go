@@ -16,8 +16,7 @@ const (
 
 // LoadOptions says how to load. The zero value stands for the defaults.
 type LoadOptions struct {
-	// BatchRows and BatchBytes bound what is inserted at once; there are two batches in
-	// memory at most.
+	// BatchRows and BatchBytes bound what is inserted at once.
 	BatchRows  int
 	BatchBytes int
 	// Format is the format of the file, "" to find it by content.
@@ -26,9 +25,6 @@ type LoadOptions struct {
 	Mapping *attr.Mapping
 	// MaxMemory bounds what readers hold, see [ingest.Options].
 	MaxMemory int64
-	// Inserted is called after each batch with the number of rows of the input that are in
-	// the table; nil for no calls.
-	Inserted func(rows uint64)
 }
 
 // Loaded says what became of a file.
@@ -69,7 +65,7 @@ func Load(ctx context.Context, db DB, path string, opts LoadOptions) (*Loaded, e
 		return &Loaded{Rows: before.rows, Envelope: before.envelope}, nil
 	}
 	l := newLoader(db, in, opts)
-	for _, step := range []func(context.Context) error{l.awaitInserts, l.findChunks, l.load, l.check} {
+	for _, step := range []func(context.Context) error{l.awaitInserts, l.load, l.check} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("loading %s: %w", path, err)
 		}

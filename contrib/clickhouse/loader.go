@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/optrace/optrace/analyze"
@@ -11,8 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// loader loads a file. One goroutine reads and adds rows to a batch, while another one sends
-// the batch before.
+// loader loads a file.
 type loader struct {
 	db    DB
 	in    *input
@@ -20,21 +20,14 @@ type loader struct {
 	list  []column
 	names []string
 
-	// chunks has how many rows of each chunk of BatchRows rows are in the table before
-	// anything is inserted, and there the numbers of those of the present chunk where it has
-	// a part of them.
-	chunks map[uint64]uint64
-	there  map[uint64]bool
+	there []bool // by number: the rows of the file that are in the table before anything is inserted
 
-	row    row
-	values []any
-	batch  Batch // nil between batches
-	rows   int   // of batch
-	bytes  int
-	begun  int // batches
-
-	sending  chan error // has the error of a batch once it was sent; nil for none
-	sent     uint64     // rows of that batch
+	row      row
+	values   []any
+	batch    Batch // nil between batches
+	rows     int   // of batch
+	bytes    int
+	begun    int // batches
 	inserted uint64
 }
 
@@ -78,26 +71,45 @@ func (l *loader) count(ctx context.Context, query string) (n uint64, err error) 
 	return n, err
 }
 
-func (l *loader) findChunks(ctx context.Context) error {
-	l.chunks = make(map[uint64]uint64)
-	query := fmt.Sprintf("SELECT intDiv(row, %d) AS chunk, count() FROM %s WHERE input = %d GROUP BY chunk",
-		l.opts.BatchRows, tableOps, l.in.id)
-	err := l.db.Query(ctx, query, func(scan func(...any) error) error {
-		var chunk, n uint64
-		err := scan(&chunk, &n)
-		l.chunks[chunk] = n
-		return err
+// findRows returns which rows of the file are in the table, up to the last one. It is an error where one is twice.
+func (l *loader) findRows(ctx context.Context) (there []bool, err error) {
+	query := fmt.Sprintf("SELECT row FROM %s WHERE input = %d", tableOps, l.in.id)
+	err = l.db.Query(ctx, query, func(scan func(...any) error) error {
+		var number uint64
+		if err := scan(&number); err != nil {
+			return err
+		}
+		if number >= maxFileRows {
+			return fmt.Errorf("the table has row %d of the file, and files have %d at most", number, maxFileRows)
+		}
+		if more := int(number) + 1 - len(there); more > 0 {
+			there = append(there, make([]bool, more)...)
+		}
+		if there[number] {
+			return fmt.Errorf("row %d is in the table twice, and the file in no report: %s", number, l.remedy())
+		}
+		there[number] = true
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("looking for rows: %w", err)
+		return nil, fmt.Errorf("looking for rows: %w", err)
 	}
-	return nil
+	return there, nil
+}
+
+// remedy is what helps where the table has other rows than the file.
+func (l *loader) remedy() string {
+	return fmt.Sprintf("ALTER TABLE … DELETE WHERE input = %d removes what is there of it", l.in.id)
 }
 
 // load reads the file and inserts the rows that are not there.
 func (l *loader) load(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var err error
+	if l.there, err = l.findRows(ctx); err != nil {
+		return err
+	}
 	src := ingest.Options{Format: l.opts.Format, Mapping: l.opts.Mapping, MaxMemory: l.opts.MaxMemory}.Open(l.in.path)
 	var failed error
 	env, err := analyze.Read(ctx, src, func(rec op.Record) {
@@ -114,7 +126,7 @@ func (l *loader) load(ctx context.Context) error {
 	if l.batch != nil { // after an error
 		err = errors.Join(err, l.batch.Abort())
 	}
-	if err = errors.Join(err, l.settle()); err != nil {
+	if err != nil {
 		return err
 	}
 	l.in.envelope = *env
@@ -133,46 +145,11 @@ func (l *loader) add(ctx context.Context, rec op.Record) error {
 	}
 	n := l.in.rows
 	l.in.rows++
-	if n%uint64(l.opts.BatchRows) == 0 {
-		if err := l.startChunk(ctx, n); err != nil {
-			return err
-		}
-	}
-	if l.there[n] || l.isFull(n) {
+	if n < uint64(len(l.there)) && l.there[n] {
 		return nil
 	}
 	l.row.input, l.row.number = l.in.id, n
 	return l.insert(ctx)
-}
-
-// isFull reports whether the chunk of row n was in the table.
-func (l *loader) isFull(n uint64) bool {
-	return l.chunks[n/uint64(l.opts.BatchRows)] == uint64(l.opts.BatchRows)
-}
-
-// startChunk sends what the chunk before has, and finds the rows that this one has in the table.
-func (l *loader) startChunk(ctx context.Context, first uint64) error {
-	if err := l.send(); err != nil {
-		return err
-	}
-	l.there = nil
-	n := l.chunks[first/uint64(l.opts.BatchRows)]
-	if n == 0 || l.isFull(first) {
-		return nil
-	}
-	l.there = make(map[uint64]bool, n)
-	query := fmt.Sprintf("SELECT row FROM %s WHERE input = %d AND row >= %d AND row < %d",
-		tableOps, l.in.id, first, first+uint64(l.opts.BatchRows))
-	err := l.db.Query(ctx, query, func(scan func(...any) error) error {
-		var number uint64
-		err := scan(&number)
-		l.there[number] = true
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("looking for rows: %w", err)
-	}
-	return nil
 }
 
 func (l *loader) insert(ctx context.Context) error {
@@ -189,60 +166,37 @@ func (l *loader) insert(ctx context.Context) error {
 		return fmt.Errorf("inserting row %d: %w", l.row.number, err)
 	}
 	l.rows++
-	if l.bytes += l.row.size(); l.bytes >= l.opts.BatchBytes {
+	l.bytes += l.row.size()
+	if l.rows >= l.opts.BatchRows || l.bytes >= l.opts.BatchBytes {
 		return l.send()
 	}
 	return nil
 }
 
-// send hands the batch to a goroutine that sends it, once the one before was sent.
+// send inserts the batch, if there is one.
 func (l *loader) send() error {
 	if l.batch == nil {
 		return nil
 	}
-	if err := l.settle(); err != nil {
-		return err
-	}
-	batch, done := l.batch, make(chan error, 1)
-	l.sending, l.sent = done, uint64(l.rows)
-	l.batch, l.rows, l.bytes = nil, 0, 0
-	go func() { done <- batch.Send() }()
-	return nil
-}
-
-// settle waits until a batch that is on its way was sent.
-func (l *loader) settle() error {
-	if l.sending == nil {
-		return nil
-	}
-	err := <-l.sending
-	l.sending = nil
-	if err != nil {
+	if err := l.batch.Send(); err != nil {
 		return fmt.Errorf("inserting: %w", err)
 	}
-	l.inserted += l.sent
-	if l.opts.Inserted != nil {
-		l.opts.Inserted(l.inserted)
-	}
+	l.inserted += uint64(l.rows)
+	l.batch, l.rows, l.bytes = nil, 0, 0
 	return nil
 }
 
+// check returns an error unless the table has each row of the file once, and no others.
 func (l *loader) check(ctx context.Context) error {
-	if err := l.findChunks(ctx); err != nil {
+	there, err := l.findRows(ctx)
+	if err != nil {
 		return err
 	}
-	size := uint64(l.opts.BatchRows)
-	for first := uint64(0); first < l.in.rows; first += size {
-		chunk := first / size
-		if want := min(size, l.in.rows-first); l.chunks[chunk] != want {
-			return fmt.Errorf("the table has %d rows in place of the %d from %d on, and the file is in no report: "+
-				"ALTER TABLE … DELETE WHERE input = %d removes what is there of it", l.chunks[chunk], want, first, l.in.id)
-		}
-		delete(l.chunks, chunk)
+	if more := len(there) - int(l.in.rows); more > 0 {
+		return fmt.Errorf("the table has %d rows beyond the file's %d: was it read otherwise before? %s", more, l.in.rows, l.remedy())
 	}
-	if len(l.chunks) > 0 {
-		return fmt.Errorf("the table has rows of the file beyond its %d: was it read otherwise before? "+
-			"ALTER TABLE … DELETE WHERE input = %d removes them", l.in.rows, l.in.id)
+	if missing := slices.Index(append(there, false), false); missing < int(l.in.rows) {
+		return fmt.Errorf("the table lacks row %d of the file, which is in no report: start the load again", missing)
 	}
 	return nil
 }
