@@ -224,46 +224,22 @@ func (c choice) starting(prefix, text string) choice {
 	return found
 }
 
-// The column at which the help texts describe flags, and the most of a description that
-// is shown beside a word.
-const (
-	flagColumn = 20
-	maxAbout   = 60
-)
+// flagColumn is the column at which the help texts describe flags.
+const flagColumn = 20
 
-// flagSummaries returns the first clause of what a help text says of each flag.
+// flagSummaries returns the first line of what a help text says of each flag.
 func flagSummaries(usage string) map[string]string {
 	found := make(map[string]string)
 	name := ""
 	for line := range strings.Lines(usage) {
-		line = strings.TrimRight(line, "\n")
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		switch {
-		case strings.HasPrefix(line, "  -") && len(line) > 3:
-			name, _, _ = strings.Cut(line[3:], " ")
+		if flag, ok := strings.CutPrefix(line, "  -"); ok {
+			name = strings.Fields(flag)[0]
+		}
+		if name != "" && found[name] == "" { // behind a long name it is the next line
 			found[name] = strings.TrimSpace(line[min(len(line), flagColumn):])
-		case name != "" && indent == flagColumn:
-			found[name] = strings.TrimSpace(found[name] + " " + line[flagColumn:])
-		default:
-			name = ""
 		}
 	}
-	for name, text := range found {
-		found[name] = firstClause(text)
-	}
 	return found
-}
-
-// firstClause returns the beginning of a text, up to the first mark that ends a clause.
-func firstClause(text string) string {
-	for _, end := range []string{": ", "; ", ". ", " ("} {
-		text, _, _ = strings.Cut(text, end)
-	}
-	text = strings.TrimSuffix(text, ":")
-	if len(text) <= maxAbout {
-		return text
-	}
-	return text[:strings.LastIndexByte(text[:maxAbout], ' ')] + " …"
 }
 
 // writeWords writes a choice as the scripts read it: a word on each line, behind a tab what

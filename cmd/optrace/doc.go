@@ -66,45 +66,13 @@
 // running Jaeger, from the input, or from both. In the input they are the spans
 // around the operations, which the exporter writes as well.
 //
-//	$ optrace correlate -top 0 requests.jsonl
-//	input      1 file, 5.16 KiB: 15 operations and 5 other spans
-//	requests   5 with 15 operations
-//
-//	FINDINGS
-//	  1. The bound is compute: 75.0 % of 6.00 ms, the paths of 5 requests; the host 20.7 %, communication 4.3 %.
-//	  2. Without matmul the requests would be 4.00 ms (66.7 %) shorter; it is 66.7 % of their paths.
-//	  3. 1.24 ms (20.7 %) of the requests' paths pass on the host in POST /predict, with no operation to wait for. The longest idle time of a device in it is 250 µs of cuda:0.
-//	  4. Without embed the requests would be 500 µs (8.3 %) shorter; it is 8.3 % of their paths.
-//	  5. Without allreduce the requests would be 260 µs (4.3 %) shorter; it is 4.3 % of their paths.
-//
-//	ENDPOINTS
-//	  endpoint       service  requests  operations     mean     p50      p95      max       uncovered       queueing
-//	  POST /predict  api             5          15  1.20 ms  800 µs  2.80 ms  2.80 ms  1.24 ms (21 %)  750 µs (12 %)
-//	  uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations
-//
-//	CRITICAL PATH of POST /predict
-//	  bound by compute 75.0 %, communication 4.3 %, host 20.7 %
-//	  operation      kind        device     time   share           segments
-//	  matmul         compute     cuda:0  4.00 ms  66.7 %  ██████▋         5
-//	  POST /predict  host                1.24 ms  20.7 %  ██▏            10
-//	  embed          compute     cuda:0   500 µs   8.3 %  ▉               5
-//	  allreduce      collective  cuda:0   260 µs   4.3 %  ▍               5
-//
-//	SLOW REQUESTS of POST /predict
-//	  the slowest tenth, 1 of 2.80 ms on average, against the half around the median, 2 of 800 µs: 2.00 ms more, on the critical path
-//	  operation      kind        device     slow  typical  difference    of it
-//	  matmul         compute     cuda:0  2.40 ms   400 µs     2.00 ms  100.0 %  ██████████
-//	  POST /predict  host                 247 µs   248 µs    -1.50 µs   -0.1 %
-//	  allreduce      collective  cuda:0  53.0 µs  51.5 µs     1.50 µs    0.1 %
-//	  embed          compute     cuda:0   100 µs   100 µs        0 ns    0.0 %
-//
 // With -jaeger it asks Jaeger for the traces of a service, or for those that the
 // input has operations of, joins both sides by trace and span id, and links
 // every row to Jaeger's pages:
 //
 //	optrace correlate -jaeger http://localhost:16686 -service api -since 1h ops.jsonl
 //
-// The slowest requests follow, one on each line, as many as -top says. Names are
+// The slowest requests are listed, as many as -top says. Names are
 // links on a terminal that shows them; elsewhere links are listed at the foot.
 //
 // # Diff
@@ -113,35 +81,8 @@
 // whether that can be told from chance. Of one run a side it compares blocks of steps, of
 // several runs a side, divided by "--", the runs.
 //
-//	$ optrace diff -width 100 base.jsonl head.jsonl
-//	verdict    The head is slower by 6.5 % (between +3.8 % and +9.2 %, p 0.001): a step takes 207 µs in
-//	           place of 193 µs.
-//	           matmul is slower by 10.0 % (between +5.4 % and +14.2 %, p 0.003): 133 µs in place of
-//	           120 µs, on average.
-//	base       1 run: 1 file, 60 operations, 20 steps
-//	head       1 run: 1 file, 60 operations, 20 steps
-//	compared   means of blocks of steps; Mann–Whitney U test, p-values adjusted for 7 tests (Holm), α
-//	           0.05; unchanged is within 5 %
-//	found      1 slower, 1 unchanged, 1 cannot tell
-//	doubt      one run a side: a change cannot be told from what differs between runs anyway; several
-//	           runs a side can
-//
-//	OPERATIONS
-//	  operation      base     head   change                         p
-//	  matmul       120 µs   133 µs  +10.0 %  [+5.4 %, +14.2 %]  0.003  slower
-//	  all_reduce  60.3 µs  61.1 µs        ~  [-1.8 %, +3.3 %]   1.000  unchanged
-//	  relu        8.94 µs  9.09 µs        ~  [-3.2 %, +5.9 %]   1.000  cannot tell, 128 steps would
-//	  without n, count: -width 109
-//	  durations are geometric means; the interval of a change is by the row alone; ~ is no change that
-//	    can be told from chance
-//
-//	TIME
-//	  device  part             base     head  change                         p      n
-//	  all     wall           193 µs   207 µs  +6.5 %  [+3.8 %, +9.2 %]   0.001  20+20  slower
-//	  cuda:0  compute        130 µs   142 µs  +9.2 %  [+5.5 %, +13.2 %]  0.001  20+20  slower
-//	  cuda:0  exposed comm  60.3 µs  61.1 µs       ~  [-1.8 %, +3.3 %]   1.000  20+20  unchanged
-//	  cuda:0  idle          4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]   1.000  20+20  unchanged
-//	  by step: wall is from the first start to the last end
+//	optrace diff base.jsonl head.jsonl
+//	optrace diff -fail-above 5 base/*.jsonl -- head/*.jsonl
 //
 // With -fail-above 5 the exit code is 1 where an operation is slower by more than 5 %, a
 // part of the time by more than 5 % of all the time, or a side has no operations, which

@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -145,43 +144,41 @@ func openInPlace(ctx context.Context, path string) (*File, error) {
 
 // create creates the temporary file that is to replace path. Until it is
 // complete only its owner can read it.
-func (o *File) create(path string) (err error) {
-	// The file behind a symbolic link is replaced, not the link.
-	if o.target, err = followLinks(path); err != nil {
-		return err
-	}
-	if o.isNew = o.existing == nil; !o.isNew {
+func (o *File) create(path string) error {
+	o.target, o.isNew = followLinks(path), o.existing == nil
+	if !o.isNew {
 		if err := checkWritable(o.target); err != nil {
 			return err
 		}
-		o.mode = o.existing.Mode().Perm()
 	}
 	name := filepath.Join(filepath.Dir(o.target), "."+filepath.Base(o.target)+"."+rand.Text()[:8]+".tmp")
-	if o.isNew {
-		if o.mode, err = defaultMode(name); err != nil {
-			return err
-		}
-	}
-	o.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	o.Writer = newWriter(o.file)
-	return nil
+	o.file, o.Writer = file, newWriter(file)
+	like := o.existing
+	if o.isNew {
+		like, err = file.Stat() // what a new file gets
+	}
+	if err == nil {
+		o.mode = like.Mode().Perm()
+		err = file.Chmod(0o600)
+	}
+	if err != nil {
+		o.discard()
+	}
+	return err
 }
 
-// followLinks returns the path that a symbolic link finally leads to, which
-// need not exist, and any other path as it is.
-func followLinks(path string) (string, error) {
+// followLinks returns the path that a symbolic link finally leads to, which need not exist: the
+// file behind a link is replaced, not the link.
+func followLinks(path string) string {
 	const maxLinks = 40
 	for range maxLinks {
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode().Type() != fs.ModeSymlink {
-			return path, nil // the error, if it is one, comes up when the file is created
-		}
 		next, err := os.Readlink(path)
 		if err != nil {
-			return "", err
+			break // no link
 		}
 		if !filepath.IsAbs(next) {
 			// Not filepath.Join: "link/.." is not the directory of a link.
@@ -189,7 +186,7 @@ func followLinks(path string) (string, error) {
 		}
 		path = next
 	}
-	return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("too many links")}
+	return path
 }
 
 // checkWritable returns an error if the file may not be written: a rename would
@@ -200,19 +197,6 @@ func checkWritable(path string) error {
 		return err
 	}
 	return f.Close()
-}
-
-// defaultMode returns the permissions that a new file called name gets.
-func defaultMode(name string) (fs.FileMode, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return 0, err
-	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close(), os.Remove(name)); err != nil {
-		return 0, err
-	}
-	return info.Mode().Perm(), nil
 }
 
 func (o *File) refuse(inputs []inputFile) error {
