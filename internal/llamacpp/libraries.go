@@ -3,10 +3,7 @@
 package llamacpp
 
 import (
-	"archive/tar"
 	"bytes"
-	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -26,9 +22,6 @@ const (
 	npmPackage = "@node-llama-cpp/linux-x64@3.22.1"
 	npmSHA256  = "0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0"
 )
-
-// maxLibrary bounds an unpacked library.
-const maxLibrary = 64 << 20
 
 // LibraryEnv is the environment variable that names a folder with libraries to use instead.
 const LibraryEnv = "YZMA_LIB"
@@ -89,54 +82,24 @@ func fetch(ctx context.Context, dir string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := unpack(packed, npmSHA256, dir); err != nil {
-		return err
+	if sum := sha256.Sum256(packed); hex.EncodeToString(sum[:]) != npmSHA256 {
+		return fmt.Errorf("llama.cpp: the SHA-256 of the package is %x, not %s", sum, npmSHA256)
 	}
 	fmt.Fprintf(log, "llama.cpp: its SHA-256 is %s, as it has to be\n", npmSHA256)
-	return os.Remove(found[0])
-}
-
-// unpack puts the libraries of a package with the hash into dir, each also by its name without a
-// version.
-func unpack(packed []byte, hash, dir string) error {
-	if sum := sha256.Sum256(packed); hex.EncodeToString(sum[:]) != hash {
-		return fmt.Errorf("llama.cpp: the SHA-256 of the package is %x, not %s", sum, hash)
+	cmd = exec.CommandContext(ctx, "tar", "-xzf", found[0], "-C", dir, "--strip-components=3", "--wildcards", "package/bins/*/lib*.so")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("llama.cpp: unpacking %s: %w: %s", npmPackage, err, out)
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return fmt.Errorf("llama.cpp: %w", err)
-	}
-	for archive := tar.NewReader(z); ; {
-		h, err := archive.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("llama.cpp: %w", err)
-		}
-		name := path.Base(h.Name)
-		if !strings.HasPrefix(name, "lib") || !strings.HasSuffix(name, ".so") {
-			continue
-		}
-		if err := save(filepath.Join(dir, name), archive); err != nil {
-			return err
-		}
-		if plain, _, versioned := strings.Cut(name, ".v"); versioned {
-			if err := os.Symlink(name, filepath.Join(dir, plain+".so")); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func save(name string, r io.Reader) error {
-	f, err := os.Create(name)
+	versioned, err := filepath.Glob(filepath.Join(dir, "*.v*.so"))
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(f, io.LimitReader(r, maxLibrary+1))
-	if n > maxLibrary {
-		err = fmt.Errorf("llama.cpp: %s is larger than %d bytes", name, maxLibrary)
+	for _, path := range versioned { // each is there by its name without a version, too
+		name := filepath.Base(path)
+		plain, _, _ := strings.Cut(name, ".v")
+		if err := os.Symlink(name, filepath.Join(dir, plain+".so")); err != nil {
+			return err
+		}
 	}
-	return cmp.Or(err, f.Close())
+	return os.Remove(found[0])
 }

@@ -1,61 +1,14 @@
 package llamacpp
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/optrace/optrace/internal/check"
 )
-
-// pack returns a package of files with their contents, and its hash.
-func pack(t *testing.T, files map[string]string) (packed []byte, hash string) {
-	t.Helper()
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	archive := tar.NewWriter(z)
-	for name, content := range files {
-		check.OK(t, archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}))
-		check.Must(archive.Write([]byte(content)))(t)
-	}
-	check.OK(t, archive.Close())
-	check.OK(t, z.Close())
-	sum := sha256.Sum256(out.Bytes())
-	return out.Bytes(), hex.EncodeToString(sum[:])
-}
-
-// Libraries come out with and without their versions, and nothing else does, wherever a name points.
-func TestUnpack(t *testing.T) {
-	dir := t.TempDir()
-	packed, hash := pack(t, map[string]string{
-		"package/bins/linux-x64/libllama.v0.5.0.so": "llama", "package/bins/linux-x64/libggml-base.so": "base",
-		"package/package.json": "{}", "package/../../../libevil.so": "evil", "package/bins/linux-x64/addon.node": "node",
-	})
-	check.OK(t, unpack(packed, hash, dir))
-	for name, want := range map[string]string{"libllama.so": "llama", "libllama.v0.5.0.so": "llama", "libggml-base.so": "base",
-		"libevil.so": "evil"} {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	if all, _ := os.ReadDir(dir); len(all) != 4 {
-		t.Errorf("%v", all)
-	}
-}
-
-func TestUnpackRefuses(t *testing.T) {
-	packed, hash := pack(t, map[string]string{"libllama.so": "llama"})
-	check.Says(t, "another package", "SHA-256", unpack(append(packed, 0), hash, t.TempDir()))
-	cut := packed[:len(packed)/2]
-	sum := sha256.Sum256(cut)
-	check.Says(t, "no error for half a package", "", unpack(cut, hex.EncodeToString(sum[:]), t.TempDir()))
-}
 
 // The file has the size that its tensors say, each at its place.
 func TestModel(t *testing.T) {
