@@ -51,21 +51,16 @@ func Align(f *trace.Forest) *Alignment {
 // compareClocks returns the offsets, from collectives with a sequence number, or where these
 // say nothing from the others.
 func compareClocks(f *trace.Forest) *Alignment {
-	var numbered, inferred Estimator
-	var ends []End
+	numbered, inferred := newComparison(), newComparison()
 	eachRanked(f, func(_ int32, parts []rankedPart) {
-		ends = ends[:0]
-		for _, p := range parts {
-			ends = append(ends, End{Rank: p.rank, At: p.end})
-		}
 		if parts[0].inferred {
-			inferred.Add(ends)
+			inferred.add(parts)
 		} else {
-			numbered.Add(ends)
+			numbered.add(parts)
 		}
 	})
-	c := &Alignment{Estimate: numbered.Estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
-	if other := inferred.Estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
+	c := &Alignment{Estimate: numbered.estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
+	if other := inferred.estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
 		c.Estimate, c.Inferred = other, true
 	}
 	return c
@@ -78,7 +73,7 @@ type rankedPart struct {
 	inferred         bool
 }
 
-// eachRanked calls found with the number of the name and the parts of each collective of
+// eachRanked calls found with the number of the name and the parts, in order of the ranks, of each collective of
 // several ranks that ends for all of them at once and is no repeat.
 func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 	f.Build()

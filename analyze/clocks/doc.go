@@ -2,8 +2,7 @@
 //
 // A collective that all of its ranks wait for ends for all of them at about the same time. By
 // how much the ends that two ranks recorded differ is how far their clocks are apart, plus the
-// time that the last messages took. An [Estimator] is given the ends of each collective, one
-// of each rank. The offset of two clocks is the median of the differences, so that a few
+// time that the last messages took. The offset of two clocks is the median of the differences, so that a few
 // collectives which ended late for one of them change nothing. Ranks that have no collective
 // in common are compared by way of others: each rank's offset is that of a rank one step nearer
 // to the reference plus the median between the two.
@@ -13,7 +12,6 @@
 // one offset here, and the drift is stated beside it. The residuals say how well the offset
 // fits.
 //
-// What an Estimator keeps is bounded by the number of ranks that are compared with each other.
-// [Align] gives it the collectives of a forest that end at once, as package collective joins
+// [Align] takes the collectives of a forest that end at once, as package collective joins
 // them, and moves the times of ranks onto one clock.
 package clocks

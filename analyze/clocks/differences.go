@@ -1,0 +1,194 @@
+package clocks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+const (
+	// MinCollectives is how many collectives two ranks must have in common to be compared.
+	MinCollectives = 5
+	// maxSamples is how many differences of two ranks are kept: of more, every second one,
+	// every fourth one and so on.
+	maxSamples = 512
+	// maxDifference bounds by how much two times differ, 73 years, so that no residual overflows.
+	maxDifference = 1 << 61
+)
+
+// comparison compares the clocks of ranks.
+type comparison struct {
+	pairs map[pair]*differences
+	ranks map[int64]int64 // how many collectives each rank took part in
+}
+
+// pair are two ranks, of which the first is the lower one.
+type pair struct{ low, high int64 }
+
+// differences are by how much the clock of the higher rank of a pair was ahead of that of the
+// lower one when collectives ended.
+type differences struct {
+	seen    int64
+	stride  int64 // of so many collectives, one is kept
+	samples []sample
+}
+
+// sample is a difference at a time, which is that of the lower rank.
+type sample struct{ at, difference int64 }
+
+func newComparison() *comparison {
+	return &comparison{pairs: make(map[pair]*differences), ranks: make(map[int64]int64)}
+}
+
+// add adds a collective of several ranks, which are in order. Each is compared with the lowest one.
+func (c *comparison) add(parts []rankedPart) {
+	lowest := parts[0]
+	c.ranks[lowest.rank]++
+	for _, p := range parts[1:] {
+		c.ranks[p.rank]++
+		difference := p.end - lowest.end
+		if max(difference, -difference) > maxDifference {
+			continue
+		}
+		d := c.pairs[pair{lowest.rank, p.rank}]
+		if d == nil {
+			d = &differences{stride: 1}
+			c.pairs[pair{lowest.rank, p.rank}] = d
+		}
+		d.add(sample{at: lowest.end, difference: difference})
+	}
+}
+
+// add adds a difference.
+func (d *differences) add(s sample) {
+	if d.seen%d.stride == 0 {
+		if len(d.samples) == maxSamples {
+			for i := range maxSamples / 2 {
+				d.samples[i] = d.samples[2*i]
+			}
+			d.samples = d.samples[:maxSamples/2]
+			d.stride *= 2
+		}
+		if d.seen%d.stride == 0 {
+			d.samples = append(d.samples, s)
+		}
+	}
+	d.seen++
+}
+
+// estimate returns the offsets. The reference is the lowest rank of the largest part whose ranks are
+// connected by pairs that have enough collectives.
+func (c *comparison) estimate() Estimate {
+	near := make(map[int64][]int64)
+	for p, d := range c.pairs {
+		if d.seen >= MinCollectives {
+			near[p.low] = append(near[p.low], p.high)
+			near[p.high] = append(near[p.high], p.low)
+		}
+	}
+	est := Estimate{MinCollectives: MinCollectives, Offsets: []Offset{}, Unknown: []Unknown{}}
+	ranks, seen := slices.Sorted(maps.Keys(c.ranks)), make(map[int64]bool)
+	var largest map[int64]Offset
+	for _, rank := range ranks {
+		if seen[rank] || len(near[rank]) == 0 {
+			continue
+		}
+		offsets := c.connected(rank, near)
+		for r := range offsets {
+			seen[r] = true
+		}
+		if len(offsets) > len(largest) {
+			largest, est.Reference = offsets, &rank
+		}
+	}
+	for _, rank := range ranks {
+		if o, ok := largest[rank]; ok {
+			est.Offsets = append(est.Offsets, o)
+		} else {
+			est.Unknown = append(est.Unknown, Unknown{Rank: rank, Collectives: c.ranks[rank]})
+		}
+	}
+	return est
+}
+
+// connected returns the offsets of all ranks that are connected to the reference: by as few pairs as there can be, and
+// among those by the rank with which each has most collectives.
+func (c *comparison) connected(reference int64, near map[int64][]int64) map[int64]Offset {
+	offsets := map[int64]Offset{reference: {Rank: reference}}
+	for level := []int64{reference}; len(level) > 0; {
+		via := make(map[int64]int64)
+		for _, from := range level {
+			for _, to := range near[from] {
+				if _, known := offsets[to]; known {
+					continue
+				}
+				if best, ok := via[to]; !ok || c.between(from, to).seen > c.between(best, to).seen {
+					via[to] = from
+				}
+			}
+		}
+		level = slices.Sorted(maps.Keys(via))
+		for _, to := range level {
+			offsets[to] = c.offset(offsets[via[to]], to)
+		}
+	}
+	return offsets
+}
+
+func (c *comparison) between(a, b int64) *differences { return c.pairs[pair{min(a, b), max(a, b)}] }
+
+// offset returns the offset of a rank by way of another one.
+func (c *comparison) offset(via Offset, rank int64) Offset {
+	d := c.between(via.Rank, rank)
+	middle, sign := d.median(), int64(1)
+	if rank < via.Rank {
+		sign = -1
+	}
+	residuals := make([]int64, len(d.samples))
+	for i, s := range d.samples {
+		residuals[i] = max(s.difference-middle, middle-s.difference)
+	}
+	slices.Sort(residuals)
+	o := Offset{
+		Rank: rank, OffsetNS: wide.AddSaturating(via.OffsetNS, sign*middle), Via: op.Known(via.Rank), Collectives: d.seen,
+		ResidualMedianNS: op.Known(median(residuals)), ResidualMaxNS: op.Known(residuals[len(residuals)-1]),
+	}
+	if drift, ok := d.drift(); ok {
+		o.DriftNSPerS = op.KnownFloat(float64(sign) * drift)
+	}
+	return o
+}
+
+// median returns the median of the differences, the lower one of two.
+func (d *differences) median() int64 {
+	values := make([]int64, len(d.samples))
+	for i, s := range d.samples {
+		values[i] = s.difference
+	}
+	slices.Sort(values)
+	return median(values)
+}
+
+// median returns the median of values in order, the lower one of two.
+func median(sorted []int64) int64 { return sorted[sketch.Place(int64(len(sorted)), 50)] }
+
+// drift returns by how many nanoseconds in a second the difference grows: between the medians
+// of the first and of the last third of the time. ok is false where these are less than a
+// hundredth of a second apart.
+func (d *differences) drift() (perSecond float64, ok bool) {
+	samples := slices.SortedFunc(slices.Values(d.samples), func(a, b sample) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.difference, b.difference))
+	})
+	n := max(1, len(samples)/3)
+	early, late := differences{samples: samples[:n]}, differences{samples: samples[len(samples)-n:]}
+	const shortest = 10_000_000
+	passed := late.samples[n/2].at - early.samples[n/2].at
+	if passed < shortest {
+		return 0, false
+	}
+	return float64(late.median()-early.median()) / (float64(passed) / 1e9), true
+}
