@@ -20,8 +20,9 @@
 // The profile has a row per operation and device, 10,000 of each at most, whatever the
 // number of operations. Its FLOPs are those that were recorded; what follows from shapes is
 // not computed as operations end. The latest operations are 20,000 by default, see [WithWindow]; each takes
-// about 80 bytes until somebody opens the page, and some 500 bytes more from then on, for
-// which a window has 256 MiB at most. Attributes of more than 8 KiB are cut. A report is
+// about 80 bytes, or some 800 where its attributes lie in memory that no other has, until
+// somebody opens the page, and some 500 bytes more from then on, for which a window has
+// 256 MiB at most. Attributes of more than 8 KiB are cut. A report is
 // computed when it is asked for, one at a time.
 //
 // Pushing costs nothing where it is not asked for. Where it is, operations that have ended

@@ -61,7 +61,7 @@ type record struct {
 
 func newShard(cfg config, records, cacheBytes int, m *metrics, p *push) *shard {
 	return &shard{
-		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes, true),
+		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes),
 		profile: profile.New(profile.Options{RecordedFLOPs: true}), most: records, metrics: m, push: p,
 	}
 }

@@ -19,8 +19,7 @@ type Cache[V any] struct {
 	bytes int
 	full  bool
 
-	gate     gate
-	interner interner
+	gate gate
 }
 
 // slot holds an entry at or after the index that its fingerprint selects.
@@ -45,11 +44,7 @@ const (
 
 // New returns a Cache that takes at most maxBytes, with all that it keeps from being
 // collected; with 0 it holds nothing.
-// byContent allows to compare sets by content where comparing their memory does
-// not help. That pays if encoding a set is expensive.
-func New[V any](maxBytes int, byContent bool) Cache[V] {
-	return Cache[V]{maxBytes: maxBytes, gate: gate{mayCompare: byContent}}
-}
+func New[V any](maxBytes int) Cache[V] { return Cache[V]{maxBytes: maxBytes} }
 
 // Hits returns how many of the recent lookups found an entry.
 func (c *Cache[V]) Hits() int { return c.gate.hits }
@@ -80,31 +75,11 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 		c.slots = make([]slot[V], firstSlots)
 		c.bytes = firstSlots * slotBytes[V]()
 	}
-	if c.gate.byContent {
-		return c.lookupContent(k)
-	}
 	if e := c.find(k); e != nil {
 		c.gate.hits++
 		return &e.value, false
 	}
 	return nil, !c.full
-}
-
-// lookupContent is Lookup by content.
-func (c *Cache[V]) lookupContent(k *Key) (value *V, add bool) {
-	canonical := c.interner.canonical(k)
-	if canonical == nil {
-		return nil, !c.full
-	}
-	e := c.find(canonical)
-	if e == nil {
-		return nil, !c.full
-	}
-	c.gate.hits++
-	if c.find(k) == e {
-		c.gate.sameMemory++
-	}
-	return &e.value, false
 }
 
 // find returns the entry whose key has the memory of k, or nil.
@@ -139,9 +114,7 @@ func (c *Cache[V]) Add(k *Key, value V, size int) {
 		c.full = true
 		return
 	}
-	if e.key.Attrs, e.size = slices.Clone(k.Attrs), size; c.gate.byContent {
-		c.bytes += c.interner.intern(e.key.Attrs)
-	}
+	e.key.Attrs, e.size = slices.Clone(k.Attrs), size
 	if f, ok := c.seeds.of(&e.key); ok {
 		c.bytes += size
 		c.insert(slot[V]{f, e})
@@ -166,9 +139,7 @@ func (c *Cache[V]) insert(s slot[V]) {
 		noRoom := c.bytes+len(c.slots)*slotBytes[V]() > c.maxBytes
 		if noRoom || len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
 			at := &c.slots[first&mask]
-			if !c.gate.byContent { // else its values are canonical ones
-				c.bytes -= at.entry.size
-			}
+			c.bytes -= at.entry.size
 			*at = s
 			return
 		}
@@ -189,5 +160,4 @@ func (c *Cache[V]) grow() {
 
 func (c *Cache[V]) empty() {
 	c.slots, c.used, c.bytes, c.full = nil, 0, 0, false
-	c.interner = interner{}
 }

@@ -46,7 +46,7 @@ func numbered(i int) []attribute.KeyValue {
 }
 
 func TestCacheFindsWhatItHolds(t *testing.T) {
-	c := New[int](maxBytes, true)
+	c := New[int](maxBytes)
 	const sets = 5000
 	for round := range 3 {
 		for i := range sets {
@@ -63,7 +63,7 @@ func TestCacheFindsWhatItHolds(t *testing.T) {
 // are held are found.
 func TestCacheIsBounded(t *testing.T) {
 	const budget = 1 << 20
-	c := New[int](budget, true)
+	c := New[int](budget)
 	hits := 0
 	for i := range 500_000 {
 		if found := c.look(numbered(i%7_000), i%7_000, 100); found != nil {
@@ -72,20 +72,19 @@ func TestCacheIsBounded(t *testing.T) {
 				t.Fatalf("set %d is found as %d", i%7_000, *found)
 			}
 		}
-		if c.bytes > budget+2*listBytes {
+		if c.bytes > budget {
 			t.Fatalf("after %d sets %d bytes are taken, allowed are %d", i, c.bytes, budget)
 		}
 	}
 	if hits < 100_000 {
 		t.Errorf("%d hits: of a cycle that does not fit, a part should stay", hits)
 	}
-	if off := New[int](0, true); off.look(numbered(1), 1, 1) != nil || off.slots != nil {
+	if off := New[int](0); off.look(numbered(1), 1, 1) != nil || off.slots != nil {
 		t.Error("a memo without a budget holds something")
 	}
 }
 
-// A cache takes as much memory as it says, whatever its sets hold, and however they are
-// compared.
+// A cache takes as much memory as it says, whatever its sets hold.
 func TestCacheMemory(t *testing.T) {
 	const budget = 2 << 20
 	numbers := make([]int64, 390)
@@ -111,30 +110,27 @@ func TestCacheMemory(t *testing.T) {
 			return []attribute.KeyValue{attribute.Slice("n", slices.Repeat([]attribute.Value{attribute.IntValue(i)}, 100)...)}
 		}},
 	} {
-		for _, byContent := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, by content %v", tt.name, byContent), func(t *testing.T) {
-				before := check.Heap()
-				c := New[[10]int](budget, true)
-				c.gate.byContent = byContent
-				for i := range window - 1 {
-					k := Key{Attrs: tt.set(i), Varying: NoVarying, Name: strings.Repeat("n", i%100)}
-					if _, add := c.Lookup(&k); add {
-						c.Add(&k, [10]int{}, 0)
-					}
+		t.Run(tt.name, func(t *testing.T) {
+			before := check.Heap()
+			c := New[[10]int](budget)
+			for i := range window - 1 {
+				k := Key{Attrs: tt.set(i), Varying: NoVarying, Name: strings.Repeat("n", i%100)}
+				if _, add := c.Lookup(&k); add {
+					c.Add(&k, [10]int{}, 0)
 				}
-				if used := check.Heap() - before; used > budget*11/10 || c.full && used < budget/2 {
-					t.Errorf("%d bytes are taken, the bound is %d", used, budget)
-				}
-				runtime.KeepAlive(&c)
-			})
-		}
+			}
+			if used := check.Heap() - before; used > budget*11/10 || c.full && used < budget/2 {
+				t.Errorf("%d bytes are taken, the bound is %d", used, budget)
+			}
+			runtime.KeepAlive(&c)
+		})
 	}
 }
 
 // Sets that never come again make the cache skip lookups; when sets repeat it is
 // used again.
 func TestCacheIsBypassed(t *testing.T) {
-	c := New[int](maxBytes, true)
+	c := New[int](maxBytes)
 	const lookups = 200 * window
 	added := 0
 	for i := range lookups {
@@ -284,77 +280,5 @@ func TestFingerprintsSpread(t *testing.T) {
 	}
 	if used < sets*3/5 { // at random it would be 0.79
 		t.Errorf("%d sets take %d slots", sets, used)
-	}
-}
-
-// Sets with equal content in other memory every time are found by content, if
-// the cache may compare it, and sets in the same memory by memory again.
-func TestCacheComparesContent(t *testing.T) {
-	var names [7]string
-	for i := range names {
-		names[i] = "matmul" + strconv.Itoa(i)
-	}
-	shapes := func(n int64) []attribute.KeyValue {
-		return []attribute.KeyValue{
-			opName(names[n%7]), device("cuda:0"),
-			inputShapes([]int64{n, 784}, []int64{784, 256}), attribute.Int64Slice(attrkey.OutputShape, []int64{n, 256}),
-		}
-	}
-	const sets = 1000
-	for _, byContent := range []bool{false, true} {
-		c := New[int64](maxBytes, byContent)
-		run := func(lookups int, set func(n int64) []attribute.KeyValue) (hits int) {
-			for i := range lookups {
-				n := int64(i % sets)
-				if found := c.look(set(n), n, 10); found != nil {
-					if hits++; *found != n {
-						t.Fatalf("set %d is found as %d", n, *found)
-					}
-				}
-			}
-			return hits
-		}
-		run(4*window, shapes)
-		if hits := run(window, shapes); (hits == window) != byContent {
-			t.Errorf("by content %v: %d of %d sets in new memory are found", byContent, hits, window)
-		}
-		if !byContent {
-			continue
-		}
-		kept := make([][]attribute.KeyValue, sets)
-		for n := range kept {
-			kept[n] = shapes(int64(n))
-		}
-		c.empty()
-		same := func(n int64) []attribute.KeyValue { return kept[n] }
-		run(4*window, same)
-		if c.gate.byContent {
-			t.Error("sets in the same memory are still compared by content")
-		}
-		if hits := run(window, same); hits != window {
-			t.Errorf("%d of %d sets in the same memory are found", hits, window)
-		}
-	}
-}
-
-// Lists that are equal and encoded differently are not taken for each other.
-func TestCacheTellsZerosApart(t *testing.T) {
-	c := New[float64](maxBytes, true)
-	negative := math.Copysign(0, -1)
-	c.gate.byContent = true
-	for range 3 {
-		for _, zero := range []float64{0, negative} {
-			for _, v := range []attribute.Value{
-				attribute.Float64Value(zero), attribute.Float64SliceValue([]float64{zero}),
-				attribute.SliceValue(attribute.Float64SliceValue([]float64{zero})),
-				attribute.SliceValue(attribute.SliceValue(attribute.Float64SliceValue([]float64{zero}))),
-				attribute.MapValue(attribute.Float64("x", zero)),
-			} {
-				attrs := []attribute.KeyValue{opName("matmul"), {Key: "x", Value: v}}
-				if found := c.look(attrs, zero, 10); found != nil && math.Signbit(*found) != math.Signbit(zero) {
-					t.Errorf("%v of %v is found as %v", v.Type(), zero, *found)
-				}
-			}
-		}
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/observ"
@@ -36,9 +38,13 @@ type queue struct {
 
 	abandoned bool // Stop did not wait for an export
 
-	clean span.Sanitizer
 	batch []sdktrace.ReadOnlySpan // is being exported
+
+	resource atomic.Pointer[cleanResource] // of the last operation: a process has one
 }
+
+// cleanResource is a resource, and what tracing backends can process of it.
+type cleanResource struct{ given, clean *resource.Resource }
 
 type queued struct {
 	span  sdktrace.ReadOnlySpan
@@ -90,7 +96,7 @@ func (p *queue) OnEnds(all iter.Seq[span.Ended]) {
 func (p *queue) OnEnd(e span.Ended) {
 	s := e.ReadOnly()
 	if span.IsOperation(nil, s.Attributes()) { // other spans are the application's
-		s, _ = p.clean.Clean(s)
+		s = p.clean(s)
 	}
 	size := spanBytes(s)
 	p.mu.Lock()
@@ -124,6 +130,21 @@ func (p *queue) OnEnd(e span.Ended) {
 	if len(p.spans)-p.head >= maxExportBatch || p.bytes > p.limit/2 {
 		p.notify()
 	}
+}
+
+// clean returns s without what tracing backends cannot process: nearly always s itself.
+func (p *queue) clean(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
+	d := span.ReadAll(s, s.SpanContext(), s.Parent())
+	res := p.resource.Load()
+	if res == nil || res.given != d.Resource {
+		res = &cleanResource{d.Resource, span.CleanResource(d.Resource)}
+		p.resource.Store(res)
+	}
+	d.Resource = res.clean
+	if !d.Clean() && res.clean == res.given {
+		return s
+	}
+	return span.Snapshot(&d)
 }
 
 // compact reuses the room of the spans that have left the queue. The caller

@@ -3,7 +3,6 @@ package span
 import (
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -11,7 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Sanitizer removes from spans what tracing backends cannot process:
+// Clean removes from the data of a span what tracing backends cannot process, and reports whether there was
+// anything of that:
 //
 //   - attributes with a number that is not finite: one of them makes version 1
 //     of Jaeger's API fail for the trace and for every search that finds it;
@@ -21,57 +21,40 @@ import (
 //
 // Removed attributes and links count as dropped, like those beyond the SDK's
 // limits. Integers are kept: Jaeger returns those that JavaScript cannot
-// represent as strings, which readers accept.
-//
-// A Sanitizer is safe for concurrent use.
-type Sanitizer struct {
-	// last is the resource of the last span: a process has one.
-	last atomic.Pointer[checkedResource]
-}
-
-// checkedResource is a resource and its sanitized form.
-type checkedResource struct{ given, clean *resource.Resource }
-
-// Clean returns s without such parts, and whether it had any. Nearly always it
-// returns s itself.
-func (f *Sanitizer) Clean(s sdktrace.ReadOnlySpan) (clean sdktrace.ReadOnlySpan, changed bool) {
-	res := f.resource(s.Resource())
-	own, parent := s.SpanContext(), s.Parent()
-	isClean := res == s.Resource() && !SameSpan(own, parent) && !slices.ContainsFunc(s.Attributes(), isNonFinite) &&
-		!slices.ContainsFunc(s.Events(), hasNonFinite) &&
-		!slices.ContainsFunc(s.Links(), func(l sdktrace.Link) bool { return isBadLink(l, own, parent) })
-	if isClean {
-		return s, false
+// represent as strings, which readers accept. The resource is that of [CleanResource].
+func (d *Data) Clean() (changed bool) {
+	if d.isClean() {
+		return false
 	}
-	out := &cleanSpan{ReadOnlySpan: s, parent: parent, resource: res}
-	if SameSpan(own, parent) {
-		out.parent = trace.SpanContext{}
+	parent := d.Parent
+	if SameSpan(d.Context, parent) {
+		d.Parent = trace.SpanContext{}
 	}
-	out.attributes, out.droppedAttributes = finiteAttributes(s.Attributes(), s.DroppedAttributes())
-	for _, e := range s.Events() {
+	d.Attrs, d.DroppedAttrs = finiteAttributes(d.Attrs, d.DroppedAttrs)
+	d.Events = slices.Clone(d.Events) // the span's own stay as they are
+	for i := range d.Events {
+		e := &d.Events[i]
 		e.Attributes, e.DroppedAttributeCount = finiteAttributes(e.Attributes, e.DroppedAttributeCount)
-		out.events = append(out.events, e)
 	}
-	out.droppedLinks = s.DroppedLinks()
-	for _, l := range s.Links() {
-		if SameSpan(l.SpanContext, own) || SameSpan(l.SpanContext, parent) {
-			out.droppedLinks++
+	var links []sdktrace.Link
+	for _, l := range d.Links {
+		if SameSpan(l.SpanContext, d.Context) || SameSpan(l.SpanContext, parent) {
+			d.DroppedLinks++
 			continue
 		}
 		l.Attributes, l.DroppedAttributeCount = finiteAttributes(l.Attributes, l.DroppedAttributeCount)
-		out.links = append(out.links, l)
+		links = append(links, l)
 	}
-	return out, true
+	d.Links = links
+	return true
 }
 
-// resource is CleanResource with a cache of one.
-func (f *Sanitizer) resource(r *resource.Resource) *resource.Resource {
-	if last := f.last.Load(); last != nil && last.given == r {
-		return last.clean
-	}
-	clean := CleanResource(r)
-	f.last.Store(&checkedResource{r, clean})
-	return clean
+func (d *Data) isClean() bool {
+	return !SameSpan(d.Context, d.Parent) && !slices.ContainsFunc(d.Attrs, isNonFinite) &&
+		!slices.ContainsFunc(d.Events, func(e sdktrace.Event) bool { return slices.ContainsFunc(e.Attributes, isNonFinite) }) &&
+		!slices.ContainsFunc(d.Links, func(l sdktrace.Link) bool {
+			return SameSpan(l.SpanContext, d.Context) || SameSpan(l.SpanContext, d.Parent) || slices.ContainsFunc(l.Attributes, isNonFinite)
+		})
 }
 
 // CleanResource returns r, which may be nil, without attributes that are not
@@ -88,12 +71,6 @@ func CleanResource(r *resource.Resource) *resource.Resource {
 // SameSpan reports whether a and b are the same valid span.
 func SameSpan(a, b trace.SpanContext) bool {
 	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID() && a.IsValid()
-}
-
-func hasNonFinite(e sdktrace.Event) bool { return slices.ContainsFunc(e.Attributes, isNonFinite) }
-
-func isBadLink(l sdktrace.Link, own, parent trace.SpanContext) bool {
-	return SameSpan(l.SpanContext, own) || SameSpan(l.SpanContext, parent) || slices.ContainsFunc(l.Attributes, isNonFinite)
 }
 
 // finiteAttributes returns attrs without those that are not finite, and the
@@ -131,25 +108,3 @@ func isNonFiniteValue(v attribute.Value, depth int) bool {
 }
 
 func isNonFiniteFloat(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
-
-// cleanSpan is a span from which something has been removed.
-type cleanSpan struct {
-	sdktrace.ReadOnlySpan
-	parent            trace.SpanContext
-	attributes        []attribute.KeyValue
-	droppedAttributes int
-	events            []sdktrace.Event
-	links             []sdktrace.Link
-	droppedLinks      int
-	resource          *resource.Resource
-}
-
-// The parts that differ from those of the span.
-
-func (s *cleanSpan) Parent() trace.SpanContext        { return s.parent }
-func (s *cleanSpan) Attributes() []attribute.KeyValue { return s.attributes }
-func (s *cleanSpan) DroppedAttributes() int           { return s.droppedAttributes }
-func (s *cleanSpan) Events() []sdktrace.Event         { return s.events }
-func (s *cleanSpan) Links() []sdktrace.Link           { return s.links }
-func (s *cleanSpan) DroppedLinks() int                { return s.droppedLinks }
-func (s *cleanSpan) Resource() *resource.Resource     { return s.resource }

@@ -36,7 +36,7 @@ func (format) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, 
 
 func (format) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return &encoder{
-		conv: convert.New(m, cacheBytes/8), mapping: m, cache: attrcache.New[template](cacheBytes/8*7, true),
+		conv: convert.New(m, cacheBytes/8), mapping: m, cache: attrcache.New[template](cacheBytes / 8 * 7),
 	}
 }
 

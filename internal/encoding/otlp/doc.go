@@ -4,5 +4,5 @@
 //
 // It holds the two codecs, the encoder that they share, and its template cache.
 // Spans are grouped by scope in the batch; parts that backends cannot process are
-// removed with a span.Sanitizer. Files and compression are the sink's.
+// removed by span.Data.Clean. Files and compression are the sink's.
 package otlp

@@ -1,8 +1,6 @@
 package otlp
 
 import (
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
@@ -19,14 +17,13 @@ type encoder struct {
 	proto *protoCodec
 	json  *jsonCodec
 
-	scopes    scopeCache
-	sanitizer span.Sanitizer
-	cache     attrcache.Cache[template] // of operations only
-	scratch   []byte
+	scopes  scopeCache
+	cache   attrcache.Cache[template] // of operations only
+	scratch []byte
 }
 
 func newEncoder(m *attr.Mapping, cacheBytes int, c codec) *encoder {
-	return &encoder{mapping: m, codec: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false)}
+	return &encoder{mapping: m, codec: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes / 8 * 7)}
 }
 
 func newProtoEncoder(m *attr.Mapping, cacheBytes int) *encoder {
@@ -57,14 +54,14 @@ func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
 	if e.Data != nil {
-		return c.add(b, nil, e.Data, e.Alone, t)
+		return c.add(b, e.Data, e.Alone, t)
 	}
 	d := span.ReadAll(e.Span, e.Context, e.Parent)
-	return c.add(b, e.Span, &d, e.Alone, t)
+	return c.add(b, &d, e.Alone, t)
 }
 
-// add adds the span s, or an operation without one, that d is the data of.
-func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, alone bool, t *traces.WithOps) encoding.Outcome {
+// add adds the span, or the operation without one, that d is the data of.
+func (c *encoder) add(b *encoding.Batch, d *span.Data, alone bool, t *traces.WithOps) encoding.Outcome {
 	key := attrcache.Key{Name: d.Name, Attrs: d.Attrs, Varying: attrcache.FindVarying(d.Attrs)}
 	cached, worthAdding := c.cache.Lookup(&key) // holds operations only
 	out := encoding.Entry
@@ -88,12 +85,8 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 	// Few spans have anything that may have to be removed, and looking is not
 	// cheap.
 	if c.codec.sawFloats() || len(d.Links) > 0 || span.SameSpan(d.Context, d.Parent) {
-		if s == nil {
-			s = span.Snapshot(d)
-		}
-		if clean, changed := c.sanitizer.Clean(s); changed {
-			cleaned := span.ReadAll(clean, d.Context, clean.Parent())
-			d = &cleaned
+		if clean := *d; clean.Clean() {
+			d = &clean
 			b.Records = c.span(b.Records[:start], d, nil)
 		}
 	} else if worthAdding && out == encoding.Entry {

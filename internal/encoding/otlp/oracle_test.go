@@ -23,10 +23,12 @@ import (
 
 // sanitized returns spans without what breaks backends.
 func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
-	var s span.Sanitizer
 	clean := make([]sdktrace.ReadOnlySpan, len(spans))
-	for i := range spans {
-		clean[i], _ = s.Clean(spans[i])
+	for i, s := range spans {
+		d := span.ReadAll(s, s.SpanContext(), s.Parent())
+		d.Clean()
+		d.Resource = span.CleanResource(d.Resource)
+		clean[i] = span.Snapshot(&d)
 	}
 	return clean
 }

@@ -49,7 +49,7 @@ const spanReserve = 2
 
 // span appends s as an element of ScopeSpans.spans. What is written is what
 // OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
-// not UTF-8, which makes those fail, and for parts that a span.Sanitizer removes.
+// not UTF-8, which makes those fail, and for parts that span.Data.Clean removes.
 func (c *protoCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	dst, start := beginSpan(dst, v)
 	if cached != nil {
