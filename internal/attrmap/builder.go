@@ -20,15 +20,16 @@ import (
 type Builder struct {
 	mapping *Mapping
 
-	entry  op.Entry
-	coll   op.Collective
-	seen   signs
-	from   [numFields]family // which family set each field
-	shapes shapeList
+	entry op.Entry
+	coll  op.Collective
+	seen  signs
+	from  [numFields]family // which family set each field
 	// inputs, inputDims and outputDims are the buffers behind the entry's shapes.
 	inputs                []op.Shape
 	inputDims, outputDims []int64
 	outputTruncated       bool
+	spare                 shapeList // buffers for what may become inputs
+	dims                  []int64   // of the shape under way
 	dtypes                []op.DType
 	attrs                 []op.Attr
 	index, linkIndex      opmodel.AttrIndex

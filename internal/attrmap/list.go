@@ -17,8 +17,9 @@ import (
 type List struct {
 	b     *Builder
 	key   string
+	to    *target
 	field Field // that takes the elements
-	keep  bool  // also wanted as text
+	text  bool  // the list is wanted as JSON: shapes are read from that
 	depth int   // of lists that are open in this one
 	ended bool
 }
@@ -30,13 +31,12 @@ func (b *Builder) BeginList(key string) List { return b.SetList(b.Target(key)) }
 func (b *Builder) SetList(to Target) List {
 	t := to.to
 	b.seen |= t.says
-	l := List{b: b, key: to.key, field: t.field, keep: t.keep}
-	if t.keep {
+	l := List{b: b, key: to.key, to: t, field: t.field, text: t.keep || t.field.isShape()}
+	if l.text {
 		b.listText.start()
 	}
 	switch {
-	case l.isShape():
-		b.shapes.begin(t)
+	case t.field.isShape():
 	case t.field != FieldInputDTypes:
 		b.bad(t.field)
 	case b.claim(t):
@@ -47,101 +47,79 @@ func (b *Builder) SetList(to Target) List {
 	return l
 }
 
-func (l *List) isShape() bool {
-	switch l.field {
-	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
-		return true
-	}
-	return false
-}
-
 // Int adds an integer.
 func (l *List) Int(v int64) {
-	if l.keep {
+	if l.text {
 		l.b.listText.int(v)
 	}
-	if l.isShape() {
-		l.b.shapes.dim(v)
-	} else {
-		l.other()
-	}
+	l.noDType()
 }
 
 // Float adds a floating-point number, which stands for an integer where it is
-// integral and within ±2^53.
+// integral.
 func (l *List) Float(v float64) {
-	if l.keep {
+	if l.text {
 		l.b.listText.float(v)
 	}
-	if n, ok := jsontext.IntegralFloat(v); ok && l.isShape() {
-		l.b.shapes.dim(n)
-	} else {
-		l.other()
-	}
+	l.noDType()
 }
 
 // Str adds a string.
 func (l *List) Str(v string) {
-	if l.keep {
+	if l.text {
 		l.b.listText.str(v)
 	}
-	switch {
-	case l.isShape():
-		l.b.shapes.elementText(v)
-	case l.field == FieldInputDTypes && l.depth == 0:
+	if l.field == FieldInputDTypes && l.depth == 0 {
 		l.b.addDType(v)
-	default:
-		l.other()
+	} else {
+		l.noDType()
 	}
 }
 
 // Null adds an element without a value. Among the shapes of the inputs it stands
 // for a shape that is not known.
 func (l *List) Null() {
-	if l.keep {
+	if l.text {
 		l.b.listText.null()
 	}
-	if l.field == FieldInputShapes {
-		l.b.shapes.null()
-	} else {
-		l.other()
-	}
+	l.noDType()
 }
 
 // Other adds an element of any other type.
 func (l *List) Other() {
-	if l.keep {
+	switch {
+	case l.to.keep:
 		l.b.listText.null()
+		l.b.bad(l.field)
+	case l.text:
+		l.b.listText.str("") // which is no shape
 	}
-	l.other()
+	l.noDType()
 }
 
 // Bool adds a boolean, which no field takes.
 func (l *List) Bool(v bool) {
-	if l.keep {
+	if l.text {
 		l.b.listText.raw(strconv.AppendBool(nil, v))
 	}
-	l.other()
+	l.noDType()
 }
 
 // Keeps reports whether the text of elements matters.
-func (l *List) Keeps() bool { return l.keep }
+func (l *List) Keeps() bool { return l.to.keep }
 
 // JSON adds an element of any other type with its text, as [op.AttrJSON] describes. It
 // matters where Keeps reports so.
 func (l *List) JSON(text []byte) {
-	if l.keep {
+	if l.text {
 		l.b.listText.raw(text)
 	}
-	l.other()
+	l.noDType()
 }
 
-// other handles an element that the field cannot take.
-func (l *List) other() {
-	switch {
-	case l.isShape():
-		l.b.shapes.badElement()
-	case l.field == FieldInputDTypes:
+// noDType handles an element that is no element type, where the list has those.
+func (l *List) noDType() {
+	if l.field == FieldInputDTypes {
 		l.b.bad(l.field)
 		if l.depth == 0 {
 			l.b.addDType("") // the others keep their places
@@ -151,14 +129,10 @@ func (l *List) other() {
 
 // Begin starts an element that is a list itself.
 func (l *List) Begin() {
-	if l.keep {
+	if l.text {
 		l.b.listText.open()
 	}
-	if l.isShape() {
-		l.b.shapes.open()
-	} else {
-		l.other()
-	}
+	l.noDType()
 	l.depth++
 }
 
@@ -167,22 +141,23 @@ func (l *List) End() {
 	if l.ended {
 		return
 	}
-	if l.keep {
+	if l.text {
 		l.b.listText.close()
 	}
 	if l.depth > 0 {
 		l.depth--
-		if l.isShape() {
-			l.b.shapes.close()
-		}
 		return
 	}
 	l.ended = true
-	if l.isShape() {
-		l.b.shapes.end(l.b)
+	if !l.text {
+		return
 	}
-	if l.keep {
-		l.b.keep(op.Attr{Key: l.key, Value: l.b.listTexts.String(l.b.listText.buf), Type: op.AttrJSON})
+	text := l.b.listTexts.String(l.b.listText.buf)
+	if l.field.isShape() {
+		l.b.setShapes(l.to, text)
+	}
+	if l.to.keep {
+		l.b.keep(op.Attr{Key: l.key, Value: text, Type: op.AttrJSON})
 	}
 }
 

@@ -78,6 +78,11 @@ var (
 // isText reports whether the field is set from text as it is.
 func (f Field) isText() bool { return textFields.Has(f) }
 
+// isShape reports whether the field is a shape, or shapes.
+func (f Field) isShape() bool {
+	return f == FieldInputShapes || f == FieldOutputShape || f == fieldInputShapeAt
+}
+
 // isNumber reports whether the field is a number.
 func (f Field) isNumber() bool { return !(textFields | otherFields).Has(f) }
 
@@ -272,8 +277,7 @@ func signsOf(field Field, family family) signs {
 	case field == FieldName:
 		s |= signName
 	}
-	switch field {
-	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+	if field.isShape() {
 		s |= signShape
 	}
 	return s

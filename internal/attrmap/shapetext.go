@@ -21,8 +21,8 @@ func ParseShape(text string) (s op.Shape, ok bool) {
 // appendDims appends the dimensions that text holds. It keeps at most
 // MaxRank+1 of them, which is enough to see that there were too many.
 func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
-	const space = " \t\n\r"
-	separator := ","
+	const space, spaceAndQuotes = " \t\n\r", " \t\n\r\""
+	separator, around := ",", space
 	p := shapeText{rest: text}
 	if closing := p.opening(); closing != 0 {
 		if text, ok = strings.CutSuffix(strings.TrimRight(p.rest, space), string(rune(closing))); !ok {
@@ -32,12 +32,13 @@ func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
 			return dst, true
 		}
 		text = strings.TrimSuffix(text, ",") // Python's (3,)
+		around = spaceAndQuotes              // numbers as texts
 	} else if text = strings.ToLower(text); strings.Contains(text, "x") {
 		separator = "x"
 	}
 	base := len(dst)
 	for part := range strings.SplitSeq(text, separator) {
-		d, ok := jsontext.ParseInt([]byte(strings.Trim(part, space)))
+		d, ok := jsontext.ParseInt([]byte(strings.Trim(part, around)))
 		if !ok || d < op.Dynamic {
 			return dst[:base], false
 		}
@@ -68,7 +69,7 @@ func parseShapes(text string, emit func(shape string)) bool {
 	if p.accept(closing) {
 		return p.atEnd() // no inputs
 	}
-	if !strings.ContainsRune(`[("'nN?`, rune(p.next())) {
+	if !strings.ContainsRune(`nN?`, rune(p.next())) && !strings.ContainsAny(p.rest, `[("'`) {
 		emit(text)
 		return true
 	}
@@ -152,7 +153,8 @@ func (p *shapeText) opening() byte {
 }
 
 // element consumes an element of a list and returns its text: a bracket with its
-// contents, the text between quotes, or the text before the next comma or bracket.
+// contents, the text between quotes, or the word before the next comma or bracket, ""
+// for one that does not say that a shape is unknown.
 func (p *shapeText) element() (text string, ok bool) {
 	switch c := p.next(); c {
 	case '[', '(':
@@ -167,7 +169,9 @@ func (p *shapeText) element() (text string, ok bool) {
 	if n < 0 {
 		return "", false
 	}
-	text, p.rest = p.rest[:n], p.rest[n:]
+	if text, p.rest = p.rest[:n], p.rest[n:]; !saysUnknown(text) {
+		text = ""
+	}
 	return text, true
 }
 

@@ -43,12 +43,7 @@ func (b *Builder) parse(t *target, v string) {
 	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
-		if strings.TrimSpace(v) == "" {
-			return // as if it were not there
-		}
-		b.shapes.begin(t)
-		b.shapes.text(v)
-		b.shapes.end(b)
+		b.setShapes(t, v)
 	case FieldInputDTypes:
 		b.setDTypeList(t, v)
 	default:
@@ -116,11 +111,8 @@ func (b *Builder) Wants(key string) bool {
 // WantsList reports whether key's value is a list, such as a shape. An adapter
 // whose source keeps lists as text then parses the text.
 func (b *Builder) WantsList(key string) bool {
-	switch b.mapping.lookup(key).field {
-	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
-		return true
-	}
-	return false
+	f := b.mapping.lookup(key).field
+	return f.isShape() || f == FieldInputDTypes
 }
 
 // Ints adds an attribute with a slice of integers. The slice is copied.

@@ -27,6 +27,10 @@ type Converter struct {
 	resources map[*resource.Resource]*op.Resource
 	span      op.Span
 	attrs     []op.Attr // of span
+
+	// Lists of integers, one behind the other, and where they end.
+	numbers []int64
+	ends    []int
 }
 
 // maxCachedResources bounds a cache, which is emptied when it is full.
@@ -180,13 +184,19 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 	case attribute.BOOL:
 		b.Bool(key, v.AsBool())
 	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
-		if !b.Wants(key) {
-			b.Other(key)
-			return
+		t := b.Target(key)
+		switch {
+		case !t.Wanted():
+			b.SetOther(t)
+		case v.Type() == attribute.INT64SLICE:
+			b.SetInts(t, v.AsInt64Slice())
+		case c.areIntLists(v):
+			b.SetIntLists(t, c.numbers, c.ends)
+		default:
+			list := b.SetList(t)
+			span.EachElement(v, func(e attribute.Value) { feedElement(&list, e, 1) })
+			list.End()
 		}
-		list := b.BeginList(key)
-		span.EachElement(v, func(e attribute.Value) { feedElement(&list, e, 1) })
-		list.End()
 	default:
 		if b.Target(key).Kept() {
 			b.SetAttr(attrOf(attribute.KeyValue{Key: attribute.Key(key), Value: v}))

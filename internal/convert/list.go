@@ -10,6 +10,22 @@ import (
 // maxListDepth is how deep nested lists are read; shapes need two levels.
 const maxListDepth = 4
 
+// areIntLists reports whether v is a list of lists of integers, such as shapes, and gathers these.
+func (c *Converter) areIntLists(v attribute.Value) bool {
+	if v.Type() != attribute.SLICE {
+		return false
+	}
+	c.numbers, c.ends = c.numbers[:0], c.ends[:0]
+	for _, e := range v.AsSlice() {
+		if e.Type() != attribute.INT64SLICE {
+			return false
+		}
+		c.numbers = append(c.numbers, e.AsInt64Slice()...)
+		c.ends = append(c.ends, len(c.numbers))
+	}
+	return true
+}
+
 // feedElement hands an element of a list at the given depth to l.
 func feedElement(l *attrmap.List, v attribute.Value, depth int) {
 	switch v.Type() {

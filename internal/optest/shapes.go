@@ -121,7 +121,7 @@ func badShapes() []Case {
 		in("an unknown shape in a bare list", "64x784,?", 0, inputs(op.Shape{64, 784}, nil)),
 		in("null among dimensions", "[[64,null]]", 0, badShape),
 		in("words behind a list", "[[64,784]] x", 0, badShape),
-		in("a shape behind dimensions", List{int64(5), []int64{2, 3}}, NestedLists, badShape),
+		in("a shape behind a dimension", List{int64(5), []int64{2, 3}}, NestedLists, inputs(nil, op.Shape{2, 3}), badShape),
 		in("words among dimensions", List{[]string{"64", "many"}, []int64{3}}, NestedLists, inputs(nil, op.Shape{3}), badShape),
 		in("dynamic", "[[-1,784]]", 0, inputs(op.Shape{-1, 784})),
 		in("below -1", []int64{-2, 784}, 0, badShape),
