@@ -199,16 +199,20 @@ const lastWriteTimeout = time.Second
 // looked at. One that panics counts as dropped.
 func (e *Exporter) encode(ctx context.Context, b *encoding.Batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	const checkEvery = 64
-	for n < len(spans) && !b.Full() {
-		if ctx.Err() != nil {
+	for ; n < len(spans) && !b.Full(); n++ {
+		if n%checkEvery == 0 && ctx.Err() != nil {
 			return n, err
 		}
-		done, others, addErr := encoding.AddAll(e.enc, b, spans[n:min(n+checkEvery, len(spans))], &e.traces)
-		n += done
-		e.skipped.Add(others)
-		if addErr != nil {
+		if spans[n] == nil {
+			continue
+		}
+		out, addErr := encoding.AddSpan(e.enc, b, spans[n], &e.traces)
+		switch {
+		case addErr != nil:
 			e.sink.Drop("conversion_failed", 1)
 			err = addErr
+		case out != encoding.Entry:
+			e.skipped.Add(1)
 		}
 	}
 	return n, err

@@ -47,21 +47,8 @@ type Builder struct {
 
 	service, scope checked
 
-	kinds   opmodel.KindCache
-	devices map[torchDevice]string
+	kinds opmodel.KindCache
 }
-
-// torchDevice is a device as torch names it.
-type torchDevice struct {
-	typ   string
-	index int64
-}
-
-// maxDevices bounds the table of device names, and maxDeviceType the types there.
-const (
-	maxDevices    = 1024
-	maxDeviceType = 32
-)
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
 // the conventions. It leaves no field out.
@@ -245,23 +232,8 @@ func (b *Builder) finishDevice() {
 	}
 	b.entry.DeviceID = b.deviceType
 	if b.deviceIndex.Known && b.deviceIndex.V >= 0 && b.deviceType != "cpu" {
-		b.entry.DeviceID = b.deviceName(torchDevice{b.deviceType, b.deviceIndex.V})
+		b.entry.DeviceID += ":" + strconv.FormatInt(b.deviceIndex.V, 10)
 	}
-}
-
-// deviceName returns the name of a device, the same string for the same one.
-func (b *Builder) deviceName(d torchDevice) string {
-	name, ok := b.devices[d]
-	if !ok {
-		if b.devices == nil || len(b.devices) >= maxDevices {
-			b.devices = make(map[torchDevice]string)
-		}
-		name = d.typ + ":" + strconv.FormatInt(d.index, 10)
-		if len(d.typ) <= maxDeviceType {
-			b.devices[d] = name
-		}
-	}
-	return name
 }
 
 func (b *Builder) finishKind() {

@@ -17,28 +17,15 @@ import (
 // Add adds e to b.
 func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
 	size := len(b.Records)
-	defer b.recover(&size, &err)
+	defer b.recover(size, &err)
 	return enc.Add(b, *e, t), nil
 }
 
-// AddAll adds spans to b, with one recover for all, and returns how many it has
-// looked at: all, or those until b is full, or up to one that panics and its error. others is how
-// many of them are no operations. Nil spans are ignored.
-func AddAll(enc Encoder, b *Batch, spans []sdktrace.ReadOnlySpan, t *traces.WithOps) (n int, others uint64, err error) {
+// AddSpan is Add for a span by itself.
+func AddSpan(enc Encoder, b *Batch, s sdktrace.ReadOnlySpan, t *traces.WithOps) (out Outcome, err error) {
 	size := len(b.Records)
-	defer b.recover(&size, &err)
-	for n < len(spans) && !b.Full() {
-		s := spans[n]
-		n++
-		if s == nil {
-			continue
-		}
-		size = len(b.Records)
-		if enc.Add(b, span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t) != Entry {
-			others++
-		}
-	}
-	return n, others, nil
+	defer b.recover(size, &err)
+	return enc.Add(b, span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t), nil
 }
 
 // AddLinked notes the traces that a recorded span links to: what was done for their
@@ -64,9 +51,9 @@ func IsOperation(m *attr.Mapping, s sdktrace.ReadOnlySpan) (is bool) {
 
 // recover is deferred while spans are added. It turns a panic into an error and
 // removes the records after size.
-func (b *Batch) recover(size *int, err *error) {
+func (b *Batch) recover(size int, err *error) {
 	if p := recover(); p != nil {
-		b.Records = b.Records[:*size]
+		b.Records = b.Records[:size]
 		*err = fmt.Errorf("traces export: converting a span panicked: %v", p)
 	}
 }

@@ -41,35 +41,12 @@ func (hostile) Attributes() []attribute.KeyValue { panic("hostile span") }
 func spans(names ...string) (all []sdktrace.ReadOnlySpan) {
 	for _, n := range names {
 		s := tracetest.SpanStub{Name: n}.Snapshot()
-		switch n {
-		case "hostile":
+		if n == "hostile" {
 			s = hostile{s}
-		case "nil":
-			s = nil
 		}
 		all = append(all, s)
 	}
 	return all
-}
-
-func TestAddAll(t *testing.T) {
-	for _, tt := range []struct {
-		spans  []string
-		n      int
-		others uint64
-		failed bool
-		want   string
-	}{
-		{nil, 0, 0, false, ""},
-		{[]string{"op1", "request", "nil", "op2"}, 4, 1, false, "<op1><request><op2>"},
-		{[]string{"op1", "hostile", "op2"}, 2, 0, true, "<op1>"},
-	} {
-		b := encoding.NewBatch(0)
-		n, others, err := encoding.AddAll(names{}, b, spans(tt.spans...), nil)
-		if n != tt.n || others != tt.others || (err != nil) != tt.failed || string(b.Body()) != tt.want {
-			t.Errorf("%v: %d looked at, %d others, %v, %q", tt.spans, n, others, err, b.Body())
-		}
-	}
 }
 
 func TestAddRecovers(t *testing.T) {

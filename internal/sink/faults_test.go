@@ -279,42 +279,6 @@ func TestRestOfAFileTakenAway(t *testing.T) {
 	}
 }
 
-// A writer that takes a few bytes at a time and fails gets a batch in the end. One that takes everything and fails all the
-// same has taken everything.
-func TestRestInPieces(t *testing.T) {
-	for _, o := range outputs {
-		if o.healsLines() {
-			continue
-		}
-		var out bytes.Buffer
-		failures, piece := 3, 7
-		s := o.open(t, ToWriter(spantest.WriterFunc(func(p []byte) (int, error) {
-			if failures == 0 {
-				return out.Write(p)
-			}
-			failures--
-			n, _ := out.Write(p[:min(len(p), piece)])
-			return n, errFull
-		})))
-		for i := range 3 {
-			if err := submit(s, batch(o.format, 3)); !errors.Is(err, errFull) {
-				t.Fatalf("%v: batch %d ends with %v", o, i, err)
-			}
-		}
-		check.Equal(t, fmt.Sprintf("%v: before the rest is through the books say", o), Stats{Dropped: 6, Underway: 3}, s.Stats())
-		if err := submit(s, batch(o.format, 1)); err != nil {
-			t.Fatalf("%v: %v", o, err)
-		}
-		failures, piece = 1, 1<<20
-		check.Is(t, fmt.Sprintf("%v: the error behind a whole batch", o), errFull, submit(s, batch(o.format, 2)))
-		if err := s.Shutdown(t.Context()); err != nil {
-			t.Fatalf("%v: %v", o, err)
-		}
-		check.Equal(t, fmt.Sprintf("%v: operations", o), []int64{0, 1, 2, 0, 0, 1}, spantest.ReadWhole(t, out.Bytes()).Steps())
-		check.Equal(t, fmt.Sprintf("%v: the books say", o), Stats{Written: 6, Dropped: 6}, s.Stats())
-	}
-}
-
 // The rest of a batch, and the last gaps, are written by Shutdown, also if its context is done. Entries whose rest cannot be
 // written are dropped.
 func TestShutdownWritesTheRest(t *testing.T) {

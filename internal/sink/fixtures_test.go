@@ -61,9 +61,11 @@ func batch(f encoding.Format, n int) *encoding.Batch { return batchOf(f, spantes
 
 // batchOf returns a batch of spans.
 func batchOf(f encoding.Format, spans ...sdktrace.ReadOnlySpan) *encoding.Batch {
-	b := encoding.NewBatch(0)
-	if _, _, err := encoding.AddAll(f.NewEncoder(nil, 0), b, spans, new(traces.WithOps)); err != nil {
-		panic(err)
+	b, enc, withOps := encoding.NewBatch(0), f.NewEncoder(nil, 0), new(traces.WithOps)
+	for _, s := range spans {
+		if _, err := encoding.AddSpan(enc, b, s, withOps); err != nil {
+			panic(err)
+		}
 	}
 	return b
 }

@@ -58,22 +58,6 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestTorchDeviceDoesNotAllocate(t *testing.T) {
-	b := attrmap.NewBuilder(nil)
-	once := func() {
-		b.Reset()
-		b.SetName("aten::mm")
-		b.Str("pytorch.device.type", "cuda")
-		b.Int("pytorch.device.index", 1)
-		b.SetTraceState("ot=th:8")
-		if e, _ := b.Entry(); e.DeviceID != "cuda:1" || e.AdjustedCount != 2 {
-			t.Errorf("entry %+v", e)
-		}
-	}
-	once()
-	check.Equal(t, "allocations per entry", 0, testing.AllocsPerRun(100, once))
-}
-
 // typicalSpan feeds b a typical span of six attributes whose input shapes come as set
 // says.
 func typicalSpan(b *attrmap.Builder, n int64, inputShapes func(b *attrmap.Builder)) *op.Entry {

@@ -102,9 +102,11 @@ func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []
 func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (text []byte, shortened int) {
 	tb.Helper()
 	var withOps traces.WithOps
-	b := encoding.NewBatch(0)
-	if _, _, err := encoding.AddAll(f.NewEncoder(nil, encoding.DefaultCacheBytes), b, sanitized(spans), &withOps); err != nil {
-		tb.Fatal(err)
+	b, enc := encoding.NewBatch(0), f.NewEncoder(nil, encoding.DefaultCacheBytes)
+	for _, s := range sanitized(spans) {
+		if _, err := encoding.AddSpan(enc, b, s, &withOps); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	framed, _ := f.Frame(b, &encoding.Framing{})
 	return bytes.Clone(framed), b.Shortened
