@@ -95,8 +95,8 @@ func (p *queue) OnEnds(all iter.Seq[span.Ended]) {
 
 func (p *queue) OnEnd(e span.Ended) {
 	s := e.ReadOnly()
-	if span.IsOperation(nil, s.Attributes()) { // other spans are the application's
-		s = p.clean(s)
+	if attrs := s.Attributes(); span.IsOperation(nil, attrs) { // other spans are the application's
+		s = p.clean(s, attrs)
 	}
 	size := spanBytes(s)
 	p.mu.Lock()
@@ -133,19 +133,30 @@ func (p *queue) OnEnd(e span.Ended) {
 }
 
 // clean returns s without what tracing backends cannot process: nearly always s itself.
-func (p *queue) clean(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
-	d := span.ReadAll(s, s.SpanContext(), s.Parent())
+func (p *queue) clean(s sdktrace.ReadOnlySpan, attrs []attribute.KeyValue) sdktrace.ReadOnlySpan {
+	parts := span.Data{Context: s.SpanContext(), Parent: s.Parent(), Attrs: attrs, Events: s.Events(), Links: s.Links()}
+	given := s.Resource()
 	res := p.resource.Load()
-	if res == nil || res.given != d.Resource {
-		res = &cleanResource{d.Resource, span.CleanResource(d.Resource)}
+	if res == nil || res.given != given {
+		res = &cleanResource{given, span.CleanResource(given)}
 		p.resource.Store(res)
 	}
-	d.Resource = res.clean
-	if !d.Clean() && res.clean == res.given {
+	if !parts.Clean() && res.clean == given {
 		return s
 	}
-	return span.Snapshot(&d)
+	d := span.ReadAll(s, parts.Context, s.Parent())
+	d.Clean()
+	d.Resource = res.clean
+	return cleanSpan{span.Snapshot(&d), s.ChildSpanCount()}
 }
+
+// cleanSpan is a span with its number of children, which its data do not have.
+type cleanSpan struct {
+	sdktrace.ReadOnlySpan
+	children int
+}
+
+func (s cleanSpan) ChildSpanCount() int { return s.children }
 
 // compact reuses the room of the spans that have left the queue. The caller
 // holds the lock.

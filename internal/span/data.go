@@ -39,12 +39,10 @@ type Data struct {
 	Status          sdktrace.Status
 	Resource        *resource.Resource
 	Scope           instrumentation.Scope
-	Children        int // spans below it, of which only ReadAll knows
 }
 
 // Read returns the part of s that entries need: all but the kind, the events and
-// their dropped count, and the children. The caller has asked s for context and parent
-// already.
+// their dropped count. The caller has asked s for context and parent already.
 func Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
 	return Data{ // a result, not a parameter: writing it needs no write barriers
 		Name: s.Name(), Context: context, Parent: parent, Start: s.StartTime(), End: s.EndTime(),
@@ -59,7 +57,7 @@ func ReadAll(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
 		Name: s.Name(), Context: context, Parent: parent, Kind: s.SpanKind(), Start: s.StartTime(), End: s.EndTime(),
 		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(),
 		Events: s.Events(), DroppedEvents: s.DroppedEvents(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
-		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(), Children: s.ChildSpanCount(),
+		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(),
 	}
 }
 

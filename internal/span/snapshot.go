@@ -39,7 +39,7 @@ func (s *snapshot) DroppedLinks() int                           { return s.data.
 func (s *snapshot) Status() sdktrace.Status                     { return s.data.Status }
 func (s *snapshot) Resource() *resource.Resource                { return s.data.Resource }
 func (s *snapshot) InstrumentationScope() instrumentation.Scope { return s.data.Scope }
-func (s *snapshot) ChildSpanCount() int                         { return s.data.Children }
+func (s *snapshot) ChildSpanCount() int                         { return 0 }
 
 // InstrumentationLibrary is a deprecated method of the interface.
 func (s *snapshot) InstrumentationLibrary() instrumentation.Scope { return s.data.Scope }
