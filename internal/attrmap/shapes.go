@@ -63,7 +63,7 @@ func (l *shapeList) add(text string) {
 		l.warn |= op.WarnShapeTruncated
 	}
 	l.dims, l.known = dims, true
-	l.shapes = append(l.shapes, op.Shape(dims[start:len(dims):len(dims)]))
+	l.shapes = append(l.shapes, dims[start:len(dims):len(dims)])
 }
 
 // setInputs sets the shapes of all inputs, unless none of them can be read.
