@@ -171,7 +171,7 @@ func TestPage(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]live.Option{
-		"window": live.WithWindow(0, 0), "age": live.WithWindow(5, -1), "series": live.WithMaxSeries(0),
+		"window": live.WithWindow(0, 0), "age": live.WithWindow(5, -1),
 		"address": live.WithProfilePush("localhost:4318", time.Minute), "no interval": live.WithProfilePush("http://localhost", 0),
 		"interval": live.WithProfilePush("http://localhost", time.Millisecond),
 	} {
@@ -187,10 +187,10 @@ func TestOptions(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithView(sdkmetric.NewView(
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(6), sdkmetric.WithView(sdkmetric.NewView(
 		sdkmetric.Instrument{Name: "tensor.op.duration"},
 		sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})))
-	p := newProcessor(t, live.WithMeterProvider(mp), live.WithMaxSeries(5))
+	p := newProcessor(t, live.WithMeterProvider(mp))
 	recordSome(provider(p), 300)
 	var rm metricdata.ResourceMetrics
 	check.OK(t, reader.Collect(t.Context(), &rm))

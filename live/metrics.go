@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -22,31 +21,16 @@ type metrics struct {
 	duration     metric.Float64Histogram
 	memory       metric.Int64Counter
 	registration metric.Registration
-
-	mu   sync.Mutex
-	most int
-	all  map[seriesKey]*series
-	rest *series // those beyond most
 }
 
-// seriesKey are the attributes of a series.
-type seriesKey struct {
-	operation, device string
-	kind              op.Kind
-}
-
+// series are the attributes that measurements of an operation have.
 type series struct {
 	record []metric.RecordOption
 	add    []metric.AddOption
 }
 
-func newSeries(attrs ...attribute.KeyValue) *series {
-	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
-	return &series{record: []metric.RecordOption{set}, add: []metric.AddOption{set}}
-}
-
-func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64, push *push) (*metrics, error) {
-	m := &metrics{most: most, all: make(map[seriesKey]*series), rest: newSeries(attribute.Bool("otel.metric.overflow", true))}
+func newMetrics(p metric.MeterProvider, dropped *atomic.Uint64, push *push) (*metrics, error) {
+	m := new(metrics)
 	meter := p.Meter(scope)
 	errs := make([]error, 5)
 	m.duration, errs[0] = meter.Float64Histogram("tensor.op.duration", metric.WithUnit("s"),
@@ -70,18 +54,8 @@ func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64, push *
 	return m, errors.Join(errs...)
 }
 
-// series returns the series of an operation.
-func (m *metrics) series(e *op.Entry) *series {
-	key := seriesKey{e.Operation, e.DeviceID, e.Kind}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.all[key]
-	if s != nil {
-		return s
-	}
-	if len(m.all) >= m.most {
-		return m.rest
-	}
+// newSeries returns the series of an operation.
+func newSeries(e *op.Entry) *series {
 	attrs := []attribute.KeyValue{attribute.String(attrkey.Name, e.Operation)}
 	if e.DeviceID != "" {
 		attrs = append(attrs, attribute.String(attrkey.Device, e.DeviceID))
@@ -89,9 +63,8 @@ func (m *metrics) series(e *op.Entry) *series {
 	if e.Kind != op.KindUnknown {
 		attrs = append(attrs, attribute.String(attrkey.Kind, e.Kind.String()))
 	}
-	s = newSeries(attrs...)
-	m.all[key] = s
-	return s
+	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
+	return &series{record: []metric.RecordOption{set}, add: []metric.AddOption{set}}
 }
 
 // record measures an operation, in the context of its span.

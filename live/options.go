@@ -15,9 +15,6 @@ import (
 // defaultWindow is how many of the latest operations and spans a Processor holds.
 const defaultWindow = 20_000
 
-// defaultMaxSeries is how many combinations of attributes metrics have at most.
-const defaultMaxSeries = 1000
-
 // Option configures a Processor.
 type Option interface{ apply(*config) }
 
@@ -26,11 +23,10 @@ type optionFunc func(*config)
 func (f optionFunc) apply(c *config) { f(c) }
 
 type config struct {
-	records   int
-	age       time.Duration
-	meters    metric.MeterProvider
-	maxSeries int
-	mapping   *attr.Mapping
+	records int
+	age     time.Duration
+	meters  metric.MeterProvider
+	mapping *attr.Mapping
 
 	pushURL      string
 	pushInterval time.Duration
@@ -57,14 +53,11 @@ func WithWindow(records int, age time.Duration) Option {
 //     to the receiver.
 //
 // Measurements are made in the context of the operation's span, so that they are its
-// exemplars.
+// exemplars. The MeterProvider bounds the combinations of attributes: OpenTelemetry's has
+// 2,000 of them by default, and further ones share one.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return optionFunc(func(c *config) { c.meters = p })
 }
-
-// WithMaxSeries bounds the combinations of attributes of the metrics. Further ones share
-// one, with the attribute otel.metric.overflow. The default is 1,000.
-func WithMaxSeries(n int) Option { return optionFunc(func(c *config) { c.maxSeries = n }) }
 
 // WithMapping sets which attributes are read as what; nil is the conventions.
 func WithMapping(m *attr.Mapping) Option { return optionFunc(func(c *config) { c.mapping = m }) }
@@ -93,7 +86,7 @@ func WithPushClient(client *http.Client) Option {
 }
 
 func newConfig(opts []Option) (config, error) {
-	c := config{records: defaultWindow, maxSeries: defaultMaxSeries}
+	c := config{records: defaultWindow}
 	for _, o := range opts {
 		if o != nil {
 			o.apply(&c)
@@ -102,9 +95,6 @@ func newConfig(opts []Option) (config, error) {
 	var err error
 	if c.records < 1 || c.age < 0 {
 		err = fmt.Errorf("a window of %d records, of %v", c.records, c.age)
-	}
-	if c.maxSeries < 1 {
-		err = errors.Join(err, fmt.Errorf("at most %d series", c.maxSeries))
 	}
 	if c.pushURL != "" && c.pushInterval < profilepush.MinInterval {
 		err = errors.Join(err, fmt.Errorf("profiles pushed every %v; %v is the least", c.pushInterval, profilepush.MinInterval))

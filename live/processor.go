@@ -54,7 +54,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 		}
 	}
 	if cfg.meters != nil {
-		if p.metrics, err = newMetrics(cfg.meters, cfg.maxSeries, &p.dropped, p.push); err != nil {
+		if p.metrics, err = newMetrics(cfg.meters, &p.dropped, p.push); err != nil {
 			return nil, fmt.Errorf("live: new processor: %w", err)
 		}
 	}

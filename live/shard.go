@@ -129,7 +129,7 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	// The profile finds its rows by the addresses of names.
 	t.entry.Operation, t.entry.DeviceID = s.strings.String([]byte(e.Operation)), s.strings.String([]byte(e.DeviceID))
 	if s.metrics != nil {
-		t.series = s.metrics.series(e)
+		t.series = newSeries(e)
 	}
 	r.step, r.start, r.duration = e.Step, e.Start.V, e.Duration
 	steps := varying.Step < 0 || e.Step == op.Known(d.Attrs[varying.Step].Value.AsInt64())
@@ -139,10 +139,10 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	return t, true
 }
 
-// templateBytes is about the size of a template with its shapes, without the texts, which
+// templateBytes is about the size of a template with its shapes and series, without the texts, which
 // are those of the attributes. textBytes is how much the converter remembers of lists.
 const (
-	templateBytes = 700
+	templateBytes = 900
 	textBytes     = 64 << 10
 )
 
