@@ -39,6 +39,7 @@ type Builder struct {
 	resource              *op.Resource
 	listTexts             intern.Table
 	listText              listText
+	written               attrWriter // of what a writer would write
 	spanName              string
 	deviceType            string
 	deviceIndex           op.Int

@@ -184,10 +184,12 @@ func (b *Builder) dropWritten() {
 	if kind != op.KindCollective && e.KindRule != opmodel.UsualRule(kind) {
 		e.Kind = op.KindUnknown
 	}
-	written := Attrs(e)
+	w := &b.written
+	w.attrs, w.texts = w.attrs[:0], &b.listTexts
+	w.write(e)
 	e.Kind = kind
 	if r := b.resource; r == nil || r.Rank != e.Rank {
-		written = opmodel.AppendInt(written, attrkey.Rank, e.Rank)
+		w.int(attrkey.Rank, e.Rank)
 	}
-	b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return slices.Contains(written, a) })
+	b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return slices.Contains(w.attrs, a) })
 }

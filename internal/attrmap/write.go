@@ -2,9 +2,11 @@ package attrmap
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -30,7 +32,9 @@ func Attrs(e *op.Entry) []op.Attr {
 type attrWriter struct {
 	attrs []op.Attr
 	given []op.Attr
-	found op.Warning // in the attributes given
+	found op.Warning    // in the attributes given
+	texts *intern.Table // of values; nil makes a new text of each
+	text  listText      // of one value
 }
 
 func (w *attrWriter) write(e *op.Entry) {
@@ -51,8 +55,9 @@ func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, k
 
 // int adds an integer if it is known.
 func (w *attrWriter) int(key string, n op.Int) {
-	if w.wants(key) {
-		w.attrs = opmodel.AppendInt(w.attrs, key, n)
+	if n.Known {
+		w.text.buf = strconv.AppendInt(w.text.buf[:0], n.V, 10)
+		w.add(key, op.AttrInt)
 	}
 }
 
@@ -63,10 +68,14 @@ func (w *attrWriter) str(key, value string) {
 	}
 }
 
-// list adds a list in JSON.
-func (w *attrWriter) list(key string, text []byte) {
-	if w.wants(key) {
-		w.attrs = append(w.attrs, op.Attr{Key: key, Value: string(text), Type: op.AttrJSON})
+// add adds an attribute whose value is in w.text.
+func (w *attrWriter) add(key string, typ op.AttrType) {
+	switch {
+	case !w.wants(key):
+	case w.texts != nil:
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: w.texts.String(w.text.buf), Type: typ})
+	default:
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: string(w.text.buf), Type: typ})
 	}
 }
 
@@ -87,20 +96,22 @@ func (w *attrWriter) kind(e *op.Entry) {
 
 // tensors adds the known properties of inputs and output.
 func (w *attrWriter) tensors(e *op.Entry) {
+	text := &w.text
 	if e.InputShapes != nil {
-		w.list(attrkey.InputShapes, op.AppendShapesJSON(nil, e.InputShapes))
+		text.buf = op.AppendShapesJSON(text.buf[:0], e.InputShapes)
+		w.add(attrkey.InputShapes, op.AttrJSON)
 	}
 	if e.InputDTypes != nil {
-		var text listText
 		text.start()
 		for _, d := range e.InputDTypes {
 			text.str(string(d))
 		}
 		text.close()
-		w.list(attrkey.InputDTypes, text.buf)
+		w.add(attrkey.InputDTypes, op.AttrJSON)
 	}
 	if e.OutputShape != nil {
-		w.list(attrkey.OutputShape, e.OutputShape.AppendJSON(nil))
+		text.buf = e.OutputShape.AppendJSON(text.buf[:0])
+		w.add(attrkey.OutputShape, op.AttrJSON)
 	}
 	if n, _ := e.OutputShape.Elements(); n != e.OutputElements {
 		w.int(attrkey.OutputElements, e.OutputElements)
