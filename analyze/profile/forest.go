@@ -37,16 +37,11 @@ func SettleRoots(f *trace.Forest, p *Profile) *Profile {
 func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	p := newProfile(base.opts)
 	groups := groupLookup{forest: f, profile: p}
-	var varieties []op.Entry
-	for _, text := range f.Names.Varieties.Values {
-		varieties = append(varieties, trace.EntryVariety(text))
-	}
 	var e op.Entry
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) || !keep(r) {
 			continue
 		}
-		e = varieties[f.Variety(r)]
 		setEntry(f, r, &e)
 		w := f.Work(r)
 		p.addSums(&e, nil, w)
@@ -65,22 +60,19 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	return p
 }
 
-// setEntry sets the fields of e that a Profile sums up to those of the operation in
-// row r. It leaves out the keys of groups and the shapes.
+// setEntry makes e the operation in row r as far as a Profile sums it up, without the keys of groups.
 func setEntry(f *trace.Forest, r int32, e *op.Entry) {
-	flags := f.Flags(r)
-	lane := &f.Names.Lanes.Values[f.Lane(r)]
-	e.Operation, e.Kind, e.KindRule = f.Names.Operations.Values[f.Name(r)], f.Kind(r), op.KindRule(flags>>trace.RuleShift)
-	e.TraceID, e.SpanID = f.Names.Traces.Values[f.Trace(r)], trace.SpanID(f.Span(r))
+	flags, lane, v := f.Flags(r), &f.Names.Lanes.Values[f.Lane(r)], &f.Names.Varieties.Values[f.Variety(r)]
+	*e = op.Entry{
+		Operation: f.Names.Operations.Values[f.Name(r)], Kind: f.Kind(r), KindRule: op.KindRule(flags >> trace.RuleShift),
+		TraceID: f.Names.Traces.Values[f.Trace(r)], SpanID: trace.SpanID(f.Span(r)),
+		Rank: lane.Device.Rank, Stream: lane.Stream, Service: lane.Device.Service, Host: lane.Device.Host,
+		Start: op.Int{V: f.Start(r), Known: flags&trace.FlagStart != 0}, Duration: f.Duration(r),
+		InputShapes: v.InputShapes, OutputShape: v.OutputShape, DType: v.DType, InputDTypes: v.InputDTypes,
+		OutputElements: op.Known(f.Elements(r)), MemoryBytes: op.Int{V: f.Memory(r), Known: flags&trace.FlagMemory != 0},
+		AdjustedCount: f.Weight(r), Failed: flags&trace.FlagFailed != 0,
+	}
 	e.DeviceID, e.EmptyDevice = lane.Device.Recorded()
-	e.Rank, e.Stream = lane.Device.Rank, lane.Stream
-	e.Service, e.Host = lane.Device.Service, lane.Device.Host
-	e.Start = op.Int{V: f.Start(r), Known: flags&trace.FlagStart != 0}
-	e.Duration = f.Duration(r)
-	e.OutputElements = op.Known(f.Elements(r))
-	e.MemoryBytes = op.Int{V: f.Memory(r), Known: flags&trace.FlagMemory != 0}
-	e.AdjustedCount = f.Weight(r)
-	e.Failed = flags&trace.FlagFailed != 0
 	if flags&trace.FlagHost != 0 {
 		e.Side = op.SideHost
 	}

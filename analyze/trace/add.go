@@ -224,8 +224,7 @@ func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = key.Append(f.scratch[:0], f.By, e)
 	r.codes[colGroup] = f.Names.Groups.ID(f.scratch)
 	if f.ByTree {
-		f.scratch = appendVariety(f.scratch[:0], e)
-		r.codes[colVariety] = f.Names.Varieties.ID(f.scratch)
+		r.codes[colVariety] = f.Names.Varieties.id(Variety{e.InputShapes, e.OutputShape, e.DType, e.InputDTypes})
 	}
 }
 

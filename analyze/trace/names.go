@@ -45,7 +45,7 @@ type Names struct {
 	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
 	Graphs      symbols.Table[Graph]  // 0 is none
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
-	Varieties   symbols.Texts         // 0 is an entry that tells nothing
+	Varieties   Varieties
 	Arguments   symbols.Texts         // JSON; 0 is none
 	Collectives symbols.Table[CollectiveName]
 
@@ -69,7 +69,7 @@ func newDictionary() Names {
 	d.Marks.ID(Mark{})
 	d.Graphs.ID(Graph{})
 	d.Groups.ID(nil)
-	d.Varieties.ID(nil)
+	d.Varieties.id(Variety{})
 	d.Arguments.ID(nil)
 	return d
 }
@@ -102,7 +102,7 @@ type numbering struct {
 	ids []int32 // 1 more than the number; 0 where it was not asked for
 }
 
-func newNumbering[K comparable](values []K, add func(K) int32) numbering {
+func newNumbering[K any](values []K, add func(K) int32) numbering {
 	return numbering{func(old int32) int32 { return add(values[old]) }, make([]int32, len(values))}
 }
 
@@ -148,7 +148,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 			return d.Stamps.ID(s)
 		}),
 		colGroup:     newNumbering(other.Groups.Values, d.Groups.Table.ID),
-		colVariety:   newNumbering(other.Varieties.Values, d.Varieties.Table.ID),
+		colVariety:   newNumbering(other.Varieties.Values, d.Varieties.id),
 		colShape:     newNumbering(other.Shapes.Values, d.Shapes.ID),
 		colLauncher:  newNumbering(other.Launchers.Values, d.Launchers.ID),
 		colMark:      newNumbering(other.Marks.Values, d.Marks.ID),
@@ -163,6 +163,6 @@ func (d *Names) release() {
 	d.Traces.Release()
 	d.Stamps.Release()
 	d.Groups.Release()
-	d.Varieties.Release()
+	d.Varieties.texts.Release()
 	d.Arguments.Release()
 }

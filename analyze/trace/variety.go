@@ -2,25 +2,54 @@ package trace
 
 import (
 	"encoding/binary"
+	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
-// appendVariety appends the shapes and element types of an entry, which
-// entryVariety reads back. It appends nothing where none is known.
-func appendVariety(dst []byte, e *op.Entry) []byte {
-	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" && e.InputDTypes == nil {
-		return dst
+// Variety is what an entry tells of shapes and element types.
+type Variety struct {
+	InputShapes []op.Shape
+	OutputShape op.Shape
+	DType       op.DType
+	InputDTypes []op.DType
+}
+
+// Varieties numbers distinct varieties. Number 0 tells nothing.
+type Varieties struct {
+	// Values holds the varieties by number.
+	Values []Variety
+
+	texts   symbols.Texts
+	scratch []byte
+}
+
+// id returns the number of v, of which it keeps a copy.
+func (t *Varieties) id(v Variety) int32 {
+	t.scratch = v.appendTo(t.scratch[:0])
+	id := t.texts.ID(t.scratch)
+	if int(id) == len(t.Values) {
+		v.InputShapes = slices.Clone(v.InputShapes)
+		for i, s := range v.InputShapes {
+			v.InputShapes[i] = slices.Clone(s)
+		}
+		v.OutputShape, v.InputDTypes = slices.Clone(v.OutputShape), slices.Clone(v.InputDTypes)
+		t.Values = append(t.Values, v)
 	}
-	dst = appendLength(dst, len(e.InputShapes), e.InputShapes == nil)
-	for _, s := range e.InputShapes {
+	return id
+}
+
+// appendTo appends v in a form that differs for different ones, what is empty from what is not known.
+func (v *Variety) appendTo(dst []byte) []byte {
+	dst = appendLength(dst, len(v.InputShapes), v.InputShapes == nil)
+	for _, s := range v.InputShapes {
 		dst = appendDimensions(dst, s)
 	}
-	dst = appendDimensions(dst, e.OutputShape)
-	dst = key.AppendCounted(dst, string(e.DType))
-	dst = appendLength(dst, len(e.InputDTypes), e.InputDTypes == nil)
-	for _, t := range e.InputDTypes {
+	dst = key.AppendCounted(appendDimensions(dst, v.OutputShape), string(v.DType))
+	dst = appendLength(dst, len(v.InputDTypes), v.InputDTypes == nil)
+	for _, t := range v.InputDTypes {
 		dst = key.AppendCounted(dst, string(t))
 	}
 	return dst
@@ -40,63 +69,4 @@ func appendLength(dst []byte, n int, unknown bool) []byte {
 		return append(dst, 0)
 	}
 	return binary.AppendUvarint(dst, uint64(n)+1)
-}
-
-// EntryVariety returns an entry with the shapes and element types that
-// appendVariety wrote.
-func EntryVariety(text string) op.Entry {
-	var e op.Entry
-	if text == "" {
-		return e
-	}
-	r := varietyReader{[]byte(text)}
-	if n, known := r.length(); known {
-		e.InputShapes = make([]op.Shape, n)
-		for i := range e.InputShapes {
-			e.InputShapes[i] = r.shape()
-		}
-	}
-	e.OutputShape = r.shape()
-	e.DType = op.DType(r.text())
-	if n, known := r.length(); known {
-		e.InputDTypes = make([]op.DType, n)
-		for i := range e.InputDTypes {
-			e.InputDTypes[i] = op.DType(r.text())
-		}
-	}
-	return e
-}
-
-// varietyReader reads what appendVariety wrote.
-type varietyReader struct{ rest []byte }
-
-func (r *varietyReader) number() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *varietyReader) length() (n int, known bool) {
-	v := r.number()
-	return int(v) - 1, v > 0
-}
-
-func (r *varietyReader) shape() op.Shape {
-	n, known := r.length()
-	if !known {
-		return nil
-	}
-	s := make(op.Shape, n)
-	for i := range s {
-		d, size := binary.Varint(r.rest)
-		s[i], r.rest = d, r.rest[size:]
-	}
-	return s
-}
-
-func (r *varietyReader) text() string {
-	n := r.number()
-	text := string(r.rest[:n])
-	r.rest = r.rest[n:]
-	return text
 }
