@@ -51,8 +51,6 @@ type Part struct {
 type collectiveMatching struct {
 	forest  *trace.Forest
 	devices *Devices
-	rows    order.Rows
-	sorter  order.Keys
 	keys    []order.Key
 	parts   []Part
 }
@@ -71,7 +69,7 @@ func (m *collectiveMatching) each(entries []int32, f func(parts []Part)) {
 	for _, i := range grouped {
 		m.keys = append(m.keys, order.Key{At: m.forest.Collectives[entries[i]].Number, Row: entries[i]})
 	}
-	m.sorter.Sort(m.keys)
+	order.Keys(m.keys)
 	for run := range order.Runs(m.keys) {
 		for i, k := range run {
 			run[i].At = 0
@@ -79,7 +77,7 @@ func (m *collectiveMatching) each(entries []int32, f func(parts []Part)) {
 				run[i].At = run[i-1].At + 1
 			}
 		}
-		m.sorter.Sort(run)
+		order.Keys(run)
 		for parts := range order.Runs(run) {
 			m.parts = m.parts[:0]
 			for _, k := range parts {
@@ -101,7 +99,7 @@ func (m *collectiveMatching) sortByStart(entries []int32) {
 		}
 	}
 	ties := func(a, b int32) int { return f.CompareStart(f.Collectives[a].Row, f.Collectives[b].Row) }
-	m.rows.Sort(entries[:started], func(e int32) int64 { return f.Collectives[e].Start }, ties)
+	order.Rows(entries[:started], func(e int32) int64 { return f.Collectives[e].Start }, ties)
 	slices.SortFunc(entries[started:], ties)
 }
 

@@ -49,7 +49,8 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 			groups.row(SideIndex(e.Side), f.Group(r)).add(&e, nil, w)
 		}
 	}
-	p.slowest, p.hotspots = base.slowest, base.hotspots
+	p.slowest.merge(&base.slowest, 0)
+	p.hotspots.merge(&base.hotspots, 0)
 	p.StatedMore, p.States = base.StatedMore, base.States
 	if f.Counts.BadTimes > 0 {
 		p.extend(base.First, base.Last)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/optrace/optrace/analyze/internal/heap"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -48,10 +47,10 @@ func recordOf(e *op.Entry) (id recordID, ok bool) {
 type topEntries struct {
 	limit   int
 	compare func(a, b placedEntry) int
-	kept    heap.Heap[placedEntry] // the last in preference on top
-	ids     map[recordID]position  // of the entries kept
-	// shortest and last are the duration and the place of the top of a full heap:
-	// most entries are rejected by these, without a call.
+	// kept has the first entries and others: it grows to twice its limit before it is cut.
+	kept []placedEntry
+	// shortest and last are the duration and the place of the last of the entries that were left
+	// when the list was cut: most entries are rejected by these, without a call.
 	shortest int64
 	last     position
 	bytes    int64 // that the entries kept take, about
@@ -62,7 +61,6 @@ func newTopEntries(limit int, compare func(a, b placedEntry) int) topEntries {
 	return topEntries{
 		limit:    limit,
 		compare:  compare,
-		kept:     heap.Heap[placedEntry]{Less: func(a, b placedEntry) bool { return compare(a, b) < 0 }},
 		shortest: math.MinInt64,
 		last:     position{part: math.MaxInt64, n: math.MaxInt64},
 	}
@@ -76,68 +74,49 @@ func slower(a, b placedEntry) int {
 // earlier prefers the earlier place.
 func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
-// offer keeps a copy of e, or of what whole reads unless that is nil, if e is among the
+// offer keeps a copy of e, or of what whole reads unless that is nil, if e may be among the
 // first.
 func (t *topEntries) offer(e *op.Entry, whole op.WholeReader, at position) {
-	candidate := placedEntry{e, at}
-	if !t.isAmongFirst(candidate) {
+	if t.limit == 0 || e.Duration == t.shortest && !at.before(t.last) {
 		return
 	}
 	if whole != nil {
-		candidate.entry = whole.ReadWhole()
+		e = whole.ReadWhole()
 	}
-	if t.repeatsEarlier(candidate) {
-		return
-	}
-	candidate.entry = candidate.entry.Clone()
-	candidate.entry.Host = ""                                         // which the JSON form of an entry lacks
-	if rec := (op.Record{Entry: candidate.entry}); LongRecord(&rec) { // as whole read it
+	e = e.Clone()
+	e.Host = ""                                         // which the JSON form of an entry lacks
+	if rec := (op.Record{Entry: e}); LongRecord(&rec) { // as whole read it
 		CutTexts(&rec)
-		candidate.entry = rec.Entry
+		e = rec.Entry
 	}
-	t.keep(candidate)
+	t.keep(placedEntry{e, at})
+	if len(t.kept) > 2*t.limit+64 {
+		t.cut()
+	}
 }
 
-// isAmongFirst reports whether c comes before the last entry in preference, or there
-// is room for more.
-func (t *topEntries) isAmongFirst(c placedEntry) bool {
-	return len(t.kept.Items) < t.limit || t.limit > 0 && t.kept.Less(c, t.kept.Top())
-}
-
-// repeatsEarlier reports whether c repeats an entry that is kept and stood before it.
-func (t *topEntries) repeatsEarlier(c placedEntry) bool {
-	id, _ := recordOf(c.entry)
-	at, repeats := t.ids[id]
-	return repeats && !c.at.before(at)
-}
-
-// keep keeps c, which is among the first, in place of the entry that it repeats or, where
-// there is no more room, of the last one.
 func (t *topEntries) keep(c placedEntry) {
-	id, ok := recordOf(c.entry)
-	_, repeats := t.ids[id]
+	t.kept = append(t.kept, c)
 	t.bytes += entryBytes(c.entry)
-	switch {
-	case repeats:
-		i := slices.IndexFunc(t.kept.Items, func(k placedEntry) bool { return k.repeats(id) })
-		t.bytes -= entryBytes(t.kept.Items[i].entry)
-		t.kept.Lower(i, c)
-	case len(t.kept.Items) < t.limit:
-		t.kept.Push(c)
-	default:
-		last, _ := recordOf(t.kept.Top().entry)
-		delete(t.ids, last)
-		t.bytes -= entryBytes(t.kept.Top().entry)
-		t.kept.ReplaceTop(c)
-	}
-	if ok {
-		if t.ids == nil {
-			t.ids = make(map[recordID]position)
+}
+
+// cut sorts the entries, and removes those that repeat one before them and those beyond the limit.
+func (t *topEntries) cut() {
+	slices.SortStableFunc(t.kept, t.compare)
+	all, seen := t.kept, make(map[recordID]struct{})
+	t.kept, t.bytes = nil, 0
+	for _, c := range all {
+		id, ok := recordOf(c.entry)
+		if _, repeats := seen[id]; repeats || len(t.kept) == t.limit {
+			continue
 		}
-		t.ids[id] = c.at
+		if ok {
+			seen[id] = struct{}{}
+		}
+		t.keep(c)
 	}
-	if len(t.kept.Items) == t.limit {
-		t.shortest, t.last = t.kept.Top().entry.Duration, t.kept.Top().at
+	if n := len(t.kept); n > 0 && n == t.limit {
+		t.shortest, t.last = t.kept[n-1].entry.Duration, t.kept[n-1].at
 	}
 }
 
@@ -147,42 +126,28 @@ func (p *Profile) AddListed(l *Line, e *op.Entry) error {
 	if l.Hotspot != nil {
 		t = &p.hotspots
 	}
-	if len(t.kept.Items) >= t.limit {
+	if len(t.kept) >= t.limit {
 		return fmt.Errorf("there are more than %d entries of a list", t.limit)
 	}
 	p.at.n++
-	if c := (placedEntry{e.Clone(), p.at}); !t.repeatsEarlier(c) {
-		t.keep(c)
-	}
+	t.keep(placedEntry{e.Clone(), p.at})
 	return nil
 }
 
-func (c *placedEntry) repeats(id recordID) bool {
-	own, ok := recordOf(c.entry)
-	return ok && own == id
-}
-
 // merge keeps those of o's entries that are among the first. Their places are
-// moved by shift. All are kept again in the order of preference, so that none
-// replaces another.
+// moved by shift.
 func (t *topEntries) merge(o *topEntries, shift int64) {
-	all := slices.Clone(t.kept.Items)
-	for _, c := range o.kept.Items {
+	for _, c := range o.kept {
 		c.at.n += shift
-		all = append(all, c)
+		t.keep(c)
 	}
-	slices.SortFunc(all, t.compare)
-	t.kept.Items, t.ids, t.bytes = nil, nil, 0
-	for _, c := range all {
-		if t.isAmongFirst(c) && !t.repeatsEarlier(c) {
-			t.keep(c)
-		}
-	}
+	t.cut()
 }
 
 // sorted returns the entries in the order of preference.
 func (t *topEntries) sorted() []placedEntry {
-	return slices.SortedFunc(slices.Values(t.kept.Items), t.compare)
+	t.cut()
+	return t.kept
 }
 
 // list returns the entries in the order of preference, never nil.

@@ -199,8 +199,7 @@ func (r *Request) byEnd() []int32 {
 			pending = append(pending, e.within...)
 		}
 	}
-	var sorter order.Rows
-	r.forest.SortByEnd(rows, &sorter)
+	r.forest.SortByEnd(rows)
 	return rows
 }
 

@@ -283,8 +283,7 @@ func (e *extents) startDevice(k device.Key) {
 	}
 	did, ok := e.hosts[rank]
 	if !ok {
-		var sorter order.Rows
-		sorter.Sort(e.ranked[rank], e.forest.Start, e.forest.CompareStart)
+		order.Rows(e.ranked[rank], e.forest.Start, e.forest.CompareStart)
 		did = innermost(e.forest, e.ranked[rank])
 		e.hosts[rank] = did
 	}

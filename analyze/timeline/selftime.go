@@ -3,7 +3,6 @@ package timeline
 import (
 	"iter"
 
-	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
@@ -97,7 +96,6 @@ func selfTimeOf(f *trace.Forest, r int32, start, duration int64, below *Descent)
 // Descent is the memory that walking down the tree uses again and again.
 type Descent struct {
 	found, Pending []int32
-	sorter         order.Rows
 }
 
 // OpsBelow returns the nearest operations below r, looking through other
@@ -118,7 +116,7 @@ func OpsBelow(f *trace.Forest, r int32, d *Descent) []int32 {
 			d.Pending = append(d.Pending, f.Tree.Children(child)...)
 		}
 	}
-	f.SortByEnd(d.found, &d.sorter)
+	f.SortByEnd(d.found)
 	return d.found
 }
 

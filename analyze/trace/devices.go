@@ -27,8 +27,7 @@ func (f *Forest) buildDevices() {
 			d.ByStart = append(d.ByStart, r)
 		}
 	}
-	var sorter order.Rows
-	sorter.Sort(d.ByStart, f.Start, f.CompareStart)
+	order.Rows(d.ByStart, f.Start, f.CompareStart)
 	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] })
 	f.orderDevices()
 	d.FirstStart, d.LastEnd = MaxTime, -MaxTime

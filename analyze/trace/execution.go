@@ -1,10 +1,6 @@
 package trace
 
-import (
-	"slices"
-
-	"github.com/optrace/optrace/analyze/internal/order"
-)
+import "slices"
 
 // ExecutionOf returns the number of the execution that row r belongs to, given the
 // requests that rows belong to without regard to executions; NoExecution for none.
@@ -122,10 +118,9 @@ func (s *linkSearch) linkedChildren(found *Executions, number []int32) map[int32
 			kids[row] = append(kids[row], cand.Row)
 		}
 	}
-	var sorter order.Rows
 	for row, executions := range kids {
 		kids[row] = append(executions, f.Tree.Children(row)...)
-		f.SortByEnd(kids[row], &sorter)
+		f.SortByEnd(kids[row])
 	}
 	return kids
 }

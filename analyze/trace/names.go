@@ -46,7 +46,7 @@ type Names struct {
 	Graphs      symbols.Table[Graph]  // 0 is none
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
 	Varieties   Varieties
-	Arguments   symbols.Texts         // JSON; 0 is none
+	Arguments   symbols.Texts // JSON; 0 is none
 	Collectives symbols.Table[CollectiveName]
 
 	recentLanes symbols.Cache[laneTag, int32]

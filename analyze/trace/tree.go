@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
@@ -199,16 +198,14 @@ func (f *Forest) startsBefore(a, b int32) bool {
 func (f *Forest) linkChildren() {
 	parent := f.Tree.Parent
 	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids, func(r int32) int32 { return parent[r] })
-	var sorter order.Rows
 	for r := range int32(len(parent)) {
-		f.SortByEnd(f.Tree.Children(r), &sorter)
+		f.SortByEnd(f.Tree.Children(r))
 	}
 }
 
 // collectRoots lists the rows without a parent.
 func (f *Forest) collectRoots(byTrace, first []int32) {
 	f.Tree.Roots = f.Tree.Roots[:0]
-	var sorter order.Rows
 	for g := range len(first) - 1 {
 		n := len(f.Tree.Roots)
 		for _, r := range byTrace[first[g]:first[g+1]] {
@@ -216,26 +213,17 @@ func (f *Forest) collectRoots(byTrace, first []int32) {
 				f.Tree.Roots = append(f.Tree.Roots, r)
 			}
 		}
-		f.SortByEnd(f.Tree.Roots[n:], &sorter)
+		f.SortByEnd(f.Tree.Roots[n:])
 	}
 }
 
 // SortByEnd sorts rows by end, the last first. Few rows have more than one
 // child, and those of most others are in order or in reverse order.
-func (f *Forest) SortByEnd(rows []int32, s *order.Rows) {
+func (f *Forest) SortByEnd(rows []int32) {
 	if len(rows) > 1 {
 		slices.Reverse(rows)
-		s.Sort(rows, f.untilEnd, f.CompareEnd)
+		slices.SortStableFunc(rows, f.CompareEnd)
 	}
-}
-
-// untilEnd returns a number that is the smaller, the later row r ends, and largest
-// where it has no start.
-func (f *Forest) untilEnd(r int32) int64 {
-	if !f.Has(r, FlagStart) {
-		return math.MaxInt64
-	}
-	return -f.End(r)
 }
 
 // spanIndex finds the row of a span within one trace: a hash table with open

@@ -37,11 +37,9 @@ func (h *Heap[T]) Pop() T {
 }
 
 // ReplaceTop replaces the largest item by v.
-func (h *Heap[T]) ReplaceTop(v T) { h.Lower(0, v) }
-
-// Lower replaces item i by v, which must not be larger unless i is the top.
-func (h *Heap[T]) Lower(i int, v T) {
-	h.Items[i] = v
+func (h *Heap[T]) ReplaceTop(v T) {
+	i := 0
+	h.Items[0] = v
 	for {
 		largest := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(h.Items); child++ {

@@ -1,9 +1,7 @@
-// Package order sorts rows that are nearly in order by the time of each, and keeps the order
-// of those of the same time. Its sorters have memory of their own, which they use again.
+// Package order sorts rows by the time of each, and puts what is the same together.
 package order
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"sort"
@@ -34,56 +32,28 @@ func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 	}
 }
 
-// chunkRows is how many rows are sorted by keys at once. What is longer is merged of
-// such chunks, by comparing rows: the keys of all would take 16 bytes a row.
-const chunkRows = 1 << 16
-
-// Rows sorts rows. The zero value is ready to use.
-type Rows struct {
-	keys   []Key
-	left   []int32
-	sorter Keys
-}
-
-// Sort sorts rows by the time that at returns for each. Those of the same time are
-// sorted by ties, or keep their order where that is nil.
-func (s *Rows) Sort(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
-	for chunk := range slices.Chunk(rows, chunkRows) {
-		s.sortChunk(chunk, at, ties)
+// Rows sorts rows by the time that at returns for each, and those of the same time by ties.
+func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
+	keys := make([]Key, len(rows))
+	for i, r := range rows {
+		keys[i] = Key{at(r), r}
 	}
-	s.left = mergeRuns(rows, chunkRows, s.left, func(a, b int32) bool {
-		d := cmp.Compare(at(a), at(b))
-		return d < 0 || d == 0 && ties != nil && ties(a, b) < 0
-	})
-}
-
-func (s *Rows) sortChunk(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
-	s.keys = slices.Grow(s.keys[:0], len(rows))
-	for _, r := range rows {
-		s.keys = append(s.keys, Key{at(r), r})
-	}
-	s.sorter.Sort(s.keys)
-	for i, k := range s.keys {
+	Keys(keys)
+	for i, k := range keys {
 		rows[i] = k.Row
 	}
-	if ties == nil {
-		return
-	}
-	from := 0
-	for run := range Runs(s.keys) {
+	for run := range Runs(keys) {
 		if len(run) > 1 {
-			slices.SortFunc(rows[from:from+len(run)], ties)
+			slices.SortFunc(rows[:len(run)], ties)
 		}
-		from += len(run)
+		rows = rows[len(run):]
 	}
 }
 
-// Keys sorts keys. The zero value is ready to use.
-type Keys struct{ left []Key }
-
-// Sort sorts keys by time and keeps the order of equal ones.
-func (s *Keys) Sort(keys []Key) {
-	const run = 16
+// Keys sorts keys by time and keeps the order of equal ones. Operations are recorded nearly in the
+// order of their starts: merging takes the time of what is out of order, and of a few comparisons.
+func Keys(keys []Key) {
+	run := 16
 	for part := range slices.Chunk(keys, run) {
 		for i := 1; i < len(part); i++ {
 			for j := i; j > 0 && part[j].At < part[j-1].At; j-- {
@@ -91,38 +61,31 @@ func (s *Keys) Sort(keys []Key) {
 			}
 		}
 	}
-	s.left = mergeRuns(keys, run, s.left, func(a, b Key) bool { return a.At < b.At })
-}
-
-// mergeRuns sorts items, of which each run of the given length is sorted, and keeps the
-// order of equal ones. Operations are recorded nearly in the order of their starts:
-// merging takes the time of what is out of order, and of a few comparisons. It returns
-// left, the memory that it uses, to be used again.
-func mergeRuns[T any](items []T, run int, left []T, less func(a, b T) bool) []T {
-	for ; run < len(items); run *= 2 {
-		for from := 0; from+run < len(items); from += 2 * run {
-			left = merge(items[from:min(from+2*run, len(items))], run, left, less)
+	var left []Key
+	for ; run < len(keys); run *= 2 {
+		for from := 0; from+run < len(keys); from += 2 * run {
+			left = merge(keys[from:min(from+2*run, len(keys))], run, left)
 		}
 	}
-	return left
 }
 
-// merge merges the items up to middle, which are sorted, with those from there on.
-func merge[T any](items []T, middle int, left []T, less func(a, b T) bool) []T {
-	first, last := items[middle], items[middle-1]
-	if !less(first, last) {
+// merge merges the keys up to middle, which are sorted, with those from there on. It returns left, the memory
+// that it uses, to be used again.
+func merge(keys []Key, middle int, left []Key) []Key {
+	first, last := keys[middle], keys[middle-1]
+	if first.At >= last.At {
 		return left
 	}
-	from := sort.Search(middle, func(i int) bool { return less(first, items[i]) })
-	to := middle + sort.Search(len(items)-middle, func(i int) bool { return !less(items[middle+i], last) })
-	left = append(left[:0], items[from:middle]...)
+	from := sort.Search(middle, func(i int) bool { return first.At < keys[i].At })
+	to := middle + sort.Search(len(keys)-middle, func(i int) bool { return keys[middle+i].At >= last.At })
+	left = append(left[:0], keys[from:middle]...)
 	at, right := from, middle
-	for _, v := range left {
-		for right < to && less(items[right], v) {
-			items[at] = items[right]
+	for _, k := range left {
+		for right < to && keys[right].At < k.At {
+			keys[at] = keys[right]
 			at, right = at+1, right+1
 		}
-		items[at] = v
+		keys[at] = k
 		at++
 	}
 	return left

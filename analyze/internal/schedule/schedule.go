@@ -47,7 +47,6 @@ type Schedule struct {
 	parents                  int32 // nodes with anything below
 	starts                   []int32
 	keys                     []order.Key
-	sorter                   order.Keys
 }
 
 // Together is how many sets one run leaves out, each by itself.
@@ -197,7 +196,7 @@ func (s *Schedule) sortKeys(times []int64) {
 	for i, at := range times {
 		s.keys = append(s.keys, order.Key{At: at, Row: int32(i)})
 	}
-	s.sorter.Sort(s.keys)
+	order.Keys(s.keys)
 }
 
 // Connect finds what each node had waited for, and the times in between. It is called once
