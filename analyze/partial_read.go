@@ -23,7 +23,6 @@ type partialReader struct {
 	files   int64 // that were read
 	held    int64 // about how much memory a file takes that is being read
 	entries *entries.Reader
-	lines   lineDecoder
 }
 
 // partialDoc is a document that is being read.
@@ -37,7 +36,6 @@ type partialDoc struct {
 
 	hold    func(bytes int64) error
 	entries *entries.Reader
-	lines   *lineDecoder
 	at      linePlace
 }
 
@@ -52,6 +50,29 @@ type linePlace struct {
 // syntax returns an error at the place.
 func (p *linePlace) syntax(offset int64, err error) *op.SyntaxError {
 	return &op.SyntaxError{File: p.file, Line: p.line + 1, Offset: p.offset + offset, Msg: err.Error(), Class: op.ErrorRecord}
+}
+
+// decodeLine decodes a line strictly: a member that is not known may be a part of the sums.
+func decodeLine(at *linePlace, text []byte, line *partialLine) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(line)
+	if err == nil {
+		if _, more := dec.Token(); more == io.EOF {
+			return nil
+		}
+		return at.syntax(dec.InputOffset(), errors.New("there is something behind the line's object"))
+	}
+	offset := dec.InputOffset()
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = s.Offset
+	} else if u, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		offset = u.Offset
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		offset, err = int64(len(text)), errors.New("the line ends within its object")
+	}
+	return at.syntax(offset, err)
 }
 
 // addPartial adds a file of partial results. Of one that is damaged it counts the error and
@@ -169,7 +190,6 @@ func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
 	}
 	d := &partialDoc{
 		counter: newCounter(), profile: profile.New(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
-		lines: &c.partial.lines,
 		hold: func(bytes int64) error {
 			c.partial.held += bytes
 			return c.account.set(c.bytes())
@@ -218,7 +238,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 		return false, err
 	}
 	var line partialLine
-	if err := d.lines.decode(&d.at, text, &line); err != nil {
+	if err := decodeLine(&d.at, text, &line); err != nil {
 		return false, err
 	}
 	if line.parts() != 1 || line.Schema != "" || line.Options != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -364,37 +363,4 @@ func FuzzPartial(f *testing.F) {
 		want := reportOf(t, files, samplePartialOptions())
 		check.Equal(t, "", want, reportOf(t, again, samplePartialOptions()))
 	})
-}
-
-// Lines with bins mean the same with a decoder that takes the bins out of the text, twice in
-// a row, as with encoding/json.
-func TestLineDecoder(t *testing.T) {
-	lines := slices.Collect(strings.Lines(samplePartial(t)))
-	for _, inside := range []string{
-		`"bins":[4,1,-7,2]`, `"bins":[4,1]`, `"bins":[]`, `"bins":[ 4, 1 ]`, `"bins":[4,1 ]`, `"bins": [4,1]`, `"bins":[9223372036854775807,1]`,
-		`"bins":[9223372036854775808,1]`, `"bins":[04,1]`, `"bins":[-0]`, `"bins":[+4,1]`, `"bins":[4.0]`, `"bins":[4e0]`, `"bins":[4,]`,
-		`"bins":[,4]`, `"bins":[4`, `"bins":[4}`, `"bins":[-]`, `"bins":["4"]`, `"bins":[[4]]`, `"bins":null`, `"BINS":[4,1]`,
-		`"bins":[4,1],"bins":[5,1]`, `"bins":[4,1],"bins":[]`, `"bins":[4,1],"BINS":[5,1]`, `"bins":[4,1],"unknown":1`,
-		`"bins":[4,1],"dtype":"\"bins\":[4,1]"`, `"dtype":"\"bins\":[4,1]","bins":[4,1]`, `"exemplar":{"bins":[4,1]}`,
-		`"work":{"bins":[4,1]},"bins":[4,1]`, `"bins":[4,1]}`, `"durations":[1,2],"bins":[4,1]`,
-	} {
-		for _, form := range []string{
-			`{"operation":{"name":"a","count":1,%s}}`, `{"group":{"values":[],%s,"count":1}}`, `{"device":{"rank":null,%s}}`, `{%s}`,
-			` { "operation" : {%s,"count":1 } } `, `{"operation":{"name":"a",%s}} x`, `{"operation":{%s},"group":{%[1]s}}`,
-		} {
-			lines = append(lines, fmt.Sprintf(form, inside))
-		}
-	}
-	var decoder lineDecoder
-	for _, text := range lines {
-		for range 2 {
-			at := linePlace{file: "part", line: 3, offset: 17}
-			var got, want partialLine
-			gotErr, wantErr := decoder.decode(&at, []byte(text), &got), decodeLine(&at, []byte(text), &want)
-			check.Equal(t, fmt.Sprint(text), fmt.Sprint(wantErr), fmt.Sprint(gotErr))
-			if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); wantErr == nil && diff != "" {
-				t.Errorf("%s (-want +got):\n%s", text, diff)
-			}
-		}
-	}
 }

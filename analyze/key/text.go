@@ -86,19 +86,6 @@ func (k Key) optional(e *op.Entry) (text string, ok bool) {
 	return "", false
 }
 
-// Simple returns e's value of a key that is one text, or one number beside an
-// empty text.
-func (k Key) Simple(e *op.Entry) (text string, number op.Int, ok bool) {
-	p := &properties[k.field]
-	switch {
-	case p.number != nil:
-		return "", p.number(e), true
-	case p.text != nil:
-		return p.text(e), op.Int{}, k.field != byDevice || !e.EmptyDevice // in the cache, "" is no device
-	}
-	return "", op.Int{}, false
-}
-
 // Cut returns the value at the beginning of a text of appendTo, and what follows
 // it.
 func (k Key) Cut(text string) (v Value, rest string) {

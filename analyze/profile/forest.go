@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"github.com/optrace/optrace/analyze/internal/table"
-	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -36,7 +34,6 @@ func SettleRoots(f *trace.Forest, p *Profile) *Profile {
 // end. base must have seen all operations of f.
 func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	p := newProfile(base.opts)
-	groups := groupLookup{forest: f, profile: p}
 	var e op.Entry
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) || !keep(r) {
@@ -45,8 +42,9 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 		setEntry(f, r, &e)
 		w := f.Work(r)
 		p.addSums(&e, nil, w)
-		if len(f.By) > 0 {
-			groups.row(SideIndex(e.Side), f.Group(r)).add(&e, nil, w)
+		if len(p.opts.By) > 0 {
+			p.key = append(p.key[:0], f.Names.Groups.Values[f.Group(r)]...)
+			p.groupRow(SideIndex(e.Side)).add(&e, nil, w)
 		}
 	}
 	p.slowest.merge(&base.slowest, 0)
@@ -88,28 +86,4 @@ func (p *Profile) takeVarieties(o *Profile) {
 		p.operations[side].Match(o.operations[side], func(mine, its *operationRow) { mine.variety = its.variety })
 		p.groups[side].Match(o.groups[side], func(mine, its *groupRow) { mine.variety = its.variety })
 	}
-}
-
-// groupLookup finds the rows of groups by their numbers in a Forest.
-type groupLookup struct {
-	forest  *trace.Forest
-	profile *Profile
-	rows    [2][]*table.Row[groupRow] // by side
-}
-
-// row returns the row of the group.
-func (l *groupLookup) row(side int, group int32) *groupRow {
-	if l.rows[side] == nil {
-		l.rows[side] = make([]*table.Row[groupRow], len(l.forest.Names.Groups.Values))
-	}
-	slot := &l.rows[side][group]
-	if *slot == nil || (*slot).Evicted {
-		text := l.forest.Names.Groups.Values[group]
-		row, isNew := l.profile.groups[side].Row([]byte(text))
-		if isNew {
-			row.Value.values = key.Cut(text, l.forest.By)
-		}
-		*slot = row
-	}
-	return &(*slot).Value
 }

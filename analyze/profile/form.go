@@ -39,23 +39,6 @@ func (l *Line) Parts() int {
 	return n
 }
 
-// SetBins sets the bins of the durations of the line, and reports whether it has sums
-// without any.
-func (l *Line) SetBins(bins []int64) bool {
-	var sums *sumsForm
-	switch {
-	case l.Operation != nil:
-		sums = &l.Operation.sumsForm
-	case l.Group != nil:
-		sums = &l.Group.sumsForm
-	}
-	if sums == nil || sums.Bins != nil {
-		return false
-	}
-	sums.Bins = bins
-	return true
-}
-
 // totalsForm is what a Profile holds beside its tables and lists.
 type totalsForm struct {
 	totals

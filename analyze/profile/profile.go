@@ -25,11 +25,10 @@ type Profile struct {
 
 	// operations is by side: an operation's host side has rows of its own.
 	operations [2]*table.Table[operationRow]
-	opCache    [2]*rowCache[operationRow]
+	opCache    [2]*symbols.Cache[struct{}, *table.Row[operationRow]]
 	devices    *table.Table[deviceRow]
 	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
-	groupCache [2]*rowCache[groupRow]
 	works      work.Finder
 	key        []byte // scratch
 
@@ -59,9 +58,6 @@ type totals struct {
 	States     bool               `json:"states_total,omitempty"`
 	Rules      CommunicationRules `json:"communication_rules"`
 }
-
-// rowCache finds the row of a name and a number.
-type rowCache[R any] = symbols.Cache[op.Int, *table.Row[R]]
 
 // sourceRow is the row of a device, with its service and host.
 type sourceRow struct {
@@ -113,11 +109,8 @@ func newProfile(opts Options) *Profile {
 	}
 	for side := range p.operations {
 		p.operations[side] = table.New(opts.MaxGroups, (*operationRow).fold)
-		p.opCache[side] = new(rowCache[operationRow])
+		p.opCache[side] = new(symbols.Cache[struct{}, *table.Row[operationRow]])
 		p.groups[side] = table.New(opts.MaxGroups, (*groupRow).fold)
-		if len(opts.By) > 0 {
-			p.groupCache[side] = new(rowCache[groupRow])
-		}
 	}
 	return p
 }
@@ -152,7 +145,8 @@ func (p *Profile) AddRecord(e *op.Entry, whole op.WholeReader, w work.Work) {
 	p.at.n++
 	p.addSums(e, whole, w)
 	if len(p.opts.By) > 0 {
-		p.group(SideIndex(e.Side), e).add(e, whole, w)
+		p.key = key.Append(p.key[:0], p.opts.By, e)
+		p.groupRow(SideIndex(e.Side)).add(e, whole, w)
 	}
 	if e.Side == op.SideHost {
 		return
@@ -223,8 +217,8 @@ func SideIndex(s op.Side) int {
 
 func (p *Profile) operation(side int, name string) *operationRow {
 	slot := p.opCache[side].Slot(name, 0)
-	if !slot.Holds(name, op.Int{}) || slot.Value.Evicted {
-		slot.Set(name, op.Int{}, p.operationRow(side, name))
+	if !slot.Holds(name, struct{}{}) || slot.Value.Evicted {
+		slot.Set(name, struct{}{}, p.operationRow(side, name))
 	}
 	return &slot.Value.Value
 }
@@ -262,30 +256,13 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 	return row
 }
 
-// group returns the row of e's group. It looks a single key that is a text or a
-// number up in a cache.
-func (p *Profile) group(side int, e *op.Entry) *groupRow {
-	if len(p.opts.By) > 1 {
-		return &p.groupRow(side, e).Value
-	}
-	name, number, ok := p.opts.By[0].Simple(e)
-	if !ok {
-		return &p.groupRow(side, e).Value
-	}
-	slot := p.groupCache[side].Slot(name, number.V)
-	if !slot.Holds(name, number) || slot.Value.Evicted {
-		slot.Set(name, number, p.groupRow(side, e))
-	}
-	return &slot.Value.Value
-}
-
-func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
-	p.key = key.Append(p.key[:0], p.opts.By, e)
+// groupRow returns the row of the group whose key is p.key.
+func (p *Profile) groupRow(side int) *groupRow {
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
 		row.Value.values = key.Cut(string(p.key), p.opts.By)
 	}
-	return row
+	return &row.Value
 }
 
 // Merge adds the entries of o, as if they had come after those of p. Both must

@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"math/bits"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -51,7 +49,7 @@ func (f *Forest) join(byTrace, first []int32) {
 			g++
 		}
 		end := g
-		j := &joiner{Forest: f, index: newSpanIndex(&f.columns), others: make(map[recordTimes]struct{})}
+		j := &joiner{Forest: f, others: make(map[recordTimes]struct{})}
 		joiners = append(joiners, j)
 		group.Go(func() {
 			for t := from; t < end; t++ {
@@ -76,7 +74,7 @@ func (f *Forest) join(byTrace, first []int32) {
 // joiner joins the rows of traces, each by itself.
 type joiner struct {
 	*Forest
-	index *spanIndex
+	index map[uint64]int32 // the rows of the trace by span id
 	// others has the rows of a trace that are no originals.
 	others map[recordTimes]struct{}
 
@@ -90,32 +88,43 @@ type duplicate struct{ row, original int32 }
 // join joins the rows of a trace, which has the given links.
 func (j *joiner) join(rows, links []int32) {
 	f := j.Forest
-	j.index.reset(len(rows))
+	j.index = make(map[uint64]int32, len(rows))
 	clear(j.others)
 	for _, r := range rows {
-		if f.Span(r) == 0 {
+		id := f.Span(r)
+		if id == 0 {
 			continue
 		}
-		if original, found := j.index.insert(r); found {
+		if original, found := j.index[id]; found {
 			j.markDuplicate(r, original)
+		} else {
+			j.index[id] = r
 		}
 	}
 	for _, r := range rows {
 		parent := NoRow
 		if id := f.ParentID(r); id != 0 {
-			parent = j.index.find(id)
+			parent = j.find(id)
 		}
 		j.setParent(r, parent)
 		if id := f.number(r, colLaunchSpan); id != 0 && f.Tree.launcher != nil {
-			f.Tree.launcher[r] = j.index.find(uint64(id))
+			f.Tree.launcher[r] = j.find(uint64(id))
 		}
 		if s := f.Stamp(r); s != 0 && f.Names.Stamps.Values[s].Span != 0 {
-			f.Tree.stampRow[s] = j.index.find(f.Names.Stamps.Values[s].Span)
+			f.Tree.stampRow[s] = j.find(f.Names.Stamps.Values[s].Span)
 		}
 	}
 	for _, i := range links {
-		f.Tree.target[i] = j.index.find(f.links[i].span)
+		f.Tree.target[i] = j.find(f.links[i].span)
 	}
+}
+
+// find returns the row of the trace with an id, NoRow for none.
+func (j *joiner) find(id uint64) int32 {
+	if r, found := j.index[id]; found {
+		return r
+	}
+	return NoRow
 }
 
 // recordTimes tells apart the records of one trace with the same ids.
@@ -225,58 +234,6 @@ func (f *Forest) SortByEnd(rows []int32) {
 		slices.SortStableFunc(rows, f.CompareEnd)
 	}
 }
-
-// spanIndex finds the row of a span within one trace: a hash table with open
-// addressing that holds row numbers alone, four bytes a slot. It is emptied
-// and used again for each trace, so that it stays in the cache for all but the
-// largest ones.
-type spanIndex struct {
-	columns *columns
-	slots   []int32 // row + 1; 0 is free
-	mask    uint64
-	seed    uint64 // keeps made-up ids from colliding by design
-}
-
-func newSpanIndex(c *columns) *spanIndex {
-	return &spanIndex{columns: c, seed: rand.Uint64()}
-}
-
-// reset empties the index and makes room for n rows.
-func (x *spanIndex) reset(n int) {
-	size := 1 << bits.Len(uint(n+n/3)) // at most three quarters full
-	if size > cap(x.slots) {
-		x.slots = make([]int32, size)
-	} else {
-		x.slots = x.slots[:size]
-		clear(x.slots)
-	}
-	x.mask = uint64(size - 1)
-}
-
-// slot returns where id is, or where it belongs.
-func (x *spanIndex) slot(id uint64) *int32 {
-	hi, lo := bits.Mul64(id^x.seed, 0x9e3779b97f4a7c15)
-	for i := hi ^ lo; ; i++ {
-		s := &x.slots[i&x.mask]
-		if *s == 0 || x.columns.Span(*s-1) == id {
-			return s
-		}
-	}
-}
-
-// insert adds row r. When its id is there already it returns the row that has
-// it, and adds nothing.
-func (x *spanIndex) insert(r int32) (first int32, found bool) {
-	s := x.slot(x.columns.Span(r))
-	if *s != 0 {
-		return *s - 1, true
-	}
-	*s = r + 1
-	return r, false
-}
-
-// find returns the row with the id, or NoRow.
-func (x *spanIndex) find(id uint64) int32 { return *x.slot(id) - 1 }
 
 // linksByTrace returns the indexes of the links that lead to spans of each trace.
 func (f *Forest) linksByTrace() map[int32][]int32 {

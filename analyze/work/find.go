@@ -44,10 +44,8 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		w.Facts |= Moved
 	}
 	w.record(e.FLOPs)
-	if f.roofs.table != nil {
-		if dtype := f.roofs.number(follows.DType); w.Moved() {
-			f.roofs.of(e).bound(&w, dtype)
-		}
+	if f.roofs.table != nil && w.Moved() {
+		w.bound(f.roofs.of(e), follows.DType)
 	}
 	return w
 }

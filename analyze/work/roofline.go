@@ -3,7 +3,6 @@ package work
 import (
 	"math"
 
-	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
@@ -91,76 +90,39 @@ func (s *Bounds) Roofline() *Roofline {
 
 // roofs finds the peaks of devices.
 type roofs struct {
-	table  *peaks.Table // nil for none
-	dtypes []op.DType   // by number less one
-	cache  *symbols.Cache[bool, *roof]
-}
-
-// roof has the peaks of a device; nil where they are not known.
-type roof struct {
-	bytes float64
-	flops [maxRoofTypes + 1]float64 // by the number of an element type, 0 where it is not known
-}
-
-// maxRoofTypes is more than there are element types.
-const maxRoofTypes = 31
-
-// number returns the number of an element type, 0 for one that is not recognised.
-func (f *roofs) number(t op.DType) uint8 {
-	for i, known := range f.dtypes {
-		if known == t {
-			return uint8(i + 1)
-		}
-	}
-	if t.Size() == 0 || len(f.dtypes) == maxRoofTypes {
-		return 0
-	}
-	f.dtypes = append(f.dtypes, t)
-	f.cache = nil // its devices lack the type
-	return uint8(len(f.dtypes))
+	table *peaks.Table // nil for none
+	found map[string]*peaks.Device
 }
 
 // of returns the peaks of the device of an entry, or for the host's view of an operation those of the devices
-// that it may have been launched to.
-func (f *roofs) of(e *op.Entry) *roof {
-	if f.cache == nil {
-		f.cache = new(symbols.Cache[bool, *roof])
+// that it may have been launched to; nil where they are not known.
+func (f *roofs) of(e *op.Entry) *peaks.Device {
+	if e.Side == op.SideHost {
+		return f.table.Accelerator()
 	}
-	device, host := e.DeviceID, e.Side == op.SideHost
-	if host {
-		device = ""
-	}
-	slot := f.cache.Slot(device, 0)
-	if !slot.Holds(device, host) {
-		d := f.table.Find(device)
-		if host {
-			d = f.table.Accelerator()
+	d, ok := f.found[e.DeviceID]
+	if !ok {
+		if len(f.found) == maxRoofs || f.found == nil {
+			f.found = make(map[string]*peaks.Device)
 		}
-		slot.Set(device, host, f.roof(d))
+		d = f.table.Find(e.DeviceID)
+		f.found[e.DeviceID] = d
 	}
-	return slot.Value
+	return d
 }
 
-func (f *roofs) roof(d *peaks.Device) *roof {
-	if d == nil {
-		return nil
-	}
-	r := &roof{bytes: d.BytesPerSecond}
-	for i, t := range f.dtypes {
-		r.flops[i+1] = d.FLOPsPerSecond[t]
-	}
-	return r
-}
+// maxRoofs is how many devices are remembered.
+const maxRoofs = 1 << 10
 
-// bound sets the least time of work with an element type of some number.
-func (r *roof) bound(w *Work, dtype uint8) {
-	if r == nil || w.Flops > 0 && r.flops[dtype] == 0 {
+// bound sets the least time of work with an element type on a device.
+func (w *Work) bound(d *peaks.Device, dtype op.DType) {
+	if d == nil || w.Flops > 0 && d.FLOPsPerSecond[dtype] == 0 {
 		return
 	}
 	const picosecond = 1e12
-	memory, arithmetic := float64(w.Bytes)/r.bytes, 0.0
+	memory, arithmetic := float64(w.Bytes)/d.BytesPerSecond, 0.0
 	if w.Flops > 0 {
-		arithmetic = float64(w.Flops) / r.flops[dtype]
+		arithmetic = float64(w.Flops) / d.FLOPsPerSecond[dtype]
 	}
 	least := int64(min(math.Round(max(memory, arithmetic)*picosecond), math.MaxInt64/2))
 	if w.Bound = least; memory >= arithmetic {
