@@ -333,7 +333,7 @@ func mergeCollectors(workers ...*collector) *collector {
 		}
 	}
 	if len(forests) > 0 {
-		c.forest.Take(forests)
+		c.forest.Merge(forests...)
 	}
 	return c
 }

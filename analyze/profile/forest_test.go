@@ -59,7 +59,7 @@ func TestForestProfile(t *testing.T) {
 				want.Add(&entries[i])
 			}
 		}
-		forests[0].Take(forests[1:])
+		forests[0].Merge(forests[1:]...)
 		forests[0].Build()
 		got := Of(forests[0], base, func(row int32) bool { return kept[row] }).Sums()
 		ignored := cmp.Options{tracetest.EqualKeys, cmpopts.IgnoreFields(Sums{}, "Slowest", "Hotspots")}

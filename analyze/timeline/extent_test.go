@@ -110,7 +110,7 @@ func TestCallsOfForests(t *testing.T) {
 	}
 	f, other := of("x"), of("y")
 	f.Merge(other)
-	f.Take([]*trace.Forest{of("z")})
+	f.Merge(of("z"))
 	f.Build()
 	check.Equal(t, "calls", 3, len(f.Calls))
 	check.Equal(t, "calls of the part without the first row", 3, len(f.Without([]bool{true, false, false, false, false, false}).Calls))

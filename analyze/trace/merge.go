@@ -5,25 +5,10 @@ import (
 	"slices"
 )
 
-// Merge adds the operations and spans of other, as if they had been added after
-// those of f. other does not change.
-func (f *Forest) Merge(other *Forest) {
-	added := &mergeSource{columns: other.columns, collected: other.Collectives, links: other.links, dict: &other.Names, runs: other.runs}
-	sources := []*mergeSource{added}
-	lost := other.Counts
-	if first := inputOrder(sources); len(first) > 0 && first[0].part < f.runs.last() {
-		lost.addLasting(&f.Counts)
-		sources = []*mergeSource{f.takeAll(), added}
-	}
-	f.mergeSources(sources)
-	f.Counts.addLasting(&lost)
-	f.takeKept(other)
-}
-
-// Take merges others, which are empty afterwards, into f. The rows of all are copied, and
-// each block is freed when its rows have been read, so that little more than the rows is in
-// use at any time.
-func (f *Forest) Take(others []*Forest) {
+// Merge adds the operations and spans of others, which are empty afterwards, as if they had been added after
+// those of f. The rows of all are copied, and each block is freed when its rows have been read, so that
+// little more than the rows is in use at any time.
+func (f *Forest) Merge(others ...*Forest) {
 	lost := f.Counts
 	sources := []*mergeSource{f.takeAll()}
 	for _, o := range others {
@@ -31,7 +16,14 @@ func (f *Forest) Take(others []*Forest) {
 		f.takeKept(o)
 		sources = append(sources, o.takeAll())
 	}
-	f.mergeSources(sources)
+	links, collected := 0, 0
+	for _, s := range sources {
+		s.numbers = f.Names.numberingOf(s.dict)
+		links, collected = links+len(s.links), collected+len(s.collected)
+	}
+	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
+	f.appendRuns(inputOrder(sources))
+	f.free = nil
 	f.Counts.addLasting(&lost)
 }
 
@@ -73,19 +65,6 @@ type mergeSource struct {
 	// parent returns the parent id of a row in place of its own; nil where each row
 	// keeps its own.
 	parent func(r int32) uint64
-}
-
-// mergeSources appends the rows of the sources in input order.
-func (f *Forest) mergeSources(sources []*mergeSource) {
-	links, collected := 0, 0
-	for _, s := range sources {
-		s.numbers = f.Names.numberingOf(s.dict)
-		links, collected = links+len(s.links), collected+len(s.collected)
-	}
-	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
-	f.appendRuns(inputOrder(sources))
-	f.free = nil
-	f.built.Store(false)
 }
 
 // appendRuns appends the rows of runs as far as there is room for them.
