@@ -24,6 +24,7 @@ type candidate struct {
 	Execution
 	first, end int32 // of its links
 	shared     bool
+	begun      bool // to be decided
 	decided    bool
 	turn       int32 // the place in which it was decided
 	// outer is the shared candidate that this one is or is part of, once that is
@@ -134,58 +135,41 @@ func (s *linkSearch) namedRequest(l int32) int32 {
 }
 
 // decideAll decides which candidates are shared executions. A candidate is decided
-// behind those that its links lead to and the one that it lies below; in a circle of
-// them the outer ones come first.
+// behind those that its links lead to and the one that it lies below, but for those that wait for itself
+// in a circle.
 func (s *linkSearch) decideAll() {
-	waits := make([]int32, len(s.cands))    // for how many others
-	behind := make([][]int32, len(s.cands)) // which others wait
-	for c := range s.cands {
-		for _, other := range s.needs(int32(c)) {
-			waits[c]++
-			behind[other] = append(behind[other], int32(c))
-		}
-	}
-	var ready []int32
-	for c, n := range waits {
-		if n == 0 {
-			ready = append(ready, int32(c))
-		}
-	}
-	circles := s.outerFirst()
 	turn := int32(0)
-	for {
-		for len(ready) > 0 {
-			c := ready[0]
-			ready = ready[1:]
-			if s.cands[c].decided {
+	var pending []int32
+	for first := range s.cands {
+		pending = append(pending, int32(first))
+		for len(pending) > 0 {
+			c := pending[len(pending)-1]
+			cand := &s.cands[c]
+			if !cand.begun {
+				cand.begun = true
+				pending = append(pending, s.needs(c)...)
 				continue
 			}
-			s.decide(c)
-			s.cands[c].turn = turn
-			turn++
-			for _, other := range behind[c] {
-				if waits[other]--; waits[other] == 0 {
-					ready = append(ready, other)
-				}
+			pending = pending[:len(pending)-1]
+			if !cand.decided {
+				s.decide(c)
+				cand.turn = turn
+				turn++
 			}
 		}
-		for len(circles) > 0 && s.cands[circles[0]].decided {
-			circles = circles[1:]
-		}
-		if len(circles) == 0 {
-			return
-		}
-		ready = append(ready, circles[0])
 	}
 }
 
-// needs returns the candidates that have to be decided before candidate c.
+// needs returns the candidates that have to be decided before candidate c and are not begun.
 func (s *linkSearch) needs(c int32) []int32 {
 	var list []int32
 	row := s.cands[c].Row
 	above := s.above(row)
 	add := func(r int32) {
-		if r != NoRow && s.nearest[r] != NoExecution && s.nearest[r] != c && (r == above || !s.order.Within(r, row)) {
+		if r == NoRow || s.nearest[r] == NoExecution || s.cands[s.nearest[r]].begun {
+			return
+		}
+		if r == above || !s.order.Within(r, row) {
 			list = append(list, s.nearest[r])
 		}
 	}
@@ -193,16 +177,6 @@ func (s *linkSearch) needs(c int32) []int32 {
 	for l := s.cands[c].first; l < s.cands[c].end; l++ {
 		add(s.forest.Tree.target[l])
 	}
-	return list
-}
-
-// outerFirst returns the candidates, those above before those below.
-func (s *linkSearch) outerFirst() []int32 {
-	list := make([]int32, len(s.cands))
-	for c := range list {
-		list[c] = int32(c)
-	}
-	slices.SortStableFunc(list, func(a, b int32) int { return s.forest.compareDepth(s.cands[a].Row, s.cands[b].Row) })
 	return list
 }
 
