@@ -1,10 +1,7 @@
 package profile
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"strconv"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/table"
@@ -54,8 +51,8 @@ type copyForm struct {
 // sumsForm is an accumulator.
 type sumsForm struct {
 	sums
-	Durations   numbers       `json:"durations,omitempty"`
-	Bins        numbers       `json:"bins,omitempty"`
+	Durations   []int64       `json:"durations,omitempty"`
+	Bins        []int64       `json:"bins,omitempty"`
 	Kinds       []string      `json:"kinds"`
 	Exemplar    *exemplarForm `json:"exemplar,omitempty"`
 	InputShapes []op.Shape    `json:"input_shapes,omitzero"`
@@ -65,30 +62,6 @@ type sumsForm struct {
 	Mixes       []string      `json:"mixes,omitempty"`
 	Weighted    *weighted     `json:"weighted,omitempty"`
 	Work        *work.Sums    `json:"work,omitempty"`
-}
-
-// numbers are most of the text of partial results, and read without reflection.
-type numbers []int64
-
-// UnmarshalJSON reads an array of integers.
-func (n *numbers) UnmarshalJSON(text []byte) error {
-	*n = nil
-	if text[0] != '[' {
-		return ErrNumber
-	}
-	inside := bytes.TrimSpace(text[1 : len(text)-1])
-	if len(inside) == 0 {
-		return nil
-	}
-	*n = make(numbers, 0, bytes.Count(inside, []byte(","))+1)
-	for part := range bytes.SplitSeq(inside, []byte(",")) {
-		v, err := strconv.ParseInt(string(bytes.TrimSpace(part)), 10, 64)
-		if err != nil {
-			return fmt.Errorf("%.80q is no integer", part)
-		}
-		*n = append(*n, v)
-	}
-	return nil
 }
 
 type exemplarForm struct {

@@ -2,9 +2,7 @@ package stacks
 
 import (
 	"io"
-	"runtime"
 
-	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/opfile"
@@ -51,40 +49,25 @@ func OfRange(f *trace.Forest, first, end int) *Table {
 }
 
 // addStacks adds up the operations in rows first to end by stack and the labels that label gives to the
-// operation of a row beside its device and kind. It calls label from several goroutines.
+// operation of a row beside its device and kind.
 func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)) *Table {
 	f.Build()
-	launches := launchesOf(f)
-	walks := make([]*stackWalk, min(len(f.Tree.Roots), runtime.GOMAXPROCS(0)))
-	functions := make([]func(), len(walks))
-	for i := range walks {
-		walks[i] = newStackWalk(f, label)
-		walks[i].first, walks[i].end, walks[i].launches = first, end, launches
-		from, to := i*len(f.Tree.Roots)/len(walks), (i+1)*len(f.Tree.Roots)/len(walks)
-		functions[i] = func() { walks[i].walk(f.Tree.Roots[from:to]) }
+	w := &stackWalk{forest: f, label: label, first: first, end: end, table: NewTable(Limits{}), launches: launchesOf(f)}
+	for _, device := range f.Devices.Keys {
+		w.devices = append(w.devices, device.Label(f.Devices.Ranks))
 	}
-	parallel.Do(functions...)
-	all := NewTable(Limits{})
-	for i, w := range walks {
-		if i == 0 {
-			all = w.table
-			continue
-		}
-		all.Merge(w.table)
-	}
-	alone := newStackWalk(f, label)
+	w.walk(f.Tree.Roots)
 	for r := first; r < end; r++ {
 		switch {
 		case !f.CountsInSums(r):
 		case f.Has(r, trace.FlagHost):
-			all.HostSide++
+			w.table.HostSide++
 		case f.Has(r, trace.FlagDuplicate):
-			alone.table.Duplicates++
-			alone.addAlone(r)
+			w.table.Duplicates++
+			w.addAlone(r)
 		}
 	}
-	all.Merge(alone.table)
-	return all
+	return w.table
 }
 
 // stackWalk walks down trees and adds up their operations.
@@ -109,14 +92,6 @@ type stackVisit struct {
 	device int32 // the last one on that stack; trace.NoRow for none
 	// launched is set where the one above is not that of the tree but what launched the row.
 	launched bool
-}
-
-func newStackWalk(f *trace.Forest, label func(int32, *Labels)) *stackWalk {
-	w := &stackWalk{forest: f, label: label, table: NewTable(Limits{})}
-	for _, device := range f.Devices.Keys {
-		w.devices = append(w.devices, device.Label(f.Devices.Ranks))
-	}
-	return w
 }
 
 // addAlone adds up an operation that has no place in a tree.
