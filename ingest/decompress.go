@@ -21,22 +21,17 @@ var (
 // damage holds the reason.
 type content struct {
 	src io.Reader
-	// compressed counts the compressed bytes of what has been read from src; nil for
-	// uncompressed input.
+	// compressed counts the compressed bytes that src takes; nil for uncompressed input.
 	compressed *countingReader
-	// stored is where the compressed bytes come from: compressed itself, or what is
-	// read ahead of it.
-	stored *countingReader
-	limits Limits
-	total  int64
-	damage error
-	close  func()
+	limits     Limits
+	total      int64
+	damage     error
+	close      func()
 }
 
 // decompress looks at the beginning of file and returns its content. The count
-// that file keeps is of the bytes as they are stored. With ahead set, compressed
-// bytes are read and decompressed in another goroutine, until close is called.
-func decompress(file *countingReader, limits Limits, ahead bool) (*content, error) {
+// that file keeps is of the bytes as they are stored.
+func decompress(file *countingReader, limits Limits) (*content, error) {
 	buffered := bufio.NewReaderSize(file, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -47,12 +42,7 @@ func decompress(file *countingReader, limits Limits, ahead bool) (*content, erro
 	if !isGzip && !isZstd {
 		return c, nil
 	}
-	c.compressed, c.stored = file, file
-	if ahead {
-		first, _ := buffered.Peek(buffered.Buffered()) // does not fail
-		c.stored = &countingReader{src: file.src}
-		buffered = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), c.stored), storedBuffer)
-	}
+	c.compressed = file
 	if isGzip {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
@@ -67,14 +57,6 @@ func decompress(file *countingReader, limits Limits, ahead bool) (*content, erro
 			return nil, fmt.Errorf("opening zstd: %w", err)
 		}
 		c.src, c.close = z, z.Close
-	}
-	if ahead {
-		r := newReadAhead(c.src, c.stored, file.count)
-		closeDecoder := c.close
-		c.src, c.close = r, func() {
-			r.close()
-			closeDecoder()
-		}
 	}
 	return c, nil
 }
@@ -99,7 +81,7 @@ func (c *content) Read(p []byte) (int, error) {
 		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", c.limits.Ratio)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", maxWindowBytes, err)
-	case err != nil && err != io.EOF && c.stored.err == nil:
+	case err != nil && err != io.EOF && c.compressed.err == nil:
 		// The file itself could be read: its compressed data are damaged or cut off.
 		c.damage, err = err, io.EOF
 	}

@@ -45,7 +45,7 @@ func (o *Options) open(path string, seen func(n int)) (*file, error) {
 	}
 	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}}
 	f.mapping, f.forced = o.Mapping, o.Format
-	f.content, err = decompress(f.counted, o.Limits, isRegular(src))
+	f.content, err = decompress(f.counted, o.Limits)
 	if err != nil {
 		closeFile()
 		return nil, f.wrap(err)

@@ -69,8 +69,9 @@ func (h *head) object(l *jsontext.Lexer, text []byte) {
 		start := l.Offset()
 		l.Skip()
 		if l.Err() != nil && !l.Truncated() {
-			if value := bytes.TrimLeft(text[start:], " \t\r\n:"); key == "entries" && bytes.HasPrefix(value, []byte("[")) {
-				h.members = append(h.members, member{key: key, value: value}) // one of the entries is damaged
+			value := bytes.TrimLeft(text[start:], " \t\r\n:")
+			if len(value) > 0 && (value[0] == '[' || value[0] == '{') { // something in it is damaged
+				h.members = append(h.members, member{key: key, value: value})
 			}
 			return
 		}

@@ -50,9 +50,6 @@ type jsonReader struct {
 	// lines is set once two documents were lines, and linewise if the one under way is
 	// taken for a line: where it is cut off, it ends with the line.
 	lines, linewise bool
-	// known is of what the reader is within: noElement, or aResource or aScope where the
-	// header of that has been read.
-	known element
 	// isResult is set if the document is the result of an answer.
 	isResult bool
 	// found is set if the document has a member of OTLP, other if it has any other.
@@ -104,7 +101,7 @@ func (r *jsonReader) documents() {
 
 // document reads one document.
 func (r *jsonReader) document() {
-	r.found, r.other, r.isResult, r.known = false, false, false, noElement
+	r.found, r.other, r.isResult = false, false, false
 	r.w.object()
 	r.documentMembers()
 }
@@ -174,14 +171,9 @@ func (r *jsonReader) resources() {
 
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
-	r.Resource, r.known = op.Resource{}, noElement
-	r.w.object()
-	r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource})
-}
-
-// resourceMembers reads the members of a ResourceSpans object that are left.
-func (r *jsonReader) resourceMembers(g *group) {
-	w := &r.w
+	w, g := &r.w, &group{r: r, header: isResource, parse: r.ReadResource}
+	r.Resource = op.Resource{}
+	w.object()
 	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isResource(key):
@@ -193,19 +185,13 @@ func (r *jsonReader) resourceMembers(g *group) {
 			}
 			g.lookAhead()
 			r.emitResource(g)
-			r.known = aResource
 			w.array()
-			r.scopes()
+			for w.more() && r.going() {
+				r.scopeSpans()
+			}
 		default:
 			w.skip()
 		}
-	}
-}
-
-// scopes reads the elements of a list of ScopeSpans that are left.
-func (r *jsonReader) scopes() {
-	for r.w.more() && r.going() {
-		r.scopeSpans()
 	}
 }
 
@@ -219,14 +205,9 @@ func (r *jsonReader) emitResource(g *group) {
 
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
+	w, g := &r.w, &group{r: r, header: isScope, parse: r.ReadScope}
 	r.Scope = op.Scope{}
-	r.w.object()
-	r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope})
-}
-
-// scopeMembers reads the members of a ScopeSpans object that are left.
-func (r *jsonReader) scopeMembers(g *group) {
-	w := &r.w
+	w.object()
 	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isScope(key):
@@ -236,12 +217,8 @@ func (r *jsonReader) scopeMembers(g *group) {
 				continue
 			}
 			g.lookAhead()
-			r.known = aScope
 			w.array()
 			r.spans()
-			if !w.failed() {
-				r.known = aResource
-			}
 		default:
 			w.skip()
 		}
@@ -251,7 +228,7 @@ func (r *jsonReader) scopeMembers(g *group) {
 func isResource(key []byte) bool { return string(key) == "resource" }
 func isScope(key []byte) bool    { return string(key) == "scope" }
 
-// spans reads the elements of a list of spans that are left.
+// spans reads the elements of a list of spans.
 func (r *jsonReader) spans() {
 	w := &r.w
 	for w.more() && r.going() {

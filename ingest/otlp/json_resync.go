@@ -15,15 +15,12 @@ const (
 	noElement element = iota
 	// aDocument: a line, or what starts like a document.
 	aDocument
-	// aResource, aScope and aSpan: an element of a list of ResourceSpans, ScopeSpans or
-	// spans.
+	// aResource: an element of a list of ResourceSpans.
 	aResource
-	aScope
-	aSpan
 )
 
 // elementHead is how much of an object is looked at to tell what it is.
-const elementHead = 4 << 10
+const elementHead = 256
 
 // next goes to where the next document may start, behind what is wrong with the one
 // before, of which it reads what follows the damage. It reports false where nothing
@@ -41,7 +38,7 @@ func (r *jsonReader) next() bool {
 		}
 		r.Emit(op.Record{}, w.syntaxError())
 		r.faults++
-		switch found, known := w.resync(r.linewise, r.known); found {
+		switch w.resync(r.linewise) {
 		case noElement:
 			return false
 		case aDocument:
@@ -50,7 +47,7 @@ func (r *jsonReader) next() bool {
 			}
 			return true
 		default:
-			r.restart(found, known)
+			r.restOfDocument()
 		}
 	}
 }
@@ -70,34 +67,15 @@ func (r *jsonReader) skipShort() {
 	}
 }
 
-// restart reads on from an element of a document. known is what holds for it of what has
-// been read before.
-func (r *jsonReader) restart(at element, known element) {
-	if r.Stopped {
-		return
-	}
-	nesting := map[element]string{aResource: "}]", aScope: "}]}]", aSpan: "}]}]}]"}[at]
+// restOfDocument reads on from an element of a document's list of ResourceSpans.
+func (r *jsonReader) restOfDocument() {
+	nesting := "}]"
 	if r.isResult {
 		nesting = "}" + nesting
 	}
 	r.w.lex.OneLine(r.linewise)
 	r.w.lex.Enter(nesting)
-	if at > aResource && known < aResource {
-		r.Resource = op.Resource{}
-		r.Emit(op.Record{Resource: &r.Resource}, nil)
-	}
-	if known < aScope {
-		r.Scope = op.Scope{}
-	}
 	r.found, r.other = true, false
-	if at == aSpan {
-		r.spans()
-		r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope, done: true})
-	}
-	if at >= aScope {
-		r.scopes()
-		r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource, done: true})
-	}
 	r.resources()
 	if r.isResult {
 		r.resultMembers()
@@ -107,9 +85,8 @@ func (r *jsonReader) restart(at element, known element) {
 
 // resync goes behind what failed: to the next line where documents are lines, else to the
 // next one that starts with a brace, because the lines within a document are indented; or
-// to an element of the document, if one comes first. It returns what it found, and whether
-// that is within the resource and the scope that were known.
-func (w *window) resync(linewise bool, known element) (found, still element) {
+// to a ResourceSpans object, if one comes first. It returns what it found.
+func (w *window) resync(linewise bool) element {
 	at := min(w.lex.Offset(), len(w.buf)) // what was wrong may be a brace
 	w.tooLong, w.holding, w.limit = false, false, MaxElementBytes
 	for {
@@ -120,19 +97,15 @@ func (w *window) resync(linewise bool, known element) (found, still element) {
 		switch {
 		case newline >= 0 && (brace < 0 || newline < brace):
 			w.standAt(at + newline + 1)
-			return aDocument, noElement
+			return aDocument
 		case brace < 0 && w.err != nil:
-			return noElement, noElement
+			return noElement
 		case brace < 0:
-			const overlap = 16 // of a key, or the newline in front of a brace
-			n := max(at, len(w.buf)-overlap)
-			known = within(known, w.buf[at:])
-			w.slide(n)
+			w.slide(max(at, len(w.buf)-1)) // a newline may stand in front of the next brace
 			at = 0
 			w.read()
 			continue
 		}
-		known = within(known, w.buf[at:at+brace])
 		if at += brace; len(w.buf)-at < elementHead && w.err == nil {
 			n := max(0, at-1) // with a newline in front
 			w.slide(n)
@@ -141,13 +114,13 @@ func (w *window) resync(linewise bool, known element) (found, still element) {
 				w.read()
 			}
 		}
+		found := elementAt(w.buf[at:min(len(w.buf), at+elementHead)])
 		if !linewise && at > 0 && w.buf[at-1] == '\n' {
-			w.standAt(at)
-			return aDocument, noElement
+			found = aDocument
 		}
-		if found = elementAt(w.buf[at:min(len(w.buf), at+elementHead)]); found != noElement {
+		if found != noElement {
 			w.standAt(at)
-			return found, known
+			return found
 		}
 		at++
 	}
@@ -159,48 +132,21 @@ func (w *window) standAt(at int) {
 	w.lex.Rewind(jsontext.Mark{}.Shift(-at))
 }
 
-// within returns what is still known of the groups that the text behind some text is in,
-// if what was passed over says nothing of others.
-func within(known element, passed []byte) element {
-	if bytes.Contains(passed, []byte(`"scopeSpans"`)) || bytes.Contains(passed, []byte(`"resource"`)) {
-		return noElement
-	}
-	if bytes.Contains(passed, []byte(`"spans"`)) || bytes.Contains(passed, []byte(`"scope"`)) {
-		return min(known, aResource)
-	}
-	return known
-}
-
-// elementAt tells by its first members what an object is.
+// elementAt tells by its first member what an object is.
 func elementAt(text []byte) element {
 	var l jsontext.Lexer
 	l.Reset(text)
-	first := true
-	for l.Object(); l.More(); l.Skip() {
-		switch string(l.Key()) {
-		case "resourceSpans", "result":
-			if first && l.Err() == nil && (l.Peek() == '[' || l.Peek() == '{') {
-				return aDocument
-			}
-		case "resource", "scopeSpans":
-			if first && l.Err() == nil {
-				return aResource
-			}
-		case "scope", "spans":
-			if first && l.Err() == nil {
-				return aScope
-			}
-		case "traceId", "spanId", "traceState", "flags":
-			// of a span or a link
-		case "name", "kind", "parentSpanId", "startTimeUnixNano":
-			if !first && l.Err() == nil {
-				return aSpan
-			}
-			return noElement
-		default:
-			return noElement
-		}
-		first = false
+	if l.Object(); !l.More() {
+		return noElement
+	}
+	key := string(l.Key())
+	value := l.Peek()
+	switch {
+	case l.Err() != nil:
+	case (key == "resourceSpans" || key == "result") && (value == '[' || value == '{'):
+		return aDocument
+	case key == "resource" || key == "scopeSpans":
+		return aResource
 	}
 	return noElement
 }
