@@ -8,7 +8,6 @@ import (
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -43,13 +42,6 @@ func openProto(o readerOptions) readFunc {
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		at.proto.Cut = at.more
 		return r.Records(src, at.name, at.Position, at.proto)
-	}
-}
-
-func openStdouttrace(o readerOptions) readFunc {
-	r := stdouttrace.NewReader(o.mapping)
-	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-		return r.Records(src, at.name, stdouttrace.Part{Offset: at.Offset, Resource: at.resource, More: at.more})
 	}
 }
 

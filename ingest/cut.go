@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -157,8 +156,4 @@ func cutDocuments(text, first []byte, seen int, known bool) (end int, lines bool
 
 func cutFrames(text, _ []byte, _ int, _ bool) (end int, lines bool) {
 	return otlp.CutFrames(text), false
-}
-
-func cutSpans(text, _ []byte, seen int, _ bool) (end int, lines bool) {
-	return stdouttrace.Cut(text, seen), false
 }

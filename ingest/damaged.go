@@ -59,7 +59,7 @@ func matchLines(text []byte) *Format {
 			f = match(newHead(line, true))
 		}
 		switch {
-		case f != nil && f.cut != nil && (found == nil || f == found):
+		case f != nil && f.grows && (found == nil || f == found):
 			found = f
 			records++
 		case !isRemains(line):

@@ -50,35 +50,6 @@ func protoMessage(t *testing.T, rng *rand.Rand) []byte {
 	return check.Must(proto.Marshal(randomTraces(rng)))(t)
 }
 
-// printedSpans returns spans as the SDK's exporter to standard output prints them, one
-// behind the other, each on a line or spread over lines.
-func printedSpans(t *testing.T, rng *rand.Rand) []byte {
-	t.Helper()
-	var text bytes.Buffer
-	for n := range rng.IntN(100) {
-		service := []string{"a", "b", `"}` + "\n{"}[min(2, n/40)]
-		span := map[string]any{
-			"Name":        "matmul",
-			"SpanContext": map[string]any{"TraceID": "01000000000000000000000000000000", "SpanID": fmt.Sprintf("01000000000000%02x", n)},
-			"StartTime":   "2026-11-21T01:23:22.640150123Z", "EndTime": "2026-11-21T01:23:22.640161122Z",
-			"Attributes": []any{map[string]any{"Key": "tensor.op.name", "Value": map[string]any{"Type": "STRING", "Value": "matmul"}}},
-			"Resource":   []any{map[string]any{"Key": "service.name", "Value": map[string]any{"Type": "STRING", "Value": service}}},
-		}
-		line := check.Must(json.Marshal(span))(t)
-		if rng.IntN(2) == 0 {
-			line = slices.Concat([]byte(`{"SpanContext":{},`), line[1:])
-		}
-		if n%2 == int(rng.Uint64()%2) {
-			var pretty bytes.Buffer
-			check.OK(t, json.Indent(&pretty, line, "", "\t"))
-			line = pretty.Bytes()
-		}
-		text.Write(line)
-		text.WriteString([]string{"\n", "\n", "\n\n", " garbage\n", "\n{}\n", "\n{\n", " "}[rng.IntN(7)])
-	}
-	return append([]byte(`{"SpanContext":{}}`+"\n"), text.Bytes()...)
-}
-
 // damage changes a text a little: by a byte, by the end that it lacks, or by a member
 // that is none of the schema's.
 func damage(rng *rand.Rand, text []byte) []byte {
@@ -104,8 +75,6 @@ func damage(rng *rand.Rand, text []byte) []byte {
 func TestDocumentsInParts(t *testing.T) {
 	testDocuments(t, jsonDocuments)
 }
-
-func TestPrintedSpansInParts(t *testing.T) { testDocuments(t, printedSpans) }
 
 func TestMessagesInParts(t *testing.T) { testDocuments(t, protoMessage) }
 

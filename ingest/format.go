@@ -34,8 +34,6 @@ type Format struct {
 	cut cutFunc
 	// walks is set where files are cut by an [otlp.ProtoWalk] in place of cut.
 	walks bool
-	// follow, if not nil, returns what finds the state of the reader behind the parts.
-	follow func() follower
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
@@ -69,12 +67,6 @@ func newReaderOptions(m *attr.Mapping, memory *memory) readerOptions {
 // other error is.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
-// follower finds the text of the resource that was handed out last, part by part.
-type follower interface {
-	Follow(part []byte)
-	Resource() []byte
-}
-
 // place is where a part of a file lies.
 type place struct {
 	name string
@@ -86,9 +78,6 @@ type place struct {
 	more bool
 	// proto is the place in a message that walks.
 	proto otlp.ProtoPlace
-	// resource is the text of the resource that was handed out in front of the part, where
-	// the format follows that.
-	resource []byte
 	// sources are the resources that hold at the start of a part of an entries file;
 	// nil where nothing of theirs is asked for.
 	sources *entries.Sources

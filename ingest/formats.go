@@ -105,10 +105,8 @@ var formats = []Format{
 	{
 		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
-		open:   openStdouttrace,
-		cut:    cutSpans,
+		open:   whole(stdouttrace.Records),
 		grows:  true,
-		follow: func() follower { return new(stdouttrace.Follower) },
 	},
 	{
 		// The runtime loads a model before it runs the first node.

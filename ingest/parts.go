@@ -15,7 +15,7 @@ import (
 
 // Read calls read for every part of the input, in the given number of goroutines
 // at once. Files are cut into parts of some hundred kilobytes where their format
-// allows it: entries, OTLP JSON Lines, OTLP protobuf and stdouttrace. A Parquet file
+// allows it: entries, OTLP JSON Lines and OTLP protobuf. A Parquet file
 // that can be read anywhere has larger parts. Any other file is one part.
 //
 // Files and parts are numbered from 0 in the order of the input, parts across
@@ -94,8 +94,6 @@ type cutFile struct {
 	// sources are the resources that hold behind the parts so far; nil where none of
 	// their attributes are asked for.
 	sources *entries.Sources
-	// follower finds the resource of the next part, nil where the format has none.
-	follower follower
 }
 
 // sharedFile is a file that several goroutines read, each a part at a time.
@@ -256,9 +254,6 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		return p, true
 	}
 	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
-	if f.format.follow != nil {
-		q.cutting.follower = f.format.follow()
-	}
 	if f.format.walks {
 		q.cutting.walk = otlp.NewProtoWalk()
 	}
@@ -282,12 +277,6 @@ func (q *partQueue) cut(buf []byte) part {
 	if c.sources != nil {
 		p.at.sources = c.sources.Clone()
 		c.sources.Follow(text)
-	}
-	if c.follower != nil {
-		p.at.resource = c.follower.Resource()
-		if p.at.more {
-			c.follower.Follow(text)
-		}
 	}
 	c.parts++
 	if c.done {

@@ -40,8 +40,6 @@ type Reader struct {
 	// linewise is set where a line starting with an opening brace starts a
 	// document, whatever the one before lacks.
 	linewise bool
-	// more is set where another document follows the input.
-	more bool
 }
 
 // frame is an object or array that was entered.
@@ -58,11 +56,6 @@ func NewReader(src io.Reader, name string) *Reader {
 	}
 	return &Reader{src: src, name: name, buf: make([]byte, bufferSize)}
 }
-
-// SetPart says that the input is a part of another one: where it starts, and whether more
-// documents follow, of which the first ends the last one here. It is called before
-// anything is read.
-func (r *Reader) SetPart(offset int64, more bool) { r.consumed, r.more = offset, more }
 
 // Linewise makes r take an opening brace at the start of a line for the start
 // of a document: where documents are lines, or are indented, one that is cut

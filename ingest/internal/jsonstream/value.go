@@ -143,7 +143,7 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 		if r.fill() {
 			continue
 		}
-		if r.err == nil && (s.bare || r.more) {
+		if r.err == nil && s.bare {
 			text = r.buf[r.pos:r.end] // the input's end delimits a number
 			r.pos = r.end
 			return text, tooLong
