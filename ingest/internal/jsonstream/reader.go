@@ -1,7 +1,6 @@
 package jsonstream
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 
@@ -48,12 +47,8 @@ type frame struct {
 	first   bool // its first element is still to come
 }
 
-// NewReader returns a Reader of src. name stands for src in errors. A *bytes.Buffer is
-// read where it lies in memory.
+// NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
-	if memory, ok := src.(*bytes.Buffer); ok {
-		return &Reader{name: name, buf: memory.Bytes(), end: memory.Len(), srcErr: io.EOF}
-	}
 	return &Reader{src: src, name: name, buf: make([]byte, bufferSize)}
 }
 
