@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -68,12 +67,10 @@ type Options struct {
 	Workers int
 }
 
-// Want returns what [Run] wants of the records of an input: the attributes to group by, and no
-// fields at which nothing in the report looks but the lists of entries, which show all of them,
-// and the ids of the slowest entry of a row ([op.Record].Whole). It tells a Source that has a
-// method Want(attr.Want).
+// Want returns what [Run] wants of the records of an input beside their fields, such as the attributes to
+// group by. It tells a Source that has a method Want(attr.Want).
 func (o Options) Want() attr.Want {
-	want := attr.Want{Omit: o.unused(), Partials: !o.KeepForest}
+	want := attr.Want{Partials: !o.KeepForest}
 	if o.wantsEngines() {
 		want.Spans = engines.Keys()
 	}
@@ -86,28 +83,6 @@ func (o Options) Want() attr.Want {
 		}
 	}
 	return want
-}
-
-// unused returns the fields at which nothing looks.
-func (o Options) unused() attrmap.Fields {
-	if o.Filter != nil {
-		return 0
-	}
-	unused := attrmap.FieldsOf(attrmap.FieldScope)
-	if !slices.Contains(o.By, key.Path) && !slices.Contains(o.By, key.Module) {
-		unused |= attrmap.FieldsOf(attrmap.FieldPath)
-	}
-	if o.structural() {
-		return unused
-	}
-	unused |= attrmap.FieldsOf(attrmap.FieldParent, attrmap.FieldRoot, attrmap.FieldLinks, attrmap.FieldLaunch, attrmap.FieldSpans)
-	for field, key := range map[attrmap.Field]key.Key{attrmap.FieldStep: key.Step, attrmap.FieldStream: key.Stream,
-		attrmap.FieldIDs: key.Trace} {
-		if !slices.Contains(o.By, key) {
-			unused |= attrmap.FieldsOf(field)
-		}
-	}
-	return unused
 }
 
 // wants reports whether one of the sections, which are separated by blanks, is computed.

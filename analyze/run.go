@@ -263,7 +263,7 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 		}
 		if rec.Entry != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
 			c.counter.addEntry(rec.Entry)
-			c.addEntry(rec.Entry, rec.Whole)
+			c.addEntry(rec.Entry)
 			return
 		}
 		c.add(rec, err)
@@ -295,7 +295,7 @@ func (c *collector) add(rec op.Record, err error) {
 	switch {
 	case err != nil:
 	case rec.Entry != nil:
-		c.addEntry(rec.Entry, rec.Whole)
+		c.addEntry(rec.Entry)
 	case rec.Total != nil && c.profile != nil:
 		c.profile.AddStated(rec.Total)
 	case rec.Call != nil && c.forest != nil:
@@ -306,10 +306,10 @@ func (c *collector) add(rec op.Record, err error) {
 }
 
 // addEntry adds the entry of a record to the figures.
-func (c *collector) addEntry(e *op.Entry, whole op.WholeReader) {
+func (c *collector) addEntry(e *op.Entry) {
 	w := c.works.Entry(e)
 	if c.profile != nil {
-		c.profile.AddRecord(e, whole, w)
+		c.profile.AddWork(e, w)
 	}
 	if c.forest != nil {
 		c.forest.AddOp(e, w)

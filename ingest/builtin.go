@@ -8,7 +8,6 @@ import (
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -16,11 +15,9 @@ import (
 )
 
 // openEntries reads entries JSON Lines. The entries state their fields, so the
-// mapping has a say in the attributes of resources, see inheriting, and in what may be
-// left out.
-func openEntries(o readerOptions) readFunc {
+// mapping has a say in the attributes of resources only, see inheriting.
+func openEntries(readerOptions) readFunc {
 	r := entries.NewReader(nil, "")
-	r.Omit(attrmap.Omitted(o.mapping))
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
 		if at.sources != nil {

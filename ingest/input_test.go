@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -145,7 +145,7 @@ func TestInputIsReadAgain(t *testing.T) {
 			return int(n.Load()), err
 		},
 		"Read that ends": func(in *ingest.Input) (int, error) {
-			in.Want(attr.Want{Omit: attrmap.FieldsOf(attrmap.FieldDevice)})
+			in.Want(attr.Want{Keep: []string{attrkey.Device}})
 			if err := in.Read(2, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return gone }); err != gone {
 				return 0, err
 			}
@@ -156,7 +156,7 @@ func TestInputIsReadAgain(t *testing.T) {
 				if err != nil {
 					return 0, err
 				}
-				if e.DeviceID != "cuda:0" {
+				if e.DeviceID != "cuda:0" || len(e.Attrs) > 0 {
 					return 0, fmt.Errorf("entry %+v", e)
 				}
 				break

@@ -18,9 +18,6 @@ const Schema = "optrace.entries/v1"
 type Record struct {
 	// Entry is an operation.
 	Entry *Entry
-	// Whole, if not nil, tells that fields were left out of Entry, as attr.Want
-	// allows.
-	Whole WholeReader
 	// Span is a span that is not an operation.
 	Span *Span
 	// Call is what a thread of the host did beside operations: a call of a device's runtime, or an annotated range, with its name
@@ -48,13 +45,6 @@ type Partial struct {
 	File string
 	// Text is all of it.
 	Text []byte
-}
-
-// WholeReader reads the entry of a [Record] once more, with all of its fields: for the
-// few that are shown.
-type WholeReader interface {
-	// ReadWhole returns the entry, which is valid as long as the record.
-	ReadWhole() *Entry
 }
 
 // Gap counts operations that were recorded and then lost.

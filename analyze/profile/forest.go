@@ -41,10 +41,10 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 		}
 		setEntry(f, r, &e)
 		w := f.Work(r)
-		p.addSums(&e, nil, w)
+		p.addSums(&e, w)
 		if len(f.By) > 0 {
 			p.key = append(p.key[:0], f.Names.Groups.Values[f.Group(r)]...)
-			p.groupRow(SideIndex(e.Side)).add(&e, nil, w)
+			p.groupRow(SideIndex(e.Side)).add(&e, w)
 		}
 	}
 	p.slowest.merge(&base.slowest, 0)

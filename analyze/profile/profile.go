@@ -138,34 +138,34 @@ func (p *Profile) DropGroups() {
 }
 
 // Add adds an entry. It keeps strings of e and copies of the rest.
-func (p *Profile) Add(e *op.Entry) { p.AddRecord(e, nil, p.works.Entry(e)) }
+func (p *Profile) Add(e *op.Entry) { p.AddWork(e, p.works.Entry(e)) }
 
-// AddRecord adds the entry of a record, see [op.Record].Whole, and its work.
-func (p *Profile) AddRecord(e *op.Entry, whole op.WholeReader, w work.Work) {
+// AddWork is Add for an entry whose work is known.
+func (p *Profile) AddWork(e *op.Entry, w work.Work) {
 	p.at.n++
-	p.addSums(e, whole, w)
+	p.addSums(e, w)
 	if len(p.opts.By) > 0 {
 		p.key = key.Append(p.key[:0], p.opts.By, e)
-		p.groupRow(SideIndex(e.Side)).add(e, whole, w)
+		p.groupRow(SideIndex(e.Side)).add(e, w)
 	}
 	if e.Side == op.SideHost {
 		return
 	}
 	if e.Duration >= p.slowest.shortest {
-		p.slowest.offer(e, whole, p.at)
+		p.slowest.offer(e, p.at)
 	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.before(p.hotspots.last) {
-		p.hotspots.offer(e, whole, p.at)
+		p.hotspots.offer(e, p.at)
 	}
 }
 
 // addSums adds an entry to everything but its group and the lists of entries.
-func (p *Profile) addSums(e *op.Entry, whole op.WholeReader, w work.Work) {
+func (p *Profile) addSums(e *op.Entry, w work.Work) {
 	if e.AdjustedCount > 0 {
 		p.Weighted++
 	}
 	row := p.operation(SideIndex(e.Side), e.Operation)
-	row.add(e, whole, w)
+	row.add(e, w)
 	if e.Side == op.SideHost {
 		return
 	}

@@ -75,15 +75,11 @@ func (s *memorySums) isPossible() bool {
 	return wide.IsCount(s.MemoryCount, wide.MaxCount) && wide.ArePossible(s.MemoryBytes, s.CopiedBytes)
 }
 
-// add adds an entry, whose ids whole reads unless it is nil, and its work.
-func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
+// add adds an entry and its work.
+func (a *accumulator) add(e *op.Entry, w work.Work) {
 	d := e.Duration
 	if d >= a.MaxNS || a.Count == 0 {
-		with := e
-		if whole != nil && e.SpanID.IsZero() {
-			with = whole.ReadWhole()
-		}
-		a.offerSlowest(d, with.TraceID, with.SpanID)
+		a.offerSlowest(d, e.TraceID, e.SpanID)
 	}
 	if d < a.MinNS || a.Count == 0 {
 		a.MinNS = d

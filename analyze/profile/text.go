@@ -26,8 +26,7 @@ func LongRecord(rec *op.Record) bool {
 // cutMark ends a text that was cut.
 const cutMark = "…"
 
-// CutTexts cuts these texts of a record, which becomes another one: its reader may read
-// the entry again.
+// CutTexts cuts these texts of a record, which becomes another one.
 func CutTexts(rec *op.Record) {
 	cut := func(s *string) {
 		if len(*s) > MaxText {

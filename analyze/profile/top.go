@@ -74,18 +74,14 @@ func slower(a, b placedEntry) int {
 // earlier prefers the earlier place.
 func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
-// offer keeps a copy of e, or of what whole reads unless that is nil, if e may be among the
-// first.
-func (t *topEntries) offer(e *op.Entry, whole op.WholeReader, at position) {
+// offer keeps a copy of e if it may be among the first.
+func (t *topEntries) offer(e *op.Entry, at position) {
 	if t.limit == 0 || e.Duration == t.shortest && !at.before(t.last) {
 		return
 	}
-	if whole != nil {
-		e = whole.ReadWhole()
-	}
 	e = e.Clone()
-	e.Host = ""                                         // which the JSON form of an entry lacks
-	if rec := (op.Record{Entry: e}); LongRecord(&rec) { // as whole read it
+	e.Host = "" // which the JSON form of an entry lacks
+	if rec := (op.Record{Entry: e}); LongRecord(&rec) {
 		CutTexts(&rec)
 		e = rec.Entry
 	}

@@ -235,14 +235,9 @@ func (r *jsonReader) spans() {
 		if r.ReadSpans(w.buf) {
 			continue
 		}
-		var text []byte
-		w.do(func(l *jsontext.Lexer) {
-			start := l.Mark()
-			r.ReadSpan()
-			text = l.Since(start)
-		})
+		w.do(func(*jsontext.Lexer) { r.ReadSpan() })
 		if !w.failed() {
-			r.EmitSpan(text)
+			r.EmitSpan()
 		}
 	}
 }

@@ -52,18 +52,8 @@ type Builder struct {
 }
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
-// the conventions. It leaves no field out.
-func NewBuilder(mapping *Mapping) *Builder {
-	if Omitted(mapping) != 0 {
-		mapping = Without(mapping, 0)
-	}
-	return &Builder{mapping: mapping}
-}
-
-// NewOmittingBuilder is NewBuilder for a reader that can read an entry again with all
-// of its fields: the Builder leaves attributes and the scope out where the mapping
-// allows it.
-func NewOmittingBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
+// the conventions.
+func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
 // LimitTexts bounds the memory of the texts of lists that the Builder remembers, since
 // they repeat, in bytes; 0 remembers none. Without it they take 36 MiB at most.

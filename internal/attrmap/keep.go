@@ -89,9 +89,7 @@ func (b *Builder) Extra() *op.Extra { return &b.extra }
 // SetScopeOf is SetScope for a scope with all that it has, which must not change until
 // the entry is complete.
 func (b *Builder) SetScopeOf(s *op.Scope) {
-	if !Omitted(b.mapping).Has(FieldScope) {
-		b.SetScope(s.Name)
-	}
+	b.SetScope(s.Name)
 	b.scopeOf = s
 }
 

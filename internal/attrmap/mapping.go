@@ -51,15 +51,6 @@ const (
 	fieldStepName
 	fieldWarnings
 
-	// Fields of an entry that are no attributes: an alias of them means nothing.
-	FieldIDs // of the operation and its trace
-	FieldParent
-	FieldScope
-	FieldLinks
-	// FieldSpans stands for the spans that are no operations: a reader may count them
-	// in Record.Skipped.
-	FieldSpans
-
 	fieldWorldSize // belongs on the resource
 
 	fieldInputShapeAt // one input of several, by index
@@ -125,8 +116,6 @@ type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep
 	all   bool     // see KeepAll
-	// omitted are the fields that readers may leave out, see [Without].
-	omitted Fields
 	// spans are the targets where spans that are no operations keep further attributes, see [Want].Spans;
 	// nil where they keep none.
 	spans *targets
@@ -171,8 +160,6 @@ type targets struct {
 	// The targets of keys that are not in the table.
 	none, torch *target
 	indexed     [op.MaxInputs + 1]target
-	// omitted are the targets of keys whose fields are left out, by their signs.
-	omitted [allSigns + 1]target
 }
 
 // newTargets returns the targets of the conventions, which keep the values or not.
@@ -185,27 +172,12 @@ func newTargets(keep bool) *targets {
 	for i := range t.indexed {
 		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape, keep: keep}
 	}
-	for i := range t.omitted {
-		t.omitted[i] = target{says: signs(i), keep: keep}
-	}
 	return t
 }
 
 var conventional, keeping = newTargets(false), newTargets(true)
 
-// lookup returns the target of key.
-func (m *Mapping) lookup(key string) *target {
-	t := m.find(key)
-	switch {
-	case !Omitted(m).Has(t.field):
-		return t
-	case t.keep:
-		return &keeping.omitted[t.says]
-	}
-	return &conventional.omitted[t.says]
-}
-
-// find returns the target of key where no field is left out.
+// find returns the target of key.
 func (m *Mapping) find(key string) *target {
 	from := conventional
 	if m != nil {
@@ -250,7 +222,7 @@ func NewPredicate(m *Mapping) Predicate { return Predicate{mapping: m} }
 // See takes the next key and reports whether the keys so far make the span an
 // operation.
 func (p *Predicate) See(key string) bool {
-	p.seen |= p.mapping.lookup(key).says
+	p.seen |= p.mapping.find(key).says
 	return p.seen.isOperation()
 }
 
@@ -262,8 +234,6 @@ const (
 	signTorch                      // a key of torch.profiler
 	signBareName                   // op or operation, which may mean anything
 	signShape                      // a shape
-
-	allSigns = signName | signTorch | signBareName | signShape
 )
 
 // signsOf returns the signs that a key of a field and family gives.

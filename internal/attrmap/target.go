@@ -10,7 +10,7 @@ type Target struct {
 }
 
 // Target returns the target of key, which is valid for this Builder.
-func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.lookup(key)} }
+func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.find(key)} }
 
 // Key returns the attribute key.
 func (t Target) Key() string { return t.key }

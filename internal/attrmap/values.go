@@ -104,14 +104,14 @@ func (b *Builder) Other(key string) { b.bad(b.target(key).field) }
 // Wants reports whether key's value matters. For a key whose value does not, an
 // adapter need not decode the value; it calls Other.
 func (b *Builder) Wants(key string) bool {
-	t := b.mapping.lookup(key)
+	t := b.mapping.find(key)
 	return t.field != FieldNone || t.keep
 }
 
 // WantsList reports whether key's value is a list, such as a shape. An adapter
 // whose source keeps lists as text then parses the text.
 func (b *Builder) WantsList(key string) bool {
-	f := b.mapping.lookup(key).field
+	f := b.mapping.find(key).field
 	return f.isShape() || f == FieldInputDTypes
 }
 
@@ -123,7 +123,7 @@ func (b *Builder) Strs(key string, v []string) { b.SetStrs(b.Target(key), v) }
 
 // target looks up a key, which counts for the predicate.
 func (b *Builder) target(key string) *target {
-	t := b.mapping.lookup(key)
+	t := b.mapping.find(key)
 	b.seen |= t.says
 	return t
 }

@@ -206,7 +206,7 @@ func replay(e *op.Entry) *op.Entry {
 func hasOtherKeys(attrs []op.Attr) bool {
 	var none *Mapping
 	for i := range attrs {
-		if t := none.lookup(attrs[i].Key); t.family != familyNone && t.family != familyTensor {
+		if t := none.find(attrs[i].Key); t.family != familyNone && t.family != familyTensor {
 			return true
 		}
 	}

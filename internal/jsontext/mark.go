@@ -26,9 +26,6 @@ func (l *Lexer) Rewind(m Mark) {
 	}
 }
 
-// Since returns the text from m to where l stands, valid as long as the buffer.
-func (l *Lexer) Since(m Mark) []byte { return l.buf[m.pos:l.pos] }
-
 // Pos returns how far l has read.
 func (l *Lexer) Pos() int { return l.pos }
 

@@ -84,25 +84,6 @@ func quotes(word uint64) uint64 {
 	return (word - ones) &^ word & highs
 }
 
-// PassQuoted passes over a string without escapes, faster over n digits and small
-// letters, of which there is a multiple of eight.
-func PassQuoted(b []byte, i, n int) int {
-	if end := i + 1 + n; i >= 0 && end < len(b) && b[i] == '"' && b[end] == '"' {
-		// Of the bytes from 0x30 to 0x3f and 0x60 to 0x7f, and of no other ASCII, bit 5 is
-		// set and one beside it. All of them stand for themselves.
-		all := ^uint64(0)
-		for j := i + 1; j+8 <= end; j += 8 {
-			word := binary.LittleEndian.Uint64(b[j : j+8])
-			all &= word & (word<<1 | word>>1)
-		}
-		if all&(ones<<5) == ones<<5 {
-			return end + 1
-		}
-	}
-	_, end := Quoted(b, i)
-	return end
-}
-
 // PlainPrefix returns how many bytes of b stand for themselves in a string: up
 // to the first quote, backslash or control character.
 func PlainPrefix(b []byte) int {

@@ -104,9 +104,6 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	if end != wantEnd || !bytes.Equal(got, want) {
 		t.Errorf("Quoted(%q, %d) = %q, %d, want %q, %d", b, i, got, end, want, wantEnd)
 	}
-	for _, size := range []int{0, 8, 16, 32} {
-		check.Equal(t, fmt.Sprintf("PassQuoted(%q, %d, %d)", b, i, size), wantEnd, jsontext.PassQuoted(b, i, size))
-	}
 	checkWords(t, b, i, want, end)
 	for _, size := range []int{4, 8, 16} {
 		dst, wantEnd := make([]byte, size), -1
@@ -232,8 +229,7 @@ func TestScanOutside(t *testing.T) {
 		_, list := jsontext.ShortList(b, i, nil)
 		_, _, _, words := jsontext.QuotedWords(b, i)
 		ends := []int{
-			list, words, jsontext.PassQuoted(b, i, 8), jsontext.PassQuoted(b, i, 0),
-			quoted, digits, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
+			list, words, quoted, digits, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
 		for n, end := range ends {
 			check.Equal(t, fmt.Sprintf("function %d at %d ends at", n, i), -1, end)
 		}

@@ -10,19 +10,12 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/chrome"
 )
 
 // source is the view of a window as the input of a report.
-type source struct {
-	*view
-	want attr.Want
-}
-
-// Want implements what [analyze.Run] looks for.
-func (s *source) Want(w attr.Want) { s.want = w }
+type source struct{ *view }
 
 // Read implements [analyze.Source].
 func (s *source) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
@@ -32,7 +25,6 @@ func (s *source) Read(workers int, read func(worker int, file, part int64, recor
 	for worker := range max(1, min(workers, len(s.blocks))) {
 		wg.Go(func() {
 			r := s.reader()
-			r.Omit(s.want.Omit)
 			for {
 				i := next.Add(1) - 1
 				if i >= int64(len(s.blocks)) {

@@ -27,8 +27,7 @@ type Reader struct {
 	err   error
 
 	line []byte // of the last entry
-	// operation and span are the records of the decoder's entry and span, made once. Where
-	// fields are left out of entries, operation has its Whole set.
+	// operation and span are the records of the decoder's entry and span, made once.
 	operation, span op.Record
 
 	// sources tells the resource of the entries; held is the record that a resource was
@@ -142,9 +141,6 @@ func (r *Reader) nextOther() (op.Record, error) {
 func (r *Reader) follow(rec op.Record) op.Record {
 	switch {
 	case rec.Entry != nil || rec.Span != nil:
-		if rec.Entry != nil {
-			rec.Whole = r.operation.Whole
-		}
 		if r.sources.unsettled {
 			return r.settle(rec)
 		}

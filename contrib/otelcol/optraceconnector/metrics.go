@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
 )
 
@@ -29,16 +28,8 @@ type metricsConnector struct {
 	sources  table[string, source]
 }
 
-// unused are the fields of entries that metrics do without.
-var unused = attrmap.FieldsOf(attrmap.FieldPath, attrmap.FieldInputShapes, attrmap.FieldInputDTypes, attrmap.FieldStream, attrmap.FieldStep,
-	attrmap.FieldRank, attrmap.FieldLaunch,
-	attrmap.FieldRoot, attrmap.FieldScope, attrmap.FieldLinks, attrmap.FieldSequence, attrmap.FieldPeerRank, attrmap.FieldInElements,
-	attrmap.FieldOutElements)
-
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
-	c := &metricsConnector{
-		cfg: &cfg.Metrics, next: next, now: time.Now, reader: pdataop.NewReader(attrmap.Without(nil, unused)),
-	}
+	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now, reader: pdataop.NewReader(nil)}
 	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, own: strings.Clone, begin: c.beginSource}
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
 	return c

@@ -3,7 +3,6 @@ package decode
 import (
 	"math"
 
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
@@ -139,20 +138,14 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 	if j := nameFLOPs.Read(b, i); j > 0 {
 		e.FLOPs, i = amount(b, j)
 	}
-	if d.omitsIDs() {
-		i = passIDs(b, i)
-	} else if i = canonicalIDs(b, i, &e.TraceID, &e.SpanID, &e.ParentSpanID); i < 0 {
+	if i = canonicalIDs(b, i, &e.TraceID, &e.SpanID, &e.ParentSpanID); i < 0 {
 		return -1
 	}
 	if j := nameRoot.Read(b, i); j > 0 {
 		e.Root, i = d.repeatedText(b, j, &d.lastRoot)
 	}
 	if j := nameRootSpanID.Read(b, i); j > 0 {
-		if d.Omitted.Has(attrmap.FieldRoot) {
-			i = jsontext.PassQuoted(b, j, 16)
-		} else {
-			i = jsontext.QuotedHex(b, j, e.RootSpanID[:])
-		}
+		i = jsontext.QuotedHex(b, j, e.RootSpanID[:])
 	}
 	if j := nameService.Read(b, i); j > 0 {
 		e.Service, i = d.repeatedText(b, j, &d.lastService)
@@ -161,11 +154,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 		e.Scope, i = d.repeatedText(b, j, &d.lastScope)
 	}
 	if j := namePath.Read(b, i); j > 0 {
-		if d.Omitted.Has(attrmap.FieldPath) {
-			_, i = jsontext.Quoted(b, j)
-		} else {
-			e.Path, i = d.canonicalText(b, j)
-		}
+		e.Path, i = d.canonicalText(b, j)
 	}
 	if jsontext.Has(b, i, "}\n") {
 		return i + len("}\n")
@@ -301,20 +290,6 @@ func canonicalIDs(b []byte, i int, trace *op.TraceID, span, parent *op.SpanID) i
 	}
 	if j := nameParentSpanID.Read(b, i); j > 0 {
 		i = jsontext.QuotedHex(b, j, parent[:])
-	}
-	return i
-}
-
-// passIDs passes over the ids of a span.
-func passIDs(b []byte, i int) int {
-	if j := nameTraceID.Read(b, i); j > 0 {
-		i = jsontext.PassQuoted(b, j, 32)
-	}
-	if j := nameSpanID.Read(b, i); j > 0 {
-		i = jsontext.PassQuoted(b, j, 16)
-	}
-	if j := nameParentSpanID.Read(b, i); j > 0 {
-		i = jsontext.PassQuoted(b, j, 16)
 	}
 	return i
 }

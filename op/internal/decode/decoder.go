@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opfile"
@@ -46,10 +45,9 @@ type Decoder struct {
 	moreAttrs  []op.Attr // of events, links and scopes
 	linkExtras []op.LinkExtra
 
-	Omitted attrmap.Fields // see Reader.Omit
-	has     fieldsSeen
-	next    int  // column of a member, see find
-	Header  bool // the record says where those behind it come from
+	has    fieldsSeen
+	next   int  // column of a member, see find
+	Header bool // the record says where those behind it come from
 
 	// The texts of the record before, which mostly come again.
 	lastRoot, lastService, lastScope string

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -14,10 +13,6 @@ func (d *Decoder) Field(name []byte) bool {
 	c := find(op.Columns, name, &d.next)
 	if c == nil {
 		return false
-	}
-	if d.Omitted != 0 && d.omits(c.Name) {
-		d.Lex.Skip()
-		return true
 	}
 	e := &d.Entry
 	switch at := c.At.(type) {
@@ -275,23 +270,4 @@ func (d *Decoder) shapes() []op.Shape {
 		d.inputs = make([]op.Shape, 0, 4)
 	}
 	return d.inputs
-}
-
-// omitsIDs reports whether the ids of an entry are to be left out.
-func (d *Decoder) omitsIDs() bool {
-	return d.Omitted.Has(attrmap.FieldIDs) && d.Omitted.Has(attrmap.FieldParent)
-}
-
-// omits reports whether the member of an entry is to be left out. Others cost less to
-// read than to pass over.
-func (d *Decoder) omits(name string) bool {
-	switch name {
-	case "trace_id", "span_id", "parent_span_id":
-		return d.omitsIDs()
-	case "root_span_id":
-		return d.Omitted.Has(attrmap.FieldRoot)
-	case "path":
-		return d.Omitted.Has(attrmap.FieldPath)
-	}
-	return false
 }

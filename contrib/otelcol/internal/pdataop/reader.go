@@ -25,9 +25,9 @@ type Reader struct {
 }
 
 // NewReader returns a Reader that reads attributes as m says; nil stands for the
-// conventions. It leaves out the fields that m does.
+// conventions.
 func NewReader(m *attr.Mapping) *Reader {
-	return &Reader{mapping: m, builder: attrmap.NewOmittingBuilder(m)}
+	return &Reader{mapping: m, builder: attrmap.NewBuilder(m)}
 }
 
 // SetResource makes r the resource of the spans that follow, which must not change

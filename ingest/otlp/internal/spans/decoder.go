@@ -31,14 +31,6 @@ type Decoder struct {
 	Yield   YieldFunc
 	Stopped bool
 
-	mapping *attr.Mapping
-	// omits is set where fields are left out. span is then the text of the span, which
-	// again reads, and whole the Decoder for all of its fields.
-	omits bool
-	span  []byte
-	again message
-	whole *Decoder
-
 	// dims, ends and list are buffers for a list: lists of integers one behind the
 	// other and the end of each, or strings.
 	dims  []int64
@@ -51,7 +43,7 @@ type Decoder struct {
 // New returns a decoder; m is the table from attribute keys to fields, nil for the
 // conventions.
 func New(m *attr.Mapping) *Decoder {
-	return &Decoder{builder: attrmap.NewOmittingBuilder(m), mapping: m, omits: attrmap.Omitted(m) != 0}
+	return &Decoder{builder: attrmap.NewBuilder(m)}
 }
 
 // Emit hands a record out, and notes when no more are wanted.
@@ -61,25 +53,11 @@ func (d *Decoder) Emit(rec op.Record, err error) {
 	}
 }
 
-// emitSpan hands out the record of the span, whose text again may read once more.
-func (d *Decoder) emitSpan(text []byte, again message) {
+// EmitSpan hands out the record of the span that was read last.
+func (d *Decoder) EmitSpan() {
 	rec := op.Record{}
-	if rec.Entry, rec.Span = d.end(); d.omits && rec.Entry != nil {
-		d.span, d.again, rec.Whole = text, again, d
-	}
+	rec.Entry, rec.Span = d.end()
 	d.Emit(rec, nil)
-}
-
-// ReadWhole implements [op.WholeReader] for the last span.
-func (d *Decoder) ReadWhole() *op.Entry {
-	if d.whole == nil {
-		d.whole = New(attrmap.Without(d.mapping, 0))
-	}
-	d.whole.Resource, d.whole.Scope = d.Resource, d.Scope
-	d.again.reset(d.span)
-	d.whole.parseSpan(d.again) // was read without an error before
-	e, _ := d.whole.end()
-	return e
 }
 
 // spanFields are the fields of a span that are not its attributes.

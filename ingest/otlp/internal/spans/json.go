@@ -11,13 +11,12 @@ import (
 type JSON struct {
 	*Decoder
 	msg        jsonMessage
-	again      jsonMessage // a span, to be read once more
 	attributes attributeTable
 }
 
 // NewJSON returns a reader of messages in l, which hands the records to d.
 func NewJSON(d *Decoder, l *jsontext.Lexer) *JSON {
-	return &JSON{Decoder: d, msg: jsonMessage{Lexer: l}, again: jsonMessage{Lexer: new(jsontext.Lexer)}}
+	return &JSON{Decoder: d, msg: jsonMessage{Lexer: l}}
 }
 
 // ReadResource reads the header of a group of scopes.
@@ -29,16 +28,11 @@ func (r *JSON) ReadScope() { r.parseScope(&r.msg) }
 // ReadSpan reads a span of any spelling, for EmitSpan to hand out.
 func (r *JSON) ReadSpan() { r.parseSpan(&r.msg) }
 
-// EmitSpan hands out the span that was read last, whose text is given.
-func (r *JSON) EmitSpan(text []byte) { r.emitSpan(text, &r.again) }
-
 // jsonMessage is a [message] in JSON: the value that stands next in a lexer.
 type jsonMessage struct {
 	*jsontext.Lexer
 	field int
 }
-
-func (m *jsonMessage) reset(text []byte) { m.Reset(text) }
 
 func (m *jsonMessage) open() (outer int) {
 	m.Object()

@@ -42,7 +42,7 @@ func (r *JSON) ReadSpans(b []byte) (behind bool) {
 			return false
 		}
 		l.Advance(end - l.Pos())
-		r.EmitSpan(b[i:end])
+		r.EmitSpan()
 		i = end
 		if r.Stopped || i+1 >= len(b) || b[i] != ',' || b[i+1] != '{' {
 			return true

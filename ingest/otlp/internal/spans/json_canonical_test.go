@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op/attr"
@@ -24,7 +23,6 @@ func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	one.Keep("other")
 	all.KeepAll()
 	checkJSONSpansWith(t, all, texts...)
-	checkJSONSpansWith(t, attrmap.Without(one, attrmap.FieldsOf(attrmap.FieldStep, attrmap.FieldDType)), texts...)
 	return checkJSONSpansWith(t, one, texts...)
 }
 

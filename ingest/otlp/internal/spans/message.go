@@ -19,8 +19,6 @@ import (
 //		}
 //	}
 type message interface {
-	// reset makes text the message to be opened next.
-	reset(text []byte)
 	// open goes into the message that is the value of the current field, and returns what
 	// more needs to leave it.
 	open() (outer int)

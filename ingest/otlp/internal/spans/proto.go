@@ -117,7 +117,7 @@ func (r *Proto) ReadSpan(b []byte) error {
 			return err
 		}
 	}
-	r.emitSpan(b, &r.msg)
+	r.EmitSpan()
 	return nil
 }
 

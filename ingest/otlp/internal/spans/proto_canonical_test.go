@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -33,7 +32,6 @@ func checkProtoSpans(t *testing.T, spans ...[]byte) (read int) {
 	one.Keep("other")
 	all.KeepAll()
 	checkProtoSpansWith(t, all, spans...)
-	checkProtoSpansWith(t, attrmap.Without(one, attrmap.FieldsOf(attrmap.FieldStep, attrmap.FieldDType)), spans...)
 	return checkProtoSpansWith(t, one, spans...)
 }
 
