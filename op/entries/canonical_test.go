@@ -202,22 +202,20 @@ func TestReaderOfRandomLines(t *testing.T) {
 	}
 }
 
-// fullLine has every member that an entry can have, in canonical form.
+// fullLine has every member that a line in canonical form can have.
 const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_shapes":[[64,784],[],null,[-1,0]],"output_shape":[64,256],` +
 	`"duration_us":100.25,"output_elements":16384,"memory_bytes":65536,"kind":"collective","kind_rule":"name","dtype":"f32",` +
 	`"start_unix_ns":1760000000000557445,"duration_ns":100250,"launch_unix_ns":1760000000000557000,"stream":-7,"rank":1,"flops":25690112,` +
 	`"trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263","parent_span_id":"b9870bd3544e583b","root":"step",` +
 	`"root_span_id":"0001219cadb9967c","service":"trainer","scope":"example.com/trainer","path":"encoder.0","input_dtypes":["f32","odd"],` +
-	`"side":"host","error":"out of memory","dropped_attributes":2,"attrs":{"k":"v","l":"w"},"warn":["bad_id","odd"],` +
-	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,"out_elements":6},` +
-	`"launched_by":"aten::mm","launch_span_id":"b9870bd3544e583b","step_name":"ProfilerStep#3","phase":"backward"}`
+	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,"out_elements":6}}`
 
-// fullSpan is an ancestry record with every member.
+// fullSpan is fullLine for an ancestry record.
 const fullSpan = `{"span":{"name":"GET /","trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263",` +
 	`"parent_span_id":"b9870bd3544e583b","parent_remote":true,"start_unix_ns":1760000000000557445,"duration_ns":100250,` +
-	`"service":"web","failed":true}}`
+	`"service":"web"}}`
 
-// What AppendJSON writes is in canonical form, unless a string needs escapes.
+// What AppendJSON writes is in canonical form, unless a string needs escapes or it has members that few have.
 func TestWrittenLinesAreCanonical(t *testing.T) {
 	for _, line := range []string{fullLine, fullSpan} {
 		if !entries.IsCanonical([]byte(line + "\n")) {
@@ -240,18 +238,11 @@ func TestWrittenLinesAreCanonical(t *testing.T) {
 	}
 }
 
-// A column of the table is a member in canonical form, or one of those that are read in another way.
-func TestCanonicalLinesHaveTheColumns(t *testing.T) {
-	for _, c := range op.Columns {
-		if !strings.Contains(fullLine, `"`+c.Name+`":`) && !slices.Contains([]string{"adjusted_count", "links", "extra"}, c.Name) {
-			t.Errorf("%s is no member of the line of the tests", c.Name)
-		}
-	}
-}
-
 // isUnusual reports whether a written line is left to the general reader.
 func isUnusual(line []byte) bool {
-	for _, text := range []string{`\`, `"dtype":"f3"`, `"collective":{}`, `9223372036854775.807`} {
+	for _, text := range []string{
+		`\`, `"dtype":"f3"`, `"collective":{}`, `9223372036854775.807`, `"error":`, `"side":`, `"attrs":`, `"warn":`,
+	} {
 		if bytes.Contains(line, []byte(text)) {
 			return true
 		}
@@ -296,11 +287,11 @@ func TestReaderOfExtremeValues(t *testing.T) {
 		{`1760000000000557445`, "0"}, {`"duration_ns":100250`, `"duration_ns":-1`},
 		{`"af05757baafa7b1b1ab4219cadb9967c"`, `"00000000000000000000000000000000"`}, {`"eca553aba8d6b263"`, `"0000000000000000"`},
 		{`"b9870bd3544e583b"`, `"0000000000000000"`}, {`"eca553aba8d6b263"`, `"ECA553ABA8D6B263"`}, {`"eca553aba8d6b263"`, `""`},
-		{`["f32","odd"]`, "[]"}, {`["f32","odd"]`, "null"}, {`{"k":"v","l":"w"}`, "{}"}, {`"l":"w"`, `"k":"w"`}, {`["bad_id","odd"]`, "[]"},
+		{`["f32","odd"]`, "[]"}, {`["f32","odd"]`, "null"},
 		{`"dtype":"f32"`, `"dtype":"torch.float16"`}, {`"dtype":"f32"`, `"dtype":"odd"`}, {`"dtype":"f32"`, `"dtype":""`},
 		{`"kind":"collective"`, `"kind":""`}, {`"kind":"collective"`, `"kind":"odd"`}, {`"kind_rule":"name"`, `"kind_rule":"odd"`},
-		{`"kind":"collective","kind_rule":"name",`, ``}, {`"side":"host"`, `"side":"device"`}, {`"name":"all_reduce",`, ``},
-		{`"group_size":8`, `"group_size":null`}, {`"dropped_attributes":2`, `"adjusted_count":1.5,"dropped_attributes":2`},
+		{`"kind":"collective","kind_rule":"name",`, ``}, {`"name":"all_reduce",`, ``},
+		{`"group_size":8`, `"group_size":null`},
 	} {
 		line := strings.Replace(fullLine, change[0], change[1], 1)
 		if line == fullLine {

@@ -10,13 +10,11 @@ import (
 
 // The methods in this file read entries and ancestry records in canonical form,
 // which is how AppendJSON writes them: the members in its order, no white space, no
-// escapes in strings, no member twice. Nearly all lines are, and reading those in
-// one pass without a Lexer takes a fraction of the time. Each method takes the text
-// and an index and returns the index behind what it has read, -1 where the text is
-// not canonical, as the functions of jsontext do. Such a line is read by
-// Record, from its start.
-//
-// A member that AppendJSON writes belongs here, in its place, and in op.Columns.
+// escapes in strings, no member twice, and of the members those that most of them have.
+// Nearly all lines are, and reading those in one pass without a Lexer takes a fraction of
+// the time. Each method takes the text and an index and returns the index behind what it
+// has read, -1 where the text is not canonical, as the functions of jsontext do. Such a
+// line is read by Record, from its start.
 
 // The names of the members that most entries have.
 var (
@@ -156,56 +154,12 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 	if j := namePath.Read(b, i); j > 0 {
 		e.Path, i = d.canonicalText(b, j)
 	}
-	if jsontext.Has(b, i, "}\n") {
-		return i + len("}\n")
-	}
-	return d.canonicalRarities(b, i)
-}
-
-// canonicalRarities reads the last members of an entry, which few entries have.
-func (d *Decoder) canonicalRarities(b []byte, i int) int {
-	e := &d.Entry
 	if j := jsontext.Literal(b, i, `,"input_dtypes":[`); j > 0 {
 		e.InputDTypes, i = d.canonicalDTypes(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"side":"host"`); j > 0 {
-		e.Side = op.SideHost
-		i = j
-	}
-	if j := jsontext.Literal(b, i, `,"error":`); j > 0 {
-		e.Failed = true
-		e.Error, i = d.canonicalText(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"dropped_attributes":`); j > 0 {
-		e.DroppedAttributes, i = jsontext.Digits(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"attrs":{`); j > 0 {
-		e.Attrs, i = d.canonicalAttrs(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
-		e.Links, i = d.canonicalLinks(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"extra":`); j > 0 {
-		e.Extra, i = d.canonicalExtra(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"warn":[`); j > 0 {
-		e.Warn, i = d.canonicalWarnings(b, j)
 	}
 	if j := jsontext.Literal(b, i, `,"collective":`); j > 0 {
 		i = d.canonicalCollective(b, j)
 		e.Collective = &d.coll
-	}
-	if j := jsontext.Literal(b, i, `,"launched_by":`); j > 0 {
-		e.LaunchedBy, i = d.canonicalText(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"launch_span_id":`); j > 0 {
-		i = jsontext.QuotedHex(b, j, e.LaunchSpanID[:])
-	}
-	if j := jsontext.Literal(b, i, `,"step_name":`); j > 0 {
-		e.StepName, i = d.canonicalText(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"phase":`); j > 0 {
-		e.Phase, i = d.canonicalText(b, j)
 	}
 	return jsontext.Literal(b, i, "}\n")
 }
@@ -239,7 +193,6 @@ func (d *Decoder) canonicalCollective(b []byte, i int) int {
 func (d *Decoder) canonicalSpan(b []byte) (i int) {
 	s := &d.Span
 	*s = op.Span{}
-	d.resetLists()
 	d.Fault = ""
 	s.Name, i = d.canonicalText(b, jsontext.Literal(b, 0, `{"span":{"name":`))
 	if i = canonicalIDs(b, i, &s.TraceID, &s.SpanID, &s.ParentSpanID); i < 0 {
@@ -255,19 +208,6 @@ func (d *Decoder) canonicalSpan(b []byte) (i int) {
 	s.Duration, i = jsontext.Digits(b, jsontext.Literal(b, i, `,"duration_ns":`))
 	if j := jsontext.Literal(b, i, `,"service":`); j > 0 {
 		s.Service, i = d.repeatedText(b, j, &d.lastService)
-	}
-	if j := jsontext.Literal(b, i, `,"failed":true`); j > 0 {
-		s.Failed = true
-		i = j
-	}
-	if j := jsontext.Literal(b, i, `,"attrs":{`); j > 0 {
-		s.Attrs, i = d.canonicalAttrs(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
-		s.Links, i = d.canonicalLinks(b, j)
-	}
-	if j := jsontext.Literal(b, i, `,"extra":`); j > 0 {
-		s.Extra, i = d.canonicalExtra(b, j)
 	}
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}

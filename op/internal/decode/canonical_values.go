@@ -1,12 +1,10 @@
 package decode
 
 import (
-	"bytes"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -79,78 +77,6 @@ func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
 		return nil, -1
 	}
 	return d.dtypes, jsontext.Literal(b, i, "]")
-}
-
-// canonicalAttrs reads the rest of an object, which is not empty and whose values are
-// no lists or objects.
-func (d *Decoder) canonicalAttrs(b []byte, i int) ([]op.Attr, int) {
-	for {
-		var a op.Attr
-		a.Key, i = d.canonicalText(b, i)
-		i = jsontext.Literal(b, i, ":")
-		switch end := jsontext.Literal(b, i, "true"); {
-		case jsontext.Has(b, i, `"`):
-			a.Value, i = d.canonicalText(b, i)
-		case end > 0:
-			a.Value, a.Type, i = "true", op.AttrBool, end
-		case jsontext.Has(b, i, "false"):
-			a.Value, a.Type, i = "false", op.AttrBool, i+len("false")
-		default:
-			i = d.canonicalNumber(b, i, &a)
-		}
-		if i < 0 {
-			return nil, -1
-		}
-		d.attrs = d.index.Set(d.attrs, a)
-		if !jsontext.Has(b, i, ",") {
-			return d.attrs, jsontext.Literal(b, i, "}")
-		}
-		i++
-	}
-}
-
-// canonicalNumber reads an attribute that is a number.
-func (d *Decoder) canonicalNumber(b []byte, i int, a *op.Attr) int {
-	if i < 0 {
-		return -1
-	}
-	d.Lex.Reset(b[i:])
-	number := d.Lex.Number()
-	if d.Lex.Err() != nil {
-		return -1
-	}
-	opmodel.SetNumber(a, number)
-	return i + d.Lex.Pos()
-}
-
-// canonicalExtra reads an object.
-func (d *Decoder) canonicalExtra(b []byte, i int) (*op.Extra, int) {
-	if line := bytes.IndexByte(b[i:], '\n'); line >= 0 {
-		b = b[:i+line]
-	}
-	d.Lex.Reset(b[i:])
-	before := d.Entry.Warn
-	d.Entry.Warn = 0
-	x := d.decodeExtra()
-	bad := d.Lex.Err() != nil || d.Entry.Warn != 0
-	if d.Entry.Warn = before; bad {
-		return nil, -1
-	}
-	return x, i + d.Lex.Pos()
-}
-
-// canonicalWarnings reads the rest of a list, which is not empty.
-func (d *Decoder) canonicalWarnings(b []byte, i int) (all op.Warning, end int) {
-	for {
-		var name string
-		name, i = d.canonicalText(b, i)
-		w, _ := op.ParseWarning(name) // a later version may know more of them
-		all |= w
-		if !jsontext.Has(b, i, ",") {
-			return all, jsontext.Literal(b, i, "]")
-		}
-		i++
-	}
 }
 
 // canonicalShapes reads a list of shapes, or null.

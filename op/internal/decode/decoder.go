@@ -153,13 +153,8 @@ func (d *Decoder) Reset() {
 	d.Entry = op.Entry{}
 	d.has, d.next = 0, 0
 	d.inputs, d.dims, d.dtypes = d.inputs[:0], d.dims[:0], d.dtypes[:0]
-	d.resetLists()
-	d.Fault = ""
-}
-
-// resetLists empties the lists that entries and spans have.
-func (d *Decoder) resetLists() {
 	d.attrs, d.moreAttrs, d.linkExtras = d.attrs[:0], d.moreAttrs[:0], d.linkExtras[:0]
+	d.Fault = ""
 }
 
 // Wrong keeps the first error that makes the record useless.

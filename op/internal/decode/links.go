@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -55,28 +54,4 @@ func (d *Decoder) more(l *op.Link) *op.LinkExtra {
 		l.Extra = &d.linkExtras[len(d.linkExtras)-1]
 	}
 	return l.Extra
-}
-
-// canonicalLinks reads the rest of a list of links, which is not empty.
-func (d *Decoder) canonicalLinks(b []byte, i int) ([]op.Link, int) {
-	d.links = d.links[:0]
-	for {
-		var link op.Link
-		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"trace_id":`), link.TraceID[:])
-		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"span_id":`), link.SpanID[:])
-		if j := jsontext.Literal(b, i, `,"weight":`); j > 0 {
-			link.Weight, i = amount(b, j)
-		}
-		if j := jsontext.Literal(b, i, `,"weight_attention":`); j > 0 {
-			link.Attention, i = amount(b, j)
-		}
-		if i = jsontext.Literal(b, i, "}"); i < 0 || !link.Valid() || len(d.links) == op.MaxLinks {
-			return nil, -1
-		}
-		d.links = append(d.links, link)
-		if !jsontext.Has(b, i, ",") {
-			return d.links, jsontext.Literal(b, i, "]")
-		}
-		i++
-	}
 }
