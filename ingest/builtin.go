@@ -66,7 +66,6 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes i
 			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
 			return
 		}
-		var first *op.SyntaxError // damage in front of all entries, fatal if there are none
 		found := false
 		records := seed.Records(text, name)
 		if len(text) > maxTraceBytes {
@@ -74,21 +73,13 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes i
 		}
 		for rec, err := range records {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
-			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found && first == nil {
-				first = syntax
-				continue
+			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found {
+				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // nothing is read
 			}
-			if rec.Entry != nil && !found {
-				if found = true; first != nil && !yield(op.Record{}, first) {
-					return
-				}
-			}
+			found = found || rec.Entry != nil
 			if !yield(rec, err) {
 				return
 			}
-		}
-		if first != nil && !found {
-			yield(op.Record{}, fmt.Errorf("%s (at byte %d)", first.Msg, first.Offset))
 		}
 	}
 }

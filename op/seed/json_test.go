@@ -95,7 +95,7 @@ func TestReadTrace(t *testing.T) {
 		{"total first", `{"total_duration_us":7,"metadata":{},"entries":[` + entry + `]}`, 1, 7000},
 		{"NaN duration", `{"entries":[{"operation":"a","duration_us":null}]}`, 1, 0},
 		{"unknown keys", `{"version":[1,{"a":2}],"entries":[{"operation":"a","duration_us":1,"x":{}}]}`, 1, 1000},
-		{"entries twice", `{"entries":[` + entry + `,` + entry + `],"entries":[` + entry + `]}`, 1, 1500},
+		{"entries twice", `{"entries":[` + entry + `,` + entry + `],"entries":[` + entry + `]}`, 3, 4500},
 		{"more than an int64 of bytes", `{"entries":[{"operation":"a","duration_us":1,"memory_bytes":18446744073709551615}]}`, 1, 1000},
 	} {
 		tr, err := seed.Read(strings.NewReader(test.text), "test")
@@ -246,7 +246,7 @@ func TestTraceEncoderStreams(t *testing.T) {
 }
 
 // TestR4SeedTrace damages a trace in each way that a byte can: the error says what is wrong
-// and where, and the other entries are kept.
+// and where. The entries in front are kept, and those behind an entry whose brackets match.
 func TestR4SeedTrace(t *testing.T) {
 	entry := func(name string) string { return `{"step": 0, "operation": "` + name + `", "duration_us": 1.5}` }
 	document := func(entries string) string { return "{\"entries\": [\n" + entries + "\n], \"total_duration_us\": 3}" }
@@ -257,15 +257,15 @@ func TestR4SeedTrace(t *testing.T) {
 	}{
 		{"a value", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": x}` + ",\n" + entry("c"), []string{"a", "c"},
 			"f:3: entries[1]: expected a value, found 'x' (at byte 110)"},
-		{"a comma between entries", entry("a") + "\n" + entry("b") + ",\n" + entry("c"), []string{"a", "b", "c"},
+		{"a comma between entries", entry("a") + "\n" + entry("b") + ",\n" + entry("c"), []string{"a"},
 			"f:3: expected ',' or ']', found '{' (at byte 64)"},
 		{"a quote", entry("a") + ",\n" + `{"step": 0, "operation": "b, "duration_us": 2}` + ",\n" + entry("c") + ",\n" + entry("d"),
-			[]string{"a", "c", "d"},
+			[]string{"a"},
 			"f:3: entries[1]: expected ',' or '}', found 'd' (at byte 95)"},
 		{"the end of an entry", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": 2` + ",\n" + entry("c") + ",\n" + entry("d"),
-			[]string{"a", "c", "d"},
+			[]string{"a"},
 			"f:4: entries[1]: expected a string, found '{' (at byte 113)"},
-		{"the start of an entry", entry("a") + ",\n" + `X"step": 0, "operation": "b", "duration_us": 2}` + ",\n" + entry("c"), []string{"a", "c"},
+		{"the start of an entry", entry("a") + ",\n" + `X"step": 0, "operation": "b", "duration_us": 2}` + ",\n" + entry("c"), []string{"a"},
 			"f:3: entries[1]: expected a value, found 'X' (at byte 65)"},
 	} {
 		trace, err := seed.Parse([]byte(document(test.entries)), "f")

@@ -1,8 +1,6 @@
 package seed
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -58,12 +56,13 @@ func Parse(text []byte, name string) (*Trace, error) {
 // the attributes of a resource, sorted by key, the entries, and the total if the
 // trace states one. Every error is a *[SyntaxError]: an entry that could not be read
 // is left out, and the error names its index. One of class [op.ErrorSyntax] says that the
-// document itself is damaged: what follows are the entries behind the damage that are
-// certain to be entries.
+// document itself is damaged, and is the last thing yielded.
 func Records(text []byte, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &reader{window: window{name: name, buf: text, err: io.EOF}, yield: yield}
-		r.readWhole()
+		r := &reader{window: window{name: name, buf: text, err: io.EOF}, yield: yield, metadataFirst: true}
+		if r.resource(metadataOf(text)) {
+			r.read()
+		}
 	}
 }
 
@@ -80,67 +79,26 @@ func Stream(src io.Reader, name string) iter.Seq2[op.Record, error] {
 // reader reads a seed trace.
 type reader struct {
 	window
-	yield   func(op.Record, error) bool
-	damaged bool // damage of the document was reported
-	total   op.Int
-	sum     int64
+	yield         func(op.Record, error) bool
+	metadataFirst bool // they have been yielded
+	total         op.Int
+	sum           int64
 }
 
-// readWhole yields the records of a document in memory. It goes over the members first, for
-// the metadata stand behind the entries.
-func (r *reader) readWhole() {
-	list, attrs, faults, damage := r.members()
-	if !r.resource(attrs) {
-		return
-	}
-	for _, fault := range faults {
-		if !r.yield(op.Record{}, fault) {
-			return
-		}
-	}
-	if r.at = list + len("["); list > 0 && !r.entries() {
-		return
-	}
-	switch {
-	case r.damaged:
-	case damage != nil:
-		r.yield(op.Record{}, damage)
-	default:
-		r.end()
-	}
-}
-
-// members reads the members of the document but the entries, of which it returns the offset of
-// the list, 0 for none. Of equal names the last wins.
-func (r *reader) members() (list int, attrs []op.Attr, faults []*op.SyntaxError, damage *op.SyntaxError) {
-	d := &r.dec
+// metadataOf returns the metadata of a document, which stand behind the entries.
+func metadataOf(text []byte) (attrs []op.Attr) {
+	var d decode.Decoder
 	l := &d.Lex
-	l.Reset(r.buf)
+	l.Reset(text)
 	for l.Object(); l.More(); {
-		d.Reset()
-		switch string(l.Key()) {
-		case "entries":
-			if l.Peek() != '[' {
-				l.Array() // an error
-				continue
-			}
-			list = l.Offset()
+		if string(l.Key()) == "metadata" {
+			attrs = metadata(&d)
+		} else {
+			l.Peek()
 			l.Pass()
-		case "total_duration_us":
-			r.total = totalDuration(d)
-		case "metadata":
-			attrs = metadata(d)
-		default:
-			l.Skip()
-		}
-		if d.Fault != "" && l.Err() == nil {
-			faults = append(faults, r.fault(d.FaultAt, d.Fault, op.ErrorRecord))
 		}
 	}
-	if l.End(); l.Err() != nil {
-		damage = r.damage()
-	}
-	return list, attrs, faults, damage
+	return attrs
 }
 
 // read yields the records of a document as they come.
@@ -198,7 +156,7 @@ func (r *reader) member() bool {
 	case "total_duration_us":
 		r.total = totalDuration(d)
 	case "metadata":
-		if !r.resource(metadata(d)) {
+		if attrs := metadata(d); !r.metadataFirst && !r.resource(attrs) {
 			return false
 		}
 	}
@@ -227,23 +185,21 @@ func (r *reader) entries() bool {
 		more, err := r.more(']', i == 0, "expected ',' or ']'")
 		switch {
 		case err != nil:
-			if !r.resync(r.at, err) {
-				return false
-			}
+			r.yield(op.Record{}, err)
+			return false
 		case !more:
 			return true
-		}
-		if !r.entry(i) {
+		case !r.entry(i):
 			return false
 		}
 	}
 }
 
-// entry yields the i-th entry or its error, and reports whether to go on.
+// entry yields the i-th entry or its error, and reports whether to go on. An entry that
+// breaks the grammar is passed over by its brackets.
 func (r *reader) entry(i int) bool {
 	d := &r.dec
 	l := &d.Lex
-	start := r.at
 	err := r.step(func() { readEntry(d) })
 	switch {
 	case err != nil:
@@ -255,48 +211,20 @@ func (r *reader) entry(i int) bool {
 		}
 		return r.yield(op.Record{Entry: &d.Entry}, nil)
 	}
-	noEnd := r.step(l.Pass)
 	damage, ok := errors.AsType[*op.SyntaxError](err)
-	if !ok || noEnd != nil && r.src != nil {
-		return r.resync(start, cmp.Or(noEnd, err))
-	}
-	if !damage.Truncated {
+	if ok && !damage.Truncated {
 		damage.Msg = fmt.Sprintf("entries[%d]: %s", i, damage.Msg)
 	}
-	if r.src == nil {
-		if next := entryStart(r.buf, start+1); noEnd != nil || next >= 0 && next < r.at {
-			return r.resync(start+1, damage) // the entry has no end
-		}
+	noEnd := r.step(l.Pass)
+	if _, isSyntax := errors.AsType[*op.SyntaxError](noEnd); noEnd != nil && !isSyntax {
+		err = noEnd // of src
+	}
+	if !ok || noEnd != nil {
+		r.yield(op.Record{}, err)
+		return false
 	}
 	damage.Class = op.ErrorRecord
 	return r.yield(op.Record{}, damage)
-}
-
-// resync reports damage of the document and goes to the next entry behind an offset. It reports
-// false where there is none that is certain to be one, in a stream, and if no more records are wanted.
-func (r *reader) resync(from int, damage error) bool {
-	r.damaged = true
-	if !r.yield(op.Record{}, damage) || r.src != nil {
-		return false
-	}
-	r.at = entryStart(r.buf, from)
-	return r.at >= 0
-}
-
-// entryStart returns where the next object behind an offset starts whose first member is
-// the step, -1 for none. In a string that could not stand, for its quotes would be escaped.
-func entryStart(text []byte, from int) int {
-	const key, space = `"step"`, " \t\r\n"
-	for at := min(from, len(text)); ; {
-		n := bytes.Index(text[at:], []byte(key))
-		if n < 0 {
-			return -1
-		}
-		object, ok := bytes.CutSuffix(bytes.TrimRight(text[:at+n], space), []byte{'{'})
-		if at += n + len(key); ok && len(object) >= from && bytes.HasPrefix(bytes.TrimLeft(text[at:], space), []byte{':'}) {
-			return len(object)
-		}
-	}
 }
 
 // readEntry reads one entry of a seed trace.
