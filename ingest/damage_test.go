@@ -25,7 +25,7 @@ import (
 // and of the next one where the damage lies between the two.
 const (
 	costLine  = 2  // a record a line
-	costSpan  = 2  // a record a span, in a document of Jaeger
+	costSpan  = 2  // a record a span, in a document
 	costBatch = 13 // a record a batch of the exporter
 )
 
@@ -107,9 +107,9 @@ func TestR1Damage(t *testing.T) {
 		head int
 	}{
 		{"entries", written(t, optrace.FormatEntries), costLine, 0, 0},
-		{"OTLP JSON", written(t, optrace.FormatOTLPJSON), costBatch, 0, 0},
+		{"OTLP JSON", written(t, optrace.FormatOTLPJSON), costSpan, 13, 0},
 		{"OTLP protobuf", written(t, optrace.FormatOTLPProto), costBatch, 0, 0},
-		{"collector, JSON", sample("otlp/testdata/gate_off/traces.jsonl"), 18, 0, 0},
+		{"collector, JSON", sample("otlp/testdata/gate_off/traces.jsonl"), costSpan, 18, 0},
 		{"collector, JSON in zstd frames", sample("otlp/testdata/gate_off/traces.jsonl.zst"), 18, 0, 0},
 		{"collector, protobuf", sample("otlp/testdata/gate_off/traces.pb"), 18, 0, 0},
 		{"collector, protobuf in zstd frames", sample("otlp/testdata/gate_off/traces.pb.zst"), 18, 0, 0},

@@ -214,8 +214,8 @@ func TestClientPruned(t *testing.T) {
 		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "add", Count: 1, Duration: 250},
 	}
 	v3 := `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[
-		{"traceId":"` + recordedID + `","name":"child","spanId":"00000000000000bb","events":[{"name":"other"},7,{"name":"tensor.ops.pruned"}]}]}]},
-		{"scopeSpans":[{"spans":[{"traceId":"` + recordedID + `","name":"POST /","spanId":"00000000000000aa","events":[
+		{"traceId":"` + recordedID + `","name":"child","spanId":"00000000000000bb","events":[{"name":"other"},7,{"name":"tensor.ops.pruned"}]},
+		{"traceId":"` + recordedID + `","name":"POST /","spanId":"00000000000000aa","events":[
 		{"timeUnixNano":"1","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},
 			{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},
 			{"value":{"intValue":"4500"},"key":"tensor.ops.pruned.duration"}]},

@@ -50,6 +50,9 @@ type jsonReader struct {
 	// lines is set once two documents were lines, and linewise if the one under way is
 	// taken for a line: where it is cut off, it ends with the line.
 	lines, linewise bool
+	// known is of what the reader is within: noElement, or aResource or aScope where the
+	// header of that has been read.
+	known element
 	// isResult is set if the document is the result of an answer.
 	isResult bool
 	// found is set if the document has a member of OTLP, other if it has any other.
@@ -101,7 +104,7 @@ func (r *jsonReader) documents() {
 
 // document reads one document.
 func (r *jsonReader) document() {
-	r.found, r.other, r.isResult = false, false, false
+	r.found, r.other, r.isResult, r.known = false, false, false, noElement
 	r.w.object()
 	r.documentMembers()
 }
@@ -171,9 +174,14 @@ func (r *jsonReader) resources() {
 
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
-	w, g := &r.w, &group{r: r, header: isResource, parse: r.ReadResource}
-	r.Resource = op.Resource{}
-	w.object()
+	r.Resource, r.known = op.Resource{}, noElement
+	r.w.object()
+	r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource})
+}
+
+// resourceMembers reads the members of a ResourceSpans object that are left.
+func (r *jsonReader) resourceMembers(g *group) {
+	w := &r.w
 	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isResource(key):
@@ -185,13 +193,19 @@ func (r *jsonReader) resourceSpans() {
 			}
 			g.lookAhead()
 			r.emitResource(g)
+			r.known = aResource
 			w.array()
-			for w.more() && r.going() {
-				r.scopeSpans()
-			}
+			r.scopes()
 		default:
 			w.skip()
 		}
+	}
+}
+
+// scopes reads the elements of a list of ScopeSpans that are left.
+func (r *jsonReader) scopes() {
+	for r.w.more() && r.going() {
+		r.scopeSpans()
 	}
 }
 
@@ -205,9 +219,14 @@ func (r *jsonReader) emitResource(g *group) {
 
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
-	w, g := &r.w, &group{r: r, header: isScope, parse: r.ReadScope}
 	r.Scope = op.Scope{}
-	w.object()
+	r.w.object()
+	r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope})
+}
+
+// scopeMembers reads the members of a ScopeSpans object that are left.
+func (r *jsonReader) scopeMembers(g *group) {
+	w := &r.w
 	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isScope(key):
@@ -217,8 +236,12 @@ func (r *jsonReader) scopeSpans() {
 				continue
 			}
 			g.lookAhead()
+			r.known = aScope
 			w.array()
 			r.spans()
+			if !w.failed() {
+				r.known = aResource
+			}
 		default:
 			w.skip()
 		}
@@ -228,7 +251,7 @@ func (r *jsonReader) scopeSpans() {
 func isResource(key []byte) bool { return string(key) == "resource" }
 func isScope(key []byte) bool    { return string(key) == "scope" }
 
-// spans reads the elements of a list of spans.
+// spans reads the elements of a list of spans that are left.
 func (r *jsonReader) spans() {
 	w := &r.w
 	for w.more() && r.going() {

@@ -198,9 +198,6 @@ func TestJSONDamage(t *testing.T) {
 	lines := func(l ...string) string { return strings.Join(l, "\n") + "\n" }
 	cut := batch("cut")
 	const head = "{\n  \"resourceSpans\": [\n"
-	resource := func(name string) string {
-		return strings.TrimSuffix(strings.TrimPrefix(batch(name), `{"resourceSpans":[`), `]}`)
-	}
 	pretty := head + strings.TrimPrefix(batch("pretty"), `{"resourceSpans":[`)
 	for _, test := range []struct {
 		name, text string
@@ -215,8 +212,6 @@ func TestJSONDamage(t *testing.T) {
 		{"last line cut", batch("a") + "\n" + cut[:len(cut)-30], []string{"a"}, []string{"truncated"}},
 		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")), []string{"a", "b"},
 			[]string{"input:1: "}},
-		{"other resources of a document", `{"resourceSpans":[` + strings.TrimSuffix(resource("a"), `]}]}`) + `,x,` + spanOf("lost") + `]}]},` +
-			resource("b") + `]}`, []string{"a", "b"}, []string{"input:1: "}},
 		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
 		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")), []string{"b", "c"}, []string{"input:4: "}},
 		{"pretty document behind lines", lines(batch("a"), batch("b"), pretty, "{\n}", batch("c")), []string{"a", "b", "pretty", "c"}, nil},
@@ -245,5 +240,31 @@ func TestJSONDamage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Behind damage an object is known by the members among its first 4 KiB. A span that has
+// none there that tells is passed over, wherever the reads end, and the next one is read.
+func TestJSONSpanWithLongHeadBehindDamage(t *testing.T) {
+	const look, end = 4 << 10, `]}]}]}`
+	front := len(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","traceState":"","name":`)
+	for _, test := range []struct {
+		head int // bytes of the span up to the member that tells
+		want []string
+	}{
+		{front + 1, []string{"a", "long", "b"}},
+		{look - 1, []string{"a", "long", "b"}},
+		{look, []string{"a", "long", "b"}},
+		{look + 1, []string{"a", "b"}},
+		{16 * look, []string{"a", "b"}},
+	} {
+		long := strings.Replace(spanOf("long"), `"name"`, `"traceState":"`+strings.Repeat("x", test.head-front)+`","name"`, 1)
+		text := strings.TrimSuffix(batch("a"), end) + `,{x},` + long + `,` + spanOf("b") + end
+		res := read(otlp.JSONRecords, []byte(text))
+		if diff := cmp.Diff(test.want, res.names()); diff != "" || len(res.Bad) != 1 {
+			t.Errorf("%d bytes: errors %q, operations (-want +got):\n%s", test.head, res.Bad, diff)
+		}
+		check.Equal(t, fmt.Sprintf("%d bytes, byte by byte", test.head),
+			res, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
 	}
 }
