@@ -76,7 +76,7 @@ func TestReleasesOfModules(t *testing.T) {
 
 // The plugin stays small: what it is made of, with comments.
 func TestPluginLines(t *testing.T) {
-	const most = 18_780
+	const most = 18_650
 	all := goPackages(t)
 	lines := 0
 	for _, path := range append([]string{module}, all[module].Deps...) {
