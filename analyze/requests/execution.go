@@ -43,6 +43,7 @@ type Execution struct {
 
 	forest *trace.Forest
 	ops    []int32
+	byEnd  []int32      // ops, the last to end first; nil until needed
 	within []*Execution // the executions directly below
 }
 

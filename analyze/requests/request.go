@@ -182,10 +182,12 @@ func (r *Request) addTimes() {
 }
 
 // byEnd returns the operations below the request and those of the executions that it
-// shares, with what lies below these, the last to end first.
+// shares, with what lies below these, the last to end first. Executions follow one another as a rule, so that only
+// those of a request in which some overlap have to be sorted anew.
 func (r *Request) byEnd() []int32 {
-	rows := slices.Clone(r.ops)
-	pending := slices.Clone(r.below)
+	own := slices.Clone(r.ops)
+	r.forest.SortByEnd(own)
+	lists, pending := [][]int32{own}, slices.Clone(r.below)
 	for _, p := range r.shared {
 		pending = append(pending, p.execution)
 	}
@@ -193,13 +195,23 @@ func (r *Request) byEnd() []int32 {
 	for len(pending) > 0 {
 		e := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		if !seen[e] {
-			seen[e] = true
-			rows = append(rows, e.ops...)
-			pending = append(pending, e.within...)
+		if seen[e] {
+			continue
 		}
+		seen[e] = true
+		if e.byEnd == nil {
+			e.byEnd = slices.Clone(e.ops)
+			r.forest.SortByEnd(e.byEnd)
+		}
+		lists = append(lists, e.byEnd)
+		pending = append(pending, e.within...)
 	}
-	r.forest.SortByEnd(rows)
+	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
+	slices.SortFunc(lists, func(a, b []int32) int { return r.forest.CompareEnd(a[0], b[0]) })
+	rows := slices.Concat(lists...)
+	if len(lists) > 1 && !slices.IsSortedFunc(rows, r.forest.CompareEnd) {
+		r.forest.SortByEnd(rows)
+	}
 	return rows
 }
 
