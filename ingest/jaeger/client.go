@@ -18,9 +18,11 @@ const (
 	DefaultTimeout = 30 * time.Second
 	// defaultMaxMemory is what an answer may take in memory.
 	defaultMaxMemory = 1 << 30
-	// answersPerMemory is how many of the largest answers, as texts, fit into the memory.
-	answersPerMemory = 8
 )
+
+// answersPerMemory is how many of the largest answers, as texts, fit into the memory: the records of an answer take up to
+// ten times as much.
+const answersPerMemory = 16
 
 // ErrTraceNotFound is returned for a trace that Jaeger does not hold.
 var ErrTraceNotFound = errors.New("trace not found")
@@ -35,12 +37,9 @@ type ClientOptions struct {
 	// makes several calls.
 	Timeout time.Duration
 	// MaxMemory is about how much memory an answer may take, as text and as records;
-	// zero or less is a gibibyte. A search whose answer would take more is
+	// zero or less is a gibibyte. A search whose answer is larger than a sixteenth of it is
 	// divided, and a window that cannot be divided is reported and left out.
 	MaxMemory int64
-	// MaxAnswerBytes is the largest answer that is taken, before and after
-	// decompression; zero or less is an eighth of MaxMemory.
-	MaxAnswerBytes int64
 	// FollowRedirects lets the server send the client to any other host. Otherwise a
 	// redirect is followed on the same host only, and to https:// from http://. An
 	// HTTPClient with a CheckRedirect of its own decides by that.
@@ -57,9 +56,9 @@ type ClientOptions struct {
 // memory that it takes and the number of calls of a search are bounded. It holds one
 // answer at a time. A Client is not safe for concurrent use.
 type Client struct {
-	base *url.URL
-	opts ClientOptions
-	api  api // nil until the server has answered on one
+	base    *url.URL
+	opts    ClientOptions
+	version version // 0 until the server has answered on one
 }
 
 // NewClient returns a Client of the service at base, such as
@@ -83,9 +82,6 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 	}
 	if opts.MaxMemory <= 0 {
 		opts.MaxMemory = defaultMaxMemory
-	}
-	if opts.MaxAnswerBytes <= 0 {
-		opts.MaxAnswerBytes = opts.MaxMemory / answersPerMemory
 	}
 	return &Client{base: u, opts: opts}, nil
 }
@@ -118,16 +114,8 @@ func (c *Client) Base() string {
 // API returns the name of the API version that the server answered on, "" when
 // it has not answered yet.
 func (c *Client) API() string {
-	if c.api == nil {
+	if c.version == 0 {
 		return ""
 	}
-	return c.api.name()
-}
-
-// url returns the address of a path below the base.
-func (c *Client) url(path string, query url.Values) *url.URL {
-	u := *c.base
-	u.Path += path
-	u.RawQuery = query.Encode()
-	return &u
+	return fmt.Sprintf("v%d", c.version)
 }

@@ -4,12 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
+
+// version is a version of Jaeger's HTTP API.
+type version int
+
+const (
+	v1 version = 1 // Jaeger's own JSON, see [Records]
+	v3 version = 3 // OTLP
+)
+
+// request is the path and the query of a call, as each version of the API has them.
+type request struct {
+	path  map[version]string
+	query map[version]url.Values
+}
 
 // The attempts of a call. Those that fail at once are over after about three
 // seconds; no attempt begins once the timeout has passed.
@@ -26,42 +40,41 @@ var (
 
 // call asks the server and returns its answer, read with the API that it has.
 // Which one that is, the first call finds out.
-func (c *Client) call(ctx context.Context, ask func(api) (string, url.Values)) (*answer, error) {
+func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errNoAnswer)
 	defer cancel()
-	if c.api != nil {
-		return c.callAPI(ctx, c.api, ask)
+	if c.version != 0 {
+		return c.callVersion(ctx, c.version, r)
 	}
 	var first error
-	for _, a := range []api{apiV3{}, apiV1{}} {
-		ans, err := c.callAPI(ctx, a, ask)
-		var failed *AnswerError
-		if errors.As(err, &failed) && failed.foreign {
+	for _, v := range []version{v3, v1} {
+		ans, err := c.callVersion(ctx, v, r)
+		failed, ok := errors.AsType[*answerError](err)
+		if ok && failed.foreign {
 			if first == nil {
 				first = err
 			}
 			continue
 		}
-		if err == nil || failed != nil && failed.isNotFound() {
-			c.api = a
+		if err == nil || ok && failed.isNotFound() {
+			c.version = v
 		}
 		return ans, err
 	}
 	return nil, first
 }
 
-// callAPI is call with one API. It tries again where that may help.
-func (c *Client) callAPI(ctx context.Context, a api, ask func(api) (string, url.Values)) (*answer, error) {
-	u := c.url(ask(a))
+// callVersion is call with one API. It tries again where that may help.
+func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer, error) {
+	u := *c.base
+	u.Path += r.path[v]
+	u.RawQuery = r.query[v].Encode()
 	deadline, _ := ctx.Deadline()
-	backoff := firstBackoff
-	for attempt := 1; ; attempt++ {
-		ans, after, err := c.attempt(ctx, a, u)
+	for attempt, wait := 1, firstBackoff; ; attempt, wait = attempt+1, 2*wait {
+		ans, err := c.attempt(ctx, v, &u)
 		if err == nil || ctx.Err() != nil || !isTemporary(err) {
 			return ans, err
 		}
-		wait := max(backoff, after)
-		backoff *= 2
 		if attempt == maxAttempts || time.Now().Add(wait).After(deadline) {
 			return nil, fmt.Errorf("%w (tried %d times)", err, attempt)
 		}
@@ -75,57 +88,63 @@ func (c *Client) callAPI(ctx context.Context, a api, ask func(api) (string, url.
 
 // isTemporary reports whether err may be gone at the next attempt.
 func isTemporary(err error) bool {
-	if failed, ok := errors.AsType[*AnswerError](err); ok {
+	if failed, ok := errors.AsType[*answerError](err); ok {
 		return failed.isTemporary()
 	}
-	var name *net.DNSError
-	if errors.As(err, &name) && name.IsNotFound {
+	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
 		return false
 	}
-	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect) && !errors.Is(err, errDamaged)
+	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect)
 }
 
-// attempt makes one call. after is how long the server asks to wait before
-// the next.
-func (c *Client) attempt(ctx context.Context, a api, u *url.URL) (ans *answer, after time.Duration, err error) {
-	defer func() {
-		if errors.Is(context.Cause(ctx), errNoAnswer) && err != nil {
-			err = fmt.Errorf("%s: %w (%v)", u.Redacted(), errNoAnswer, c.opts.Timeout)
+// attempt makes one call. The transport asks for gzip and takes it off.
+func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
+	fail := func(err error) (*answer, error) {
+		if errors.Is(context.Cause(ctx), errNoAnswer) {
+			err = fmt.Errorf("%w (%v)", errNoAnswer, c.opts.Timeout)
 		}
-	}()
+		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, 0, fmt.Errorf("asking Jaeger: %w", err)
+		return fail(err)
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("Accept-Encoding", "gzip") // asked for here, the transport leaves it as it is
 	resp, err := c.opts.HTTPClient.Do(req)
 	if err != nil {
-		return nil, 0, describeTransport(u, err)
+		return fail(describeTransport(err))
 	}
 	// Nothing is lost when the connection cannot be used again.
 	defer func() { _ = resp.Body.Close() }()
-	body, err := readBody(resp, c.opts.MaxAnswerBytes)
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", u.Redacted(), err)
+	limit := c.opts.MaxMemory / answersPerMemory
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case int64(len(body)) > limit:
+		return fail(errTooLarge)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fail(errCutOff)
+	case err != nil:
+		return fail(err)
 	}
 	if failed := checkAnswer(u.Redacted(), resp.StatusCode, body); failed != nil {
-		return nil, retryAfter(resp.Header), failed
+		return nil, failed
 	}
-	ans, err = c.decode(a, u.Redacted(), body)
-	return ans, 0, err
+	ans, err := c.decode(v, u.Redacted(), body)
+	if err != nil {
+		return fail(err)
+	}
+	return ans, nil
 }
 
-// describeTransport names the address, for the transport's error does not
-// always, and names the likely causes.
-func describeTransport(u *url.URL, err error) error {
+// describeTransport names the likely causes of an error of the transport, without its own idea of the address.
+func describeTransport(err error) error {
 	if transport, ok := errors.AsType[*url.Error](err); ok {
-		err = transport.Err // without its own idea of the address
+		err = transport.Err
 	}
 	if errors.Is(err, errRedirect) {
-		return fmt.Errorf("%s: the server %w", u.Redacted(), err)
+		return fmt.Errorf("the server %w", err)
 	}
-	return fmt.Errorf("%s: %w; check that Jaeger runs at this address and can be reached", u.Redacted(), err)
+	return fmt.Errorf("%w; check that Jaeger runs at this address and can be reached", err)
 }
 
 // checkRedirect refuses redirects to other hosts: who answers at an address may not choose
@@ -143,13 +162,4 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	there := url.URL{Scheme: to.Scheme, Host: to.Host}
 	return fmt.Errorf("%w to another host, %q, which has to be allowed", errRedirect, there.String())
-}
-
-// retryAfter returns how long the server asks to wait, 0 for nothing sensible.
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.ParseInt(h.Get("Retry-After"), 10, 16)
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
 }

@@ -51,7 +51,7 @@ func zipped(write func(io.Writer)) http.HandlerFunc {
 func TestR3ServerFaults(t *testing.T) {
 	const v3, v1 = `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{}`, `{"data":[{"traceID":"1","spans":[{}`
 	const million = 1 << 20
-	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true} // for a deadline to come
+	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true, "not gzip": true} // for a deadline to come
 	for name, tc := range map[string]struct {
 		handler http.HandlerFunc
 		want    string
@@ -62,15 +62,11 @@ func TestR3ServerFaults(t *testing.T) {
 			repeat(w, v3, ",{}", -1)
 		}, "too large"},
 		"gzip bomb":     {zipped(func(w io.Writer) { repeat(w, v3, " ", -1) }), "too large"},
-		"empty members": {func(w http.ResponseWriter, _ *http.Request) { emptyMembers(w) }, "too large"},
+		"empty members": {func(w http.ResponseWriter, _ *http.Request) { emptyMembers(w) }, "no answer in time"},
 		"not gzip": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, strings.Repeat("no gzip at all ", 10))
-		}, "damaged"},
-		"other compression": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "br")
-			_, _ = io.WriteString(w, "{}")
-		}, `compressed as "br"`},
+		}, "gzip: invalid header"},
 		"a byte at a time": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				_, _ = io.WriteString(w, " ")
@@ -79,13 +75,8 @@ func TestR3ServerFaults(t *testing.T) {
 			}
 		}, "no answer in time"},
 		"busy for ever": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "status 429"},
-		"patience asked for": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "30000")
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "(tried 1 times)"},
 		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "status 500"},
 		"a page": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "<!doctype html><html>")
@@ -115,12 +106,12 @@ func TestR3ServerFaults(t *testing.T) {
 		}, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const memory = 32 << 20
+			const memory = 64 << 20
 			timeout := time.Minute
 			if slow[name] {
 				timeout = 500 * time.Millisecond
 			}
-			c := serve(t, tc.handler, jaeger.ClientOptions{Timeout: timeout, MaxMemory: memory, MaxAnswerBytes: memory / 4})
+			c := serve(t, tc.handler, jaeger.ClientOptions{Timeout: timeout, MaxMemory: memory})
 			var err error
 			allocated := check.Allocated(func() { _, _, err = c.Trace(t.Context(), traceID(t, recordedID)) })
 			check.Says(t, "", tc.want, err)
@@ -147,7 +138,7 @@ func TestR3SearchTooLarge(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		repeat(w, `{"result":{"resourceSpans":[`, " ", -1)
-	}, jaeger.ClientOptions{MaxAnswerBytes: 1000})
+	}, jaeger.ClientOptions{MaxMemory: 16_000})
 	var last error
 	for _, err := range c.Search(t.Context(), lastHour(1000)) {
 		last = err

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/optrace/optrace/op"
@@ -25,6 +26,37 @@ type Query struct {
 	// Limit is how many traces to return, the latest of them; it must be
 	// positive.
 	Limit int
+}
+
+// request asks for so many traces of the query within a window.
+func (q *Query) request(w window, limit int) request {
+	duration := ""
+	if q.MinDuration > 0 {
+		duration = q.MinDuration.String()
+	}
+	// values returns parameters, each a name and a value, without those that are empty.
+	values := func(parameters ...string) url.Values {
+		v := url.Values{}
+		for p := range slices.Chunk(parameters, 2) {
+			if p[1] != "" {
+				v.Set(p[0], p[1])
+			}
+		}
+		return v
+	}
+	return request{
+		map[version]string{v3: "/api/v3/traces", v1: "/api/traces"},
+		map[version]url.Values{
+			v3: values(
+				"query.service_name", q.Service, "query.operation_name", q.Operation, "query.duration_min", duration,
+				"query.start_time_min", w.from.UTC().Format(time.RFC3339Nano), "query.start_time_max", w.to.UTC().Format(time.RFC3339Nano),
+				"query.num_traces", strconv.Itoa(limit), "query.raw_traces", "true"),
+			v1: values(
+				"service", q.Service, "operation", q.Operation, "minDuration", duration,
+				"start", strconv.FormatInt(w.from.UnixMicro(), 10), "end", strconv.FormatInt(w.to.UnixMicro(), 10),
+				"limit", strconv.Itoa(limit), "raw", "true"),
+		},
+	}
 }
 
 // The bounds of a search.
@@ -109,23 +141,23 @@ type search struct {
 func (s *search) next(ctx context.Context) bool {
 	w := s.windows[len(s.windows)-1]
 	s.windows = s.windows[:len(s.windows)-1]
-	ans, err := s.client.call(ctx, func(a api) (string, url.Values) { return a.search(s.query, w, s.page) })
+	ans, err := s.client.call(ctx, s.query.request(w, s.page))
 	if errors.Is(err, errTooLarge) {
 		s.tooLarge++
 	}
-	var failed *AnswerError
+	failed, isAnswer := errors.AsType[*answerError](err)
 	switch {
 	case err == nil && len(ans.traces) >= s.page:
 		return s.divide(w, minWindow) || s.emit(ans) && s.problem(w, op.ErrorLimit, "%d traces or more", s.page)
 	case err == nil:
 		return s.emit(ans)
-	case errors.As(err, &failed) && failed.isNotFound():
+	case isAnswer && failed.isNotFound():
 		return true
-	case failed != nil && failed.isTooMany() && s.page > 1, errors.Is(err, errTooLarge) && s.page > 1:
+	case isAnswer && failed.isTooMany() && s.page > 1, errors.Is(err, errTooLarge) && s.page > 1:
 		s.page = max(1, s.page/4)
 		s.windows = append(s.windows, w)
 		return true
-	case failed != nil && failed.isNotFinite():
+	case isAnswer && failed.isNotFinite():
 		return s.divide(w, minFailing) || s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
 	case errors.Is(err, errTooLarge):
 		return s.divide(w, minWindow) || s.problem(w, op.ErrorLimit, "%w", err)
@@ -153,7 +185,7 @@ func (s *search) emit(ans *answer) bool {
 			return false
 		}
 	}
-	slices.SortStableFunc(ans.traces, func(a, b *Trace) int { return cmp.Compare(b.start(), a.start()) })
+	slices.SortStableFunc(ans.traces, func(a, b *Trace) int { return cmp.Compare(b.start.V, a.start.V) })
 	for _, t := range ans.traces {
 		if _, seen := s.seen[t.ID]; seen {
 			continue

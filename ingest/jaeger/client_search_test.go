@@ -138,11 +138,11 @@ func TestSearchSameInstant(t *testing.T) {
 // An answer beyond the limit is asked for in parts.
 func TestSearchLargeAnswers(t *testing.T) {
 	f := &fakeJaeger{traces: spread(300)}
-	found, problems := search(t, f, lastHour(1000), jaeger.ClientOptions{MaxAnswerBytes: 8 << 10})
+	found, problems := search(t, f, lastHour(1000), jaeger.ClientOptions{MaxMemory: 128 << 10})
 	if len(found) != 300 || len(problems) > 0 {
 		t.Errorf("%d traces, problems %q", len(found), problems)
 	}
-	found, problems = search(t, &fakeJaeger{traces: spread(1)}, lastHour(10), jaeger.ClientOptions{MaxAnswerBytes: 100})
+	found, problems = search(t, &fakeJaeger{traces: spread(1)}, lastHour(10), jaeger.ClientOptions{MaxMemory: 1600})
 	if len(found) != 0 || len(problems) != 1 || !strings.Contains(problems[0], "too large") {
 		t.Errorf("%d traces, problems %q", len(found), problems)
 	}

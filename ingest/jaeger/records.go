@@ -54,9 +54,8 @@ type reader struct {
 	hold   func(bytes int64) error
 	held   int64 // what hold knows of
 
-	failure  *ServerError // what the answer under way says is wrong
-	hasData  bool         // it has data
-	hasSpans bool         // the trace under way has a list of spans
+	failure *ServerError // what the answer under way says is wrong
+	hasData bool         // it has data
 
 	processes map[string]*op.Resource // of the trace under way; nil until they have come
 	current   *op.Resource            // that of the span yielded last
@@ -101,11 +100,12 @@ func (r *reader) holdAll(n int64) error {
 // answers reads all answers.
 func (r *reader) answers() {
 	for r.stream.Next() {
-		if !r.answer() || !r.recover() {
+		if !r.answer() {
 			return
 		}
 	}
-	if err := r.stream.Err(); err != nil {
+	// The spans in front of the place where reading ended are good.
+	if err := r.stream.Err(); err != nil && r.heldSpans() {
 		r.yield(op.Record{}, err)
 	}
 }
@@ -113,14 +113,8 @@ func (r *reader) answers() {
 // answer reads one answer, and reports whether more records are wanted.
 func (r *reader) answer() bool {
 	r.failure, r.hasData = nil, false
-	r.stream.Object()
-	return r.answerMembers()
-}
-
-// answerMembers reads the members of an answer that are left.
-func (r *reader) answerMembers() bool {
 	s := r.stream
-	for s.More() {
+	for s.Object(); s.More(); {
 		switch key := string(s.Key()); key {
 		case "data":
 			if s.Peek() != '[' {
@@ -128,8 +122,10 @@ func (r *reader) answerMembers() bool {
 				break
 			}
 			r.hasData = true
-			if s.Array(); !r.traces() {
-				return false
+			for s.Array(); s.More(); {
+				if !r.trace() {
+					return false
+				}
 			}
 		case "errors", "error", "message":
 			text, err := s.Value()
@@ -155,43 +151,19 @@ func (r *reader) answerMembers() bool {
 	return false
 }
 
-// traces reads the traces of a list that are left.
-func (r *reader) traces() bool {
-	for r.stream.More() {
-		if !r.trace() {
-			return false
-		}
-	}
-	return true
-}
-
 // trace reads one trace.
 func (r *reader) trace() bool {
-	r.processes, r.current, r.hasSpans = nil, nil, false
+	r.processes, r.current = nil, nil
 	r.texts, r.spans = r.texts[:0], r.spans[:0]
-	start := r.stream.Position()
-	r.stream.Object()
-	if !r.traceMembers() {
-		return false
-	}
-	if r.hasSpans || r.stream.Err() != nil {
-		return true
-	}
-	err := r.stream.SyntaxError(0, "trace without spans")
-	err.Offset, err.Class = start, op.ErrorRecord
-	return r.yield(op.Record{}, err)
-}
-
-// traceMembers reads the members of a trace that are left.
-func (r *reader) traceMembers() bool {
 	s := r.stream
-	for s.More() {
+	start, hasSpans := s.Position(), false
+	for s.Object(); s.More(); {
 		switch string(s.Key()) {
 		case "spans":
-			r.hasSpans = true
+			hasSpans = true
 			if s.Peek() != '[' {
 				s.Skip()
-			} else if s.Array(); !r.readSpans() {
+			} else if !r.readSpans() {
 				return false
 			}
 		case "processes":
@@ -206,44 +178,37 @@ func (r *reader) traceMembers() bool {
 			s.Skip()
 		}
 	}
-	if s.Err() != nil {
-		return true // the rest of the trace may follow
+	switch {
+	case s.Err() != nil:
+		return true
+	case hasSpans:
+		return r.heldSpans()
 	}
-	return r.heldSpans()
+	err := s.SyntaxError(0, "trace without spans")
+	err.Offset, err.Class = start, op.ErrorRecord
+	return r.yield(op.Record{}, err)
 }
 
-// readSpans reads the spans of a list that are left. Where the processes are not known
-// yet, they are kept for later.
+// readSpans reads a list of spans. Where the processes are not known yet, they are kept for later.
 func (r *reader) readSpans() bool {
-	for s := r.stream; s.More(); {
-		text, err := s.Value()
-		if s.Err() != nil {
-			return true
-		}
+	for text, err := range r.stream.Elements() {
 		switch {
 		case err != nil:
 			if !r.yield(op.Record{}, err) {
 				return false
 			}
-		case r.processes != nil:
-			if !r.span(text, s.Offset()) {
-				return false
-			}
-		case bytes.IndexByte(text, '"') < 0: // without members it names no process
-			if !r.span(text, s.Offset()) {
+		case r.processes != nil, bytes.IndexByte(text, '"') < 0: // without members it names no process
+			if !r.span(text, r.stream.Offset()) {
 				return false
 			}
 		default:
 			start := len(r.texts)
 			r.texts = append(r.texts, text...)
-			r.spans = append(r.spans, spanText{s.Offset(), start, len(r.texts)})
+			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
 			if err := r.holdAll(int64(cap(r.texts)) + int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{}))); err != nil {
 				r.yield(op.Record{}, err)
 				return false
 			}
-		}
-		if n := swallowed(text); err == nil && n > 0 {
-			s.Back(n)
 		}
 	}
 	return true
@@ -256,6 +221,7 @@ func (r *reader) heldSpans() bool {
 			return false
 		}
 	}
+	r.texts, r.spans = r.texts[:0], r.spans[:0]
 	const keep = 1 << 20
 	if cap(r.texts) > keep { // release the memory of a large trace
 		r.texts, r.spans = nil, nil

@@ -1,0 +1,139 @@
+package jaeger
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// answerError is an answer without the data that were asked for.
+type answerError struct {
+	url     string // that was asked, without a password
+	status  int    // that of HTTP, or the one that the answer states in its place
+	message string // the server's, or a description of an answer that is not JSON
+	foreign bool   // not from an API of Jaeger's
+}
+
+// Error names the address, the answer, and the likely causes.
+func (e *answerError) Error() string {
+	text := fmt.Sprintf("%s: status %d: %q", e.url, e.status, e.message)
+	switch {
+	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
+		return text + "; a name and password can stand in the address, http://name:password@host"
+	case e.foreign:
+		return text + "; check that the address is that of Jaeger's pages, usually on port 16686, with the path that they are served under"
+	}
+	return text
+}
+
+// isNotFound reports whether Jaeger said that it holds nothing of the kind.
+func (e *answerError) isNotFound() bool { return e.status == http.StatusNotFound && !e.foreign }
+
+// isNotFinite reports whether Jaeger could not write a trace because of a
+// number that JSON has no text for, which makes version 1 of its API fail.
+func (e *answerError) isNotFinite() bool {
+	return e.status == http.StatusInternalServerError && strings.Contains(e.message, "unsupported value")
+}
+
+// isTooMany reports whether the storage refuses to look for so many traces.
+func (e *answerError) isTooMany() bool { return strings.Contains(e.message, "search depth") }
+
+// isTemporary reports whether the same call may succeed a little later.
+func (e *answerError) isTemporary() bool {
+	switch e.status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return e.status == http.StatusInternalServerError && !e.isNotFinite() && !e.isTooMany()
+}
+
+// checkAnswer returns the error that an answer stands for; nil if it holds data.
+func checkAnswer(url string, status int, body []byte) error {
+	text := bytes.TrimLeft(body, "\ufeff \t\r\n")
+	failed := &answerError{url: url, status: status}
+	switch lower := bytes.ToLower(text[:min(len(text), 512)]); {
+	case len(text) == 0:
+		failed.message = "an empty answer"
+	case bytes.Contains(lower, []byte("<html")):
+		failed.message = "a web page, not JSON"
+	case text[0] != '{':
+		failed.message = excerpt(text)
+	default:
+		msg, isError := failure(text)
+		switch {
+		case isError:
+			failed.status, failed.message = max(status, http.StatusBadRequest), msg
+		case status == http.StatusOK:
+			return nil
+		default:
+			failed.message, failed.foreign = excerpt(text), status == http.StatusNotFound
+		}
+		return failed
+	}
+	// What stands in front of Jaeger fails in words of its own.
+	failed.foreign = status < http.StatusInternalServerError && status != http.StatusTooManyRequests
+	return failed
+}
+
+// failure returns the message of an answer that holds an error instead of
+// data. What it reads of an answer with data ends where those begin.
+func failure(body []byte) (msg string, failed bool) {
+	var l jsontext.Lexer
+	l.Reset(body)
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "error", "errors":
+			text := l.Raw()
+			if string(text) != "null" && string(text) != "[]" {
+				return message(text), true
+			}
+		case "data", "result":
+			if !l.Null() {
+				return "", false
+			}
+		default:
+			l.Skip()
+		}
+	}
+	return "", false
+}
+
+// message returns the text in the error part of an answer, "" where there is none:
+//
+//	"not found"
+//	{"httpCode":404,"message":"No traces found"}
+//	[{"code":500,"msg":"json: unsupported value: NaN"}]
+func message(text []byte) string {
+	var l jsontext.Lexer
+	l.Reset(text)
+	if l.Peek() == '[' {
+		if l.Array(); !l.More() {
+			return ""
+		}
+	}
+	switch l.Peek() {
+	case '"':
+		return strings.ToValidUTF8(string(l.Str()), "\ufffd")
+	case '{':
+		for l.Object(); l.More(); {
+			if key := string(l.Key()); (key == "message" || key == "msg") && l.Peek() == '"' {
+				return strings.ToValidUTF8(string(l.Str()), "\ufffd")
+			}
+			l.Skip()
+		}
+		return string(text)
+	}
+	return ""
+}
+
+// excerpt returns the beginning of a text.
+func excerpt(text []byte) string {
+	const length = 120
+	if len(text) <= length {
+		return strings.ToValidUTF8(string(bytes.TrimSpace(text)), "\ufffd")
+	}
+	return strings.ToValidUTF8(string(text[:length]), "\ufffd") + "…"
+}
