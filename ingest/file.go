@@ -2,13 +2,13 @@ package ingest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
@@ -18,6 +18,8 @@ import (
 
 // file is a file that is being read.
 type file struct {
+	in      *Input
+	number  int64 // from 0
 	path    string
 	counted *countingReader
 	content *content
@@ -30,28 +32,50 @@ type file struct {
 	src    io.Reader
 	// hosts reports whether a resource at the start of the file states its host.
 	hosts bool
-	// mapping says which attributes entries inherit from their resources, memory what readers may hold.
+	// mapping says which attributes entries inherit from their resources.
 	mapping *attr.Mapping
-	memory  *memory
-	// forced is the name of the format; "" where its content tells.
-	forced string
+	// users are whoever makes parts of the file, and those who read them. broken is set where a part was not
+	// read to its end.
+	users  atomic.Int64
+	broken atomic.Bool
 }
 
-// open opens a file and calls seen with the number of bytes of each read.
-func (o *Options) open(path string, seen func(n int)) (*file, error) {
-	src, closeFile, err := o.openSource(path)
+// open opens the next file and finds its format. The error may be one that does not end the input.
+func (in *Input) open(s source) (*file, error) {
+	in.memory.opened(s.path)
+	in.mu.Lock()
+	number := len(in.files)
+	in.stats.Files++
+	in.files = append(in.files, fileInfo{})
+	in.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	src, closeFile, err := in.opts.openSource(s.path)
 	if err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
-	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}}
-	f.mapping, f.forced = o.Mapping, o.Format
-	f.content, err = decompress(f.counted, o.Limits)
+	f := &file{in: in, number: int64(number), path: s.path, mapping: in.mapping, closers: []func(){closeFile}}
+	f.users.Store(1)
+	f.counted = &countingReader{src: src, seen: in.count}
+	if f.content, err = decompress(f.counted, in.opts.Limits); err == nil {
+		f.closers = append(f.closers, f.content.close)
+		f.anywhere = seekable(src, f.content, f.counted)
+		err = f.detect(in.opts.Format)
+	}
+	if err == nil && f.format != nil && f.format.partial && !in.partials {
+		err = errPartial
+	}
 	if err != nil {
-		closeFile()
+		f.close()
 		return nil, f.wrap(err)
 	}
-	f.closers = append(f.closers, f.content.close)
-	f.anywhere = seekable(src, f.content, f.counted)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.files[number].format = f.formatName()
+	if name := f.formatName(); name != "" && !slices.Contains(in.stats.Formats, name) {
+		in.stats.Formats = append(in.stats.Formats, name)
+	}
 	return f, nil
 }
 
@@ -76,18 +100,31 @@ func (f *file) close() {
 	}
 }
 
-// detect finds the format of the file.
-func (f *file) detect() (err error) {
+// release notes that one of its users is done with the file, which may be nil. The last one closes it.
+func (f *file) release() {
+	if f == nil || f.users.Add(-1) > 0 {
+		return
+	}
+	if !f.broken.Load() {
+		if f.anywhere != nil && f.format != nil && f.format.recordsAt != nil {
+			f.anywhere.countRest()
+		}
+		f.in.mu.Lock()
+		f.in.files[f.number].bytes = f.counted.n
+		f.in.mu.Unlock()
+	}
+	f.close()
+}
+
+// detect finds the format of the file, whose name may be given.
+func (f *file) detect(name string) (err error) {
 	var head []byte
-	f.format, head, f.src, err = detect(f.content, f.forced)
+	f.format, head, f.src, err = detect(f.content, name)
 	if f.isReport() {
 		err = &refusedError{"a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite " + filepath.Base(f.path)}
 	}
-	if err != nil {
-		return f.wrap(err)
-	}
 	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
-	return nil
+	return err
 }
 
 // isReport reports whether the file is one of Nsight Systems' own. Their beginning does not tell, so
@@ -106,49 +143,6 @@ func (f *file) formatName() string {
 }
 
 func (f *file) wrap(err error) error { return fmt.Errorf("reading %s: %w", f.path, err) }
-
-// records yields the records of the whole file, and reports whether more are
-// wanted.
-func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more bool, err error) {
-	if f.format == nil {
-		return f.end(false, yield), nil
-	}
-	records := read
-	if f.anywhere != nil && f.format.recordsAt != nil {
-		records = func(io.Reader, place) iter.Seq2[op.Record, error] {
-			return f.format.recordsAt(newReaderOptions(f.mapping, f.memory), f.anywhere, f.anywhere.size, f.path)
-		}
-		defer f.anywhere.countRest()
-	}
-	more, cut, err := f.part(records(f.src, place{name: f.path}), nil, yield)
-	if err != nil || !more {
-		return false, err
-	}
-	return f.end(cut, yield), nil
-}
-
-// part yields records of the file, in front of which a resource was handed out. cut
-// reports whether the last one was cut off.
-func (f *file) part(
-	records iter.Seq2[op.Record, error], resource *op.Resource, yield func(op.Record, error) bool,
-) (more, cut bool, err error) {
-	if f.inherits() {
-		records = inheriting(f.mapping, records, resource)
-	}
-	for rec, err := range records {
-		if err != nil {
-			syntax, ok := errors.AsType[*op.SyntaxError](err)
-			if !ok {
-				return false, cut, f.wrap(err)
-			}
-			cut = cut || syntax.Truncated
-		}
-		if !yield(rec, err) {
-			return false, cut, nil
-		}
-	}
-	return true, cut, nil
-}
 
 // inherits reports whether entries and spans are to get attributes of their resources.
 func (f *file) inherits() bool {
@@ -180,19 +174,6 @@ func scopeOf(x *op.Extra) *op.Scope {
 		return nil
 	}
 	return &x.Scope
-}
-
-// end yields what is wrong with the compressed data, unless the format's reader
-// saw the early end as well.
-func (f *file) end(cut bool, yield func(op.Record, error) bool) (more bool) {
-	c := f.content
-	if c.damage == nil || cut && c.truncated() {
-		return true
-	}
-	return yield(op.Record{}, &op.SyntaxError{
-		File: f.path, Offset: c.total, Truncated: c.truncated(), Class: op.ErrorDamaged,
-		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
-	})
 }
 
 // readers are the readers of one goroutine, by format.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/op"
@@ -23,6 +24,7 @@ type Input struct {
 	began    bool
 	mapping  *attr.Mapping
 	partials bool
+	mu       sync.Mutex // guards stats and files
 	stats    Stats
 	files    []fileInfo
 	// partSize is the size of a part in bytes, 0 for the default.
@@ -124,114 +126,41 @@ func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 // says nothing of its own, it starts with an empty one.
 func (in *Input) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		var sources []source
-		err := in.begin()
-		if err == nil {
-			sources, err = in.opts.expand(in.paths)
-		}
-		if err != nil {
+		if err := in.begin(); err != nil {
 			yield(op.Record{}, err)
 			return
 		}
-		var unknown *op.SyntaxError
 		known := false // a resource was handed out
-		for _, s := range sources {
-			stale := known // it is that of another file
-			more, err := in.file(s, func(rec op.Record, err error) bool {
+		for p := range in.parts(0, nil) {
+			stale, more := known, true // it is that of another file
+			p.read(in, &in.readers, func(rec op.Record, err error) bool {
 				switch {
 				case rec.Resource != nil:
 					known, stale = true, false
 				case stale && (rec.Entry != nil || rec.Span != nil):
 					known, stale = false, false
-					if !yield(op.Record{Resource: &op.Resource{}}, nil) {
-						return false
-					}
+					more = yield(op.Record{Resource: &op.Resource{}}, nil)
 				}
-				return yield(rec, err)
+				_, isSyntax := errors.AsType[*op.SyntaxError](err)
+				more = more && yield(rec, err) && (err == nil || isSyntax)
+				return more
 			})
-			if err != nil {
-				left, ok := errors.AsType[*passedOverError](err)
-				if !ok {
-					yield(op.Record{}, err)
-					return
-				}
-				unknown = left.report
-				more = yield(op.Record{}, unknown)
-			}
-			if !more {
+			if p.src.release(); !more {
 				return
 			}
 		}
-		if unknown != nil && len(in.stats.Formats) == 0 {
-			yield(op.Record{}, errNothingRead(unknown))
-		}
 	}
-}
-
-// file yields the records of one file and reports whether more are wanted.
-func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, err error) {
-	f, err := in.open(s, in.count)
-	if err != nil {
-		return false, err
-	}
-	defer f.close()
-	more, err = f.records(in.readers.of(f.format, in.readerOptions()), yield)
-	if err == nil && more {
-		in.files[len(in.files)-1].bytes = f.counted.n
-	}
-	return more, err
 }
 
 // readerOptions returns what readers are made with.
 func (in *Input) readerOptions() readerOptions { return newReaderOptions(in.mapping, in.memory) }
 
-// passedOverError is the error of a file that does not end the input.
-type passedOverError struct{ report *op.SyntaxError }
-
-// Error returns what is reported.
-func (e *passedOverError) Error() string { return e.report.Error() }
-
-// open opens a file and finds its format. A *passedOverError does not end the input.
-func (in *Input) open(s source, seen func(n int)) (*file, error) {
-	in.memory.opened(s.path)
-	in.stats.Files++
-	in.files = append(in.files, fileInfo{})
-	err := s.err
-	if err == nil {
-		var f *file
-		if f, err = in.opts.open(s.path, seen); err == nil {
-			f.mapping, f.memory = in.mapping, in.memory
-			if err = in.detect(f); err == nil {
-				return f, nil
-			}
-			f.close()
-		}
-	}
-	if report := s.passedOver(err); report != nil {
-		return nil, &passedOverError{report}
-	}
-	return nil, err
-}
-
-// detect finds the format of a file that was opened.
-func (in *Input) detect(f *file) error {
-	if err := f.detect(); err != nil {
-		return err
-	}
-	if f.format != nil && f.format.partial && !in.partials {
-		return f.wrap(errPartial)
-	}
-	name := f.formatName()
-	in.files[len(in.files)-1].format = name
-	if name != "" && !slices.Contains(in.stats.Formats, name) {
-		in.stats.Formats = append(in.stats.Formats, name)
-	}
-	return nil
-}
-
+// count counts n bytes of a file, which were read or, for a negative number, will be read again.
 func (in *Input) count(n int) {
-	in.stats.Bytes += int64(n)
 	in.memory.count(n)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.stats.Bytes += int64(n)
 	if in.opts.Progress != nil {
 		in.opts.Progress(n)
 	}

@@ -26,330 +26,216 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 	if err := in.begin(); err != nil {
 		return err
 	}
-	q := &partQueue{in: in}
-	errs := make([]error, max(1, workers))
-	failed := make([]int64, len(errs)) // numbers of the parts
+	var mu sync.Mutex // guards the variables of this function
+	var number, failed int64
+	var first error // that of the part failed
+	var buf []byte
+	next, stop := iter.Pull(in.parts(cmp.Or(in.partSize, partBytes), &buf))
+	take := func(own []byte) (p part, n int64, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if first != nil {
+			return part{}, 0, false
+		}
+		n, buf = number, own
+		number++
+		p, ok = next()
+		return p, n, ok
+	}
 	var running sync.WaitGroup
-	for worker := range errs {
+	for worker := range max(1, workers) {
 		running.Go(func() {
-			for p, records := range q.parts() {
-				if errs[worker] = read(worker, p.file, p.number, records); errs[worker] != nil {
-					failed[worker] = p.number
-					q.stop()
+			var rs readers
+			var own []byte
+			for {
+				p, n, ok := take(own)
+				if !ok {
 					return
 				}
+				err := read(worker, p.file, n, func(yield func(op.Record, error) bool) { p.read(in, &rs, yield) })
+				p.src.release()
+				if err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					if first == nil || n < failed {
+						first, failed = err, n
+					}
+					return
+				}
+				own = p.text[:0]
 			}
 		})
 	}
 	running.Wait()
-	first := 0
-	for i, err := range errs {
-		if err != nil && (errs[first] == nil || failed[i] < failed[first]) {
-			first = i
-		}
-	}
-	return errs[first]
+	stop()
+	return first
 }
 
-// partQueue hands the parts of an input to the workers of [Input.Read].
-type partQueue struct {
-	in *Input
-
-	mu      sync.Mutex // guards the fields below and in.files
-	sources []source
-	started bool
-	stopped bool
-	number  int64 // of the next part
-	// cutting is the file that is being cut; nil for none.
-	cutting *cutFile
-	// sharing is the file whose parts are being handed out; nil for none.
-	sharing *sharedFile
-	unknown *op.SyntaxError
-	known   bool // there was a file of a known format
-
-	progress sync.Mutex
-}
-
-// part is a part of an input: of a file that is cut or shared, a file that is
-// read as a stream, or an error in place of one.
+// part is a part of an input: of a file, or an error in place of one.
 type part struct {
-	file, number int64
+	file int64
+	src  *file // nil for an error
+	err  error
 
-	src    *file
-	shared *sharedFile
-	index  int // of the part of a shared file
-	text   []byte
-	rest   io.Reader
-	at     place
-	last   bool // of the file
-	err    error
+	at   place
+	last bool // of the file
+	// text is a part that was cut, rest one that is read as a stream, and records one that reads itself: two of
+	// them are nil.
+	text    []byte
+	rest    io.Reader
+	records iter.Seq2[op.Record, error]
 }
 
-// cutFile is a file that is being cut.
-type cutFile struct {
-	*file
-	index int64
-	cutter
-	parts int
-	// sources are the resources that hold behind the parts so far; nil where none of
-	// their attributes are asked for.
-	sources *entries.Sources
-}
-
-// sharedFile is a file that several goroutines read, each a part at a time.
-type sharedFile struct {
-	*file
-	index int64
-	parts []iter.Seq2[op.Record, error]
-	next  int
-	// left counts the parts that have not been read, and broken those that were
-	// not read to their end.
-	left, broken int
-}
-
-// parts yields parts and their records for one goroutine. Every part is given to
-// one of the goroutines.
-func (q *partQueue) parts() iter.Seq2[*part, iter.Seq2[op.Record, error]] {
-	return func(yield func(*part, iter.Seq2[op.Record, error]) bool) {
-		var rs readers
-		var buf []byte
-		for {
-			p, ok := q.next(buf)
-			if !ok {
+// parts yields the parts of the input in order, each of about a size, where they can be cut; 0 leaves files whole. What was
+// cut lies in *buf, which is the caller's from then on. Whoever gets a part releases its file.
+func (in *Input) parts(size int, buf *[]byte) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		sources, err := in.opts.expand(in.paths)
+		if err != nil {
+			yield(part{err: err})
+			return
+		}
+		var unknown *op.SyntaxError
+		for i, s := range sources {
+			f, err := in.open(s)
+			if err == nil {
+				if !f.parts(size, buf, yield) {
+					return
+				}
+				continue
+			}
+			report := s.passedOver(err)
+			if report == nil {
+				yield(part{file: int64(i), err: err})
 				return
 			}
-			more := yield(&p, func(yield func(op.Record, error) bool) { q.read(&p, &rs, yield) })
-			q.release(&p)
-			if !more {
+			unknown = report
+			if !yield(part{file: int64(i), err: report}) {
 				return
 			}
-			buf = p.text[:0]
+		}
+		if unknown != nil && len(in.stats.Formats) == 0 {
+			yield(part{file: int64(len(sources)), err: errNothingRead(unknown)})
 		}
 	}
 }
 
-// stop makes the goroutines end after their current parts.
-func (q *partQueue) stop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stopped = true
-	if q.cutting != nil {
-		q.cutting.close()
-		q.cutting = nil
-	}
-	if s := q.sharing; s != nil {
-		q.sharing = nil
-		rest := len(s.parts) - s.next
-		s.broken += rest
-		q.passed(s, rest)
-	}
-}
-
-// release ends a part.
-func (q *partQueue) release(p *part) {
-	if p.shared != nil {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.passed(p.shared, 1)
-	} else if p.last {
-		p.src.close()
-	}
-}
-
-// passed notes that n parts of a shared file are done with. The caller holds
-// q.mu.
-func (q *partQueue) passed(s *sharedFile, n int) {
-	if s.left -= n; s.left > 0 {
-		return
-	}
-	if s.broken == 0 {
-		s.anywhere.countRest()
-		q.in.files[s.index].bytes = s.counted.n
-	}
-	s.close()
-}
-
-// next returns the next part, whose text may lie in buf.
-func (q *partQueue) next(buf []byte) (p part, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.stopped {
-		return part{}, false
-	}
-	p, ok = q.take(buf)
-	if !ok || p.err != nil && !isSyntax(p.err) {
-		q.stopped = true
-	}
-	p.number = q.number
-	q.number++
-	return p, ok
-}
-
-func isSyntax(err error) bool {
-	_, ok := errors.AsType[*op.SyntaxError](err)
-	return ok
-}
-
-func (q *partQueue) take(buf []byte) (p part, ok bool) {
-	if !q.started {
-		q.started = true
-		var err error
-		if q.sources, err = q.in.opts.expand(q.in.paths); err != nil {
-			return part{err: err}, true
+// parts yields the parts of the file, and reports whether more are wanted.
+func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
+	defer f.release()
+	give := func(p part) bool {
+		f.users.Add(1)
+		p.file, p.src, p.at.name = f.number, f, f.path
+		if yield(p) {
+			return true
 		}
-	}
-	for {
-		if q.cutting != nil {
-			return q.cut(buf), true
+		if !p.last {
+			f.broken.Store(true)
 		}
-		if q.sharing != nil {
-			return q.share(), true
-		}
-		if len(q.in.files) == len(q.sources) {
-			return q.end()
-		}
-		if p, ok = q.open(q.sources[len(q.in.files)]); ok {
-			return p, true
-		}
+		return false
 	}
-}
-
-// end returns the error that all files were of unknown formats.
-func (q *partQueue) end() (p part, ok bool) {
-	if q.unknown == nil || q.known {
-		return part{}, false
-	}
-	err := errNothingRead(q.unknown)
-	q.unknown = nil
-	return part{err: err}, true
-}
-
-// open opens the next file. It returns a part where the file is not to be cut.
-func (q *partQueue) open(s source) (p part, ok bool) {
-	p.file = int64(len(q.in.files))
-	f, err := q.in.open(s, q.count)
-	if err != nil {
-		p.err = err
-		if left, ok := errors.AsType[*passedOverError](err); ok {
-			q.unknown = left.report
-			p.err = q.unknown
+	if shared := f.shared(size); shared != nil {
+		for i, records := range shared {
+			if !give(part{records: records, last: i == len(shared)-1}) {
+				return false
+			}
 		}
-		return p, true
+		return true
 	}
-	q.known = q.known || f.format != nil
-	p.src, p.last, p.at = f, true, place{name: s.path}
-	size := cmp.Or(q.in.partSize, partBytes)
-	// Which resource holds at the start of a part is not known.
-	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() {
-		// An error is that of the whole file, which is read then.
-		counted := f.counted.n
-		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, size); err == nil && len(parts) > 1 {
-			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}
-			return part{}, false
-		}
-		f.counted.count(int(counted - f.counted.n)) // it is read from its start
+	if size == 0 || f.format == nil || f.format.cut == nil && !f.format.walks {
+		return give(part{rest: f.src, last: true})
 	}
-	if f.format == nil || f.format.cut == nil && !f.format.walks {
-		p.rest = f.src
-		return p, true
-	}
-	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
+	c := cutter{src: f.src, cut: f.format.cut, size: size}
 	if f.format.walks {
-		q.cutting.walk = otlp.NewProtoWalk()
+		c.walk = otlp.NewProtoWalk()
 	}
+	var sources *entries.Sources // the resources that hold behind the parts so far
 	if f.inherits() || f.format.inherits && f.hosts {
-		q.cutting.sources = new(entries.Sources)
+		sources = new(entries.Sources)
 	}
-	return part{}, false
+	for first := true; !c.done; first = false {
+		p := part{}
+		if c.walk != nil {
+			p.at.proto = c.walk.Place()
+		}
+		p.text, p.rest, p.at.Position = c.next(*buf)
+		p.last, p.at.more, p.at.lines, p.at.cut = c.done, !c.done, c.lines, !first || !c.done
+		if sources != nil {
+			p.at.sources = sources.Clone()
+			sources.Follow(p.text)
+		}
+		if !give(p) {
+			return false
+		}
+	}
+	return true
 }
 
-// cut returns the next part of the file that is being cut.
-func (q *partQueue) cut(buf []byte) part {
-	c := q.cutting
-	var proto otlp.ProtoPlace
-	if c.walk != nil {
-		proto = c.walk.Place()
+// shared returns the records of a file that several goroutines may read, in parts; nil for any other file. An error is that
+// of the whole file, which is read then.
+func (f *file) shared(size int) []iter.Seq2[op.Record, error] {
+	// Which resource holds at the start of a part is not known.
+	if size == 0 || f.format == nil || f.format.partsAt == nil || f.anywhere == nil || f.inherits() {
+		return nil
 	}
-	text, stream, at := c.next(buf)
-	p := part{file: c.index, src: c.file, text: text, rest: stream, last: c.done}
-	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines, proto: proto}
-	p.at.more = !c.done
-	if c.sources != nil {
-		p.at.sources = c.sources.Clone()
-		c.sources.Follow(text)
+	counted := f.counted.n
+	parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, size)
+	if err != nil || len(parts) < 2 {
+		f.counted.count(int(counted - f.counted.n)) // it is read from its start
+		return nil
 	}
-	c.parts++
-	if c.done {
-		q.cutting = nil
-	}
-	return p
+	return parts
 }
 
-// share returns the next part of the file that is being shared.
-func (q *partQueue) share() part {
-	s := q.sharing
-	p := part{file: s.index, src: s.file, shared: s, index: s.next}
-	if s.next++; s.next == len(s.parts) {
-		q.sharing = nil
-	}
-	return p
-}
-
-// read yields the records of a part.
-func (q *partQueue) read(p *part, rs *readers, yield func(op.Record, error) bool) {
+// read yields the records of the part.
+func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 	f := p.src
 	if f == nil {
 		yield(op.Record{}, p.err)
 		return
 	}
-	if s := p.shared; s != nil {
-		more, _, err := f.part(s.parts[p.index], nil, yield)
-		if err != nil {
-			yield(op.Record{}, err)
-		}
-		if err != nil || !more {
-			q.mu.Lock()
-			defer q.mu.Unlock()
-			s.broken++
-		}
-		return
-	}
-	read := rs.of(f.format, q.in.readerOptions())
-	var more, cut bool
-	var err error
+	records := p.records
 	switch {
+	case records != nil, f.format == nil:
 	case p.text != nil:
-		more, cut, err = f.part(read(bytes.NewBuffer(p.text), p.at), p.at.announced(), yield)
-	case p.at.cut:
-		more, cut, err = f.part(read(p.rest, p.at), p.at.announced(), yield)
+		records = rs.of(f.format, in.readerOptions())(bytes.NewBuffer(p.text), p.at)
+	case f.anywhere != nil && f.format.recordsAt != nil:
+		records = f.format.recordsAt(in.readerOptions(), f.anywhere, f.anywhere.size, f.path)
 	default:
-		f.src = p.rest
-		if more, err = f.records(read, yield); err == nil && more {
-			q.finish(p)
-		}
-		if err != nil {
-			yield(op.Record{}, err)
-		}
-		return
+		records = rs.of(f.format, in.readerOptions())(p.rest, p.at)
 	}
-	switch {
-	case err != nil:
-		yield(op.Record{}, err)
-	case more && p.last && f.end(cut, yield):
-		q.finish(p)
+	if records != nil && f.inherits() {
+		records = inheriting(f.mapping, records, p.at.announced())
+	}
+	if !f.part(records, p.last, yield) {
+		f.broken.Store(true)
 	}
 }
 
-// finish notes the size of a file that has been read.
-func (q *partQueue) finish(p *part) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.in.files[p.file].bytes = p.src.counted.n
-}
-
-// count counts the bytes of a read.
-func (q *partQueue) count(n int) {
-	q.progress.Lock()
-	defer q.progress.Unlock()
-	q.in.count(n)
+// part yields records of the file, behind the last ones what is wrong with its compressed data, and reports whether it was read
+// to the end.
+func (f *file) part(records iter.Seq2[op.Record, error], last bool, yield func(op.Record, error) bool) bool {
+	cut := false
+	if records != nil {
+		for rec, err := range records {
+			syntax, ok := errors.AsType[*op.SyntaxError](err)
+			if err != nil && !ok {
+				yield(op.Record{}, f.wrap(err))
+				return false
+			}
+			cut = cut || ok && syntax.Truncated
+			if !yield(rec, err) {
+				return false
+			}
+		}
+	}
+	// The reader of the format may have seen the early end as well.
+	c := f.content
+	if !last || c.damage == nil || cut && c.truncated() {
+		return true
+	}
+	return yield(op.Record{}, &op.SyntaxError{
+		File: f.path, Offset: c.total, Truncated: c.truncated(), Class: op.ErrorDamaged,
+		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
+	})
 }
