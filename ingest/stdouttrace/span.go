@@ -1,100 +1,133 @@
 package stdouttrace
 
 import (
+	"bytes"
+	"encoding/json"
+	"iter"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
 // decoder reads spans. What it returns is overwritten by the next span.
 type decoder struct {
-	lex     jsontext.Lexer
-	value   jsontext.Lexer // of the value of an attribute
-	open    []byte         // the lists and objects around an element of a list
-	floats  bool           // the numbers of a list are floating-point numbers
-	opaque  bool           // the element is of a type that says nothing here
-	build   *attrmap.Builder
+	lex   jsontext.Lexer
+	list  jsontext.Lexer // of attributes
+	value jsontext.Lexer // of that of an attribute
+	build *attrmap.Builder
+	feed  *attrjson.Feeder
+
 	strings intern.Table
 
 	fields fields
 	out    op.Span
 
-	scope        op.Scope
 	resource     op.Resource
 	resourceText []byte // the text that resource was read from
 	newResource  bool   // the span's resource is not that of the span before
 }
 
-func newDecoder(m *attr.Mapping) *decoder { return &decoder{build: attrmap.NewBuilder(m)} }
+func newDecoder(m *attr.Mapping) *decoder {
+	build := attrmap.NewBuilder(m)
+	return &decoder{build: build, feed: attrjson.NewFeeder(build)}
+}
 
 // fields are the fields of a span that are not its attributes.
 type fields struct {
-	name         string
-	trace        op.TraceID
-	id, parent   op.SpanID
-	badID        bool
-	remoteParent bool
-	start, end   op.Int
-	failed       bool
-	description  string
-	ok           bool
-	kind         int64
-	flags        uint32
-	isSpan       bool
+	name            string
+	context, parent spanContext
+	isSpan          bool
+	start, end      timestamp
+	status          struct{ Code, Description string }
+	kind            int64
+	scope           op.Scope
+}
+
+// spanContext is a context as the exporter prints it. That of the parent is zero where there is none.
+type spanContext struct {
+	TraceID, SpanID, TraceFlags, TraceState string
+	Remote                                  bool
+}
+
+// The bits of OTLP's flags that say that it is known whether a context is from another
+// process, and that it is.
+const (
+	flagHasRemote = 1 << 8
+	flagRemote    = 1 << 9
+)
+
+// flags returns the W3C flags, which are two hexadecimal digits.
+func (c *spanContext) flags() uint32 {
+	n, err := strconv.ParseUint(c.TraceFlags, 16, 8)
+	if err != nil {
+		return 0
+	}
+	return uint32(n) | flagHasRemote
+}
+
+// link is a link or, without a context, an event, as the exporter prints it.
+type link struct {
+	SpanContext           spanContext
+	Name                  string
+	Time                  timestamp
+	Attributes            json.RawMessage
+	DroppedAttributeCount int64
 }
 
 // span reads one span: its attributes into the builder, its resource and its
 // other fields. On an error it returns a message and the place in the text.
 func (d *decoder) span(text []byte) (offset int, msg string) {
-	l, f := &d.lex, &d.fields
+	l, f, b := &d.lex, &d.fields, d.build
 	l.Reset(text)
-	d.build.Reset()
+	b.Reset()
 	*f = fields{}
-	d.scope = op.Scope{}
 	var resource []byte
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
 		case "Name":
-			f.name = d.text()
+			f.name = d.text(l.AnyStr())
 		case "SpanContext":
 			f.isSpan = true
-			d.spanContext(f)
+			d.read(&f.context)
 		case "Parent":
-			d.parent(f)
+			d.read(&f.parent)
 		case "StartTime":
-			f.start = d.time()
+			_ = f.start.UnmarshalText(l.AnyStr()) // does not fail
 		case "EndTime":
-			f.end = d.time()
+			_ = f.end.UnmarshalText(l.AnyStr())
 		case "SpanKind":
-			f.kind, _ = d.integer()
+			d.read(&f.kind)
 		case "Events":
-			d.events()
+			d.events(l.Raw())
 		case "DroppedEvents":
-			d.build.Extra().DroppedEvents, _ = d.integer()
+			d.read(&b.Extra().DroppedEvents)
 		case "Attributes":
-			d.attributes()
+			for a := range d.attributes(l.Raw()) {
+				d.add(a)
+			}
 		case "DroppedAttributes":
-			if n, ok := d.integer(); ok {
-				d.build.SetDropped(n)
-			}
+			b.SetDropped(d.count())
 		case "Links":
-			d.links()
-		case "DroppedLinks":
-			if n, ok := d.integer(); ok {
-				d.build.DropLinks(n)
+			for k := range links(l.Raw()) {
+				d.link(k)
 			}
+		case "DroppedLinks":
+			b.DropLinks(d.count())
 		case "Status":
-			d.status(f)
+			d.read(&f.status)
 		case "Resource":
 			resource = l.Raw()
 		case "InstrumentationScope", "InstrumentationLibrary":
-			d.readScope()
+			d.scope()
 		default:
 			l.Skip()
 		}
@@ -110,6 +143,71 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	return 0, ""
 }
 
+// read reads the value that comes next. What in it is of another type than that of to stays as it was.
+func (d *decoder) read(to any) {
+	if text := d.lex.Raw(); text != nil {
+		_ = json.Unmarshal(text, to)
+	}
+}
+
+// count reads a number.
+func (d *decoder) count() (n int64) {
+	d.read(&n)
+	return n
+}
+
+// links yields the links or events of a list, one at a time: a list of many small ones is large in memory.
+func links(list []byte) iter.Seq[link] {
+	return func(yield func(link) bool) {
+		var l jsontext.Lexer
+		l.Reset(list)
+		for more := l.AnyArray(); more && l.More(); {
+			var k link
+			_ = json.Unmarshal(l.Raw(), &k) // what is of another type is as if it were not there
+			if l.Err() != nil || !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// attributes yields the attributes of a list, each valid until the next one. There are many, so that they are read
+// without reflection.
+func (d *decoder) attributes(list []byte) iter.Seq[*attribute] {
+	return func(yield func(*attribute) bool) {
+		var a attribute
+		l := &d.list
+		l.Reset(list)
+		for more := l.AnyArray(); more && l.More(); {
+			a = attribute{}
+			for more := l.AnyObject(); more && l.More(); {
+				switch string(l.Key()) {
+				case "Key":
+					a.Key = d.text(l.AnyStr())
+				case "Value":
+					for more := l.AnyObject(); more && l.More(); {
+						switch string(l.Key()) {
+						case "Type":
+							a.Value.Type = d.text(l.AnyStr())
+						case "Value":
+							a.Value.Value = l.Raw()
+						default:
+							l.Skip()
+						}
+					}
+				default:
+					l.Skip()
+				}
+			}
+			if !yield(&a) {
+				return
+			}
+		}
+	}
+}
+
+func (d *decoder) text(b []byte) string { return strings.ToValidUTF8(d.strings.String(b), "\ufffd") }
+
 // record returns the span that was read last as a record.
 func (d *decoder) record() op.Record {
 	b, f := d.build, &d.fields
@@ -119,33 +217,43 @@ func (d *decoder) record() op.Record {
 	} else {
 		b.Warn(op.WarnBadTime)
 	}
-	b.SetName(f.name)
-	b.SetIDs(f.trace, f.id, f.parent)
-	b.SetTime(f.start, duration)
-	if f.badID {
+	trace, ok1 := op.ParseTraceID([]byte(f.context.TraceID))
+	id, ok2 := op.ParseSpanID([]byte(f.context.SpanID))
+	parent, ok3 := op.ParseSpanID([]byte(f.parent.SpanID))
+	if !ok1 || !ok2 || !ok3 && f.parent.SpanID != "" {
 		b.Warn(op.WarnBadID)
 	}
-	if f.failed {
-		b.SetError(f.description)
+	if f.context.TraceState != "" {
+		b.SetTraceState(f.context.TraceState)
 	}
-	b.SetScopeOf(&d.scope)
+	b.SetName(f.name)
+	b.SetIDs(trace, id, parent)
+	b.SetTime(op.Int(f.start), duration)
+	failed := f.status.Code == "Error"
+	if failed {
+		b.SetError(f.status.Description)
+	}
+	b.SetScopeOf(&f.scope)
 	b.SetResource(&d.resource)
 	x := b.Extra()
-	x.Flags, x.OK = f.flags, f.ok
+	x.Flags, x.OK = f.context.flags(), f.status.Code == "Ok"
+	if f.parent.Remote {
+		x.Flags |= flagRemote
+	}
 	if f.kind >= 0 && f.kind < int64(len(kinds)) {
 		x.Kind = kinds[f.kind]
 	}
-	if !f.failed {
-		x.Message = f.description
+	if !failed {
+		x.Message = f.status.Description
 	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
 	d.out = op.Span{
-		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent, RemoteParent: f.remoteParent,
-		Start: f.start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
+		Name: f.name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: f.parent.Remote,
+		Start: op.Int(f.start), Duration: max(0, duration), Service: d.resource.Service, Failed: failed,
 	}
-	x.Message = f.description
+	x.Message = f.status.Description
 	b.FillSpan(&d.out)
 	return op.Record{Span: &d.out}
 }
@@ -153,122 +261,115 @@ func (d *decoder) record() op.Record {
 // kinds are the kinds of spans by their number.
 var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
-// spanContext reads the ids of the span.
-func (d *decoder) spanContext(f *fields) {
-	d.members(func(key []byte) bool {
-		switch string(key) {
-		case "TraceID":
-			id, ok := op.ParseTraceID(d.lex.AnyStr())
-			f.trace, f.badID = id, f.badID || !ok
-		case "SpanID":
-			id, ok := op.ParseSpanID(d.lex.AnyStr())
-			f.id, f.badID = id, f.badID || !ok
-		case "TraceFlags":
-			f.flags |= d.flags()
-		case "TraceState":
-			if state := d.text(); state != "" {
-				d.build.SetTraceState(state)
-			}
-		default:
-			return false
+// add gives an attribute of the span to the builder.
+func (d *decoder) add(a *attribute) {
+	b := d.build
+	if a.Key == "" || len(a.Value.Value) == 0 {
+		return
+	}
+	wantsList := b.WantsList(a.Key) || a.Value.Type != kindSlice && b.Wants(a.Key)
+	isList := a.Value.Value[0] == '[' && a.Value.Type != kindMap
+	var floats []float64
+	switch {
+	case a.Value.Value[0] == 'n':
+		if b.KeepsAll() {
+			b.SetEmpty(b.Target(a.Key))
+		} // else it is as if it were not there
+	case isList && wantsList && a.Value.Type == kindFloats && json.Unmarshal(a.Value.Value, &floats) == nil:
+		list := b.BeginList(a.Key)
+		for _, f := range floats {
+			list.Float(f)
 		}
-		return true
-	})
+		list.End()
+	case isList && wantsList:
+		d.value.Reset(a.Value.plain())
+		d.feed.List(&d.value, a.Key)
+	case isList && !b.Wants(a.Key):
+		b.Other(a.Key)
+	default:
+		b.SetAttr(d.attr(a))
+	}
 }
 
-// parent reads the ids of the parent, which are zero where there is none.
-func (d *decoder) parent(f *fields) {
-	d.members(func(key []byte) bool {
-		switch string(key) {
-		case "SpanID":
-			id, ok := op.ParseSpanID(d.lex.AnyStr())
-			f.parent, f.badID = id, f.badID || !ok
-		case "Remote":
-			if d.lex.Peek() != 't' {
-				return false
-			}
-			f.remoteParent = d.lex.Bool()
-			f.flags |= flagRemote
-		default:
-			return false
-		}
-		return true
-	})
+// attrs returns a list of attributes.
+func (d *decoder) attrs(list []byte) (all []op.Attr) {
+	for a := range d.attributes(list) {
+		all = append(all, d.attr(a))
+	}
+	return all
 }
 
-func (d *decoder) status(f *fields) {
-	d.members(func(key []byte) bool {
-		switch string(key) {
-		case "Code":
-			code := string(d.lex.AnyStr())
-			f.failed, f.ok = code == "Error", code == "Ok"
-		case "Description":
-			f.description = d.text()
-		default:
-			return false
-		}
-		return true
-	})
+// link gives a link of the span to the builder.
+func (d *decoder) link(k link) {
+	var out op.Link
+	out.TraceID, _ = op.ParseTraceID([]byte(k.SpanContext.TraceID))
+	out.SpanID, _ = op.ParseSpanID([]byte(k.SpanContext.SpanID))
+	extra := op.LinkExtra{TraceState: k.SpanContext.TraceState, Flags: k.SpanContext.flags(), DroppedAttributes: k.DroppedAttributeCount}
+	if k.SpanContext.Remote {
+		extra.Flags |= flagRemote
+	}
+	for _, a := range d.attrs(k.Attributes) {
+		d.build.LinkAttr(&out, &extra, a)
+	}
+	d.build.AddLinkWith(out, &extra)
 }
 
-// readScope reads the instrumentation scope, which old versions call a library and
+// events gives the events of a span to the builder.
+func (d *decoder) events(list []byte) {
+	if !d.build.KeepsAll() {
+		return
+	}
+	x := d.build.Extra()
+	for e := range links(list) {
+		x.Events = append(x.Events, op.Event{
+			Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes), DroppedAttributes: e.DroppedAttributeCount,
+		})
+	}
+}
+
+// scope reads the instrumentation scope, which old versions call a library and
 // new ones print under both names.
-func (d *decoder) readScope() {
-	var s op.Scope
-	d.members(func(key []byte) bool {
-		switch string(key) {
-		case "Name":
-			s.Name = d.text()
-		case "Version":
-			s.Version = d.text()
-		case "Attributes":
-			s.Attrs = d.attrs()
-		default:
-			return false
-		}
-		return true
-	})
-	if s.Name != "" {
-		d.scope = s
+func (d *decoder) scope() {
+	var s struct {
+		Name, Version string
+		Attributes    json.RawMessage
 	}
-}
-
-// members calls take for each member of an object; take reads the value or
-// returns false. Values other than objects are passed over.
-func (d *decoder) members(take func(key []byte) bool) {
-	l := &d.lex
-	for more := l.AnyObject(); more && l.More(); {
-		if !take(l.Key()) {
-			l.Skip()
-		}
-	}
-}
-
-// text reads a string, as valid UTF-8; of any other value it takes nothing.
-func (d *decoder) text() string { return d.valid(d.lex.AnyStr()) }
-
-func (d *decoder) valid(text []byte) string {
-	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
-}
-
-func (d *decoder) integer() (int64, bool) {
-	if c := d.lex.Peek(); c != '-' && (c < '0' || c > '9') {
+	if d.fields.scope.Name != "" {
 		d.lex.Skip()
-		return 0, false
+		return
 	}
-	return jsontext.ParseInt(d.lex.Number())
+	if d.read(&s); s.Name != "" {
+		d.fields.scope = op.Scope{Name: s.Name, Version: s.Version, Attrs: d.attrs(s.Attributes)}
+	}
 }
 
-// time reads a time. The zero time, which the exporter prints where it was
+// readResource reads the attributes of the resource, unless they are those of
+// the span before.
+func (d *decoder) readResource(text []byte) {
+	d.newResource = !bytes.Equal(text, d.resourceText)
+	if !d.newResource {
+		return
+	}
+	d.resourceText = append(d.resourceText[:0], text...)
+	d.resource = op.Resource{}
+	var index opmodel.AttrIndex
+	for a := range d.attributes(text) {
+		if a.Key != "" && len(a.Value.Value) > 0 {
+			opmodel.SetResourceAttr(&d.resource, &index, d.attr(a))
+		}
+	}
+}
+
+// timestamp is a time in Unix nanoseconds. The zero time, which the exporter prints where it was
 // configured to leave out timestamps, is unknown, and so is one that does not fit.
-func (d *decoder) time() op.Int {
-	var t time.Time
-	if t.UnmarshalText(d.lex.AnyStr()) != nil || t.IsZero() {
-		return op.Int{}
-	}
+type timestamp op.Int
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *timestamp) UnmarshalText(text []byte) error {
+	var at time.Time
 	const maxSeconds = math.MaxInt64/1_000_000_000 - 1
-	if s := t.Unix(); s > maxSeconds || s < -maxSeconds {
-		return op.Int{}
+	if at.UnmarshalText(text) == nil && !at.IsZero() && max(at.Unix(), -at.Unix()) <= maxSeconds {
+		*t = timestamp(op.Known(at.UnixNano()))
 	}
-	return op.Known(t.UnixNano())
+	return nil
 }

@@ -4,95 +4,110 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
-// attr returns an attribute with its type.
-func (d *decoder) attr(a attribute) op.Attr {
-	out := op.Attr{Key: a.key, Value: "null", Type: op.AttrJSON}
-	if len(a.value) == 0 {
-		return out
-	}
-	switch c := a.value[0]; {
-	case c == '"':
-		d.value.Reset(a.value)
-		out.Value, out.Type = d.valid(d.value.Str()), op.AttrText
-		if a.kind == kindBytes {
-			out.Type = op.AttrBytes
-		}
-	case c == 't' || c == 'f':
-		out.Value, out.Type = strconv.FormatBool(c == 't'), op.AttrBool
-	case c == '[' || c == '{':
-		out.Value = d.valid(appendValue(nil, a.kind, a.value, 0))
-	case c != 'n':
-		if n, ok := jsontext.ParseInt(a.value); ok && a.kind != kindFloat {
-			out.Value, out.Type = strconv.FormatInt(n, 10), op.AttrInt
-		} else if f, ok := jsontext.ParseFloat(a.value); ok {
-			return opmodel.FloatAttr(a.key, f)
-		}
-	}
-	return out
+// attribute is an attribute as the exporter prints it:
+//
+//	{"Key":"tensor.step","Value":{"Type":"INT64","Value":7}}
+type attribute struct {
+	Key   string
+	Value typed
 }
 
-// attrs reads a list of attributes.
-func (d *decoder) attrs() (all []op.Attr) {
-	for more := d.lex.AnyArray(); more && d.lex.More(); {
-		all = append(all, d.attr(d.next()))
-	}
-	return all
-}
-
-// typed is a value with its type, as the exporter prints it within others.
+// typed is a value with its type.
 type typed struct {
 	Type  string
 	Value json.RawMessage
 }
 
+// The types of values that matter here, as the exporter names them. The others
+// are distinguished by the JSON of the value.
+const (
+	kindBytes  = "BYTESLICE"
+	kindMap    = "MAP"
+	kindFloat  = "FLOAT64"
+	kindFloats = "FLOAT64SLICE"
+	kindSlice  = "SLICE"
+)
+
+// plain returns the value as JSON, without types.
+func (t *typed) plain() []byte {
+	if t.Type == kindSlice {
+		return t.appendJSON(nil, 0)
+	}
+	return t.Value
+}
+
+// attr returns the attribute with its type.
+func (d *decoder) attr(a *attribute) op.Attr {
+	key, value := a.Key, a.Value.Value
+	if len(value) == 0 {
+		value = json.RawMessage("null")
+	}
+	switch c := value[0]; {
+	case c == '"':
+		d.value.Reset(value)
+		text := op.Attr{Key: key, Value: d.text(d.value.Str())}
+		if a.Value.Type == kindBytes {
+			text.Type = op.AttrBytes
+		}
+		return text
+	case c == 't' || c == 'f':
+		return op.Attr{Key: key, Value: string(value), Type: op.AttrBool}
+	case c == '-' || '0' <= c && c <= '9':
+		if n, ok := jsontext.ParseInt(value); ok && a.Value.Type != kindFloat {
+			return op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt}
+		} else if f, ok := jsontext.ParseFloat(value); ok {
+			return opmodel.FloatAttr(key, f)
+		}
+	}
+	return op.Attr{Key: key, Value: strings.ToValidUTF8(string(a.Value.appendJSON(nil, 0)), "\ufffd"), Type: op.AttrJSON}
+}
+
 // maxDepth bounds how deep values are looked into.
 const maxDepth = 16
 
-// appendValue appends a value as JSON, as op.AttrJSON describes. What cannot be read is
+// appendJSON appends a value as JSON, as op.AttrJSON describes. What cannot be read is
 // null.
-func appendValue(dst []byte, kind string, value []byte, depth int) []byte {
+func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	var floats []float64
 	var f float64
 	var text string
 	var list []typed
-	var members []struct {
-		Key   string
-		Value typed
-	}
-	read := func(to any) bool { return depth < maxDepth && json.Unmarshal(value, to) == nil }
+	var members []attribute
+	read := func(to any) bool { return depth < maxDepth && json.Unmarshal(t.Value, to) == nil }
 	switch {
-	case kind == kindFloat && read(&f):
+	case t.Type == kindFloat && read(&f):
 		return jsontext.AppendDouble(dst, f)
-	case kind == kindFloats && read(&floats):
+	case t.Type == kindFloats && read(&floats):
 		dst = append(dst, '[')
 		for i, f := range floats {
 			dst = jsontext.AppendDouble(comma(dst, i), f)
 		}
 		return append(dst, ']')
-	case kind == kindBytes && read(&text):
+	case t.Type == kindBytes && read(&text):
 		return jsontext.AppendBytes(dst, text)
-	case kind == kindSlice && read(&list):
+	case t.Type == kindSlice && read(&list):
 		dst = append(dst, '[')
-		for i, e := range list {
-			dst = appendValue(comma(dst, i), e.Type, e.Value, depth+1)
+		for i := range list {
+			dst = list[i].appendJSON(comma(dst, i), depth+1)
 		}
 		return append(dst, ']')
-	case kind == kindMap && read(&members):
+	case t.Type == kindMap && read(&members):
 		dst = append(dst, '{')
-		for i, m := range members {
-			dst = append(jsontext.AppendString(comma(dst, i), m.Key), ':')
-			dst = appendValue(dst, m.Value.Type, m.Value.Value, depth+1)
+		for i := range members {
+			dst = append(jsontext.AppendString(comma(dst, i), members[i].Key), ':')
+			dst = members[i].Value.appendJSON(dst, depth+1)
 		}
 		return append(dst, '}')
 	}
 	var compact bytes.Buffer
-	if depth >= maxDepth || json.Compact(&compact, value) != nil {
+	if depth >= maxDepth || json.Compact(&compact, t.Value) != nil {
 		return append(dst, "null"...)
 	}
 	return append(dst, compact.Bytes()...)
