@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -151,7 +150,7 @@ func (h *head) refusal() error {
 	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
 	switch {
 	case h.isErrorAnswer():
-		return &refusedError{"a server's error answer, not a trace: " + h.serverMessage()}
+		return &refusedError{"a server's error answer, not a trace: " + h.answer()}
 	case isUTF16(h.text):
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
 	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")): // a file, a stream
@@ -209,50 +208,14 @@ func isUTF16(text []byte) bool {
 		text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
-// serverMessage returns the text in an error answer, or the answer itself.
-func (h *head) serverMessage() string {
-	for _, key := range []string{"error", "errors", "message"} {
-		if text := messageIn(h.value(key)); text != "" {
-			return fmt.Sprintf("%q", text)
-		}
+// serverMessage matches the text in an error answer.
+var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
+
+// answer returns the text in an error answer, in quotes, or the beginning of the answer.
+func (h *head) answer() string {
+	if m := serverMessage.FindSubmatch(h.text); m != nil {
+		return fmt.Sprintf("%q", m[1])
 	}
 	const maxShown = 300
 	return fmt.Sprintf("%q", h.text[:min(len(h.text), maxShown)])
-}
-
-// messageIn returns the text of a JSON value that describes an error: a string
-// itself, an object's message, an array's first element.
-func messageIn(value []byte) string {
-	const maxDepth = 4
-	var l jsontext.Lexer
-	l.Reset(value)
-	for range maxDepth {
-		switch l.Peek() {
-		case '"':
-			return string(l.Str())
-		case '[':
-			l.Array()
-			if !l.More() {
-				return ""
-			}
-		case '{':
-			if !enterMember(&l, "message", "msg") {
-				return ""
-			}
-		default:
-			return ""
-		}
-	}
-	return ""
-}
-
-// enterMember moves to the value of an object's first member of one of the names.
-func enterMember(l *jsontext.Lexer, names ...string) bool {
-	for l.Object(); l.More(); {
-		if slices.Contains(names, string(l.Key())) {
-			return true
-		}
-		l.Skip()
-	}
-	return false
 }

@@ -20,7 +20,7 @@
 // a kernel may stand in front of its launch. Entries can therefore be made only
 // once the document has ended. Until then each event is kept as one row of plain
 // values: 52 bytes for a host operator or a runtime call, 72 for a device event,
-// 20 more for an operator with a number of autograd and 56 more for a collective, with
+// 20 more for an operator with a number of autograd and 128 more for a collective, with
 // names, shapes and types held once. Rows are never copied, so that besides them a large
 // trace takes little memory; its text, some 300 to 900 bytes per event, is not kept.
 // [MaxHeldBytes] bounds the rows.

@@ -78,7 +78,7 @@ func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 		e.Warn |= in.warn
 	}
 	if coll != 0 {
-		m.collectives.get(coll, &m.coll)
+		m.coll = *m.collectives.at(int32(coll - 1))
 		e.Collective = &m.coll.Collective
 	}
 	return e
@@ -175,8 +175,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 		b.Int(attrkey.Memory, call.bytes)
 	}
 	if coll != 0 {
-		c := &m.coll
-		m.collectives.get(coll, c)
+		c := m.collectives.at(int32(coll - 1))
 		b.Str(attrkey.DType, string(c.dtype))
 		if c.OutElements.Known {
 			b.Int(attrkey.OutputElements, c.OutElements.V)

@@ -264,7 +264,7 @@ func (r *reader) hostOp(e *traceevent.Event) {
 		thread:     t.addThread(e.PID, e.TID),
 		name:       t.symbols.add(e.Name),
 		inputs:     t.symbols.add(r.key),
-		collective: t.collectives.add(&r.args.collective),
+		collective: t.addCollective(&r.args.collective),
 		extra:      t.symbols.add(r.args.extra),
 	}
 	if a := &r.args; a.autograd.Known {
@@ -296,7 +296,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 		start: e.Start.V, dur: e.Duration.V,
 		correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
 		name:       t.symbols.add(e.Name),
-		collective: t.collectives.add(&a.collective),
+		collective: t.addCollective(&a.collective),
 		extra:      t.symbols.add(a.extra),
 		process:    t.symbols.add(e.PID),
 		geometry:   t.notes.add(a.geometry),

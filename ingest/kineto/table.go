@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/op"
 )
 
 // MaxHeldBytes bounds the memory held for a trace until its end. It suffices for
@@ -76,6 +77,22 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
+// collective holds the arguments of a collective operation.
+type collective struct {
+	op.Collective
+	dtype op.DType
+}
+
+// addCollective keeps a collective and returns its number from 1, 0 for none.
+func (t *tables) addCollective(c *collective) uint32 {
+	if c.Name == "" {
+		return 0
+	}
+	*t.collectives.add() = *c
+	t.groupBytes += int64(len(c.Name) + len(c.Group))
+	return uint32(t.collectives.n)
+}
+
 // timeRange is an annotation or a module of PyTorch that was open on a thread.
 type timeRange struct {
 	start, dur int64
@@ -97,7 +114,8 @@ type tables struct {
 	steps       marks.Steps // processes are numbers of symbols, names of notes
 	marks       marks.Names // of notes
 	makers      []string
-	collectives collectives
+	collectives rows[collective]
+	groupBytes  int64 // of the names of collectives
 	// innerFirst is set where, of two operators of a thread that cover the same time, the
 	// first row is that of the inner one.
 	innerFirst bool
@@ -129,6 +147,6 @@ func (t *tables) heldBytes() int64 {
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
-		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))
-	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.notes.bytes + t.collectives.texts.bytes
+		t.collectives.n*int(unsafe.Sizeof(collective{}))
+	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.notes.bytes + t.groupBytes
 }
