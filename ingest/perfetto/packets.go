@@ -9,22 +9,18 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/op"
 )
 
 // packetReader reads the packets of a trace one after the other.
 type packetReader struct {
-	src  *bufio.Reader
-	name string
-	pos  int64 // in the file
-	// start is where the packet starts that was read last, or the compressed one that it
-	// stands in.
-	start int64
+	src   *bufio.Reader
+	name  string
+	pos   int64 // in the file
+	start int64 // where the packet starts that was read last
 	buf   bytes.Buffer
-	// inner reads the packets of a compressed packet, nil outside of one.
-	inner *bufio.Reader
-	close func()
 }
 
 func newPacketReader(src io.Reader, name string) *packetReader {
@@ -38,112 +34,68 @@ var errDone = errors.New("no more packets")
 // [op.ErrorRecord] is about one packet, any other error ends the reading, errDone at the
 // end of the file.
 func (r *packetReader) next() ([]byte, error) {
-	if r.inner != nil {
-		packet, err := r.read(r.inner, false)
-		if err == nil {
-			return packet, nil
-		}
-		r.leave()
-		if !errors.Is(err, errDone) {
-			return nil, err
-		}
-	}
-	return r.read(r.src, true)
-}
-
-// read reads a packet of the file, or of a compressed packet.
-func (r *packetReader) read(src *bufio.Reader, outer bool) ([]byte, error) {
-	if outer {
-		r.start = r.pos
-	}
-	tag, err := r.varint(src, outer)
+	r.start = r.pos
+	tag, err := r.varint()
 	if err != nil {
 		return nil, err
 	}
-	if tag != tracePacket<<3|2 {
-		return nil, r.damage(outer, fmt.Sprintf("expected a packet, found the tag %d", tag))
+	if tag != packetTag {
+		return nil, r.damage(fmt.Sprintf("expected a packet, found the tag %d", tag))
 	}
-	size, err := r.varint(src, outer)
+	size, err := r.varint()
 	switch {
 	case errors.Is(err, errDone):
-		return nil, r.cut(outer)
+		return nil, r.failed(io.EOF)
 	case err != nil:
 		return nil, err
-	case size > MaxPacketBytes:
-		return nil, r.pass(src, outer, size)
+	case size>>62 != 0:
+		return nil, r.damage(fmt.Sprintf("a packet of %d bytes", size))
 	}
 	r.buf.Reset()
-	n, err := io.CopyN(&r.buf, src, int64(size)) // grows with what is there
-	r.moved(outer, n)
-	if err != nil {
-		return nil, r.failed(outer, err)
+	to := io.Writer(&r.buf) // which grows with what is there
+	if size > MaxPacketBytes {
+		to = io.Discard
+	}
+	n, err := io.CopyN(to, r.src, int64(size))
+	r.pos += n
+	switch {
+	case err != nil:
+		return nil, r.failed(err)
+	case size > MaxPacketBytes:
+		return nil, r.recordError(fmt.Sprintf("a packet of %d bytes, more than %d", size, int64(MaxPacketBytes)))
 	}
 	return r.buf.Bytes(), nil
 }
 
-// pass passes over a packet that is too large.
-func (r *packetReader) pass(src *bufio.Reader, outer bool, size uint64) error {
-	if size>>62 != 0 {
-		return r.damage(outer, fmt.Sprintf("a packet of %d bytes", size))
-	}
-	n, err := io.CopyN(io.Discard, src, int64(size))
-	r.moved(outer, n)
-	if err != nil {
-		return r.failed(outer, err)
-	}
-	return r.recordError(fmt.Sprintf("a packet of %d bytes, more than %d", size, int64(MaxPacketBytes)))
-}
-
 // varint reads a number; errDone where there is nothing.
-func (r *packetReader) varint(src *bufio.Reader, outer bool) (v uint64, err error) {
+func (r *packetReader) varint() (v uint64, err error) {
 	for shift := uint(0); shift < 64; shift += 7 {
-		c, err := src.ReadByte()
+		c, err := r.src.ReadByte()
 		if errors.Is(err, io.EOF) && shift == 0 {
 			return 0, errDone
 		}
 		if err != nil {
-			return 0, r.failed(outer, err)
+			return 0, r.failed(err)
 		}
-		r.moved(outer, 1)
+		r.pos++
 		v |= uint64(c&0x7f) << shift
 		if c < 0x80 {
 			return v, nil
 		}
 	}
-	return 0, r.damage(outer, "a number longer than 64 bits")
-}
-
-// moved notes that bytes of the file were read.
-func (r *packetReader) moved(outer bool, n int64) {
-	if outer {
-		r.pos += n
-	}
+	return 0, r.damage("a number longer than 64 bits")
 }
 
 // failed returns the error of a source that failed or ended within a packet.
-func (r *packetReader) failed(outer bool, err error) error {
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return r.cut(outer)
-	case !outer:
-		return r.recordError("compressed packets: " + err.Error())
+func (r *packetReader) failed(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true, Class: op.ErrorDamaged}
 	}
 	return fmt.Errorf("reading trace: %w", err)
 }
 
-// cut returns the error of a source that ended within a packet.
-func (r *packetReader) cut(outer bool) error {
-	if !outer {
-		return r.recordError("compressed packets end within a packet")
-	}
-	return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true, Class: op.ErrorDamaged}
-}
-
 // damage returns the error of what is not a sequence of packets.
-func (r *packetReader) damage(outer bool, msg string) error {
-	if !outer {
-		return r.recordError("compressed packets: " + msg)
-	}
+func (r *packetReader) damage(msg string) error {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorDamaged}
 }
 
@@ -152,34 +104,26 @@ func (r *packetReader) recordError(msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorRecord}
 }
 
-// enter makes the packets of a compressed packet come next.
-func (r *packetReader) enter(compressed []byte, isZstd bool) *op.SyntaxError {
-	if r.inner != nil {
-		return r.recordError("compressed packets within compressed packets")
-	}
-	src := bytes.NewReader(bytes.Clone(compressed))
-	var expanded io.Reader
-	if isZstd {
-		z, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxPacketBytes))
-		if err != nil {
-			return r.recordError("compressed packets: " + err.Error())
-		}
-		expanded, r.close = z, z.Close
-	} else {
-		z, err := zlib.NewReader(src)
-		if err != nil {
-			return r.recordError("compressed packets: " + err.Error())
-		}
-		expanded, r.close = z, func() { _ = z.Close() } // of memory
-	}
-	r.inner = bufio.NewReader(io.LimitReader(expanded, MaxCompressedBytes))
-	return nil
-}
+// packetTag is the tag of a packet.
+const packetTag = tracePacket<<3 | uint64(protowire.BytesType)
 
-// leave ends the reading of a compressed packet.
-func (r *packetReader) leave() {
-	if r.inner != nil {
-		r.inner = nil
-		r.close()
+// expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error is about what is behind them.
+func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
+	var src io.Reader
+	if isZstd {
+		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(MaxPacketBytes))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		src = z
+	} else {
+		z, err := zlib.NewReader(bytes.NewReader(compressed))
+		if err != nil {
+			return nil, err
+		}
+		src = z
 	}
+	return io.ReadAll(io.LimitReader(src, MaxCompressedBytes))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
@@ -94,7 +95,6 @@ func (s *source) Member(key string) []byte {
 
 // end gives back what is held.
 func (s *source) end() {
-	s.packets.leave()
 	_ = s.hold(-s.told) // less than before
 }
 
@@ -118,7 +118,7 @@ func (s *source) Events() iter.Seq2[*traceevent.Event, error] {
 		for {
 			b, err := s.packets.next()
 			if err == nil {
-				if !s.packet(b) {
+				if !s.packet(b, false) {
 					return
 				}
 				continue
@@ -158,8 +158,8 @@ func (s *source) count(phase byte) bool {
 // fail yields an error about the packet.
 func (s *source) fail(msg string) bool { return s.yield(nil, s.RecordError(msg)) }
 
-// packet takes a packet and reports whether more are wanted.
-func (s *source) packet(b []byte) bool {
+// packet takes a packet, which may be from a compressed one, and reports whether more are wanted.
+func (s *source) packet(b []byte, isInner bool) bool {
 	p, ok := parsePacket(b)
 	if !ok {
 		return s.fail("a packet that is not well formed")
@@ -194,23 +194,34 @@ func (s *source) packet(b []byte) bool {
 		return s.describe(p.descriptor)
 	case p.isMetadata, p.snapshot != nil:
 		return s.count('M')
-	case p.compressed != nil, p.zstd != nil:
-		return s.enter(&p)
+	case (p.compressed != nil || p.zstd != nil) && isInner:
+		return s.fail("compressed packets within compressed packets")
+	case p.compressed != nil:
+		return s.inner(expand(p.compressed, false))
+	case p.zstd != nil:
+		return s.inner(expand(p.zstd, true))
 	case p.other:
 		return s.count(0)
 	}
 	return true
 }
 
-// enter makes the packets of a compressed packet come next.
-func (s *source) enter(p *packet) bool {
-	isZstd := p.compressed == nil
-	data := p.compressed
-	if isZstd {
-		data = p.zstd
+// inner takes the packets of a compressed packet. err is about what is behind them.
+func (s *source) inner(packets []byte, err error) bool {
+	f := fields{rest: packets}
+	for f.next() {
+		if f.num != tracePacket || f.data == nil {
+			return s.fail(fmt.Sprintf("compressed packets: expected a packet, found the field %d", f.num))
+		}
+		if !s.packet(f.data, true) {
+			return false
+		}
 	}
-	if err := s.packets.enter(data, isZstd); err != nil {
-		return s.yield(nil, err)
+	switch {
+	case err != nil:
+		return s.fail("compressed packets: " + err.Error())
+	case f.bad && len(packets) < MaxCompressedBytes:
+		return s.fail("compressed packets end within a packet")
 	}
 	return true
 }
@@ -267,20 +278,22 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 
 // begin keeps the beginning of a slice.
 func (s *source) begin(tr *track, e *event, at int64, problem string) bool {
-	b := beginning{name: e.name, category: e.category, start: at, problem: problem != ""}
-	if !s.keep(tr.push(b, e.args)) {
-		return false
-	}
-	return problem == "" || s.fail(problem)
+	b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at, problem: problem != ""}
+	tr.open = append(tr.open, b)
+	return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 }
 
 // finish yields the slice that began last on a track.
 func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
-	b, freed, ok := tr.pop()
-	switch {
-	case !ok:
+	n := len(tr.open) - 1
+	if n < 0 {
 		return s.count('E')
-	case !s.keep(-freed):
+	}
+	b := tr.open[n]
+	tr.open[n] = beginning{}
+	tr.open = tr.open[:n]
+	switch {
+	case !s.keep(-b.bytes()):
 		return false
 	case b.problem:
 		return true

@@ -25,38 +25,8 @@ type beginning struct {
 // beginningBytes is the memory of a beginning beside its texts, which may be shared.
 const beginningBytes = 96
 
-// maxReused is the largest buffer of arguments that is kept for the next beginning.
-const maxReused = 4 << 10
-
-// push adds a beginning with these arguments, and returns how much more memory the track
-// takes: the places and buffers of beginnings that were taken away are used again.
-func (tr *track) push(b beginning, args []byte) (bytes int64) {
-	n := len(tr.open)
-	if n == cap(tr.open) {
-		tr.open = append(tr.open, beginning{})
-		bytes = int64(cap(tr.open)-n) * beginningBytes
-	}
-	tr.open = tr.open[:n+1]
-	buf := tr.open[n].args
-	b.args = append(buf[:0], args...)
-	tr.open[n] = b
-	return bytes + int64(cap(b.args)-cap(buf))
-}
-
-// pop takes the innermost beginning away, and returns it, valid until the next push, and
-// how much less memory the track takes; ok reports whether there is one.
-func (tr *track) pop() (b beginning, bytes int64, ok bool) {
-	n := len(tr.open) - 1
-	if n < 0 {
-		return beginning{}, 0, false
-	}
-	b = tr.open[n]
-	if cap(b.args) > maxReused {
-		tr.open[n].args, bytes = nil, int64(cap(b.args))
-	}
-	tr.open = tr.open[:n]
-	return b, bytes, true
-}
+// bytes returns how much memory the beginning takes.
+func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
 
 // trackKey identifies a track. Events on no track are on one of their sequence.
 type trackKey struct {
