@@ -133,12 +133,9 @@ type counter struct {
 	counts
 	signals  map[string]struct{}
 	warnings [32]int64 // by bit of op.Warning
-
-	skippedBy   *table.Table[reasonCount]
-	malformedBy *table.Table[reasonCount]
-	droppedBy   *table.Table[reasonCount]
-	problems    []*op.SyntaxError
-	writers     *table.Table[sequence.Set]
+	reasons  [len(reasonTables)]*table.Table[reasonCount]
+	problems []*op.SyntaxError
+	writers  *table.Table[sequence.Set]
 
 	// file is the number of the current file and inFile its count, inFiles holds
 	// the counts of other files that have not ended.
@@ -179,23 +176,30 @@ func (c *fileCount) merge(o fileCount) {
 	c.partials += o.partials
 }
 
-// reasonCount counts the records of one reason.
+// The tables of a counter by reason, and their names in partial results.
+const (
+	skippedBy = iota
+	malformedBy
+	droppedBy
+)
+
+var reasonTables = [...]string{skippedBy: "skipped", malformedBy: "malformed", droppedBy: "dropped"}
+
+// reasonCount counts the records of one reason. Its JSON form is that of partial results.
 type reasonCount struct {
-	reason string
-	n      int64
+	Reason string `json:"reason"`
+	N      int64  `json:"n"`
 }
 
-func (c *reasonCount) fold(src *reasonCount) { c.n = wide.AddSaturating(c.n, src.n) }
+func (c *reasonCount) fold(src *reasonCount) { c.N = wide.AddSaturating(c.N, src.N) }
 
 // newCounter returns an empty counter.
 func newCounter() *counter {
-	return &counter{
-		signals:     make(map[string]struct{}),
-		skippedBy:   table.New(maxReasons, (*reasonCount).fold),
-		malformedBy: table.New(maxReasons, (*reasonCount).fold),
-		droppedBy:   table.New(maxReasons, (*reasonCount).fold),
-		writers:     table.New(maxWriters, (*sequence.Set).Merge),
+	c := &counter{signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge)}
+	for i := range c.reasons {
+		c.reasons[i] = table.New(maxReasons, (*reasonCount).fold)
 	}
+	return c
 }
 
 // add counts a record, or the error in its place. A
@@ -215,7 +219,7 @@ func (in *counter) add(rec op.Record, err error) {
 		in.DroppedLinks = wide.AddSaturating(in.DroppedLinks, opmodel.DroppedLinks(rec.Span.Extra))
 	case rec.Gap != nil:
 		in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
-		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
+		in.countReason(droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
 	case rec.Batch != nil:
 		w, _ := in.writers.Row([]byte(rec.Batch.Writer))
 		w.Value.Add(rec.Batch.Sequence)
@@ -245,7 +249,7 @@ func (in *counter) skip(reason op.SkipReason, n int64) {
 	if reason.IsSpan() {
 		in.NoOps += n
 	}
-	countReason(in.skippedBy, string(reason), n)
+	in.countReason(skippedBy, string(reason), n)
 }
 
 func (in *counter) addError(err error) {
@@ -257,13 +261,13 @@ func (in *counter) addError(err error) {
 		in.addProblem(syntax)
 	case isSyntax:
 		in.Malformed = wide.AddSaturating(in.Malformed, syntax.Count())
-		countReason(in.malformedBy, syntax.Class.String(), syntax.Count())
+		in.countReason(malformedBy, syntax.Class.String(), syntax.Count())
 		in.addProblem(syntax)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		in.Truncated++
 	case !errors.Is(err, io.EOF):
 		in.Malformed++
-		countReason(in.malformedBy, op.ErrorOther.String(), 1)
+		in.countReason(malformedBy, op.ErrorOther.String(), 1)
 	}
 }
 
@@ -339,10 +343,9 @@ func (in *counter) merge(o *counter) {
 	for i, n := range o.warnings {
 		in.warnings[i] += n
 	}
-	name := func(dst, src *reasonCount) { dst.reason = src.reason }
-	in.skippedBy.Merge(o.skippedBy, name)
-	in.malformedBy.Merge(o.malformedBy, name)
-	in.droppedBy.Merge(o.droppedBy, name)
+	for i, t := range in.reasons {
+		t.Merge(o.reasons[i], func(dst, src *reasonCount) { dst.Reason = src.Reason })
+	}
 	for _, err := range o.problems {
 		in.addProblem(err)
 	}
@@ -379,10 +382,10 @@ func (in *counter) envelope() Envelope {
 		Sampling:     in.sampling(),
 		DroppedLinks: in.DroppedLinks,
 		Warnings:     in.warningsByName(),
-		SkippedBy:    reasons(in.skippedBy),
+		SkippedBy:    in.reasonsOf(skippedBy),
 		Signals:      slices.Sorted(maps.Keys(in.signals)),
-		MalformedBy:  reasons(in.malformedBy),
-		DroppedBy:    reasons(in.droppedBy),
+		MalformedBy:  in.reasonsOf(malformedBy),
+		DroppedBy:    in.reasonsOf(droppedBy),
 		// A file that has not ended promises nothing yet.
 		MissingEntries: in.MissingEntries,
 		Problems:       []string{},
@@ -421,21 +424,21 @@ func (in *counter) sampling() Sampling {
 	return SamplingUnknown
 }
 
-func countReason(t *table.Table[reasonCount], reason string, n int64) {
-	row, isNew := t.Row([]byte(reason))
+func (in *counter) countReason(of int, reason string, n int64) {
+	row, isNew := in.reasons[of].Row([]byte(reason))
 	if isNew {
-		row.Value.reason = reason
+		row.Value.Reason = reason
 	}
-	row.Value.n = wide.AddSaturating(row.Value.n, n)
+	row.Value.N = wide.AddSaturating(row.Value.N, n)
 }
 
-func reasons(t *table.Table[reasonCount]) map[string]int64 {
+func (in *counter) reasonsOf(of int) map[string]int64 {
 	counts := make(map[string]int64)
-	for row, other := range t.All() {
+	for row, other := range in.reasons[of].All() {
 		if other {
-			counts[key.Other] = row.n
+			counts[key.Other] = row.N
 		} else {
-			counts[row.reason] = row.n
+			counts[row.Reason] = row.N
 		}
 	}
 	return counts

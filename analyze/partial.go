@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/sequence"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/opfile"
 )
@@ -38,65 +39,21 @@ func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error
 // Input returns the counts of the input.
 func (p *Partial) Input() Envelope { return p.c.counter.envelope() }
 
-// Write writes the partial results as a document of the schema optrace.profile/v1, lines of
-// JSON. It holds the options that shape the sums: reports on it have the same, but that they
-// may list fewer entries and leave the groups out.
-func (p *Partial) Write(w io.Writer) error {
-	buf := bufio.NewWriter(w)
-	e := partialWriter{enc: json.NewEncoder(buf)}
-	e.enc.SetEscapeHTML(false)
-	e.line(&partialLine{Schema: opfile.PartialSchema, Options: optionsForm(p.c.opts.sums())})
-	e.counter(p.c.counter)
-	p.c.profile.EachLine(func(l *profile.Line) { e.line(&partialLine{Line: *l}) })
-	e.line(&partialLine{End: &endForm{Lines: e.lines}})
-	if e.err == nil {
-		e.err = buf.Flush()
-	}
-	if e.err != nil {
-		return fmt.Errorf("writing partial results: %w", e.err)
-	}
-	return nil
+// partialHeader is the first line of partial results. Any other line is an object with one member, which is a part of
+// them, such as a row of a table.
+type partialHeader struct {
+	Schema  string          `json:"schema"`
+	Options *partialOptions `json:"options"`
 }
 
-// partialWriter writes lines until an error.
-type partialWriter struct {
-	enc   *json.Encoder
-	lines int64
-	err   error
-}
-
-func (w *partialWriter) line(l *partialLine) {
-	if w.err == nil {
-		w.err = w.enc.Encode(l)
-		w.lines++
-	}
-}
-
-// counter writes the counts of the input.
-func (w *partialWriter) counter(c *counter) {
-	f := &inputForm{counts: c.counts, Warnings: c.warningsByName()}
-	for _, p := range c.problems {
-		f.Problems = append(f.Problems, problemForm{p.File, p.Line, p.Offset, p.Msg})
-	}
-	w.line(&partialLine{Input: f})
-	for _, of := range reasonTables {
-		of.table(c).Each(func(_ string, row *reasonCount, other *table.Other) {
-			w.line(&partialLine{Reason: &reasonForm{Of: of.name, Reason: row.reason, N: row.n, Other: other}})
-		})
-	}
-	c.writers.Each(func(key string, row *sequence.Set, other *table.Other) {
-		w.line(&partialLine{Writer: &writerForm{Writer: key, Batches: row.Ranges(), Other: other}})
-	})
-}
-
-// reasonTables are the tables of a counter by reason.
-var reasonTables = [...]struct {
-	name  string
-	table func(*counter) *table.Table[reasonCount]
-}{
-	{"skipped", func(c *counter) *table.Table[reasonCount] { return c.skippedBy }},
-	{"malformed", func(c *counter) *table.Table[reasonCount] { return c.malformedBy }},
-	{"dropped", func(c *counter) *table.Table[reasonCount] { return c.droppedBy }},
+// partialOptions are the options that shape the sums, with the defaults in place.
+type partialOptions struct {
+	By            []string       `json:"by,omitempty"`
+	MaxGroups     int            `json:"max_groups"`
+	Top           int            `json:"top"`
+	HotspotBytes  int64          `json:"hotspot_bytes"`
+	RecordedFLOPs bool           `json:"recorded_flops,omitempty"`
+	Peaks         []peaks.Device `json:"peaks,omitempty"`
 }
 
 func optionsForm(o profile.Options) *partialOptions {
@@ -109,4 +66,79 @@ func optionsForm(o profile.Options) *partialOptions {
 		f.Peaks = o.Peaks.Devices
 	}
 	return f
+}
+
+// inputLine has the counts of a counter.
+type inputLine struct {
+	counts
+	Warnings map[string]int64 `json:"warnings,omitempty"`
+	Problems []problemForm    `json:"problems,omitempty"`
+}
+
+type problemForm struct {
+	File    string `json:"file"`
+	Line    int64  `json:"line"`
+	Offset  int64  `json:"offset"`
+	Message string `json:"message"`
+}
+
+// reasonLine is a row of one of the reasonTables.
+type reasonLine struct {
+	Of string `json:"of"`
+	reasonCount
+	Other *table.Other `json:"other,omitempty"`
+}
+
+// writerLine has the numbers of the batches of a writer, in ranges.
+type writerLine struct {
+	Writer  string       `json:"writer"`
+	Batches [][2]int64   `json:"batches"`
+	Other   *table.Other `json:"other,omitempty"`
+}
+
+// endLine counts the lines in front of it.
+type endLine struct {
+	Lines int64 `json:"lines"`
+}
+
+// Write writes the partial results as a document of the schema optrace.profile/v1, lines of
+// JSON. It holds the options that shape the sums: reports on it have the same, but that they
+// may list fewer entries and leave the groups out.
+func (p *Partial) Write(w io.Writer) error {
+	buf := bufio.NewWriter(w)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(partialHeader{opfile.PartialSchema, optionsForm(p.c.opts.sums())})
+	lines := int64(1)
+	add := func(name string, line any) {
+		if err == nil {
+			err = enc.Encode(map[string]any{name: line})
+			lines++
+		}
+	}
+	p.c.counter.eachLine(add)
+	p.c.profile.EachLine(add)
+	add("end", endLine{lines})
+	if err == nil {
+		err = buf.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("writing partial results: %w", err)
+	}
+	return nil
+}
+
+// eachLine calls f with the lines of the counts, each under its name.
+func (in *counter) eachLine(f func(name string, line any)) {
+	all := inputLine{counts: in.counts, Warnings: in.warningsByName()}
+	for _, p := range in.problems {
+		all.Problems = append(all.Problems, problemForm{p.File, p.Line, p.Offset, p.Msg})
+	}
+	f("input", all)
+	for i, of := range reasonTables {
+		in.reasons[i].Each(func(_ string, row *reasonCount, other *table.Other) { f("reason", reasonLine{of, *row, other}) })
+	}
+	in.writers.Each(func(writer string, row *sequence.Set, other *table.Other) {
+		f("writer", writerLine{writer, row.Ranges(), other})
+	})
 }

@@ -2,283 +2,253 @@ package analyze
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math/bits"
 	"slices"
-	"strings"
 
-	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/internal/sequence"
+	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 )
-
-// partialReader reads files of partial results. The zero value is ready to use.
-type partialReader struct {
-	files   int64 // that were read
-	held    int64 // about how much memory a file takes that is being read
-	entries *entries.Reader
-}
-
-// partialDoc is a document that is being read.
-type partialDoc struct {
-	counter *counter
-	profile *profile.Profile
-	groups  bool // the groups are asked for
-	listed  int64
-	input   bool
-	totals  bool
-
-	hold    func(bytes int64) error
-	entries *entries.Reader
-	at      linePlace
-}
-
-// linePlace is the place of a line.
-type linePlace struct {
-	file   string
-	line   int64 // from 0
-	offset int64
-	first  int64 // line of the document
-}
-
-// syntax returns an error at the place.
-func (p *linePlace) syntax(offset int64, err error) *op.SyntaxError {
-	return &op.SyntaxError{File: p.file, Line: p.line + 1, Offset: p.offset + offset, Msg: err.Error(), Class: op.ErrorRecord}
-}
-
-// decodeLine decodes a line strictly: a member that is not known may be a part of the sums.
-func decodeLine(at *linePlace, text []byte, line *partialLine) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(line)
-	if err == nil {
-		if _, more := dec.Token(); more == io.EOF {
-			return nil
-		}
-		return at.syntax(dec.InputOffset(), errors.New("there is something behind the line's object"))
-	}
-	offset := dec.InputOffset()
-	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
-		offset = s.Offset
-	} else if u, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		offset = u.Offset
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		offset, err = int64(len(text)), errors.New("the line ends within its object")
-	}
-	return at.syntax(offset, err)
-}
 
 // addPartial adds a file of partial results. Of one that is damaged it counts the error and
 // nothing else; the error that it returns is final.
 func (c *collector) addPartial(p *op.Partial) error {
+	defer func() { c.partial.held = 0 }()
 	docs, err := c.readPartial(p)
-	if c.partial.held = 0; err != nil {
-		syntax, ok := errors.AsType[*op.SyntaxError](err)
-		if !ok {
-			return err
-		}
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 		c.counter.add(op.Record{}, syntax)
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	for _, d := range docs {
 		c.counter.merge(d.counter)
-		c.profile.Merge(d.profile)
-		c.profile.Skip(d.listed)
+		c.profile.MergeNext(d.profile)
 	}
 	c.counter.inFile.partials++
 	c.partial.files++
 	return nil
 }
 
+// partialReader counts what a collector reads of partial results.
+type partialReader struct {
+	files int64 // that were read
+	held  int64 // about how much memory a file takes that is being read
+}
+
+// partialDoc is a document that is being read.
+type partialDoc struct {
+	counter       *counter
+	profile       *profile.Profile
+	lines         int64
+	input, totals bool // there were
+}
+
 // readPartial reads all documents of a file: usually one.
-func (c *collector) readPartial(p *op.Partial) ([]*partialDoc, error) {
-	if c.partial.entries == nil {
-		c.partial.entries = entries.NewReader(nil, "")
-	}
-	at := linePlace{file: p.File}
-	listed := int64(0)
-	var docs []*partialDoc
-	var doc *partialDoc
+func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
+	var doc *partialDoc // nil between two
+	at := op.SyntaxError{File: p.File, Class: op.ErrorRecord}
+	held := int64(len(p.Text)) // by all before doc
 	for text := range bytes.Lines(p.Text) {
-		switch line := bytes.TrimSpace(text); {
-		case len(line) == 0:
+		at.Line++
+		ended := false
+		switch {
+		case len(bytes.TrimSpace(text)) == 0:
 		case doc == nil:
-			at.first = at.line
-			options, err := readHeader(&at, line)
-			if err != nil {
-				return nil, err
+			if err = c.checkHeader(text); err == nil {
+				doc = &partialDoc{counter: newCounter(), profile: profile.New(c.opts.sums()), lines: 1}
+				docs = append(docs, doc)
 			}
-			if doc, err = c.newPartialDoc(options); err != nil {
-				return nil, fmt.Errorf("reading %s: %w", p.File, err)
-			}
-			doc.profile.ContinueFrom(c.profile, listed)
-			docs = append(docs, doc)
 		default:
-			doc.at = at
-			ended, err := doc.add(line)
-			if err != nil {
+			ended, err = doc.add(text)
+		}
+		if other, ok := errors.AsType[otherOptionsError](err); ok {
+			return nil, fmt.Errorf("reading %s: %w", p.File, other)
+		}
+		if err != nil {
+			at.Msg = err.Error()
+			return nil, &at
+		}
+		if doc != nil {
+			c.partial.held = held + doc.profile.Bytes()
+			if err := c.account.set(c.bytes()); err != nil {
 				return nil, err
-			}
-			if ended {
-				listed += doc.listed
-				doc = nil
 			}
 		}
-		at.line++
-		at.offset += int64(len(text))
+		if ended {
+			held, doc = c.partial.held, nil
+		}
+		at.Offset += int64(len(text))
 	}
 	if doc != nil || len(docs) == 0 {
-		err := at.syntax(0, errors.New("the file ends within partial results"))
-		err.Truncated = true
-		return nil, err
+		at.Line, at.Truncated, at.Msg = at.Line+1, true, "the file ends within partial results"
+		return nil, &at
 	}
 	return docs, nil
 }
 
-// readHeader reads the first line of a document.
-func readHeader(at *linePlace, text []byte) (*partialOptions, error) {
+// checkHeader reads the first line of a document.
+func (c *collector) checkHeader(text []byte) error {
 	var version struct {
 		Schema string `json:"schema"`
 	}
-	if json.Unmarshal(text, &version) == nil && version.Schema != opfile.PartialSchema {
-		return nil, at.syntax(0, fmt.Errorf("schema %q is not supported, this version reads %q", version.Schema, opfile.PartialSchema))
+	if err := json.Unmarshal(text, &version); err != nil {
+		return err
 	}
-	var line partialLine
-	if err := decodeLine(at, text, &line); err != nil {
-		return nil, err
+	if version.Schema != opfile.PartialSchema {
+		return fmt.Errorf("schema %q is not supported, this version reads %q", version.Schema, opfile.PartialSchema)
 	}
-	if line.Options == nil || line.parts() > 0 {
-		return nil, at.syntax(0, errors.New("the first line of partial results has a schema and options, and nothing else"))
+	var header partialHeader
+	if err := profile.Decode(text, &header); err != nil {
+		return err
 	}
-	return line.Options, nil
+	if header.Options == nil {
+		return errors.New("there are no options in the first line")
+	}
+	return header.Options.suit(c.opts.sums())
 }
 
-// parts returns how many parts of a document the line has.
-func (l *partialLine) parts() int {
-	n := l.Parts()
-	for _, has := range []bool{
-		l.Input != nil, l.Reason != nil, l.Writer != nil, l.End != nil,
-	} {
-		if has {
-			n++
-		}
-	}
-	return n
+// otherOptionsError is the error of a profile that was made with other options, given both in JSON.
+type otherOptionsError struct{ made, asked []byte }
+
+func (e otherOptionsError) Error() string {
+	return fmt.Sprintf("the profile was made with other options: it has %s, and asked for is %s; make it again with those of this report",
+		e.made, e.asked)
 }
 
-// newPartialDoc returns an empty document with options. It fails where these do not give
-// the sums that are asked for.
-func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
-	if err := o.suit(c.opts.sums()); err != nil {
-		return nil, fmt.Errorf("the profile was made with other options: %w; make it again with those of this report", err)
-	}
-	opts := c.opts.sums()
-	opts.Top = cmp.Or(o.Top, -1)
-	if opts.By = nil; len(o.By) > 0 {
-		keys, err := key.Parse(strings.Join(o.By, ","))
-		if err != nil {
-			return nil, err
-		}
-		opts.By = keys
-	}
-	d := &partialDoc{
-		counter: newCounter(), profile: profile.New(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
-		hold: func(bytes int64) error {
-			c.partial.held += bytes
-			return c.account.set(c.bytes())
-		},
-	}
-	return d, nil
-}
-
-// suit reports as an error what o, by which partial results were made, lacks for a report
-// with the options want.
-func (o *partialOptions) suit(want profile.Options) error {
+// suit returns an error where o, by which partial results were made, does not have the sums that want asks for. More
+// entries in lists do no harm, and neither do groups that are not asked for.
+func (o partialOptions) suit(want profile.Options) error {
 	asked := optionsForm(want)
-	switch {
-	case len(asked.By) > 0 && !slices.Equal(o.By, asked.By):
-		return fmt.Errorf("its groups are by %s, and asked for is by %s", listOrNone(o.By), listOrNone(asked.By))
-	case o.MaxGroups != asked.MaxGroups:
-		return fmt.Errorf("its tables have up to %d rows, and asked for are %d", o.MaxGroups, asked.MaxGroups)
-	case o.Top < asked.Top:
-		return fmt.Errorf("it lists %d of the slowest operations, and asked for are %d", o.Top, asked.Top)
-	case o.HotspotBytes != asked.HotspotBytes:
-		return fmt.Errorf("its hotspots are above %d bytes, and asked for is above %d", o.HotspotBytes, asked.HotspotBytes)
-	case o.RecordedFLOPs != asked.RecordedFLOPs:
-		return errors.New("it has FLOPs that were recorded alone, or asked for are those alone")
-	case !samePeaks(o.Peaks, asked.Peaks):
-		return errors.New("its rooflines are by other peaks of devices")
+	if o.Top > asked.Top {
+		o.Top = asked.Top
 	}
-	return nil
-}
-
-func listOrNone(names []string) string {
-	if len(names) == 0 {
-		return "nothing"
+	if len(asked.By) == 0 {
+		o.By = nil
 	}
-	return strings.Join(names, ",")
-}
-
-func samePeaks(a, b []peaks.Device) bool {
-	one, err := json.Marshal(a)
-	other, err2 := json.Marshal(b)
-	return err == nil && err2 == nil && (len(a) == 0 && len(b) == 0 || bytes.Equal(one, other))
+	has, err := json.Marshal(o)
+	wants, err2 := json.Marshal(asked)
+	if !bytes.Equal(has, wants) {
+		return otherOptionsError{has, wants}
+	}
+	return errors.Join(err, err2)
 }
 
 // add adds a line behind the first one and reports whether it was the last one.
 func (d *partialDoc) add(text []byte) (ended bool, err error) {
-	if err := d.hold(int64(len(text))); err != nil {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(text, &parts); err != nil {
 		return false, err
 	}
-	var line partialLine
-	if err := decodeLine(&d.at, text, &line); err != nil {
-		return false, err
+	if len(parts) != 1 {
+		return false, errors.New("a line of partial results has one part of them")
 	}
-	if line.parts() != 1 || line.Schema != "" || line.Options != nil {
-		return false, d.at.syntax(0, errors.New("a line of partial results has one part of them"))
-	}
-	switch {
-	case line.Slowest != nil, line.Hotspot != nil:
-		return false, d.addListed(&line.Line, text, append(line.Slowest, line.Hotspot...))
-	case line.End != nil:
-		if n := d.at.line - d.at.first; line.End.Lines != n || !d.input || !d.totals {
-			return false, d.at.syntax(0, fmt.Errorf("partial results of %d lines have %d, or lack their input or totals", line.End.Lines, n))
+	for name, part := range parts {
+		switch name {
+		case "input":
+			err = d.addInput(part)
+		case "reason":
+			err = d.addReason(part)
+		case "writer":
+			err = d.addWriter(part)
+		case "end":
+			return true, d.end(part)
+		default:
+			err = d.addRow(name, part)
 		}
-		if !d.groups {
-			d.profile.DropGroups()
-		}
-		return true, nil
 	}
-	if err := d.addForm(&line); err != nil {
-		if final, ok := errors.AsType[profile.HoldError](err); ok {
-			return false, final.Err
-		}
-		return false, d.at.syntax(0, err)
-	}
-	return false, nil
+	d.lines++
+	return false, err
 }
 
-// addListed adds an entry of a list, which stands in the text of a line.
-func (d *partialDoc) addListed(l *profile.Line, line, text []byte) error {
-	offset := int64(max(0, bytes.Index(line, text)))
-	d.entries.Reset(bytes.NewBuffer(text), d.at.file, op.Position{Offset: d.at.offset + offset, Lines: d.at.line})
-	rec, err := d.entries.Next()
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
+// errTwice is the error of what partial results have once.
+var errTwice = errors.New("a part of partial results is there twice")
+
+// maxBytes bounds the sizes of files.
+const maxBytes = 1 << 56
+
+func (d *partialDoc) addInput(text []byte) error {
+	var l inputLine
+	if err := profile.Decode(text, &l); err != nil {
 		return err
-	case err != nil || rec.Entry == nil:
-		return d.at.syntax(offset, errors.New("this is no entry"))
 	}
-	if err := d.profile.AddListed(l, rec.Entry); err != nil {
-		return d.at.syntax(offset, err)
+	if d.input {
+		return errTwice
 	}
-	d.listed++
+	d.input = true
+	if !wide.AreCounts(l.Files, l.Entries, l.NoOps, l.Weighted, l.Truncated) || l.Bytes > maxBytes ||
+		min(l.Bytes, l.Malformed, l.Dropped, l.DroppedLinks, l.MissingEntries) < 0 || len(l.Problems) > maxProblems {
+		return profile.ErrNumber
+	}
+	c := d.counter
+	c.counts, c.Formats = l.counts, nil
+	for _, name := range l.Formats {
+		c.addFormat(name)
+	}
+	for name, n := range l.Warnings {
+		w, ok := op.ParseWarning(name)
+		if !ok || !wide.AreCounts(n) {
+			return fmt.Errorf("warning %q of %d entries: %w", name, n, profile.ErrNumber)
+		}
+		c.warnings[bits.TrailingZeros32(uint32(w))] = n
+	}
+	for _, p := range l.Problems {
+		c.addProblem(&op.SyntaxError{File: p.File, Line: p.Line, Offset: p.Offset, Msg: p.Message})
+	}
+	return nil
+}
+
+func (d *partialDoc) addReason(text []byte) error {
+	var l reasonLine
+	if err := profile.Decode(text, &l); err != nil {
+		return err
+	}
+	i := slices.Index(reasonTables[:], l.Of)
+	if i < 0 || l.N < 0 {
+		return profile.ErrText
+	}
+	return d.counter.reasons[i].Put([]byte(l.Reason), l.reasonCount, l.Other)
+}
+
+func (d *partialDoc) addWriter(text []byte) error {
+	var l writerLine
+	if err := profile.Decode(text, &l); err != nil {
+		return err
+	}
+	var set sequence.Set
+	for _, r := range l.Batches {
+		if r[0] > r[1] {
+			return profile.ErrNumber
+		}
+		set.AddRange(r[0], r[1])
+	}
+	return d.counter.writers.Put([]byte(l.Writer), set, l.Other)
+}
+
+// addRow adds a line of the profile.
+func (d *partialDoc) addRow(name string, text []byte) error {
+	if name == "totals" {
+		if d.totals {
+			return errTwice
+		}
+		d.totals = true
+	}
+	return d.profile.AddLine(name, text)
+}
+
+func (d *partialDoc) end(text []byte) error {
+	var l endLine
+	if err := profile.Decode(text, &l); err != nil {
+		return err
+	}
+	if l.Lines != d.lines || !d.input || !d.totals {
+		return fmt.Errorf("partial results of %d lines have %d, or lack their input or totals", l.Lines, d.lines)
+	}
 	return nil
 }

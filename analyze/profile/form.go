@@ -1,92 +1,216 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 
-	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
+	_ "github.com/optrace/optrace/op/entries" // reads the entries of lines
 )
 
-// Line is a line of a [Profile] in partial results: one of its fields is set. Lines of
-// a table follow one another, that of the rows beyond the limit last.
-type Line struct {
-	Totals    *totalsForm    `json:"totals,omitempty"`
-	Operation *operationForm `json:"operation,omitempty"`
-	Group     *groupForm     `json:"group,omitempty"`
-	Device    *deviceForm    `json:"device,omitempty"`
-	// Slowest and Hotspot are entries.
-	Slowest json.RawMessage `json:"slowest,omitempty"`
-	Hotspot json.RawMessage `json:"hotspot,omitempty"`
+// The faults of partial results.
+var (
+	ErrNumber = errors.New("a number is negative, too large, or does not fit the others")
+	ErrText   = errors.New("a text is none of those that it may be")
+)
+
+// Decode decodes a part of partial results strictly: a member that is not known may be a part of the sums.
+func Decode(text []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
 }
 
-// Parts returns how many of the fields are set.
-func (l *Line) Parts() int {
-	n := 0
-	for _, has := range []bool{
-		l.Totals != nil, l.Operation != nil, l.Group != nil, l.Device != nil, l.Slowest != nil, l.Hotspot != nil,
-	} {
-		if has {
-			n++
-		}
-	}
-	return n
-}
-
-// totalsForm is what a Profile holds beside its tables and lists.
-type totalsForm struct {
+// totalsLine is what a Profile holds beside its tables and lists.
+type totalsLine struct {
 	totals
-	Copies   []copyForm `json:"copies,omitempty"`
+	Copies   []copyLine `json:"copies,omitempty"`
 	Hotspots int64      `json:"hotspot_count"`
 }
 
-type copyForm struct {
+type copyLine struct {
 	Direction string `json:"direction"`
 	copies
 }
 
-// sumsForm is an accumulator.
-type sumsForm struct {
-	sums
-	Durations   []int64       `json:"durations,omitempty"`
-	Bins        []int64       `json:"bins,omitempty"`
-	Kinds       []string      `json:"kinds"`
-	Exemplar    *exemplarForm `json:"exemplar,omitempty"`
-	InputShapes []op.Shape    `json:"input_shapes,omitzero"`
-	OutputShape op.Shape      `json:"output_shape,omitzero"`
-	DType       op.DType      `json:"dtype,omitempty"`
-	InputDTypes []op.DType    `json:"input_dtypes,omitzero"`
-	Mixes       []string      `json:"mixes,omitempty"`
-	Weighted    *weighted     `json:"weighted,omitempty"`
-	Work        *work.Sums    `json:"work,omitempty"`
-}
-
-type exemplarForm struct {
-	TraceID op.TraceID `json:"trace_id,omitzero"`
-	SpanID  op.SpanID  `json:"span_id"`
-}
-
-type operationForm struct {
-	Name  string       `json:"name"`
+// rowLine is what the line of an operation or a group has beside its row. Other is set for that of the keys beyond the limit.
+type rowLine struct {
 	Side  string       `json:"side,omitempty"`
 	Other *table.Other `json:"other,omitempty"`
-	sumsForm
-	Communications  int64    `json:"communications,omitempty"`
-	CommunicationNS wide.Sum `json:"communication_ns,omitzero"`
+	sketch.Form
 }
 
-type groupForm struct {
-	Values []key.Value  `json:"values"`
-	Side   string       `json:"side,omitempty"`
-	Other  *table.Other `json:"other,omitempty"`
-	sumsForm
+type operationLine struct {
+	operationRow
+	rowLine
 }
 
-type deviceForm struct {
-	device.Key
+type groupLine struct {
+	groupRow
+	rowLine
+}
+
+type deviceLine struct {
 	Other *table.Other `json:"other,omitempty"`
-	deviceSums
+	deviceRow
+}
+
+// EachLine calls f with the lines of p, each a value in JSON under a name. Lines of a table follow one another, that of
+// the rows beyond the limit last.
+func (p *Profile) EachLine(f func(name string, line any)) {
+	all := totalsLine{totals: p.totals, Hotspots: p.hotCount}
+	for d := hostToDevice; d < numDirections; d++ {
+		if c := p.copies[d]; c.Count > 0 {
+			all.Copies = append(all.Copies, copyLine{directionNames[d], c})
+		}
+	}
+	f("totals", &all)
+	for side := range p.operations {
+		name := op.Side(side).String()
+		p.operations[side].Each(func(_ string, row *operationRow, other *table.Other) {
+			f("operation", &operationLine{*row, rowLine{name, other, row.durations.Form()}})
+		})
+		p.groups[side].Each(func(_ string, row *groupRow, other *table.Other) {
+			f("group", &groupLine{*row, rowLine{name, other, row.durations.Form()}})
+		})
+	}
+	p.devices.Each(func(_ string, row *deviceRow, other *table.Other) { f("device", &deviceLine{other, *row}) })
+	for _, e := range p.slowest.sorted() {
+		f("slowest", e.entry)
+	}
+	for _, e := range p.hotspots.sorted() {
+		f("hotspot", e.entry)
+	}
+}
+
+// AddLine adds a line to p, which has no entries but those of lines that EachLine told, in their order. A line that
+// cannot be one of a Profile is an error. Without keys to group by p takes no groups.
+func (p *Profile) AddLine(name string, text []byte) error {
+	switch name {
+	case "totals":
+		return p.addTotals(text)
+	case "operation":
+		return p.addOperation(text)
+	case "group":
+		return p.addGroup(text)
+	case "device":
+		return p.addDevice(text)
+	case "slowest":
+		return p.addListed(&p.slowest, text)
+	case "hotspot":
+		return p.addListed(&p.hotspots, text)
+	}
+	return fmt.Errorf("unknown part %.100q", name)
+}
+
+func (p *Profile) addTotals(text []byte) error {
+	var l totalsLine
+	if err := Decode(text, &l); err != nil {
+		return err
+	}
+	r := &l.Rules
+	if !wide.AreCounts(l.Weighted, l.Hotspots, r.Attribute, r.Library, r.Name) || l.PeakMemoryBytes < 0 || l.First.Known != l.Last.Known {
+		return ErrNumber
+	}
+	p.totals, p.hotCount = l.totals, l.Hotspots
+	for _, c := range l.Copies {
+		i := slices.Index(directionNames[:], c.Direction)
+		if i < int(hostToDevice) || !wide.AreCounts(c.Count, c.MemoryCount) {
+			return ErrNumber
+		}
+		p.copies[i] = c.copies
+	}
+	return nil
+}
+
+func (p *Profile) addOperation(text []byte) error {
+	var l operationLine
+	if err := Decode(text, &l); err != nil {
+		return err
+	}
+	side, err := p.complete(&l.accumulator, &l.rowLine)
+	if err != nil {
+		return err
+	}
+	if !wide.AreCounts(l.Communications) {
+		return ErrNumber
+	}
+	if l.Other == nil {
+		l.direction = copyDirection(l.Name)
+	}
+	return p.operations[side].Put([]byte(l.Name), l.operationRow, l.Other)
+}
+
+func (p *Profile) addGroup(text []byte) error {
+	if len(p.opts.By) == 0 {
+		return nil
+	}
+	var l groupLine
+	if err := Decode(text, &l); err != nil {
+		return err
+	}
+	side, err := p.complete(&l.accumulator, &l.rowLine)
+	if err != nil {
+		return err
+	}
+	var of []byte
+	if l.Other == nil {
+		if of, err = key.AppendValues(nil, p.opts.By, l.Values); err != nil {
+			return err
+		}
+		l.Values = key.Cut(string(of), p.opts.By)
+	}
+	return p.groups[side].Put(of, l.groupRow, l.Other)
+}
+
+func (p *Profile) addDevice(text []byte) error {
+	var l deviceLine
+	if err := Decode(text, &l); err != nil {
+		return err
+	}
+	if !wide.AreCounts(l.Count, l.MemoryCount) || l.IsNone() && l.Service+l.Host != "" {
+		return ErrNumber
+	}
+	return p.devices.Put(l.AppendTo(nil), l.deviceRow, l.Other)
+}
+
+// complete checks the row of a line, adds what its JSON does not have, and returns the side.
+func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
+	side = SideIndex(SideOf(l.Side))
+	if l.Side != op.Side(side).String() {
+		return 0, fmt.Errorf("side %.100q: %w", l.Side, ErrText)
+	}
+	if a.Count < 1 || !wide.AreCounts(a.Count, a.MemoryCount) || a.Errors < 0 || a.Errors > a.Count || a.MinNS < 0 || a.MinNS > a.MaxNS ||
+		!wide.Possible(a.SumNS, a.Squares, a.Count) || a.Work != nil && !a.Work.IsPossible() {
+		return 0, ErrNumber
+	}
+	if a.Kinds == 0 {
+		return 0, fmt.Errorf("there is no kind: %w", ErrText)
+	}
+	if a.durations, err = sketch.Of(l.Form); err != nil {
+		return 0, err
+	}
+	if a.durations.Count() > a.Count {
+		return 0, ErrNumber
+	}
+	p.bins += a.durations.Bytes()
+	return side, nil
+}
+
+// addListed adds the entry of a list.
+func (p *Profile) addListed(list *topEntries, text []byte) error {
+	e := new(op.Entry)
+	if err := e.UnmarshalJSON(text); err != nil {
+		return err
+	}
+	p.at.n++
+	list.keep(placedEntry{e, p.at})
+	return nil
 }

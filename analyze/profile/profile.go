@@ -40,7 +40,7 @@ type Profile struct {
 	slowest  topEntries
 	hotspots topEntries
 	hotCount int64
-	told     bool // a line has told its totals, see AddLine
+	bins     int64 // the bytes of bins that lines had, see AddLine
 }
 
 // totals are the figures that are not sums over the operations.
@@ -67,31 +67,26 @@ type sourceRow struct {
 
 // operationRow is a row of the operations table.
 type operationRow struct {
-	name string
+	Name string `json:"name"`
 	accumulator
-	// communications and communicated are of the entries of kind collective.
-	communications int64
-	communicated   wide.Sum
+	// Communications and Communicated are of the entries of kind collective.
+	Communications int64    `json:"communications,omitempty"`
+	Communicated   wide.Sum `json:"communication_ns,omitzero"`
 	direction      direction
 }
 
 // deviceRow is a row of the devices table.
 type deviceRow struct {
-	key   device.Key // with its service
-	other bool       // the devices beyond the limit
-	deviceSums
-}
-
-// deviceSums are the sums of a device. Their JSON form is that of partial results.
-type deviceSums struct {
-	Count int64    `json:"count"`
-	SumNS wide.Sum `json:"sum_ns"`
+	device.Key          // with its service
+	other      bool     // the devices beyond the limit
+	Count      int64    `json:"count"`
+	SumNS      wide.Sum `json:"sum_ns"`
 	memorySums
 }
 
 // groupRow is a row of the table by the keys asked for.
 type groupRow struct {
-	values []key.Value
+	Values []key.Value `json:"values"`
 	accumulator
 }
 
@@ -120,21 +115,6 @@ func newProfile(opts Options) *Profile {
 func (p *Profile) StartPart(part int64) {
 	p.at = position{part: part}
 	p.inParts = true
-}
-
-// Skip counts n entries that were added otherwise, in front of those that are added next.
-func (p *Profile) Skip(n int64) { p.at.n += n }
-
-// ContinueFrom begins at the place in the input of o, n entries further on.
-func (p *Profile) ContinueFrom(o *Profile, n int64) {
-	p.at, p.inParts = position{part: o.at.part, n: o.at.n + n}, true
-}
-
-// DropGroups forgets the groups.
-func (p *Profile) DropGroups() {
-	for side := range p.groups {
-		p.groups[side] = table.New(p.opts.MaxGroups, (*groupRow).fold)
-	}
 }
 
 // Add adds an entry. It keeps strings of e and copies of the rest.
@@ -176,8 +156,8 @@ func (p *Profile) addSums(e *op.Entry, w work.Work) {
 	p.device(e).add(e)
 	switch e.Kind {
 	case op.KindCollective:
-		row.communications++
-		row.communicated.Add(e.Duration)
+		row.Communications++
+		row.Communicated.Add(e.Duration)
 		p.Rules.add(e.KindRule)
 	case op.KindMemory:
 		if d := row.copyDirection(e.Operation); d != noDirection {
@@ -227,7 +207,7 @@ func (p *Profile) operationRow(side int, name string) *table.Row[operationRow] {
 	p.key = append(p.key[:0], name...)
 	row, isNew := p.operations[side].Row(p.key)
 	if isNew {
-		row.Value.name = name
+		row.Value.Name = name
 		row.Value.direction = copyDirection(name)
 	}
 	return row
@@ -251,7 +231,7 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 	p.key = key.AppendTo(p.key[:0])
 	row, isNew := p.devices.Row(p.key)
 	if isNew {
-		row.Value.key = key
+		row.Value.Key = key
 	}
 	return row
 }
@@ -260,7 +240,7 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 func (p *Profile) groupRow(side int) *groupRow {
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
-		row.Value.values = key.Cut(string(p.key), p.opts.By)
+		row.Value.Values = key.Cut(string(p.key), p.opts.By)
 	}
 	return &row.Value
 }
@@ -276,11 +256,11 @@ func (p *Profile) Merge(o *Profile) {
 	p.inParts = p.inParts || o.inParts
 	for side := range p.operations {
 		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
-			dst.name, dst.direction = src.name, src.direction
+			dst.Name, dst.direction = src.Name, src.direction
 		})
-		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.values = src.values })
+		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.Values = src.Values })
 	}
-	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.key = src.key })
+	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.Key = src.Key })
 	p.Weighted += o.Weighted
 	p.PeakMemoryBytes = max(p.PeakMemoryBytes, o.PeakMemoryBytes)
 	p.extend(o.First, o.Last)
@@ -295,10 +275,23 @@ func (p *Profile) Merge(o *Profile) {
 	p.hotCount += o.hotCount
 }
 
+// MergeNext adds what the lines of o had, as if it came next in the part of the input that p is at. o must not be used any more.
+func (p *Profile) MergeNext(o *Profile) {
+	for _, list := range []*topEntries{&o.slowest, &o.hotspots} {
+		for i := range list.kept {
+			at := &list.kept[i].at
+			at.part, at.n = p.at.part, at.n+p.at.n
+		}
+	}
+	p.inParts = true
+	p.Merge(o)
+	p.at.n += o.at.n
+}
+
 // copyDirection returns the direction of a copy of the name, which is not the
 // row's own in the row of the names beyond the limit.
 func (r *operationRow) copyDirection(name string) direction {
-	if r.name != name {
+	if r.Name != name {
 		return copyDirection(name)
 	}
 	return r.direction
@@ -306,16 +299,16 @@ func (r *operationRow) copyDirection(name string) direction {
 
 func (r *operationRow) fold(src *operationRow) {
 	r.accumulator.merge(&src.accumulator)
-	r.communications += src.communications
-	r.communicated.Merge(src.communicated)
+	r.Communications += src.Communications
+	r.Communicated.Merge(src.Communicated)
 }
 
 func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
 
-func (s *deviceSums) add(e *op.Entry) {
-	s.Count++
-	s.SumNS.Add(e.Duration)
-	s.memorySums.add(e)
+func (r *deviceRow) add(e *op.Entry) {
+	r.Count++
+	r.SumNS.Add(e.Duration)
+	r.memorySums.add(e)
 }
 
 func (r *deviceRow) fold(src *deviceRow) {
@@ -341,11 +334,11 @@ func (c *CommunicationRules) merge(o CommunicationRules) {
 	c.Name += o.Name
 }
 
-// Bytes returns about how much memory p takes, the bins of durations aside.
+// Bytes returns about how much memory p takes, the bins of durations aside that are of no lines.
 func (p *Profile) Bytes() int64 {
 	n := p.devices.Bytes()
 	for side := range p.operations {
 		n += p.operations[side].Bytes() + p.groups[side].Bytes()
 	}
-	return n + p.slowest.bytes + p.hotspots.bytes
+	return n + p.slowest.bytes + p.hotspots.bytes + p.bins
 }

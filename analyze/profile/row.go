@@ -16,19 +16,9 @@ import (
 
 // accumulator adds up the statistics of a group of entries. The zero value is
 // ready to use.
+//
+// Its JSON form is that of partial results, which have the durations beside it.
 type accumulator struct {
-	sums
-	durations sketch.Sketch
-	kinds     uint8 // a bit per op.Kind
-	slowest   Exemplar
-	variety   variety
-	weighted  *weighted  // nil while no entry carries a weight
-	work      *work.Sums // nil while no entry has FLOPs
-}
-
-// sums are the figures of an accumulator that add up, and the extremes. Their JSON form is that of
-// partial results.
-type sums struct {
 	Count    int64    `json:"count"`
 	Errors   int64    `json:"errors,omitempty"`
 	MinNS    int64    `json:"min_ns"`
@@ -37,7 +27,13 @@ type sums struct {
 	Squares  wide.Sum `json:"sum_squares_ns2"`
 	Elements wide.Sum `json:"elements,omitzero"`
 	memorySums
-	FLOPs wide.Sum `json:"flops,omitzero"`
+	FLOPs     wide.Sum `json:"flops,omitzero"`
+	durations sketch.Sketch
+	Kinds     kindSet  `json:"kinds"`
+	Slowest   Exemplar `json:"exemplar,omitzero"`
+	variety
+	Weighted *weighted  `json:"weighted,omitempty"` // nil while no entry carries a weight
+	Work     *work.Sums `json:"work,omitempty"`     // nil while no entry has FLOPs
 }
 
 // memorySums are the bytes of operations. Their JSON form is that of partial results.
@@ -71,10 +67,6 @@ func (s *memorySums) known() op.Int {
 	return op.Int{V: s.MemoryBytes.Int64(), Known: s.MemoryCount > 0 || s.MemoryBytes != wide.Sum{}}
 }
 
-func (s *memorySums) isPossible() bool {
-	return wide.IsCount(s.MemoryCount, wide.MaxCount) && wide.ArePossible(s.MemoryBytes, s.CopiedBytes)
-}
-
 // add adds an entry and its work.
 func (a *accumulator) add(e *op.Entry, w work.Work) {
 	d := e.Duration
@@ -90,11 +82,11 @@ func (a *accumulator) add(e *op.Entry, w work.Work) {
 	a.Elements.Add(e.OutputElements.V)
 	a.memorySums.add(e)
 	if w.Known() {
-		if a.work == nil {
-			a.work = new(work.Sums)
+		if a.Work == nil {
+			a.Work = new(work.Sums)
 		}
 		a.FLOPs.Add(w.Flops)
-		a.work.Add(&w, d)
+		a.Work.Add(&w, d)
 	}
 	if e.Failed {
 		a.Errors++
@@ -102,13 +94,13 @@ func (a *accumulator) add(e *op.Entry, w work.Work) {
 	if e.Warn&op.WarnNegativeDuration == 0 {
 		a.durations.Add(d)
 	}
-	a.kinds |= 1 << e.Kind
+	a.Kinds |= 1 << e.Kind
 	a.variety.add(e)
 	if e.AdjustedCount > 0 {
-		if a.weighted == nil {
-			a.weighted = new(weighted)
+		if a.Weighted == nil {
+			a.Weighted = new(weighted)
 		}
-		a.weighted.add(e.AdjustedCount, d)
+		a.Weighted.add(e.AdjustedCount, d)
 	}
 }
 
@@ -124,15 +116,15 @@ func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 	case a.Count == 0 || d > a.MaxNS:
 	case d < a.MaxNS || span.IsZero():
 		return
-	case a.slowest.SpanID.IsZero():
+	case a.Slowest.SpanID.IsZero():
 	default:
-		order := bytes.Compare(trace[:], a.slowest.TraceID[:])
-		if order > 0 || order == 0 && bytes.Compare(span[:], a.slowest.SpanID[:]) >= 0 {
+		order := bytes.Compare(trace[:], a.Slowest.TraceID[:])
+		if order > 0 || order == 0 && bytes.Compare(span[:], a.Slowest.SpanID[:]) >= 0 {
 			return
 		}
 	}
 	a.MaxNS = d
-	a.slowest = Exemplar{TraceID: trace, SpanID: span}
+	a.Slowest = Exemplar{TraceID: trace, SpanID: span}
 }
 
 // merge adds the entries of o, which does not change.
@@ -140,14 +132,14 @@ func (a *accumulator) merge(o *accumulator) {
 	if o.Count == 0 {
 		return
 	}
-	a.offerSlowest(o.MaxNS, o.slowest.TraceID, o.slowest.SpanID)
+	a.offerSlowest(o.MaxNS, o.Slowest.TraceID, o.Slowest.SpanID)
 	if a.Count == 0 || o.MinNS < a.MinNS {
 		a.MinNS = o.MinNS
 	}
 	a.mergeSums(o)
 	a.Squares.Merge(o.Squares)
 	a.durations.Merge(&o.durations)
-	a.kinds |= o.kinds
+	a.Kinds |= o.Kinds
 	a.variety.merge(&o.variety)
 }
 
@@ -159,26 +151,26 @@ func (a *accumulator) mergeSums(o *accumulator) {
 	a.Elements.Merge(o.Elements)
 	a.memorySums.merge(&o.memorySums)
 	a.FLOPs.Merge(o.FLOPs)
-	if o.work != nil {
-		if a.work == nil {
-			a.work = new(work.Sums)
+	if o.Work != nil {
+		if a.Work == nil {
+			a.Work = new(work.Sums)
 		}
-		a.work.Merge(o.work)
+		a.Work.Merge(o.Work)
 	}
-	if o.weighted != nil {
-		if a.weighted == nil {
-			a.weighted = new(weighted)
+	if o.Weighted != nil {
+		if a.Weighted == nil {
+			a.Weighted = new(weighted)
 		}
-		a.weighted.merge(o.weighted)
+		a.Weighted.merge(o.Weighted)
 	}
 }
 
 // kind returns the kind of the entries, "mixed" where they differ.
 func (a *accumulator) kind() string {
-	if bits.OnesCount8(a.kinds) > 1 {
+	if bits.OnesCount8(uint8(a.Kinds)) > 1 {
 		return key.Mixed
 	}
-	if k := op.Kind(bits.TrailingZeros8(a.kinds)).String(); k != "" {
+	if k := op.Kind(bits.TrailingZeros8(uint8(a.Kinds))).String(); k != "" {
 		return k
 	}
 	return key.Unknown
@@ -187,7 +179,7 @@ func (a *accumulator) kind() string {
 // saturates reports whether a sum does not fit the report's int64.
 func (a *accumulator) saturates() bool {
 	return a.SumNS.ExceedsInt64() || a.Elements.ExceedsInt64() || a.MemoryBytes.ExceedsInt64() || a.FLOPs.ExceedsInt64() ||
-		a.work != nil && a.work.Saturates()
+		a.Work != nil && a.Work.Saturates()
 }
 
 // stats returns the row, which has at least one entry. SelfNS, Share, Work and Estimate are the caller's.
@@ -206,8 +198,8 @@ func (a *accumulator) stats() Stats {
 	if std, ok := wide.SampleStd(a.SumNS, a.Squares, a.Count); ok {
 		s.StdNS = op.KnownFloat(std)
 	}
-	if !a.slowest.SpanID.IsZero() {
-		exemplar := a.slowest
+	if !a.Slowest.SpanID.IsZero() {
+		exemplar := a.Slowest
 		s.Exemplar = &exemplar
 	}
 	return s
@@ -261,27 +253,25 @@ func (w *weighted) estimate() Estimate {
 // determine their cost: shapes and element types. An unknown property is no
 // difference.
 type variety struct {
-	// inputs and output are the first shapes seen, dtype and dtypes the first
-	// element types.
-	inputs []op.Shape
-	output op.Shape
-	dtype  op.DType
-	dtypes []op.DType
-
-	mixesInputs, mixesOutput, mixesDType, mixesDTypes bool
+	// The first values seen; none where entries differ, whose order says nothing.
+	InputShapes []op.Shape `json:"input_shapes,omitzero"`
+	OutputShape op.Shape   `json:"output_shape,omitzero"`
+	DType       op.DType   `json:"dtype,omitempty"`
+	InputDTypes []op.DType `json:"input_dtypes,omitzero"`
+	Mixes       mixSet     `json:"mixes,omitempty"`
 }
 
 func (v *variety) add(e *op.Entry) {
-	if !v.mixesInputs {
+	if v.Mixes&mixesInputs == 0 {
 		v.addInputs(e.InputShapes)
 	}
-	if !v.mixesOutput {
+	if v.Mixes&mixesOutput == 0 {
 		v.addOutput(e.OutputShape)
 	}
-	if !v.mixesDType {
+	if v.Mixes&mixesDType == 0 {
 		v.addDType(e.DType)
 	}
-	if !v.mixesDTypes {
+	if v.Mixes&mixesDTypes == 0 {
 		v.addDTypes(e.InputDTypes)
 	}
 }
@@ -289,63 +279,76 @@ func (v *variety) add(e *op.Entry) {
 func (v *variety) addInputs(shapes []op.Shape) {
 	switch {
 	case shapes == nil:
-	case v.inputs != nil:
-		v.mixesInputs = !equalInputs(v.inputs, shapes)
-	default:
-		v.inputs = make([]op.Shape, len(shapes))
+	case v.InputShapes == nil:
+		v.InputShapes = make([]op.Shape, len(shapes))
 		for i, s := range shapes {
-			v.inputs[i] = slices.Clone(s)
+			v.InputShapes[i] = slices.Clone(s)
 		}
+	case !equalInputs(v.InputShapes, shapes):
+		v.mix(mixesInputs)
 	}
 }
 
 func (v *variety) addOutput(shape op.Shape) {
 	switch {
 	case shape == nil:
-	case v.output == nil:
-		v.output = slices.Clone(shape)
-	default:
-		v.mixesOutput = !equalShapes(v.output, shape)
+	case v.OutputShape == nil:
+		v.OutputShape = slices.Clone(shape)
+	case !equalShapes(v.OutputShape, shape):
+		v.mix(mixesOutput)
 	}
 }
 
 func (v *variety) addDType(t op.DType) {
 	switch {
 	case t == "":
-	case v.dtype == "":
-		v.dtype = t
-	default:
-		v.mixesDType = !symbols.SameString(string(v.dtype), string(t))
+	case v.DType == "":
+		v.DType = t
+	case !symbols.SameString(string(v.DType), string(t)):
+		v.mix(mixesDType)
 	}
 }
 
 func (v *variety) addDTypes(types []op.DType) {
 	switch {
 	case types == nil:
-	case v.dtypes == nil:
-		v.dtypes = slices.Clone(types)
-	default:
-		v.mixesDTypes = !slices.Equal(v.dtypes, types)
+	case v.InputDTypes == nil:
+		v.InputDTypes = slices.Clone(types)
+	case !slices.Equal(v.InputDTypes, types):
+		v.mix(mixesDTypes)
+	}
+}
+
+// mix notes that entries differ in properties, and forgets what the first ones had.
+func (v *variety) mix(in mixSet) {
+	if v.Mixes |= in; v.Mixes&mixesInputs != 0 {
+		v.InputShapes = nil
+	}
+	if v.Mixes&mixesOutput != 0 {
+		v.OutputShape = nil
+	}
+	if v.Mixes&mixesDType != 0 {
+		v.DType = ""
+	}
+	if v.Mixes&mixesDTypes != 0 {
+		v.InputDTypes = nil
 	}
 }
 
 // merge adds the differences of o, and the difference between the first values of
 // o and v.
 func (v *variety) merge(o *variety) {
-	v.add(&op.Entry{InputShapes: o.inputs, OutputShape: o.output, DType: o.dtype, InputDTypes: o.dtypes})
-	v.mixesInputs = v.mixesInputs || o.mixesInputs
-	v.mixesOutput = v.mixesOutput || o.mixesOutput
-	v.mixesDType = v.mixesDType || o.mixesDType
-	v.mixesDTypes = v.mixesDTypes || o.mixesDTypes
+	v.mix(o.Mixes)
+	v.add(&op.Entry{InputShapes: o.InputShapes, OutputShape: o.OutputShape, DType: o.DType, InputDTypes: o.InputDTypes})
 }
 
 // mixes names the properties that differ, never nil.
 func (v *variety) mixes() []string {
 	names := []string{}
-	if v.mixesInputs || v.mixesOutput {
+	if v.Mixes&(mixesInputs|mixesOutput) != 0 {
 		names = append(names, "shape")
 	}
-	if v.mixesDType || v.mixesDTypes {
+	if v.Mixes&(mixesDType|mixesDTypes) != 0 {
 		names = append(names, "dtype")
 	}
 	return names

@@ -44,8 +44,8 @@ func (p *Profile) total() Total {
 	if copied := sum.CopiedBytes; copied != (wide.Sum{}) {
 		total.CopiedBytes = op.Known(copied.Int64())
 	}
-	if sum.work != nil {
-		total.Figures = sum.work.Figures(sum.FLOPs, false)
+	if sum.Work != nil {
+		total.Figures = sum.Work.Figures(sum.FLOPs, false)
 	}
 	if p.States {
 		total.StatedNS = op.Known(wide.AddSaturating(total.SumNS, p.StatedMore))
@@ -53,8 +53,8 @@ func (p *Profile) total() Total {
 	if p.First.Known {
 		total.WallNS = op.Known(wide.Between(p.First.V, p.Last.V))
 	}
-	if p.everyWeighted() && sum.weighted != nil {
-		total.Estimate = sum.weighted.estimate()
+	if p.everyWeighted() && sum.Weighted != nil {
+		total.Estimate = sum.Weighted.estimate()
 	}
 	return total
 }
@@ -71,7 +71,7 @@ func (p *Profile) operationRows(totalNS int64) []Operation {
 	rows := []Operation{}
 	estimates := p.everyWeighted()
 	p.eachOperation(func(side int, row *operationRow, other bool) {
-		name := row.name
+		name := row.Name
 		if other {
 			name = key.Other
 		}
@@ -91,7 +91,7 @@ func (p *Profile) groupRows(totalNS int64) []Group {
 	estimates := p.everyWeighted()
 	for side, t := range p.groups {
 		for row, other := range t.All() {
-			key := key.Group{Keys: p.opts.By, Values: row.values, Other: other}
+			key := key.Group{Keys: p.opts.By, Values: row.Values, Other: other}
 			rows = append(rows, Group{Key: key, Stats: row.sideStats(side, totalNS, estimates)})
 		}
 	}
@@ -110,11 +110,11 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	} else if totalNS > 0 {
 		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
 	}
-	if a.work != nil {
-		s.Figures = a.work.Figures(a.FLOPs, side == SideIndex(op.SideHost))
+	if a.Work != nil {
+		s.Figures = a.Work.Figures(a.FLOPs, side == SideIndex(op.SideHost))
 	}
-	if estimates && a.weighted != nil {
-		s.Estimate = a.weighted.estimate()
+	if estimates && a.Weighted != nil {
+		s.Estimate = a.Weighted.estimate()
 	}
 	return s
 }
@@ -123,7 +123,7 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 func (p *Profile) sharedDevices() device.Shared {
 	return device.FindShared(func(yield func(device.Key) bool) {
 		for row, other := range p.devices.All() {
-			if !other && !yield(row.key) {
+			if !other && !yield(row.Key) {
 				return
 			}
 		}
@@ -137,13 +137,13 @@ func (p *Profile) deviceSums(shared device.Shared) []*deviceRow {
 	for row, other := range p.devices.All() {
 		if other {
 			sum := *row
-			sum.key, sum.other = device.Key{DeviceID: key.Other}, true
+			sum.Key, sum.other = device.Key{DeviceID: key.Other}, true
 			sums = append(sums, &sum)
 			continue
 		}
-		key := shared.Key(row.key)
+		key := shared.Key(row.Key)
 		if byKey[key] == nil {
-			byKey[key] = &deviceRow{key: key}
+			byKey[key] = &deviceRow{Key: key}
 			sums = append(sums, byKey[key])
 		}
 		byKey[key].fold(row)
@@ -154,7 +154,7 @@ func (p *Profile) deviceSums(shared device.Shared) []*deviceRow {
 func deviceTable(sums []*deviceRow) []Device {
 	rows := []Device{}
 	for _, sum := range sums {
-		key := sum.key
+		key := sum.Key
 		rows = append(rows, Device{
 			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service, Host: key.Host,
 			Count: sum.Count, SumNS: sum.SumNS.Int64(), MemoryBytes: sum.known(),
@@ -178,12 +178,12 @@ func balanceOf(sums []*deviceRow) *Balance {
 	ranks := make(map[op.Int]struct{})
 	for _, sum := range sums {
 		if !sum.other {
-			ranks[sum.key.Rank] = struct{}{}
+			ranks[sum.Key.Rank] = struct{}{}
 		}
 	}
 	for _, sum := range sums {
-		if !sum.other && !sum.key.IsNone() {
-			devices = append(devices, seed.Sum{Name: sum.key.Label(len(ranks) > 1), Count: sum.Count, NS: sum.SumNS.Int64()})
+		if !sum.other && !sum.Key.IsNone() {
+			devices = append(devices, seed.Sum{Name: sum.Key.Label(len(ranks) > 1), Count: sum.Count, NS: sum.SumNS.Int64()})
 		}
 	}
 	balance := seed.NewBalance(devices)
@@ -196,14 +196,14 @@ func balanceOf(sums []*deviceRow) *Balance {
 func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []seed.Bottleneck {
 	var found []seed.Sum
 	p.eachOperation(func(_ int, row *operationRow, other bool) {
-		if row.communications == 0 {
+		if row.Communications == 0 {
 			return
 		}
-		name := row.name
+		name := row.Name
 		if other {
 			name = key.Other
 		}
-		found = append(found, seed.Sum{Name: name, Count: row.communications, NS: row.communicated.Int64()})
+		found = append(found, seed.Sum{Name: name, Count: row.Communications, NS: row.Communicated.Int64()})
 	})
 	return seed.Bottlenecks(found, totalNS, minRatio)
 }

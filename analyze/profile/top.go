@@ -2,7 +2,6 @@ package profile
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"unsafe"
@@ -114,20 +113,6 @@ func (t *topEntries) cut() {
 	if n := len(t.kept); n > 0 && n == t.limit {
 		t.shortest, t.last = t.kept[n-1].entry.Duration, t.kept[n-1].at
 	}
-}
-
-// AddListed adds the entry of a line that has one, see AddLine.
-func (p *Profile) AddListed(l *Line, e *op.Entry) error {
-	t := &p.slowest
-	if l.Hotspot != nil {
-		t = &p.hotspots
-	}
-	if len(t.kept) >= t.limit {
-		return fmt.Errorf("there are more than %d entries of a list", t.limit)
-	}
-	p.at.n++
-	t.keep(placedEntry{e.Clone(), p.at})
-	return nil
 }
 
 // merge keeps those of o's entries that are among the first. Their places are

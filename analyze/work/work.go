@@ -102,12 +102,7 @@ func (s *Sums) Merge(o *Sums) {
 // IsPossible reports whether partial results may state the sums.
 func (s *Sums) IsPossible() bool {
 	b := &s.Bounds
-	for _, n := range []int64{s.FLOPsCount, s.DerivedCount, s.MovedCount, b.Count} {
-		if !wide.IsCount(n, wide.MaxCount) {
-			return false
-		}
-	}
-	return wide.ArePossible(s.Derived, s.TimeNS, s.MovedBytes, s.MovedFLOPs, b.TimeNS, b.FLOPs, b.Bytes, b.ArithmeticPS, b.MemoryPS) &&
+	return wide.AreCounts(s.FLOPsCount, s.DerivedCount, s.MovedCount, b.Count) &&
 		(b.Count == 0 || b.ArithmeticPS != b.MemoryPS || b.MemoryPS != (wide.Sum{}))
 }
 

@@ -13,15 +13,20 @@ const maxCount = 1 << 48
 // errForm is the error of a form that no sketch has.
 var errForm = errors.New("these are not the durations of a sketch")
 
-// Form returns what Of makes the same sketch of: up to MaxExact durations as they are,
+// Form is what Of makes the same sketch of: up to MaxExact durations as they are,
 // ascending, or the number of the first bin that is not empty and then how many durations it
 // and those behind it have. There -n stands for n empty ones.
-func (s *Sketch) Form() (durations, bins []int64) {
+type Form struct {
+	Durations []int64 `json:"durations,omitempty"`
+	Bins      []int64 `json:"bins,omitempty"`
+}
+
+// Form returns the form of s.
+func (s *Sketch) Form() Form {
 	if s.count <= MaxExact {
-		durations = slices.Clone(s.others)
-		slices.Sort(durations)
-		return durations, nil
+		return Form{Durations: slices.Sorted(slices.Values(s.others))}
 	}
+	var bins []int64
 	var all Sketch
 	all.binAll(s)
 	empty := int64(-all.first)
@@ -37,7 +42,7 @@ func (s *Sketch) Form() (durations, bins []int64) {
 		}
 		bins, empty = append(bins, n), 0
 	}
-	return nil, bins
+	return Form{Bins: bins}
 }
 
 // binAll adds all durations of o to the bins.
@@ -58,7 +63,8 @@ func (s *Sketch) binAll(o *Sketch) {
 
 // Of returns the sketch of a form. It takes eight bytes for each bin between the first one
 // and the last one, Bytes of them in all.
-func Of(durations, bins []int64) (s Sketch, err error) {
+func Of(f Form) (s Sketch, err error) {
+	durations, bins := f.Durations, f.Bins
 	if len(durations) > MaxExact || len(durations) > 0 && len(bins) > 0 {
 		return s, errForm
 	}

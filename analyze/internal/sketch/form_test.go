@@ -21,10 +21,9 @@ func TestFormKeepsSketches(t *testing.T) {
 			for range r.IntN(100) {
 				s.Add(r.Int64N(math.MaxInt64 >> (63 - wide)))
 			}
-			durations, bins := s.Form()
-			again := check.Must(Of(durations, bins))(t)
-			d, b := again.Form()
-			check.Equal(t, fmt.Sprintf("seed %d", seed), [][]int64{durations, bins}, [][]int64{d, b})
+			form := s.Form()
+			again := check.Must(Of(form))(t)
+			check.Equal(t, fmt.Sprintf("seed %d", seed), form, again.Form())
 			whole.Merge(&s)
 			merged.Merge(&again)
 		}
@@ -62,7 +61,7 @@ func TestFormIsChecked(t *testing.T) {
 		{"one bin too many", nil, []int64{last, 40, 1}, false},
 		{"too large a count", nil, []int64{7, maxCount, 1}, false},
 	} {
-		if _, err := Of(test.durations, test.bins); (err == nil) != test.ok {
+		if _, err := Of(Form{test.durations, test.bins}); (err == nil) != test.ok {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}

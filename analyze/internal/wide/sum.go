@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/opmodel"
@@ -126,9 +127,6 @@ func Possible(sum, squares Sum, n int64) bool {
 // AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
 func AddSaturating(a, b int64) int64 { return opmodel.AddSaturating(a, b) }
 
-// Fits reports whether the sum is less than 2^n, for an n from 129 to 192.
-func (w Sum) Fits(n int) bool { return bits.Len64(w.hi) <= n-128 }
-
 // MarshalJSON returns the sum as an integer, whatever its size.
 func (w Sum) MarshalJSON() ([]byte, error) {
 	if w.hi == 0 && w.mid == 0 {
@@ -137,10 +135,20 @@ func (w Sum) MarshalJSON() ([]byte, error) {
 	return w.big().Append(nil, 10), nil
 }
 
-// maxDigits is how many decimal digits 192 bits have at most.
-const maxDigits = 58
+// The bounds of what partial results may state, so that many of them are added up without
+// an overflow: of counts, and of sums, as a power of two.
+const (
+	MaxCount   = 1 << 48
+	maxSumBits = 176
+	maxDigits  = 53 // of maxSumBits
+)
 
-// UnmarshalJSON reads the form of MarshalJSON.
+// AreCounts reports whether partial results may state all of the numbers as counts.
+func AreCounts(all ...int64) bool {
+	return !slices.ContainsFunc(all, func(n int64) bool { return n < 0 || n > MaxCount })
+}
+
+// UnmarshalJSON reads the form of MarshalJSON, of a sum that partial results may state.
 func (w *Sum) UnmarshalJSON(text []byte) error {
 	*w = Sum{}
 	if v, err := strconv.ParseUint(string(text), 10, 64); err == nil {
@@ -151,7 +159,7 @@ func (w *Sum) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%.80q is no sum", text)
 	}
 	n, ok := new(big.Int).SetString(string(text), 10)
-	if !ok || n.BitLen() > 192 {
+	if !ok || n.BitLen() > maxSumBits {
 		return fmt.Errorf("%.80q is no sum", text)
 	}
 	var words [24]byte
