@@ -22,10 +22,7 @@ type maker struct {
 	trace   op.TraceID
 	count   int // entries of devices so far
 	paths   map[int32]string
-	devices map[int64]string
 	kernels map[int64]kernelName
-	calls   map[int64]string // names by text
-	attrs   map[geometry][]op.Attr
 	growing func(bytes int)
 }
 
@@ -35,12 +32,6 @@ type kernelName struct {
 	kind op.Kind
 	rule op.KindRule
 }
-
-// geometry is how a kernel was launched: grid, block, registers of a thread, shared memory.
-type geometry [8]int64
-
-// maxKept bounds how many names of devices and geometries are kept.
-const maxKept = 1 << 14
 
 func (r *reader) newMaker() *maker {
 	t := &r.tables
@@ -54,9 +45,7 @@ func (r *reader) newMaker() *maker {
 	t.session.add(t.base, 0, 0)
 	return &maker{
 		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
-		paths: make(map[int32]string), devices: make(map[int64]string), kernels: make(map[int64]kernelName),
-		calls: make(map[int64]string),
-		attrs: make(map[geometry][]op.Attr), growing: r.more,
+		paths: make(map[int32]string), kernels: make(map[int64]kernelName), growing: r.more,
 	}
 }
 
@@ -144,7 +133,7 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	m.begin(kernel.name, len(m.ranges)+m.count, -1, start, end)
 	m.count++
 	if n, ok := v[2].Number(); ok && n >= 0 {
-		m.build.Str(attrkey.Device, m.deviceName(n))
+		m.build.Str(attrkey.Device, "cuda:"+strconv.FormatInt(n, 10))
 	}
 	if n, ok := v[3].Number(); ok && n >= 0 {
 		m.build.Int(attrkey.Stream, n)
@@ -155,7 +144,7 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	e := m.finish(process)
 	e.Kind, e.KindRule = kernel.kind, kernel.rule
 	if table == kernelTable {
-		e.Attrs = m.geometryOf(own[2:11])
+		e.Attrs = geometry(own[2:11])
 	}
 	m.addGraph(e, process, own[len(own)-2:])
 	if correlation, ok := v[4].Number(); ok {
@@ -233,54 +222,22 @@ func (m *maker) kernel(demangled, short sqlite.Value) kernelName {
 }
 
 // call returns the name of a call of the runtime by its text, "" for none.
-func (m *maker) call(text int64) string {
-	name, known := m.calls[text]
-	if !known {
-		name = callName(validText(m.texts[text]))
-		m.calls[text] = name
-		m.growing(textBytes)
-	}
-	return name
-}
+func (m *maker) call(text int64) string { return callName(validText(m.texts[text])) }
 
-func (m *maker) deviceName(n int64) string {
-	name, ok := m.devices[n]
-	if !ok {
-		if len(m.devices) >= maxKept {
-			clear(m.devices)
-		}
-		name = "cuda:" + strconv.FormatInt(n, 10)
-		m.devices[n] = name
-	}
-	return name
-}
-
-// geometryOf returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
+// geometry returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
 // writes; none where a version lacks one of the columns of the grid and the blocks.
-func (m *maker) geometryOf(v []sqlite.Value) []op.Attr {
-	var g geometry
-	for i := range v[:7] {
-		n, ok := v[i].Number()
-		if !ok && i < 6 {
+func geometry(v []sqlite.Value) []op.Attr {
+	for _, size := range v[:6] {
+		if _, ok := size.Number(); !ok {
 			return nil
 		}
-		g[i] = n
 	}
-	g[7] = v[7].Int + v[8].Int
-	attrs, ok := m.attrs[g]
-	if !ok {
-		if len(m.attrs) >= maxKept {
-			clear(m.attrs)
-		}
-		attrs = []op.Attr{
-			{Key: attrkey.Grid, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON},
-			{Key: attrkey.Block, Value: fmt.Sprintf("[%d,%d,%d]", g[3], g[4], g[5]), Type: op.AttrJSON},
-			{Key: attrkey.Registers, Value: strconv.FormatInt(g[6], 10), Type: op.AttrInt},
-			{Key: attrkey.SharedMemory, Value: strconv.FormatInt(g[7], 10), Type: op.AttrInt},
-		}
-		m.attrs[g] = attrs
+	return []op.Attr{
+		{Key: attrkey.Grid, Value: fmt.Sprintf("[%d,%d,%d]", v[0].Int, v[1].Int, v[2].Int), Type: op.AttrJSON},
+		{Key: attrkey.Block, Value: fmt.Sprintf("[%d,%d,%d]", v[3].Int, v[4].Int, v[5].Int), Type: op.AttrJSON},
+		{Key: attrkey.Registers, Value: strconv.FormatInt(v[6].Int, 10), Type: op.AttrInt},
+		{Key: attrkey.SharedMemory, Value: strconv.FormatInt(v[7].Int+v[8].Int, 10), Type: op.AttrInt},
 	}
-	return attrs
 }
 
 // path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
