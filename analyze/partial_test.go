@@ -191,28 +191,6 @@ func TestPartialsAddUp(t *testing.T) {
 	})
 }
 
-// The profiles of 1,024 ranks are the run.
-func TestPartialsOfManyRanks(t *testing.T) {
-	ranks := cases.Count(t, 64, 1024)
-	opts := Options{SumsOnly: true, Workers: 1, By: tracetest.Keys("rank")}
-	r := rand.New(rand.NewPCG(5, 5))
-	var files, partials inputFiles
-	for rank := range ranks {
-		var text []byte
-		for i := range 1 + r.IntN(40) {
-			e := random.Entry(r, i)
-			e.Rank, e.Service = op.Known(int64(rank)), "trainer"
-			text = append(e.AppendJSON(text), '\n')
-		}
-		file := inputFile{name: fmt.Sprintf("%04d.jsonl", rank), text: string(text)}
-		files = append(files, file)
-		partials = append(partials, inputFile{file.name, partialOf(t, inputFiles{file}, opts), true})
-	}
-	want := reportOf(t, files, opts)
-	opts.Workers = 3
-	check.Equal(t, "", want, reportOf(t, partials, opts))
-}
-
 // samplePartial returns partial results with everything that they may have.
 func samplePartial(t *testing.T) string {
 	r := rand.New(rand.NewPCG(3, 0))

@@ -36,30 +36,6 @@ func ExampleOperationSummary() {
 	// matmul: 2 ops, 400 µs, 262144 bytes
 }
 
-func ExampleAvgDurationByOp() {
-	fmt.Println(seed.AvgDurationByOp(smallTrace()))
-	// Output:
-	// map[allreduce:0.6 matmul:200]
-}
-
-func ExamplePerDeviceSummary() {
-	for _, device := range []string{"gpu:0", "gpu:1"} {
-		fmt.Printf("%s: %+v\n", device, seed.PerDeviceSummary(smallTrace())[device])
-	}
-	// Output:
-	// gpu:0: {OpCount:1 TotalDurationUS:300 TotalMemoryBytes:131072}
-	// gpu:1: {OpCount:2 TotalDurationUS:100.6 TotalMemoryBytes:135168}
-}
-
-func ExampleMemoryHotspots() {
-	for _, e := range seed.MemoryHotspots(smallTrace(), 100_000) {
-		fmt.Println(e.Operation, e.DeviceID, e.MemoryBytes)
-	}
-	// Output:
-	// matmul gpu:0 131072
-	// matmul gpu:1 131072
-}
-
 func ExampleLoadBalance() {
 	text, err := json.MarshalIndent(seed.LoadBalance(smallTrace()), "", "  ")
 	if err != nil {
@@ -84,14 +60,6 @@ func ExampleLoadBalance() {
 	//     ]
 	//   ]
 	// }
-}
-
-func ExampleCommunicationBottlenecks() {
-	for _, b := range seed.CommunicationBottlenecks(smallTrace(), 0.001) {
-		fmt.Printf("%s: %g µs, %.2f %% of the total\n", b.Operation, b.TotalDurationUS, b.RatioOfTotal*100)
-	}
-	// Output:
-	// allreduce: 0.6 µs, 0.15 % of the total
 }
 
 func ExampleFlamegraphCollapsed() {
