@@ -78,18 +78,13 @@ func makerOf(cat []byte) string {
 // maxCategories bounds how many categories are told apart.
 const maxCategories = 64
 
-// categories counts events by category.
-type categories map[string]int64
-
-func (c *categories) add(cat []byte) {
-	if *c == nil {
-		*c = make(categories)
+// skipCategory counts an event of a category that is neither known nor of spans.
+func (r *reader) skipCategory(cat []byte) {
+	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))
+	if _, ok := r.skipped[reason]; len(cat) == 0 || !ok && len(r.skipped) >= maxCategories {
+		reason = op.SkipNonOp
 	}
-	name := strings.ToValidUTF8(string(cat), "\ufffd")
-	if _, ok := (*c)[name]; !ok && len(*c) >= maxCategories {
-		name = ""
-	}
-	(*c)[name]++
+	r.skipped[reason]++
 }
 
 // skipReason says why an event is neither an operation nor one end of a span,

@@ -33,7 +33,7 @@ func (r *reader) begin(e *traceevent.Event) {
 	b.name = append(b.name, e.Name...)
 	b.args = append(b.args, e.Args...)
 	if p.bytes+b.size() > maxOpenBytes {
-		r.skipped.add(op.SkipUnpaired, 1)
+		r.skipped[op.SkipUnpaired]++
 		return
 	}
 	if p.open == nil {
@@ -52,7 +52,7 @@ func (r *reader) end(e *traceevent.Event) bool {
 	thread := r.tables.addThread(e.PID, e.TID)
 	open := p.open[thread]
 	if len(open) == 0 {
-		r.skipped.add(op.SkipUnpaired, 1)
+		r.skipped[op.SkipUnpaired]++
 		return true
 	}
 	b := open[len(open)-1]
@@ -61,7 +61,7 @@ func (r *reader) end(e *traceevent.Event) bool {
 	p.bytes -= b.size()
 	more, taken := r.plainSpan(b.name, b.start, e.Start.V-b.start, b.args, e.Args)
 	if !taken {
-		r.skipped.add(op.SkipNonOp, 1)
+		r.skipped[op.SkipNonOp]++
 	}
 	return more
 }

@@ -95,9 +95,7 @@ type reader struct {
 	key     []byte       // scratch for the key of inputs
 	tables  tables
 	pairs   pairs
-	skipped skipped
-	// categories are those of events that are neither known nor spans.
-	categories categories
+	skipped map[op.SkipReason]int64 // events that are no operations
 
 	hold     func(bytes int64) error
 	held     int64 // what hold knows of
@@ -133,6 +131,8 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 		build:  build,
 		feed:   attrjson.NewFeeder(build),
 		hold:   upTo(MaxHeldBytes),
+
+		skipped: make(map[op.SkipReason]int64),
 	}
 	r.args.keys.wants = build.Wants
 	return r
@@ -184,7 +184,7 @@ func (r *reader) readEvents() bool {
 // is about this event.
 func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
-		r.skipped.add(reason, 1)
+		r.skipped[reason]++
 		return true, nil
 	}
 	if !e.Start.Known {
@@ -200,13 +200,13 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	cat := categoryOf(e.Category)
 	switch cat {
 	case catSync:
-		r.skipped.add(op.SkipRuntime, 1)
+		r.skipped[op.SkipRuntime]++
 		return true, nil
 	case catPython:
 		if e.Duration.Known && bytes.HasPrefix(e.Name, []byte(modulePrefix)) {
 			r.addRange(e)
 		}
-		r.skipped.add(op.SkipPython, 1)
+		r.skipped[op.SkipPython]++
 		return true, nil
 	}
 	if !e.Duration.Known {
@@ -215,7 +215,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	switch cat {
 	case catHostOp:
 		if bytes.HasPrefix(e.Name, []byte("ProfilerStep#")) && r.addMark(e) { // so in the profiler's first versions
-			r.skipped.add(op.SkipAnnotation, 1)
+			r.skipped[op.SkipAnnotation]++
 		} else {
 			r.hostOp(e)
 		}
@@ -223,12 +223,12 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.deviceOp(e, cat == catMemory)
 	case catRuntime:
 		r.launch(e)
-		r.skipped.add(op.SkipRuntime, 1)
+		r.skipped[op.SkipRuntime]++
 	case catAnnotation:
 		if r.addMark(e); string(e.Category) == "user_annotation" {
 			r.addRange(e)
 		}
-		r.skipped.add(op.SkipAnnotation, 1)
+		r.skipped[op.SkipAnnotation]++
 	default:
 		return r.otherEvent(e), nil
 	}
@@ -250,7 +250,7 @@ func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 			return true
 		}
 	}
-	r.categories.add(e.Category)
+	r.skipCategory(e.Category)
 	return true
 }
 
@@ -343,15 +343,3 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 // isIndex reports whether n can number a device or stream; the profiler writes
 // -1 where it knows none.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
-
-// skipped counts the events that are no operations, by reason.
-type skipped struct {
-	counts map[op.SkipReason]int64
-}
-
-func (s *skipped) add(reason op.SkipReason, n int64) {
-	if s.counts == nil {
-		s.counts = make(map[op.SkipReason]int64)
-	}
-	s.counts[reason] += n
-}

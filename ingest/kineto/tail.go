@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opfile"
@@ -13,16 +14,16 @@ import (
 // readTail yields the records that are known only at the end of the trace, and reports
 // whether more records are wanted.
 func (r *reader) readTail() bool {
-	r.skipped.add(op.SkipUnpaired, r.pairs.count)
-	for name, n := range r.categories {
-		if reason := op.SkipCategory + op.SkipReason(name); name != "" && r.tables.hostOps.n+r.tables.deviceOps.n > 0 {
-			r.skipped.add(reason, n)
-		} else {
-			r.skipped.add(op.SkipNonOp, n) // of a trace that is no profiler's
+	r.skipped[op.SkipUnpaired] += r.pairs.count
+	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // a trace that is no profiler's
+	for reason, n := range r.skipped {
+		if isPlain && strings.HasPrefix(string(reason), string(op.SkipCategory)) {
+			delete(r.skipped, reason)
+			r.skipped[op.SkipNonOp] += n
 		}
 	}
-	for _, reason := range slices.Sorted(maps.Keys(r.skipped.counts)) {
-		if n := r.skipped.counts[reason]; n > 0 && !r.yield(op.Record{Skipped: op.Skipped{Reason: reason, N: n}}, nil) {
+	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
+		if n := r.skipped[reason]; n > 0 && !r.yield(op.Record{Skipped: op.Skipped{Reason: reason, N: n}}, nil) {
 			return false
 		}
 	}

@@ -118,30 +118,16 @@ func (r *reader) findSteps(byThread []int32) {
 	r.more(len(t.marks)*int(unsafe.Sizeof(uintptr(0))) + len(t.steps)*int(unsafe.Sizeof(marks.Step{})))
 }
 
-// byThread returns the ranges of each thread one after another, in order of time. Most tables are in that
-// order but for the threads, so that sorting those one by one is quick.
+// byThread returns the ranges of each thread one after another, in order of time, outer ones first.
 func (t *tables) byThread() []int32 {
-	ends := make([]int, len(t.threads)+1) // of the ranges of the threads before each
-	for i := range t.ranges {
-		ends[t.ranges[i].thread+1]++
-	}
-	for i := range t.threads {
-		ends[i+1] += ends[i]
-	}
 	order := make([]int32, len(t.ranges))
-	for i := range t.ranges {
-		thread := t.ranges[i].thread
-		order[ends[thread]] = int32(i)
-		ends[thread]++
+	for i := range order {
+		order[i] = int32(i)
 	}
-	begin := 0
-	for _, end := range ends[:len(t.threads)] {
-		slices.SortFunc(order[begin:end], func(i, j int32) int {
-			a, b := &t.ranges[i], &t.ranges[j]
-			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(i, j))
-		})
-		begin = end
-	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &t.ranges[i], &t.ranges[j]
+		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(i, j))
+	})
 	return order
 }
 

@@ -78,7 +78,6 @@ func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
 type tables struct {
 	texts      map[int64]string // of StringIds
 	symbols    symbols
-	rangeTexts map[int64]rangeText // by the id of a text
 	ranges     []timeRange
 	launches   []launch
 	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
@@ -132,7 +131,6 @@ const textBytes = 64
 func (r *reader) readTables() bool {
 	t := &r.tables
 	t.texts, t.threadIDs, t.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
-	t.rangeTexts = make(map[int64]rangeText)
 	return r.scan(textTable, []string{"id", "value"}, func(_ int64, v []sqlite.Value) error {
 		id, ok := v[0].Number()
 		switch {
@@ -213,7 +211,7 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	}
 	before := len(t.symbols.texts)
 	text := t.rangeText(v[3], v[4])
-	t.ranges = append(room(t.ranges), timeRange{start: start, end: end, thread: r.thread(id), rangeText: text, parent: -1})
+	t.ranges = append(t.ranges, timeRange{start: start, end: end, thread: r.thread(id), rangeText: text, parent: -1})
 	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
 	for _, text := range t.symbols.texts[before:] {
 		r.more(textBytes + len(text))
@@ -221,30 +219,14 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	return nil
 }
 
-// room doubles the room of a long slice that is full: append copies it several times as often.
-func room[T any](s []T) []T {
-	if len(s) < cap(s) {
-		return s
-	}
-	return slices.Grow(s, len(s)+1)
-}
-
 // rangeText takes a text apart, or the one that an id refers to.
 func (t *tables) rangeText(text, id sqlite.Value) rangeText {
-	n, byID := id.Number()
-	if r, ok := t.rangeTexts[n]; ok && text.Kind != sqlite.Text {
-		return r
-	}
 	raw := shortText(text.Text)
-	if byID = byID && text.Kind != sqlite.Text; byID {
+	if n, ok := id.Number(); ok && text.Kind != sqlite.Text {
 		raw = []byte(t.text(n))
 	}
 	name, shapes, plain := rangeName(raw)
-	r := rangeText{t.symbols.add(name), t.symbols.add(shapes), plain}
-	if byID {
-		t.rangeTexts[n] = r
-	}
-	return r
+	return rangeText{t.symbols.add(name), t.symbols.add(shapes), plain}
 }
 
 // text returns the text of an id, and says so where there is none.
@@ -273,7 +255,7 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	r.skip(op.SkipRuntime)
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
-		r.tables.launches = append(room(r.tables.launches), launch{
+		r.tables.launches = append(r.tables.launches, launch{
 			correlation: correlation, start: start, dur: end - start, name: v[4].Int, thread: r.thread(id), at: -1,
 		})
 		r.more(int(unsafe.Sizeof(launch{})))
@@ -298,7 +280,7 @@ func (r *reader) addNode(_ int64, v []sqlite.Value) error {
 		}
 		t.copies[nodeKey{processOf(id), node}] = original
 	} else {
-		t.nodes = append(room(t.nodes), launch{correlation: node, start: start, thread: r.thread(id), at: -1})
+		t.nodes = append(t.nodes, launch{correlation: node, start: start, thread: r.thread(id), at: -1})
 	}
 	r.more(textBytes)
 	return nil
