@@ -78,15 +78,6 @@ func makerOf(cat []byte) string {
 // maxCategories bounds how many categories are told apart.
 const maxCategories = 64
 
-// skipCategory counts an event of a category that is neither known nor of spans.
-func (r *reader) skipCategory(cat []byte) {
-	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))
-	if _, ok := r.skipped[reason]; len(cat) == 0 || !ok && len(r.skipped) >= maxCategories {
-		reason = op.SkipNonOp
-	}
-	r.skipped[reason]++
-}
-
 // skipReason says why an event is neither an operation nor one end of a span,
 // by its phase; "" for those that are.
 func skipReason(phase byte) op.SkipReason {

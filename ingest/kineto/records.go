@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
@@ -343,3 +344,12 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 // isIndex reports whether n can number a device or stream; the profiler writes
 // -1 where it knows none.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
+
+// skipCategory counts an event of a category that is neither known nor of spans.
+func (r *reader) skipCategory(cat []byte) {
+	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))
+	if _, ok := r.skipped[reason]; len(cat) == 0 || !ok && len(r.skipped) >= maxCategories {
+		reason = op.SkipNonOp
+	}
+	r.skipped[reason]++
+}
