@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html"
 	"regexp"
@@ -209,12 +210,13 @@ func isUTF16(text []byte) bool {
 }
 
 // serverMessage matches the text in an error answer.
-var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
+var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
 // answer returns the text in an error answer, in quotes, or the beginning of the answer.
 func (h *head) answer() string {
-	if m := serverMessage.FindSubmatch(h.text); m != nil {
-		return fmt.Sprintf("%q", m[1])
+	var message string
+	if m := serverMessage.FindSubmatch(h.text); m != nil && json.Unmarshal(m[1], &message) == nil {
+		return fmt.Sprintf("%q", message)
 	}
 	const maxShown = 300
 	return fmt.Sprintf("%q", h.text[:min(len(h.text), maxShown)])

@@ -30,12 +30,16 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 	var number, failed int64
 	var first error // that of the part failed
 	var buf []byte
-	next, stop := iter.Pull(in.parts(cmp.Or(in.partSize, partBytes), &buf))
+	var next func() (part, bool)
+	var stop func()
 	take := func(own []byte) (p part, n int64, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		if first != nil {
 			return part{}, 0, false
+		}
+		if next == nil { // in a worker: the caller may be locked to its thread, which the pulled function would be, too
+			next, stop = iter.Pull(in.parts(cmp.Or(in.partSize, partBytes), &buf))
 		}
 		n, buf = number, own
 		number++
@@ -60,6 +64,7 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 					if first == nil || n < failed {
 						first, failed = err, n
 					}
+					stop()
 					return
 				}
 				own = p.text[:0]
@@ -67,7 +72,6 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 		})
 	}
 	running.Wait()
-	stop()
 	return first
 }
 

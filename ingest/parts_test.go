@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -216,6 +217,24 @@ func TestReadStopsConcurrentSafe(t *testing.T) {
 		if want := fmt.Sprint("stopped at part ", stopAfter); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+}
+
+// A program that keeps to a thread, as those of devices do, may read in several goroutines.
+func TestReadFromALockedThread(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	content := lines(partsEntry, 1000)
+	want := recordtest.Transcript(t, ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin).Records())
+	in := ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
+	if got, _ := inParts(t, in, 1000, 3); got != want {
+		t.Errorf("parts differ from the input: %s", cmp.Diff(want, got))
+	}
+	in = ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
+	in.SetPartSize(1000)
+	stopped := errors.New("stopped")
+	if err := in.Read(3, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return stopped }); err != stopped {
+		t.Errorf("error %v, want %v", err, stopped)
 	}
 }
 
