@@ -6,34 +6,94 @@ import (
 	"strings"
 )
 
-// columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, and the place of the one
-// that is the number of the row, -1 for none. It reads statements as exports have them: names are words, and the number of
-// the row is named where the column is.
+// columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, "" for
+// one that is computed, and the place of the one that is the number of the row, -1 for none.
 func columnsOf(sql string) (names []string, rowid int) {
-	rowid = -1
-	_, list, _ := strings.Cut(comments.ReplaceAllString(sql, ""), "(")
-	list = list[:max(0, strings.LastIndexByte(list, ')'))]
-	for inner.MatchString(list) {
-		list = inner.ReplaceAllString(list, "")
-	}
-	for definition := range strings.SplitSeq(list, ",") {
-		words := strings.Fields(strings.ToUpper(definition))
-		if len(words) == 0 || slices.Contains(constraints, words[0]) ||
-			slices.Contains(words, "AS") && !slices.Contains(words, "STORED") { // computed, and in no row
-			continue
+	integers, primary := make(map[string]int), ""
+	for _, d := range definitions(sql) {
+		name := d[0].text
+		isKey := d.has("PRIMARY")
+		switch {
+		case !d[0].quoted && slices.Contains(constraints, strings.ToUpper(name)):
+			if inner := d.inner(); isKey && inner != "" {
+				primary = strings.ToLower(inner)
+			}
+		case d.has("AS") && !d.has("STORED"): // in no row
+		case d.has("AS"):
+			names = append(names, "")
+		default:
+			if len(d) > 1 && d[1].is("INTEGER") {
+				integers[strings.ToLower(name)] = len(names)
+			}
+			if isKey {
+				primary = strings.ToLower(name)
+			}
+			names = append(names, name)
 		}
-		if len(words) > 2 && words[1] == "INTEGER" && slices.Contains(words, "PRIMARY") {
-			rowid = len(names)
-		}
-		names = append(names, strings.Trim(strings.Fields(definition)[0], "\"`[]"))
 	}
-	return names, rowid
+	if at, ok := integers[primary]; ok {
+		return names, at
+	}
+	return names, -1
 }
-
-var (
-	comments = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/`)
-	inner    = regexp.MustCompile(`\([^()]*\)`) // types, references and expressions
-)
 
 // constraints begin definitions that are no columns.
 var constraints = []string{"CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"}
+
+// token is a word, a name in quotes, a text or a mark, in so many parentheses.
+type token struct {
+	text   string
+	quoted bool
+	depth  int
+}
+
+func (t token) is(word string) bool { return !t.quoted && strings.EqualFold(t.text, word) }
+
+// definition is what stands between the commas of a CREATE TABLE statement.
+type definition []token
+
+// has reports whether a word stands in it, outside of parentheses.
+func (d definition) has(word string) bool {
+	return slices.ContainsFunc(d, func(t token) bool { return t.depth == 1 && t.is(word) })
+}
+
+// inner returns the one name in its parentheses, "" where there are others.
+func (d definition) inner() (name string) {
+	for _, t := range d {
+		switch {
+		case t.depth > 1 && t.is(","):
+			return ""
+		case t.depth > 1 && name == "":
+			name = t.text
+		}
+	}
+	return name
+}
+
+func definitions(sql string) (all []definition) {
+	var d definition
+	depth := 0
+	for _, m := range tokens.FindAllStringSubmatch(sql, -1) {
+		t := token{text: m[1] + m[2] + m[3] + m[4] + m[5], quoted: m[1] == "", depth: depth}
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")") && depth <= 1, t.is(",") && depth == 1:
+			if len(d) > 0 {
+				all = append(all, d)
+			}
+			if d = nil; t.is(")") {
+				return all
+			}
+		case t.is(")"):
+			depth--
+		case depth > 0 && !strings.HasPrefix(m[0], "--") && !strings.HasPrefix(m[0], "/*"):
+			d = append(d, t)
+		}
+	}
+	return all
+}
+
+// tokens are comments, texts and names in quotes, marks and words.
+var tokens = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?(?:\*/|$)|([(),/-]|[^\s"'` + "`" + `\[(),/-]+)|` +
+	`"([^"]*)"?|'([^']*)'?|` + "`([^`]*)`?" + `|\[([^]]*)\]?`)
