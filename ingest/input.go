@@ -145,7 +145,8 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 				more = more && yield(rec, err) && (err == nil || isSyntax)
 				return more
 			})
-			if p.src.release(); !more {
+			p.src.release()
+			if !more {
 				return
 			}
 		}

@@ -220,7 +220,10 @@ func TestInputRefuses(t *testing.T) {
 		{"other JSON", `{"a":1,"b":[2]}`, `unknown format: JSON with the keys "a", "b"; tried entries-jsonl`},
 		{"zeros", strings.Repeat("\x00", 2<<20), `unknown format: starts with "\x00`},
 		{"HTML", "<!doctype html>\n<html><head><title>Jaeger &amp; UI</title>", `an HTML or XML page, not a trace: "Jaeger & UI"`},
-		{"Jaeger v1 error", `{"data":null,"errors":[{"code":400,"msg":"parsing \"abc\": invalid"}]}`, `error answer, not a trace: "parsing \"abc\": invalid"`},
+		{
+			"Jaeger v1 error", `{"data":null,"errors":[{"code":400,"msg":"parsing \"abc\": invalid"}]}`,
+			`error answer, not a trace: "parsing \"abc\": invalid"`,
+		},
 		{"Jaeger v3 error", `{"error":{"httpCode":404,"message":"No traces found"}}`, `error answer, not a trace: "No traces found"`},
 		{"Jaeger v1 error", `{"data":null,"total":0,"errors":[{"code":404,"msg":"trace not found"}]}`, `"trace not found"`},
 		{"gateway error", `{"code":5,"message":"not found","details":[]}`, `"not found"`},

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -57,11 +58,11 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.Reset()
 	m.step = ""
 	if extra != 0 {
-		m.lex.Reset([]byte(m.symbols.text(extra)))
+		m.lex.Reset([]byte(m.symbols.Text(extra)))
 		m.feed.Object(&m.lex)
 	}
-	m.build.Str(attrkey.Name, m.symbols.text(name))
-	m.build.SetTime(unixTime(m.base, start), dur)
+	m.build.Str(attrkey.Name, m.symbols.Text(name))
+	m.build.SetTime(opfile.UnixTime(m.base, start), dur)
 }
 
 // finish completes it. What the builder cannot know of this format, and what
@@ -133,7 +134,7 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	if g.forward != 0 {
 		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
-			name := jsontext.ValidUTF8(m.symbols.text(m.hostOps.at(f).name))
+			name := jsontext.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))
 			m.further = append(m.further, op.Attr{Key: attrkey.ForwardName, Value: name})
 		}
 	}
@@ -197,14 +198,14 @@ func (m *entryMaker) device(i int) *op.Entry {
 	e.Kind, e.KindRule = kind, rule
 	switch {
 	case call != nil:
-		e.Launch = unixTime(m.base, call.start)
+		e.Launch = opfile.UnixTime(m.base, call.start)
 		m.setRanges(e, call.thread, call.start, launcher)
 	case o != nil:
 		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
-		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.text(o.name)), hostID(launcher)
-	} else if call != nil && attrkey.IsGraphLaunch(m.notes.text(call.name)) {
+		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.Text(o.name)), hostID(launcher)
+	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
@@ -221,7 +222,7 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 		m.further = append(m.further, op.Attr{Key: attrkey.LaunchDuration, Value: m.number(call.dur), Type: op.AttrInt})
 	}
 	if call != nil && call.name != 0 {
-		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: jsontext.ValidUTF8(m.notes.text(call.name))})
+		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: jsontext.ValidUTF8(m.notes.Text(call.name))})
 	}
 	if len(m.further) > 0 {
 		e.Attrs = m.further
@@ -254,7 +255,7 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 		}
 		m.keeper.Reset()
 		m.keeper.Str(attrkey.Name, "kernel")
-		m.lex.Reset([]byte(m.notes.text(symbol)))
+		m.lex.Reset([]byte(m.notes.Text(symbol)))
 		attrjson.NewFeeder(m.keeper).Object(&m.lex)
 		e, _ := m.keeper.Entry()
 		attrs = slices.Clone(e.Attrs)
@@ -270,7 +271,7 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.steps.At(int64(process), at); s != nil {
 		m.build.Int(attrkey.Step, s.Number.V)
-		m.step = jsontext.ValidUTF8(m.notes.text(s.Name))
+		m.step = jsontext.ValidUTF8(m.notes.Text(s.Name))
 	}
 }
 
@@ -283,7 +284,7 @@ func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	if m.inputs == nil || len(m.inputs) >= maxInputs {
 		m.inputs = make(map[uint32]*inputs)
 	}
-	in := parseInputs(m.symbols.text(symbol))
+	in := parseInputs(m.symbols.Text(symbol))
 	m.inputs[symbol] = in
 	return in
 }
@@ -291,11 +292,11 @@ func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 // kindOf returns the kind of an event on a device.
 func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	if m.kinds == nil {
-		m.kinds = make([]deviceKind, len(m.symbols.texts)+1)
+		m.kinds = make([]deviceKind, len(m.symbols.Texts())+1)
 	}
 	k := &m.kinds[name]
 	if k.kind == op.KindUnknown {
-		k.kind, k.rule = op.InferDeviceKind(m.symbols.text(name))
+		k.kind, k.rule = op.InferDeviceKind(m.symbols.Text(name))
 	}
 	return k.kind, k.rule
 }
@@ -328,13 +329,4 @@ func (m *entryMaker) deviceName(d *deviceOp) string {
 		m.devices[key] = name
 	}
 	return name
-}
-
-// unixTime returns a time that counts from base, unknown where it does not fit.
-func unixTime(base, t int64) op.Int {
-	sum := base + t
-	if t > 0 && sum < base || t < 0 && sum > base {
-		return op.Int{}
-	}
-	return op.Known(sum)
 }

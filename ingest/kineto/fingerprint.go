@@ -3,8 +3,8 @@ package kineto
 import (
 	"hash/fnv"
 	"io"
-	"math/bits"
 
+	"github.com/optrace/optrace/internal/profiler"
 	"github.com/optrace/optrace/op"
 )
 
@@ -12,30 +12,22 @@ import (
 // the same content, whatever file it lies in.
 func (t *tables) fingerprint(base int64, rank op.Int) uint64 {
 	names := fnv.New64a()
-	for _, text := range t.symbols.texts {
+	for _, text := range t.symbols.Texts() {
 		_, _ = io.WriteString(names, text) // does not fail
 		_, _ = names.Write([]byte{0})
 	}
-	h := mixer(names.Sum64())
-	h.add(uint64(base), uint64(rank.V))
+	h := profiler.Fingerprint(names.Sum64())
+	h.Add(uint64(base), uint64(rank.V))
 	for i := range int32(t.hostOps.n) {
 		o := t.hostOps.at(i)
-		h.add(uint64(o.start), uint64(o.dur))
-		h.add(uint64(o.thread)<<32|uint64(o.name), uint64(o.inputs)<<32|uint64(o.extra))
+		h.Add(uint64(o.start), uint64(o.dur))
+		h.Add(uint64(o.thread)<<32|uint64(o.name), uint64(o.inputs)<<32|uint64(o.extra))
 	}
 	for i := range int32(t.deviceOps.n) {
 		d := t.deviceOps.at(i)
-		h.add(uint64(d.start), uint64(d.dur))
-		h.add(uint64(d.correlation), uint64(d.name)<<32|uint64(uint32(d.device)))
-		h.add(uint64(d.bytes), uint64(d.process)<<32|uint64(uint32(d.stream)))
+		h.Add(uint64(d.start), uint64(d.dur))
+		h.Add(uint64(d.correlation), uint64(d.name)<<32|uint64(uint32(d.device)))
+		h.Add(uint64(d.bytes), uint64(d.process)<<32|uint64(uint32(d.stream)))
 	}
 	return uint64(h)
-}
-
-// mixer folds numbers into one.
-type mixer uint64
-
-func (m *mixer) add(a, b uint64) {
-	hi, lo := bits.Mul64(uint64(*m)^a^0x9e3779b97f4a7c15, b^0xd1342543de82ef95)
-	*m = mixer(bits.RotateLeft64(uint64(*m), 23) ^ hi ^ lo)
 }

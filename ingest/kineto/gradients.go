@@ -72,11 +72,11 @@ type plainNames struct {
 // plainOf returns the plain names of a symbol.
 func (m *entryMaker) plainOf(symbol uint32) *plainNames {
 	if m.plain == nil {
-		m.plain = make([]plainNames, len(m.symbols.texts)+1)
+		m.plain = make([]plainNames, len(m.symbols.Texts())+1)
 	}
 	p := &m.plain[symbol]
 	if !p.known {
-		name := m.symbols.text(symbol)
+		name := m.symbols.Text(symbol)
 		p.known, p.own = true, plainName(name)
 		class := strings.TrimRight(name[strings.LastIndexByte(name, ' ')+1:], "0123456789")
 		if class, ok := strings.CutSuffix(class, "Backward"); ok {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/internal/profiler"
 )
 
 // join connects the tables of a trace that has been read to its end. Nothing
@@ -32,9 +33,10 @@ type join struct {
 }
 
 func newJoin(t *tables) *join {
-	order := t.enclose()
+	t.enclose()
+	order := make([]int32, t.launches.n) // mostly in order of correlation ids already
 	for i := range order {
-		order[i] = int32(i) // mostly in order of correlation ids already
+		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(i, j int32) int {
 		a, b := t.launches.at(i), t.launches.at(j)
@@ -46,100 +48,19 @@ func newJoin(t *tables) *join {
 	return &join{tables: t, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
 }
 
-// enclose finds the host operator around each operator and each launch. It returns the
-// launches in order of thread and time, which the caller may put into another order.
-func (t *tables) enclose() (launches []int32) {
-	launches = byThread(t.launches.n, func(i int32) uint32 { return t.launches.at(i).thread }, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(t.launches.at(i).start, t.launches.at(j).start), cmp.Compare(i, j))
-	})
-	ops := byThread(t.hostOps.n, func(i int32) uint32 { return t.hostOps.at(i).thread }, func(i, j int32) int {
-		a, b := t.hostOps.at(i), t.hostOps.at(j)
-		// An outer operator comes before those within it, and of two that cover
-		// the same time the one that began first.
-		order := cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.dur, a.dur))
-		if order == 0 && t.innerFirst {
-			return cmp.Compare(j, i)
-		}
-		return cmp.Or(order, cmp.Compare(i, j))
-	})
-	var running []int32 // outermost first, all of one thread
-	for _, i := range launches {
+// enclose finds the host operator around each operator and each launch.
+func (t *tables) enclose() {
+	operators := profiler.Intervals{N: t.hostOps.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
+		o := t.hostOps.at(i)
+		return profiler.Interval{Thread: o.thread, Start: o.start, End: o.start + o.dur}
+	}}
+	launches := profiler.Intervals{N: t.launches.n, At: func(i int32) profiler.Interval {
 		l := t.launches.at(i)
-		for ; len(ops) > 0; ops = ops[1:] {
-			o := t.hostOps.at(ops[0])
-			if o.thread > l.thread || o.thread == l.thread && o.start > l.start {
-				break
-			}
-			running = t.start(running, ops[0])
-		}
-		running = t.stillRunning(running, l.thread, l.start)
-		l.op = -1
-		if len(running) > 0 {
-			l.op = running[len(running)-1]
-		}
-	}
-	for _, i := range ops {
-		running = t.start(running, i)
-	}
-	return launches
-}
-
-// byThread lists the numbers of n rows by their threads, and those of one thread by an
-// order. Traces mostly have them in that order, so that little is left to sort.
-func byThread(n int, thread func(i int32) uint32, order func(i, j int32) int) []int32 {
-	var ends []int // of each thread in list
-	for i := range int32(n) {
-		t := thread(i)
-		for uint32(len(ends)) <= t {
-			ends = append(ends, 0)
-		}
-		ends[t]++
-	}
-	sum := 0
-	for t, count := range ends {
-		ends[t] = sum
-		sum += count
-	}
-	list := make([]int32, n)
-	for i := range int32(n) {
-		t := thread(i)
-		list[ends[t]] = i
-		ends[t]++
-	}
-	start := 0
-	for _, end := range ends {
-		slices.SortFunc(list[start:end], order)
-		start = end
-	}
-	return list
-}
-
-// start adds an operator to the running ones and sets its parent, the innermost of
-// them that does not end before it.
-func (t *tables) start(running []int32, index int32) []int32 {
-	o := t.hostOps.at(index)
-	running = t.stillRunning(running, o.thread, o.start)
-	o.parent = -1
-	for _, r := range slices.Backward(running) {
-		if p := t.hostOps.at(r); o.start < p.start+p.dur && o.start+o.dur <= p.start+p.dur {
-			o.parent = r
-			break
-		}
-	}
-	return append(running, index)
-}
-
-// stillRunning takes the operators off the top of running that are of another
-// thread or had ended by a time. One without a duration lasts for the instant
-// at which it started.
-func (t *tables) stillRunning(running []int32, thread uint32, at int64) []int32 {
-	for n := len(running); n > 0; n-- {
-		o := t.hostOps.at(running[n-1])
-		if o.thread == thread && (o.start+o.dur > at || o.start == at) {
-			return running[:n]
-		}
-	}
-	return running[:0]
+		return profiler.Interval{Thread: l.thread, Start: l.start, End: l.start}
+	}}
+	operators.Enclose(&launches,
+		func(i, in int32) { t.hostOps.at(i).parent = in },
+		func(i, in int32) { t.launches.at(i).op = in })
 }
 
 // launchOf returns the launch of a device event, or nil.
@@ -191,7 +112,7 @@ func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] 
 	return func(yield func(uint32, marks.Step) bool) {
 		for _, i := range byRange {
 			r := t.ranges.at(i)
-			name := t.notes.text(r.name)
+			name := t.notes.Text(r.name)
 			if r.parent >= 0 || strings.HasPrefix(name, modulePrefix) || t.marks.Of(r.name, name).IsKnown() {
 				continue
 			}

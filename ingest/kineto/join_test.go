@@ -1,10 +1,8 @@
 package kineto
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
@@ -162,15 +160,4 @@ func TestHostOpOf(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("%s: operator", test.name), test.want, got)
 	}
 	check.Equal(t, "the operator around the launch", 2, j.hostOpOf(&deviceOp{}, &launch{op: 2}))
-}
-
-func TestSymbols(t *testing.T) {
-	var s symbols
-	a, b, again := s.add([]byte("a")), s.add([]byte("b")), s.add([]byte("a"))
-	if a == b || a != again || s.add(nil) != 0 || s.text(a) != "a" || s.text(b) != "b" || s.text(0) != "" {
-		t.Errorf("numbers %d %d %d, texts %q", a, b, again, s.texts)
-	}
-	if !slices.IsSortedFunc(s.texts, cmp.Compare[string]) || s.bytes == 0 {
-		t.Errorf("texts %q, %d bytes", s.texts, s.bytes)
-	}
 }

@@ -1,26 +1,23 @@
 package kineto
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/internal/profiler"
 	"github.com/optrace/optrace/op"
 )
 
 // encloseRanges finds the range around each range and returns the ranges by thread and start.
 func (t *tables) encloseRanges() []int32 {
-	order := byThread(t.ranges.n, func(i int32) uint32 { return t.ranges.at(i).thread }, func(i, j int32) int {
-		a, b := t.ranges.at(i), t.ranges.at(j)
-		equal := cmp.Compare(i, j)
-		if t.innerFirst {
-			equal = -equal
-		}
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.dur, a.dur), equal)
-	})
+	ranges := profiler.Intervals{N: t.ranges.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
+		r := t.ranges.at(i)
+		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.start + r.dur}
+	}}
+	order := ranges.Order()
 	for n, i := range order {
 		r := t.ranges.at(i)
 		r.parent = -1
@@ -77,7 +74,7 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 // rangeMark returns what the name of a range says.
 func (t *tables) rangeMark(i int32) *marks.Mark {
 	name := t.ranges.at(i).name
-	return t.marks.Of(name, t.notes.text(name))
+	return t.marks.Of(name, t.notes.Text(name))
 }
 
 // phaseOf returns the phase that the innermost range tells of a range and those around it.
@@ -105,7 +102,7 @@ func (m *entryMaker) operatorPhase(i int32) string {
 	name := m.hostOps.at(i).name
 	phase, ok := m.phases[name]
 	if !ok {
-		if mark, known := marks.Of(m.symbols.text(name)); known && !mark.IsStep() {
+		if mark, known := marks.Of(m.symbols.Text(name)); known && !mark.IsStep() {
 			phase = mark.Phase
 		}
 		m.phases[name] = phase
@@ -120,7 +117,7 @@ func (m *entryMaker) rangeAround(call *launch) string {
 	}
 	for n, i := 0, m.rangeAt(call.thread, call.start); i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
 		if !m.rangeMark(i).IsStep() {
-			return jsontext.ValidUTF8(m.notes.text(m.ranges.at(i).name))
+			return jsontext.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
 		}
 	}
 	return ""
@@ -141,7 +138,7 @@ func (m *entryMaker) pathOf(i int32) string {
 			if m.rangeMark(at).IsStep() {
 				continue
 			}
-			names = append(names, jsontext.ValidUTF8(m.notes.text(m.ranges.at(at).name)))
+			names = append(names, jsontext.ValidUTF8(m.notes.Text(m.ranges.at(at).name)))
 		}
 		slices.Reverse(names)
 		path = strings.Join(names, op.PathSeparator)

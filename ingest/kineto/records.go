@@ -263,10 +263,10 @@ func (r *reader) hostOp(e *traceevent.Event) {
 		start: e.Start.V, dur: e.Duration.V,
 		external:   r.args.external.V,
 		thread:     t.addThread(e.PID, e.TID),
-		name:       t.symbols.add(e.Name),
-		inputs:     t.symbols.add(r.key),
+		name:       t.symbols.Add(e.Name),
+		inputs:     t.symbols.Add(r.key),
 		collective: t.addCollective(&r.args.collective),
-		extra:      t.symbols.add(r.args.extra),
+		extra:      t.symbols.Add(r.args.extra),
 	}
 	if a := &r.args; a.autograd.Known {
 		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1), forward: uint32(min(a.forward.V, math.MaxUint32))}
@@ -285,7 +285,7 @@ func (r *reader) launch(e *traceevent.Event) {
 		dur:         e.Duration.V,
 		bytes:       r.args.size.V,
 		thread:      t.addThread(e.PID, e.TID),
-		name:        t.notes.add(e.Name),
+		name:        t.notes.Add(e.Name),
 	}
 }
 
@@ -296,11 +296,11 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d := deviceOp{
 		start: e.Start.V, dur: e.Duration.V,
 		correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
-		name:       t.symbols.add(e.Name),
+		name:       t.symbols.Add(e.Name),
 		collective: t.addCollective(&a.collective),
-		extra:      t.symbols.add(a.extra),
-		process:    t.symbols.add(e.PID),
-		geometry:   t.notes.add(a.geometry),
+		extra:      t.symbols.Add(a.extra),
+		process:    t.symbols.Add(e.PID),
+		geometry:   t.notes.Add(a.geometry),
 		memory:     memory,
 	}
 	if !a.device.Known {
@@ -324,7 +324,7 @@ const modulePrefix = "nn.Module: "
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.add(e.Name),
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.Add(e.Name),
 	}
 }
 
@@ -332,12 +332,12 @@ func (r *reader) addRange(e *traceevent.Event) {
 // whether it is.
 func (r *reader) addMark(e *traceevent.Event) bool {
 	t := &r.tables
-	name := t.notes.add(e.Name)
-	mark := t.marks.Of(name, t.notes.text(name))
+	name := t.notes.Add(e.Name)
+	mark := t.marks.Of(name, t.notes.Text(name))
 	if !mark.IsStep() {
 		return false
 	}
-	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V, Name: name})
+	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.Add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V, Name: name})
 	return true
 }
 

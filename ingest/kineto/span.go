@@ -1,6 +1,9 @@
 package kineto
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/op"
+)
 
 // plainSpan yields a span of a plain Chrome trace, if it is one that says something, and reports
 // whether more records are wanted. Its arguments are those of args and then those of more.
@@ -12,13 +15,13 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wa
 	own.read(r.feed, args, more)
 	spanName := r.names.String(name)
 	b.SetName(spanName)
-	b.SetTime(unixTime(base.V, start), dur)
+	b.SetTime(opfile.UnixTime(base.V, start), dur)
 	rec := op.Record{}
 	if e, ok := b.Entry(); ok {
 		own.complete(b, e)
 		rec.Entry = e
 	} else if !own.spanID.IsZero() {
-		r.span = own.span(spanName, unixTime(base.V, start), dur)
+		r.span = own.span(spanName, opfile.UnixTime(base.V, start), dur)
 		rec.Span = &r.span
 	} else {
 		return true, false

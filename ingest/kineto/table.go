@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/internal/profiler"
 	"github.com/optrace/optrace/op"
 )
 
@@ -103,8 +104,8 @@ type timeRange struct {
 
 // tables holds the rows of a trace until its end.
 type tables struct {
-	symbols     symbols
-	notes       symbols // what does not tell a trace from others: names of ranges and calls, geometry
+	symbols     profiler.Symbols
+	notes       profiler.Symbols // what does not tell a trace from others: names of ranges and calls, geometry
 	threads     threads
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator
@@ -148,5 +149,5 @@ func (t *tables) heldBytes() int64 {
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
-	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.notes.bytes + t.groupBytes
+	return int64(rows) + t.threads.heldBytes() + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }

@@ -59,7 +59,7 @@ func (r *reader) readTail() bool {
 func (r *reader) readCalls(m *entryMaker) bool {
 	call := op.Entry{Side: op.SideHost, Rank: m.rank}
 	give := func(name uint32, start, dur int64) bool {
-		call.Operation, call.Start, call.Duration = jsontext.ValidUTF8(m.notes.text(name)), unixTime(m.base, start), dur
+		call.Operation, call.Start, call.Duration = jsontext.ValidUTF8(m.notes.Text(name)), opfile.UnixTime(m.base, start), dur
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {

@@ -19,7 +19,7 @@ type threadKey struct{ process, thread uint32 }
 
 // addThread returns the number of the thread with the ids of an event.
 func (t *tables) addThread(pid, tid []byte) uint32 {
-	return t.threads.add(threadKey{t.symbols.add(pid), t.symbols.add(tid)})
+	return t.threads.add(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)})
 }
 
 func (t *threads) add(key threadKey) uint32 {

@@ -33,7 +33,8 @@ type slice struct {
 func viewOf(t *testing.T, b []byte) *view {
 	t.Helper()
 	v := &view{
-		counters: make(map[string][][2]int64), paths: make(map[uint64]string), categories: make(map[uint64]string), names: make(map[uint64]string),
+		counters: make(map[string][][2]int64),
+		paths:    make(map[uint64]string), categories: make(map[uint64]string), names: make(map[uint64]string),
 		open: make(map[uint64][]*slice), starts: make(map[uint64]*slice),
 	}
 	packets := perfettotest.Decode(t, b)

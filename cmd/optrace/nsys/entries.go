@@ -3,7 +3,6 @@ package nsys
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,25 +36,22 @@ func (r *reader) newMaker() *maker {
 	t := &r.tables
 	for i := range t.ranges {
 		o := &t.ranges[i]
-		t.session.add(o.start, o.end, int64(o.thread)<<32|int64(o.name))
+		t.addToSession(o.start, o.end, int64(o.thread)<<32|int64(o.name))
 	}
 	for i := range t.launches {
-		t.session.add(t.launches[i].start, t.launches[i].correlation, 0)
+		t.addToSession(t.launches[i].start, t.launches[i].correlation, 0)
 	}
-	t.session.add(t.base, 0, 0)
+	t.addToSession(t.base, 0, 0)
 	return &maker{
 		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
 		paths: make(map[int32]string), kernels: make(map[int64]kernelName), growing: r.more,
 	}
 }
 
-// fingerprint tells recordings apart: it is the same for the same content.
-type fingerprint uint64
-
-func (f *fingerprint) add(a, b, c int64) {
-	for _, n := range [...]int64{a, b, c} {
-		hi, lo := bits.Mul64(uint64(*f)^uint64(n)^0x9e3779b97f4a7c15, 0xd1342543de82ef95)
-		*f = fingerprint(bits.RotateLeft64(uint64(*f), 23) ^ hi ^ lo)
+// addToSession adds numbers to what tells the recording from others.
+func (t *tables) addToSession(numbers ...int64) {
+	for _, n := range numbers {
+		t.session.Add(uint64(n), 0)
 	}
 }
 
@@ -70,7 +66,7 @@ func (m *maker) begin(name string, n, parent int, start, end int64) {
 	b.Reset()
 	b.Str(attrkey.Name, name)
 	b.SetIDs(m.trace, id(n), id(parent))
-	b.SetTime(unixTime(m.base, start), end-start)
+	b.SetTime(opfile.UnixTime(m.base, start), end-start)
 }
 
 func (m *maker) finish(process int64) *op.Entry {
@@ -85,11 +81,11 @@ func (m *maker) finish(process int64) *op.Entry {
 func (m *maker) host(i int) *op.Entry {
 	r := &m.ranges[i]
 	th := &m.threads[r.thread]
-	m.begin(m.symbols.text(r.name), i, int(r.parent), r.start, r.end)
+	m.begin(m.symbols.Text(r.name), i, int(r.parent), r.start, r.end)
 	m.build.Str(attrkey.Device, "cpu")
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	if r.shapes != 0 {
-		m.build.Str(attrkey.InputShapes, m.symbols.text(r.shapes))
+		m.build.Str(attrkey.InputShapes, m.symbols.Text(r.shapes))
 	}
 	e := m.finish(th.process)
 	e.Path, e.Phase = m.path(r.parent), m.phase(int32(i))
@@ -169,7 +165,7 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	if call == nil {
 		return
 	}
-	e.Launch = unixTime(m.base, call.start)
+	e.Launch = opfile.UnixTime(m.base, call.start)
 	if call.dur > 0 {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchDuration, Value: strconv.FormatInt(call.dur, 10), Type: op.AttrInt})
 	}
@@ -178,7 +174,7 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	}
 	m.setStep(e, m.threads[call.thread].process, call.start)
 	if call.at >= 0 {
-		e.LaunchedBy, e.LaunchSpanID = m.symbols.text(m.ranges[call.at].name), id(int(call.at))
+		e.LaunchedBy, e.LaunchSpanID = m.symbols.Text(m.ranges[call.at].name), id(int(call.at))
 		e.Path, e.Phase = m.path(call.at), m.phase(call.at)
 	}
 }
@@ -189,7 +185,7 @@ func (m *maker) outside(call *launch) *op.Entry {
 	if call.at >= 0 || name == "" {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: unixTime(m.base, call.start), Duration: call.dur}
+	e := &op.Entry{Operation: name, Side: op.SideHost, Start: opfile.UnixTime(m.base, call.start), Duration: call.dur}
 	if rank, ok := m.ranks[m.threads[call.thread].process]; ok {
 		e.Rank = op.Known(rank)
 	}
@@ -198,7 +194,7 @@ func (m *maker) outside(call *launch) *op.Entry {
 
 func (m *maker) setStep(e *op.Entry, process, at int64) {
 	if s := m.steps.At(process, at); s != nil {
-		e.Step, e.StepName = s.Number, m.symbols.text(s.Name)
+		e.Step, e.StepName = s.Number, m.symbols.Text(s.Name)
 	}
 }
 
@@ -257,7 +253,7 @@ func (m *maker) path(i int32) string {
 	if !ok {
 		var names []string
 		for at := i; at >= 0 && len(names) < marks.MaxPath; at = plain(m.ranges[at].parent) {
-			names = append(names, m.symbols.text(m.ranges[at].name))
+			names = append(names, m.symbols.Text(m.ranges[at].name))
 		}
 		slices.Reverse(names)
 		path = strings.Join(names, op.PathSeparator)
@@ -275,13 +271,4 @@ func (m *maker) phase(i int32) string {
 		}
 	}
 	return ""
-}
-
-// unixTime returns a time that counts from base, unknown where it does not fit.
-func unixTime(base, t int64) op.Int {
-	sum := base + t
-	if t > 0 && sum < base || t < 0 && sum > base {
-		return op.Int{}
-	}
-	return op.Known(sum)
 }

@@ -89,7 +89,6 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		return
 	}
 	byThread := r.tables.join()
-	r.tables.nameNodes(byThread)
 	r.findSteps(byThread)
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
 		if !yield(op.Record{Skipped: op.Skipped{Reason: reason, N: r.skipped[reason]}}, nil) {

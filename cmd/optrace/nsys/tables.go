@@ -3,10 +3,12 @@ package nsys
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/internal/profiler"
 	"github.com/optrace/optrace/op"
 )
 
@@ -77,7 +79,7 @@ func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
 // tables holds what the rows of devices are joined with.
 type tables struct {
 	texts      map[int64]string // of StringIds
-	symbols    symbols
+	symbols    profiler.Symbols
 	ranges     []timeRange
 	launches   []launch
 	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
@@ -90,37 +92,15 @@ type tables struct {
 	base       int64            // to be added to times
 	marks      marks.Names      // of symbols
 	steps      marks.Steps      // processes are globalPids, names symbols
-	session    fingerprint
+	session    profiler.Fingerprint
 }
 
-// symbols numbers texts, from 1.
-type symbols struct {
-	index map[string]uint32
-	texts []string
-}
-
-func (s *symbols) add(raw []byte) uint32 {
-	if len(raw) == 0 {
-		return 0
+// symbol returns the number of a text, with U+FFFD in the place of what is no UTF-8.
+func (t *tables) symbol(raw []byte) uint32 {
+	if !utf8.Valid(raw) {
+		raw = []byte(validText(string(raw)))
 	}
-	if s.index == nil {
-		s.index, s.texts = make(map[string]uint32), []string{""}
-	}
-	n, ok := s.index[string(raw)]
-	if !ok {
-		n = uint32(len(s.texts))
-		text := string(raw)
-		s.index[text] = n
-		s.texts = append(s.texts, validText(text))
-	}
-	return n
-}
-
-func (s *symbols) text(n uint32) string {
-	if n == 0 {
-		return ""
-	}
-	return s.texts[n]
+	return t.symbols.Add(raw)
 }
 
 // textBytes is what a text takes beside its bytes: its headers and its share of an index.
@@ -209,13 +189,11 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	if !ok && v[5].Kind != sqlite.Null {
 		return errType("globalTid", v[5])
 	}
-	before := len(t.symbols.texts)
+	before := t.symbols.Bytes()
 	text := t.rangeText(v[3], v[4])
 	t.ranges = append(t.ranges, timeRange{start: start, end: end, thread: r.thread(id), rangeText: text, parent: -1})
 	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
-	for _, text := range t.symbols.texts[before:] {
-		r.more(textBytes + len(text))
-	}
+	r.more(int(t.symbols.Bytes() - before))
 	return nil
 }
 
@@ -226,7 +204,7 @@ func (t *tables) rangeText(text, id sqlite.Value) rangeText {
 		raw = []byte(t.text(n))
 	}
 	name, shapes, plain := rangeName(raw)
-	return rangeText{t.symbols.add(name), t.symbols.add(shapes), plain}
+	return rangeText{t.symbol(name), t.symbol(shapes), plain}
 }
 
 // text returns the text of an id, and says so where there is none.
@@ -310,7 +288,7 @@ func (r *reader) readRanks() bool {
 			if err != nil {
 				continue
 			}
-			t.session.add(v[0].Int, v[1].Int, v[3].Int)
+			t.addToSession(v[0].Int, v[1].Int, v[3].Int)
 			process := t.process(v[2])
 			if _, ok := seen[process]; !ok {
 				seen[process] = struct{}{}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,7 +29,7 @@ const BinaryVariable = "OPTRACE_JAEGER_BIN"
 // which Start replaces by free ones.
 //
 //go:embed jaeger.yaml
-var config []byte
+var config string
 
 // Server is a Jaeger under test.
 type Server struct {
@@ -48,14 +49,15 @@ func Start(tb testing.TB) *Server {
 	if binary == "" {
 		tb.Skip("needs the path of a Jaeger in " + BinaryVariable + ", as .ci/jaeger sets it")
 	}
-	text := bytes.Clone(config)
-	ports := make(map[string]string)
+	addresses := make(map[string]string)
+	var replaced []string
 	for _, port := range []string{"16686", "16685", "4317", "4318"} {
-		ports[port] = freeAddress(tb)
-		text = bytes.ReplaceAll(text, []byte("127.0.0.1:"+port), []byte(ports[port]))
+		addresses[port] = freeAddress(tb)
+		replaced = append(replaced, "127.0.0.1:"+port, addresses[port])
 	}
 	path := filepath.Join(tb.TempDir(), "jaeger.yaml")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
+	text := strings.NewReplacer(replaced...).Replace(config) // in one pass: a free port may begin as another one of these
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	var output bytes.Buffer
@@ -76,7 +78,7 @@ func Start(tb testing.TB) *Server {
 			tb.Logf("Jaeger's output:\n%s", output.Bytes())
 		}
 	})
-	s := &Server{Query: "http://" + ports["16686"], OTLP: "http://" + ports["4318"]}
+	s := &Server{Query: "http://" + addresses["16686"], OTLP: "http://" + addresses["4318"]}
 	s.await(tb, ended)
 	return s
 }

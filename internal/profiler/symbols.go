@@ -1,9 +1,9 @@
-package kineto
+package profiler
 
 import "github.com/optrace/optrace/internal/intern"
 
-// symbols numbers texts: equal ones get the same number. Number 0 is "".
-type symbols struct {
+// Symbols numbers texts: equal ones get the same number. Number 0 is "".
+type Symbols struct {
 	index map[string]uint32
 	texts []string
 	bytes int64
@@ -17,7 +17,14 @@ const recentBits = 12
 // and in the list, and its share of the index's slack.
 const symbolBytes = 56
 
-func (s *symbols) add(text []byte) uint32 {
+// Bytes returns the memory that the texts take.
+func (s *Symbols) Bytes() int64 { return s.bytes }
+
+// Texts returns the texts by their numbers.
+func (s *Symbols) Texts() []string { return s.texts }
+
+// Add returns the number of a text.
+func (s *Symbols) Add(text []byte) uint32 {
 	if len(text) == 0 {
 		return 0
 	}
@@ -33,7 +40,7 @@ func (s *symbols) add(text []byte) uint32 {
 	return n
 }
 
-func (s *symbols) addNew(text string) uint32 {
+func (s *Symbols) addNew(text string) uint32 {
 	if s.index == nil {
 		s.index = make(map[string]uint32)
 		s.texts = make([]string, 1)
@@ -45,8 +52,8 @@ func (s *symbols) addNew(text string) uint32 {
 	return n
 }
 
-// text returns the text of a number.
-func (s *symbols) text(n uint32) string {
+// Text returns the text of a number.
+func (s *Symbols) Text(n uint32) string {
 	if n == 0 {
 		return ""
 	}

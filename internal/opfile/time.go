@@ -1,0 +1,12 @@
+package opfile
+
+import "github.com/optrace/optrace/op"
+
+// UnixTime returns a time that counts from base, in Unix nanoseconds; unknown where it does not fit.
+func UnixTime(base, t int64) op.Int {
+	sum := base + t
+	if t > 0 && sum < base || t < 0 && sum > base {
+		return op.Int{}
+	}
+	return op.Known(sum)
+}

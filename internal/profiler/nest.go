@@ -1,0 +1,131 @@
+// Package profiler is what the readers of profilers' recordings (Kineto, Nsight Systems) share: which
+// intervals of a thread lie within which, texts that are held once, and a number that tells one
+// recording from another.
+package profiler
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Interval is a time on a thread. One without a duration lasts for the instant of its start.
+type Interval struct {
+	Thread     uint32
+	Start, End int64
+}
+
+// isOpen reports whether the interval lasts at a time on a thread.
+func (i *Interval) isOpen(thread uint32, at int64) bool {
+	return i.Thread == thread && (i.End > at || i.Start == at)
+}
+
+// Intervals are those of the N rows of a table.
+type Intervals struct {
+	N  int
+	At func(i int32) Interval
+	// InnerFirst is set where, of two that cover the same time, the first is the inner one.
+	InnerFirst bool
+}
+
+// Order returns the numbers of the intervals by thread and start, outer ones first.
+func (s *Intervals) Order() []int32 {
+	list := s.byThread()
+	for start := 0; start < len(list); {
+		thread := s.At(list[start]).Thread
+		end := start + 1
+		for end < len(list) && s.At(list[end]).Thread == thread {
+			end++
+		}
+		slices.SortFunc(list[start:end], s.compare) // mostly in order already
+		start = end
+	}
+	return list
+}
+
+// byThread returns the numbers of the intervals by thread, and those of a thread as they are.
+func (s *Intervals) byThread() []int32 {
+	var ends []int // of each thread in the list
+	for i := range int32(s.N) {
+		t := s.At(i).Thread
+		for uint32(len(ends)) <= t {
+			ends = append(ends, 0)
+		}
+		ends[t]++
+	}
+	sum := 0
+	for t, count := range ends {
+		ends[t] = sum
+		sum += count
+	}
+	list := make([]int32, s.N)
+	for i := range int32(s.N) {
+		t := s.At(i).Thread
+		list[ends[t]] = i
+		ends[t]++
+	}
+	return list
+}
+
+func (s *Intervals) compare(i, j int32) int {
+	a, b := s.At(i), s.At(j)
+	order := cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	if order == 0 && s.InnerFirst {
+		return cmp.Compare(j, i)
+	}
+	return cmp.Or(order, cmp.Compare(i, j))
+}
+
+// maxOverlaps is how many intervals that end too early are passed over to find one around another.
+const maxOverlaps = 64
+
+// Enclose finds the innermost interval around each interval, for parent, and the innermost one that lasts at the
+// start of each of other intervals, for around; -1 stands for none. It returns the order of the intervals.
+//
+//	a |------------------|
+//	b    |------|            parent a
+//	c         |------|       overlaps b, parent a
+//	other       ^ c   ^ a
+func (s *Intervals) Enclose(others *Intervals, parent, around func(i, in int32)) (order []int32) {
+	order = s.Order()
+	var open []int32 // outermost first, all of one thread
+	stillOpen := func(thread uint32, at int64) {
+		for len(open) > 0 {
+			if o := s.At(open[len(open)-1]); o.isOpen(thread, at) {
+				return
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	begin := func(i int32, it Interval) {
+		stillOpen(it.Thread, it.Start)
+		in := int32(-1)
+		for n := len(open) - 1; n >= max(0, len(open)-maxOverlaps); n-- {
+			if o := s.At(open[n]); it.End <= o.End && it.Start < o.End {
+				in = open[n]
+				break
+			}
+		}
+		parent(i, in)
+		open = append(open, i)
+	}
+	rest := order
+	for _, k := range others.Order() {
+		at := others.At(k)
+		for ; len(rest) > 0; rest = rest[1:] {
+			it := s.At(rest[0])
+			if it.Thread > at.Thread || it.Thread == at.Thread && it.Start > at.Start {
+				break
+			}
+			begin(rest[0], it)
+		}
+		in := int32(-1)
+		if stillOpen(at.Thread, at.Start); len(open) > 0 {
+			in = open[len(open)-1]
+		}
+		around(k, in)
+	}
+	for _, i := range rest {
+		begin(i, s.At(i))
+	}
+	return order
+}
