@@ -6,7 +6,7 @@ GREMLINS    ?= github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 20000x
-FAULTTIME   ?= 5m
+ROUNDS      ?= 1
 MUTATE      ?= ./op ./internal/attrmap ./op/entries ./internal/convert ./internal/sink
 SAMPLE      ?= 200
 SEED        ?= 1
@@ -72,8 +72,8 @@ mutation: ## mutants of the packages MUTATE that their own tests do not notice, 
 bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
 
-faults: ## a campaign of faults for FAULTTIME: kills, moved files, full disks
-	$(GO) run -C bench ./faults -for $(FAULTTIME) -seed $(SEED)
+faults: ## kills, files that are taken away and files without room, ROUNDS times: a minute each
+	OPTRACE_CASES=all $(GO) test -run '^TestW1Faults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .
 
 release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/
 	GO="$(GO)" .ci/release

@@ -1,9 +1,9 @@
-// Package producer runs processes that record operations, for tests and for the
-// campaign of faults in bench/faults: they are killed, stopped, or robbed of their
-// files, and what they said was safe is looked for afterwards.
+// Package producer runs processes that record operations, for tests in which they
+// are killed, stopped, or robbed of their files, and what they said was safe is
+// looked for afterwards.
 //
 // The process is the calling program, started again with a variable in its
-// environment; [Main] turns it into a producer. Only tests and bench import it.
+// environment; [Main] turns it into a producer. Only tests import it.
 package producer
 
 import (
