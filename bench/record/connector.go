@@ -33,7 +33,7 @@ func connectorSuite() []measure.Measure {
 	}}
 }
 
-const limitConnector = "reading spans from memory, where each key and value lies by itself: of ours four fifths, and the peer reads fewer"
+const limitConnector = "encoding spans for the reader of OTLP, two fifths of ours, and reading them, two fifths: the peer reads fewer attributes"
 
 func openConnectors(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	spans, decoded, err := decodedSpans(ctx, env, s)

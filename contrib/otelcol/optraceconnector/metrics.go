@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -45,21 +46,23 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := pcommon.NewTimestampFromTime(c.now())
-	for _, rs := range td.ResourceSpans().All() {
-		c.resource = rs.Resource()
-		id := string(op.AppendHeader(nil, pdataop.Resource(c.resource)))
-		from := c.sources.byKey[id] // nil for a source of which no operation has come yet
-		for _, ss := range rs.ScopeSpans().All() {
-			for _, s := range ss.Spans().All() {
-				e, ok := c.reader.Entry(s)
-				if !ok {
-					continue
-				}
-				if from == nil {
-					from = c.sources.find(id)
-				}
-				from.add(e, now)
+	var id string
+	var from *source // nil for a source of which no operation has come yet
+	resources := 0
+	for rec, err := range c.reader.Records(td) {
+		switch {
+		case err != nil:
+			return consumererror.NewPermanent(err)
+		case rec.Resource != nil:
+			c.resource = td.ResourceSpans().At(resources).Resource()
+			resources++
+			id = string(op.AppendHeader(nil, rec.Resource))
+			from = c.sources.byKey[id]
+		case rec.Entry != nil:
+			if from == nil {
+				from = c.sources.find(id)
 			}
+			from.add(rec.Entry, now)
 		}
 	}
 	return nil

@@ -3,10 +3,12 @@ package optraceconnector
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
@@ -16,7 +18,6 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
@@ -55,40 +56,33 @@ func (*profilesConnector) Capabilities() consumer.Capabilities {
 
 // ConsumeTraces implements consumer.Traces.
 func (c *profilesConnector) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	if c.add(td) {
-		return c.send(ctx)
+	full, err := c.add(td)
+	if full {
+		err = errors.Join(err, c.send(ctx))
 	}
-	return nil
+	return err
 }
 
 // add adds spans, and reports whether the profile has enough of them.
-func (c *profilesConnector) add(td ptrace.Traces) (full bool) {
+func (c *profilesConnector) add(td ptrace.Traces) (full bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, rs := range td.ResourceSpans().All() {
-		res := pdataop.Resource(rs.Resource())
-		c.reader.SetResource(res)
-		c.from.Resource(res)
-		for _, ss := range rs.ScopeSpans().All() {
-			c.reader.SetScope(ss.Scope())
-			for _, s := range ss.Spans().All() {
-				c.addSpan(s)
-			}
+	for rec, recErr := range c.reader.Records(td) {
+		switch {
+		case recErr != nil:
+			err = consumererror.NewPermanent(errors.Join(err, recErr))
+			continue
+		case rec.Resource != nil:
+			c.from.Resource(rec.Resource)
+			continue
+		case rec.Entry != nil:
+			c.from.Operation(rec.Entry)
+			c.n++
 		}
+		c.forest.Add(rec)
+		c.spans++
 	}
-	return c.spans >= c.cfg.MaxSpans
-}
-
-func (c *profilesConnector) addSpan(s ptrace.Span) {
-	c.spans++
-	e, ok := c.reader.Entry(s)
-	if !ok {
-		c.forest.Add(op.Record{Span: c.reader.Span(s)})
-		return
-	}
-	c.forest.Add(op.Record{Entry: e})
-	c.from.Operation(e)
-	c.n++
+	return c.spans >= c.cfg.MaxSpans, err
 }
 
 // send sends the profile on and begins another one.

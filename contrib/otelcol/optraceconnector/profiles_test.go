@@ -99,7 +99,7 @@ func TestProfilesOfSeveralServices(t *testing.T) {
 	td := pdatatest.Training(3, 2, 1)[0]
 	td.ResourceSpans().At(1).Resource().Attributes().PutStr(attrkey.ServiceName, "other")
 	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
-	c.add(td)
+	check.OK(t, c.ConsumeTraces(t.Context(), td))
 	got := check.Must(c.take())(t)
 	services := make(map[string]bool)
 	for _, rp := range got.ResourceProfiles().All() {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
-	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/rotate"
@@ -32,10 +31,8 @@ type fileExporter struct {
 	sink   *sink.Sink
 
 	// The following belong to the holder of the sink.
-	line   []byte
 	reader *pdataop.Reader
 	traces traces.WithOps
-	spare  *encoding.Batch
 }
 
 func (e *fileExporter) start(context.Context, component.Host) error {
@@ -64,7 +61,7 @@ func (e *fileExporter) shutdown(ctx context.Context) error {
 	err := e.sink.Shutdown(ctx)
 	n := e.sink.Stats()
 	e.logger.Info("operations", zap.Uint64("written", n.Written), zap.Uint64("dropped", n.Dropped+n.Underway),
-		zap.Uint64("shortened", n.Shortened), zap.Uint64("deleted_files", e.file.Deleted()))
+		zap.Uint64("deleted_files", e.file.Deleted()))
 	return err
 }
 
@@ -75,30 +72,14 @@ func (e *fileExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	if err := e.sink.Acquire(ctx); err != nil {
 		return err
 	}
-	w := &writing{fileExporter: e, ctx: ctx, batch: e.take()}
-	w.records(td)
-	if err := errors.Join(w.err, w.submit()); err != nil {
+	batch, err := e.encode(td)
+	if batch.Empty() {
+		e.sink.Release()
+	} else {
+		err = errors.Join(err, e.sink.Submit(ctx, batch, nil))
+	}
+	if err != nil {
 		return consumererror.NewPermanent(err)
 	}
 	return nil
-}
-
-// take returns an empty batch. The caller holds the sink.
-func (e *fileExporter) take() *encoding.Batch {
-	b := e.spare
-	e.spare = nil
-	if b == nil {
-		b = encoding.NewBatch(0)
-	}
-	return b
-}
-
-// recycle keeps b for the next batch. The caller holds the sink.
-func (e *fileExporter) recycle(b *encoding.Batch) {
-	const keep = 8 << 20
-	if b.Memory() > keep {
-		b = encoding.NewBatch(0)
-	}
-	b.Reset()
-	e.spare = b
 }

@@ -1,7 +1,6 @@
 package optraceexporter
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,20 +84,6 @@ func TestRotation(t *testing.T) {
 	compareReports(t, dir, all...)
 }
 
-// A request that is larger than a batch may be is written as several.
-func TestLargeRequest(t *testing.T) {
-	td := ptrace.NewTraces()
-	for _, part := range pdatatest.Training(3, 250, 5) {
-		part.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
-	}
-	path := filepath.Join(t.TempDir(), "ops")
-	export(t, path, func(c *Config) { c.TimeoutConfig.Timeout = time.Minute }, td)
-	if text, err := os.ReadFile(path); err != nil || bytes.Count(text, []byte(`{"batch":`)) < 2 {
-		t.Fatalf("%d bytes are one batch; %v", len(text), err)
-	}
-	compareReports(t, path, td)
-}
-
 func TestOperationTracesOnly(t *testing.T) {
 	all := pdatatest.Training(4, 1, 1)
 	other := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
@@ -131,7 +116,7 @@ func TestKeepAttributes(t *testing.T) {
 	check.Equal(t, "operations have the attribute", 1, kept)
 }
 
-// What is too large to be read again is cut.
+// What is too large to be read again is left out, counted and told.
 func TestLargeTexts(t *testing.T) {
 	all := pdatatest.Training(6, 1, 1)
 	rs := all[0].ResourceSpans().At(0)
@@ -141,17 +126,16 @@ func TestLargeTexts(t *testing.T) {
 	spans.At(0).SetName(huge)
 	spans.At(1).Attributes().PutStr(attrkey.Path, huge)
 	path := filepath.Join(t.TempDir(), "ops")
-	export(t, path, nil, all...)
-	n, cut := 0, 0
-	for e, err := range ingest.Open(path).Entries() {
-		check.OK(t, err)
-		n++
-		if e.DroppedAttributes > 0 && len(e.Path) < 1<<17 {
-			cut++
-		}
+	e := newExporter(t, path, nil)
+	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	err := e.ConsumeTraces(t.Context(), all[0])
+	if !consumererror.IsPermanent(err) || strings.Count(err.Error(), "too large to be read again") != 2 {
+		t.Errorf("the error is %v", err)
 	}
-	if n != 40 || cut != 1 {
-		t.Errorf("%d operations, %d of them cut", n, cut)
+	check.OK(t, e.Shutdown(t.Context()))
+	in := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{}))(t).Input
+	if in.Entries != 39 || in.Dropped != 1 || in.Malformed != 0 {
+		t.Errorf("%d operations, %d of them dropped; %d errors", in.Entries, in.Dropped, in.Malformed)
 	}
 }
 

@@ -1,0 +1,94 @@
+package optraceexporter
+
+import (
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/op"
+)
+
+// encode returns a batch of the operations of td, and then of its other spans: those above
+// operations are known then. An error is of records that are left out. The caller holds the sink.
+func (e *fileExporter) encode(td ptrace.Traces) (*encoding.Batch, error) {
+	w := batchWriter{batch: encoding.NewBatch(0)}
+	var others []spanOf
+	for rec, err := range e.reader.Records(td) {
+		switch {
+		case err != nil:
+			w.err = errors.Join(w.err, err)
+		case rec.Resource != nil:
+			w.source = newSource(rec.Resource.Clone())
+		case rec.Entry != nil:
+			e.traces.Add(rec.Entry.TraceID)
+			e.addLinked(rec.Entry.Links)
+			if !w.write(rec.Entry.AppendJSON(w.line[:0]), 1) {
+				e.sink.Drop("too_large", 1)
+			}
+		case rec.Span != nil:
+			others = append(others, spanOf{w.source, rec.Span.Clone()})
+		}
+	}
+	for _, o := range others {
+		if e.cfg.OperationTracesOnly && !e.traces.Has(o.TraceID) {
+			continue
+		}
+		e.addLinked(o.Links)
+		w.source = o.source
+		w.write(o.AppendJSON(w.line[:0]), 0)
+	}
+	return w.batch, w.err
+}
+
+func (e *fileExporter) addLinked(links []op.Link) {
+	for i := range links {
+		e.traces.Add(links[i].TraceID)
+	}
+}
+
+// spanOf is a span that is no operation.
+type spanOf struct {
+	source
+	*op.Span
+}
+
+// source is the resource of records.
+type source struct {
+	id       attribute.Distinct
+	resource *op.Resource
+}
+
+// newSource returns the source of a resource, of which only the numbers are kept where it is
+// too large to be read again.
+func newSource(r *op.Resource) source {
+	header := op.AppendHeader(nil, r)
+	if len(header) > encoding.MaxRecordBytes {
+		r = &op.Resource{Rank: r.Rank, WorldSize: r.WorldSize}
+		header = op.AppendHeader(nil, r)
+	}
+	set := attribute.NewSet(attribute.String("header", string(header)))
+	return source{set.Equivalent(), r}
+}
+
+// batchWriter writes the records of sources into a batch.
+type batchWriter struct {
+	batch  *encoding.Batch
+	source source
+	line   []byte
+	err    error
+}
+
+// write adds a record that is n entries, and reports whether it could be read again.
+func (w *batchWriter) write(line []byte, n int) bool {
+	w.line = append(line, '\n')
+	if len(w.line) > encoding.MaxRecordBytes {
+		w.err = errors.Join(w.err, fmt.Errorf("a record of %d bytes is too large to be read again", len(w.line)))
+		return false
+	}
+	entries.Format.Join(w.batch, &encoding.Record{Bytes: w.line, Entries: n, Source: w.source.id, Resource: w.source.resource})
+	return true
+}
