@@ -216,6 +216,7 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 			}
 			whole.counter.endFile("entries-jsonl", int64(file))
 		}
+		r.Shuffle(len(workers), func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
 		merged := mergeCollectors(workers...)
 		merged.counter.endFiles(func(yield func(string, int64) bool) {
 			for file := range files {

@@ -138,14 +138,3 @@ func sortDevices[T any](key func(T) device.Key) cmp.Option {
 		return strings.Compare(x.DeviceID, y.DeviceID) < 0 || x.DeviceID == y.DeviceID && x.Compare(y) < 0
 	})
 }
-
-// The devices keep their services in figures without the operations of others.
-func TestSharedDevicesWithoutSuspects(t *testing.T) {
-	rep := sampleReport(plainRecords([]tracetest.Spec{
-		tracetest.OpAt("a", 1, 0, 5*1_000_000, 6*1_000_000).Of("a"), tracetest.OpAt("early", 2, 1, 0, 10).Of("b"),
-	}), "", true)
-	devices := rep.WithoutSuspects.Devices
-	if len(devices) != 1 || devices[0].Service != "a" || devices[0].SpanNS != op.Known(1_000_000) {
-		t.Errorf("%+v", devices)
-	}
-}

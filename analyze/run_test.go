@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
@@ -28,20 +29,6 @@ not JSON
 
 func linesOf(text string) iter.Seq2[op.Record, error] {
 	return entries.NewReader(strings.NewReader(text), "ops").Records()
-}
-
-func TestRun(t *testing.T) {
-	r, err := Run(t.Context(), Records(linesOf(runLines)), Options{})
-	check.OK(t, err)
-	if r.Input.Entries != 2 || r.Input.Spans != 3 || r.Input.Malformed != 1 || r.Total.SumNS != 4000 {
-		t.Errorf("input %+v, total %+v", r.Input, r.Total)
-	}
-	if len(r.Devices) != 2 || !r.Devices[0].SpanNS.Known {
-		t.Errorf("devices %+v", r.Devices)
-	}
-	if r, err = Run(t.Context(), Records(linesOf(runLines)), Options{SumsOnly: true}); err != nil || r.Devices[0].SpanNS.Known {
-		t.Errorf("timelines without the structure: %v", err)
-	}
 }
 
 // The report does not depend on the number of workers.
@@ -144,20 +131,6 @@ func TestCollectorAddDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func ExampleRecords() {
-	r, err := Run(context.Background(), Records(linesOf(runLines)), Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, o := range r.Operations {
-		fmt.Println(o.Operation, o.Count, o.SumNS)
-	}
-	// Output:
-	// matmul 1 3000
-	// relu 1 1000
-}
-
 // Totals that files state replace the sums of their entries, whichever worker read them.
 func TestStatedTotals(t *testing.T) {
 	total := func(stated, sum int64) op.Record { return op.Record{Total: &op.Total{Stated: stated, Sum: sum}} }
@@ -222,6 +195,20 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("%d workers", workers), want, got)
 		check.Equal(t, fmt.Sprintf("%d workers: balance over: devices", workers), 3, r.LoadBalance.DeviceCount)
 	}
+}
+
+// How far the clocks of devices may be off is told by how many operations state it, and the largest bound.
+func TestDeviceClock(t *testing.T) {
+	var records []op.Record
+	for _, bound := range []string{"", "1500", "2000", "7"} {
+		e := &op.Entry{Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(5), Duration: 5}
+		if bound != "" {
+			e.Attrs = []op.Attr{{Key: attrkey.ClockError, Value: bound, Type: op.AttrInt}}
+		}
+		records = append(records, op.Record{Entry: e})
+	}
+	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
+	check.Equal(t, "", &DeviceClock{Entries: 3, MaxErrorNS: 2000}, r.Input.DeviceClock)
 }
 
 // Streams are in the order of their numbers, those of operations that state none first,

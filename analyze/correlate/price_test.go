@@ -1,7 +1,6 @@
 package correlate_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -15,17 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
-
-func TestAmount(t *testing.T) {
-	for a, want := range map[correlate.Amount]string{
-		{}: "0", {Units: 12}: "12", {Units: 5, Digits: 3}: "0.005", {Units: 12345, Digits: 2}: "123.45", {Units: 100, Digits: 2}: "1.00",
-	} {
-		text, err := json.Marshal(a)
-		if err != nil || string(text) != want {
-			t.Errorf("%+v is %s, %v; want %s", a, text, err, want)
-		}
-	}
-}
 
 // units returns an amount in units of its last digit, exactly.
 func units(exact *big.Rat, digits int) *big.Rat {

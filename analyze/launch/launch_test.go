@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
@@ -168,29 +166,6 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS
 	if got != idle || s.MaxDepth != depth {
 		t.Fatalf("%v: idle %d and depth %d, want %d and %d", s.Stream, got, s.MaxDepth, idle, depth)
-	}
-}
-
-// The figures do not depend on the order in which operations are read, nor on how they are
-// merged.
-func TestLaunchesDoNotDependOnOrder(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
-		entries := randomLaunches(rng, 40)
-		for i := range entries {
-			entries[i].Duration += int64(i) + 1 // no two are alike
-			entries[i].Attrs = []op.Attr{{Key: attrkey.ClockError, Value: "2000", Type: op.AttrInt}}
-		}
-		want := forestOf(entries)
-		rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
-		got := forestOf(entries[:10])
-		got.Merge(forestOf(entries[10:]))
-		if diff := cmp.Diff(Find(want, 10), Find(got, 10)); diff != "" {
-			t.Fatalf("(-want +got):\n%s", diff)
-		}
-		if got.Counts.Clocked != 40 || got.Counts.ClockError != 2000 {
-			t.Fatalf("%+v", got.Counts)
-		}
 	}
 }
 

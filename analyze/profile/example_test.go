@@ -2,10 +2,7 @@ package profile_test
 
 import (
 	"fmt"
-	"os"
-	"text/tabwriter"
 
-	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
@@ -35,31 +32,4 @@ func ExampleProfile_Merge() {
 	// matmul: 2 times, mean 400 ns, p50 300 ns, std 141.4 ns
 	// relu: 2 times, mean 60 ns, p50 50 ns, std 14.1 ns
 	// slowest: matmul 500 ns
-}
-
-// Entries can be grouped by anything they carry, attributes included.
-func ExampleOptions() {
-	keys, err := key.Parse("operation,attr:tenant")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	p := profile.New(profile.Options{By: keys})
-	for _, e := range []op.Entry{
-		{Operation: "matmul", Duration: 300, Attrs: []op.Attr{{Key: "tenant", Value: "blue"}}},
-		{Operation: "matmul", Duration: 500, Attrs: []op.Attr{{Key: "tenant", Value: "green"}}},
-		{Operation: "matmul", Duration: 100},
-		{Operation: "matmul", Duration: 300, Attrs: []op.Attr{{Key: "tenant", Value: "blue"}}},
-	} {
-		p.Add(&e)
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	for _, g := range p.Sums().Groups {
-		fmt.Fprintf(w, "%s\t%d\t%d ns\n", g.Key, g.Count, g.SumNS)
-	}
-	w.Flush()
-	// Output:
-	// matmul, blue     2  600 ns
-	// matmul, green    1  500 ns
-	// matmul, unknown  1  100 ns
 }

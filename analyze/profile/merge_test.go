@@ -7,7 +7,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
@@ -23,46 +22,6 @@ func randomSumOptions(r *rand.Rand) Options {
 	}
 	opts.By = tracetest.RandomKeys(r)
 	return opts
-}
-
-// The report is the same for any number of workers, whichever parts of the
-// input each takes and in whatever order they are merged.
-func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
-	cases.Seeds(t, 80, func(seed uint64, r *rand.Rand) {
-		entries := random.Entries(r, r.IntN(400))
-		if r.IntN(2) == 0 {
-			for i := range entries {
-				entries[i].AdjustedCount = 1 / (1 - r.Float64())
-			}
-		}
-		opts := randomSumOptions(r)
-		whole := New(opts)
-		for i := range entries {
-			whole.Add(&entries[i])
-		}
-		workers := make([]*Profile, 1+r.IntN(5))
-		for i := range workers {
-			workers[i] = New(opts)
-		}
-		chunk := int64(0)
-		for rest := entries; len(rest) > 0; chunk++ {
-			n := min(1+r.IntN(60), len(rest))
-			worker := workers[r.IntN(len(workers))]
-			worker.StartPart(chunk)
-			for i := range rest[:n] {
-				worker.Add(&rest[i])
-			}
-			rest = rest[n:]
-		}
-		r.Shuffle(len(workers), func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
-		merged := New(opts)
-		for _, w := range workers {
-			merged.Merge(w)
-		}
-		want := whole.Sums()
-		check.Equal(t, fmt.Sprintf("seed %d, %d workers, by %v, limit %d", seed, len(workers), opts.By, opts.MaxGroups),
-			want, merged.Sums(), tracetest.EqualKeys)
-	})
 }
 
 // Profiles that were not told of chunks merge in the order of the calls.

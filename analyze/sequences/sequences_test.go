@@ -260,6 +260,11 @@ func randomRun(r *rand.Rand) (specs []tracetest.Spec) {
 		s := tracetest.OpAt(name, uint64(100+i), 1+uint64(r.IntN(80)/79), at, at+tracetest.Pick(r, 0, r.Int64N(101_000))).OnStream(1)
 		specs, at = append(specs, s), s.End+tracetest.Pick(r, 0, r.Int64N(5000), r.Int64N(101_000))-r.Int64N(2000)*r.Int64N(2)
 	}
+	for again := range byte(r.IntN(4)) { // the same runs again
+		for _, s := range specs[:len(specs)/int(1+again)] {
+			specs = append(specs, s.In(2+again))
+		}
+	}
 	return specs
 }
 

@@ -163,21 +163,3 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		})
 	}
 }
-
-// Without the suspects there are no operations below one whose clock is wrong,
-// but those below one with a suspect duration are there.
-func TestWithout(t *testing.T) {
-	forest := tracetest.AddTo(trace.New(),
-		tracetest.SpanAt("request", 1, 0, 0, 100*ms), tracetest.SpanAt("far", 2, 1, -50*ms, -40*ms), tracetest.OpAt("a", 3, 2, -45*ms, -44*ms),
-		tracetest.SpanAt("deeper", 4, 3, 10*ms, 11*ms), tracetest.OpAt("b", 5, 4, 10*ms, 11*ms),
-		tracetest.OpAt("long", 6, 1, 20*ms, 90*ms).OnStream(1), tracetest.OpAt("c", 7, 6, 21*ms, 22*ms).OnStream(1),
-		tracetest.OpAt("d", 8, 1, 30*ms, 40*ms).OnStream(1),
-	)
-	var left []string
-	for r, out := range Without(forest, Find(forest)) {
-		if !out {
-			left = append(left, forest.RowName(int32(r)))
-		}
-	}
-	check.Equal(t, "", []string{"request", "c", "d"}, left)
-}

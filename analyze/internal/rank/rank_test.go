@@ -9,8 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 )
@@ -62,39 +60,6 @@ func TestEqualValues(t *testing.T) {
 	check.Equal(t, "without values p", 1, Test(nil, []float64{1}))
 }
 
-// values returns n values of which some are equal.
-func values(rng *rand.Rand, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = float64(rng.IntN(8)) - 3.5
-	}
-	return v
-}
-
-// Every difference is the one that sorting all of them gives.
-func TestDifferences(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
-	for range 100 {
-		x, y := values(rng, 1+rng.IntN(6)), values(rng, 1+rng.IntN(6))
-		if rng.IntN(2) == 0 {
-			x[0], y[0] = 1e300, -1e-300
-		}
-		var all []float64
-		for _, a := range x {
-			for _, b := range y {
-				all = append(all, b-a)
-			}
-		}
-		slices.Sort(all)
-		p := pairs{slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))}
-		var got []float64
-		for k := range all {
-			got = append(got, p.difference(int64(k+1)))
-		}
-		check.Equal(t, fmt.Sprintf("%v and %v", x, y), all, got)
-	}
-}
-
 // The interval holds the true shift as often as it says, also of samples for which the
 // distribution is taken for normal.
 func TestIntervalCovers(t *testing.T) {
@@ -141,24 +106,5 @@ func TestLeastP(t *testing.T) {
 	}
 	if p := LeastP(30, 30); p > 1e-9 {
 		t.Errorf("30 and 30: %v", p)
-	}
-}
-
-// The figures of R's p.adjust(p, "holm").
-func TestHolm(t *testing.T) {
-	got := Holm([]float64{0.01, 0.04, 0.03, 0.005, 0.5, 0.02})
-	want := []float64{0.05, 0.09, 0.09, 0.03, 0.5, 0.08}
-	check.Equal(t, "", want, got, cmpopts.EquateApprox(0, 1e-12))
-	if got := Holm(nil); len(got) != 0 {
-		t.Errorf("none gives %v", got)
-	}
-}
-
-func TestMedian(t *testing.T) {
-	for _, tt := range []struct {
-		values []float64
-		want   float64
-	}{{[]float64{3}, 3}, {[]float64{4, 1}, 2.5}, {[]float64{9, 1, 2}, 2}} {
-		check.Equal(t, fmt.Sprintf("%v", tt.values), tt.want, Median(tt.values))
 	}
 }

@@ -73,35 +73,6 @@ func TestSketchRelativeError(t *testing.T) {
 	}
 }
 
-func TestSketchMergeDoesNotDependOnOrder(t *testing.T) {
-	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
-		values := make([]int64, r.IntN(300))
-		var whole Sketch
-		parts := make([]Sketch, 1+r.IntN(6))
-		for i := range values {
-			values[i] = r.Int64N(1 << uint(1+r.IntN(40)))
-			whole.Add(values[i])
-			parts[r.IntN(len(parts))].Add(values[i])
-		}
-		r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-		var merged Sketch
-		for i := range parts {
-			before := parts[i].count
-			merged.Merge(&parts[i])
-			if parts[i].count != before {
-				t.Errorf("seed %d: merging changed the source", seed)
-			}
-		}
-		for _, p := range percents {
-			want, ok := whole.Percentile(p)
-			got, gotOK := merged.Percentile(p)
-			if got != want || ok != gotOK {
-				t.Errorf("seed %d: p%d: %g merged, %g in one", seed, p, got, want)
-			}
-		}
-	})
-}
-
 // What a sketch keeps depends on the order of the durations, its answers do not:
 // a few that are far away from the others, in bins or beside them.
 func TestSketchWithOutliers(t *testing.T) {

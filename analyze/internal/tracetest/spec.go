@@ -283,6 +283,7 @@ func idOf(number uint64) (id op.SpanID) {
 // RecordsOf returns the records of specs, with shapes and attributes for the ops.
 func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 	var records []op.Record
+	weighted := r.IntN(2) == 0
 	for i, s := range specs {
 		if !s.IsOp {
 			records = append(records, op.Record{Span: s.Span()})
@@ -291,6 +292,10 @@ func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 		e, more := s.Entry(), random.Entry(r, i)
 		e.OutputShape, e.InputShapes, e.DType, e.InputDTypes = more.OutputShape, more.InputShapes, more.DType, more.InputDTypes
 		e.FLOPs, e.OutputElements, e.Attrs, e.Failed = more.FLOPs, more.OutputElements, more.Attrs, more.Failed
+		e.KindRule, e.Warn, e.EmptyDevice = more.KindRule, more.Warn, e.DeviceID == "" && r.IntN(4) == 0
+		if weighted && r.IntN(50) > 0 {
+			e.AdjustedCount = 1 / (1 - r.Float64())
+		}
 		records = append(records, op.Record{Entry: e})
 	}
 	return records
