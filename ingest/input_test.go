@@ -235,7 +235,7 @@ func TestInputRefuses(t *testing.T) {
 		{"Arrow", "ARROW1\x00\x00\xff\xff\xff\xff", "Arrow, which is not read: write the table as Parquet, and record entries, with zstd"},
 		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow, which is not read"},
 		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, which is"},
-		{"damaged seed trace", `{"entries":[],"x":nope}`, "expected null, found 'n' (at byte 18)"},
+		{"damaged seed trace", `{"entries":[] "x":1}`, "expected ',' or '}', found '\"' (at byte 14)"},
 		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine, `schema "optrace.entries/v2" is not supported`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"unsafe"
 
-	"github.com/optrace/optrace/ingest/internal/jsonstream"
+	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -5,7 +5,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/optrace/optrace/ingest/internal/jsonstream"
+	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

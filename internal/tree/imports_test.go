@@ -28,16 +28,17 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op":                 {own: []string{"internal/attrkey", "internal/jsontext"}},
-	"internal/opfile":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"}},
-	"internal/opmodel":   {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
-	"internal/marks":     {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
-	"internal/attrmap":   {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern"}},
-	"op/attr":            {own: modelImports},
-	"op/entries":         {own: modelImports},
-	"op/seed":            {own: modelImports},
-	"op/internal/decode": {own: modelImports},
-	"internal/causes":    {own: slices.Concat([]string{"op/..."}, modelImports)},
+	"op":                  {own: []string{"internal/attrkey", "internal/jsontext"}},
+	"internal/opfile":     {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"}},
+	"internal/opmodel":    {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
+	"internal/jsonstream": {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
+	"internal/marks":      {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
+	"internal/attrmap":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern"}},
+	"op/attr":             {own: modelImports},
+	"op/entries":          {own: modelImports},
+	"op/seed":             {own: slices.Concat([]string{"internal/jsonstream"}, modelImports)},
+	"op/internal/decode":  {own: modelImports},
+	"internal/causes":     {own: slices.Concat([]string{"op/..."}, modelImports)},
 	"internal/optest": {
 		own:     []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},

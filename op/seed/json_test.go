@@ -3,6 +3,7 @@ package seed_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -111,17 +112,17 @@ func TestReadTrace(t *testing.T) {
 
 func TestReadTraceErrors(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{``, "trace.json:1: unexpected end of JSON text (at byte 0)"},
-		{`[]`, "trace.json:1: expected an object, found '[' (at byte 0)"},
-		{`{"entries":[{"operation":"a"`, "trace.json:1: unexpected end of JSON text (at byte 28)"},
-		{`{"entries":[{"duration_us":1}]}`, "trace.json:1: entries[0]: an entry without an operation (at byte 29)"},
-		{`{"entries":[{"operation":"a"}]}`, "trace.json:1: entries[0]: an entry without a duration (at byte 29)"},
-		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json:1: entries[0]: duration_us is not a duration that fits 64 bits " +
+		{``, "trace.json: unexpected end of JSON text (at byte 0)"},
+		{`[]`, "trace.json: expected an object, found '[' (at byte 0)"},
+		{`{"entries":[{"operation":"a"`, "trace.json: unexpected end of JSON text (at byte 28)"},
+		{`{"entries":[{"duration_us":1}]}`, "trace.json: entries[0]: an entry without an operation (at byte 29)"},
+		{`{"entries":[{"operation":"a"}]}`, "trace.json: entries[0]: an entry without a duration (at byte 29)"},
+		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json: entries[0]: duration_us is not a duration that fits 64 bits " +
 			"of nanoseconds (at byte 47)"},
 		{`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`,
-			"trace.json:1: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
-		{`{"entries":{}}`, "trace.json:1: expected an array, found '{' (at byte 11)"},
-		{`{} x`, "trace.json:1: expected the end of the JSON text, found 'x' (at byte 3)"},
+			"trace.json: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
+		{`{"entries":{}}`, "trace.json: expected an array, found '{' (at byte 11)"},
+		{`{} x`, "trace.json: expected the end of the document, found 'x' (at byte 3)"},
 	} {
 		_, err := seed.Parse([]byte(test.text), "trace.json")
 		var syntax *op.SyntaxError
@@ -132,35 +133,6 @@ func TestReadTraceErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	if _, err := seed.Read(iotest.ErrReader(broken), "trace.json"); !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
-	}
-}
-
-// An entry that cannot be read costs only itself, and its error says which it is.
-func TestTraceRecordsKeepTheOthers(t *testing.T) {
-	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
-	for _, test := range []struct{ name, bad, want string }{
-		{"too long", `{"operation":"b","duration_us":1e300}`,
-			"t:2: entries[1]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 83)"},
-		{"a duration of another type", `{"operation":"b","duration_us":{}}`,
-			"t:2: entries[1]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 80)"},
-		{"no object", `7`, "t:2: entries[1]: not an object (at byte 48)"},
-		{"null", `null`, "t:2: entries[1]: not an object (at byte 51)"},
-		{"a list", `[{"operation":"b","duration_us":1}]`, "t:2: entries[1]: not an object (at byte 82)"},
-		{"nothing in it", `{}`, "t:2: entries[1]: an entry without an operation (at byte 49)"},
-		{"no JSON", `{"operation":nope,"x":"]}"}`, "t:2: entries[1]: expected null, found 'n' (at byte 60)"},
-		{"too deep", `{"operation":"b","x":` + deep + `}`, "t:2: entries[1]: nested deeper than 512 (at byte 579)"},
-		{"too deep and no object", deep, "t:2: entries[1]: nested deeper than 512 (at byte 559)"},
-	} {
-		text := `{"entries":[{"operation":"a","duration_us":1},` + "\n" + test.bad + `, {"operation":"c","duration_us":2}],` +
-			`"total_duration_us":9,"metadata":{"k":"v"}}`
-		tr, err := seed.Parse([]byte(text), "t")
-		if err == nil || err.Error() != test.want {
-			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
-		}
-		want := (&seed.Trace{TotalDuration: 9000}).WithMetadata("k", "v")
-		if len(tr.Entries) != 2 || tr.Entries[1].Operation != "c" || tr.TotalDuration != want.TotalDuration || tr.Metadata["k"] != "v" {
-			t.Errorf("%s: read %+v", test.name, tr)
-		}
 	}
 }
 
@@ -256,17 +228,21 @@ func TestR4SeedTrace(t *testing.T) {
 		err           string
 	}{
 		{"a value", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": x}` + ",\n" + entry("c"), []string{"a", "c"},
-			"f:3: entries[1]: expected a value, found 'x' (at byte 110)"},
+			"f: entries[1]: expected a value, found 'x' (at byte 110)"},
 		{"a comma between entries", entry("a") + "\n" + entry("b") + ",\n" + entry("c"), []string{"a"},
-			"f:3: expected ',' or ']', found '{' (at byte 64)"},
+			"f: expected ',' or ']', found '{' (at byte 64)"},
 		{"a quote", entry("a") + ",\n" + `{"step": 0, "operation": "b, "duration_us": 2}` + ",\n" + entry("c") + ",\n" + entry("d"),
 			[]string{"a"},
-			"f:3: entries[1]: expected ',' or '}', found 'd' (at byte 95)"},
+			"f: entries[1]: expected ',' or '}', found 'd' (at byte 95)"},
 		{"the end of an entry", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": 2` + ",\n" + entry("c") + ",\n" + entry("d"),
 			[]string{"a"},
-			"f:4: entries[1]: expected a string, found '{' (at byte 113)"},
+			"f: entries[1]: expected a string, found '{' (at byte 113)"},
+		{"an object", entry("a") + ",\n7,\n" + entry("c"), []string{"a", "c"}, "f: entries[1]: not an object (at byte 66)"},
+		{"what it must have", entry("a") + ",\n{},\n" + entry("c"), []string{"a", "c"}, "f: entries[1]: an entry without an operation (at byte 67)"},
+		{"nesting", entry("a") + `,{"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + "}," + entry("c"), []string{"a", "c"},
+			"f: entries[1]: nested deeper than 512 (at byte 580)"},
 		{"the start of an entry", entry("a") + ",\n" + `X"step": 0, "operation": "b", "duration_us": 2}` + ",\n" + entry("c"), []string{"a"},
-			"f:3: entries[1]: expected a value, found 'X' (at byte 65)"},
+			"f: entries[1]: expected a value, found 'X' (at byte 65)"},
 	} {
 		trace, err := seed.Parse([]byte(document(test.entries)), "f")
 		var got []string
@@ -280,18 +256,21 @@ func TestR4SeedTrace(t *testing.T) {
 	}
 }
 
-// A trace without metadata has no record for it.
-func TestTraceRecordsWithoutMetadata(t *testing.T) {
-	for text, want := range map[string]int{`{"entries":[]}`: 0, `{"model":"net","entries":[]}`: 1} {
-		n := 0
-		for rec, err := range seed.Records([]byte(text), "in") {
-			check.OK(t, err)
-			if rec.Resource != nil {
-				n++
-			}
+// R2: what ends a trace early that is read as it comes ends it with a position.
+func TestR2TraceStreamDamage(t *testing.T) {
+	broken := io.MultiReader(strings.NewReader(`{"entries":[{"operation":"a"`), iotest.ErrReader(errors.New("no disk")))
+	for want, src := range map[string]io.Reader{
+		"unexpected end of JSON text (at byte 53)":        strings.NewReader(`{"entries":[{"operation":"a","duration_us":1},{"opera`),
+		"value longer than 16 MiB (at byte 12)":           strings.NewReader(`{"entries":["` + strings.Repeat("x", 40<<20) + `"]}`),
+		"no disk":                                         broken,
+		"expected ',' or ']', found '{' (at byte 46)":     strings.NewReader(`{"entries":[{"operation":"a","duration_us":1} {}]}`),
+		"total_duration_us is not a number (at byte 23)":  strings.NewReader(`{"total_duration_us":{}}`),
+		"expected the end of the document, found 'x' (at": strings.NewReader(`{"entries":[]} x`),
+	} {
+		var last error
+		for _, err := range seed.Stream(src, "trace") {
+			last = err
 		}
-		if n > want {
-			t.Errorf("%s: %d records of a resource, want %d", text, n, want)
-		}
+		check.Says(t, want, want, last)
 	}
 }

@@ -1,6 +1,7 @@
 package seed
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -54,12 +56,12 @@ func Parse(text []byte, name string) (*Trace, error) {
 
 // Records yields the records of a seed trace held in memory: its metadata as
 // the attributes of a resource, sorted by key, the entries, and the total if the
-// trace states one. Every error is a *[SyntaxError]: an entry that could not be read
+// trace states one. Every error is a *[op.SyntaxError]: an entry that could not be read
 // is left out, and the error names its index. One of class [op.ErrorSyntax] says that the
 // document itself is damaged, and is the last thing yielded.
 func Records(text []byte, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &reader{window: window{name: name, buf: text, err: io.EOF}, yield: yield, metadataFirst: true}
+		r := &reader{stream: jsonstream.NewReader(bytes.NewReader(text), name), yield: yield, metadataFirst: true}
 		if r.resource(metadataOf(text)) {
 			r.read()
 		}
@@ -68,17 +70,18 @@ func Records(text []byte, name string) iter.Seq2[op.Record, error] {
 
 // Stream is [Records] for a trace that is not held in memory: it is read as it
 // comes, one entry at a time. So metadata that stand behind the entries come behind them.
-// An error that is no *[SyntaxError] is that of src, and the last thing yielded.
+// An error that is no *[op.SyntaxError] is that of src, and the last thing yielded.
 func Stream(src io.Reader, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &reader{window: window{name: name, src: src}, yield: yield}
+		r := &reader{stream: jsonstream.NewReader(src, name), yield: yield}
 		r.read()
 	}
 }
 
 // reader reads a seed trace.
 type reader struct {
-	window
+	stream        *jsonstream.Reader
+	dec           decode.Decoder
 	yield         func(op.Record, error) bool
 	metadataFirst bool // they have been yielded
 	total         op.Int
@@ -94,7 +97,6 @@ func metadataOf(text []byte) (attrs []op.Attr) {
 		if string(l.Key()) == "metadata" {
 			attrs = metadata(&d)
 		} else {
-			l.Peek()
 			l.Pass()
 		}
 	}
@@ -103,67 +105,31 @@ func metadataOf(text []byte) (attrs []op.Attr) {
 
 // read yields the records of a document as they come.
 func (r *reader) read() {
-	l := &r.dec.Lex
-	if !r.expect(func() { l.Expect('{', "expected an object") }) {
-		return
-	}
-	for first := true; ; first = false {
-		more, err := r.more('}', first, "expected ',' or '}'")
-		if err != nil {
-			r.yield(op.Record{}, err)
-			return
+	s := r.stream
+	for s.Object(); s.More(); {
+		more := true
+		switch string(s.Key()) {
+		case "entries":
+			more = r.entries()
+		case "total_duration_us":
+			more = r.value(func(d *decode.Decoder) { r.total = totalDuration(d) })
+		case "metadata":
+			var attrs []op.Attr
+			more = r.value(func(d *decode.Decoder) { attrs = metadata(d) }) && (r.metadataFirst || r.resource(attrs))
+		default:
+			s.Skip()
 		}
 		if !more {
-			break
-		}
-		if !r.member() {
 			return
 		}
 	}
-	if r.expect(l.End) {
-		r.end()
-	}
-}
-
-// expect is step where an error, which it yields, ends the reading.
-func (r *reader) expect(f func()) bool {
-	err := r.step(f)
-	if err != nil {
+	s.End()
+	switch err := s.Err(); {
+	case err != nil:
 		r.yield(op.Record{}, err)
+	case r.total.Known:
+		r.yield(op.Record{Total: &op.Total{Stated: r.total.V, Sum: r.sum}}, nil)
 	}
-	return err == nil
-}
-
-// member reads a member, and reports whether to go on.
-func (r *reader) member() bool {
-	d := &r.dec
-	l := &d.Lex
-	var key string
-	if !r.expect(func() { key = string(l.Key()) }) {
-		return false
-	}
-	if key == "entries" {
-		return r.expect(func() { l.Expect('[', "expected an array") }) && r.entries()
-	}
-	start := 0
-	if !r.expect(func() { l.Peek(); start = l.Offset(); l.Pass() }) {
-		return false
-	}
-	text := r.buf[r.at-l.Offset()+start : r.at]
-	l.Reset(text)
-	d.Reset()
-	switch key {
-	case "total_duration_us":
-		r.total = totalDuration(d)
-	case "metadata":
-		if attrs := metadata(d); !r.metadataFirst && !r.resource(attrs) {
-			return false
-		}
-	}
-	if d.Fault != "" && l.Err() == nil {
-		return r.yield(op.Record{}, r.fault(r.at-len(text)+d.FaultAt, d.Fault, op.ErrorRecord))
-	}
-	return true
 }
 
 // resource yields the metadata, where there are any.
@@ -171,66 +137,71 @@ func (r *reader) resource(attrs []op.Attr) bool {
 	return len(attrs) == 0 || r.yield(op.Record{Resource: &op.Resource{Attrs: attrs}}, nil)
 }
 
-// end yields the total, where the document states it.
-func (r *reader) end() {
-	if r.total.Known {
-		r.yield(op.Record{Total: &op.Total{Stated: r.total.V, Sum: r.sum}}, nil)
+// value has the value of a member read, and reports whether to go on.
+func (r *reader) value(read func(*decode.Decoder)) bool {
+	err := r.decode(-1, read)
+	return r.stream.Err() != nil || err == nil || r.yield(op.Record{}, err) // the stream's ends the document
+}
+
+// decode has the next value read. The error says what is wrong with it, and with which entry unless index is negative.
+func (r *reader) decode(index int, read func(*decode.Decoder)) error {
+	s, d := r.stream, &r.dec
+	attempt := func(text []byte) {
+		d.Lex.Reset(text)
+		d.Reset()
+		read(d)
 	}
+	// Nearly always all of the value is there, and well formed: then nobody else has to look for its end.
+	if attempt(s.Buffered()); d.Lex.Err() == nil && !d.Lex.AtEnd() {
+		s.Pass(d.Lex.Offset())
+	} else {
+		text, err := s.Value()
+		if err != nil {
+			return err
+		}
+		attempt(text)
+	}
+	at, msg := d.FaultAt, d.Fault
+	if err := d.Lex.Err(); err != nil {
+		at, msg = d.Lex.Offset(), err.Error()
+	}
+	if msg == "" {
+		return nil
+	}
+	if index >= 0 {
+		msg = fmt.Sprintf("entries[%d]: %s", index, msg)
+	}
+	damage := s.SyntaxError(at, msg)
+	damage.Class, damage.Truncated = op.ErrorRecord, d.Lex.Truncated()
+	return damage
 }
 
 // entries yields the entries and the errors of those that cannot be read. It reports
-// whether the list came to its end and more records are wanted.
+// whether more records are wanted.
 func (r *reader) entries() bool {
-	for i := 0; ; i++ {
-		more, err := r.more(']', i == 0, "expected ',' or ']'")
+	s := r.stream
+	i := 0
+	for s.Array(); s.More(); i++ {
+		rec := op.Record{Entry: &r.dec.Entry}
+		err := r.decode(i, readEntry)
 		switch {
-		case err != nil:
-			r.yield(op.Record{}, err)
-			return false
-		case !more:
+		case s.Err() != nil: // which ends the document
 			return true
-		case !r.entry(i):
+		case err != nil:
+			rec = op.Record{}
+		case rec.Entry.Side != op.SideHost:
+			r.sum = opmodel.AddSaturating(r.sum, rec.Entry.Duration)
+		}
+		if !r.yield(rec, err) {
 			return false
 		}
 	}
-}
-
-// entry yields the i-th entry or its error, and reports whether to go on. An entry that
-// breaks the grammar is passed over by its brackets.
-func (r *reader) entry(i int) bool {
-	d := &r.dec
-	l := &d.Lex
-	err := r.step(func() { readEntry(d) })
-	switch {
-	case err != nil:
-	case d.Fault != "":
-		return r.yield(op.Record{}, r.fault(r.at-l.Offset()+d.FaultAt, fmt.Sprintf("entries[%d]: %s", i, d.Fault), op.ErrorRecord))
-	default:
-		if d.Entry.Side != op.SideHost {
-			r.sum = opmodel.AddSaturating(r.sum, d.Entry.Duration)
-		}
-		return r.yield(op.Record{Entry: &d.Entry}, nil)
-	}
-	damage, ok := errors.AsType[*op.SyntaxError](err)
-	if ok && !damage.Truncated {
-		damage.Msg = fmt.Sprintf("entries[%d]: %s", i, damage.Msg)
-	}
-	noEnd := r.step(l.Pass)
-	if _, isSyntax := errors.AsType[*op.SyntaxError](noEnd); noEnd != nil && !isSyntax {
-		err = noEnd // of src
-	}
-	if !ok || noEnd != nil {
-		r.yield(op.Record{}, err)
-		return false
-	}
-	damage.Class = op.ErrorRecord
-	return r.yield(op.Record{}, damage)
+	return true
 }
 
 // readEntry reads one entry of a seed trace.
 func readEntry(d *decode.Decoder) {
 	l := &d.Lex
-	d.Reset()
 	if l.Peek() != '{' {
 		if l.Skip(); l.Err() == nil {
 			d.Wrong("not an object")

@@ -3,7 +3,7 @@ package traceevent
 import (
 	"encoding/binary"
 
-	"github.com/optrace/optrace/ingest/internal/jsonstream"
+	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 )
 
