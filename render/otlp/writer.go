@@ -1,16 +1,17 @@
 package otlp
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
+	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // The bounds of a batch: the number of spans of the SDK's batch processor, and a
@@ -27,13 +28,10 @@ type Writer struct {
 	// resource is the last resource record, source the origin of the current batch.
 	resource op.Resource
 	source   source
-	// scope is the text of the current scope, and next that of the next span's.
-	scope, next []byte
-	buf         []byte
-	spans       int
-	attrs       attributes // reused
-	state       []byte     // the trace state of a span
-	ids         spanattr.Placeholders
+	scope    op.Scope // the current one
+	buf      []byte
+	spans    int
+	ids      spanattr.Placeholders
 }
 
 // source is the resource that the spans of a batch share.
@@ -64,16 +62,7 @@ func (w *Writer) Entry(e *op.Entry) error {
 		s.rank = w.resource.Rank
 	}
 	s.whole = s.whole && s.rank == w.resource.Rank
-	scope := op.Scope{Name: e.Scope}
-	if x := e.Extra; x != nil {
-		scope.Version, scope.Attrs = x.Scope.Version, x.Scope.Attrs
-	}
-	if err := w.begin(s, &scope); err != nil {
-		return err
-	}
-	trace, span := w.ids.IDs(e)
-	w.buf = w.appendEntry(w.buf, e, trace, span)
-	return nil
+	return w.write(s, w.spanOf(e, s.rank))
 }
 
 // Span writes a span that is not an operation.
@@ -82,14 +71,14 @@ func (w *Writer) Span(s *op.Span) error {
 	if src.whole {
 		src.rank = w.resource.Rank
 	}
-	var scope op.Scope
-	if x := s.Extra; x != nil {
-		scope = x.Scope
-	}
-	if err := w.begin(src, &scope); err != nil {
+	return w.write(src, s)
+}
+
+func (w *Writer) write(from source, s *op.Span) error {
+	if err := w.begin(from, &cmp.Or(s.Extra, &noExtra).Scope); err != nil {
 		return err
 	}
-	w.buf = w.appendSpan(w.buf, s)
+	w.buf = spanMessage(s).AppendJSON(w.buf)
 	return nil
 }
 
@@ -101,17 +90,19 @@ func (w *Writer) begin(s source, scope *op.Scope) error {
 			return err
 		}
 	}
-	w.next = w.appendScope(w.next[:0], scope)
+	isScope := scope.Name == w.scope.Name && scope.Version == w.scope.Version && slices.Equal(scope.Attrs, w.scope.Attrs)
 	switch {
 	case w.spans == 0:
 		w.source = s
-		w.buf = append(w.appendHead(w.buf[:0]), w.next...)
-	case !bytes.Equal(w.next, w.scope):
-		w.buf = append(append(w.buf, "]},"...), w.next...)
+		w.buf = appendScope(w.appendHead(w.buf[:0]), scope)
+	case !isScope:
+		w.buf = appendScope(append(w.buf, "]},"...), scope)
 	default:
 		w.buf = append(w.buf, ',')
 	}
-	w.scope, w.next = w.next, w.scope
+	if !isScope {
+		w.scope = op.Scope{Name: scope.Name, Version: scope.Version, Attrs: slices.Clone(scope.Attrs)}
+	}
 	w.spans++
 	return nil
 }
@@ -123,23 +114,14 @@ func (w *Writer) appendHead(dst []byte) []byte {
 	if w.source.whole {
 		attrs = append(opmodel.AppendInt(attrs, attrkey.WorldSize, w.resource.WorldSize), w.resource.Attrs...)
 	}
-	return append(w.attrs.appendList(append(dst, `{"resourceSpans":[{"resource":{`...), attrs), `},"scopeSpans":[`...)
+	resource := wire.Message{member("attributes", wire.Always{Of: wire.Attributes(attrs)})}
+	return append(resource.AppendJSON(append(dst, `{"resourceSpans":[{"resource":`...)), `,"scopeSpans":[`...)
 }
 
 // appendScope appends a scope up to its first span.
-func (w *Writer) appendScope(dst []byte, s *op.Scope) []byte {
-	dst = append(dst, `{"scope":{`...)
-	start := len(dst)
-	if s.Name != "" {
-		dst = jsontext.AppendString(append(dst, `,"name":`...), s.Name)
-	}
-	if s.Version != "" {
-		dst = jsontext.AppendString(append(dst, `,"version":`...), s.Version)
-	}
-	if dst = w.attrs.appendMember(dst, s.Attrs); len(dst) > start {
-		dst = append(dst[:start], dst[start+1:]...) // the first comma
-	}
-	return append(dst, `},"spans":[`...)
+func appendScope(dst []byte, s *op.Scope) []byte {
+	scope := wire.Message{member("name", s.Name), member("version", s.Version), member("attributes", wire.Attributes(s.Attrs))}
+	return append(scope.AppendJSON(append(dst, `{"scope":`...)), `,"spans":[`...)
 }
 
 // Flush writes the current batch.

@@ -6,11 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/stacknotes"
+	"github.com/optrace/optrace/render/internal/wire"
 )
+
+type message = wire.Message
+
+// field returns a field of a message.
+func field(number protowire.Number, name string, value any) wire.Field {
+	return wire.Field{Number: number, Name: name, Value: value}
+}
 
 // The attributes of samples and profiles that are no attributes of operations, and that of a
 // frame that says what code it is.
@@ -44,40 +54,50 @@ func build(t *stacks.Table, opts Options) message {
 	}
 	var comments []message
 	for _, text := range stacknotes.Of(t, opts.Options) {
-		comments = append(comments, textValue(text))
+		comments = append(comments, wire.TextValue(text))
 	}
-	by := message{{1, "name", "github.com/optrace/optrace"}, {2, "version", stacks.Clean(opts.Version)}}
+	by := message{field(1, "name", "github.com/optrace/optrace"), field(2, "version", stacks.Clean(opts.Version))}
 	from := cmp.Or(opts.Producers, &Producers{})
 	var all []message
 	for _, who := range slices.SortedFunc(maps.Keys(byProducer), stacks.Producer.Compare) {
-		profiles := d.profiles(d.rows(byProducer[who]), t, listValue(comments))
+		profiles := d.profiles(d.rows(byProducer[who]), t, wire.ListValue(comments))
 		all = append(all, message{
-			{1, "resource", message{{1, "attributes", attributesOf(from.Of(who))}}},
-			{2, "scopeProfiles", []message{{{1, "scope", by}, {2, "profiles", profiles}}}},
+			field(1, "resource", message{field(1, "attributes", wire.Attributes(clean(from.Of(who))))}),
+			field(2, "scopeProfiles", []message{{field(1, "scope", by), field(2, "profiles", profiles)}}),
 		})
 	}
-	return message{{1, "resourceProfiles", all}, {2, "dictionary", d.message()}}
+	return message{field(1, "resourceProfiles", all), field(2, "dictionary", d.message())}
+}
+
+// clean returns attributes fit for the viewers of profiles.
+func clean(attrs []op.Attr) []op.Attr {
+	attrs = slices.Clone(attrs)
+	for i := range attrs {
+		attrs[i].Key, attrs[i].Value = stacks.Clean(attrs[i].Key), stacks.Clean(attrs[i].Value)
+	}
+	return attrs
 }
 
 // profiles returns the profiles of some rows of a table.
 func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all []message) {
 	comments := []int32{d.attribute(keyComment, comment)}
-	var start fixed64
+	var start wire.Fixed64
 	var duration int64
 	if t.Start.Known {
-		start, duration = fixed64(max(0, t.Start.V)), t.End.V-t.Start.V
+		start, duration = wire.Fixed64(max(0, t.Start.V)), t.End.V-t.Start.V
 	}
 	for _, v := range values {
 		var samples []message
 		for i := range rows {
 			if n := v.of(&rows[i].Row); n != 0 {
-				samples = append(samples, append(slices.Clip(rows[i].identity), field{4, "values", []int64{n}}))
+				samples = append(samples, append(slices.Clip(rows[i].identity), field(4, "values", []int64{n})))
 			}
 		}
 		all = append(all, message{
-			{1, "sampleType", d.valueType(v.name, v.unit)}, {2, "samples", samples}, {3, "timeUnixNano", start}, {4, "durationNano", duration},
-			{5, "periodType", d.valueType("count", "count")}, {6, "period", int64(1)}, // every operation counts
-			{11, "attributeIndices", comments},
+			field(1, "sampleType", d.valueType(v.name, v.unit)), field(2, "samples", samples), field(3, "timeUnixNano", start),
+			field(4, "durationNano", duration),
+			field(5, "periodType", d.valueType("count", "count")), field(6, "period", int64(1)), // every operation counts
+			field(11, "attributeIndices", comments),
 		})
 	}
 	return all
@@ -109,11 +129,11 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape}, {attrkey.Root, r.Request.Name},
 		} {
 			if text := stacks.Clean(label[1]); text != "" {
-				attributes = append(attributes, d.attribute(label[0], textValue(text)))
+				attributes = append(attributes, d.attribute(label[0], wire.TextValue(text)))
 			}
 		}
-		identity := message{{1, "stackIndex", stack}, {2, "attributeIndices", attributes}, {3, "linkIndex", link}}
-		key := string(identity.proto())
+		identity := message{field(1, "stackIndex", stack), field(2, "attributeIndices", attributes), field(3, "linkIndex", link)}
+		key := string(identity.Proto())
 		i, ok := byIdentity[key]
 		if !ok {
 			byIdentity[key] = len(rows)

@@ -23,7 +23,7 @@ func newTable() table { return table{elements: []message{{}}, places: map[string
 
 // add returns the place of an element, which it adds if it is new.
 func (t *table) add(element message) int32 {
-	return wire.Index(t.places, &t.elements, string(element.proto()), func() message { return element })
+	return wire.Index(t.places, &t.elements, string(element.Proto()), func() message { return element })
 }
 
 func newDictionary() *dictionary {
@@ -36,9 +36,9 @@ func newDictionary() *dictionary {
 // message returns the message ProfilesDictionary.
 func (d *dictionary) message() message {
 	return message{
-		{1, "mappingTable", []message{{}}}, {2, "locationTable", d.locations.elements}, {3, "functionTable", d.functions.elements},
-		{4, "linkTable", d.links.elements}, {5, "stringTable", d.strings}, {6, "attributeTable", d.attributes.elements},
-		{7, "stackTable", d.stacks.elements},
+		field(1, "mappingTable", []message{{}}), field(2, "locationTable", d.locations.elements), field(3, "functionTable", d.functions.elements),
+		field(4, "linkTable", d.links.elements), field(5, "stringTable", d.strings), field(6, "attributeTable", d.attributes.elements),
+		field(7, "stackTable", d.stacks.elements),
 	}
 }
 
@@ -47,19 +47,19 @@ func (d *dictionary) string(s string) int32 {
 }
 
 func (d *dictionary) valueType(name, unit string) message {
-	return message{{1, "typeStrindex", d.string(name)}, {2, "unitStrindex", d.string(unit)}}
+	return message{field(1, "typeStrindex", d.string(name)), field(2, "unitStrindex", d.string(unit))}
 }
 
 // location returns the place that stands for a frame. code is what runs it, as the semantic conventions call it
 // (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
 func (d *dictionary) location(frame, code string) int32 {
-	function := d.functions.add(message{{1, "nameStrindex", d.string(frame)}})
+	function := d.functions.add(message{field(1, "nameStrindex", d.string(frame))})
 	var attributes []int32
 	if code != "" {
-		attributes = append(attributes, d.attribute(keyFrameType, textValue(code)))
+		attributes = append(attributes, d.attribute(keyFrameType, wire.TextValue(code)))
 	}
 	return d.locations.add(message{
-		{3, "lines", []message{{{1, "functionIndex", function}}}}, {4, "attributeIndices", attributes},
+		field(3, "lines", []message{{field(1, "functionIndex", function)}}), field(4, "attributeIndices", attributes),
 	})
 }
 
@@ -73,7 +73,7 @@ func (d *dictionary) stack(frames []string, code string) int32 {
 		}
 		locations[len(frames)-1-i] = d.location(stacks.Name(name), of) // the leaf comes first
 	}
-	return d.stacks.add(message{{1, "locationIndices", locations}})
+	return d.stacks.add(message{field(1, "locationIndices", locations)})
 }
 
 // link returns the link to the span of a request, 0 where its ids are not known.
@@ -81,10 +81,10 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 	if r.TraceID.IsZero() || r.SpanID.IsZero() {
 		return 0
 	}
-	return d.links.add(message{{1, "traceId", id(r.TraceID[:])}, {2, "spanId", id(r.SpanID[:])}})
+	return d.links.add(message{field(1, "traceId", wire.ID(r.TraceID[:])), field(2, "spanId", wire.ID(r.SpanID[:]))})
 }
 
 // attribute returns an attribute.
 func (d *dictionary) attribute(key string, value message) int32 {
-	return d.attributes.add(message{{1, "keyStrindex", d.string(key)}, {2, "value", value}})
+	return d.attributes.add(message{field(1, "keyStrindex", d.string(key)), field(2, "value", value)})
 }

@@ -19,7 +19,7 @@ type Options struct {
 // Write writes a table as one message of protobuf, which is also the body of a request
 // that exports it.
 func Write(w io.Writer, t *stacks.Table, opts Options) error {
-	if _, err := w.Write(build(t, opts).proto()); err != nil {
+	if _, err := w.Write(build(t, opts).Proto()); err != nil {
 		return fmt.Errorf("writing OTLP profiles: %w", err)
 	}
 	return nil
@@ -27,7 +27,7 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 
 // WriteJSON writes a table as one line of OTLP's JSON.
 func WriteJSON(w io.Writer, t *stacks.Table, opts Options) error {
-	if _, err := w.Write(append(build(t, opts).appendJSON(nil), '\n')); err != nil {
+	if _, err := w.Write(append(build(t, opts).AppendJSON(nil), '\n')); err != nil {
 		return fmt.Errorf("writing OTLP profiles: %w", err)
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package wire builds messages of protobuf field by field, for the formats of profiles, whose
-// generated types would bring a module each.
+// Package wire builds messages field by field, whose generated types would bring a module each: [Fields] are
+// those of a message of protobuf, and a [Message] is one of OTLP that is written in protobuf or in JSON.
 package wire
 
 import "google.golang.org/protobuf/encoding/protowire"

@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// Attributes are attributes as KeyValues, each in its type.
+type Attributes []op.Attr
+
+func (a Attributes) appendJSON(dst []byte) []byte {
+	dst = append(dst, '[')
+	for i := range a {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsontext.AppendString(append(dst, `{"key":`...), a[i].Key)
+		dst = append(valueOf(&a[i]).AppendJSON(append(dst, `,"value":`...)), '}')
+	}
+	return append(dst, ']')
+}
+
+func keyValue(key string, value Message) Message {
+	return Message{{1, "key", Text(key)}, {2, "value", value}}
+}
+
+// TextValue returns a text as an AnyValue.
+func TextValue(text string) Message { return Message{{1, "stringValue", Text(text)}} }
+
+// ListValue returns a list of values as one.
+func ListValue(values []Message) Message {
+	return Message{{5, "arrayValue", Message{{1, "values", Always{values}}}}}
+}
+
+// valueOf returns the value of an attribute as an AnyValue. One that is none of its type is text.
+func valueOf(a *op.Attr) Message {
+	switch a.Type { // of most
+	case op.AttrText:
+		return TextValue(a.Value)
+	case op.AttrInt:
+		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
+			return intValue(n)
+		}
+	}
+	var x jsontext.Lexer
+	x.Reset(a.AppendJSONValue(nil))
+	return jsonValue(&x)
+}
+
+// jsonValue returns the value that comes next in the lexer, as op.AttrJSON describes it.
+func jsonValue(x *jsontext.Lexer) Message {
+	switch x.Peek() {
+	case '"':
+		return TextValue(string(x.Str()))
+	case 't', 'f':
+		return Message{{2, "boolValue", Always{x.Bool()}}}
+	case 'n':
+		x.Null()
+		return Message{}
+	case '[':
+		var list []Message
+		for x.Array(); x.More(); {
+			list = append(list, jsonValue(x))
+		}
+		return ListValue(list)
+	case '{':
+		return objectValue(x)
+	}
+	number := x.Number()
+	if n, ok := jsontext.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
+		return intValue(n)
+	}
+	f, _ := strconv.ParseFloat(string(number), 64) // an infinity where it is too large
+	return doubleValue(f)
+}
+
+func intValue(n int64) Message { return Message{{3, "intValue", Always{n}}} }
+
+func doubleValue(f float64) Message { return Message{{4, "doubleValue", Always{f}}} }
+
+// objectValue returns a map, or what stands for bytes or a number that JSON does not have.
+func objectValue(x *jsontext.Lexer) Message {
+	m := x.Mark()
+	raw := string(x.Raw())
+	if f, ok := jsontext.CutDouble(raw); ok {
+		return doubleValue(f)
+	}
+	if text, ok := jsontext.CutBytes(raw); ok {
+		if b, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return Message{{7, "bytesValue", Always{b}}}
+		}
+		return TextValue(text)
+	}
+	x.Rewind(m)
+	var list []Message
+	for x.Object(); x.More(); {
+		key := string(x.Key())
+		list = append(list, keyValue(key, jsonValue(x)))
+	}
+	return Message{{6, "kvlistValue", Message{{1, "values", Always{list}}}}}
+}
