@@ -34,18 +34,12 @@ func openOTLPJSON(o readerOptions) readFunc {
 	}
 }
 
-func openProto(o readerOptions) readFunc {
-	r := otlp.NewProtoReader(o.mapping)
-	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-		at.proto.Cut = at.more
-		return r.Records(src, at.name, at.Position, at.proto)
-	}
-}
-
-func openFrames(o readerOptions) readFunc {
-	r := otlp.NewFrameReader(o.mapping)
-	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-		return r.Records(src, at.name, at.Position)
+func openFrames(f otlp.Framing) func(readerOptions) readFunc {
+	return func(o readerOptions) readFunc {
+		r := otlp.NewFrameReader(o.mapping, f)
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+			return r.Records(src, at.name, at.Position)
+		}
 	}
 }
 

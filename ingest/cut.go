@@ -26,10 +26,8 @@ type cutFunc func(text, first []byte, seen int, known bool) (end int, lines bool
 // cutter cuts a file into parts.
 type cutter struct {
 	src   io.Reader
-	cut   cutFunc // of the file's format; nil with a walk
+	cut   cutFunc // of the file's format
 	first []byte  // the beginning of the file
-	// walk cuts in place of cut; nil for most formats.
-	walk *otlp.ProtoWalk
 	// lines is set once the records are known to be lines.
 	lines bool
 	// size is how much of the file makes a part, and long is set once one took more.
@@ -53,10 +51,6 @@ const maxFirst = 64
 // behind the last record: that text has to be copied.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
-	most := maxPart
-	if c.walk != nil {
-		most += otlp.MaxMessageBytes // which is read as a whole
-	}
 	buf = append(buf[:0], c.rest...)
 	little := max(1, c.size/4)
 	end, seen := 0, 0
@@ -80,36 +74,22 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), failing{err}), at
 		}
-		last, lines, ok := c.ends(buf, seen)
+		last, lines := c.cut(buf, c.first, seen, c.lines)
 		if last > 0 {
 			end, c.lines = last, c.lines || lines
 		}
 		seen = len(buf)
 		switch {
-		case !ok && end == 0:
-			c.done = true
-			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
-		case end > 0 && (!ok || len(buf)-end <= little || len(buf) >= 2*c.size):
+		case end > 0 && (len(buf)-end <= little || len(buf) >= 2*c.size):
 			c.rest = buf[end:]
 			c.at.Offset += int64(end)
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
 			return buf[:end], nil, at
-		case end == 0 && len(buf) >= most:
+		case end == 0 && len(buf) >= maxPart:
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
 		}
 	}
-}
-
-// ends returns where the last whole record of text ends, and whether there may be more of
-// them to be found.
-func (c *cutter) ends(text []byte, seen int) (end int, lines, ok bool) {
-	if c.walk != nil {
-		end, ok = c.walk.Cut(text)
-		return end, false, ok
-	}
-	end, lines = c.cut(text, c.first, seen, c.lines)
-	return end, lines, true
 }
 
 // failing is a reader that fails.
@@ -154,6 +134,7 @@ func cutDocuments(text, first []byte, seen int, known bool) (end int, lines bool
 	}
 }
 
-func cutFrames(text, _ []byte, _ int, _ bool) (end int, lines bool) {
-	return otlp.CutFrames(text), false
+// cutFrames returns a function that cuts behind frames.
+func cutFrames(f otlp.Framing) cutFunc {
+	return func(text, _ []byte, _ int, _ bool) (end int, lines bool) { return otlp.CutFrames(text, f), false }
 }

@@ -19,7 +19,7 @@ func (h *head) matchDamaged() *Format {
 	if h.isForeign() {
 		return nil
 	}
-	switch otlp.SniffDamaged(h.text, h.atEnd) {
+	switch otlp.SniffDamaged(h.text) {
 	case otlp.FramingProto:
 		return formatNamed("otlp-proto")
 	case otlp.FramingJSON:

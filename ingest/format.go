@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -32,8 +31,6 @@ type Format struct {
 	// cut, if not nil, cuts files into parts. The whole file is one record where it
 	// returns 0 for all that fits into memory.
 	cut cutFunc
-	// walks is set where files are cut by an [otlp.ProtoWalk] in place of cut.
-	walks bool
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
@@ -74,10 +71,6 @@ type place struct {
 	// cut is set where the file was cut before or after the part, and lines
 	// where its records are lines.
 	cut, lines bool
-	// more is set where the file does not end with the part.
-	more bool
-	// proto is the place in a message that walks.
-	proto otlp.ProtoPlace
 	// sources are the resources that hold at the start of a part of an entries file;
 	// nil where nothing of theirs is asked for.
 	sources *entries.Sources

@@ -74,23 +74,23 @@ var formats = []Format{
 	{
 		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
-		open:   openFrames,
-		cut:    cutFrames,
+		open:   openFrames(otlp.FramingJSON),
+		cut:    cutFrames(otlp.FramingJSON),
 		grows:  true,
 	},
 	{
 		Name: "otlp-proto", Summary: "OTLP in protobuf: messages, frames of the Collector",
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
-		open:   openFrames,
-		cut:    cutFrames,
+		open:   openFrames(otlp.FramingProto),
+		cut:    cutFrames(otlp.FramingProto),
 		grows:  true,
 	},
 	{
 		Name: "otlp-proto", Summary: "OTLP in protobuf: messages, frames of the Collector",
 		// JSON may start like a message: "\n{\n".
 		detect: func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
-		open:   openProto,
-		walks:  true,
+		open:   openFrames(otlp.FramingRaw),
+		cut:    cutFrames(otlp.FramingRaw),
 	},
 	{
 		Name: "jaeger-v3", Summary: "answers of Jaeger's API v3",

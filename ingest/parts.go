@@ -8,7 +8,6 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -146,24 +145,18 @@ func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 		}
 		return true
 	}
-	if size == 0 || f.format == nil || f.format.cut == nil && !f.format.walks {
+	if size == 0 || f.format == nil || f.format.cut == nil {
 		return give(part{rest: f.src, last: true})
 	}
 	c := cutter{src: f.src, cut: f.format.cut, size: size}
-	if f.format.walks {
-		c.walk = otlp.NewProtoWalk()
-	}
 	var sources *entries.Sources // the resources that hold behind the parts so far
 	if f.inherits() || f.format.inherits && f.hosts {
 		sources = new(entries.Sources)
 	}
 	for first := true; !c.done; first = false {
 		p := part{}
-		if c.walk != nil {
-			p.at.proto = c.walk.Place()
-		}
 		p.text, p.rest, p.at.Position = c.next(*buf)
-		p.last, p.at.more, p.at.lines, p.at.cut = c.done, !c.done, c.lines, !first || !c.done
+		p.last, p.at.lines, p.at.cut = c.done, c.lines, !first || !c.done
 		if sources != nil {
 			p.at.sources = sources.Clone()
 			sources.Follow(p.text)

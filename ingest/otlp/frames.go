@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,41 +14,43 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-
-// framePrefix is the length of the big-endian number in front of each frame.
-const framePrefix = 4
-
 // FramedRecords reads the frames that the Collector's file exporter writes: a
 // length in 4 bytes, then a batch in protobuf or JSON, which may be compressed
 // with zstd by itself. name stands for src in errors; m is the table from
 // attribute keys to fields, nil for the conventions.
 func FramedRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return NewFrameReader(m).Records(src, name, op.Position{})
+	return NewFrameReader(m, FramingProto).Records(src, name, op.Position{})
 }
 
-// FrameReader is FramedRecords for several files, or parts of files, one after
-// the other. It keeps its buffers, and the strings and attribute keys it has met.
+// ProtoRecords is FramedRecords for one TracesData message, or several one behind the
+// other, which protobuf makes one.
+func ProtoRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
+	return NewFrameReader(m, FramingRaw).Records(src, name, op.Position{})
+}
+
+// FrameReader is FramedRecords or ProtoRecords for several files, or parts of files, one
+// after the other. It keeps its buffers, and the strings and attribute keys it has met.
 // It is not safe for concurrent use.
 //
-// After a damaged frame it goes on with the next one. Where the length is damaged, that
+// After a damaged frame it goes on with the next one. Where the length may be damaged, that
 // is the next place at which a frame starts that another one follows, or the end of
-// the input.
+// the input. In a message that is not framed there is no telling such a place.
 type FrameReader struct {
 	*spans.Decoder
-	in    input
-	name  string
-	proto *spans.Proto
-	json  *jsonReader
-	zstd  *zstd.Decoder
-	plain []byte // a frame after decompression
+	framing Framing
+	in      input
+	name    string
+	proto   *spans.Proto
+	json    *jsonReader
+	zstd    *zstd.Decoder
+	plain   []byte // a frame after decompression
 }
 
 // NewFrameReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
-func NewFrameReader(m *attr.Mapping) *FrameReader {
+func NewFrameReader(m *attr.Mapping, f Framing) *FrameReader {
 	d := spans.New(m)
-	return &FrameReader{Decoder: d, proto: spans.NewProto(d), json: newJSONReader(d)}
+	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d)}
 }
 
 // Records reads src, which starts with a frame at a position of the file called
@@ -58,11 +59,10 @@ func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.S
 	return func(yield func(op.Record, error) bool) {
 		r.in.reset(src, at.Offset)
 		r.name, r.Yield, r.Stopped = name, yield, false
-		for more := true; more && !r.Stopped; {
-			var err error
-			if more, err = r.frame(); err != nil {
-				r.Emit(op.Record{}, err)
-			}
+		for !r.Stopped && r.frame() {
+		}
+		if err := r.in.err; err != nil && err != io.EOF {
+			r.Emit(op.Record{}, fmt.Errorf("reading OTLP: %w", err))
 		}
 	}
 }
@@ -70,128 +70,151 @@ func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.S
 // CutFrames returns how many of the first bytes of text, which starts with a
 // frame, are whole frames, up to the first that is damaged. What follows them in text
 // looks like a frame, so that it is known where they end.
-func CutFrames(text []byte) (end int) {
-	n := 0
-	for len(text)-n >= framePrefix {
-		size := int64(binary.BigEndian.Uint32(text[n:]))
-		next := int64(n) + framePrefix + size
-		if size > MaxMessageBytes || next+framePrefix > int64(len(text)) {
-			break
+func CutFrames(text []byte, f Framing) (end int) {
+	for {
+		head, size, err := f.extent(text[end:])
+		next := end + head + size
+		if err != nil || next > len(text)-frameHead || !f.begins(text[next:]) {
+			return end
 		}
-		follows := startsFrame(text[next:])
-		if !follows && !isWhole(text[n+framePrefix:next]) {
-			break
-		}
-		if n = int(next); follows {
-			end = n
-		}
+		end = next
 	}
-	return end
 }
 
 // frame reads the next frame and reports whether there may be another.
-func (r *FrameReader) frame() (more bool, err error) {
-	start := r.in.position()
-	prefix, err := r.in.take(framePrefix)
+func (r *FrameReader) frame() (more bool) {
+	in := &r.in
+	start := in.position()
+	head, size, err := r.extent()
+	text := in.peek(head + size)
+	missing := head + size - len(text)
 	switch {
-	case err == io.EOF && len(prefix) == 0:
-		return false, nil
-	case err != nil:
-		return false, r.short(start, fmt.Sprintf("frame cut off after %d bytes", len(prefix)), err)
-	}
-	size := int64(binary.BigEndian.Uint32(prefix))
-	if size > MaxMessageBytes {
-		return r.resume(start, size)
-	}
-	n := int(size)
-	payload := r.in.peek(n)
-	switch {
-	case len(payload) == n && isWhole(payload):
-	case len(payload) == n:
-		// In a file that grows this waits for what is next.
-		text := r.in.peek(n + frameHead)
-		if payload = text[:n]; len(text) > n && !startsFrame(text[n:]) {
-			return r.resume(start, size)
+	case in.err != nil && in.err != io.EOF && (err != nil || missing > 0):
+		return false // which Records reports
+	case err == io.EOF:
+		return false
+	case err == nil && missing > 0:
+		err = &op.SyntaxError{Msg: fmt.Sprintf("frame of %d bytes cut off after %d", size, size-missing), Truncated: true}
+	case err == nil && r.batch(start, text[head:]):
+		in.pos += len(text)
+		return true
+	case err == nil:
+		behind := in.peek(len(text) + frameHead)[len(text):]
+		if len(behind) == 0 || r.framing.begins(behind) {
+			in.pos += len(text)
+			return true
 		}
-	case r.in.err == io.EOF:
-		return r.resume(start, size)
-	default:
-		return false, r.short(start, "", r.in.err)
 	}
-	r.in.pos += n
-	return true, r.batch(start, payload)
-}
-
-// resume goes on behind the length of a frame at start that nothing is known to follow:
-// with the next frame that is found. What lies in front of that is the damaged frame's.
-func (r *FrameReader) resume(start, size int64) (more bool, err error) {
-	payload, found, err := nextFrame(&r.in)
-	if err != nil {
-		return false, r.short(start, "", err)
-	}
-	n := int64(len(payload))
-	switch {
-	case found && size > MaxMessageBytes && r.in.position() == start+framePrefix+size:
-		return true, r.syntaxError(op.ErrorLimit, start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
-	case !found && r.in.position() < start+framePrefix+size:
-		return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, r.in.position()-start-framePrefix), io.EOF)
-	case !found:
-		payload = payload[:min(n, size)]
-	}
-	err = r.batch(start, payload)
-	if err == nil {
-		msg := fmt.Sprintf("frame with a length of %d bytes and %d in it", size, n)
-		err = r.syntaxError(op.ErrorDamaged, start, msg)
-	}
-	return found, err
-}
-
-// short returns the error for a frame at start that could not be read, which msg
-// describes for the end of the file.
-func (r *FrameReader) short(start int64, msg string, err error) error {
-	if err != io.EOF {
-		return fmt.Errorf("reading frames: %w", err)
-	}
-	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Truncated: true}
-}
-
-// batch reads the payload of the frame at start.
-func (r *FrameReader) batch(start int64, payload []byte) (err error) {
-	if bytes.HasPrefix(payload, zstdMagic) {
-		if r.plain, err = r.decompress(payload); err != nil {
-			return r.syntaxError(op.ErrorDamaged, start, "frame is not valid zstd: "+err.Error())
+	found := r.resume()
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
+		syntax.File, syntax.Offset = r.name, start
+		if found && syntax.Truncated {
+			syntax.Truncated, syntax.Class = false, op.ErrorDamaged
 		}
-		payload = r.plain
+		r.Emit(op.Record{}, syntax)
+	}
+	return found
+}
+
+// extent returns the sizes of the next frame's head and content. The error is io.EOF where
+// there is none, and otherwise describes the frame.
+func (r *FrameReader) extent() (head, size int, err error) {
+	most := MaxMessageBytes
+	if r.framing == FramingRaw {
+		most = MaxFrameBytes
+	}
+	for n := framePrefix; ; n *= 2 {
+		text := r.in.peek(n)
+		if len(text) == 0 {
+			return 0, 0, io.EOF
+		}
+		head, size, err = r.framing.extent(text)
+		switch {
+		case err == spans.ErrEnd && len(text) == n && n < MaxMessageBytes:
+			continue
+		case err == spans.ErrEnd:
+			return 0, 0, &op.SyntaxError{Msg: fmt.Sprintf("frame cut off after %d bytes", len(text)), Truncated: true}
+		case err != nil:
+			return 0, 0, &op.SyntaxError{Msg: err.Error()}
+		case size > most:
+			msg := fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, most>>20)
+			return 0, 0, &op.SyntaxError{Msg: msg, Class: op.ErrorLimit}
+		}
+		return head, size, nil
+	}
+}
+
+// resume goes to the next frame, behind the place where the reader stands, that another
+// one follows or that ends the input, and reports whether there is one.
+func (r *FrameReader) resume() (found bool) {
+	in := &r.in
+	for r.framing != FramingRaw {
+		in.pos = min(in.pos+1, len(in.buf))
+		text := in.peek(frameHead)
+		if len(text) == 0 {
+			break
+		}
+		if !r.framing.begins(text) {
+			continue
+		}
+		head, size, err := r.framing.extent(text)
+		if err != nil || size > MaxMessageBytes {
+			continue
+		}
+		end := head + size
+		text = in.peek(end + frameHead)
+		if len(text) == end || len(text) > end && r.framing.begins(text[end:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// batch reads the content of the frame at start, and reports whether all of it could be read.
+func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
+	if r.framing != FramingRaw && bytes.HasPrefix(content, zstdMagic) {
+		var err error
+		if r.plain, err = r.decompress(content); err != nil {
+			r.Emit(op.Record{}, r.damage(start, "frame is not valid zstd: "+err.Error(), op.ErrorDamaged))
+			return false
+		}
+		content = r.plain
 	}
 	// White space in front would be ambiguous: a message may start with "\n{".
-	if len(payload) > 0 && payload[0] == '{' {
-		yield := r.Yield
-		defer func() { r.Yield = yield }()
-		r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
-			if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-				syntax.Line, syntax.Truncated = 0, false // a frame has no lines, and is whole
-			}
-			return yield(rec, err)
-		})
-		r.json.w.reset(bytes.NewBuffer(payload), r.name, op.Position{Offset: start + framePrefix})
-		r.json.documents()
-		return nil
+	if len(content) > 0 && content[0] == '{' {
+		return r.batchOfJSON(start+framePrefix, content)
 	}
-	if err := r.proto.ReadTraces(payload); err != nil {
-		return r.syntaxError(op.ErrorSyntax, start, err.Error())
+	if err := r.proto.ReadTraces(content); err != nil {
+		r.Emit(op.Record{}, r.damage(start, err.Error(), op.ErrorSyntax))
+		return false
 	}
-	return nil
+	return true
 }
 
-func (r *FrameReader) decompress(payload []byte) ([]byte, error) {
+// batchOfJSON is batch for JSON at a place of the file.
+func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
+	yield := r.Yield
+	defer func() { r.Yield = yield }()
+	r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
+		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
+			syntax.Line, syntax.Truncated = 0, false // a frame has no lines, and is whole
+		}
+		return yield(rec, err)
+	})
+	r.json.w.reset(bytes.NewBuffer(content), r.name, op.Position{Offset: at})
+	r.json.documents()
+	return r.json.faults == 0
+}
+
+func (r *FrameReader) decompress(content []byte) ([]byte, error) {
 	if r.zstd == nil {
 		// The options are valid, and so NewReader does not fail. Without a stream to
 		// read, the decoder has nothing to close.
 		r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxFrameBytes))
 	}
-	return r.zstd.DecodeAll(payload, r.plain[:0])
+	return r.zstd.DecodeAll(content, r.plain[:0])
 }
 
-func (r *FrameReader) syntaxError(class op.ErrorClass, offset int64, msg string) *op.SyntaxError {
-	return &op.SyntaxError{File: r.name, Offset: offset, Msg: msg, Class: class}
+func (r *FrameReader) damage(start int64, msg string, class op.ErrorClass) *op.SyntaxError {
+	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Class: class}
 }

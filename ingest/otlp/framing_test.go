@@ -148,7 +148,7 @@ func TestFrameDamage(t *testing.T) {
 		{"broken JSON", framed([]byte(`{"resourceSpans":[`), good), whole, []string{"unexpected end of JSON text (at byte 22)"}},
 		{"cut off", framed(good, good)[:len(good)+60], whole, []string{"cut off after 52 (at byte 0) truncated"}},
 		{"cut off within a length", append(framed(good), 0, 0), whole, []string{"frame cut off after 2 bytes"}},
-		{"absurd length", append(framed(good), 0x7f, 0xff, 0xff, 0xff, 1), whole, []string{"cut off after 1"}},
+		{"absurd length", append(framed(good), 0x7f, 0xff, 0xff, 0xff, 1), whole, []string{"longer than 64 MiB"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			res := read(otlp.FramedRecords, test.text)

@@ -88,28 +88,3 @@ func (in *input) peek(n int) []byte {
 	}
 	return in.buf[in.pos:min(in.pos+n, len(in.buf))]
 }
-
-// take returns the next n bytes, valid until the next call, or fewer and an error,
-// which is io.EOF at the end of the input.
-func (in *input) take(n int) (piece []byte, err error) {
-	if piece = in.peek(n); len(piece) < n {
-		err = in.err
-	}
-	in.pos += len(piece)
-	return piece, err
-}
-
-// discard passes over n bytes.
-func (in *input) discard(n int64) error {
-	for {
-		piece := in.peek(int(min(n, bufferSize)))
-		in.pos += len(piece)
-		if n -= int64(len(piece)); n == 0 || in.err != nil {
-			break
-		}
-	}
-	if n > 0 {
-		return in.err
-	}
-	return nil
-}

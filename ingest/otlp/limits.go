@@ -7,10 +7,10 @@ const (
 	// MaxLookAheadBytes is how far JSON is read ahead for a resource or scope
 	// that follows its spans. Every known writer puts it in front.
 	MaxLookAheadBytes = 16 << 20
-	// MaxMessageBytes is the largest protobuf message that is read as a whole: a
-	// frame, or a part of a message that is streamed. The Collector's receivers
-	// refuse requests of a fraction of that.
+	// MaxMessageBytes is the largest frame. The Collector's receivers refuse
+	// requests of a fraction of that.
 	MaxMessageBytes = 64 << 20
-	// MaxFrameBytes is the largest frame after decompression.
+	// MaxFrameBytes is the largest frame after decompression, and the largest
+	// ResourceSpans of a message that is not framed.
 	MaxFrameBytes = 256 << 20
 )

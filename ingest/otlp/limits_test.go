@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,41 +129,13 @@ func protoResource() []byte {
 	return field(1, field(1, append(field(1, []byte("service.name")), field(2, field(1, []byte("svc")))...)))
 }
 
-// A TracesData of one resource that is too large for memory is entered.
-func TestProtoStreamsLargeMessages(t *testing.T) {
-	cases.Rare(t)
-	// Long names make the messages large with few spans.
-	span := field(2, append(protoSpan()[2:], field(3, bytes.Repeat([]byte("x"), 1<<16))...))
-	n := otlp.MaxMessageBytes/len(span) + 10
-	spans := append(field(1, field(1, []byte("lib"))), bytes.Repeat(span, n)...)
-	scope := field(2, spans)
-	for _, test := range []struct {
-		name        string
-		group       func() []byte
-		ops         int
-		withService int
-		bad         []string
-	}{
-		{"resource in front", func() []byte { return append(protoResource(), scope...) }, n, n, nil},
-		{"resource behind", func() []byte { return append(bytes.Clone(scope), protoResource()...) }, n, 0,
-			[]string{"resource or scope behind its spans"}},
-		{"large and unknown", func() []byte { return append(append(protoResource(), field(99, spans)...), scope...) }, n, n, nil},
-		{"one span", func() []byte {
-			long := field(2, field(5, make([]byte, otlp.MaxMessageBytes)))
-			return field(2, append(append(protoSpan(), long...), protoSpan()...))
-		}, 2, 0, []string{"longer than 64 MiB"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			ops, withService, bad := drain(t, otlp.ProtoRecords, bytes.NewReader(field(1, test.group())))
-			if ops != test.ops || withService != test.withService || len(bad) != len(test.bad) {
-				t.Fatalf("%d of %d operations have the service, want %d of %d; bad %q", withService, ops, test.withService, test.ops, bad)
-			}
-			for i, part := range test.bad {
-				if !strings.Contains(bad[i], part) {
-					t.Errorf("bad = %q, want %q", bad[i], part)
-				}
-			}
-		})
+// A group that is too large for memory ends a message that is not framed.
+func TestProtoGroupTooLong(t *testing.T) {
+	good := field(1, field(2, protoSpan()))
+	long := protowire.AppendVarint([]byte{0x0a}, otlp.MaxFrameBytes+1)
+	ops, _, bad := drain(t, otlp.ProtoRecords, bytes.NewReader(slices.Concat(good, long, good)))
+	if ops != 1 || len(bad) != 1 || !strings.Contains(bad[0], "longer than 256 MiB") {
+		t.Errorf("%d operations, bad %q", ops, bad)
 	}
 }
 

@@ -3,6 +3,7 @@ package otlp
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -16,39 +17,90 @@ type Framing uint8
 const (
 	// FramingNone: not recognised.
 	FramingNone Framing = iota
-	// FramingRaw: a TracesData message, or one of another signal. See ProtoRecords.
+	// FramingRaw: a TracesData message, or one of another signal. A frame is a field of
+	// the message.
 	FramingRaw
-	// FramingProto: length-prefixed frames of protobuf. See FramedRecords.
+	// FramingProto: length-prefixed frames of protobuf.
 	FramingProto
-	// FramingJSON: length-prefixed frames of JSON. See FramedRecords.
+	// FramingJSON: length-prefixed frames of JSON, which are read as those of protobuf.
 	FramingJSON
 )
 
-// maxFirstFrame keeps lengths apart from TracesData, which starts with 0x0a.
-const maxFirstFrame = 0x09ffffff
+const (
+	// framePrefix is the length of the big-endian number in front of each frame.
+	framePrefix = 4
+	// frameHead is how much of a frame tells that it is one.
+	frameHead = 24
+	// maxFirstFrame keeps lengths apart from TracesData, which starts with 0x0a.
+	maxFirstFrame = 0x09ffffff
+)
 
-// Sniff returns the framing of a file that starts with head.
-func Sniff(head []byte) Framing {
-	if looksLikeTraces(head) || looksLikeProfiles(head) {
-		return FramingRaw
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// extent returns the sizes of the head and the content of the frame that text starts with.
+// A field's tag and length belong to the content. The error is spans.ErrEnd where more
+// text is needed to tell.
+func (f Framing) extent(text []byte) (head, size int, err error) {
+	if f == FramingRaw {
+		size, err = spans.FieldSize(text)
+		return 0, size, err
 	}
-	if len(head) <= framePrefix {
-		return FramingNone
+	if len(text) < framePrefix {
+		return 0, 0, spans.ErrEnd
 	}
-	if size := binary.BigEndian.Uint32(head); size == 0 || size > maxFirstFrame {
-		return FramingNone
+	return framePrefix, int(min(binary.BigEndian.Uint32(text), math.MaxInt32)), nil
+}
+
+// begins reports whether text, which is a frame's head or ends with the input, is the
+// start of a frame that is not empty.
+func (f Framing) begins(text []byte) bool {
+	if f == FramingRaw {
+		return looksLikeTraces(text) || looksLikeProfiles(text)
 	}
-	payload := head[framePrefix:]
-	if bytes.HasPrefix(payload, zstdMagic) {
-		payload = firstBytes(payload)
+	if len(text) <= framePrefix {
+		return false
 	}
+	size := binary.BigEndian.Uint32(text)
+	content := text[framePrefix:]
+	content = content[:min(len(content), int(min(size, maxFirstFrame)))]
+	return 0 < size && size <= maxFirstFrame && (bytes.HasPrefix(content, zstdMagic) || framingOf(content) != FramingNone)
+}
+
+// framingOf returns the framing of frames whose content starts as one does.
+func framingOf(content []byte) Framing {
 	switch {
-	case len(payload) > 0 && payload[0] == '{':
+	case len(content) > 1 && content[0] == '{' && bytes.IndexByte([]byte("\"} \t\r\n"), content[1]) >= 0:
 		return FramingJSON
-	case looksLikeTraces(payload), looksLikeProfiles(payload):
+	case looksLikeTraces(content), looksLikeProfiles(content):
 		return FramingProto
 	}
 	return FramingNone
+}
+
+// Sniff returns the framing of a file that starts with head.
+func Sniff(head []byte) Framing {
+	if FramingRaw.begins(head) {
+		return FramingRaw
+	}
+	if !FramingProto.begins(head) {
+		return FramingNone
+	}
+	content := head[framePrefix:]
+	if bytes.HasPrefix(content, zstdMagic) {
+		content = firstBytes(content)
+	}
+	return framingOf(content)
+}
+
+// SniffDamaged returns the framing of a file whose beginning, text, does not start with a frame but
+// has some behind that.
+func SniffDamaged(text []byte) Framing {
+	r := FrameReader{framing: FramingProto}
+	r.in.reset(bytes.NewBuffer(text), 0)
+	if !r.resume() {
+		return FramingNone
+	}
+	return Sniff(text[r.in.pos:])
 }
 
 // looksLikeTraces reports whether b may be the start of a TracesData message:
@@ -74,6 +126,19 @@ func looksLikeTraces(b []byte) bool {
 	return false
 }
 
+// looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary
+// in front: lists of messages and of strings.
+func looksLikeProfiles(b []byte) bool {
+	if len(b) < 3 || b[0] != spans.FieldDictionary<<3|spans.WireBytes {
+		return false
+	}
+	size, n := binary.Uvarint(b[1:])
+	if n <= 0 || size == 0 {
+		return false
+	}
+	return spans.IsDictionary(b[1+n:], size)
+}
+
 // firstBytes returns the first bytes of what a zstd frame holds, as far as the
 // part of it that is there goes.
 func firstBytes(frame []byte) []byte {
@@ -86,17 +151,4 @@ func firstBytes(frame []byte) []byte {
 	first := make([]byte, 64)
 	n, _ := z.Read(first) // what came counts, not why there is no more
 	return first[:n]
-}
-
-// looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary
-// in front: lists of messages and of strings.
-func looksLikeProfiles(b []byte) bool {
-	if len(b) < 3 || b[0] != spans.FieldDictionary<<3|spans.WireBytes {
-		return false
-	}
-	size, n := binary.Uvarint(b[1:])
-	if n <= 0 || size == 0 {
-		return false
-	}
-	return spans.IsDictionary(b[1+n:], size)
 }

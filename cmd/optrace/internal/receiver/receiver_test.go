@@ -103,7 +103,7 @@ func TestHTTP(t *testing.T) {
 			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1, malformed: 1, rejected: 1,
 		},
 
-		"bad protobuf":      {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 2},
+		"bad protobuf":      {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 1},
 		"bad JSON":          {kind: jsonText, body: []byte("hello"), want: 400, malformed: 1},
 		"empty JSON":        {kind: jsonText, want: 400},
 		"cut off JSON":      {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},

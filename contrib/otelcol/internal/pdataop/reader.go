@@ -16,14 +16,14 @@ import (
 )
 
 // Reader reads requests, one after the other. It is used by one goroutine at a time.
-type Reader struct{ proto *otlp.ProtoReader }
+type Reader struct{ frames *otlp.FrameReader }
 
 // NewReader returns a Reader that reads attributes as m says; nil stands for the conventions.
-func NewReader(m *attr.Mapping) *Reader { return &Reader{otlp.NewProtoReader(m)} }
+func NewReader(m *attr.Mapping) *Reader { return &Reader{otlp.NewFrameReader(m, otlp.FramingRaw)} }
 
 // Records yields the resource of each ResourceSpans, and behind it the operations and the other
-// spans. A record is valid until the next one. An error is of a span or a resource that is too
-// large; others may follow.
+// spans. A record is valid until the next one. An error is of a ResourceSpans that
+// is too large.
 func (r *Reader) Records(td ptrace.Traces) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		var m ptrace.ProtoMarshaler
@@ -32,6 +32,6 @@ func (r *Reader) Records(td ptrace.Traces) iter.Seq2[op.Record, error] {
 			yield(op.Record{}, fmt.Errorf("encoding spans: %w", err))
 			return
 		}
-		r.proto.Records(bytes.NewBuffer(text), "spans", op.Position{}, otlp.ProtoPlace{})(yield)
+		r.frames.Records(bytes.NewBuffer(text), "spans", op.Position{})(yield)
 	}
 }

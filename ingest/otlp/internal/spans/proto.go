@@ -2,6 +2,8 @@ package spans
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math"
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
@@ -137,11 +139,14 @@ func header(w wire) ([]byte, error) {
 	}
 }
 
-// IsWhole reports whether a message ends where its text does.
-func IsWhole(text []byte) bool {
+// FieldSize returns the size of the field that text starts with, of which text may hold the
+// tag and the length alone. ErrEnd says that it ends before these, or within a field that has no length.
+func FieldSize(text []byte) (size int, err error) {
 	w := wire{buf: text}
-	for w.next() {
-		w.skip()
+	if w.next(); w.err == nil && w.typ == WireBytes {
+		n := w.varint()
+		return w.pos + int(min(n, math.MaxInt32-binary.MaxVarintLen64)), w.err
 	}
-	return w.err == nil
+	w.skip()
+	return w.pos, w.err
 }
