@@ -3,22 +3,95 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
 
 type command struct {
 	name, summary, usage string
-	// define defines the flags of the command, for those who ask which it has; nil for none.
-	define func(*flag.FlagSet)
-	// arguments are the words that the command takes in place of inputs.
-	arguments []word
-	run       func(ctx context.Context, s streams.Streams, args []string) error
+	job
+	// needsInput is set where a command line without inputs is wrong.
+	needsInput bool
+	// arguments are the words that the command takes in place of inputs; nil for inputs.
+	arguments []string
+}
+
+// job is one call of a command, with the values of its flags.
+type job interface {
+	define(fs *flag.FlagSet)
+	run(ctx context.Context, s streams.Streams, line *flags.Line) error
+}
+
+// plain is a job without flags.
+type plain func(s streams.Streams, arguments []string) error
+
+func (plain) define(*flag.FlagSet) {}
+
+func (p plain) run(_ context.Context, s streams.Streams, line *flags.Line) error {
+	return p(s, line.Inputs)
+}
+
+// commands lists the commands, each for one call.
+func commands() []command {
+	return []command{
+		{
+			name: "report", summary: "profile the operations in the inputs", usage: fmt.Sprintf(reportUsage, flags.PeaksUsage()),
+			job: new(reportFlags), needsInput: true,
+		},
+		{name: "convert", summary: "write the operations in another format", usage: convertHelp(), job: new(convertFlags), needsInput: true},
+		{name: "correlate", summary: "say which operation made a request slow", usage: correlateUsage, job: new(correlateFlags)},
+		{name: "diff", summary: "say what became slower between two runs", usage: diffUsage, job: new(diffFlags)},
+		{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage, job: new(serveFlags)},
+		{
+			name: "doctor", summary: "say what a recording lacks, and how to record it", usage: doctorUsage,
+			job: new(doctorFlags), needsInput: true,
+		},
+		{name: "mcp", summary: "answer the questions of an assistant, by the Model Context Protocol", usage: mcpUsage, job: new(mcpFlags)},
+		{
+			name: "completion", summary: "print a script that completes command lines", usage: completionUsage,
+			job: plain(printCompletion), arguments: shells,
+		},
+		{name: "version", summary: "print the version", usage: versionUsage, job: plain(printVersion), arguments: []string{}},
+	}
+}
+
+// find returns the command with a name.
+func find(name string) (c command, ok bool) {
+	for _, c := range commands() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return c, false
 }
 
 func (c command) help() string {
 	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
 }
 
-// word is a word of the command line and what it stands for.
-type word struct{ text, about string }
+// flagSet returns the flags of the command, which set those of its job.
+func (c command) flagSet() *flag.FlagSet {
+	fs := flags.New(c.name)
+	c.define(fs)
+	return fs
+}
+
+// execute executes the command line of a command that there is.
+func execute(ctx context.Context, s streams.Streams, args []string) error {
+	c, _ := find(args[0])
+	return c.execute(ctx, s, args[1:])
+}
+
+// execute runs the command with arguments.
+func (c command) execute(ctx context.Context, s streams.Streams, args []string) error {
+	line, err := flags.Parse(c.flagSet(), args)
+	if err == nil && c.needsInput {
+		err = line.CheckInput()
+	}
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, s, line)
+}

@@ -24,7 +24,7 @@ unknown shape stays unknown in all of them.
 
 %s
   -to FORMAT        one of the formats above
-%s
+` + flags.FormatUsage + `
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
   -push URL         with -to otlp-profiles, post them to a receiver of OTLP by HTTP
                     instead, once; a URL without a path gets
@@ -51,7 +51,7 @@ Examples:
   optrace convert -to profile -o rank7.profile rank7/ && optrace report *.profile
 `
 
-func convertCommand() command {
+func convertHelp() string {
 	var list strings.Builder
 	for _, t := range convert.Targets() {
 		fmt.Fprintf(&list, "  %-18s %s\n", t.Name, t.Summary)
@@ -59,10 +59,7 @@ func convertCommand() command {
 			fmt.Fprintf(&list, "    %s\n", line)
 		}
 	}
-	return command{
-		name: "convert", summary: "write the operations in another format",
-		usage: fmt.Sprintf(convertUsage, list.String(), flags.FormatUsage), define: new(convertFlags).define, run: runConvert,
-	}
+	return fmt.Sprintf(convertUsage, list.String())
 }
 
 type convertFlags struct {
@@ -80,24 +77,17 @@ func (f *convertFlags) define(fs *flag.FlagSet) {
 	f.sums.Define(fs)
 }
 
-func runConvert(ctx context.Context, s streams.Streams, args []string) error {
-	var f convertFlags
-	fs := flags.New("convert")
-	f.define(fs)
-	inputs, err := flags.ParseInputs(fs, args)
-	if err != nil {
-		return err
-	}
+func (f *convertFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	to, err := convert.Find(f.to)
 	if err != nil {
 		return err
 	}
-	src := input.Source{Inputs: inputs, InOut: f.InOut}
+	src := input.Source{Inputs: line.Inputs, InOut: f.InOut}
 	if to.Name == convert.Profile {
-		return f.writeSums(ctx, s, fs, src)
+		return f.writeSums(ctx, s, line, src)
 	}
 	for _, name := range flags.SumsNames {
-		if flags.IsSet(fs, name) {
+		if line.IsSet(name) {
 			return exit.Usagef("-%s needs -to %s", name, convert.Profile)
 		}
 	}
@@ -105,23 +95,23 @@ func runConvert(ctx context.Context, s streams.Streams, args []string) error {
 		src.Exclude = out.Exclude
 		return to.Write(s, src, out, convert.Options{DropAttributes: f.drop, Version: version()})
 	}
-	if flags.IsSet(fs, "push") {
+	if line.IsSet("push") {
 		if to.Name != convert.OTLPProfiles || f.Output != "" {
 			return exit.Usagef("-push needs -to %s, and no -o", convert.OTLPProfiles)
 		}
 		return pushConverted(ctx, s, f.push, write)
 	}
-	return output.Produce(ctx, s, f.Output, inputs, write)
+	return output.Produce(ctx, s, f.Output, line.Inputs, write)
 }
 
-func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, fs *flag.FlagSet, src input.Source) error {
+func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *flags.Line, src input.Source) error {
 	opts, err := f.sums.Options()
 	switch {
 	case err != nil:
 		return err
-	case flags.IsSet(fs, "push"):
+	case line.IsSet("push"):
 		return exit.Usagef("-push needs -to %s, and no -o", convert.OTLPProfiles)
-	case flags.IsSet(fs, "drop-attributes"):
+	case line.IsSet("drop-attributes"):
 		return exit.Usagef("-drop-attributes is not for -to %s, which has the attributes of -by alone", convert.Profile)
 	case slices.ContainsFunc(opts.By, key.Key.NeedsTree):
 		tree := opts.By[slices.IndexFunc(opts.By, key.Key.NeedsTree)]

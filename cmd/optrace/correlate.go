@@ -55,7 +55,7 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
   -json             print JSON, schema optrace.correlate/v1
   -top N            how many requests to list, the slowest (10), and, where it is
                     given and not 0, how many rows of any table the text shows (30)
-%s
+` + flags.FormatUsage + `
   -price FILE       print what the requests cost, by request, tenant, model and
                     route: a JSON file of prices by device, such as
                     {"currency": "USD", "devices": [
@@ -102,16 +102,10 @@ type correlateFlags struct {
 
 const defaultTraceLimit = 1000
 
-func correlateCommand() command {
-	return command{
-		name: "correlate", summary: "say which operation made a request slow",
-		usage: fmt.Sprintf(correlateUsage, flags.FormatUsage), define: new(correlateFlags).define, run: runCorrelate,
-	}
-}
-
-func runCorrelate(ctx context.Context, s streams.Streams, args []string) error {
-	f, inputs, err := parseCorrelate(args)
-	if err != nil {
+func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
+	inputs := line.Inputs
+	f.sinceSet, f.rows = line.IsSet("since"), line.Rows()
+	if err := f.check(len(inputs)); err != nil {
 		return err
 	}
 	if f.linkPatterns != "" {
@@ -221,17 +215,6 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	f.display.Register(fs)
 }
 
-func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err error) {
-	f = &correlateFlags{}
-	fs := flags.New("correlate")
-	f.define(fs)
-	if inputs, err = flags.Parse(fs, args); err != nil {
-		return nil, nil, err
-	}
-	f.sinceSet, f.rows = flags.IsSet(fs, "since"), flags.Rows(fs)
-	return f, inputs, f.check(len(inputs))
-}
-
 // check returns an error if the flags and the number of inputs do not fit.
 func (f *correlateFlags) check(inputs int) error {
 	var ok bool
@@ -257,9 +240,6 @@ func (f *correlateFlags) check(inputs int) error {
 		return exit.Usagef("-timeout is not positive")
 	case f.top < 0:
 		return exit.Usagef("-top is negative")
-	}
-	if err := f.display.Check(); err != nil {
-		return err
 	}
 	if err := checkReportURL(f.reportURL); err != nil || f.price == "" {
 		return err

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
@@ -54,7 +53,7 @@ are several runs a side.
   -html FILE        write a page for the browser to FILE: the comparison, and all of
                     the head, of several runs the first
   -top N            how many rows of a table the text shows (30)
-%s
+` + flags.FormatUsage + `
   -o FILE           write to FILE, which is no input and is replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
@@ -84,20 +83,12 @@ type diffFlags struct {
 	base, head, all []string
 }
 
-func diffCommand() command {
-	return command{
-		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, flags.FormatUsage),
-		define: new(diffFlags).define, run: runDiff,
-	}
-}
-
-func runDiff(ctx context.Context, s streams.Streams, args []string) error {
-	f, err := parseDiff(args)
-	if err != nil {
+func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
+	if err := f.check(line); err != nil {
 		return err
 	}
 	wrote := false
-	err = output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
+	err := output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
 		r, head, err := f.report(ctx, s, out)
 		if err != nil {
 			return err
@@ -149,34 +140,19 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	f.InOut.Define(fs)
 }
 
-func parseDiff(args []string) (*diffFlags, error) {
-	f := &diffFlags{}
-	fs := flags.New("diff")
-	f.define(fs)
-
-	before, after := args, []string(nil)
-	separated := slices.Index(args, "--")
-	if separated >= 0 {
-		before, after = args[:separated], args[separated+1:]
+// check finds both sides, and returns an error if flags and inputs do not fit.
+func (f *diffFlags) check(line *flags.Line) (err error) {
+	before := line.Before
+	switch {
+	case before < 0 && len(line.Inputs) == 2:
+		before = 1
+	case before < 0:
+		return exit.Usagef("give one base and one head, or put -- between several of each")
+	case before == 0 || before == len(line.Inputs):
+		return exit.Usagef("both sides of -- must have an input")
 	}
-	var err error
-	if f.base, err = flags.Parse(fs, before); err != nil {
-		return nil, err
-	}
-	switch f.head = after; {
-	case separated < 0 && len(f.base) == 2:
-		f.base, f.head = f.base[:1], f.base[1:]
-	case separated < 0:
-		return nil, exit.Usagef("give one base and one head, or put -- between several of each")
-	case len(f.base) == 0 || len(f.head) == 0:
-		return nil, exit.Usagef("both sides of -- must have an input")
-	}
-	f.all = slices.Concat(f.base, f.head)
-	f.gate, f.rows = flags.IsSet(fs, "fail-above"), flags.Rows(fs)
-	return f, f.check()
-}
-
-func (f *diffFlags) check() (err error) {
+	f.base, f.head, f.all = line.Inputs[:before], line.Inputs[before:], line.Inputs
+	f.gate, f.rows = line.IsSet("fail-above"), line.Rows()
 	if f.keys, err = flags.Keys(f.by); err != nil {
 		return err
 	}
@@ -202,7 +178,7 @@ func (f *diffFlags) check() (err error) {
 	case f.top < 0:
 		return exit.Usagef("-top is negative")
 	}
-	return f.display.Check()
+	return nil
 }
 
 // report reads all runs, one after the other, and compares them. It also returns the report

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
@@ -23,7 +22,7 @@ figures of the report that costs, and what records it: in Go, and by attributes 
 language. The memory that it needs does not grow with the input.
 
   -json             print JSON, schema optrace.doctor/v1
-%s
+` + flags.FormatUsage + `
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
@@ -38,38 +37,21 @@ type doctorFlags struct {
 	flags.InOut
 }
 
-func doctorCommand() command {
-	return command{
-		name: "doctor", summary: "say what a recording lacks, and how to record it", usage: fmt.Sprintf(doctorUsage, flags.FormatUsage),
-		define: new(doctorFlags).define, run: runDoctor,
-	}
-}
-
 func (f *doctorFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	f.display.Register(fs)
 	f.InOut.Define(fs)
 }
 
-func runDoctor(ctx context.Context, s streams.Streams, args []string) error {
-	var f doctorFlags
-	fs := flags.New("doctor")
-	f.define(fs)
-	inputs, err := flags.ParseInputs(fs, args)
-	if err == nil {
-		err = f.display.Check()
-	}
-	if err != nil {
-		return err
-	}
-	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
-		in, done := input.Source{Inputs: inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
+func (f *doctorFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
+	return output.Produce(ctx, s, f.Output, line.Inputs, func(out *output.File) error {
+		in, done := input.Source{Inputs: line.Inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
 		r, err := doctor.Run(ctx, in)
 		done()
 		if err != nil {
 			return exit.Input(err)
 		}
-		out.Verdict = input.Unread(inputs, &r.Input)
+		out.Verdict = input.Unread(line.Inputs, &r.Input)
 		if f.json {
 			return exit.Output(output.JSON(out, r))
 		}

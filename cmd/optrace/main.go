@@ -28,13 +28,6 @@ func main() {
 	os.Exit(code)
 }
 
-func commands() []command {
-	return []command{
-		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), doctorCommand(), mcpCommand(),
-		completionCommand(), versionCommand(),
-	}
-}
-
 func commandNames() (names []string) {
 	for _, c := range commands() {
 		names = append(names, c.name)
@@ -70,10 +63,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case "-version", "--version":
 		args = append([]string{"version"}, args[1:]...)
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			return finish(s, c, c.run(ctx, s, args[1:]))
+	if c, ok := find(args[0]); ok {
+		if c.name == "completion" && len(args) > 2 && args[1] == completionWords { // no flags of this command
+			return finish(s, c, exit.Output(printLines(s.Out, complete(args[2:]))))
 		}
+		return finish(s, c, c.execute(ctx, s, args[1:]))
 	}
 	hint := "run 'optrace help' for the commands"
 	if _, err := os.Stat(args[0]); err == nil {
@@ -103,10 +97,8 @@ func explain(s streams.Streams, args []string) int {
 	if len(args) == 0 {
 		return show(s, overview())
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			return show(s, c.help())
-		}
+	if c, ok := find(args[0]); ok {
+		return show(s, c.help())
 	}
 	for _, t := range topics() {
 		if t.name == args[0] {

@@ -18,8 +18,7 @@ Mcp answers the questions of an assistant about inputs below the DIRECTORIES, th
 working directory by default, by the Model Context Protocol on standard input and
 output. Its tools are overview, table, operation, request, compare and doctor; they
 read, and write nothing. An answer has at most 8,000 bytes, and says how to ask for
-what does not fit. Calls are answered one after the other, and the latest reports are
-kept for the next ones.
+what does not fit. Calls are answered one after the other.
 
   -timeout D        how long a call may take (1m)
 ` + flags.MemoryUsage + `
@@ -34,34 +33,22 @@ type mcpFlags struct {
 	memory  flags.MemorySize
 }
 
-func mcpCommand() command {
-	return command{
-		name: "mcp", summary: "answer the questions of an assistant, by the Model Context Protocol", usage: mcpUsage,
-		define: new(mcpFlags).define, run: runMCP,
-	}
-}
-
 func (f *mcpFlags) define(fs *flag.FlagSet) {
 	fs.DurationVar(&f.timeout, "timeout", time.Minute, "")
 	f.memory = ingest.DefaultMaxMemory
 	fs.Var(&f.memory, "max-memory", "")
 }
 
-func runMCP(ctx context.Context, s streams.Streams, args []string) error {
-	var f mcpFlags
-	fs := flags.New("mcp")
-	f.define(fs)
-	directories, err := flags.Parse(fs, args)
+func (f *mcpFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
+	directories := line.Inputs
 	switch {
-	case err != nil:
-		return err
 	case f.timeout <= 0:
 		return exit.Usagef("-timeout is not positive")
 	case len(directories) == 0:
 		directories = []string{"."}
 	}
 	server, err := mcp.New(mcp.Options{
-		Version: version(), Directories: directories, Sections: sectionNames(), Memory: f.memory, Timeout: f.timeout,
+		Version: version(), Directories: directories, Memory: f.memory, Timeout: f.timeout, Execute: execute,
 	})
 	if err == nil {
 		err = server.Run(ctx, s.In, s.Out)

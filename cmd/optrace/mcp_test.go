@@ -1,30 +1,188 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/google/go-cmp/cmp"
+	client "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/optrace/optrace/cmd/optrace/internal/mcp"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/causes"
 	"github.com/optrace/optrace/internal/check"
 )
 
-// The command answers a client of the protocol's own SDK, and ends with it.
-func TestMCP(t *testing.T) {
+// askMCP starts the command for the inputs below a directory, which ends with the client of the protocol's own SDK.
+func askMCP(t *testing.T, dir string, flags ...string) *client.ClientSession {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // until the session is closed
+	cmd := exec.CommandContext(ctx, "optrace", append([]string{"mcp", dir}, flags...)...)
+	session := check.Must(client.NewClient(&client.Implementation{Name: "test", Version: "1"}, nil).Connect(
+		ctx, &client.CommandTransport{Command: cmd}, nil))(t)
+	t.Cleanup(func() { check.OK(t, session.Close()) })
+	return session
+}
+
+// call returns the text of an answer, and whether it is an error.
+func call(t *testing.T, c *client.ClientSession, tool string, args map[string]any) (text string, failed bool) {
+	t.Helper()
+	r, err := c.CallTool(t.Context(), &client.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s %v: %v", tool, args, err)
+	}
+	for _, content := range r.Content {
+		text += content.(*client.TextContent).Text
+	}
+	if len(text) > mcp.MaxAnswer {
+		t.Errorf("%s %v: %d bytes", tool, args, len(text))
+	}
+	return text, r.IsError
+}
+
+// writeRun writes the recording of a run with a cause.
+func writeRun(t *testing.T, dir, name, cause string, strength float64, seed uint64) {
+	t.Helper()
+	var text bytes.Buffer
+	check.OK(t, causes.Write(&text, cause, strength, seed))
+	check.OK(t, os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600))
+}
+
+func TestMCPTools(t *testing.T) {
 	dir := t.TempDir()
-	writeOps(t, filepath.Join(dir, "ops.jsonl"), 0, 10)
-	c := check.Must(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
-		t.Context(), &mcp.CommandTransport{Command: exec.CommandContext(t.Context(), "optrace", "mcp", dir)}, nil))(t)
-	for _, tool := range []string{"overview", "table", "doctor", "request"} {
-		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"inputs": []string{"ops.jsonl"}}})
-		if err != nil {
-			t.Fatalf("%s: %v", tool, err)
-		}
-		if text := r.Content[0].(*mcp.TextContent).Text; r.IsError || !strings.Contains(text, "1 file") {
-			t.Errorf("%s: %s", tool, text)
+	writeRun(t, dir, "base.jsonl", causes.Training, 0, 1)
+	writeRun(t, dir, "head.jsonl", "operation", 0.5, 2)
+	writeRun(t, dir, "serve.jsonl", "slow_request", 0.5, 3)
+	c := askMCP(t, dir)
+	tools := check.Must(c.ListTools(t.Context(), nil))(t)
+	var names []string
+	for _, tool := range tools.Tools {
+		names = append(names, tool.Name)
+		if a := tool.Annotations; !a.ReadOnlyHint || *a.OpenWorldHint {
+			t.Errorf("%s: %+v", tool.Name, a)
 		}
 	}
-	check.OK(t, c.Close())
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"compare", "doctor", "operation", "overview", "request", "table"}, names); diff != "" {
+		t.Error(diff)
+	}
+	head, serve := []string{"head.jsonl"}, []string{filepath.Join(dir, "serve.jsonl")}
+	for _, tt := range []struct {
+		tool   string
+		args   map[string]any
+		says   []string
+		failed bool
+	}{
+		{"overview", map[string]any{"inputs": head}, []string{"The bound is", "layer_05", "→ "}, false},
+		{"table", map[string]any{"inputs": head, "section": "steps", "top": 3}, []string{"STEPS"}, false},
+		{"table", map[string]any{"inputs": head, "by": "rank,kind"}, []string{"BY RANK, KIND"}, false},
+		{"table", map[string]any{"inputs": head, "where": map[string]string{"operation": "layer_05"}}, []string{"layer_05", "filtered"}, false},
+		{"operation", map[string]any{"inputs": head, "name": "LAYER_05"},
+			[]string{"layer_05", "BY DEVICE, SHAPE", "SLOWEST", "Of the whole run: "}, false},
+		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
+		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"}, false},
+		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
+		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000}, []string{"lines were left out: ask for fewer rows"}, false},
+		{"table", map[string]any{"inputs": head, "where": map[string]string{"device": "cuda"}}, []string{"did you mean cuda:0?"}, false},
+
+		{"overview", map[string]any{"inputs": []string{}}, []string{"no input", "base.jsonl"}, true},
+		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}}, []string{"absent.jsonl is no file", "base.jsonl"}, true},
+		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is no file"}, true},
+		{"table", map[string]any{"inputs": head, "section": "colours"}, []string{`unknown section "colours"`, "critical_path"}, true},
+		{"table", map[string]any{"inputs": head, "by": "colour"}, []string{`"colour" is none of operation, kind`}, true},
+		{"table", map[string]any{"inputs": head, "where": map[string]string{"colour": "red"}},
+			[]string{`"colour" is none of operation, kind`}, true},
+		{"operation", map[string]any{"inputs": head, "name": "layer_0"}, []string{"10 operations have", "layer_05"}, true},
+		{"operation", map[string]any{"inputs": head, "name": "nothing such"}, []string{"no operation has the name", "layer_05"}, true},
+		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"no trace id"}, true},
+		{"request", map[string]any{"inputs": serve, "trace_id": strings.Repeat("ab", 16)}, []string{"does not hold the trace"}, true},
+		{"compare", map[string]any{"base": head, "head": []string{}}, []string{"base and head"}, true},
+	} {
+		text, failed := call(t, c, tt.tool, tt.args)
+		if failed != tt.failed {
+			t.Errorf("%s %v: failed %v: %s", tt.tool, tt.args, failed, text)
+		}
+		for _, says := range tt.says {
+			if !strings.Contains(text, says) {
+				t.Errorf("%s %v does not say %q:\n%s", tt.tool, tt.args, says, text)
+			}
+		}
+	}
+}
+
+// Nothing outside of the directories is read, by whatever way its path leads there.
+func TestMCPDirectories(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	writeRun(t, outside, "secret.jsonl", causes.Training, 0, 1)
+	writeRun(t, dir, "in.jsonl", causes.Training, 0, 1)
+	for link, to := range map[string]string{"file.jsonl": filepath.Join(outside, "secret.jsonl"), "dir": outside, "within.jsonl": "in.jsonl"} {
+		check.OK(t, os.Symlink(to, filepath.Join(dir, link)))
+	}
+	c := askMCP(t, dir)
+	outer := filepath.Join(outside, "secret.jsonl")
+	relative := check.Must(filepath.Rel(dir, outer))(t)
+	for _, in := range []string{outer, relative, "file.jsonl", "dir", "dir/secret.jsonl", outside, "/", "..", dir + "x"} {
+		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); !failed ||
+			!strings.Contains(text, "is no file or directory below") {
+			t.Errorf("%s: %s", in, text)
+		}
+	}
+	for _, in := range []string{"in.jsonl", "within.jsonl", ".", dir} { // links in a directory that is read are passed over
+		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); failed || !strings.Contains(text, "1 file") {
+			t.Errorf("%s: %s", in, text)
+		}
+	}
+}
+
+func TestMCPLimits(t *testing.T) {
+	dir := t.TempDir()
+	writeRun(t, dir, "a", causes.Training, 0, 1)
+	for says, flag := range map[string]string{"longer than 1ns": "-timeout=1ns", "-max-memory": "-max-memory=1024"} {
+		if text, failed := call(t, askMCP(t, dir, flag), "overview", map[string]any{"inputs": []string{"a"}}); !failed ||
+			!strings.Contains(text, says) {
+			t.Errorf("%s: %s", flag, text)
+		}
+	}
+}
+
+// An assistant that asks for the overview and then for the sections that its findings name has read the cause after three
+// calls, for nine of ten runs with a cause.
+func TestMCPFindsCauses(t *testing.T) {
+	dir := t.TempDir()
+	c := askMCP(t, dir)
+	arrow := regexp.MustCompile(`→\s+([a-z_]+)`)
+	found, runs, seeds := 0, 0, cases.Count(t, 1, 20)
+	for i := range causes.Causes {
+		cause := &causes.Causes[i]
+		for seed := range seeds {
+			runs++
+			writeRun(t, dir, "run", cause.Name, 2*cause.From, uint64(seed))
+			args := map[string]any{"inputs": []string{"run"}}
+			text, _ := call(t, c, "overview", args)
+			first := text
+			asked := 1
+			for _, m := range arrow.FindAllStringSubmatch(text, -1) {
+				if asked < 3 && slices.Contains(sectionNames(), m[1]) {
+					answer, _ := call(t, c, "table", map[string]any{"inputs": []string{"run"}, "section": m[1]})
+					text += answer
+					asked++
+				}
+			}
+			if strings.Contains(text, cause.Says) {
+				found++
+			} else {
+				t.Logf("%s, seed %d:\n%s", cause.Name, seed, first)
+			}
+		}
+	}
+	if 10*found < 9*runs {
+		t.Errorf("found the causes of %d of %d runs", found, runs)
+	}
 }

@@ -85,7 +85,7 @@ In which form, text without any of these:
 ` + streams.DisplayUsage + `
 Inputs and output:
 
-%s
+` + flags.FormatUsage + `
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 ` + flags.MemoryUsage + `
 Examples:
@@ -118,13 +118,6 @@ type reportFlags struct {
 	display streams.DisplayFlags
 }
 
-func reportCommand() command {
-	return command{
-		name: "report", summary: "profile the operations in the inputs",
-		usage: fmt.Sprintf(reportUsage, flags.PeaksUsage(), flags.FormatUsage), define: new(reportFlags).define, run: runReport,
-	}
-}
-
 func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
@@ -140,16 +133,10 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	f.InOut.Define(fs)
 }
 
-func runReport(ctx context.Context, s streams.Streams, args []string) error {
-	var f reportFlags
-	fs := flags.New("report")
-	f.define(fs)
-	inputs, err := flags.ParseInputs(fs, args)
-	if err != nil {
-		return err
-	}
-	f.rows = flags.Rows(fs)
-	fs.Visit(func(set *flag.Flag) { f.set = append(f.set, set.Name) })
+func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
+	inputs := line.Inputs
+	f.rows = line.Rows()
+	line.Visit(func(set *flag.Flag) { f.set = append(f.set, set.Name) })
 	chosen, err := parseSections(f.section)
 	if err != nil {
 		return err
@@ -237,8 +224,6 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, exit.Usagef("-html shows all sections: leave out -section")
 	case f.align && !chosen.structural():
 		return opts, exit.Usagef("-align-clocks is for figures that depend on times: choose other sections, or leave out -section")
-	case f.display.Check() != nil:
-		return opts, f.display.Check()
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
 		return opts, exit.Usagef("-min-comm-ratio is not between 0 and 1")
 	}

@@ -56,7 +56,7 @@ is compressed, are read once.
                     /v1development/profiles
   -push-interval D  how often, as in 1m (10s). Operations are pushed an interval after
                     they came, with the spans above them
-%s
+` + flags.FormatUsage + `
   -for D            end after that time, as in 30s
 
 Beside the page are ?format=json, the report as 'optrace report -json' prints it,
@@ -96,13 +96,6 @@ type serveFlags struct {
 	memory             flags.MemorySize
 }
 
-func serveCommand() command {
-	return command{
-		name: "serve", summary: "show operations in the browser as they come in",
-		usage: fmt.Sprintf(serveUsage, flags.FormatUsage), define: new(serveFlags).define, run: runServe,
-	}
-}
-
 func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8318", "")
 	fs.StringVar(&f.http, "otlp-http", "127.0.0.1:4318", "")
@@ -118,14 +111,7 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.Var(&f.memory, "max-memory", "")
 }
 
-func runServe(ctx context.Context, s streams.Streams, args []string) error {
-	var f serveFlags
-	fs := flags.New("serve")
-	f.define(fs)
-	inputs, err := flags.Parse(fs, args)
-	if err != nil {
-		return err
-	}
+func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	limits, err := parseWindow(f.window)
 	switch {
 	case err != nil:
@@ -149,14 +135,14 @@ func runServe(ctx context.Context, s streams.Streams, args []string) error {
 	limits.Codec = &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
 	scraped := metrics.New()
 	limits.Observe = scraped.Observe
-	server := newServer(f, livepage.NewWindow(limits))
+	server := newServer(*f, livepage.NewWindow(limits))
 	server.metrics = scraped
-	if flags.IsSet(fs, "push") {
-		if server.push, err = newServePush(&f, server.window); err != nil {
+	if line.IsSet("push") {
+		if server.push, err = newServePush(f, server.window); err != nil {
 			return err
 		}
 	}
-	return server.run(ctx, s, inputs)
+	return server.run(ctx, s, line.Inputs)
 }
 
 // The memory of the command: the window is compressed, and a report on it takes several times

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 )
 
@@ -17,22 +15,12 @@ Version prints the version of the program, the commit that it was built from if
 that is known, and the version of Go. 'optrace --version' does the same.
 `
 
-func versionCommand() command {
-	return command{
-		name: "version", summary: "print the version", usage: versionUsage, arguments: []word{},
-		run: func(_ context.Context, s streams.Streams, args []string) error {
-			fs := flags.New("version")
-			arguments, err := flags.Parse(fs, args)
-			if err != nil {
-				return err
-			}
-			if len(arguments) > 0 {
-				return exit.Usagef("version takes no arguments")
-			}
-			_, err = fmt.Fprintf(s.Out, "optrace %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return exit.Output(err)
-		},
+func printVersion(s streams.Streams, arguments []string) error {
+	if len(arguments) > 0 {
+		return exit.Usagef("version takes no arguments")
 	}
+	_, err := fmt.Fprintf(s.Out, "optrace %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return exit.Output(err)
 }
 
 // release is the version that the linker stamped a release with; "" for any other build.

@@ -20,11 +20,35 @@ func New(name string) *flag.FlagSet {
 	return fs
 }
 
-// Parse parses args, in which flags and inputs may come in any order, and
-// returns the inputs. Everything after "--" is an input.
-func Parse(fs *flag.FlagSet, args []string) (inputs []string, err error) {
-	flags, inputs := splitArgs(fs, args)
-	if err := fs.Parse(flags); err != nil {
+// Line is a command line: the flags and, in whatever order with them, the inputs.
+type Line struct {
+	*flag.FlagSet
+	Inputs []string
+	// Before is how many inputs stand in front of "--", -1 where that is not there.
+	Before int
+}
+
+// Parse takes a command line apart. Everything after "--" is an input.
+func Parse(fs *flag.FlagSet, args []string) (*Line, error) {
+	l := &Line{FlagSet: fs, Before: -1}
+	var set []string
+	for len(args) > 0 && l.Before < 0 {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--":
+			l.Before = len(l.Inputs)
+			l.Inputs = append(l.Inputs, args...)
+		case arg == ingest.Stdin || !strings.HasPrefix(arg, "-"):
+			l.Inputs = append(l.Inputs, arg)
+		case len(args) > 0 && ValueFollows(fs, arg):
+			set = append(set, arg, args[0])
+			args = args[1:]
+		default:
+			set = append(set, arg)
+		}
+	}
+	if err := fs.Parse(set); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		}
@@ -36,49 +60,36 @@ func Parse(fs *flag.FlagSet, args []string) (inputs []string, err error) {
 		}
 		return nil, exit.Usagef("%w%s", err, guess)
 	}
-	return inputs, nil
+	return l, nil
 }
 
-// ParseInputs is Parse for commands that need an input.
-func ParseInputs(fs *flag.FlagSet, args []string) ([]string, error) {
-	inputs, err := Parse(fs, args)
-	if err == nil && len(inputs) == 0 {
-		err = exit.Usagef("no input; use - for standard input")
-		for _, name := range []string{"html", "o"} {
-			if f := fs.Lookup(name); f != nil && f.Value.String() != "" {
-				err = exit.Usagef("no input: %q is the FILE of -%s; use - for standard input", f.Value.String(), name)
-			}
+// CheckInput returns an error where there is no input.
+func (l *Line) CheckInput() error {
+	if len(l.Inputs) > 0 {
+		return nil
+	}
+	for _, name := range []string{"html", "o"} {
+		if f := l.Lookup(name); f != nil && f.Value.String() != "" {
+			return exit.Usagef("no input: %q is the FILE of -%s; use - for standard input", f.Value.String(), name)
 		}
 	}
-	return inputs, err
+	return exit.Usagef("no input; use - for standard input")
 }
 
 // IsSet reports whether a flag was given.
-func IsSet(fs *flag.FlagSet, name string) bool {
+func (l *Line) IsSet(name string) bool {
 	set := false
-	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	l.Visit(func(f *flag.Flag) { set = set || f.Name == name })
 	return set
 }
 
-// splitArgs separates flags with their values from inputs.
-func splitArgs(fs *flag.FlagSet, args []string) (flags, inputs []string) {
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		switch {
-		case arg == "--":
-			return flags, append(inputs, args...)
-		case arg == ingest.Stdin || !strings.HasPrefix(arg, "-"):
-			inputs = append(inputs, arg)
-		default:
-			flags = append(flags, arg)
-			if len(args) > 0 && ValueFollows(fs, arg) {
-				flags = append(flags, args[0])
-				args = args[1:]
-			}
-		}
+// Rows returns how many rows of a table the flag -top allows, 0 for the default, where it was not given.
+func (l *Line) Rows() int {
+	if !l.IsSet("top") {
+		return 0
 	}
-	return flags, inputs
+	n, _ := l.Lookup("top").Value.(flag.Getter).Get().(int)
+	return n
 }
 
 // ValueFollows reports whether the value of the flag is the next argument.

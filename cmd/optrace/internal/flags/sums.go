@@ -85,12 +85,3 @@ func MappingFor(keys []key.Key) *attr.Mapping {
 	}
 	return &m
 }
-
-// Rows returns how many rows of a table the flag -top allows, 0 for the default, where it was not given.
-func Rows(fs *flag.FlagSet) int {
-	if !IsSet(fs, "top") {
-		return 0
-	}
-	n, _ := fs.Lookup("top").Value.(flag.Getter).Get().(int)
-	return n
-}

@@ -1,22 +1,11 @@
 package mcp
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/cmd/optrace/internal/flags"
-	"github.com/optrace/optrace/cmd/optrace/internal/input"
-	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/ingest"
 )
 
 func rootOf(dir string) (string, error) {
@@ -85,72 +74,4 @@ func (s *Server) list() string {
 		names = append(names[:most], "…")
 	}
 	return "there are " + strings.Join(names, ", ")
-}
-
-// open opens inputs, which are paths of resolve. The attributes of keys are kept.
-func (s *Server) open(paths []string, keys []key.Key) *ingest.Input {
-	in, _ := input.Source{
-		Inputs: paths, InOut: flags.InOut{Memory: s.opts.Memory}, Mapping: flags.MappingFor(keys),
-	}.Open(streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
-	return in
-}
-
-// maxReports is how many reports are kept. They have no operation but those they list.
-const maxReports = 8
-
-// kept are the latest reports, the one that was asked for last at the end.
-type kept []keptReport
-
-type keptReport struct {
-	of     string
-	report *analyze.Report
-}
-
-// report returns the report on inputs, the one that is kept where the files and the options, which name says, are the same.
-func (s *Server) report(ctx context.Context, inputs []string, name string, keys []key.Key, opts analyze.Options) (*analyze.Report, error) {
-	paths, err := s.resolve(inputs)
-	if err != nil {
-		return nil, err
-	}
-	of := name + stamp(paths)
-	i := slices.IndexFunc(s.reports, func(k keptReport) bool { return k.of == of })
-	if i >= 0 {
-		found := s.reports[i]
-		s.reports = append(slices.Delete(s.reports, i, i+1), found)
-		return found.report, nil
-	}
-	r, err := s.run(ctx, paths, keys, opts)
-	if err != nil {
-		return nil, err
-	}
-	if len(s.reports) == maxReports {
-		s.reports = slices.Delete(s.reports, 0, 1)
-	}
-	s.reports = append(s.reports, keptReport{of, r})
-	return r, nil
-}
-
-func (s *Server) run(ctx context.Context, paths []string, keys []key.Key, opts analyze.Options) (*analyze.Report, error) {
-	r, err := analyze.Run(ctx, s.open(paths, keys), opts)
-	if err == nil {
-		err = input.Unread(paths, &r.Input)
-	}
-	if err != nil {
-		return nil, exit.Input(err)
-	}
-	return r, nil
-}
-
-// stamp says which files there are, and when they were written.
-func stamp(paths []string) string {
-	var b strings.Builder
-	for _, path := range paths {
-		_ = filepath.WalkDir(path, func(path string, _ fs.DirEntry, _ error) error {
-			if info, err := os.Stat(path); err == nil {
-				fmt.Fprintf(&b, "\x00%s\x00%d\x00%d", path, info.Size(), info.ModTime().UnixNano())
-			}
-			return nil
-		})
-	}
-	return b.String()
 }

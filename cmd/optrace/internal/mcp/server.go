@@ -1,5 +1,5 @@
-// Package mcp answers the questions of assistants by the Model Context Protocol: each tool is a call of the analyses, and
-// its answer the text that the command prints, cut to what such a client takes. Nothing is written, and only files below
+// Package mcp answers the questions of assistants by the Model Context Protocol: each tool is a command line of the
+// program, and its answer what that prints, cut to what such a client takes. Nothing is written, and only files below
 // the directories that the server was given are read.
 package mcp
 
@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -24,17 +26,17 @@ const MaxAnswer = 8000
 type Options struct {
 	Version     string
 	Directories []string // of the inputs
-	Sections    []string // of a report
 	Memory      flags.MemorySize
 	Timeout     time.Duration // of a call
+	// Execute executes a command line of the program.
+	Execute func(ctx context.Context, s streams.Streams, args []string) error
 }
 
 // Server answers calls, one at a time, so that the bound of memory holds for all of them.
 type Server struct {
-	opts    Options
-	roots   []string // the directories without symbolic links
-	turn    chan struct{}
-	reports kept
+	opts  Options
+	roots []string // the directories without symbolic links
+	turn  chan struct{}
 }
 
 // New returns a server for the inputs below the directories.
@@ -59,20 +61,22 @@ a slow request with request, two runs with compare. Figures that look incomplete
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "optrace", Title: "optrace", Version: s.opts.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
-	add(s, server, "overview",
+	add(s, server, "overview", "call table with a section",
 		"What was read and lost, what the run was bound by, what would make it faster, the largest operations, the devices.",
 		s.overview)
-	add(s, server, "table",
+	add(s, server, "table", "ask for fewer rows with top, or for fewer operations with where",
 		"One section of the report, or the operations grouped by any keys, of all operations or of those with certain values.",
 		s.table)
-	add(s, server, "operation",
+	add(s, server, "operation", "call table with where operation=NAME",
 		"One operation, operator or kernel in depth: its times by device and shape, what it waits for, its slowest calls.",
 		s.operation)
-	add(s, server, "request",
+	add(s, server, "request", "ask for one trace_id, or for fewer requests with top",
 		"What requests waited for: those with the largest durations, or one trace, against typical ones of the same name.",
 		s.request)
-	add(s, server, "compare", "What became slower or faster from a base to a head, and whether that can be told from chance.", s.compare)
-	add(s, server, "doctor", "What the recording lacks, which figures that costs, and how to record it.", s.doctor)
+	add(s, server, "compare", "compare by fewer keys",
+		"What became slower or faster from a base to a head, and whether that can be told from chance.", s.compare)
+	add(s, server, "doctor", "what is missing in most operations comes first",
+		"What the recording lacks, which figures that costs, and how to record it.", s.doctor)
 	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -84,8 +88,8 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// add adds a tool. f returns the text of its answer, and how to ask for what does not fit.
-func add[In any](s *Server, server *mcp.Server, name, about string, f func(context.Context, In) (text, more string, err error)) {
+// add adds a tool, whose answer f returns. more says how to ask for what does not fit.
+func add[In any](s *Server, server *mcp.Server, name, more, about string, f func(context.Context, In) (string, error)) {
 	closed := false
 	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}}
 	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
@@ -98,12 +102,22 @@ func add[In any](s *Server, server *mcp.Server, name, about string, f func(conte
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
 		}
-		text, more, err := f(ctx, in)
+		text, err := f(ctx, in)
 		if err != nil {
 			return nil, nil, errors.New(termtext.Escape(err.Error()))
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: cut(text, more)}}}, nil, nil
 	})
+}
+
+// execute returns what a command line prints.
+func (s *Server) execute(ctx context.Context, args []string) (string, error) {
+	var out, notes strings.Builder
+	args = slices.Insert(args, 1, fmt.Sprint("-max-memory=", int64(s.opts.Memory)), "-width=120")
+	if err := s.opts.Execute(ctx, streams.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}, args); err != nil {
+		return "", err
+	}
+	return out.String() + notes.String(), nil
 }
 
 // cut returns text, or as many of its first lines as fit and how many do not.

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/render/text"
 )
 
@@ -52,19 +51,20 @@ const DisplayUsage = `  -color WHEN       mark headings up: always, never, or au
 
 // Register defines the flags.
 func (f *DisplayFlags) Register(fs *flag.FlagSet) {
-	fs.StringVar(&f.color, "color", "auto", "")
-	fs.IntVar(&f.width, "width", 0, "")
-}
-
-// Check returns an error if the values do not fit.
-func (f *DisplayFlags) Check() error {
-	switch {
-	case !slices.Contains(Colors(), f.color):
-		return exit.Usagef("-color: %q is none of %s", f.color, strings.Join(Colors(), ", "))
-	case f.width != 0 && f.width < text.MinWidth:
-		return exit.Usagef("-width is less than %d", text.MinWidth)
-	}
-	return nil
+	f.color = "auto"
+	fs.Func("color", "", func(when string) error {
+		if !slices.Contains(Colors(), when) {
+			return fmt.Errorf("it is none of %s", strings.Join(Colors(), ", "))
+		}
+		f.color = when
+		return nil
+	})
+	fs.Func("width", "", func(width string) (err error) {
+		if f.width, err = strconv.Atoi(width); err != nil || f.width != 0 && f.width < text.MinWidth {
+			return fmt.Errorf("it is no number of at least %d", text.MinWidth)
+		}
+		return nil
+	})
 }
 
 // On returns how text looks that is written to w.
