@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log"
@@ -21,6 +22,8 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/check"
 )
+
+var update = flag.Bool("update", false, "rewrite the expected outputs of the scripts")
 
 // TestMain is the program itself where the binary of the tests is called optrace, as a link
 // on the PATH of the tests is.
