@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -119,49 +116,6 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// pprofProgram returns the path of the program that "go tool pprof" runs. With -n the go command builds it and prints the path.
-var pprofProgram = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "tool", "-n", "pprof").Output()
-	return strings.TrimSpace(string(out)), err
-})
-
-func goPprof(t *testing.T, args ...string) string {
-	t.Helper()
-	program := check.Must(pprofProgram())(t)
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"-symbolize=none"}, args...)...)
-	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go tool pprof %q: %v\n%s", args, err, &stderr)
-	}
-	return string(out)
-}
-
-// topRows returns the flat and cumulative values in the output of pprof -top by name.
-func topRows(t *testing.T, text string) map[string][2]int64 {
-	t.Helper()
-	rows := make(map[string][2]int64)
-	_, table, ok := strings.Cut(text, "cum%\n")
-	if !ok {
-		t.Fatalf("no table in\n%s", text)
-	}
-	for line := range strings.Lines(table) {
-		f := strings.Fields(line)
-		var values [2]int64
-		for i, field := range []string{f[0], f[3]} {
-			n, err := strconv.ParseFloat(strings.TrimRight(field, "nsB"), 64)
-			if err != nil {
-				t.Fatalf("%q in %q", field, line)
-			}
-			values[i] = int64(n)
-		}
-		rows[strings.Join(f[5:], " ")] = values
-	}
-	return rows
-}
-
 // nestedOps are operations below operations, of a device below those of the host, and
 // one that outlives what it lies below.
 const nestedOps = `{"span":{"name":"POST /predict","trace_id":"0a","span_id":"01","start_unix_ns":1000,"duration_ns":9000}}
@@ -182,46 +136,4 @@ func nestedFile(t *testing.T, exp string) string {
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
 	check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
-}
-
-// What go tool pprof shows is what the report says: the cumulative time of an operation is
-// its duration, however many operations lie in it, and flat self time is self time.
-func TestGoToolPprof(t *testing.T) {
-	file := nestedFile(t, "500")
-	_, out := converted(t, "pprof", file)
-	want := operationsOf(t, file)
-	if len(want) != 4 || want["softmax"].SumNS != 3000 {
-		t.Fatalf("the report has %v", want)
-	}
-	time := topRows(t, goPprof(t, "-top", "-cum", "-unit=ns", "-nodefraction=0", out)) // time is the default
-	self := topRows(t, goPprof(t, "-top", "-sample_index=self", "-unit=ns", "-nodefraction=0", out))
-	count := topRows(t, goPprof(t, "-top", "-sample_index=count", "-nodefraction=0", out))
-	for name, o := range want {
-		got := [3]int64{time[name][1], self[name][0], count[name][0]}
-		check.Equal(t, fmt.Sprintf("%q: cumulative time, self time and count", name), [3]int64{o.SumNS, o.SelfNS, o.Count}, got)
-	}
-	check.Equal(t, "the request", [2]int64{0, 6700}, time["POST /predict"])
-	raw := goPprof(t, "-raw", out)
-	for _, text := range []string{
-		"count/count time/nanoseconds[dflt] self/nanoseconds bytes/bytes flops/count", "request:[POST /predict]", "void gemm<4, float>(float*)",
-		"trace_id:[0000000000000000000000000000000a]", "left out: 1 operations seen from the host",
-	} {
-		if !strings.Contains(raw, text) {
-			t.Errorf("no %q in\n%s", text, raw)
-		}
-	}
-	focused := goPprof(t, "-top", "-unit=ns", "-tagfocus=request=POST /predict", "-focus=softmax", out)
-	if got := topRows(t, focused); got["exp"] != [2]int64{1500, 1500} || len(got) != 5 {
-		t.Errorf("below softmax: %v in\n%s", got, focused)
-	}
-
-	_, slower := converted(t, "pprof", nestedFile(t, "900"))
-	if got := topRows(t, goPprof(t, "-top", "-unit=ns", "-diff_base="+out, slower)); got["exp"][0] != 400 || got["softmax"][0] != -400 {
-		t.Errorf("the difference is %v", got)
-	}
-	for name, got := range topRows(t, goPprof(t, "-top", "-unit=ns", "-nodefraction=0", "-diff_base="+out, out)) {
-		if got != [2]int64{} {
-			t.Errorf("a profile differs from itself by %d in %q", got, name)
-		}
-	}
 }

@@ -244,9 +244,9 @@ func (f *correlateFlags) check(inputs int) error {
 	if err := checkReportURL(f.reportURL); err != nil || f.price == "" {
 		return err
 	}
-	text, err := flags.ReadFile("-price", f.price)
+	text, err := os.ReadFile(f.price)
 	if err != nil {
-		return err
+		return exit.Usagef("-price: %w", err)
 	}
 	if f.prices, err = price.Parse(text); err != nil {
 		return exit.Usagef("-price: %s: %w", f.price, err)

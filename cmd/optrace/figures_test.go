@@ -95,40 +95,27 @@ func checkOutput(output, line string) string {
 	if err := json.Unmarshal([]byte(value), &want); err != nil {
 		return "the value is no JSON: " + err.Error()
 	}
-	got, problem := atPath(report, path)
-	if problem != "" {
-		return problem
+	values := make(map[string]any)
+	addValues(values, "", report)
+	got, ok := values[path]
+	if !ok {
+		return "no such value"
 	}
 	return cmp.Diff(want, got)
 }
 
-// atPath returns the value at a path such as "devices[0].busy_ns", or the length
-// of a list for a path in "len(…)".
-func atPath(v any, path string) (value any, problem string) {
-	if inner, ok := strings.CutPrefix(path, "len("); ok {
-		list, problem := atPath(v, strings.TrimSuffix(inner, ")"))
-		items, ok := list.([]any)
-		if problem == "" && !ok {
-			problem = "no list"
+// addValues adds what a value of JSON holds by paths such as "devices[0].busy_ns", and the length of a list by "len(devices)".
+func addValues(values map[string]any, path string, v any) {
+	values[path] = v
+	switch v := v.(type) {
+	case []any:
+		values["len("+path+")"] = float64(len(v))
+		for i, element := range v {
+			addValues(values, fmt.Sprintf("%s[%d]", path, i), element)
 		}
-		return float64(len(items)), problem
+	case map[string]any:
+		for key, member := range v {
+			addValues(values, strings.TrimPrefix(path+"."+key, "."), member)
+		}
 	}
-	for part := range strings.SplitSeq(strings.ReplaceAll(path, "[", ".["), ".") {
-		if index, ok := strings.CutPrefix(part, "["); ok {
-			list, _ := v.([]any)
-			i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
-			if err != nil || i < 0 || i >= len(list) {
-				return nil, "no element " + part
-			}
-			v = list[i]
-			continue
-		}
-		object, _ := v.(map[string]any)
-		member, ok := object[part]
-		if !ok {
-			return nil, "no member " + part
-		}
-		v = member
-	}
-	return v, ""
 }

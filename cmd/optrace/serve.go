@@ -231,38 +231,32 @@ func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) 
 
 // start starts the servers and the reading of inputs, and says where they are.
 func (s *server) start(ctx context.Context, std streams.Streams, inputs []string) error {
-	page, err := listen(ctx, s.flags.listen)
+	page, err := loopback.Listen(ctx, s.flags.listen)
 	if err != nil {
 		return exit.Output(fmt.Errorf("-listen: %w", err))
 	}
-	web, err := listen(ctx, s.flags.http)
-	if err != nil {
-		return exit.Input(errors.Join(fmt.Errorf("-otlp-http: %w", err), page.Close()))
-	}
-	rpc, err := listen(ctx, s.flags.grpc)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("-otlp-grpc: %w", err), page.Close())
-		if web != nil {
-			err = errors.Join(err, web.Close())
-		}
-		return exit.Input(err)
-	}
-	r := receiver.New(s.window, s.hosts)
+	address := "http://" + page.Addr().String() + "/"
+	fmt.Fprintf(std.Out, "page       %s\n", address)
 	var sources []string
 	if len(inputs) > 0 {
 		sources = append(sources, input.Title(inputs))
 	}
-	address := "http://" + page.Addr().String() + "/"
-	fmt.Fprintf(std.Out, "page       %s\n", address)
-	if web != nil {
-		sources = append(sources, "OTLP/HTTP at "+web.Addr().String())
-		fmt.Fprintf(std.Out, "OTLP/HTTP  http://%s%s\n", web.Addr(), receiver.Path)
-		s.serve(exit.Input, func() error { return loopback.Serve(ctx, web, r.Handler(address)) })
+	r := receiver.New(s.window, s.hosts)
+	web, err := s.receive(ctx, s.flags.http, r.Handler(address))
+	if err != nil {
+		return exit.Input(errors.Join(fmt.Errorf("-otlp-http: %w", err), page.Close()))
 	}
-	if rpc != nil {
-		sources = append(sources, "OTLP/gRPC at "+rpc.Addr().String())
-		fmt.Fprintf(std.Out, "OTLP/gRPC  %s\n", rpc.Addr())
-		s.serve(exit.Input, func() error { return loopback.Serve(ctx, rpc, r.GRPC()) })
+	if web != "" {
+		sources = append(sources, "OTLP/HTTP at "+web)
+		fmt.Fprintf(std.Out, "OTLP/HTTP  http://%s%s\n", web, receiver.Path)
+	}
+	rpc, err := s.receive(ctx, s.flags.grpc, r.GRPC())
+	if err != nil {
+		return exit.Input(errors.Join(fmt.Errorf("-otlp-grpc: %w", err), page.Close()))
+	}
+	if rpc != "" {
+		sources = append(sources, "OTLP/gRPC at "+rpc)
+		fmt.Fprintf(std.Out, "OTLP/gRPC  %s\n", rpc)
 	}
 	if s.push != nil {
 		fmt.Fprintf(std.Out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
@@ -280,12 +274,17 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	return nil
 }
 
-// listen listens on an address, and returns nil for one that stands for none.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// receive serves on an address and returns it, "" for one that stands for none.
+func (s *server) receive(ctx context.Context, address string, h http.Handler) (string, error) {
 	if isOff(address) {
-		return nil, nil
+		return "", nil
 	}
-	return loopback.Listen(ctx, address)
+	l, err := loopback.Listen(ctx, address)
+	if err != nil {
+		return "", err
+	}
+	s.serve(exit.Input, func() error { return loopback.Serve(ctx, l, h) })
+	return l.Addr().String(), nil
 }
 
 func (s *server) serve(mark func(error) error, f func() error) {

@@ -2,7 +2,6 @@ package flags
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -10,9 +9,6 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
-
-// maxFile bounds the size of a file that a flag names.
-const maxFile = 1 << 20
 
 // PeaksUsage lists the devices whose peaks are known, for the usage of the command.
 func PeaksUsage() string {
@@ -41,33 +37,16 @@ func readPeaks(name string) (*peaks.Table, error) {
 	if table, ok := peaks.Of(name); ok {
 		return table, nil
 	}
-	text, err := ReadFile("-peaks", name)
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Usagef("-peaks: there is no file %s%s, and known devices are %s", name, exit.Guess(name, peaks.Names()),
 			strings.Join(peaks.Names(), ", "))
 	} else if err != nil {
-		return nil, err
+		return nil, exit.Usagef("-peaks: %w", err)
 	}
 	table, err := peaks.Parse(text)
 	if err != nil {
 		return nil, exit.Usagef("-peaks: %s: %w", name, err)
 	}
 	return table, nil
-}
-
-// ReadFile reads the small file that a flag names.
-func ReadFile(flag, name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, exit.Usagef("%s: %w", flag, err)
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		return nil, exit.Usagef("%s: %w", flag, err)
-	}
-	if len(text) > maxFile {
-		return nil, exit.Usagef("%s: %s is larger than 1 MiB", flag, name)
-	}
-	return text, nil
 }

@@ -2,10 +2,11 @@
 package help
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -57,7 +58,7 @@ for any element of a list, [KEY] for any key.
 // path and the type of its value. The keys of a type that is there twice are listed once.
 func Keys(t reflect.Type) []Key {
 	l := keyList{at: make(map[reflect.Type]string)}
-	l.object("", t, make(map[string]bool))
+	l.object("", t)
 	return l.keys
 }
 
@@ -70,36 +71,22 @@ type keyList struct {
 	at   map[reflect.Type]string // where the keys of a type are listed
 }
 
-// object adds the keys of a struct, those in hidden aside. Those of embedded structs are its
-// own, unless it has another of the name.
-func (l *keyList) object(path string, t reflect.Type, hidden map[string]bool) {
-	within := maps.Clone(hidden)
+// object adds the keys of a struct, those in hidden aside. Those of embedded structs are its own, unless it has another
+// of the name.
+func (l *keyList) object(path string, t reflect.Type, hidden ...string) {
+	within := slices.Clone(hidden)
 	for f := range t.Fields() {
-		if name := jsonName(f); name != "" {
-			within[name] = true
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		within = append(within, name)
+	}
+	for f := range t.Fields() {
+		switch name, options, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case f.Anonymous && name == "":
+			l.object(path, f.Type, within...)
+		case f.IsExported() && name != "-" && (name == "" || !slices.Contains(hidden, name)):
+			l.key(path+"."+cmp.Or(name, f.Name), f.Type, strings.Contains(options, "omit"))
 		}
 	}
-	for f := range t.Fields() {
-		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch name := jsonName(f); {
-		case name != "" && !hidden[name]:
-			l.key(path+"."+name, f.Type, strings.Contains(options, "omit"))
-		case name == "" && f.Anonymous:
-			l.object(path, f.Type, within)
-		}
-	}
-}
-
-// jsonName returns the key of a field, "" for none and for an embedded struct.
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	switch {
-	case name == "-" || !f.IsExported() && !f.Anonymous:
-		return ""
-	case name == "" && !f.Anonymous:
-		return f.Name
-	}
-	return name
 }
 
 // key adds a key and, where its value is an object or a list of objects, those below it.
@@ -130,7 +117,7 @@ func (l *keyList) key(path string, t reflect.Type, optional bool) {
 	l.keys = append(l.keys, Key{path, about + mark})
 	if isObject {
 		l.at[t] = path
-		l.object(path, t, make(map[string]bool))
+		l.object(path, t)
 	}
 }
 

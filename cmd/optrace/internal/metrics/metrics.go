@@ -24,21 +24,14 @@ type Metrics struct {
 	memory   *prometheus.CounterVec
 
 	mu     sync.Mutex
-	series map[labels]*series
-}
-
-type labels struct{ operation, device, kind string }
-
-type series struct {
-	duration prometheus.Observer
-	memory   prometheus.Counter
+	series map[[3]string]bool
 }
 
 // New returns metrics without operations.
 func New() *Metrics {
 	names := []string{"operation", "device", "kind"}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), series: make(map[labels]*series),
+		registry: prometheus.NewRegistry(), series: make(map[[3]string]bool),
 		// A bucket is at most a tenth wider than the one before it.
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tensor_op_duration_seconds", Help: "Duration of tensor operations.",
@@ -54,25 +47,24 @@ func New() *Metrics {
 
 // Observe counts an operation.
 func (m *Metrics) Observe(e *op.Entry) {
-	s := m.of(labels{e.Operation, e.DeviceID, e.Kind.String()})
-	s.duration.Observe(float64(e.Duration) / 1e9)
+	l := m.labels(e)
+	m.duration.WithLabelValues(l[:]...).Observe(float64(e.Duration) / 1e9)
+	bytes := m.memory.WithLabelValues(l[:]...)
 	if e.MemoryBytes.Known {
-		s.memory.Add(float64(max(0, e.MemoryBytes.V)))
+		bytes.Add(float64(max(0, e.MemoryBytes.V)))
 	}
 }
 
-func (m *Metrics) of(l labels) *series {
+// labels returns the labels of the series of an operation.
+func (m *Metrics) labels(e *op.Entry) [3]string {
+	l := [3]string{e.Operation, e.DeviceID, e.Kind.String()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.series) >= MaxSeries && m.series[l] == nil {
-		l = labels{key.Other, key.Other, key.Other}
+	if len(m.series) >= MaxSeries && !m.series[l] {
+		return [3]string{key.Other, key.Other, key.Other}
 	}
-	s := m.series[l]
-	if s == nil {
-		s = &series{m.duration.WithLabelValues(l.operation, l.device, l.kind), m.memory.WithLabelValues(l.operation, l.device, l.kind)}
-		m.series[l] = s
-	}
-	return s
+	m.series[l] = true
+	return l
 }
 
 // ServeHTTP answers a scrape. Native histograms are in the protobuf form only, which Prometheus asks for with

@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,8 +48,15 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 	if err := dec.Decode(&known); err != nil || dec.More() {
 		t.Errorf("not one line of JSON: %v", err)
 	}
-	checkRules(t, p)
 	checkZeroes(t, binary.Bytes())
+	checkRules(t, known)
+	for _, s := range samplesOf(p) {
+		want := "" // cuda where a CUDA device computed the leaf
+		if strings.HasPrefix(s.attributes["tensor.device.id"], "cuda:") && s.attributes["tensor.op.kind"] != "memory" && s.names[0] != "(deeper)" {
+			want = "cuda"
+		}
+		check.Equal(t, fmt.Sprintf("%q, %v: the type of the frame", s.names, s.attributes), want, s.frameType)
+	}
 	return p
 }
 
@@ -90,6 +98,7 @@ type sample struct {
 	names      []string // from the leaf up
 	attributes map[string]string
 	link       string
+	frameType  string // of the leaf
 	value      int64
 }
 
@@ -98,21 +107,27 @@ var kinds = []string{"time", "self", "count", "bytes", "flops"}
 func samplesOf(p pprofile.Profiles) (list []sample) {
 	d := p.Dictionary()
 	text := func(i int32) string { return d.StringTable().At(int(i)) }
+	attributes := func(indices pcommon.Int32Slice) map[string]string {
+		all := make(map[string]string)
+		for _, i := range indices.All() {
+			a := d.AttributeTable().At(int(i))
+			all[text(a.KeyStrindex())] = a.Value().AsString()
+		}
+		return all
+	}
 	for _, of := range p.ResourceProfiles().All() {
 		for _, one := range of.ScopeProfiles().At(0).Profiles().All() {
 			for _, s := range one.Samples().All() {
 				l := d.LinkTable().At(int(s.LinkIndex()))
 				to := sample{
-					resource: of.Resource().Attributes().AsRaw(), kind: text(one.SampleType().TypeStrindex()), attributes: make(map[string]string),
+					resource: of.Resource().Attributes().AsRaw(), kind: text(one.SampleType().TypeStrindex()), attributes: attributes(s.AttributeIndices()),
 					link: l.TraceID().String() + l.SpanID().String(), value: s.Values().At(0),
 				}
+				leaf := d.StackTable().At(int(s.StackIndex())).LocationIndices().At(0)
+				to.frameType = attributes(d.LocationTable().At(int(leaf)).AttributeIndices())["profile.frame.type"]
 				for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
 					function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
 					to.names = append(to.names, text(d.FunctionTable().At(int(function)).NameStrindex()))
-				}
-				for _, i := range s.AttributeIndices().All() {
-					a := d.AttributeTable().At(int(i))
-					to.attributes[text(a.KeyStrindex())] = a.Value().AsString()
 				}
 				list = append(list, to)
 			}
@@ -129,150 +144,87 @@ func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
 	return indented.String()
 }
 
-// table is what the rules of a dictionary's table need: its elements as text, which of
-// them were referred to, and its name.
-type usedTable struct {
-	name     string
-	elements []string
-	used     []bool
-}
-
-func (x *usedTable) use(t *testing.T, i int32) {
+// checkRules checks what the specification says of dictionaries and samples of a request, which is decoded JSON: each table
+// begins with an empty element and has none twice, and all of its elements are referred to, by fields whose names tell the table.
+func checkRules(t *testing.T, request any) {
 	t.Helper()
-	if i < 0 || int(i) >= len(x.elements) {
-		t.Fatalf("%s has no element %d", x.name, i)
-	}
-	x.used[i] = true
-}
-
-// newUsedTable describes a table whose first element is to be zero.
-func newUsedTable[E any](t *testing.T, name, zero string, length int, at func(int) E, text func(E) string) *usedTable {
-	t.Helper()
-	x := &usedTable{name: name, used: make([]bool, length)}
-	for i := range length {
-		x.elements = append(x.elements, text(at(i)))
-	}
-	if length == 0 || x.elements[0] != zero {
-		t.Fatalf("%s does not begin with %q: %.10q", name, zero, x.elements)
-	}
-	x.used[0] = true
-	sorted := slices.Sorted(slices.Values(x.elements))
-	for i := 1; i < len(sorted); i++ {
-		if sorted[i] == sorted[i-1] {
-			t.Errorf("%s has %q twice", name, sorted[i])
+	tables := request.(map[string]any)["dictionary"].(map[string]any)
+	used := make(map[string]bool)
+	refer := func(table string, to any) {
+		elements, _ := tables[table].([]any)
+		i, _ := to.(float64)
+		if i < 0 || int(i) >= len(elements) {
+			t.Fatalf("%s has no element %v", table, to)
 		}
+		used[fmt.Sprint(table, i)] = true
 	}
-	return x
-}
-
-// checkRules checks what the specification says of dictionaries and samples.
-func checkRules(t *testing.T, all pprofile.Profiles) {
-	t.Helper()
-	d := all.Dictionary()
-	mappings := newUsedTable(t, "mapping_table", "0", d.MappingTable().Len(), d.MappingTable().At,
-		func(m pprofile.Mapping) string { return fmt.Sprint(m.FilenameStrindex()) })
-	locations := newUsedTable(t, "location_table", "0 [] []", d.LocationTable().Len(), d.LocationTable().At, func(l pprofile.Location) string {
-		var functions []int32
-		for _, line := range l.Lines().All() {
-			functions = append(functions, line.FunctionIndex())
+	var walk func(v any)
+	walk = func(v any) {
+		list, _ := v.([]any)
+		for _, v := range list {
+			walk(v)
 		}
-		return fmt.Sprint(l.MappingIndex(), functions, l.AttributeIndices().AsRaw())
-	})
-	functions := newUsedTable(t, "function_table", "0 0 0", d.FunctionTable().Len(), d.FunctionTable().At, func(f pprofile.Function) string {
-		return fmt.Sprint(f.NameStrindex(), f.SystemNameStrindex(), f.FilenameStrindex())
-	})
-	links := newUsedTable(t, "link_table", " ", d.LinkTable().Len(), d.LinkTable().At,
-		func(l pprofile.Link) string { return l.TraceID().String() + " " + l.SpanID().String() })
-	texts := newUsedTable(t, "string_table", "", d.StringTable().Len(), d.StringTable().At, func(s string) string { return s })
-	attributes := newUsedTable(t, "attribute_table", "0 Empty", d.AttributeTable().Len(), d.AttributeTable().At,
-		func(a pprofile.KeyValueAndUnit) string {
-			return fmt.Sprint(a.KeyStrindex(), a.Value().Type(), a.Value().AsString())
-		})
-	stackTable := newUsedTable(t, "stack_table", "[]", d.StackTable().Len(), d.StackTable().At,
-		func(s pprofile.Stack) string { return fmt.Sprint(s.LocationIndices().AsRaw()) })
-
-	keysOf := func(indices pcommon.Int32Slice) {
-		keys := make(map[int32]bool)
-		for _, i := range indices.All() {
-			attributes.use(t, i)
-			key := d.AttributeTable().At(int(i)).KeyStrindex()
-			if keys[key] {
-				t.Errorf("two attributes have the key %s", d.StringTable().At(int(key)))
-			}
-			keys[key] = true
-			texts.use(t, key)
-		}
-	}
-	for _, r := range all.ResourceProfiles().All() {
-		for _, s := range r.ScopeProfiles().All() {
-			for _, p := range s.Profiles().All() {
-				for _, v := range []pprofile.ValueType{p.SampleType(), p.PeriodType()} {
-					texts.use(t, v.TypeStrindex())
-					texts.use(t, v.UnitStrindex())
-					if v.TypeStrindex() == 0 || v.UnitStrindex() == 0 || p.Period() == 0 {
-						t.Error("a profile without a sample or period type, or a period")
+		object, _ := v.(map[string]any)
+		for name, v := range object {
+			if base, ok := strings.CutSuffix(name, "Indices"); ok {
+				keys := make(map[any]bool)
+				for _, to := range v.([]any) {
+					refer(base+"Table", to)
+					if a := tables[base+"Table"].([]any)[int(to.(float64))].(map[string]any); base == "attribute" && keys[a["keyStrindex"]] {
+						t.Errorf("two attributes have the key %v", a["keyStrindex"])
+					} else {
+						keys[a["keyStrindex"]] = true
 					}
 				}
-				keysOf(p.AttributeIndices())
-				identities := make(map[string]bool)
-				for _, sample := range p.Samples().All() {
-					identity := fmt.Sprint(sample.StackIndex(), slices.Sorted(slices.Values(sample.AttributeIndices().AsRaw())), sample.LinkIndex())
-					if identities[identity] || sample.Values().Len() != 1 || sample.Values().At(0) <= 0 || sample.StackIndex() == 0 {
-						t.Errorf("sample %s is there twice, or has the values %d", identity, sample.Values().AsRaw())
-					}
-					identities[identity] = true
-					keysOf(sample.AttributeIndices())
-					checkFrameType(t, d, sample)
-					links.use(t, sample.LinkIndex())
-					stackTable.use(t, sample.StackIndex())
+			} else if base, ok := strings.CutSuffix(name, "Index"); ok {
+				refer(base+"Table", v)
+			} else if strings.HasSuffix(strings.ToLower(name), "strindex") {
+				refer("stringTable", v)
+			} else {
+				walk(v)
+			}
+			if name == "profiles" {
+				for _, p := range v.([]any) {
+					checkProfile(t, p.(map[string]any))
 				}
 			}
 		}
 	}
-	for i, used := range stackTable.used {
-		for _, l := range d.StackTable().At(i).LocationIndices().All() {
-			if used {
-				locations.use(t, l)
+	walk(request)
+	for table, elements := range tables {
+		seen := make(map[string]bool)
+		for i, element := range elements.([]any) {
+			text := check.Must(json.Marshal(element))(t)
+			if seen[string(text)] || i > 0 && !used[fmt.Sprint(table, float64(i))] {
+				t.Errorf("%s has %s twice, or nothing refers to it", table, text)
 			}
-		}
-	}
-	for i, used := range locations.used {
-		l := d.LocationTable().At(i)
-		mappings.use(t, l.MappingIndex())
-		keysOf(l.AttributeIndices())
-		for _, line := range l.Lines().All() {
-			if used {
-				functions.use(t, line.FunctionIndex())
-				texts.use(t, d.FunctionTable().At(int(line.FunctionIndex())).NameStrindex())
-			}
-		}
-	}
-	for _, x := range []*usedTable{mappings, locations, functions, links, texts, attributes, stackTable} {
-		if i := slices.Index(x.used, false); i >= 0 {
-			t.Errorf("nothing refers to element %d of %s, %q", i, x.name, x.elements[i])
+			seen[string(text)] = true
 		}
 	}
 }
 
-// checkFrameType checks that the leaf of a sample has the type cuda where a CUDA device computed it, and
-// none otherwise.
-func checkFrameType(t *testing.T, d pprofile.ProfilesDictionary, sample pprofile.Sample) {
+// checkProfile checks that a profile has types and a period, and its samples a stack and one positive value each, and none twice.
+func checkProfile(t *testing.T, p map[string]any) {
 	t.Helper()
-	attributes := func(indices pcommon.Int32Slice) map[string]string {
-		all := make(map[string]string)
-		for _, i := range indices.All() {
-			a := d.AttributeTable().At(int(i))
-			all[d.StringTable().At(int(a.KeyStrindex()))] = a.Value().AsString()
+	for _, key := range []string{"sampleType", "periodType"} {
+		kind, _ := p[key].(map[string]any)
+		if kind["typeStrindex"] == nil || kind["unitStrindex"] == nil || p["period"] == nil {
+			t.Errorf("a profile without a %s, or a period: %v", key, kind)
 		}
-		return all
 	}
-	leaf := d.LocationTable().At(int(d.StackTable().At(int(sample.StackIndex())).LocationIndices().At(0)))
-	name := d.StringTable().At(int(d.FunctionTable().At(int(leaf.Lines().At(0).FunctionIndex())).NameStrindex()))
-	of, want := attributes(sample.AttributeIndices()), ""
-	if strings.HasPrefix(of["tensor.device.id"], "cuda:") && of["tensor.op.kind"] != "memory" && name != "(deeper)" {
-		want = "cuda"
+	seen := make(map[string]bool)
+	samples, _ := p["samples"].([]any)
+	for _, s := range samples {
+		s := s.(map[string]any)
+		attributes, _ := s["attributeIndices"].([]any)
+		slices.SortFunc(attributes, func(a, b any) int { return cmp.Compare(a.(float64), b.(float64)) })
+		identity := fmt.Sprint(s["stackIndex"], attributes, s["linkIndex"])
+		values, _ := s["values"].([]any)
+		if seen[identity] || len(values) != 1 || strings.HasPrefix(fmt.Sprint(values...), "-") || values[0] == "0" || s["stackIndex"] == nil {
+			t.Errorf("sample %s is there twice, or has the values %v", identity, values)
+		}
+		seen[identity] = true
 	}
-	check.Equal(t, fmt.Sprintf("%s, %v: the type of the frame", name, of), want, attributes(leaf.AttributeIndices())["profile.frame.type"])
 }
 
 // profileRequests is a run of two requests and an operation of none.

@@ -106,7 +106,7 @@ func open(ctx context.Context, s streams.Streams, path string, inputs []inputFil
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return openInPlace(ctx, path)
+		return openInPlace(ctx, s, path)
 	}
 	o := &File{existing: regular(info, err)}
 	if err := o.refuse(inputs); err != nil {
@@ -123,23 +123,18 @@ func open(ctx context.Context, s streams.Streams, path string, inputs []inputFil
 
 // openInPlace opens a device or a named pipe, which cannot be replaced; a
 // directory fails here. Opening a pipe waits for its reader.
-func openInPlace(ctx context.Context, path string) (*File, error) {
+func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	var f *os.File
-	opened := make(chan error, 1)
-	go func() {
-		var err error
-		f, err = os.OpenFile(path, os.O_WRONLY, 0)
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		if err != nil {
-			return nil, exit.Output(fmt.Errorf("creating output: %w", err))
+	err := Beside(ctx, s, func() (err error) {
+		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+			err = exit.Output(fmt.Errorf("creating output: %w", err))
 		}
-		return &File{Writer: newWriter(f), file: f, Terminal: streams.IsTerminal(f)}, nil
-	case <-ctx.Done():
-		return nil, exit.Output(context.Cause(ctx))
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return &File{Writer: newWriter(f), file: f, Terminal: streams.IsTerminal(f)}, nil
 }
 
 // create creates the temporary file that is to replace path. Until it is

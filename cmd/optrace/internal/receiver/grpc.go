@@ -65,7 +65,7 @@ func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
 		if err != nil {
 			return err
 		}
-		response, err := r.take(ctx, protobuf(), text)
+		response, err := r.take(ctx, r.protobuf, text)
 		if err != nil {
 			return err
 		}

@@ -33,9 +33,9 @@ func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	var e encoding
 	switch kind {
 	case "application/x-protobuf":
-		e = protobuf()
+		e = r.protobuf
 	case "application/json":
-		e = jsonText()
+		e = r.json
 	default:
 		http.Error(w, "the content type is application/x-protobuf or application/json", http.StatusUnsupportedMediaType)
 		return

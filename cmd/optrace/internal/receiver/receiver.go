@@ -21,44 +21,32 @@ import (
 
 // Receiver puts the spans of OTLP requests into a window. It is safe for concurrent use.
 type Receiver struct {
-	window *livepage.Window
-	hosts  loopback.Hosts
-	http   *door
-	grpc   *door
-
-	mu     sync.Mutex
-	inputs map[string]*livepage.Input // by format
-}
-
-// New returns a Receiver for requests to the hosts.
-func New(window *livepage.Window, hosts loopback.Hosts) *Receiver {
-	return &Receiver{window: window, hosts: hosts, http: newDoor(), grpc: newDoor(), inputs: make(map[string]*livepage.Input)}
-}
-
-// input returns the input of a format.
-func (r *Receiver) input(format string) *livepage.Input {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	in := r.inputs[format]
-	if in == nil {
-		in = r.window.Input(format)
-		r.inputs[format] = in
-	}
-	return in
+	hosts      loopback.Hosts
+	http, grpc *door
+	// The encodings of requests.
+	protobuf, json encoding
 }
 
 // encoding is how a request is written.
 type encoding struct {
-	format  string
+	input   func() *livepage.Input // is made for the first request
 	records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error]
 }
 
-func protobuf() encoding { return encoding{"otlp-proto", otlp.ProtoRecords} }
-func jsonText() encoding { return encoding{"otlp-json", otlp.JSONRecords} }
+// New returns a Receiver for requests to the hosts.
+func New(window *livepage.Window, hosts loopback.Hosts) *Receiver {
+	input := func(format string) func() *livepage.Input {
+		return sync.OnceValue(func() *livepage.Input { return window.Input(format) })
+	}
+	return &Receiver{
+		hosts: hosts, http: newDoor(), grpc: newDoor(),
+		protobuf: encoding{input("otlp-proto"), otlp.ProtoRecords}, json: encoding{input("otlp-json"), otlp.JSONRecords},
+	}
+}
 
 // take reads a request, until ctx is done, and returns the answer.
 func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collector.ExportTraceServiceResponse, error) {
-	in := r.input(e.format)
+	in := e.input()
 	in.AddBytes(int64(len(body)))
 	w := in.Writer()
 	defer w.Flush()

@@ -337,7 +337,7 @@ func TestClientHasGone(t *testing.T) {
 	r := New(window, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := r.take(ctx, protobuf(), marshal(t, batch(1000)))
+	_, err := r.take(ctx, r.protobuf, marshal(t, batch(1000)))
 	check.Is(t, "", context.Canceled, err)
 	if f := figuresOf(t, window); f.Input.Entries != 0 {
 		t.Errorf("%d entries", f.Input.Entries)
@@ -512,12 +512,13 @@ func FuzzTake(f *testing.F) {
 	f.Add(text[:len(text)-3], true)
 	f.Add([]byte(strings.Replace(batchJSON, "%s", "", 1)), false)
 	f.Fuzz(func(t *testing.T, body []byte, isProto bool) {
-		e := jsonText()
-		if isProto {
-			e = protobuf()
-		}
 		window := livepage.NewWindow(livepage.Limits{})
-		answer, err := New(window, nil).take(t.Context(), e, body)
+		r := New(window, nil)
+		e := r.json
+		if isProto {
+			e = r.protobuf
+		}
+		answer, err := r.take(t.Context(), e, body)
 		if (answer == nil) == (err == nil) {
 			t.Fatalf("answer %v, error %v", answer, err)
 		}
