@@ -114,6 +114,8 @@ func feedList(list *attrmap.List, s *commonpb.ArrayValue) {
 			list.Begin()
 			feedList(list, v.ArrayValue)
 			list.End()
+		case nil:
+			list.Null()
 		default:
 			list.Other()
 		}

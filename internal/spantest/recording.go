@@ -1,19 +1,14 @@
 package spantest
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 )
 
 // Recording is what readers find in what an exporter wrote.
@@ -30,8 +25,12 @@ type Recording struct {
 // Read reads text in any format that an exporter writes, compressed or not. Every entry must be valid.
 func Read(tb testing.TB, text []byte) *Recording {
 	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "recording")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		tb.Fatal(err)
+	}
 	rec := new(Recording)
-	for found, err := range records(plain(tb, text)) {
+	for found, err := range ingest.Open(path).Records() {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
@@ -53,45 +52,6 @@ func ReadWhole(tb testing.TB, text []byte) *Recording {
 		tb.Errorf("a record cannot be read: %v", err)
 	}
 	return rec
-}
-
-// plain returns text without its compression.
-func plain(tb testing.TB, text []byte) []byte {
-	tb.Helper()
-	var r io.Reader
-	var err error
-	switch {
-	case bytes.HasPrefix(text, []byte("\x1f\x8b")):
-		r, err = gzip.NewReader(bytes.NewReader(text))
-	case bytes.HasPrefix(text, []byte("\x28\xb5\x2f\xfd")):
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(bytes.NewReader(text), zstd.WithDecoderConcurrency(1)); err == nil {
-			defer z.Close()
-		}
-		r = z
-	default:
-		return text
-	}
-	if err == nil {
-		text, err = io.ReadAll(r)
-	}
-	if err != nil {
-		tb.Fatalf("reading what was compressed: %v", err)
-	}
-	return text
-}
-
-// records returns the records of text that is not compressed.
-func records(text []byte) iter.Seq2[op.Record, error] {
-	const name = "recording"
-	r := bytes.NewReader(text)
-	switch line := bytes.TrimLeft(text, "\n"); {
-	case bytes.HasPrefix(line, []byte(`{"resourceSpans"`)):
-		return otlp.JSONRecords(r, name, nil)
-	case len(line) == len(text) && len(text) > 0 && text[0] != '{':
-		return otlp.FramedRecords(r, name, nil)
-	}
-	return entries.NewReader(r, name).Records()
 }
 
 func (rec *Recording) add(tb testing.TB, found op.Record) {
