@@ -9,7 +9,7 @@ import (
 
 // sendBurst enqueues all requests while something else has the device, and then waits for
 // the last one: the device is never out of work, and requests wait in its queues.
-func sendBurst(_ context.Context, e *engine, n int) error {
+func sendBurst(e *engine, n int) {
 	release := e.dev.hold()
 	var last *event
 	for range n {
@@ -18,12 +18,11 @@ func sendBurst(_ context.Context, e *engine, n int) error {
 	}
 	release()
 	<-last.passed
-	return nil
 }
 
 // sendPaced enqueues a request when the one before is answered and the host has prepared
 // it, which takes twice as long as the device did: the device waits for the host.
-func sendPaced(_ context.Context, e *engine, n int) error {
+func sendPaced(e *engine, n int) {
 	for range n {
 		begun := time.Now()
 		done := e.infer(context.Background(), mat.NewDense(rows, width, nil), mat.NewDense(rows, width, nil))
@@ -31,5 +30,4 @@ func sendPaced(_ context.Context, e *engine, n int) error {
 		time.Sleep(2 * time.Since(begun)) // tokens, templates, images: whatever hosts do
 		e.queue.Poll()
 	}
-	return nil
 }

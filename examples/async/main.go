@@ -9,7 +9,7 @@
 //	device.go  the device: two compute streams, a copy engine, events, a clock
 //	engine.go  the engine: what is enqueued for a request, and how it is recorded
 //	load.go    requests: a burst, then one after the other
-//	report.go  what each phase was bound by, from the batches that were written
+//	../internal/devices  setting up, and what each phase was bound by, from the batches that were written
 //
 // Usage:
 //
@@ -22,13 +22,8 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"path/filepath"
-
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/examples/internal/demo"
@@ -54,45 +49,25 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	}
 	for _, phase := range []struct {
 		name string
-		send func(context.Context, *engine, int) error
+		send func(*engine, int)
 	}{{"burst", sendBurst}, {"paced", sendPaced}} {
 		batch := filepath.Join(cfg.dir, phase.name+".jsonl")
-		send := func(ctx context.Context, e *engine) error { return phase.send(ctx, e, cfg.requests) }
-		if err := record(ctx, batch, send, out); err != nil {
+		err := devices.Record(ctx, "async", batch, out, func(_ context.Context, sdk *optrace.SDK) (devices.Queue, error) {
+			dev := newDevice()
+			defer dev.close()
+			e, err := newEngine(dev, sdk)
+			if err != nil {
+				return nil, err
+			}
+			phase.send(e, cfg.requests)
+			return e.queue, nil
+		})
+		if err != nil {
 			return err
 		}
-		if err := devices.Report(context.WithoutCancel(ctx), batch, out, finding); err != nil {
+		if err := devices.Report(ctx, batch, deviceID, out); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// record sets tracing and the device up, sends requests and shuts all down.
-func record(ctx context.Context, batch string, send func(context.Context, *engine) error, out io.Writer) (err error) {
-	if err := demo.NewFile(batch); err != nil {
-		return err
-	}
-	service := resource.NewSchemaless(semconv.ServiceName("async"))
-	sdk, err := optrace.Setup(batch, optrace.WithProviderOptions(sdktrace.WithResource(service)))
-	if err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx) // an interrupt ends the requests, and what was recorded is written
-	defer func() { err = errors.Join(err, sdk.Shutdown(ctx)) }()
-
-	dev := newDevice()
-	defer dev.close()
-	e, err := newEngine(dev, sdk)
-	if err != nil {
-		return err
-	}
-	if err := send(ctx, e); err != nil {
-		return err
-	}
-	// What the device has not got through yet is waited for here, and only here.
-	err = e.queue.Shutdown(ctx)
-	n := e.queue.Stats()
-	fmt.Fprintf(out, "%s: %d operations launched, %d recorded, %d dropped, %d lost\n\n", batch, n.Launched, n.Recorded, n.Dropped, n.Lost)
-	return err
 }

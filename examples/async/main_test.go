@@ -33,7 +33,7 @@ func TestPhases(t *testing.T) {
 		}
 	}
 	const launched = requests * (2 + 2*layers)
-	want := fmt.Sprintf("%d operations launched, %d recorded, 0 dropped, 0 lost", launched, launched)
+	want := fmt.Sprintf("%d operations launched, %d recorded, 0 dropped, 0 lost, 0 unplaced", launched, launched)
 	if strings.Count(out.String(), want) != 2 {
 		t.Errorf("not twice %q:\n%s", want, out)
 	}

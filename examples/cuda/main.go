@@ -9,7 +9,7 @@
 //	network.go  what is computed, checked against the host
 //	engine.go   the engine: what is enqueued for a step, and how it is recorded
 //	load.go     steps: at once, then one after the other; what recording costs
-//	report.go   overlap and launches, from the batch that was written
+//	../internal/devices  setting up, and what the device was bound by, from the batch that was written
 //
 // Usage:
 //
@@ -26,10 +26,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/examples/internal/demo"
@@ -94,7 +90,7 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	if err := devices.Report(context.WithoutCancel(ctx), file, out, finding); err != nil {
+	if err := devices.Report(ctx, file, deviceID, out); err != nil {
 		return err
 	}
 	if err := compare(file, &e.byHand, out); err != nil {
@@ -108,34 +104,18 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 	return cost.print(out)
 }
 
-// record sets tracing up, sends steps and shuts all down. It returns the engine for what
-// it has measured.
+// record sends steps to an engine, and returns it for what it has measured.
 func record(
 	ctx context.Context, net *network, file string, send func(context.Context, *engine) error, out io.Writer,
 ) (e *engine, err error) {
-	if err := demo.NewFile(file); err != nil {
-		return nil, err
-	}
-	service := resource.NewSchemaless(semconv.ServiceName("cuda"))
-	sdk, err := optrace.Setup(file, optrace.WithProviderOptions(sdktrace.WithResource(service)))
+	err = devices.Record(ctx, "cuda", file, out, func(ctx context.Context, sdk *optrace.SDK) (devices.Queue, error) {
+		if e, err = newEngine(net, sdk); err != nil {
+			return nil, err
+		}
+		return e.queue, send(ctx, e)
+	})
 	if err != nil {
 		return nil, err
 	}
-	lasting := context.WithoutCancel(ctx) // an interrupt ends the steps, and what was recorded is written
-	defer func() { err = errors.Join(err, sdk.Shutdown(lasting)) }()
-
-	if e, err = newEngine(net, sdk); err != nil {
-		return nil, err
-	}
-	if err := send(ctx, e); err != nil {
-		return nil, err
-	}
-	// What the device has not got through yet is waited for here, and only here.
-	if err := e.queue.Shutdown(lasting); err != nil {
-		return nil, err
-	}
-	n := e.queue.Stats()
-	fmt.Fprintf(out, "%s: %d operations launched, %d recorded, %d dropped, %d lost, %d unplaced\n\n",
-		file, n.Launched, n.Recorded, n.Dropped, n.Lost, n.Unplaced)
 	return e, e.reap()
 }
