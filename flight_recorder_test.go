@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -160,14 +158,4 @@ func TestM2FlightRecorderLargeDump(t *testing.T) {
 	}
 	check.Equal(t, "operations", want, operationsIn(t, f.out.Bytes()))
 	shutdown(t, f.proc)
-}
-
-// The options that ask for a dump have it written, by Shutdown at the latest.
-func TestFlightRecorderTriggers(t *testing.T) {
-	for i, opt := range []optrace.ProcessorOption{optrace.WithDumpOnError(), optrace.WithDumpOnSlow(time.Nanosecond)} {
-		f := newFlight(t, 8, opt)
-		f.request(t.Context(), 1, errors.New("boom"))
-		shutdown(t, f.proc)
-		check.Equal(t, fmt.Sprintf("option %d: operations", i), 1, len(spantest.ReadWhole(t, f.out.Bytes()).Entries))
-	}
 }

@@ -100,6 +100,7 @@ func WithSignals(signals ...os.Signal) SetupOption {
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
 type SDK struct {
 	provider    *sdktrace.TracerProvider // nil if there is nothing to do
+	before      trace.TracerProvider     // the global one before it
 	processor   *Processor               // nil if nothing is recorded
 	stopSignals func()
 	once        sync.Once
@@ -142,60 +143,19 @@ func (s *SDK) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one
-// before it that has not ended becomes that again. The second and later calls do nothing.
+// before it becomes that again. The second and later calls do nothing.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	if s == nil || s.provider == nil {
 		return nil
 	}
 	s.once.Do(func() {
 		s.stopSignals()
-		globals.remove(s.provider)
+		if otel.GetTracerProvider() == trace.TracerProvider(s.provider) {
+			otel.SetTracerProvider(s.before)
+		}
 		err = s.provider.Shutdown(ctx)
 	})
 	return err
-}
-
-// globals are the providers of the Setups that have not ended.
-var globals providerStack
-
-// providerStack holds providers in the order in which they became the global one.
-type providerStack struct {
-	mu  sync.Mutex
-	all []globalProvider
-}
-
-// globalProvider is a provider, and the global one before it.
-type globalProvider struct {
-	own    *sdktrace.TracerProvider
-	before trace.TracerProvider
-}
-
-// add makes own the global provider.
-func (g *providerStack) add(own *sdktrace.TracerProvider) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.all = append(g.all, globalProvider{own, otel.GetTracerProvider()})
-	otel.SetTracerProvider(own)
-}
-
-// remove takes own out. If it is the global provider, the one before it becomes that again.
-func (g *providerStack) remove(own *sdktrace.TracerProvider) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.IndexFunc(g.all, func(p globalProvider) bool { return p.own == own })
-	if i < 0 {
-		return
-	}
-	before := g.all[i].before
-	g.all = slices.Delete(g.all, i, i+1)
-	for j := range g.all {
-		if g.all[j].before == trace.TracerProvider(own) {
-			g.all[j].before = before
-		}
-	}
-	if otel.GetTracerProvider() == trace.TracerProvider(own) {
-		otel.SetTracerProvider(before)
-	}
 }
 
 // SpanLimits returns the SDK's limits, those of its environment variables included, with one
@@ -245,10 +205,11 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 		return nil, fmt.Errorf("optrace: setup: %w", err)
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
+	sdk := &SDK{provider: tp, before: otel.GetTracerProvider(), processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
 	if !cfg.notGlobal {
-		globals.add(tp)
+		otel.SetTracerProvider(tp)
 	}
-	return &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}, nil
+	return sdk, nil
 }
 
 // ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and

@@ -2,7 +2,6 @@ package deviceclock
 
 import (
 	"math"
-	"sort"
 	"sync"
 	"time"
 )
@@ -35,8 +34,6 @@ type Time struct {
 	// Settled reports whether a pair was taken after the time; otherwise the
 	// clock may have been set since the last pair.
 	Settled bool
-
-	epoch int // which the time belongs to; negative where it may be one of several
 }
 
 // Stats counts pairs, and what the clock was asked.
@@ -64,17 +61,14 @@ type Stats struct {
 type Clock struct {
 	tick, drift, wander, resolution float64 // ns, parts, parts, ns
 
-	mu     sync.Mutex
-	epochs []epoch // in the order of time; none is empty
-	first  int     // the number of the first one that is kept
-	size   int     // pairs in all
+	mu    sync.Mutex
+	pairs []Pair // in order, since the device's clock was set last
+	// set is the host's time from which on it was not set again, math.MinInt64 where it was not at all.
+	set int64
 	// candidate contradicts the pair before; the next one decides what it is.
 	candidate *Pair
 	stats     Stats
 }
-
-// epoch is a time during which the device's clock was not set: its pairs are in order.
-type epoch []Pair
 
 // maxPairs bounds the pairs that are kept.
 const maxPairs = 1024
@@ -87,7 +81,7 @@ func New(cfg Config) *Clock {
 		}
 		return v
 	}
-	c := &Clock{tick: or(cfg.TickNanos, 1), drift: or(cfg.MaxDrift, 1000) / 1e6, wander: or(cfg.Wander, 20) / 1e6}
+	c := &Clock{tick: or(cfg.TickNanos, 1), drift: or(cfg.MaxDrift, 1000) / 1e6, wander: or(cfg.Wander, 20) / 1e6, set: math.MinInt64}
 	c.resolution = or(float64(cfg.Resolution), 1) * c.tick
 	return c
 }
@@ -115,14 +109,13 @@ func (c *Clock) Stats() Stats {
 func (c *Clock) Add(p Pair) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.Before > p.After || c.last() != nil && p.After < c.last().Before {
-		c.stats.Invalid++
-		return
-	}
 	last := c.last()
 	switch {
+	case p.Before > p.After || last != nil && p.After < last.Before:
+		c.stats.Invalid++
+		return
 	case last == nil:
-		c.begin(p)
+		c.keep(p)
 		return
 	case c.follows(last, &p):
 		c.drop() // the candidate contradicts those around it
@@ -139,8 +132,9 @@ func (c *Clock) Add(p Pair) {
 	}
 	c.stats.Outliers-- // it was none
 	c.stats.Steps++
-	c.begin(candidate)
-	c.follows(c.last(), &p)
+	c.set, c.pairs = candidate.Before, nil
+	c.keep(candidate)
+	c.follows(&candidate, &p)
 }
 
 // drop counts the candidate as an outlier.
@@ -153,39 +147,27 @@ func (c *Clock) drop() {
 
 // last returns the last pair, nil if there is none.
 func (c *Clock) last() *Pair {
-	if len(c.epochs) == 0 {
+	if len(c.pairs) == 0 {
 		return nil
 	}
-	e := c.epochs[len(c.epochs)-1]
-	return &e[len(e)-1]
+	return &c.pairs[len(c.pairs)-1]
 }
 
-// begin begins an epoch with p.
-func (c *Clock) begin(p Pair) {
-	c.epochs = append(c.epochs, epoch{p})
-	c.added()
-}
-
-func (c *Clock) added() {
+// keep adds a pair to those that are kept.
+func (c *Clock) keep(p Pair) {
 	c.stats.Pairs++
-	c.size++
-	if c.size <= maxPairs {
-		return
-	}
-	c.size--
-	if c.epochs[0] = c.epochs[0][1:]; len(c.epochs[0]) == 0 {
-		c.epochs = c.epochs[1:]
-		c.first++
+	if c.pairs = append(c.pairs, p); len(c.pairs) > maxPairs {
+		c.pairs = c.pairs[1:]
 	}
 }
 
-// agrees reports whether p may follow q in one epoch.
+// agrees reports whether p may follow q without a step between them.
 func (c *Clock) agrees(q, p *Pair) bool {
 	in := c.after(q, p.Device)
 	return p.Device >= q.Device && in.from <= float64(p.After-q.Before) && float64(p.Before-q.Before) <= in.to
 }
 
-// follows adds p to the epoch of last, or passes over it if it took too long. It
+// follows adds p behind last, or passes over it if it took too long. It
 // reports false if p contradicts last.
 func (c *Clock) follows(last, p *Pair) bool {
 	if !c.agrees(last, p) {
@@ -197,9 +179,7 @@ func (c *Clock) follows(last, p *Pair) bool {
 		c.stats.Wide++
 		return true
 	}
-	e := &c.epochs[len(c.epochs)-1]
-	*e = append(*e, Pair{max(p.Before, from), p.Device, min(p.After, to)})
-	c.added()
+	c.keep(Pair{max(p.Before, from), p.Device, min(p.After, to)})
 	return true
 }
 
@@ -243,9 +223,4 @@ func ticks(from, to int64) float64 {
 		return float64(to) - float64(from)
 	}
 	return float64(d)
-}
-
-// find returns the index of the last pair at or before d, -1 if there is none.
-func (e epoch) find(d int64) int {
-	return sort.Search(len(e), func(i int) bool { return e[i].Device > d }) - 1
 }

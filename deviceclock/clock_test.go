@@ -51,22 +51,24 @@ type scenario struct {
 	tick          float64
 }
 
-func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated, end int64) {
+// run returns the clock, what it shows, when that was set last, and the end.
+func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated, set, end int64) {
 	const start = 1_795_000_000_000_000_000
 	sim = &simulated{}
 	rate := func() float64 { return 1 + (sc.drift+sc.wander*(2*rng.Float64()-1))/1e6 }
 	sim.turn(start-second, rate(), 7e15)
 	clock = deviceclock.New(deviceclock.Config{TickNanos: sc.tick})
 	end = start + 20*second
+	set = start
 	stepped, reset := false, false
 	for at := int64(start); at < end; at += second/10 + rng.Int64N(second/100) {
 		switch since := at - start; {
 		case sc.step && since/second == 7 && !stepped && rng.IntN(5) == 0:
-			stepped = true
+			stepped, set = true, at
 			shown := sim.device[len(sim.device)-1] + float64(at-sim.host[len(sim.host)-1])*sim.rate[len(sim.rate)-1]
 			sim.turn(at-rng.Int64N(second/20), rate(), shown+(rng.Float64()-0.5)*4e8)
 		case sc.reset && since/second == 13 && !reset && rng.IntN(5) == 0:
-			reset = true
+			reset, set = true, at
 			sim.turn(at-rng.Int64N(second/20), rate(), 0)
 		default:
 			sim.turn(at-rng.Int64N(second/20), rate(), math.NaN())
@@ -78,11 +80,11 @@ func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated
 		}
 		clock.Add(p)
 	}
-	return clock, sim, end
+	return clock, sim, set, end
 }
 
 // Whatever a clock does, no settled time is off by more than is stated, and the bound is
-// of use.
+// of use. Times since it was set last are known.
 func TestErrorIsBounded(t *testing.T) {
 	for name, sc := range map[string]scenario{
 		"perfect":       {tick: 1},
@@ -99,14 +101,17 @@ func TestErrorIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range cases.Numbers(t, 20) {
 				rng := rand.New(rand.NewPCG(seed, 1))
-				clock, sim, end := sc.run(rng)
-				settled, close := 0, 0
+				clock, sim, set, end := sc.run(rng)
+				known, settled, close := 0, 0, 0
 				for range 3000 {
 					host := end - 20*second + rng.Int64N(20*second)
 					launch := host - rng.Int64N(second/200)
 					got, ok := clock.Unix(sim.at(host, sc.tick), launch, end)
-					if !ok {
+					if !ok && launch > set+second/2 { // pairs after it may lie
 						t.Fatalf("seed %d: no time at %d", seed, host-end)
+					}
+					if ok {
+						known++
 					}
 					if !got.Settled {
 						continue
@@ -120,8 +125,8 @@ func TestErrorIsBounded(t *testing.T) {
 						close++
 					}
 				}
-				if settled < 2500 || close < settled*9/10 {
-					t.Errorf("seed %d: %d times are settled and %d close, %+v", seed, settled, close, clock.Stats())
+				if settled < known*5/6 || close < settled*9/10 {
+					t.Errorf("seed %d: of %d times %d are settled and %d close, %+v", seed, known, settled, close, clock.Stats())
 				}
 			}
 		})
@@ -160,8 +165,7 @@ func TestBadPairsAreCounted(t *testing.T) {
 	}
 }
 
-// The same time of the device, before and after it started again, is told apart by when
-// it can have been.
+// A time that the device may have shown before it started again is not known, one from after that is.
 func TestTimesThatComeAgain(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
 	base := int64(1_000_000_000_000)
@@ -170,16 +174,12 @@ func TestTimesThatComeAgain(t *testing.T) {
 			clock.Add(deviceclock.Pair{Before: start + i*second, Device: i * second, After: start + i*second + 1000})
 		}
 	}
-	for _, tt := range []struct{ from, to, want int64 }{
-		{base, base + 20*second, base + 5*second},
-		{base + 90*second, base + 200*second, base + 105*second},
-	} {
-		if got, ok := clock.Unix(5*second, tt.from, tt.to); !ok || got.Unix < tt.want || got.Unix > tt.want+1000 || got.Error > 2000 {
-			t.Errorf("between %d and %d: %+v %v, want %d", tt.from, tt.to, got, ok, tt.want)
-		}
+	if got, ok := clock.Unix(5*second, base, base+200*second); ok {
+		t.Errorf("nothing known of when it was: %+v", got)
 	}
-	if got, ok := clock.Unix(5*second, base, base+200*second); !ok || got.Error < 45*second {
-		t.Errorf("nothing known of when it was: %+v %v", got, ok)
+	want := base + 105*second
+	if got, ok := clock.Unix(5*second, base+100*second, base+200*second); !ok || got.Unix < want || got.Unix > want+1000 || got.Error > 2000 {
+		t.Errorf("%+v %v, want %d", got, ok, want)
 	}
 }
 

@@ -26,9 +26,9 @@
 //
 // A pair that took long says little: what follows from the pair before says more, and it
 // is passed over. A pair that contradicts the one before is an outlier, unless the next
-// pair agrees with it: then the clock was set, or started again, between the two, and a
-// new epoch begins. A time that may belong to either of two epochs has a bound that
-// reaches over both. All of these are counted.
+// pair agrees with it: then the clock was set, or started again, between the two, and the
+// pairs from before are forgotten. A time that may lie before that is not known any more.
+// All of these are counted.
 //
 // The package knows nothing of operations and imports the standard library only; the
 // Queue of package optrace uses it. It keeps the last 1,024 pairs.

@@ -2,71 +2,46 @@ package deviceclock
 
 import (
 	"math"
-	"slices"
+	"sort"
 )
 
 // Unix returns the Unix time of a time of the device, of which is known that it lies
-// between from and to, such as the launch of an operation and now: a device's clock that
-// started again shows the same times a second time. It reports false where no pairs are
-// known that such a time agrees with.
+// between from and to, such as the launch of an operation and now. It reports false where
+// no pairs are known that such a time agrees with, and where the clock may have been set
+// after the time: a device's clock that started again shows the same times a second time.
 func (c *Clock) Unix(device, from, to int64) (t Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t, ok = c.unix(device, from, to); ok {
-		c.stats.MaxError = max(c.stats.MaxError, t.Error)
-	} else {
-		c.stats.Unknown++
+	p := place{from: 1}
+	if len(c.pairs) > 0 && from >= c.set {
+		p = c.place(device)
 	}
-	return t, ok
+	if p.from, p.to = max(p.from, from), min(p.to, to); p.from > p.to {
+		c.stats.Unknown++
+		return Time{}, false
+	}
+	at := min(max(p.at, p.from), p.to)
+	t = Time{Unix: at, Error: max(apart(p.from, at), apart(at, p.to)), Settled: p.settled}
+	c.stats.MaxError = max(c.stats.MaxError, t.Error)
+	return t, true
 }
 
-// place is where a time may lie, in Unix ns.
+// place is where a time may lie, in Unix ns; from is greater than to where it cannot.
 type place struct {
 	from, to, at int64
 	settled      bool
 }
 
-func (c *Clock) unix(device, from, to int64) (t Time, ok bool) {
-	var all place
-	for i := range slices.Backward(c.epochs) {
-		p := c.placeIn(i, device)
-		if p.from, p.to = max(p.from, from), min(p.to, to); p.from > p.to {
-			continue
-		}
-		p.at = min(max(p.at, p.from), p.to)
-		if !ok {
-			all, t.epoch, ok = p, c.first+i, true
-			continue
-		}
-		all.from, all.to, all.settled = min(all.from, p.from), max(all.to, p.to), all.settled && p.settled
-		all.at = all.from + apart(all.from, all.to)/2
-		t.epoch = -1
+// place returns where a time lies.
+func (c *Clock) place(device int64) place {
+	next := sort.Search(len(c.pairs), func(i int) bool { return c.pairs[i].Device > device })
+	switch next {
+	case 0:
+		return c.before(device)
+	case len(c.pairs):
+		return c.beyond(device)
 	}
-	t.Unix, t.Error, t.Settled = all.at, max(apart(all.from, all.at), apart(all.at, all.to)), all.settled
-	return t, ok
-}
-
-// placeIn returns where a time lies if it belongs to an epoch; p.from is greater than
-// p.to where it cannot.
-func (c *Clock) placeIn(i int, device int64) (p place) {
-	e := c.epochs[i]
-	at := e.find(device)
-	switch {
-	case at < 0:
-		p = c.before(e, device)
-		if i > 0 { // the epoch began after the last pair of the one before
-			last := c.epochs[i-1]
-			p.from, p.settled = max(p.from, last[len(last)-1].Before), true
-		}
-	case at == len(e)-1:
-		p = c.beyond(e, device)
-		if i < len(c.epochs)-1 {
-			p.to, p.settled = min(p.to, c.epochs[i+1][0].After), true
-		}
-	default:
-		p = c.between(&e[at], &e[at+1], device)
-	}
-	return p
+	return c.between(&c.pairs[next-1], &c.pairs[next], device)
 }
 
 // between returns where a time between two pairs lies.
@@ -81,26 +56,27 @@ func (c *Clock) between(p, q *Pair, device int64) place {
 }
 
 // before returns where a time before the first pair lies.
-func (c *Clock) before(e epoch, device int64) place {
-	p := &e[0]
+func (c *Clock) before(device int64) place {
+	p := &c.pairs[0]
 	in := c.behind(p, device, span{1 - c.drift, 1 + c.drift})
-	return placed(p.Before, in, float64(p.After-p.Before)/2-ticks(device, p.Device)*c.tick*c.rate(e[:min(len(e), recent)]), false)
+	rate := c.rate(c.pairs[:min(len(c.pairs), recent)])
+	return placed(p.Before, in, float64(p.After-p.Before)/2-ticks(device, p.Device)*c.tick*rate, c.set != math.MinInt64)
 }
 
 // beyond returns where a time at or after the last pair lies.
-func (c *Clock) beyond(e epoch, device int64) place {
-	p := &e[len(e)-1]
-	in := c.after(p, device)
-	at := float64(p.After-p.Before)/2 + ticks(p.Device, device)*c.tick*c.rate(e[max(0, len(e)-recent):])
-	return placed(p.Before, in, at, device == p.Device)
+func (c *Clock) beyond(device int64) place {
+	p := c.last()
+	rate := c.rate(c.pairs[max(0, len(c.pairs)-recent):])
+	at := float64(p.After-p.Before)/2 + ticks(p.Device, device)*c.tick*rate
+	return placed(p.Before, c.after(p, device), at, device == p.Device)
 }
 
 // recent is of how many pairs the rate is taken beyond them.
 const recent = 16
 
 // rate returns the rate of the host's clock over some pairs.
-func (c *Clock) rate(e epoch) float64 {
-	p, q := &e[0], &e[len(e)-1]
+func (c *Clock) rate(pairs []Pair) float64 {
+	p, q := &pairs[0], &pairs[len(pairs)-1]
 	delta := ticks(p.Device, q.Device) * c.tick
 	if delta <= 0 {
 		return 1
@@ -149,7 +125,7 @@ func apart(a, b int64) int64 {
 type Stream struct {
 	clock        *Clock
 	device, unix int64
-	epoch        int
+	steps        uint64 // of the clock, before
 	known        bool
 }
 
@@ -158,21 +134,22 @@ func (c *Clock) Stream() *Stream { return &Stream{clock: c} }
 
 // Unix is [Clock.Unix] for the next time of the stream. A time that would lie before
 // the last one becomes that one, and its bound grows by as much. A device's clock that runs
-// backward within an epoch is counted.
+// backward without being set is counted.
 func (s *Stream) Unix(device, from, to int64) (t Time, ok bool) {
 	if t, ok = s.clock.Unix(device, from, to); !ok {
 		return t, false
 	}
-	if s.known && device < s.device && t.epoch == s.epoch {
-		s.clock.mu.Lock()
+	s.clock.mu.Lock()
+	steps := s.clock.stats.Steps
+	if s.known && device < s.device && steps == s.steps {
 		s.clock.stats.Backward++
-		s.clock.mu.Unlock()
 	}
+	s.clock.mu.Unlock()
 	if s.known && t.Unix < s.unix {
 		back := apart(t.Unix, s.unix)
 		t.Error = min(t.Error, math.MaxInt64-back) + back
 		t.Unix = s.unix
 	}
-	s.device, s.unix, s.epoch, s.known = device, t.Unix, t.epoch, true
+	s.device, s.unix, s.steps, s.known = device, t.Unix, steps, true
 	return t, true
 }

@@ -154,61 +154,7 @@ func TestCacheIsBypassed(t *testing.T) {
 	}
 }
 
-func TestFindVarying(t *testing.T) {
-	name := opName("matmul")
-	for _, tt := range []struct {
-		what  string
-		attrs []attribute.KeyValue
-		want  Varying
-	}{
-		{"none", []attribute.KeyValue{name}, Varying{absent, absent, absent}},
-		{"both", []attribute.KeyValue{name, device("cpu"), step(1)}, Varying{2, 1, absent}},
-		{"first", []attribute.KeyValue{step(1), name}, Varying{0, absent, absent}},
-		{"twice", []attribute.KeyValue{step(1), name, step(1), device("a")}, Varying{ambiguous, 3, absent}},
-		{"three times", []attribute.KeyValue{step(1), step(1), step(1)}, Varying{ambiguous, absent, absent}},
-		{"other types", []attribute.KeyValue{attribute.String(attrkey.Step, "1"), attribute.Int(attrkey.Device, 1)},
-			Varying{ambiguous, ambiguous, absent}},
-		{"all", []attribute.KeyValue{launch(5), name, step(1), device("cpu")}, Varying{2, 3, 0}},
-		{"a launch that entries do not take", []attribute.KeyValue{launch(-5), name}, Varying{absent, absent, ambiguous}},
-		{"a bad one first", []attribute.KeyValue{attribute.Float64(attrkey.Step, 1), step(1)}, Varying{ambiguous, absent, absent}},
-	} {
-		check.Equal(t, tt.what, tt.want, FindVarying(tt.attrs))
-	}
-}
-
 func launch(ns int64) attribute.KeyValue { return attribute.Int64(attrkey.Launch, ns) }
-
-// The fixed attributes and the varying ones are all there are, in order.
-func TestSorted(t *testing.T) {
-	varying := []attribute.KeyValue{step(1), device("a"), launch(2)}
-	fixed := []attribute.KeyValue{opName("matmul"), attribute.Int("n", 7)}
-	for _, n := range [][]int{{0, 1}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}, {0, 1, 2}, {2}, {}} {
-		for gap := range 4 {
-			var attrs []attribute.KeyValue
-			for i, v := range n {
-				if i == gap {
-					attrs = append(attrs, fixed...)
-				}
-				attrs = append(attrs, varying[v])
-			}
-			if gap == 3 {
-				attrs = append(attrs, fixed...)
-			}
-			k := Key{Attrs: attrs, Varying: FindVarying(attrs)}
-			var got []attribute.KeyValue
-			at, parts := k.Varying.Sorted(len(attrs)), k.Fixed()
-			for i, part := range parts {
-				got = append(got, part...)
-				if i < len(at) && at[i] < len(attrs) {
-					got = append(got, attrs[at[i]])
-				}
-			}
-			if !slices.Equal(got, attrs) {
-				t.Errorf("%v is taken apart to %v", attrs, got)
-			}
-		}
-	}
-}
 
 // Whatever is left out of a fingerprint, the rest of a set counts.
 func TestFingerprint(t *testing.T) {

@@ -14,37 +14,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Looking a key up must stay a matter of one or two comparisons.
-func TestKeyIndexProbes(t *testing.T) {
-	keys := 0
-	for i, slot := range conventional.table.slots {
-		if slot.key == "" {
-			continue
-		}
-		keys++
-		if probes := uint8(i) - keyHash(slot.key); probes > 1 {
-			t.Errorf("%s is found after %d other keys", slot.key, probes)
-		}
-	}
-	if keys < 30 {
-		t.Errorf("%d keys are in the index", keys)
-	}
-}
-
-func TestKeyIndexChains(t *testing.T) {
-	// Two keys of equal length that agree wherever the hash looks.
-	table := []keyTarget{{"a1cdefgh", target{field: FieldPath}}, {"a2cdefgh", target{field: FieldStep}}}
-	if keyHash(table[0].key) != keyHash(table[1].key) {
-		t.Fatal("the keys do not collide")
-	}
-	x := newKeyIndex(table, false, nil)
-	for _, kt := range table {
-		if got := x.find(kt.key); got == nil || got.field != kt.target.field {
-			t.Errorf("find(%s) = %v", kt.key, got)
-		}
-	}
-}
-
 // Readers know every attribute of the conventions, that of links aside.
 func TestConventionsAreRead(t *testing.T) {
 	f := check.Must(parser.ParseFile(token.NewFileSet(), "../../internal/attrkey/names.go", nil, 0))(t)

@@ -75,23 +75,6 @@ func TestFlightDump(t *testing.T) {
 	}
 }
 
-// A dump has the operations since the one before; Stop drops the others.
-func TestFlightDumps(t *testing.T) {
-	var w spantest.Buffer
-	out := newOutput(t, &w)
-	p := newFlight(out, FlightConfig{Entries: 4})
-	for i := range 7 {
-		if i == 2 || i == 5 {
-			check.OK(t, p.Dump(t.Context()))
-		}
-		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
-	}
-	stop(t, p, out.Sink)
-	want := written{Steps: ints(0, 4), Gaps: map[string]int64{"flight_recorder": 2}}
-	check.Equal(t, "written", want, read(t, w.Bytes()))
-	checkStats(t, p.Stats(), Stats{Recorded: 7, Written: 5, Dropped: 2})
-}
-
 func TestFlightTriggers(t *testing.T) {
 	failed := spantest.Operation(1)
 	failed.Status = sdktrace.Status{Code: codes.Error}

@@ -2,10 +2,7 @@ package recent
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"testing"
-
-	"github.com/optrace/optrace/internal/check"
 )
 
 // A table does what a map does, with few values and with many.
@@ -100,27 +97,5 @@ func TestEvictTheLast(t *testing.T) {
 	}
 	if key, value, ok := table.Evict(0); key != 1 || value != 10 || !ok || table.Len() != 0 || table.Bytes() != 0 {
 		t.Errorf("evicts %d, %d, %v; %d values, %d bytes are left", key, value, ok, table.Len(), table.Bytes())
-	}
-}
-
-// Bytes is about what a table takes, and an empty one gives it back.
-func TestTableMemory(t *testing.T) {
-	for _, n := range []int{1000, 5000, 33_000, 100_000} {
-		var table Table[[16]byte, [6]uint64]
-		before := check.Heap()
-		for i := range n {
-			table.Add([16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, [6]uint64{}, 0)
-		}
-		used, said := check.Heap()-before, int64(table.Bytes())
-		if used > said*5/4 || used < said/3 {
-			t.Errorf("%d values take %d bytes, and it says %d", n, used, said)
-		}
-		for table.Len() > 0 {
-			table.Evict([16]byte{0xff, 0xff, 0xff})
-		}
-		if left := check.Heap() - before; left > 16<<10 {
-			t.Errorf("an empty table keeps %d bytes", left)
-		}
-		runtime.KeepAlive(&table)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
-	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -247,36 +246,6 @@ func TestCircuitBreaker(t *testing.T) {
 			t.Errorf("%d operations and gaps of %d, the books say %+v", len(rec.Entries), rec.Lost(), st)
 		}
 	})
-}
-
-// short is a writer that takes a part and says nothing of the rest.
-type short struct{ disk }
-
-func (w *short) Write(p []byte) (int, error) {
-	n, _ := w.disk.Write(p)
-	return n, nil
-}
-
-// moved is a target whose file is taken away after each write.
-type moved struct{ Target }
-
-func (moved) Continue() (bool, error) { return false, nil }
-
-// The rest of a message whose file was taken away is dropped, and the next one written.
-func TestRestOfAFileTakenAway(t *testing.T) {
-	for taken, want := range map[bool]Stats{false: {Written: 5}, true: {Written: 3, Dropped: 2}} {
-		out := &short{disk{room: 20}}
-		to := ToWriter(out)
-		if taken {
-			to = moved{to}
-		}
-		s := output{otlp.Proto, None}.open(t, to)
-		_ = submit(s, batch(otlp.Proto, 2))
-		check.Equal(t, "after a write in part the books say", Stats{Underway: 2}, s.Stats())
-		out.room = 1 << 30
-		_ = submit(s, batch(otlp.Proto, 3)) // tells of the loss
-		check.Equal(t, fmt.Sprintf("the file was taken away: %v; the books say", taken), want, s.Stats())
-	}
 }
 
 // The rest of a batch, and the last gaps, are written by Shutdown, also if its context is done. Entries whose rest cannot be

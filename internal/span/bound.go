@@ -14,6 +14,7 @@ const (
 	maxText  = 64 << 10 // of one text
 	maxSmall = 512      // of a value that is kept before larger ones
 	maxTotal = 512 << 10
+	number   = 8 // for a value itself
 )
 
 // cutMark ends a text that was cut.
@@ -117,47 +118,11 @@ func (r *room) attributes(attrs []attribute.KeyValue, dropped int) (kept []attri
 			kv.Value = attribute.StringValue(CutText(kv.Value.AsString()))
 			dropped++
 		}
-		if r.takes(len(kv.Key) + valueSize(kv.Value, 0)) {
+		if r.takes(number + Memory([]attribute.KeyValue{kv})) {
 			kept = append(kept, kv)
 		} else {
 			dropped++
 		}
 	}
 	return kept, dropped
-}
-
-// valueSize returns about how large v is. What is deeper than MaxValueDepth is not
-// written.
-func valueSize(v attribute.Value, depth int) (n int) {
-	const number, part = 8, 16
-	if depth > MaxValueDepth {
-		return part
-	}
-	switch v.Type() {
-	case attribute.STRING:
-		return len(v.AsString())
-	case attribute.BOOLSLICE:
-		return number * len(v.AsBoolSlice())
-	case attribute.INT64SLICE:
-		return number * len(v.AsInt64Slice())
-	case attribute.FLOAT64SLICE:
-		return number * len(v.AsFloat64Slice())
-	case attribute.BYTESLICE:
-		return len(v.AsByteSlice())
-	case attribute.STRINGSLICE:
-		for _, s := range v.AsStringSlice() {
-			n += part + len(s)
-		}
-	case attribute.SLICE:
-		for _, x := range v.AsSlice() {
-			n += part + valueSize(x, depth+1)
-		}
-	case attribute.MAP:
-		for _, kv := range v.AsMap() {
-			n += part + len(kv.Key) + valueSize(kv.Value, depth+1)
-		}
-	default:
-		return number
-	}
-	return n
 }

@@ -1,7 +1,6 @@
 package span_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
@@ -59,54 +57,5 @@ func TestSnapshot(t *testing.T) {
 	}
 	if !d.Failed() || d.SpanID() != (op.SpanID{1}) || d.ParentID() != (op.SpanID{2}) || d.TraceID() != (op.TraceID{1}) {
 		t.Errorf("failed %v, ids %v %v %v", d.Failed(), d.TraceID(), d.SpanID(), d.ParentID())
-	}
-}
-
-func TestEndedReadOnly(t *testing.T) {
-	s := stub().Snapshot()
-	d := span.Read(s, s.SpanContext(), s.Parent())
-	own := span.Snapshot(&d)
-	e := span.Ended{Span: own}
-	if e.ReadOnly() != own {
-		t.Error("another span than the one that ended")
-	}
-	e = span.Ended{Data: &d}
-	made := e.ReadOnly()
-	if made.Name() != s.Name() || e.ReadOnly() != made {
-		t.Error("the span of an operation without one is not made once")
-	}
-}
-
-func TestIsLocalRoot(t *testing.T) {
-	for _, tt := range []struct {
-		parent trace.SpanContext
-		want   bool
-	}{
-		{trace.SpanContext{}, true},
-		{context(1).WithRemote(true), true},
-		{context(1), false},
-	} {
-		check.Equal(t, fmt.Sprintf("a span below %v is a local root", tt.parent), tt.want, span.IsLocalRoot(tt.parent))
-	}
-}
-
-func TestIsOperation(t *testing.T) {
-	if !span.IsOperation(nil, []attribute.KeyValue{attribute.String("x", ""), attribute.String(attrkey.Name, "matmul")}) {
-		t.Error("a span with an operation's name is none")
-	}
-	if span.IsOperation(nil, []attribute.KeyValue{attribute.String("http.route", "/")}) {
-		t.Error("a request is an operation")
-	}
-}
-
-func TestEachElement(t *testing.T) {
-	for want, v := range map[string]attribute.Value{
-		"[true false]": attribute.BoolSliceValue([]bool{true, false}), "[1 2]": attribute.Int64SliceValue([]int64{1, 2}),
-		"[0.5]": attribute.Float64SliceValue([]float64{0.5}), "[a b]": attribute.StringSliceValue([]string{"a", "b"}),
-		"[7 x]": attribute.SliceValue(attribute.Int64Value(7), attribute.StringValue("x")), "[]": attribute.StringValue("text"),
-	} {
-		var got []any
-		span.EachElement(v, func(e attribute.Value) { got = append(got, e.AsInterface()) })
-		check.Equal(t, v.Type().String(), want, fmt.Sprint(got))
 	}
 }

@@ -39,6 +39,8 @@ func valueMemory(v *attribute.Value, depth int) int {
 		return bytes
 	}
 	switch n, at := typ.Len(), pointerOf(&list); v.Type() {
+	case attribute.BOOLSLICE:
+		bytes *= 8 // formats write as much for one as for a number
 	case attribute.STRINGSLICE:
 		for _, s := range unsafe.Slice((*string)(at), n) {
 			bytes += len(s)

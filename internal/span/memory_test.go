@@ -31,7 +31,7 @@ func TestMemory(t *testing.T) {
 		{"an integer", attribute.Int64SliceValue(numbers[:1]), minList},
 		{"integers", attribute.Int64SliceValue(numbers), 390 * 8},
 		{"numbers", attribute.Float64SliceValue(make([]float64, 5)), 5 * 8},
-		{"booleans", attribute.BoolSliceValue(make([]bool, 50)), 50},
+		{"booleans", attribute.BoolSliceValue(make([]bool, 50)), 50 * 8},
 		{"texts", attribute.StringSliceValue([]string{"a", "bcd", strings.Repeat("x", 100)}), 3*16 + 104},
 		{"shapes", attribute.SliceValue(attribute.Int64SliceValue(numbers[:4]), attribute.Int64SliceValue(numbers[:2])), 2*value + 32 + 16},
 		{"values", attribute.SliceValue(attribute.StringValue("abc"), attribute.Int64Value(1), attribute.Value{}), 3*value + 3},

@@ -46,29 +46,6 @@ func TestRecordsGolden(t *testing.T) {
 	golden.Check(t, "testdata/records.jsonl", strings.Join(goldenRecords(), ""))
 }
 
-func TestGoldenRecordsReadBack(t *testing.T) {
-	for _, line := range goldenRecords() {
-		rec, err := entries.DecodeLine([]byte(line))
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		var again []byte
-		switch {
-		case rec.Entry != nil:
-			again = rec.Entry.AppendJSON(nil)
-		case rec.Span != nil:
-			again = rec.Span.AppendJSON(nil)
-		case rec.Gap != nil:
-			again = rec.Gap.AppendJSON(nil)
-		case rec.Batch != nil:
-			again = rec.Batch.AppendJSON(nil)
-		default:
-			again = op.AppendHeader(nil, rec.Resource)
-		}
-		check.Equal(t, "read and written again", line, string(again)+"\n")
-	}
-}
-
 func TestEntryRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := []*op.Entry{optest.RichEntry()}

@@ -3,7 +3,6 @@ package entries
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
@@ -79,37 +77,6 @@ func TestTemplates(t *testing.T) {
 	}
 	if cached.CacheHits() == 0 || plain.CacheHits() != 0 {
 		t.Errorf("%d and %d hits", cached.CacheHits(), plain.CacheHits())
-	}
-}
-
-// A new resource has a header, ancestors are written for traces with operations.
-func TestRecords(t *testing.T) {
-	enc := Format.NewEncoder(nil, 0)
-	var w traces.WithOps
-	b := encoding.NewBatch(0)
-	request := span.Data{Name: "request", Context: ended(0).Context}
-	check.Equal(t, "a span above nothing becomes", encoding.Skipped, enc.Add(b, span.Ended{Data: &request}, &w))
-	enc.Add(b, ended(0), &w)
-	other := ended(1)
-	other.Data.Resource = resource.NewSchemaless(attribute.String("service.name", "other"))
-	enc.Add(b, other, &w)
-	check.Equal(t, "a span above operations becomes", encoding.Ancestor, enc.Add(b, span.Ended{Data: &request}, &w))
-	var kinds []string
-	for line := range bytes.Lines(b.Body()) {
-		kinds = append(kinds, string(line[:bytes.IndexByte(line, ':')]))
-	}
-	if got := strings.Join(kinds, " "); got != `{"step" {"schema" {"step" {"schema" {"span"` || b.Entries != 2 {
-		t.Errorf("records are %s, %d entries", got, b.Entries)
-	}
-}
-
-func TestComplete(t *testing.T) {
-	text := []byte(`{"step":1}` + "\n" + `{"span":{}}` + "\n" + `{"step":2}` + "\n")
-	for n := range len(text) + 1 {
-		want := bytes.Count(text[:n], []byte("}\n")) - min(1, bytes.Count(text[:n], []byte("}}\n")))
-		if got := Format.Complete(nil, text[:n]); got != want {
-			t.Errorf("%d entries are complete in %q, want %d", got, text[:n], want)
-		}
 	}
 }
 

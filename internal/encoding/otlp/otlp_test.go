@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -17,20 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 )
-
-// endMessage puts the length in front, however many bytes have been reserved.
-func TestMessages(t *testing.T) {
-	for _, n := range []int{0, 1, 127, 128, 16_383, 16_384, 3_000_000} {
-		content := bytes.Repeat([]byte{7}, n)
-		want := appendBytesField([]byte("before"), 3, content)
-		for reserve := range 5 {
-			dst, start := beginMessage([]byte("before"), 3, reserve)
-			if got := endMessage(append(dst, content...), start, reserve); !bytes.Equal(got, want) {
-				t.Errorf("a message of %d bytes with %d reserved is wrong", n, reserve)
-			}
-		}
-	}
-}
 
 // messageOf returns a message of one field of n bytes, behind its length.
 func messageOf(n int) []byte {
@@ -117,9 +102,4 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("whole up to %d, %v, of %d from %d", whole, err, len(text), from)
 		}
 	})
-}
-
-func TestUnixNano(t *testing.T) {
-	check.Equal(t, "a time before 1970", 0, unixNano(time.Unix(-5, 0)))
-	check.Equal(t, "a time", 1_000_000_002, unixNano(time.Unix(1, 2)))
 }
