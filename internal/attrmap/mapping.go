@@ -14,26 +14,27 @@ type Field uint8
 // The fields.
 const (
 	FieldNone Field = iota
+
+	// Those that are set from text as it is.
 	FieldName
 	FieldKind
 	FieldPath
-	FieldFLOPs
 	FieldSide
-	FieldInputShapes
-	FieldInputDTypes
-	FieldOutputShape
-	FieldOutputElements
 	FieldDType
 	FieldDevice
 	FieldDeviceType
+	FieldPhase
+	FieldCollective
+	FieldGroup
+
+	// Numbers.
+	FieldFLOPs
+	FieldOutputElements
 	FieldDeviceIndex
 	FieldStream
 	FieldStep
-	FieldPhase
 	FieldMemory
 	FieldDeviceMemory
-	FieldCollective
-	FieldGroup
 	FieldGroupSize
 	FieldSequence
 	FieldPeerRank
@@ -41,6 +42,12 @@ const (
 	FieldOutElements
 	FieldRank
 	FieldLaunch
+	fieldWorldSize // belongs on the resource
+
+	FieldInputDTypes
+	FieldInputShapes
+	FieldOutputShape
+	fieldInputShapeAt // one input of several, by index
 
 	// Fields of an entry that the convention has no attribute for.
 	fieldKindRule
@@ -51,31 +58,17 @@ const (
 	fieldStepName
 	fieldWarnings
 
-	fieldWorldSize // belongs on the resource
-
-	fieldInputShapeAt // one input of several, by index
 	numFields
 )
 
-// textFields are the fields that are set from text as it is, and otherFields those that
-// are neither text nor numbers.
-var (
-	textFields = FieldsOf(FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType,
-		FieldCollective, FieldGroup, FieldPhase)
-	otherFields = FieldsOf(FieldNone, FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
-		fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings)
-)
-
 // isText reports whether the field is set from text as it is.
-func (f Field) isText() bool { return textFields.Has(f) }
-
-// isShape reports whether the field is a shape, or shapes.
-func (f Field) isShape() bool {
-	return f == FieldInputShapes || f == FieldOutputShape || f == fieldInputShapeAt
-}
+func (f Field) isText() bool { return FieldName <= f && f <= FieldGroup }
 
 // isNumber reports whether the field is a number.
-func (f Field) isNumber() bool { return !(textFields | otherFields).Has(f) }
+func (f Field) isNumber() bool { return FieldFLOPs <= f && f <= fieldWorldSize }
+
+// isShape reports whether the field is a shape, or shapes.
+func (f Field) isShape() bool { return FieldInputShapes <= f && f <= fieldInputShapeAt }
 
 // family ranks keys by how specific they are: where several set one field, the key
 // of the higher family wins.

@@ -5,21 +5,6 @@ import (
 	"slices"
 )
 
-// Fields is a set of fields of an [op.Entry].
-type Fields uint64
-
-// FieldsOf returns the set of some fields.
-func FieldsOf(fields ...Field) Fields {
-	var set Fields
-	for _, f := range fields {
-		set |= 1 << f
-	}
-	return set
-}
-
-// Has reports whether a field is in the set.
-func (s Fields) Has(f Field) bool { return s>>f&1 != 0 }
-
 // Want is what whoever looks at the records of an input wants of them.
 type Want struct {
 	// Keep are the keys of attributes that entries keep, see [Mapping.Keep].
