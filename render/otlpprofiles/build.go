@@ -133,7 +133,7 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 			}
 		}
 		identity := message{field(1, "stackIndex", stack), field(2, "attributeIndices", attributes), field(3, "linkIndex", link)}
-		key := string(identity.Proto())
+		key := string(identity.AppendProto(nil))
 		i, ok := byIdentity[key]
 		if !ok {
 			byIdentity[key] = len(rows)

@@ -8,9 +8,7 @@ import (
 // dictionary builds the tables that profiles refer to.
 type dictionary struct {
 	locations, functions, links, attributes, stacks table
-
-	strings []string
-	places  map[string]int32 // of strings
+	strings                                         wire.Texts
 }
 
 // table is a table of a dictionary. The element 0 is the zero value, which stands for none.
@@ -23,37 +21,36 @@ func newTable() table { return table{elements: []message{{}}, places: map[string
 
 // add returns the place of an element, which it adds if it is new.
 func (t *table) add(element message) int32 {
-	return wire.Index(t.places, &t.elements, string(element.Proto()), func() message { return element })
+	key := string(element.AppendProto(nil))
+	place, ok := t.places[key]
+	if !ok {
+		place = int32(len(t.elements))
+		t.elements, t.places[key] = append(t.elements, element), place
+	}
+	return place
 }
 
 func newDictionary() *dictionary {
-	return &dictionary{
-		locations: newTable(), functions: newTable(), links: newTable(), attributes: newTable(), stacks: newTable(),
-		strings: []string{""}, places: map[string]int32{"": 0},
-	}
+	return &dictionary{locations: newTable(), functions: newTable(), links: newTable(), attributes: newTable(), stacks: newTable()}
 }
 
 // message returns the message ProfilesDictionary.
 func (d *dictionary) message() message {
 	return message{
 		field(1, "mappingTable", []message{{}}), field(2, "locationTable", d.locations.elements), field(3, "functionTable", d.functions.elements),
-		field(4, "linkTable", d.links.elements), field(5, "stringTable", d.strings), field(6, "attributeTable", d.attributes.elements),
+		field(4, "linkTable", d.links.elements), field(5, "stringTable", d.strings.All()), field(6, "attributeTable", d.attributes.elements),
 		field(7, "stackTable", d.stacks.elements),
 	}
 }
 
-func (d *dictionary) string(s string) int32 {
-	return wire.Index(d.places, &d.strings, s, func() string { return s })
-}
-
 func (d *dictionary) valueType(name, unit string) message {
-	return message{field(1, "typeStrindex", d.string(name)), field(2, "unitStrindex", d.string(unit))}
+	return message{field(1, "typeStrindex", d.strings.Place(name)), field(2, "unitStrindex", d.strings.Place(unit))}
 }
 
 // location returns the place that stands for a frame. code is what runs it, as the semantic conventions call it
 // (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
 func (d *dictionary) location(frame, code string) int32 {
-	function := d.functions.add(message{field(1, "nameStrindex", d.string(frame))})
+	function := d.functions.add(message{field(1, "nameStrindex", d.strings.Place(frame))})
 	var attributes []int32
 	if code != "" {
 		attributes = append(attributes, d.attribute(keyFrameType, wire.TextValue(code)))
@@ -86,5 +83,5 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 
 // attribute returns an attribute.
 func (d *dictionary) attribute(key string, value message) int32 {
-	return d.attributes.add(message{field(1, "keyStrindex", d.string(key)), field(2, "value", value)})
+	return d.attributes.add(message{field(1, "keyStrindex", d.strings.Place(key)), field(2, "value", value)})
 }

@@ -19,7 +19,7 @@ type Options struct {
 // Write writes a table as one message of protobuf, which is also the body of a request
 // that exports it.
 func Write(w io.Writer, t *stacks.Table, opts Options) error {
-	if _, err := w.Write(build(t, opts).Proto()); err != nil {
+	if _, err := w.Write(build(t, opts).AppendProto(nil)); err != nil {
 		return fmt.Errorf("writing OTLP profiles: %w", err)
 	}
 	return nil

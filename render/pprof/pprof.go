@@ -19,16 +19,8 @@ type Options = stacknotes.Options
 
 // Write writes a table as a compressed profile.
 func Write(w io.Writer, t *stacks.Table, opts Options) error {
-	b := newBuilder()
-	for _, row := range t.Rows() {
-		b.add(&row)
-	}
-	notes := stacknotes.Of(t, opts)
-	if b.cut {
-		notes = append(notes, "sums that do not fit 64 bits are cut")
-	}
 	z := gzip.NewWriter(w)
-	_, err := z.Write(b.profile(t, notes))
+	_, err := z.Write(profile(t, opts))
 	if err == nil {
 		err = z.Close()
 	}
@@ -38,79 +30,107 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 	return nil
 }
 
-// The fields of the messages of [profile.proto] that are used.
-//
-// [profile.proto]: https://github.com/google/pprof/blob/main/proto/profile.proto
-const (
-	profileSampleType, profileSample, profileMapping        = 1, 2, 3
-	profileLocation, profileFunction, profileString         = 4, 5, 6
-	profileTime, profileDuration                            = 9, 10
-	profilePeriodType, profilePeriod                        = 11, 12
-	profileComments, profileDefaultType                     = 13, 14
-	valueTypeType, valueTypeUnit                            = 1, 2
-	sampleLocations, sampleValues, sampleLabel              = 1, 2, 3
-	labelKey, labelText                                     = 1, 2
-	mappingID, mappingFile, mappingHasFunctions             = 1, 5, 7
-	locationID, locationMapping, locationLine, lineFunction = 1, 2, 4, 1
-	functionID, functionName                                = 1, 2
-)
+// values are those of a sample.
+var values = []struct {
+	name, unit string
+	of         func(*stacks.Row) int64
+}{
+	{"count", "count", func(r *stacks.Row) int64 { return r.Count }},
+	{"time", "nanoseconds", func(r *stacks.Row) int64 { return r.TimeNS }},
+	{"self", "nanoseconds", func(r *stacks.Row) int64 { return r.SelfNS }},
+	{"bytes", "bytes", func(r *stacks.Row) int64 { return r.Bytes }},
+	{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
+}
+
+type message = wire.Message
+
+func field(number protowire.Number, name string, value any) wire.Field {
+	return wire.Field{Number: number, Name: name, Value: value}
+}
 
 // mapping is the ID of the mapping of all locations. With a mapping that has names, pprof
 // does not look for a binary with symbols.
-const mapping = 1
+const mapping = int64(1)
 
-// builder builds a profile.
+// profile returns the message Profile of [profile.proto], whose samples are written one by one.
+//
+// [profile.proto]: https://github.com/google/pprof/blob/main/proto/profile.proto
+func profile(t *stacks.Table, opts Options) (out []byte) {
+	b := newBuilder()
+	for _, v := range values {
+		out = message{field(1, "sample_type", b.valueType(v.name, v.unit))}.AppendProto(out)
+	}
+	for _, row := range t.Rows() {
+		out = message{field(2, "sample", b.sample(&row))}.AppendProto(out)
+	}
+	mappings := message{field(1, "id", mapping), field(5, "filename", b.text("operations")), field(7, "has_functions", true)}
+	var locations, functions []message
+	for i, name := range b.names.All()[1:] {
+		id := int64(i + 1)
+		line := message{field(1, "function_id", id)}
+		locations = append(locations, message{field(1, "id", id), field(2, "mapping_id", mapping), field(4, "line", line)})
+		// The function has no system name: pprof would take one that is the same for a symbol
+		// of C++, and cut the arguments of templates.
+		functions = append(functions, message{field(1, "id", id), field(2, "name", b.text(name))})
+	}
+	period := b.valueType("count", "count")
+	notes := stacknotes.Of(t, opts)
+	if b.cut {
+		notes = append(notes, "sums that do not fit 64 bits are cut")
+	}
+	var comments wire.Ints
+	for _, note := range notes {
+		comments = append(comments, b.text(note))
+	}
+	var start, duration int64
+	if t.Start.Known {
+		start, duration = t.Start.V, t.End.V-t.Start.V
+	}
+	defaultType := b.text("time")
+	return message{
+		field(3, "mapping", mappings), field(4, "location", locations), field(5, "function", functions),
+		field(6, "string_table", b.texts.All()), field(9, "time_nanos", start), field(10, "duration_nanos", duration),
+		field(11, "period_type", period), field(12, "period", int64(1)), // every operation is in it
+		field(13, "comment", comments), field(14, "default_sample_type", defaultType),
+	}.AppendProto(out)
+}
+
+// builder builds the parts of a profile.
 type builder struct {
-	samples wire.Fields
-	texts   []string         // the first is empty
-	indices map[string]int32 // of texts
-	names   []string         // of functions and locations, whose IDs are their places, from 1 on
-	ids     map[string]int32 // by name
+	texts wire.Texts
+	names wire.Texts // of functions and locations, whose IDs are their places, from 1 on
 	// room is by how much the sum of each value may still grow: pprof adds them up in
 	// 64 bits.
-	room [5]int64
+	room []int64
 	cut  bool // there was not enough room
 }
 
-func newBuilder() *builder {
-	b := &builder{texts: []string{""}, indices: map[string]int32{"": 0}, names: []string{""}, ids: make(map[string]int32)}
-	for i := range b.room {
-		b.room[i] = math.MaxInt64
-	}
-	for _, v := range [][2]string{
-		{"count", "count"}, {"time", "nanoseconds"}, {"self", "nanoseconds"}, {"bytes", "bytes"}, {"flops", "count"},
-	} {
-		b.samples = b.samples.Message(profileSampleType, b.valueType(v[0], v[1]))
-	}
-	return b
-}
+func newBuilder() *builder { return &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(values))} }
 
 // text returns the place of a text in the profile's table.
-func (b *builder) text(s string) int64 {
-	return int64(wire.Index(b.indices, &b.texts, s, func() string { return s }))
+func (b *builder) text(s string) int64 { return int64(b.texts.Place(s)) }
+
+func (b *builder) valueType(name, unit string) message {
+	return message{field(1, "type", b.text(name)), field(2, "unit", b.text(unit))}
 }
 
-func (b *builder) valueType(name, unit string) wire.Fields {
-	return wire.Fields(nil).Varint(valueTypeType, b.text(name)).Varint(valueTypeUnit, b.text(unit))
-}
-
-// add adds a sample.
-func (b *builder) add(row *stacks.Row) {
-	values := []int64{row.Count, row.TimeNS, row.SelfNS, row.Bytes, row.FLOPs}
-	for i := range values {
-		if values[i] > b.room[i] {
-			values[i], b.cut = b.room[i], true
+// sample returns the sample of a row.
+func (b *builder) sample(row *stacks.Row) message {
+	amounts := make(wire.Ints, len(values))
+	for i, v := range values {
+		if amounts[i] = v.of(row); amounts[i] > b.room[i] {
+			amounts[i], b.cut = b.room[i], true
 		}
-		b.room[i] -= values[i]
+		b.room[i] -= amounts[i]
 	}
-	var locations []int64
+	var locations wire.Ints
 	for _, frame := range slices.Backward(row.Frames) { // the leaf comes first
-		locations = append(locations, b.location(frame))
+		locations = append(locations, int64(b.names.Place(stacks.Name(frame))))
 	}
-	m := list(list(nil, sampleLocations, locations), sampleValues, values)
+	var labels []message
 	label := func(key, value string) {
 		if value = stacks.Clean(value); value != "" {
-			m = m.Message(sampleLabel, wire.Fields(nil).Varint(labelKey, b.text(key)).Varint(labelText, b.text(value)))
+			labels = append(labels, message{field(1, "key", b.text(key)), field(2, "str", b.text(value))})
 		}
 	}
 	label("device", row.Device)
@@ -123,52 +143,5 @@ func (b *builder) add(row *stacks.Row) {
 	if !row.Request.TraceID.IsZero() {
 		label("trace_id", row.Request.TraceID.String())
 	}
-	b.samples = b.samples.Message(profileSample, m)
-}
-
-// list appends a list of integers, packed where that is shorter; of up to two, none is 0.
-func list(f wire.Fields, n protowire.Number, values []int64) wire.Fields {
-	if len(values) > 2 {
-		return wire.Packed(f, n, values)
-	}
-	for _, v := range values {
-		f = f.Varint(n, v)
-	}
-	return f
-}
-
-// location returns the ID of the place that stands for a frame.
-func (b *builder) location(frame string) int64 {
-	name := stacks.Name(frame)
-	return int64(wire.Index(b.ids, &b.names, name, func() string { return name }))
-}
-
-// profile returns the message Profile.
-func (b *builder) profile(t *stacks.Table, notes []string) wire.Fields {
-	p := b.samples.Message(profileMapping, wire.Fields(nil).
-		Varint(mappingID, mapping).Varint(mappingFile, b.text("operations")).Varint(mappingHasFunctions, 1))
-	for id := range b.names[1:] {
-		line := wire.Fields(nil).Varint(lineFunction, int64(id+1))
-		p = p.Message(profileLocation, wire.Fields(nil).
-			Varint(locationID, int64(id+1)).Varint(locationMapping, mapping).Message(locationLine, line))
-	}
-	for id, name := range b.names[1:] {
-		// The function has no system name: pprof would take one that is the same for a symbol
-		// of C++, and cut the arguments of templates.
-		p = p.Message(profileFunction, wire.Fields(nil).Varint(functionID, int64(id+1)).Varint(functionName, b.text(name)))
-	}
-	period := b.valueType("count", "count")
-	comments := make([]int64, len(notes))
-	for i, note := range notes {
-		comments[i] = b.text(note)
-	}
-	defaultType := b.text("time")
-	for _, s := range b.texts {
-		p = p.Element(profileString, s)
-	}
-	if t.Start.Known {
-		p = p.Varint(profileTime, t.Start.V).Varint(profileDuration, t.End.V-t.Start.V)
-	}
-	p = p.Message(profilePeriodType, period).Varint(profilePeriod, 1) // every operation is in it
-	return list(p, profileComments, comments).Varint(profileDefaultType, defaultType)
+	return message{field(1, "location_id", locations), field(2, "value", amounts), field(3, "label", labels)}
 }

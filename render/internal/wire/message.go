@@ -1,3 +1,4 @@
+// Package wire writes messages, whose generated types would bring a module each, in protobuf and in OTLP's JSON.
 package wire
 
 import (
@@ -10,23 +11,27 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
-// Message is a message of OTLP, whose fields have names in JSON. Generated types would not do: those of the
-// two modules that there are cannot be in one program, and a program may have either.
+// Message is a message. Generated types of OTLP would not do: those of the two modules that there are cannot be in
+// one program, and a program may have either.
 type Message []Field
 
 // Field is a field of a message. What is 0 or empty is left out, messages and the elements of
 // lists aside.
 type Field struct {
-	// Number is what protobuf knows the field by; messages that are written in JSON only need none.
+	// Number is what protobuf knows the field by, and Name what JSON does; what is written in one of them needs
+	// only that.
 	Number protowire.Number
 	Name   string
-	// Value is an int32, a uint32, an int64, a Fixed64, a string, a Text, an ID, a Message, a list of
-	// these, an Attributes or an Always.
+	// Value is a bool, an int32, a uint32, an int64, a Fixed64, a float64, a string, a Text, a []byte, an ID, a Message,
+	// a list of int32, int64, string or Message, an Ints, an Attributes or an Always.
 	Value any
 }
 
 // Fixed64 is a number that takes eight bytes.
 type Fixed64 int64
+
+// Ints is a list of integers that protobuf has packed where that is shorter: of more than two. None of two is 0.
+type Ints []int64
 
 // ID is bytes that JSON has in hexadecimal digits.
 type ID []byte
@@ -34,68 +39,95 @@ type ID []byte
 // Text is a string that is written even if it is empty.
 type Text string
 
-// Always is another value that is written even if it is 0 or empty: a bool, an int32, an int64, a float64, a []byte,
-// an Attributes or a []Message.
+// Always is another value that is written even if it is 0 or empty.
 type Always struct{ Of any }
 
-// Proto returns the message in protobuf.
-func (m Message) Proto() (f Fields) {
-	for _, x := range m {
-		switch v := x.Value.(type) {
-		case int32:
-			f = f.Varint(x.Number, int64(v))
-		case int64:
-			f = f.Varint(x.Number, v)
-		case Fixed64:
-			f = f.Fixed64(x.Number, int64(v))
-		case string:
-			f = f.Text(x.Number, v)
-		case Text:
-			f = f.Element(x.Number, string(v))
-		case ID:
-			f = f.Text(x.Number, string(v))
-		case Message:
-			f = f.Message(x.Number, v.Proto())
-		case []Message:
-			f = f.messages(x.Number, v)
-		case []string:
-			for _, one := range v {
-				f = f.Element(x.Number, one)
-			}
-		case []int32:
-			f = Packed(f, x.Number, v)
-		case []int64:
-			f = Packed(f, x.Number, v)
-		case Attributes:
-			for i := range v {
-				f = f.Message(x.Number, keyValue(v[i].Key, valueOf(&v[i])).Proto())
-			}
-		case Always:
-			f = v.proto(f, x.Number)
+// AppendProto appends the message in protobuf.
+func (m Message) AppendProto(dst []byte) []byte {
+	for i := range m {
+		dst = appendProto(dst, m[i].Number, m[i].Value, false)
+	}
+	return dst
+}
+
+func appendProto(dst []byte, n protowire.Number, v any, always bool) []byte {
+	switch v := v.(type) {
+	case Always:
+		return appendProto(dst, n, v.Of, true)
+	case bool:
+		return appendVarint(dst, n, protowire.EncodeBool(v), always)
+	case int32:
+		return appendVarint(dst, n, uint64(v), always)
+	case int64:
+		return appendVarint(dst, n, uint64(v), always)
+	case Fixed64:
+		return appendFixed(dst, n, uint64(v), always)
+	case float64:
+		return appendFixed(dst, n, math.Float64bits(v), always)
+	case string:
+		return appendBytes(dst, n, []byte(v), always)
+	case Text:
+		return appendBytes(dst, n, []byte(v), true)
+	case ID:
+		return appendBytes(dst, n, v, always)
+	case []byte:
+		return appendBytes(dst, n, v, always)
+	case Message:
+		return appendBytes(dst, n, v.AppendProto(nil), true)
+	case []Message:
+		for _, one := range v {
+			dst = appendBytes(dst, n, one.AppendProto(nil), true)
+		}
+	case []string:
+		for _, one := range v {
+			dst = appendBytes(dst, n, []byte(one), true)
+		}
+	case Attributes:
+		for i := range v {
+			dst = appendBytes(dst, n, keyValue(v[i].Key, valueOf(&v[i])).AppendProto(nil), true)
+		}
+	case []int32:
+		return appendPacked(dst, n, v)
+	case []int64:
+		return appendPacked(dst, n, v)
+	case Ints:
+		if len(v) > 2 {
+			return appendPacked(dst, n, v)
+		}
+		for _, one := range v {
+			dst = appendVarint(dst, n, uint64(one), false)
 		}
 	}
-	return f
+	return dst
 }
 
-func (a Always) proto(f Fields, n protowire.Number) Fields {
-	switch v := a.Of.(type) {
-	case bool:
-		return protowire.AppendVarint(protowire.AppendTag(f, n, protowire.VarintType), protowire.EncodeBool(v))
-	case int64:
-		return protowire.AppendVarint(protowire.AppendTag(f, n, protowire.VarintType), uint64(v))
-	case float64:
-		return protowire.AppendFixed64(protowire.AppendTag(f, n, protowire.Fixed64Type), math.Float64bits(v))
-	case []Message:
-		return f.messages(n, v)
+func appendVarint(dst []byte, n protowire.Number, v uint64, always bool) []byte {
+	if v == 0 && !always {
+		return dst
 	}
-	return f.Message(n, a.Of.([]byte))
+	return protowire.AppendVarint(protowire.AppendTag(dst, n, protowire.VarintType), v)
 }
 
-func (f Fields) messages(n protowire.Number, list []Message) Fields {
-	for _, m := range list {
-		f = f.Message(n, m.Proto())
+func appendFixed(dst []byte, n protowire.Number, v uint64, always bool) []byte {
+	if v == 0 && !always {
+		return dst
 	}
-	return f
+	return protowire.AppendFixed64(protowire.AppendTag(dst, n, protowire.Fixed64Type), v)
+}
+
+func appendBytes(dst []byte, n protowire.Number, v []byte, always bool) []byte {
+	if len(v) == 0 && !always {
+		return dst
+	}
+	return protowire.AppendBytes(protowire.AppendTag(dst, n, protowire.BytesType), v)
+}
+
+func appendPacked[T int32 | int64](dst []byte, n protowire.Number, list []T) []byte {
+	var packed []byte
+	for _, v := range list {
+		packed = protowire.AppendVarint(packed, uint64(v))
+	}
+	return appendBytes(dst, n, packed, false)
 }
 
 // AppendJSON appends the message in JSON.
@@ -109,68 +141,36 @@ func (m Message) AppendJSON(dst []byte) []byte {
 		}
 		dst = append(append(append(dst, '"'), m[i].Name...), `":`...)
 		value := len(dst)
-		if dst = appendValue(dst, m[i].Value); len(dst) == value {
+		if dst = appendJSON(dst, m[i].Value, false); len(dst) == value {
 			dst = dst[:before]
 		}
 	}
 	return append(dst, '}')
 }
 
-// appendValue appends the value of a field in JSON, or nothing where it is left out. Numbers of 64 bits are text.
-func appendValue(dst []byte, v any) []byte {
+// appendJSON appends the value of a field, or nothing where it is left out. Numbers of 64 bits are text.
+func appendJSON(dst []byte, v any, always bool) []byte {
 	switch v := v.(type) {
+	case Always:
+		return appendJSON(dst, v.Of, true)
+	case bool:
+		if v || always {
+			return strconv.AppendBool(dst, v)
+		}
 	case int32:
-		if v != 0 {
-			return appendInt32(dst, v)
+		if v != 0 || always {
+			return strconv.AppendInt(dst, int64(v), 10)
 		}
 	case uint32:
-		if v != 0 {
+		if v != 0 || always {
 			return strconv.AppendUint(dst, uint64(v), 10)
 		}
 	case int64:
-		if v != 0 {
-			return appendInt64(dst, v)
+		if v != 0 || always {
+			return append(strconv.AppendInt(append(dst, '"'), v, 10), '"')
 		}
 	case Fixed64:
-		return appendValue(dst, int64(v))
-	case string:
-		if v != "" {
-			return jsontext.AppendString(dst, v)
-		}
-	case Text:
-		return jsontext.AppendString(dst, string(v))
-	case ID:
-		if len(v) > 0 {
-			return append(jsontext.AppendHex(append(dst, '"'), v), '"')
-		}
-	case Message:
-		return v.AppendJSON(dst)
-	case []Message:
-		return appendList(dst, v, func(dst []byte, m Message) []byte { return m.AppendJSON(dst) })
-	case []string:
-		return appendList(dst, v, jsontext.AppendString)
-	case []int32:
-		return appendList(dst, v, appendInt32)
-	case []int64:
-		return appendList(dst, v, appendInt64)
-	case Attributes:
-		if len(v) > 0 {
-			return v.appendJSON(dst)
-		}
-	case Always:
-		return v.appendJSON(dst)
-	}
-	return dst
-}
-
-func (a Always) appendJSON(dst []byte) []byte {
-	switch v := a.Of.(type) {
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case int32:
-		return appendInt32(dst, v)
-	case int64:
-		return appendInt64(dst, v)
+		return appendJSON(dst, int64(v), always)
 	case float64:
 		switch {
 		case math.IsNaN(v):
@@ -179,31 +179,49 @@ func (a Always) appendJSON(dst []byte) []byte {
 			return append(dst, `"Infinity"`...)
 		case math.IsInf(v, -1):
 			return append(dst, `"-Infinity"`...)
+		case v != 0 || always:
+			return jsontext.AppendDouble(dst, v)
 		}
-		return jsontext.AppendDouble(dst, v)
-	case Attributes:
-		return v.appendJSON(dst)
+	case string:
+		if v != "" || always {
+			return jsontext.AppendString(dst, v)
+		}
+	case Text:
+		return jsontext.AppendString(dst, string(v))
+	case ID:
+		if len(v) > 0 || always {
+			return append(jsontext.AppendHex(append(dst, '"'), v), '"')
+		}
+	case []byte:
+		if len(v) > 0 || always {
+			return append(base64.StdEncoding.AppendEncode(append(dst, '"'), v), '"')
+		}
+	case Message:
+		return v.AppendJSON(dst)
 	case []Message:
-		if len(v) == 0 {
-			return append(dst, "[]"...)
-		}
-		return appendValue(dst, v)
-	}
-	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), a.Of.([]byte)), '"')
-}
-
-func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
-	for i, v := range list {
-		dst = element(append(dst, "[,"[min(i, 1)]), v)
-	}
-	if len(list) > 0 {
-		dst = append(dst, ']')
+		return appendList(dst, v, always, func(dst []byte, m Message) []byte { return m.AppendJSON(dst) })
+	case []string:
+		return appendList(dst, v, always, jsontext.AppendString)
+	case []int32:
+		return appendList(dst, v, always, func(dst []byte, n int32) []byte { return appendJSON(dst, n, true) })
+	case []int64:
+		return appendList(dst, v, always, func(dst []byte, n int64) []byte { return appendJSON(dst, n, true) })
+	case Attributes:
+		return appendList(dst, v, always, appendAttribute)
 	}
 	return dst
 }
 
-func appendInt32(dst []byte, v int32) []byte { return strconv.AppendInt(dst, int64(v), 10) }
-
-func appendInt64(dst []byte, v int64) []byte {
-	return append(strconv.AppendInt(append(dst, '"'), v, 10), '"')
+func appendList[T any](dst []byte, list []T, always bool, element func([]byte, T) []byte) []byte {
+	if len(list) == 0 && !always {
+		return dst
+	}
+	dst = append(dst, '[')
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, v)
+	}
+	return append(dst, ']')
 }

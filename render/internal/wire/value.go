@@ -12,16 +12,9 @@ import (
 // Attributes are attributes as KeyValues, each in its type.
 type Attributes []op.Attr
 
-func (a Attributes) appendJSON(dst []byte) []byte {
-	dst = append(dst, '[')
-	for i := range a {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsontext.AppendString(append(dst, `{"key":`...), a[i].Key)
-		dst = append(valueOf(&a[i]).AppendJSON(append(dst, `,"value":`...)), '}')
-	}
-	return append(dst, ']')
+func appendAttribute(dst []byte, a op.Attr) []byte {
+	dst = jsontext.AppendString(append(dst, `{"key":`...), a.Key)
+	return append(valueOf(&a).AppendJSON(append(dst, `,"value":`...)), '}')
 }
 
 func keyValue(key string, value Message) Message {
