@@ -162,7 +162,7 @@ func flagValues(name string) (lines []string) {
 		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel, attrkey.GPUIndex,
 			attrkey.RequestModel)
 	case "section":
-		return sectionNames()
+		return slices.Clone(sections)
 	case "color":
 		return streams.Colors()
 	case "peaks":

@@ -183,7 +183,7 @@ true`,
 			want  string
 		}{
 			{"optrace convert -to=csv -format=ort", []string{"optrace", "convert", "-to", "=", "csv", "-format", "=", "ort"}, "ort"},
-			{"optrace report -section=", []string{"optrace", "report", "-section", "="}, strings.Join(sectionNames(), " ")},
+			{"optrace report -section=", []string{"optrace", "report", "-section", "="}, strings.Join(sections, " ")},
 			{"optrace report -by attr:x -sect", []string{"optrace", "report", "-by", "attr", ":", "x", "-sect"}, "-section"},
 			{"optrace report  ", []string{"optrace", "report", ""}, ""},
 		}) {

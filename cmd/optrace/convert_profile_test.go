@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +23,27 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
+
+// allSamples is why tests over all samples are skipped under the race detector.
+const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
+
+// filesBelow returns the files below a folder, none if it is not there, whose paths have a part.
+func filesBelow(t *testing.T, folder, part string) (files []string) {
+	t.Helper()
+	check.OK(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && path == folder:
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+			return fs.SkipDir
+		case d.Type().IsRegular() && strings.Contains(path, part):
+			files = append(files, path)
+		}
+		return nil
+	}))
+	return files
+}
 
 // samples are the files that tests read, and the recorded traces where they are.
 func samples(t *testing.T) []string {

@@ -169,7 +169,7 @@ func TestMCPFindsCauses(t *testing.T) {
 			first := text
 			asked := 1
 			for _, m := range arrow.FindAllStringSubmatch(text, -1) {
-				if asked < 3 && slices.Contains(sectionNames(), m[1]) {
+				if asked < 3 && slices.Contains(sections, m[1]) {
 					answer, _ := call(t, c, "table", map[string]any{"inputs": []string{"run"}, "section": m[1]})
 					text += answer
 					asked++

@@ -7,34 +7,18 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
-// section is a part of the report.
-type section struct {
-	name string
-	// structural is set if it needs the structure of the run, which takes memory
-	// for every entry.
-	structural bool
-	// whole is set if it is nothing without.
-	whole bool
+// sections are the parts of the report.
+var sections = []string{
+	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest", "idle", "launches",
+	"critical_path", "sequences", "steps", "phases", "engines",
 }
 
-var sections = []section{
-	{name: "summary"},
-	{name: "findings", structural: true, whole: true},
-	{name: "operations", structural: true}, // for the self time
-	{name: "operators", structural: true, whole: true},
-	{name: "devices", structural: true},
-	{name: "balance", structural: true},
-	{name: "communication", structural: true},
-	{name: "memory"},
-	{name: "slowest"},
-	{name: "idle", structural: true, whole: true},
-	{name: "launches", structural: true, whole: true},
-	{name: "critical_path", structural: true, whole: true},
-	{name: "sequences", structural: true, whole: true},
-	{name: "steps", structural: true, whole: true},
-	{name: "phases", structural: true, whole: true},
-	{name: "engines", structural: true, whole: true},
-}
+// sumsOnly are those that do without the structure of the run, which takes memory for every entry, and inPart those that show
+// less without it; the others are nothing.
+var (
+	sumsOnly = []string{"summary", "memory", "slowest"}
+	inPart   = []string{"operations", "devices", "balance", "communication"}
+)
 
 // selection is the set of sections that were asked for; nil is all.
 type selection []string
@@ -47,23 +31,14 @@ func parseSections(list string) (selection, error) {
 	var chosen selection
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == name }) {
-			return nil, exit.Usagef("unknown section %q%s; there are all, %s", name, exit.Guess(name, sectionNames()),
-				strings.Join(sectionNames(), ", "))
+		if !slices.Contains(sections, name) {
+			return nil, exit.Usagef("unknown section %q%s; there are all, %s", name, exit.Guess(name, sections), strings.Join(sections, ", "))
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
 		}
 	}
 	return chosen, nil
-}
-
-func sectionNames() []string {
-	names := make([]string, len(sections))
-	for i, s := range sections {
-		names[i] = s.name
-	}
-	return names
 }
 
 func (s selection) has(name string) bool { return s == nil || slices.Contains(s, name) }
@@ -74,14 +49,14 @@ func (s selection) shows(name string) bool {
 	return s.has(name) || name == "operations" && s.has("summary")
 }
 
-// structural reports whether a selected section needs the structure.
+// structural reports whether a selected section needs the structure, for a part of it at least.
 func (s selection) structural() bool {
-	return slices.ContainsFunc(sections, func(x section) bool { return x.structural && s.has(x.name) })
+	return s == nil || slices.ContainsFunc(s, func(name string) bool { return !slices.Contains(sumsOnly, name) })
 }
 
 // needsStructure reports whether a selected section is nothing without the structure.
 func (s selection) needsStructure() bool {
-	return s != nil && slices.ContainsFunc(sections, func(x section) bool { return x.whole && s.has(x.name) })
+	return slices.ContainsFunc(s, func(name string) bool { return !slices.Contains(sumsOnly, name) && !slices.Contains(inPart, name) })
 }
 
 // csvTable returns the name of the one table that is selected, where by is set that of the

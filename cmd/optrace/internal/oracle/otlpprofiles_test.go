@@ -19,7 +19,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
@@ -227,33 +226,6 @@ func checkProfile(t *testing.T, p map[string]any) {
 	}
 }
 
-// profileRequests is a run of two requests and an operation of none.
-func profileRequests() *stacks.Table {
-	f := trace.New()
-	f.KeepShapes()
-	const start = 1_772_366_400_000_000_000
-	for trace, name := range []string{1: "POST /predict", 2: "GET /héalth;\n\x1b[31m"} {
-		if name != "" {
-			f.Add(op.Record{Span: &op.Span{
-				Name: name, TraceID: op.TraceID{15: byte(trace)}, SpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 1000,
-			}})
-		}
-	}
-	add := func(trace, id, parent byte, name string, from, duration int64, flops op.Int) {
-		f.Add(op.Record{Entry: &op.Entry{
-			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
-			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(start + from), Duration: duration, FLOPs: flops,
-			OutputShape: op.Shape{64, 256}, DType: "f32", MemoryBytes: op.Known(65_536),
-		}})
-	}
-	add(1, 2, 1, "attention", 100, 500, op.Int{})
-	add(1, 3, 2, "matmul", 150, 200, op.Known(1000))
-	add(1, 4, 2, "matmul", 400, 100, op.Known(1000))
-	add(2, 2, 1, "matmul", 700, 50, op.Known(500))
-	add(3, 2, 0, "", 800, 7, op.Int{})
-	return stacks.Of(f)
-}
-
 func producers(resources ...*op.Resource) *otlpprofiles.Producers {
 	p := new(otlpprofiles.Producers)
 	for _, r := range resources {
@@ -269,7 +241,7 @@ func TestProfilesGolden(t *testing.T) {
 		Producers: producers(&op.Resource{Service: "api"}),
 	}
 	golden.Check(t, "testdata/otlpprofiles.json", asJSON(t,
-		pprofileotlp.NewExportRequestFromProfiles(profilesOf(t, profileRequests(), opts)))+"\n")
+		pprofileotlp.NewExportRequestFromProfiles(profilesOf(t, stacks.Of(pprofRequests()), opts)))+"\n")
 }
 
 func TestProfilesOfNothing(t *testing.T) {
@@ -281,7 +253,7 @@ func TestProfilesOfNothing(t *testing.T) {
 
 func TestProfilesWriteError(t *testing.T) {
 	for _, write := range []func(io.Writer, *stacks.Table, otlpprofiles.Options) error{otlpprofiles.Write, otlpprofiles.WriteJSON} {
-		check.Is(t, "", fulldisk.Err, write(&fulldisk.Writer{}, profileRequests(), otlpprofiles.Options{}))
+		check.Is(t, "", fulldisk.Err, write(&fulldisk.Writer{}, stacks.Of(pprofRequests()), otlpprofiles.Options{}))
 	}
 }
 

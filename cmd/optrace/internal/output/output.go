@@ -28,16 +28,18 @@ import (
 // When ctx ends, Produce removes the output and returns at once. It does not
 // wait for write, which may be blocked by a pipe and ends with the process.
 func Produce(ctx context.Context, s streams.Streams, path string, inputs []string, write func(*File) error) error {
-	out, err := open(ctx, s, path, statInputs(s, inputs))
+	out, err := open(ctx, s, path)
 	if err != nil {
 		return err
 	}
-	err = Beside(ctx, s, func() error {
-		if err := write(out); err != nil {
-			return err
-		}
-		return writeError(out.Flush())
-	})
+	if err = out.admit(s, inputs); err == nil {
+		err = Beside(ctx, s, func() error {
+			if err := write(out); err != nil {
+				return err
+			}
+			return writeError(out.Flush())
+		})
+	}
 	if err == nil {
 		err = writeError(out.commit())
 	}
@@ -94,29 +96,22 @@ func newWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10
 // To returns the output to w.
 func To(w io.Writer) *File { return &File{Writer: newWriter(w)} }
 
-// open opens path for writing, "" or "-" for standard output. It refuses
-// to write to one of the inputs.
-func open(ctx context.Context, s streams.Streams, path string, inputs []inputFile) (*File, error) {
+// open opens path for writing, "" or "-" for standard output.
+func open(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	if path == "" || path == ingest.Stdin {
 		o := &File{Writer: newWriter(s.Out), Terminal: streams.IsTerminal(s.Out)}
 		if f, ok := s.Out.(*os.File); ok {
 			o.existing = regular(f.Stat())
 		}
-		return o, o.refuse(inputs)
+		return o, nil
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		return openInPlace(ctx, s, path)
 	}
 	o := &File{existing: regular(info, err)}
-	if err := o.refuse(inputs); err != nil {
-		return nil, err
-	}
 	if err := o.create(path); err != nil {
 		return nil, exit.Output(fmt.Errorf("creating output: %w", err))
-	}
-	for _, in := range inputs {
-		o.narrow(in.info)
 	}
 	return o, nil
 }
@@ -166,22 +161,21 @@ func (o *File) create(path string) error {
 	return err
 }
 
-// followLinks returns the path that a symbolic link finally leads to, which need not exist: the
-// file behind a link is replaced, not the link.
+// followLinks returns the path that a symbolic link leads to, which need not exist: the file behind a link is replaced, not
+// the link.
 func followLinks(path string) string {
-	const maxLinks = 40
-	for range maxLinks {
-		next, err := os.Readlink(path)
-		if err != nil {
-			break // no link
-		}
-		if !filepath.IsAbs(next) {
-			// Not filepath.Join: "link/.." is not the directory of a link.
-			next = filepath.Dir(path) + string(filepath.Separator) + next
-		}
-		path = next
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
-	return path
+	next, err := os.Readlink(path)
+	switch {
+	case err != nil:
+		return path // no link
+	case filepath.IsAbs(next):
+		return next
+	}
+	// Not filepath.Join: "link/.." is not the directory of a link.
+	return filepath.Dir(path) + string(filepath.Separator) + next
 }
 
 // checkWritable returns an error if the file may not be written: a rename would
@@ -194,27 +188,31 @@ func checkWritable(path string) error {
 	return f.Close()
 }
 
-func (o *File) refuse(inputs []inputFile) error {
-	for _, in := range inputs {
-		if o.is(in.info) {
-			return exit.Usagef("the output is the same file as the input %s; write to another file", in.path)
+// admit looks at the inputs that can be found: none of them may be the output, which is for those only who can read them all.
+// A missing one is reported when it is read.
+func (o *File) admit(s streams.Streams, inputs []string) error {
+	for _, path := range inputs {
+		var info fs.FileInfo
+		if path != ingest.Stdin {
+			info, _ = os.Stat(path)
+		} else if f, ok := s.In.(*os.File); ok {
+			info, _ = f.Stat()
+		}
+		if info != nil && o.Exclude(info) {
+			return exit.Usagef("the output is the same file as the input %s; write to another file", path)
 		}
 	}
 	return nil
 }
 
-// Exclude reports whether a file that was found in a directory is the output.
+// Exclude reports whether a file that was found, in a directory, is the output.
 // Any other is an input.
 func (o *File) Exclude(info fs.FileInfo) bool {
-	if o.is(info) {
+	if o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info) {
 		return true
 	}
 	o.narrow(info)
 	return false
-}
-
-func (o *File) is(info fs.FileInfo) bool {
-	return o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info)
 }
 
 // narrow takes permissions away from a new output that the input does not give.
@@ -259,31 +257,6 @@ func (o *File) Screen(s streams.Streams) io.Writer {
 		return nil
 	}
 	return s.Out
-}
-
-// inputFile is an input of a command that could be found.
-type inputFile struct {
-	path string
-	info fs.FileInfo
-}
-
-// statInputs returns the inputs that can be found. A missing one is reported
-// when it is read.
-func statInputs(s streams.Streams, paths []string) []inputFile {
-	var found []inputFile
-	for _, path := range paths {
-		var info fs.FileInfo
-		var err error
-		if path != ingest.Stdin {
-			info, err = os.Stat(path)
-		} else if f, ok := s.In.(*os.File); ok {
-			info, err = f.Stat()
-		}
-		if err == nil && info != nil {
-			found = append(found, inputFile{path: path, info: info})
-		}
-	}
-	return found
 }
 
 // regular returns the description of a regular file, nil for anything else.
