@@ -45,6 +45,9 @@ func (f *Filter) String() string {
 // Keys returns the keys.
 func (f *Filter) Keys() []Key { return f.keys }
 
+// Values returns the values, one for each of the keys.
+func (f *Filter) Values() []string { return f.values }
+
 // Match reports whether e has the values. It may be called concurrently.
 func (f *Filter) Match(e *op.Entry) bool { return f.match(e, func(Key) bool { return true }) }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
@@ -104,7 +105,7 @@ Examples:
 type reportFlags struct {
 	json, csv bool
 	flags.Sums
-	where    whereFilter
+	where    key.Filter
 	section  string
 	rows     int
 	minRatio float64
@@ -168,8 +169,10 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 			return exit.Input(err)
 		}
 		out.Verdict = input.Unread(inputs, &r.Input)
-		if missed := f.where.missed(); missed != "" && r.Input.Entries == 0 {
-			fmt.Fprintf(s.Err, "optrace report: %s\n", missed)
+		if len(f.where.Keys()) > 0 && r.Input.Entries == 0 {
+			if missed := missed(ctx, s, src, f.where); missed != "" {
+				fmt.Fprintf(s.Err, "optrace report: %s\n", missed)
+			}
 		}
 		if f.csv && r.LeftOut != "" {
 			if chosen.needsStructure() {
@@ -231,7 +234,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
 	opts.AlignClocks, opts.Steady, opts.Sections = f.align, f.steady, f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
-		opts.Filter, opts.Where = f.where.match, f.where.Filter
+		opts.Filter, opts.Where = f.where.Match, f.where
 	}
 	return opts, err
 }

@@ -8,25 +8,14 @@ import (
 
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/internal/termtext"
 )
 
 // PeaksUsage lists the devices whose peaks are known, for the usage of the command.
 func PeaksUsage() string {
 	const indent = "                    "
-	lines := []string{indent}
-	for i, name := range peaks.Names() {
-		last := len(lines) - 1
-		switch {
-		case i == 0:
-			lines[last] += name
-		case len(lines[last])+len(", ")+len(name) < 80:
-			lines[last] += ", " + name
-		default:
-			lines[last] += ","
-			lines = append(lines, indent+name)
-		}
-	}
-	return strings.Join(lines, "\n")
+	lines := termtext.Wrap(strings.Join(peaks.Names(), ", "), 79-len(indent), 79-len(indent))
+	return indent + strings.Join(lines, "\n"+indent)
 }
 
 // readPeaks returns the peaks that a device's name or a file tells, nil for "".
