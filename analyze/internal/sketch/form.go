@@ -24,41 +24,25 @@ type Form struct {
 // Form returns the form of s.
 func (s *Sketch) Form() Form {
 	if s.count <= MaxExact {
-		return Form{Durations: slices.Sorted(slices.Values(s.others))}
+		return Form{Durations: slices.Sorted(slices.Values(s.few))}
 	}
-	var bins []int64
 	var all Sketch
-	all.binAll(s)
-	empty := int64(-all.first)
-	for _, n := range all.counts {
+	all.Merge(s)
+	all.countFew()
+	bins, empty := []int64(nil), int64(0)
+	for i, n := range all.counts {
 		switch {
 		case n == 0:
 			empty--
 			continue
 		case bins == nil:
-			bins = append(bins, -empty)
+			bins = append(bins, int64(all.first+i))
 		case empty < 0:
 			bins = append(bins, empty)
 		}
 		bins, empty = append(bins, n), 0
 	}
 	return Form{Bins: bins}
-}
-
-// binAll adds all durations of o to the bins.
-func (s *Sketch) binAll(o *Sketch) {
-	first, end := o.first, o.first+len(o.counts)
-	for _, v := range o.others {
-		first, end = extendRange(first, end, binOf(v), binOf(v)+1)
-	}
-	s.extend(first, end)
-	for i, n := range o.counts {
-		s.counts[o.first-s.first+i] += n
-	}
-	for _, v := range o.others {
-		s.counts[binOf(v)-s.first]++
-	}
-	s.count += o.count
 }
 
 // Of returns the sketch of a form. It takes eight bytes for each bin between the first one
@@ -77,45 +61,27 @@ func Of(f Form) (s Sketch, err error) {
 	if len(bins) == 0 {
 		return s, nil
 	}
-	first, end, count, err := checkBins(bins)
-	if err != nil {
-		return s, err
-	}
-	s.counts, s.first, s.count = make([]int64, end-first), first, count
-	bin := 0
-	for _, n := range bins[1:] {
-		if n < 0 {
-			bin -= int(n)
-			continue
-		}
-		s.counts[bin] = n
-		bin++
-	}
-	return s, nil
-}
-
-// checkBins returns the range of the bins of a form, and the number of durations.
-func checkBins(bins []int64) (first, end int, count int64, err error) {
 	limit := int64(binOf(math.MaxInt64)) + 1
 	bin := bins[0]
-	if bin < 0 || bin >= limit {
-		return 0, 0, 0, errForm
+	if bin < 0 || bins[len(bins)-1] < 0 {
+		return s, errForm
 	}
 	for _, n := range bins[1:] {
 		switch {
 		case n < 0 && n >= bin-limit:
 			bin -= n
-		case n > 0 && n <= maxCount-count && bin < limit:
-			count += n
+		case n > 0 && n <= maxCount-s.count && bin < limit:
+			s.countIn(int(bin), n)
+			s.count += n
 			bin++
 		default:
-			return 0, 0, 0, errForm
+			return Sketch{}, errForm
 		}
 	}
-	if count <= MaxExact || bins[len(bins)-1] < 0 {
-		return 0, 0, 0, errForm
+	if s.count <= MaxExact {
+		return Sketch{}, errForm
 	}
-	return int(bins[0]), int(bin), count, nil
+	return s, nil
 }
 
 // Count returns the number of durations.

@@ -11,19 +11,17 @@ const RelativeError = 0.01
 // MaxExact is the number of durations up to which percentiles are exact.
 const MaxExact = 32
 
-// maxBinsPerDuration bounds the bins by the number of durations, so that a
+// maxFew is how many durations are kept as they are. More of them are counted in bins, so that a
 // sketch of a few durations stays small.
-const maxBinsPerDuration = 4
+const maxFew = 256
 
-// Sketch estimates percentiles of durations. It keeps up to MaxExact durations
-// as they are and counts more of them in bins. The zero value is ready to use.
+// Sketch estimates percentiles of durations. The zero value is ready to use.
 type Sketch struct {
 	count int64
-	// counts holds the number of durations in each bin, starting at bin first.
+	few   []int64 // all durations, as long as there are no bins
+	// counts holds the number of durations in each bin, starting at bin first: in whole powers of two.
 	counts []int64
 	first  int
-	// others holds the durations outside these bins.
-	others []int64
 }
 
 // Add adds a duration; a negative one counts as 0.
@@ -33,35 +31,36 @@ func (s *Sketch) Add(v int64) {
 		s.counts[i]++
 		return
 	}
-	s.addOther(v)
-}
-
-// addOther adds a duration outside the bins. When the slice of others would
-// have to grow, the bins are extended to hold them, unless that takes too many.
-func (s *Sketch) addOther(v int64) {
-	if len(s.others) == cap(s.others) && s.count > MaxExact {
-		first, end := extendRange(s.first, s.first+len(s.counts), binOf(v), binOf(v)+1)
-		for _, o := range s.others {
-			first, end = min(first, binOf(o)), max(end, binOf(o)+1)
-		}
-		if int64(end-first) <= s.count*maxBinsPerDuration {
-			s.extend(first, end)
-			for _, o := range s.others {
-				s.counts[binOf(o)-first]++
-			}
-			s.counts[binOf(v)-first]++
-			s.others = s.others[:0]
-			return
-		}
-	}
-	s.others = append(s.others, v)
-}
-
-// extend adds the bins from first up to end.
-func (s *Sketch) extend(first, end int) {
-	first, end = extendRange(first, end, s.first, s.first+len(s.counts))
-	if end-first == len(s.counts) {
+	if s.counts == nil && len(s.few) < maxFew {
+		s.few = append(s.few, v)
 		return
+	}
+	s.countFew()
+	s.countIn(binOf(v), 1)
+}
+
+// countFew counts all durations in bins.
+func (s *Sketch) countFew() {
+	for _, v := range s.few {
+		s.countIn(binOf(v), 1)
+	}
+	s.few = nil
+}
+
+// countIn counts n durations in a bin.
+func (s *Sketch) countIn(bin int, n int64) {
+	if uint(bin-s.first) >= uint(len(s.counts)) {
+		s.extend(bin)
+	}
+	s.counts[bin-s.first] += n
+}
+
+// extend adds the bins up to one, or down to it.
+func (s *Sketch) extend(bin int) {
+	const power = 1 << binBits
+	first, end := bin/power*power, (bin/power+1)*power
+	if len(s.counts) > 0 {
+		first, end = min(first, s.first), max(end, s.first+len(s.counts))
 	}
 	counts := make([]int64, end-first)
 	if len(s.counts) > 0 {
@@ -70,29 +69,20 @@ func (s *Sketch) extend(first, end int) {
 	s.counts, s.first = counts, first
 }
 
-// extendRange returns the smallest range that holds both ranges, either of
-// which may be empty.
-func extendRange(first, end, otherFirst, otherEnd int) (int, int) {
-	switch {
-	case otherFirst == otherEnd:
-		return first, end
-	case first == end:
-		return otherFirst, otherEnd
-	}
-	return min(first, otherFirst), max(end, otherEnd)
-}
-
 // Merge adds the durations of o, which does not change.
 func (s *Sketch) Merge(o *Sketch) {
-	if len(o.counts) > 0 {
-		s.extend(o.first, o.first+len(o.counts))
-		for i, n := range o.counts {
-			s.counts[o.first-s.first+i] += n
-		}
-		s.count += o.count - int64(len(o.others))
-	}
-	for _, v := range o.others {
+	for _, v := range o.few {
 		s.Add(v)
+	}
+	if o.counts == nil {
+		return
+	}
+	s.countFew()
+	s.count += o.count
+	for i, n := range o.counts {
+		if n > 0 {
+			s.countIn(o.first+i, n)
+		}
 	}
 }
 
@@ -105,34 +95,22 @@ func Place(count, percent int64) int64 {
 
 // Percentile returns the duration of rank ⌈percent·n/100⌉: the smallest one that
 // at least percent of a hundred of the durations do not exceed. ok is false for
-// an empty sketch. It may reorder s.others.
+// an empty sketch. It may reorder s.few.
 func (s *Sketch) Percentile(percent int64) (v float64, ok bool) {
 	if s.count == 0 {
 		return 0, false
 	}
-	index := Place(s.count, percent)
-	slices.Sort(s.others)
-	if s.count <= MaxExact {
-		return float64(s.others[index]), true
-	}
-	return binMiddle(s.bin(index)), true
-}
-
-// bin returns the bin of the n-th duration in ascending order, counted from 0.
-func (s *Sketch) bin(n int64) int {
-	others := s.others
-	for i, count := range s.counts {
-		bin := s.first + i
-		for ; len(others) > 0 && binOf(others[0]) <= bin; others = others[1:] {
-			if n == 0 {
-				return binOf(others[0])
-			}
-			n--
+	place := Place(s.count, percent)
+	if s.counts == nil {
+		slices.Sort(s.few)
+		if s.count <= MaxExact {
+			return float64(s.few[place]), true
 		}
-		if n < count {
-			return bin
-		}
-		n -= count
+		return binMiddle(binOf(s.few[place])), true
 	}
-	return binOf(others[n])
+	bin := 0
+	for ; place >= s.counts[bin]; bin++ {
+		place -= s.counts[bin]
+	}
+	return binMiddle(s.first + bin), true
 }
