@@ -2,8 +2,6 @@ package timeline
 
 import (
 	"cmp"
-	"iter"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -88,8 +86,10 @@ type HostGap struct {
 // ExtentOf returns the extent of f.
 func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
-	e := &extents{forest: f, alone: make([]*Alone, len(f.Names.Operations.Values)), calls: make(map[string]*hostSum)}
-	e.hostOps, e.hostSpans = make([]*hostSum, len(f.Names.Operations.Values)), make([]*hostSum, len(f.Names.Spans.Values))
+	e := &extents{
+		forest: f, alone: make([]*Alone, len(f.Names.Operations.Values)), sums: make(map[hostKey]*hostSum),
+		ranked: make(map[op.Int][]int32), lines: make(map[op.Int][]hostSegment),
+	}
 	e.findHost()
 	for _, d := range f.Devices.Order {
 		if rows := f.Devices.Of(d); len(rows) > 0 {
@@ -106,7 +106,16 @@ func ExtentOf(f *trace.Forest) *Extent {
 			e.Alone = append(e.Alone, *a)
 		}
 	}
-	e.Host, e.Calls = hostTimes(slices.Values(slices.Concat(e.hostOps, e.hostSpans))), hostTimes(maps.Values(e.calls))
+	for key, h := range e.sums {
+		switch {
+		case h.TimeNS == 0:
+		case key.isCall:
+			e.Calls = append(e.Calls, h.HostTime)
+		default:
+			e.Host = append(e.Host, h.HostTime)
+		}
+	}
+	e.Host, e.Calls = largestTimes(e.Host), largestTimes(e.Calls)
 	slices.SortFunc(e.Alone, func(a, b Alone) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
 	})
@@ -114,13 +123,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 	return &e.Extent
 }
 
-// hostTimes returns the largest times.
-func hostTimes(sums iter.Seq[*hostSum]) (times []HostTime) {
-	for h := range sums {
-		if h != nil {
-			times = append(times, h.HostTime)
-		}
-	}
+// largestTimes returns the largest of times, by their order.
+func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
 			b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS), a.Longest.Key.Compare(b.Longest.Key))
@@ -132,20 +136,24 @@ func hostTimes(sums iter.Seq[*hostSum]) (times []HostTime) {
 type extents struct {
 	Extent
 	forest *trace.Forest
-	// alone, hostOps and hostSpans are by name.
-	alone              []*Alone
-	hostOps, hostSpans []*hostSum
-	calls              map[string]*hostSum
+	alone  []*Alone // by name
+	sums   map[hostKey]*hostSum
 
-	ranked        map[op.Int][]int32       // the rows of the host by rank, all of them where none is known
-	hosts, called map[op.Int][]hostSegment // what these did, and which calls were under way
-	left          [2][]hostSegment         // what is left of both for the device under way
-	filled        []hostSegment            // what the host did in a gap
-	at            *DeviceWork              // the device under way
-	gaps          int64
+	ranked map[op.Int][]int32       // what the host did by rank, all of it where none is known: rows, and the complements of calls
+	lines  map[op.Int][]hostSegment // the innermost of that over time
+	left   []hostSegment            // what is left of it for the device under way
+	at     *DeviceWork              // the device under way
+	gaps   int64
 }
 
-// hostSum sums up an operation or span of the host.
+// hostKey tells operations, spans and calls of the host apart.
+type hostKey struct {
+	name         int32 // of a row
+	isOp, isCall bool
+	call         string
+}
+
+// hostSum sums up an operation, span or call of the host.
 type hostSum struct {
 	HostTime
 	gap, inGap int64 // the number of the latest gap, and the time in it
@@ -155,16 +163,14 @@ type hostSum struct {
 // hostSegment is a time in which a row of the host was the innermost, or a call where there was no row.
 type hostSegment struct {
 	from, to int64
-	row      int32 // or the number of the call
-	isCall   bool
+	row      int32 // or the complement of the number of a call
+	sum      *hostSum
 }
 
-// findHost finds the extent and the rows of the host.
+// findHost finds the extent, and what the host did.
 func (e *extents) findHost() {
 	f := e.forest
 	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
-	e.ranked = make(map[op.Int][]int32)
-	e.hosts, e.called = make(map[op.Int][]hostSegment), make(map[op.Int][]hostSegment)
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
 			continue
@@ -184,93 +190,74 @@ func (e *extents) findHost() {
 	}
 }
 
-// innermost returns which of rows, which are sorted by start, started last of those that run, over time.
-func innermost(f *trace.Forest, rows []int32) []hostSegment {
-	return lastToStart(rows, f.Start, f.End, f.CompareStart)
+// times returns the start and the end of what the host did.
+func (e *extents) times(i int32) (start, end int64) {
+	if i < 0 {
+		c := &e.forest.Calls[^i]
+		return c.Start, c.Start + c.Duration
+	}
+	return e.forest.Start(i), e.forest.End(i)
 }
 
-// lastToStart is innermost for rows of any kind, given their times and the order of those that start and end together.
-func lastToStart(rows []int32, start, end func(int32) int64, compare func(a, b int32) int) (segments []hostSegment) {
-	running := heap.Heap[int32]{Less: func(a, b int32) bool {
-		return cmp.Or(cmp.Compare(start(a), start(b)), cmp.Compare(end(b), end(a)), compare(a, b)) < 0
+// compareTied orders rows, and calls, that start together: those that end last first.
+func (e *extents) compareTied(a, b int32) int {
+	_, endA := e.times(a)
+	_, endB := e.times(b)
+	switch {
+	case endA != endB:
+		return cmp.Compare(endB, endA)
+	case a >= 0 && b >= 0:
+		return e.forest.CompareStart(a, b)
+	case a >= 0 || b >= 0:
+		return 0
+	}
+	x, y := &e.forest.Calls[^a], &e.forest.Calls[^b]
+	return cmp.Or(strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
+}
+
+// lineOf returns what the host of a rank did over time: the rows of the rank, or of all where it has none, and its calls.
+func (e *extents) lineOf(rank op.Int) (line []hostSegment) {
+	did := slices.Clone(e.ranked[rank])
+	if len(did) == 0 {
+		did = slices.Clone(e.ranked[op.Int{}])
+	}
+	for i := range e.forest.Calls {
+		if of := e.forest.Calls[i].Rank; of == rank || rank == (op.Int{}) {
+			did = append(did, ^int32(i))
+		}
+	}
+	startOf := func(i int32) int64 {
+		start, _ := e.times(i)
+		return start
+	}
+	order.Rows(did, startOf, e.compareTied)
+	running := heap.Heap[int]{Less: func(a, b int) bool { // calls behind rows, and what began earlier behind the rest
+		if isCall := did[a] < 0; isCall != (did[b] < 0) {
+			return isCall
+		}
+		return a < b
 	}}
 	at := int64(-trace.MaxTime)
 	advance := func(to int64) {
 		for at < to && len(running.Items) > 0 {
-			top := running.Top()
-			if end := min(end(top), to); end > at {
-				segments = append(segments, hostSegment{from: at, to: end, row: top})
-				at = end
+			i := did[running.Top()]
+			_, end := e.times(i)
+			if until := min(end, to); until > at {
+				line = append(line, hostSegment{at, until, i, e.sumOf(i)})
+				at = until
 			}
-			if end(top) <= at {
+			if end <= at {
 				running.Pop()
 			}
 		}
 		at = to
 	}
-	for _, r := range rows {
-		advance(start(r))
-		running.Push(r)
+	for place, i := range did {
+		advance(startOf(i))
+		running.Push(place)
 	}
 	advance(trace.MaxTime)
-	return segments
-}
-
-// callsOf returns which call of a rank, or of all where none is known, started last of those under way, over time.
-func (e *extents) callsOf(rank op.Int) []hostSegment {
-	calls := e.forest.Calls
-	var list []int32
-	for i := range calls {
-		if calls[i].Rank == rank || rank == (op.Int{}) {
-			list = append(list, int32(i))
-		}
-	}
-	byName := func(a, b int32) int {
-		return cmp.Or(strings.Compare(calls[a].Name, calls[b].Name), cmp.Compare(calls[a].Rank.V, calls[b].Rank.V))
-	}
-	start, end := func(i int32) int64 { return calls[i].Start }, func(i int32) int64 { return calls[i].Start + calls[i].Duration }
-	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(start(a), start(b)), cmp.Compare(end(b), end(a)), byName(a, b))
-	})
-	return lastToStart(list, start, end, byName)
-}
-
-// fill appends to all what the host did from one time to another: the segments of line, and calls where there is none.
-func fill(all, line, calls []hostSegment, from, to int64) []hostSegment {
-	for i := range len(line) + 1 {
-		hole := hostSegment{from: to, to: to}
-		if i < len(line) {
-			hole = line[i]
-		}
-		for len(calls) > 0 && calls[0].from < hole.from {
-			c := calls[0]
-			if c.from, c.to, c.isCall = max(c.from, from), min(c.to, hole.from), true; c.from < c.to {
-				all = append(all, c)
-			}
-			if calls[0].to > hole.from {
-				break
-			}
-			calls = calls[1:]
-		}
-		if i < len(line) {
-			all, from = append(all, hole), hole.to
-		}
-	}
-	return all
-}
-
-// until returns the segments that begin before a time, of some that follow each other.
-func until(segments []hostSegment, to int64) []hostSegment {
-	n := 0
-	for n < len(segments) && segments[n].from < to { // few do
-		n++
-	}
-	return segments[:n]
-}
-
-// behind returns the segments that end after a time.
-func behind(segments []hostSegment, from int64) []hostSegment {
-	return segments[sort.Search(len(segments), func(i int) bool { return segments[i].to > from }):]
+	return line
 }
 
 // startDevice begins a device.
@@ -278,21 +265,15 @@ func (e *extents) startDevice(k device.Key) {
 	e.Devices = append(e.Devices, DeviceWork{Key: k})
 	e.at = &e.Devices[len(e.Devices)-1]
 	rank := k.Rank
-	if len(e.ranked[rank]) == 0 {
-		rank = op.Int{}
+	if len(e.ranked[rank]) == 0 && len(e.forest.Calls) == 0 {
+		rank = op.Int{} // one line for all of these
 	}
-	did, ok := e.hosts[rank]
+	line, ok := e.lines[rank]
 	if !ok {
-		order.Rows(e.ranked[rank], e.forest.Start, e.forest.CompareStart)
-		did = innermost(e.forest, e.ranked[rank])
-		e.hosts[rank] = did
+		line = e.lineOf(rank)
+		e.lines[rank] = line
 	}
-	calls, ok := e.called[k.Rank]
-	if !ok {
-		calls = e.callsOf(k.Rank)
-		e.called[k.Rank] = calls
-	}
-	e.left = [2][]hostSegment{did, calls}
+	e.left = line
 }
 
 // device adds a device, given its rows by start.
@@ -300,7 +281,7 @@ func (e *extents) device(k device.Key, rows []int32) {
 	f := e.forest
 	e.startDevice(k)
 	for _, r := range rows {
-		e.add(r, f.Start(r), f.Duration(r))
+		e.add(r)
 	}
 	at := f.Start(rows[0])
 	if e.StartNS < at {
@@ -319,14 +300,14 @@ func (e *extents) device(k device.Key, rows []int32) {
 }
 
 // add adds an operation to the work of the device.
-func (e *extents) add(r int32, start, duration int64) {
+func (e *extents) add(r int32) {
 	f := e.forest
 	if f.Kind(r) == op.KindCollective {
 		return
 	}
 	from, to := f.Devices.FirstStart, f.Devices.LastEnd
-	block := min(Blocks-1, (start-from)/max(1, (to-from+Blocks-1)/Blocks))
-	e.at.BlockNS[block] += duration
+	block := min(Blocks-1, (f.Start(r)-from)/max(1, (to-from+Blocks-1)/Blocks))
+	e.at.BlockNS[block] += f.Duration(r)
 	e.at.Count++
 	e.at.FLOPs += f.Flops(r)
 	e.at.Elements += f.Elements(r)
@@ -375,18 +356,15 @@ func (e *extents) isAbove(r, other int32) bool {
 func (e *extents) gap(from, to int64) {
 	f := e.forest
 	e.gaps++
-	e.left = [2][]hostSegment{behind(e.left[0], from), behind(e.left[1], from)}
-	did, calls := until(e.left[0], to), until(e.left[1], to)
-	if len(calls) > 0 {
-		e.filled = fill(e.filled[:0], did, calls, from, to)
-		did = e.filled
-	}
+	e.left = e.left[sort.Search(len(e.left), func(i int) bool { return e.left[i].to > from }):]
 	quiet := to - from
-	for _, s := range did {
-		ns := min(to, s.to) - max(from, s.from)
-		h := e.sumOf(s)
-		if !s.isCall {
-			if f.Start(s.row) < f.Start(h.first) {
+	for _, s := range e.left {
+		if s.from >= to {
+			break
+		}
+		ns, h := min(to, s.to)-max(from, s.from), s.sum
+		if s.row >= 0 {
+			if h.first == trace.NoRow || f.Start(s.row) < f.Start(h.first) {
 				h.first, h.FirstNS = s.row, 0
 			}
 			if s.row == h.first {
@@ -417,26 +395,20 @@ func (e *extents) gap(from, to int64) {
 	}
 }
 
-// sumOf returns the sum that a segment counts in.
-func (e *extents) sumOf(s hostSegment) *hostSum {
-	if s.isCall {
-		name := e.forest.Calls[s.row].Name
-		h := e.calls[name]
-		if h == nil {
-			h = &hostSum{HostTime: HostTime{Operation: name}}
-			e.calls[name] = h
-		}
-		return h
+// sumOf returns the sum that something the host did counts in.
+func (e *extents) sumOf(i int32) *hostSum {
+	key, name := hostKey{isCall: true}, ""
+	if i < 0 {
+		name = e.forest.Calls[^i].Name
+		key.call = name
+	} else {
+		name = e.forest.RowName(i)
+		key = hostKey{name: e.forest.Name(i), isOp: e.forest.Has(i, trace.FlagOp)}
 	}
-	f := e.forest
-	sums, isOp := e.hostSpans, f.Has(s.row, trace.FlagOp)
-	if isOp {
-		sums = e.hostOps
-	}
-	h := sums[f.Name(s.row)]
+	h := e.sums[key]
 	if h == nil {
-		h = &hostSum{HostTime: HostTime{Operation: f.RowName(s.row), IsOp: isOp}, first: s.row}
-		sums[f.Name(s.row)] = h
+		h = &hostSum{HostTime: HostTime{Operation: name, IsOp: key.isOp}, first: trace.NoRow}
+		e.sums[key] = h
 	}
 	return h
 }
