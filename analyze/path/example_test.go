@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func ExampleAll() {
+func ExampleOf() {
 	forest, id := trace.New(), op.TraceID{15: 1}
 	forest.Add(op.Record{Span: &op.Span{Name: "POST /predict", TraceID: id, SpanID: op.SpanID{7: 1}, Start: op.Known(0), Duration: 100}})
 	for i, e := range []op.Entry{
@@ -18,8 +18,8 @@ func ExampleAll() {
 		e.DeviceID, e.TraceID, e.SpanID, e.ParentSpanID = "cuda:0", id, op.SpanID{7: byte(2 + i)}, op.SpanID{7: 1}
 		forest.Add(op.Record{Entry: &e})
 	}
-	for _, p := range path.All(forest) {
-		for _, s := range p.Segments {
+	for root := range forest.Roots() {
+		for _, s := range path.Of(forest, root).Segments {
 			fmt.Println(s.DurationNS, s.Node.Name())
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/op"
 )
 
 // Path is the chain of work that decided how long something took. Its
@@ -73,23 +72,6 @@ func Of(f *trace.Forest, n trace.Node) *Path {
 		return nil
 	}
 	return collectPath(f, Window{Row: n.Row, From: f.Start(n.Row), To: f.End(n.Row)}, nil)
-}
-
-// All returns each trace with its critical path, in the order of the
-// input, but for traces of shared executions alone: the path of its root, or when it has several, orphans among them, the
-// path through all of them from the first start to the last end. At any time that
-// goes through the root that runs and ends last, and is idle only where none runs.
-// Traces
-// without a start have none, and neither have nodes without a trace id.
-func All(f *trace.Forest) iter.Seq2[op.TraceID, *Path] {
-	f.Build()
-	return func(yield func(op.TraceID, *Path) bool) {
-		for w, roots := range traceWindows(f) {
-			if !yield(f.Names.Traces.Values[f.Trace(roots[0])], collectPath(f, w, roots)) {
-				return
-			}
-		}
-	}
 }
 
 func collectPath(f *trace.Forest, w Window, roots []int32) *Path {
@@ -191,7 +173,8 @@ func next(f *trace.Forest, frame *pathFrame) (child Window, found bool) {
 }
 
 // traceWindows returns the roots of each trace that has a start, in the order
-// of the input, with the window that its critical path fills. Local traces, which
+// of the input, with the window that its critical path fills: that of its root, or where it has several, orphans
+// among them, from the first start to the last end. Local traces, which
 // do not say what waited for what, are left out, and so are traces of shared
 // executions alone: they are on the paths of the requests that they work for.
 func traceWindows(f *trace.Forest) iter.Seq2[Window, []int32] {

@@ -31,17 +31,14 @@ func pathSteps(p *Path) []pathStep {
 	return steps
 }
 
-// Paths are in the order of the input; there are none without a start or a trace id.
-func TestCriticalPaths(t *testing.T) {
-	var got [][]pathStep
-	for _, path := range All(tracetest.AddTo(trace.New(),
-		tracetest.OpAt("z", 1, 0, 50, 60).In(2), tracetest.OpAt("none", 1, 0, 0, 10).In(0),
-		tracetest.OpAt("no start", 1, 0, 0, 10).In(3).WithoutStart(),
-		tracetest.OpAt("a", 1, 0, 0, 10), tracetest.OpAt("instant", 1, 0, 5, 5).In(4),
-	)) {
-		got = append(got, pathSteps(path))
+// allPaths returns the critical path of each trace.
+func allPaths(f *trace.Forest) map[op.TraceID]*Path {
+	f.Build()
+	paths := make(map[op.TraceID]*Path)
+	for w, roots := range traceWindows(f) {
+		paths[f.Node(roots[0]).TraceID()] = collectPath(f, w, roots)
 	}
-	check.Equal(t, "paths", [][]pathStep{{{"z", 50, 60}}, {{"a", 0, 10}}, nil}, got)
+	return paths
 }
 
 func TestCriticalPathOfNothing(t *testing.T) {
@@ -134,7 +131,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 		}
 		got := make(map[op.TraceID][]pathStep)
 		total := int64(0)
-		for id, path := range All(forest) {
+		for id, path := range allPaths(forest) {
 			got[id] = pathSteps(path)
 			total += path.DurationNS
 		}
@@ -167,7 +164,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 // of the paths adds up to their duration in every way.
 func checkSummary(t *testing.T, seed uint64, forest *trace.Forest, total int64) {
 	t.Helper()
-	for id, path := range All(forest) {
+	for id, path := range allPaths(forest) {
 		at := path.StartNS
 		for _, s := range path.Segments {
 			if s.StartNS != at || s.DurationNS <= 0 {
@@ -177,7 +174,7 @@ func checkSummary(t *testing.T, seed uint64, forest *trace.Forest, total int64) 
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: trace %v: the segments end at", seed, id), path.StartNS+path.DurationNS, at)
 	}
-	sum := Summarize(forest)
+	sum := sumAll(forest).Summary()
 	shares, part := int64(0), 0.0
 	for _, s := range sum.Shares {
 		shares += s.TimeNS

@@ -67,9 +67,6 @@ type Share struct {
 	DragNS op.Int `json:"drag_ns,omitzero"`
 }
 
-// Summarize sums up the critical paths of all traces.
-func Summarize(f *trace.Forest) *Summary { return sumAll(f).Summary() }
-
 // sumAll sums up the critical paths of all traces.
 func sumAll(f *trace.Forest) *Sum {
 	f.Build()

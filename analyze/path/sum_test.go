@@ -37,10 +37,6 @@ func TestCriticalPathSummary(t *testing.T) {
 		},
 		Edges: Edges{Tree: 6},
 	}
-	check.Equal(t, "summary", want, Summarize(forest))
-}
-
-func TestCriticalPathSummaryOfNothing(t *testing.T) {
-	want := &Summary{Shares: []Share{}}
-	check.Equal(t, "summary", want, Summarize(trace.New()))
+	check.Equal(t, "summary", want, sumAll(forest).Summary())
+	check.Equal(t, "summary of nothing", &Summary{Shares: []Share{}}, sumAll(trace.New()).Summary())
 }

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -32,7 +33,8 @@ type everything struct {
 	Memory      *timeline.MemoryUse
 	Concurrency []timeline.DeviceConcurrency
 	Steps       []steps.Row
-	Paths       *path.Summary
+	Shares      []path.Share
+	Paths       *path.Totals
 	Requests    []string
 	Unattached  []string
 	Stacks      string
@@ -46,6 +48,7 @@ func tellEverything(t *testing.T, forest *trace.Forest) everything {
 		t.Error(err)
 	}
 	requests := requests.Find(forest)
+	shares, _, paths := path.Figures(forest, func() *collective.Joins { return collective.FindJoins(forest) }, math.MaxInt)
 	return everything{
 		Structure:   forest.Structure(),
 		SelfTimes:   timeline.OperationSelfTimes(forest),
@@ -55,7 +58,8 @@ func tellEverything(t *testing.T, forest *trace.Forest) everything {
 		Memory:      timeline.MemoryOf(forest, 7),
 		Concurrency: timeline.Concurrency(forest),
 		Steps:       steps.Rows(forest),
-		Paths:       path.Summarize(forest),
+		Shares:      shares,
+		Paths:       paths,
 		Requests:    describeRequests(requests),
 		Unattached:  tracetest.Names(requests.Unattached()),
 		Stacks:      collapsed.String(),
