@@ -109,8 +109,7 @@ type block struct {
 type columns struct {
 	N      int32
 	blocks []*block
-	free   []*block // whose rows were read, for others
-	bytes  int64    // of the blocks
+	bytes  int64 // of the blocks
 }
 
 // Len returns the number of operations and spans.
@@ -145,41 +144,10 @@ func (c *columns) room() *block {
 	if at < len(c.blocks) {
 		return c.blocks[at]
 	}
-	var b *block
-	if n := len(c.free); n > 0 {
-		b, c.free = c.free[n-1], c.free[:n-1]
-		for _, values := range b.numbers { // other rows set the columns that it has anyway
-			if values != nil {
-				clear(values[:])
-			}
-		}
-		for _, values := range b.codes {
-			if values != nil {
-				clear(values[:])
-			}
-		}
-	} else {
-		b = new(block)
-	}
+	b := new(block)
 	c.blocks = append(c.blocks, b)
-	c.bytes += b.size()
+	c.bytes += int64(unsafe.Sizeof(*b))
 	return b
-}
-
-// size returns how many bytes a block takes.
-func (b *block) size() int64 {
-	n := unsafe.Sizeof(*b)
-	for _, values := range b.numbers {
-		if values != nil {
-			n += unsafe.Sizeof(*values)
-		}
-	}
-	for _, values := range b.codes {
-		if values != nil {
-			n += unsafe.Sizeof(*values)
-		}
-	}
-	return int64(n)
 }
 
 // numbers returns a column of a block to write to.

@@ -23,7 +23,6 @@ func (f *Forest) Merge(others ...*Forest) {
 	}
 	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
 	f.appendRuns(inputOrder(sources))
-	f.free = nil
 	f.Counts.addLasting(&lost)
 }
 
@@ -140,7 +139,7 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	}
 	if s.unread != nil {
 		if s.unread[at] -= n; s.unread[at] == 0 {
-			f.free, s.blocks[at] = append(f.free, s.blocks[at]), nil
+			s.blocks[at] = nil
 		}
 	}
 	return n

@@ -104,9 +104,8 @@ func describeRow(forest *trace.Forest, r int32) string {
 	)
 }
 
-// Parts longer than a block, and optional columns that some blocks lack, go
-// through blocks that are used again.
-func TestMergeUsesBlocksAgain(t *testing.T) {
+// Parts may be longer than a block, and some blocks lack optional columns.
+func TestMergeOfManyBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	var specs []tracetest.Spec
 	for part := range 12 {
@@ -172,26 +171,4 @@ func TestMergeKeepsDetails(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-// Merging uses the blocks of the rows that it has read again. What it has read is freed.
-func TestMergeMemory(t *testing.T) {
-	cases.NotUnderRace(t, "the race detector's memory is counted as well")
-	const entries = 400_000
-	forest := trace.New()
-	other := trace.New()
-	for part := range int64(200) {
-		w := pickTrace(part, forest, other)
-		w.StartPart(part)
-		tracetest.AddRequests(w, entries/200)
-	}
-	perEntry := float64(check.Allocated(func() { forest.Merge(other) })) / entries
-	t.Logf("%.1f bytes allocated per entry", perEntry)
-	if perEntry > 30 {
-		t.Errorf("%.1f bytes allocated per entry", perEntry)
-	}
-}
-
-func pickTrace(part int64, traces ...*trace.Forest) *trace.Forest {
-	return traces[int(part)%len(traces)]
 }

@@ -37,29 +37,29 @@ func (n Node) IsOrphan() bool { return n.has(flagOrphan) }
 // of the tree.
 func (n Node) IsDuplicate() bool { return n.has(FlagDuplicate) }
 
-// Name returns the name of the operation or span.
-func (n Node) Name() string {
-	if n.IsZero() {
-		return ""
+// of returns what a method of forests says of the row of n; the zero value for no node.
+func of[T any](n Node, get func(f *Forest, r int32) T) (v T) {
+	if n.Forest != nil {
+		v = get(n.Forest, n.Row)
 	}
-	return n.Forest.RowName(n.Row)
+	return v
 }
+
+// Name returns the name of the operation or span.
+func (n Node) Name() string { return of(n, (*Forest).RowName) }
 
 // Service returns the service of a span; "" for an operation.
 func (n Node) Service() string {
-	if n.IsZero() || n.IsOp() {
-		return ""
-	}
-	return n.Forest.Names.Spans.Values[n.Forest.Name(n.Row)].Service
+	return of(n, func(f *Forest, r int32) string {
+		if f.Has(r, FlagOp) {
+			return ""
+		}
+		return f.Names.Spans.Values[f.Name(r)].Service
+	})
 }
 
 // Kind returns the kind of an operation; op.KindUnknown for another span.
-func (n Node) Kind() op.Kind {
-	if n.IsZero() {
-		return op.KindUnknown
-	}
-	return n.Forest.Kind(n.Row)
-}
+func (n Node) Kind() op.Kind { return of(n, (*Forest).Kind) }
 
 // Side returns the side of an operation; op.SideNone for another span.
 func (n Node) Side() op.Side {
@@ -80,11 +80,13 @@ func (n Node) Device() device.Key {
 
 // TraceID returns the id of the trace; zero for a local one, which says no more
 // than what lies below n (see [opfile.LocalTraceID]).
-func (n Node) TraceID() op.TraceID {
-	if n.IsZero() || n.Forest.IsLocal(n.Row) {
+func (n Node) TraceID() op.TraceID { return of(n, (*Forest).traceID) }
+
+func (f *Forest) traceID(r int32) op.TraceID {
+	if f.IsLocal(r) {
 		return op.TraceID{}
 	}
-	return n.Forest.Names.Traces.Values[n.Forest.Trace(n.Row)]
+	return f.Names.Traces.Values[f.Trace(r)]
 }
 
 // SpanID returns the id of n; zero in a local trace.
@@ -95,37 +97,37 @@ func (n Node) SpanID() op.SpanID {
 	return SpanID(n.Forest.Span(n.Row))
 }
 
-// Start returns the start in Unix nanoseconds.
-func (n Node) Start() op.Int {
-	if !n.has(FlagStart) {
+// known returns a value of n that is known where the flag is set.
+func (n Node) known(flag Flags, get func(f *Forest, r int32) int64) op.Int {
+	if !n.has(flag) {
 		return op.Int{}
 	}
-	return op.Known(n.Forest.Start(n.Row))
+	return op.Known(get(n.Forest, n.Row))
 }
 
+// Start returns the start in Unix nanoseconds.
+func (n Node) Start() op.Int { return n.known(FlagStart, (*Forest).Start) }
+
 // Duration returns the duration in nanoseconds.
-func (n Node) Duration() int64 {
-	if n.IsZero() {
-		return 0
+func (n Node) Duration() int64 { return of(n, (*Forest).Duration) }
+
+// nodeOf returns the node of a row of the forest of n that may be NoRow.
+func (n Node) nodeOf(row int32) Node {
+	if row == NoRow {
+		return Node{}
 	}
-	return n.Forest.Duration(n.Row)
+	return n.Forest.Node(row)
 }
 
 // Parent returns the node above n; the zero Node for a root, an orphan and a
 // duplicate.
 func (n Node) Parent() Node {
-	if n.IsZero() || n.Forest.Tree.Parent[n.Row] == NoRow {
-		return Node{}
-	}
-	return n.Forest.Node(n.Forest.Tree.Parent[n.Row])
+	return of(n, func(f *Forest, r int32) Node { return n.nodeOf(f.Tree.Parent[r]) })
 }
 
 // Children returns the nodes directly below n, the last to end first.
 func (n Node) Children() iter.Seq[Node] {
-	if n.IsZero() {
-		return func(func(Node) bool) {}
-	}
-	return n.Forest.NodesOf(n.Forest.Tree.Children(n.Row))
+	return n.Forest.NodesOf(of(n, func(f *Forest, r int32) []int32 { return f.Tree.Children(r) }))
 }
 
 // Roots returns the nodes without a parent, orphans included, grouped by trace in

@@ -42,7 +42,7 @@ func (f *Forest) compareTied(x, y int32) int {
 	if d := f.compareDepth(x, y); d != 0 {
 		return d
 	}
-	tx, ty := f.Node(x).TraceID(), f.Node(y).TraceID() // those that files keep
+	tx, ty := f.traceID(x), f.traceID(y) // those that files keep
 	if d := bytes.Compare(tx[:], ty[:]); d != 0 {
 		return d
 	}
