@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/contrib/otelconf"
@@ -60,120 +58,77 @@ func NewSDK(ctx context.Context, text []byte, opts ...otelconf.ConfigurationOpti
 
 // newProcessor returns the processor that a configuration asks for, nil for none.
 func newProcessor(text []byte, cfg *otelconf.OpenTelemetryConfiguration) (*optrace.Processor, error) {
-	values, found, err := section(text)
-	if err != nil || !found || disabled() || cfg.Disabled != nil && *cfg.Disabled {
+	node, err := section(text)
+	if err != nil || node == nil || disabled() || cfg.Disabled != nil && *cfg.Disabled {
 		return nil, err
 	}
 	if cfg.TracerProvider == nil {
 		return nil, errors.New("distribution.optrace: there is no tracer_provider that would record operations")
 	}
-	s, err := parseSettings(values)
+	s := settings{File: cmp.Or(os.Getenv("OPTRACE_FILE"), defaultFile)}
+	if err := node.Decode(&s); err != nil {
+		return nil, fmt.Errorf("distribution.optrace: %w", err)
+	}
+	exporter, processor, err := s.options()
 	if err != nil {
 		return nil, fmt.Errorf("distribution.optrace: %w", err)
 	}
-	exp, err := optrace.NewFileExporter(s.file, s.exporter...)
+	exp, err := optrace.NewFileExporter(s.File, exporter...)
 	if err != nil {
 		return nil, err
 	}
-	proc, err := optrace.NewProcessor(exp, s.processor...)
+	proc, err := optrace.NewProcessor(exp, processor...)
 	if err != nil {
 		return nil, errors.Join(err, exp.Shutdown(context.Background()))
 	}
 	return proc, nil
 }
 
-// settings are what the section says.
+// settings are what the section says, named as the environment variables are. What is zero is not set.
 type settings struct {
-	file      string
-	exporter  []optrace.ExporterOption
-	processor []optrace.ProcessorOption
-	rotation  optrace.Rotation
+	File          string         `yaml:"file"`
+	Format        string         `yaml:"format"`
+	Compression   string         `yaml:"compression"`
+	RotateBytes   int64          `yaml:"rotate_bytes"`
+	MaxTotalBytes int64          `yaml:"max_total_bytes"`
+	RotateAge     time.Duration  `yaml:"rotate_age"`
+	Policy        string         `yaml:"policy"`
+	FlushInterval time.Duration  `yaml:"flush_interval"`
+	Unknown       map[string]any `yaml:",inline"`
 }
 
-// setters are the settings that there are, named as the environment variables are.
-func setters() map[string]func(s *settings, value any) error {
-	return map[string]func(s *settings, value any) error{
-		"file": func(s *settings, value any) (err error) {
-			s.file, err = parse[string](value)
-			return err
-		},
-		"format": func(s *settings, value any) error {
-			f, err := named(value, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto)
-			s.exporter = append(s.exporter, optrace.WithFormat(f))
-			return err
-		},
-		"compression": func(s *settings, value any) error {
-			c, err := named(value, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd)
-			s.exporter = append(s.exporter, optrace.WithCompression(c))
-			return err
-		},
-		"rotate_bytes":    func(s *settings, value any) error { return setInt(&s.rotation.MaxBytes, value) },
-		"max_total_bytes": func(s *settings, value any) error { return setInt(&s.rotation.MaxTotalBytes, value) },
-		"rotate_age":      func(s *settings, value any) error { return setDuration(&s.rotation.MaxAge, value) },
-		"policy": func(s *settings, value any) error {
-			p, err := named(value, optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock)
-			s.processor = append(s.processor, optrace.WithPolicy(p))
-			return err
-		},
-		"flush_interval": func(s *settings, value any) error {
-			var d time.Duration
-			err := setDuration(&d, value)
-			s.processor = append(s.processor, optrace.WithFlushInterval(d))
-			return err
-		},
+func (s *settings) options() (exporter []optrace.ExporterOption, processor []optrace.ProcessorOption, err error) {
+	errs := []error{
+		named("format", s.Format, func(f optrace.Format) { exporter = append(exporter, optrace.WithFormat(f)) },
+			optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto),
+		named("compression", s.Compression, func(c optrace.Compression) { exporter = append(exporter, optrace.WithCompression(c)) },
+			optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd),
+		named("policy", s.Policy, func(p optrace.Policy) { processor = append(processor, optrace.WithPolicy(p)) },
+			optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock),
 	}
+	for key := range s.Unknown {
+		errs = append(errs, fmt.Errorf("unknown key %q", key))
+	}
+	r := optrace.Rotation{MaxBytes: s.RotateBytes, MaxTotalBytes: s.MaxTotalBytes, MaxAge: s.RotateAge}
+	if r != (optrace.Rotation{}) {
+		exporter = append(exporter, optrace.WithRotation(r))
+	}
+	if s.FlushInterval != 0 {
+		processor = append(processor, optrace.WithFlushInterval(s.FlushInterval))
+	}
+	return exporter, processor, errors.Join(errs...)
 }
 
-func parseSettings(values map[string]any) (settings, error) {
-	s := settings{file: cmp.Or(os.Getenv("OPTRACE_FILE"), defaultFile)}
-	var errs []error
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		set, ok := setters()[key]
-		if !ok {
-			errs = append(errs, fmt.Errorf("unknown key %q", key))
-		} else if err := set(&s, values[key]); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", key, err))
-		}
-	}
-	if s.rotation != (optrace.Rotation{}) {
-		s.exporter = append(s.exporter, optrace.WithRotation(s.rotation))
-	}
-	return s, errors.Join(errs...)
-}
-
-// parse returns a value of a type, or an error for any other value.
-func parse[T any](value any) (T, error) {
-	v, ok := value.(T)
-	if !ok {
-		return v, fmt.Errorf("%v is a %T, not a %T", value, value, v)
-	}
-	return v, nil
-}
-
-// named returns the one of several values that a text names.
-func named[T fmt.Stringer](value any, choices ...T) (T, error) {
-	text, err := parse[string](value)
-	if err != nil {
-		return choices[0], err
+// named calls set with the one of several values that a text names, unless there is no text.
+func named[T fmt.Stringer](key, text string, set func(T), choices ...T) error {
+	if text == "" {
+		return nil
 	}
 	for _, c := range choices {
 		if c.String() == text {
-			return c, nil
+			set(c)
+			return nil
 		}
 	}
-	return choices[0], fmt.Errorf("%q is none of %v", text, choices)
-}
-
-func setInt(to *int64, value any) error {
-	n, err := parse[int](value)
-	*to = int64(n)
-	return err
-}
-
-func setDuration(to *time.Duration, value any) error {
-	text, err := parse[string](value)
-	if err == nil {
-		*to, err = time.ParseDuration(text)
-	}
-	return err
+	return fmt.Errorf("%s: %q is none of %v", key, text, choices)
 }

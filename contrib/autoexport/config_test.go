@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/contrib/otelconf"
 
 	"github.com/optrace/optrace/ingest"
@@ -80,13 +79,16 @@ func TestSettings(t *testing.T) {
 		{name: "no tracer provider", text: "distribution: {optrace: {}}\n", problem: "there is no tracer_provider"},
 		{name: "unknown key", text: "distribution: {optrace: {path: x}}" + tracing, problem: `unknown key "path"`},
 		{name: "unknown format", text: "distribution: {optrace: {format: xml}}" + tracing, problem: `format: "xml" is none of [entries`},
-		{name: "formats", text: "distribution: {optrace: {format: 3}}" + tracing, problem: "format: 3 is a int, not a string"},
-		{name: "size", text: "distribution: {optrace: {rotate_bytes: many}}" + tracing, problem: "rotate_bytes: many is a string"},
-		{name: "time", text: "distribution: {optrace: {rotate_age: 5}}" + tracing, problem: "rotate_age: 5 is a int"},
-		{name: "times", text: "distribution: {optrace: {flush_interval: soon}}" + tracing, problem: "flush_interval: time: invalid duration"},
+		{name: "formats", text: "distribution: {optrace: {format: [3]}}" + tracing, problem: "line 2: cannot unmarshal"},
+		{name: "size", text: "distribution: {optrace: {rotate_bytes: many}}" + tracing, problem: "line 2: cannot unmarshal !!str `many`"},
+		{name: "time", text: "distribution: {optrace: {rotate_age: 5}}" + tracing, problem: "line 2: cannot unmarshal !!int `5`"},
+		{name: "times", text: "distribution: {optrace: {flush_interval: soon}}" + tracing, problem: "line 2: cannot unmarshal !!str `soon`"},
 		{name: "negative", text: "distribution: {optrace: {flush_interval: -1s}}" + tracing, problem: "flush interval"},
 		{name: "no directory", text: "distribution: {optrace: {file: missing/ops.jsonl}}" + tracing, problem: "no such file"},
 		{name: "no sampler", text: "distribution: {optrace: {}}\ntracer_provider: {processors: [], sampler: {}}\n", problem: "sampler"},
+		{name: "a number", text: "distribution: {optrace: 5}" + tracing, problem: "line 2: cannot unmarshal"},
+		{name: "a list", text: "distribution: {optrace: [1]}" + tracing, problem: "line 2: cannot unmarshal"},
+		{name: "no section", text: "distribution: 7" + tracing, problem: "line 2: cannot unmarshal"},
 		{name: "no YAML", text: "distribution: [", problem: "yaml"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -135,19 +137,13 @@ distribution:
     dollars: $${SIZE}
     list: ["${SIZE}", {of: "${NAME}"}]
 `
-	got, found, err := section([]byte(text))
+	var got map[string]any
+	check.OK(t, check.Must(section([]byte(text)))(t).Decode(&got))
 	want := map[string]any{
 		"plain": 5, "quoted": "5", "within": "x-a: b-5-y", "default": "ops.jsonl", "none": nil, "dollars": "${SIZE}",
 		"list": []any{"5", map[string]any{"of": "a: b"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" || !found || err != nil {
-		t.Errorf("found %v, error %v (-want +got):\n%s", found, err, diff)
-	}
-	for _, text := range []string{"distribution: {optrace: 5}", "distribution: 7", "distribution: {optrace: [1]}"} {
-		if _, _, err := section([]byte(text)); err == nil {
-			t.Errorf("%s: no error", text)
-		}
-	}
+	check.Equal(t, "", want, got)
 }
 
 // A configuration file that is not there is an error.

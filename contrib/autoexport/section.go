@@ -1,31 +1,27 @@
 package autoexport
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// section returns what a configuration has at distribution.optrace, with its variables
-// replaced, and whether it is there. otelconf does not hand that part of a file out.
-func section(text []byte) (settings map[string]any, found bool, err error) {
+// section returns what a configuration has at distribution.optrace, with its variables replaced, or nil
+// where it is not there. otelconf does not hand that part of a file out.
+func section(text []byte) (*yaml.Node, error) {
 	var file struct {
 		Distribution map[string]yaml.Node `yaml:"distribution"`
 	}
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	node, found := file.Distribution[Name]
 	if !found {
-		return nil, false, nil
+		return nil, nil
 	}
 	replaceVariables(&node)
-	if err := node.Decode(&settings); err != nil {
-		return nil, true, fmt.Errorf("distribution.%s: %w", Name, err)
-	}
-	return settings, true, nil
+	return &node, nil
 }
 
 // variable is a reference to an environment variable, with its default behind ":-", or a

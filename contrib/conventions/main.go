@@ -25,56 +25,53 @@ func main() {
 	}
 }
 
-// run generates all files and writes those that change.
+// run writes the files that follow from the registry below root, where they change.
 func run(root string) error {
-	files, err := generate(root)
+	r, err := load(filepath.Join(root, "docs", "registry"))
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		old, err := os.ReadFile(filepath.Join(root, f.path))
-		if err == nil && bytes.Equal(old, f.text) {
+		path := filepath.Join(root, f.path)
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text, err := f.generate(r, old)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+		if bytes.Equal(old, text) {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(root, f.path), f.text, 0o644); err != nil {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// file is a generated file, or one with generated parts.
-type file struct {
-	path string // below the root of the repository
-	text []byte
+// files are the generated files, and those with generated parts: their paths below the root of the
+// repository, and what follows from the registry, and from the file as far as it is written by hand.
+var files = []struct {
+	path     string
+	generate func(r *registry, old []byte) ([]byte, error)
+}{
+	{"internal/attrkey/names.go", constants("package attrkey\n", func(a *attribute) (name, value string) {
+		return a.Annotations.Key, fmt.Sprintf("%q", a.name())
+	})},
+	{"tensorconv/key.go", constants(tensorconvHeader, func(a *attribute) (name, value string) {
+		return a.Annotations.Const, "attribute.Key(attrkey." + a.Annotations.Key + ")"
+	})},
+	{"docs/conventions.md", conventions},
+	{"docs/entries.schema.json", schema},
 }
 
-// generate returns the files that follow from the registry below root, and from themselves
-// as far as they are written by hand.
-func generate(root string) ([]file, error) {
-	reg, err := load(filepath.Join(root, "docs", "registry"))
-	if err != nil {
-		return nil, err
-	}
-	var files []file
-	for _, g := range []struct {
-		path string
-		text func(r *registry, old []byte) ([]byte, error)
-	}{
-		{"internal/attrkey/names.go", keyConstants},
-		{"tensorconv/key.go", tensorconvConstants},
-		{"docs/conventions.md", conventions},
-		{"docs/entries.schema.json", schema},
-	} {
-		old, err := os.ReadFile(filepath.Join(root, g.path))
-		if err != nil && !os.IsNotExist(err) {
-			return nil, err
-		}
-		text, err := g.text(reg, old)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", g.path, err)
-		}
-		files = append(files, file{g.path, text})
-	}
-	return files, nil
-}
+const tensorconvHeader = `package tensorconv
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/attrkey"
+)
+`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,38 +29,25 @@ func between(old []byte, part string) ([]byte, error) {
 
 func conventions(r *registry, old []byte) ([]byte, error) {
 	var b strings.Builder
-	for _, g := range r.spans() {
+	for _, g := range r.spans {
 		fmt.Fprintf(&b, "\n### Span `%s`\n\n%s %s\n\n| attribute | requirement |\n|---|---|\n", g.ID, g.Brief, strings.TrimSpace(g.Note))
 		for _, a := range g.Attributes {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", a.Ref, a.RequirementLevel)
+			fmt.Fprintf(&b, "| `%s` | %s |\n", a.Ref, a.Requirement)
 		}
 	}
-	for _, g := range r.attributeGroups() {
+	for _, g := range r.groups {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| attribute | type | what | example | in entries |\n|---|---|---|---|---|\n", g.DisplayName, g.Brief)
 		for _, a := range g.Attributes {
-			what := a.Brief
-			if values := a.values(); values != "" {
-				what = strings.TrimSuffix(what, ".") + ": " + values + "."
-			}
 			entry := ""
 			if a.Annotations.Entry != "" {
 				entry = "`" + a.Annotations.Entry + "`"
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", a.name(), a.typeText(),
-				strings.TrimSpace(what+" "+strings.TrimSpace(a.Note)), a.example(), entry)
+			typ := cmp.Or(a.Annotations.Type, a.Type.name)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(), entry)
 		}
 	}
 	b.WriteString("\n")
 	return between(old, b.String())
-}
-
-// String describes the level, with its condition.
-func (r requirement) String() string {
-	text := strings.ReplaceAll(r.level, "_", " ")
-	if r.condition != "" {
-		text += ": " + strings.TrimSuffix(strings.ToLower(r.condition[:1])+r.condition[1:], ".")
-	}
-	return text
 }
 
 // example returns the first example, "" for none.
@@ -70,9 +58,6 @@ func (a *attribute) example() string {
 	if text, ok := a.Examples[0].(string); ok {
 		return "`" + text + "`"
 	}
-	text, err := json.Marshal(a.Examples[0])
-	if err != nil { // of YAML's numbers, texts and lists none
-		return ""
-	}
+	text, _ := json.Marshal(a.Examples[0]) // of YAML's numbers and lists
 	return "`" + string(text) + "`"
 }

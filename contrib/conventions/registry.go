@@ -16,9 +16,9 @@ import (
 
 // registry is the content of the registry's files.
 type registry struct {
-	groups []*group
-	// byID has the attributes that the registry defines or adopts.
-	byID map[string]*attribute
+	// spans and groups are in the order in which they are shown: groups of this project's
+	// conventions, then what is adopted, then what is optrace's own.
+	spans, groups []*group
 }
 
 // group is a group of attributes, or a span.
@@ -35,71 +35,55 @@ type group struct {
 
 // attribute is a definition of an attribute, or a reference to one.
 type attribute struct {
-	ID               string      `yaml:"id"`
-	Ref              string      `yaml:"ref"`
-	Type             valueType   `yaml:"type"`
-	Stability        string      `yaml:"stability"`
-	Brief            string      `yaml:"brief"`
-	Note             string      `yaml:"note"`
-	Examples         []any       `yaml:"examples"`
-	RequirementLevel requirement `yaml:"requirement_level"`
-	Annotations      annotations `yaml:"annotations"`
+	ID          string      `yaml:"id"`
+	Ref         string      `yaml:"ref"`
+	Type        valueType   `yaml:"type"`
+	Stability   string      `yaml:"stability"`
+	Brief       string      `yaml:"brief"`
+	Note        string      `yaml:"note"`
+	Examples    []any       `yaml:"examples"`
+	Requirement requirement `yaml:"requirement_level"`
+	Annotations struct {    // of this project
+		// Key and Const name the constants in packages attrkey and tensorconv; "" for none.
+		Key   string `yaml:"key"`
+		Const string `yaml:"const"`
+		// Entry is the key in the entries format; behind a dot that within a key.
+		Entry string `yaml:"entry"`
+		// Type describes the type where that of the registry does not.
+		Type string `yaml:"type"`
+	} `yaml:"annotations"`
 }
 
-// annotations are what this project adds to an attribute.
-type annotations struct {
-	// Key and Const name the constants in packages op and tensorconv; "" for none.
-	Key   string `yaml:"key"`
-	Const string `yaml:"const"`
-	// Entry is the key in the entries format; behind a dot that within a key.
-	Entry string `yaml:"entry"`
-	// Type describes the type where that of the registry does not.
-	Type string `yaml:"type"`
-}
+func (a *attribute) name() string { return a.Ref + a.ID }
 
-func (a *attribute) name() string {
-	if a.Ref != "" {
-		return a.Ref
+// describe returns what an attribute is: its brief, the values to choose from, and its note.
+func (a *attribute) describe() string {
+	text := a.Brief
+	if last := len(a.Type.values) - 1; last > 0 {
+		text = strings.TrimSuffix(text, ".") + ": " + strings.Join(a.Type.values[:last], ", ") + " or " + a.Type.values[last] + "."
 	}
-	return a.ID
+	return strings.TrimSpace(text + " " + strings.TrimSpace(a.Note))
 }
 
-func (a *attribute) typeText() string {
-	switch {
-	case a.Annotations.Type != "":
-		return a.Annotations.Type
-	case len(a.Type.members) > 0:
-		return "string"
-	}
-	return a.Type.name
-}
-
-// valueType is the name of a type, or the members of an enumeration.
+// valueType is the name of a type; that of an enumeration is string, with values.
 type valueType struct {
-	name    string
-	members []member
+	name   string
+	values []string
 }
-
-type member struct {
-	ID        string `yaml:"id"`
-	Value     string `yaml:"value"`
-	Brief     string `yaml:"brief"`
-	Stability string `yaml:"stability"`
-}
-
-var types = []string{"string", "int", "string[]", "int[]", "any"}
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
 func (t *valueType) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		t.name = n.Value
-		if !slices.Contains(types, t.name) {
+		if !slices.Contains([]string{"string", "int", "string[]", "int[]", "any"}, t.name) {
 			return fmt.Errorf("line %d: unknown type %q", n.Line, t.name)
 		}
 		return nil
 	}
 	var enum struct {
-		Members []member `yaml:"members"`
+		Members []struct {
+			Value string `yaml:"value"`
+		} `yaml:"members"`
 	}
 	if err := n.Decode(&enum); err != nil {
 		return err
@@ -107,30 +91,35 @@ func (t *valueType) UnmarshalYAML(n *yaml.Node) error {
 	if len(enum.Members) == 0 {
 		return fmt.Errorf("line %d: a type without name and members", n.Line)
 	}
-	t.members = enum.Members
+	t.name = "string"
+	for _, m := range enum.Members {
+		t.values = append(t.values, m.Value)
+	}
 	return nil
 }
 
-// requirement is a requirement level: a word, or one with a condition.
-type requirement struct{ level, condition string }
+// requirement describes a requirement level: "opt in", or one with its condition.
+type requirement string
 
 var levels = []string{"required", "recommended", "opt_in", "conditionally_required"}
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
 func (r *requirement) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		r.level = n.Value
-	} else {
-		var with map[string]string
+	with := map[string]string{n.Value: ""}
+	if n.Kind != yaml.ScalarNode {
+		with = nil
 		if err := n.Decode(&with); err != nil {
 			return err
 		}
-		for level, condition := range with {
-			r.level, r.condition = level, condition
-		}
 	}
-	if !slices.Contains(levels, r.level) {
-		return fmt.Errorf("line %d: unknown requirement level %q", n.Line, r.level)
+	for level, condition := range with {
+		if !slices.Contains(levels, level) {
+			return fmt.Errorf("line %d: unknown requirement level %q", n.Line, level)
+		}
+		*r = requirement(strings.ReplaceAll(level, "_", " "))
+		if condition != "" {
+			*r += requirement(": " + strings.TrimSuffix(strings.ToLower(condition[:1])+condition[1:], "."))
+		}
 	}
 	return nil
 }
@@ -141,7 +130,7 @@ func load(dir string) (*registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &registry{byID: make(map[string]*attribute)}
+	var all []*group
 	for _, path := range paths {
 		if filepath.Base(path) == "registry_manifest.yaml" {
 			continue
@@ -150,101 +139,91 @@ func load(dir string) (*registry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.read(text); err != nil {
+		groups, err := read(text)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		all = append(all, groups...)
 	}
-	if len(r.groups) == 0 {
-		return nil, fmt.Errorf("%s: no groups", dir)
-	}
+	r := newRegistry(all)
 	return r, r.check()
 }
 
-// read adds the groups of a file.
-func (r *registry) read(text []byte) error {
+// read returns the groups of a file.
+func read(text []byte) ([]*group, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	var f struct {
 		Groups []*group `yaml:"groups"`
 	}
 	if err := dec.Decode(&f); err != nil {
-		return err
+		return nil, err
 	}
 	if err := dec.Decode(&f); !errors.Is(err, io.EOF) {
-		return errors.New("more than one document")
+		return nil, errors.New("more than one document")
 	}
-	r.groups = append(r.groups, f.Groups...)
-	return nil
+	return f.Groups, nil
+}
+
+func newRegistry(all []*group) *registry {
+	r := new(registry)
+	for _, prefix := range []string{"span.", "registry.tensor.", "tensor.resource", "registry.optrace"} {
+		for _, g := range all {
+			switch {
+			case !strings.HasPrefix(g.ID, prefix):
+			case g.Type == "span":
+				r.spans = append(r.spans, g)
+			default:
+				r.groups = append(r.groups, g)
+			}
+		}
+	}
+	return r
 }
 
 var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$`)
 
-// check returns every rule that the registry breaks, and fills in byID.
+// check returns every rule that the registry breaks.
 func (r *registry) check() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	constants, entries, groups := make(map[string]string), make(map[string]string), make(map[string]bool)
-	once := func(seen map[string]string, what, by string) {
-		if seen[what] != "" && what != "" {
-			fail("%s: %s is that of %s", by, what, seen[what])
-		}
-		seen[what] = by
-	}
+	defined := make(map[string]bool)
+	used := make(map[string]string) // the constants and keys of entries
 	for _, g := range r.groups {
-		if groups[g.ID] || g.ID == "" || g.Brief == "" {
-			fail("group %q: no id of its own, or no brief", g.ID)
-		}
-		groups[g.ID] = true
-		if g.Type == "span" {
-			continue
-		}
 		for _, a := range g.Attributes {
 			name := a.name()
 			switch {
 			case !attributeName.MatchString(name):
 				fail("%q is no name of an attribute", name)
-			case r.byID[name] != nil:
+			case defined[name]:
 				fail("%s: there twice", name)
-			case a.ID != "" && (a.Stability == "" || len(a.Examples) == 0 || a.Type.name == "" && a.Type.members == nil):
+			case a.ID != "" && (a.Stability == "" || len(a.Examples) == 0 || a.Type.name == ""):
 				fail("%s: no stability, type or examples", name)
 			case a.Ref != "" && a.Annotations.Type == "":
 				fail("%s: no type", name)
 			case !strings.HasSuffix(strings.TrimSpace(a.Brief), ".") || !strings.HasPrefix(a.Brief, "The "):
 				fail("%s: the brief is no description such as \"The name of the operation.\"", name)
 			}
-			r.byID[name] = a
-			once(constants, a.Annotations.Key, name)
-			once(constants, a.Annotations.Const, name)
-			once(entries, a.Annotations.Entry, name)
+			defined[name] = true
+			for _, what := range []string{"key " + a.Annotations.Key, "const " + a.Annotations.Const, "entry " + a.Annotations.Entry} {
+				if used[what] != "" {
+					fail("%s: the %s is that of %s", name, what, used[what])
+				}
+				if !strings.HasSuffix(what, " ") {
+					used[what] = name
+				}
+			}
 		}
 	}
-	for _, g := range r.spans() {
+	for _, g := range r.spans {
 		for _, a := range g.Attributes {
-			if r.byID[a.Ref] == nil {
+			switch {
+			case !defined[a.Ref]:
 				fail("%s: refers to %q, which is not there", g.ID, a.Ref)
-			}
-			if a.RequirementLevel.level == "" {
+			case a.Requirement == "":
 				fail("%s: %s has no requirement level", g.ID, a.Ref)
 			}
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (r *registry) spans() []*group {
-	return slices.DeleteFunc(slices.Clone(r.groups), func(g *group) bool { return g.Type != "span" })
-}
-
-// attributeGroups returns the groups of attributes in the order in which they are shown:
-// those of this project's conventions, then what is adopted, then what is optrace's own.
-func (r *registry) attributeGroups() []*group {
-	var list []*group
-	for _, prefix := range []string{"registry.tensor.", "tensor.resource", "registry.optrace"} {
-		for _, g := range r.groups {
-			if g.Type != "span" && strings.HasPrefix(g.ID, prefix) {
-				list = append(list, g)
-			}
-		}
-	}
-	return list
 }

@@ -13,7 +13,7 @@ import (
 // fields come from. Everything else in it is written by hand: a property is a line, or
 // begins one.
 func schema(r *registry, old []byte) ([]byte, error) {
-	for _, g := range r.attributeGroups() {
+	for _, g := range r.groups {
 		for _, a := range g.Attributes {
 			if a.Annotations.Entry == "" {
 				continue
