@@ -2,7 +2,6 @@ package optraceconnector
 
 import (
 	"context"
-	"fmt"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -21,31 +20,15 @@ func NewFactory() connector.Factory {
 func createTracesToMetrics(
 	_ context.Context, set connector.Settings, cfg component.Config, next consumer.Metrics,
 ) (connector.Traces, error) {
-	c, err := config(cfg)
-	if err != nil {
-		return nil, err
-	}
-	m := newMetricsConnector(c, next)
-	m.logger = set.Logger
-	return m, nil
+	c := newMetricsConnector(cfg.(*Config), next)
+	c.logger = set.Logger
+	return c, nil
 }
 
 func createTracesToProfiles(
 	_ context.Context, set connector.Settings, cfg component.Config, next xconsumer.Profiles,
 ) (connector.Traces, error) {
-	c, err := config(cfg)
-	if err != nil {
-		return nil, err
-	}
-	p := newProfilesConnector(c, next)
-	p.logger = set.Logger
-	return p, nil
-}
-
-func config(cfg component.Config) (*Config, error) {
-	c, ok := cfg.(*Config)
-	if !ok {
-		return nil, fmt.Errorf("operations: the configuration is a %T", cfg)
-	}
+	c := newProfilesConnector(cfg.(*Config), next)
+	c.logger = set.Logger
 	return c, nil
 }

@@ -2,7 +2,6 @@ package optraceconnector
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ type metricsConnector struct {
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
 	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now, reader: pdataop.NewReader(nil)}
-	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, own: strings.Clone, begin: c.beginSource}
+	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, begin: c.beginSource}
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
 	return c
 }

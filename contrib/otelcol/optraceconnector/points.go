@@ -1,8 +1,6 @@
 package optraceconnector
 
 import (
-	"math"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
@@ -46,15 +44,10 @@ func (w *writer) write(out pmetric.Metrics, s *source) {
 		}
 	}
 	for _, d := range s.devices.all {
-		if d.busyNS == 0 {
-			continue
-		}
-		p := w.point(w.deviceUse, d.start)
-		p.SetDoubleValue(float64(d.busyNS) / 1e9)
-		if d.overflow {
-			p.Attributes().PutBool(keyOverflow, true)
-		} else {
-			p.Attributes().PutStr(attrkey.Device, d.id)
+		if d.busyNS > 0 {
+			p := w.point(w.deviceUse, d.start)
+			p.SetDoubleValue(float64(d.busyNS) / 1e9)
+			d.attributes(p.Attributes())
 		}
 	}
 	sm.Metrics().RemoveIf(func(m pmetric.Metric) bool {
@@ -113,7 +106,9 @@ func (s *series) attributes(to pcommon.Map) {
 		to.PutBool(keyOverflow, true)
 		return
 	}
-	to.PutStr(attrkey.Name, s.key.operation)
+	if s.key.operation != "" {
+		to.PutStr(attrkey.Name, s.key.operation)
+	}
 	if s.key.device != "" {
 		to.PutStr(attrkey.Device, s.key.device)
 	}
@@ -146,7 +141,7 @@ func (w *writer) histogram(s *series, attributes pcommon.Map) {
 		e.SetTimestamp(x.end)
 		e.SetDoubleValue(float64(x.ns) / 1e9)
 	}
-	s.exemplars, s.shortest = s.exemplars[:0], math.MaxInt64
+	s.exemplars = s.exemplars[:0]
 }
 
 func buckets(from *structure.Buckets, to pmetric.ExponentialHistogramDataPointBuckets) {

@@ -2,7 +2,7 @@ package optraceconnector
 
 import (
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -10,19 +10,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// seriesKey is what the points of a series have in common.
+// seriesKey is what the points of a series have in common. That of a device has no operation.
 type seriesKey struct {
 	operation, device string
 	kind              op.Kind
 	side              op.Side
 }
 
-func (k seriesKey) clone() seriesKey {
-	k.operation, k.device = strings.Clone(k.operation), strings.Clone(k.device)
-	return k
-}
-
-// series are the sums of an operation on a device.
+// series are the sums of an operation on a device, or how long a device was busy.
 type series struct {
 	key      seriesKey
 	overflow bool // of all that have no series of their own
@@ -37,7 +32,6 @@ type series struct {
 	busyNS      int64
 	busy        intervals
 	exemplars   []exemplar
-	shortest    int64 // of the exemplars, once there are enough
 }
 
 // exemplar is an operation that a series points to.
@@ -54,15 +48,6 @@ const (
 	seriesIntervals = 64
 	deviceIntervals = 1024
 )
-
-// device is how long a device was busy.
-type device struct {
-	id       string
-	overflow bool
-	start    pcommon.Timestamp
-	busyNS   int64
-	busy     intervals
-}
 
 // sum is a sum that stops at the largest number.
 type sum int64
@@ -87,34 +72,35 @@ func (s *series) add(e *op.Entry, exemplars int) {
 		s.flops += float64(e.FLOPs.V)
 		s.knowsFLOPs = true
 	}
-	if e.Start.Known {
-		s.busyNS += s.busy.add(e.Start.V, e.Start.V+e.Duration)
-	}
-	if len(s.exemplars) < exemplars || e.Duration > s.shortest {
+	s.addBusy(e)
+	if exemplars > 0 {
 		s.point(e, exemplars)
 	}
 }
 
-// point makes an operation an exemplar, in place of the shortest one if there are enough.
-func (s *series) point(e *op.Entry, most int) {
-	x := exemplar{pcommon.TraceID(e.TraceID), pcommon.SpanID(e.SpanID), pcommon.Timestamp(e.End().V), e.Duration}
-	if len(s.exemplars) < most {
-		s.exemplars = append(s.exemplars, x)
-	} else {
-		s.exemplars[s.shortestExemplar()] = x
-	}
-	if s.shortest = math.MaxInt64; len(s.exemplars) == most {
-		s.shortest = s.exemplars[s.shortestExemplar()].ns
+// addBusy adds the time of an operation.
+func (s *series) addBusy(e *op.Entry) {
+	if e.Start.Known {
+		s.busyNS += s.busy.add(e.Start.V, e.Start.V+e.Duration)
 	}
 }
 
-func (s *series) shortestExemplar() (at int) {
-	for i := range s.exemplars {
-		if s.exemplars[i].ns < s.exemplars[at].ns {
-			at = i
+// point makes an operation an exemplar, unless there are enough longer ones.
+func (s *series) point(e *op.Entry, most int) {
+	if len(s.exemplars) == most {
+		shortest := 0
+		for i := range s.exemplars {
+			if s.exemplars[i].ns < s.exemplars[shortest].ns {
+				shortest = i
+			}
 		}
+		if e.Duration <= s.exemplars[shortest].ns {
+			return
+		}
+		s.exemplars = slices.Delete(s.exemplars, shortest, shortest+1)
 	}
-	return at
+	s.exemplars = append(s.exemplars,
+		exemplar{pcommon.TraceID(e.TraceID), pcommon.SpanID(e.SpanID), pcommon.Timestamp(e.End().V), e.Duration})
 }
 
 // reset begins another interval of delta points at a time.

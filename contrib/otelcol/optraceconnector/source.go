@@ -1,8 +1,7 @@
 package optraceconnector
 
 import (
-	"math"
-	"strings"
+	"slices"
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -16,45 +15,35 @@ type source struct {
 	resource pcommon.Resource
 	cfg      *Metrics
 	now      pcommon.Timestamp // of what is being added
-	series   table[seriesKey, series]
-	devices  table[string, device]
+	// series are of operations, devices of what ran on a device.
+	series, devices table[seriesKey, series]
 }
 
 func newSource(r pcommon.Resource, cfg *Metrics) *source {
 	s := &source{resource: pcommon.NewResource(), cfg: cfg}
 	r.CopyTo(s.resource)
-	s.series = table[seriesKey, series]{limit: cfg.SeriesLimit, own: seriesKey.clone, begin: s.beginSeries}
-	s.devices = table[string, device]{limit: cfg.SeriesLimit, own: strings.Clone, begin: s.beginDevice}
+	table := func(intervals int) table[seriesKey, series] {
+		return table[seriesKey, series]{limit: cfg.SeriesLimit, begin: func(key seriesKey, overflow bool) *series {
+			return s.begin(key, overflow, intervals)
+		}}
+	}
+	s.series, s.devices = table(seriesIntervals), table(deviceIntervals)
 	return s
 }
 
 // add adds an operation. Names that are very long are cut.
 func (s *source) add(e *op.Entry, now pcommon.Timestamp) {
-	e.Operation, e.DeviceID = span.CutText(e.Operation), span.CutText(e.DeviceID)
+	name, device := span.CutText(e.Operation), span.CutText(e.DeviceID)
 	s.now = now
-	s.series.find(seriesKey{e.Operation, e.DeviceID, e.Kind, e.Side}).add(e, s.cfg.Exemplars)
-	if e.DeviceID == "" || e.Side == op.SideHost {
-		return
-	}
-	if d := s.devices.find(e.DeviceID); e.Start.Known {
-		d.busyNS += d.busy.add(e.Start.V, e.Start.V+e.Duration)
+	s.series.find(seriesKey{name, device, e.Kind, e.Side}).add(e, s.cfg.Exemplars)
+	if device != "" && e.Side != op.SideHost {
+		s.devices.find(seriesKey{device: device}).addBusy(e)
 	}
 }
 
-func (s *source) beginSeries(key seriesKey, overflow bool) *series {
-	begun := &series{overflow: overflow, start: s.now, shortest: math.MaxInt64, busy: intervals{most: seriesIntervals}}
-	if !overflow {
-		begun.key = key
-	}
+func (s *source) begin(key seriesKey, overflow bool, most int) *series {
+	begun := &series{key: key, overflow: overflow, start: s.now, busy: intervals{most: most}}
 	begun.duration.Init(structure.NewConfig(structure.WithMaxSize(s.cfg.MaxBuckets)))
-	return begun
-}
-
-func (s *source) beginDevice(id string, overflow bool) *device {
-	begun := &device{overflow: overflow, start: s.now, busy: intervals{most: deviceIntervals}}
-	if !overflow {
-		begun.id = id
-	}
 	return begun
 }
 
@@ -62,11 +51,8 @@ func (s *source) beginDevice(id string, overflow bool) *device {
 // the last one end.
 func (s *source) reset(now pcommon.Timestamp) {
 	s.series.keep(func(x *series) bool { return x.duration.Count() > 0 })
-	for _, x := range s.series.all {
+	s.devices.keep(func(d *series) bool { return d.busyNS != 0 })
+	for _, x := range slices.Concat(s.series.all, s.devices.all) {
 		x.reset(now)
-	}
-	s.devices.keep(func(d *device) bool { return d.busyNS != 0 })
-	for _, d := range s.devices.all {
-		d.busyNS, d.start = 0, now
 	}
 }

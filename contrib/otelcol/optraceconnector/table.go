@@ -9,7 +9,6 @@ import (
 // have one value in common.
 type table[K comparable, V any] struct {
 	limit int
-	own   func(K) K                     // returns the key as it is kept
 	begin func(key K, overflow bool) *V // returns another value
 
 	all   []*V
@@ -25,7 +24,6 @@ func (t *table[K, V]) find(key K) *V {
 	if overflow && t.rest != nil {
 		return t.rest
 	}
-	key = t.own(key)
 	begun := t.begin(key, overflow)
 	t.all = append(t.all, begun)
 	switch {

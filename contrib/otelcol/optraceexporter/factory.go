@@ -2,7 +2,6 @@ package optraceexporter
 
 import (
 	"context"
-	"fmt"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
@@ -17,10 +16,7 @@ func NewFactory() exporter.Factory {
 }
 
 func createTraces(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Traces, error) {
-	c, ok := cfg.(*Config)
-	if !ok {
-		return nil, fmt.Errorf("optrace: the configuration is a %T", cfg)
-	}
+	c := cfg.(*Config)
 	e := &fileExporter{cfg: c, logger: set.Logger}
 	return exporterhelper.NewTraces(ctx, set, cfg, e.consume,
 		exporterhelper.WithStart(e.start), exporterhelper.WithShutdown(e.shutdown), exporterhelper.WithTimeout(c.TimeoutConfig),
