@@ -68,7 +68,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"communication", func() { r.Communication.Collectives = collective.Rows(forest) }},
 		{"overview summary operations", func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
-		{"overview findings devices balance", func() { r.addTimelines(timeline.Timelines(forest)) }},
+		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
 		{"", func() { compared.extent = timeline.ExtentOf(forest) }},
@@ -83,8 +83,9 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	return found, &compared
 }
 
-// addTimelines gives each device the parts of its time.
-func (r *Report) addTimelines(timelines []timeline.Timeline) {
+// AddTimelines gives each device the parts of its time. Run does so; a report whose figures another
+// engine computes gets them here.
+func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	parts := make(map[device.Key]*timeline.Parts, len(timelines))
 	for _, line := range timelines {
 		parts[line.Key] = line.Parts

@@ -17,13 +17,13 @@ type Source struct {
 	// View is a view with the columns of the table, over rows that another program writes; ""
 	// is the table that Load fills. Of a view, the FLOPs are those recorded alone.
 	View string
-	// MaxRead bounds the operations of a device that are read for its time line, where traces
-	// overlap on it; 0 is DefaultMaxRead. Beyond that the time line is not known.
-	MaxRead int64
+	// MaxSorted bounds the operations of a device that a server puts in order at once for its time
+	// line, where traces overlap on it; 0 is DefaultMaxSorted. Beyond that the time line is not known.
+	MaxSorted int
 }
 
-// DefaultMaxRead is the default of [Source.MaxRead].
-const DefaultMaxRead = 10_000_000
+// DefaultMaxSorted is the default of [Source.MaxSorted].
+const DefaultMaxSorted = 5_000_000
 
 // leftOut says why figures of a report are not known.
 const leftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
@@ -82,7 +82,7 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 	if selected.isEmpty() {
 		return r, nil
 	}
-	return r, selected.addTimelines(ctx, r, cmp.Or(s.MaxRead, DefaultMaxRead))
+	return r, selected.addTimelines(ctx, r, cmp.Or(s.MaxSorted, DefaultMaxSorted))
 }
 
 // partialSource is an input of partial results.

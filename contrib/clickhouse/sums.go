@@ -2,9 +2,7 @@ package clickhouse
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -29,12 +27,16 @@ type sumsReader struct {
 	key       []*string // the values of the row
 	timed     uint64    // the durations that percentiles are of
 	durations []int64   // the first of them
+	bins      []int64   // the first duration of each
+	counts    []uint64  // of bins
 }
 
 func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
-	q := &sumsReader{keys: keys}
-	q.addKey(&q.reader, &q.key)
+	q := &sumsReader{keys: keys, key: make([]*string, len(keys))}
 	r := &q.reader
+	for i, k := range keys {
+		r.add(k, &q.key[i])
+	}
 	member[string](r, "side", "side")
 	member[uint64](r, "count", "count()")
 	r.count("errors", "failed = 1")
@@ -47,19 +49,14 @@ func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
 	r.memory()
 	r.add("countIf("+timedCond+")", &q.timed)
 	r.add(fmt.Sprintf("groupArrayIf(%d)(duration_ns, %s)", maxExact+1, timedCond), &q.durations)
+	r.add("tupleElement("+bins+", 1)", &q.bins)
+	r.add("tupleElement("+bins+", 2)", &q.counts)
 	member[[]string](r, "kinds", "groupUniqArray(kind)")
 	r.addExemplar()
 	r.addVariety()
 	r.addWeights(duration)
 	r.addWork(duration, recordedFLOPs)
 	return q
-}
-
-func (q *sumsReader) addKey(r *reader, values *[]*string) {
-	*values = make([]*string, len(q.keys))
-	for i, k := range q.keys {
-		r.add(k, &(*values)[i])
-	}
 }
 
 func (r *reader) addExemplar() {
@@ -156,10 +153,6 @@ func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
 }
 
 func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error {
-	bins, err := q.bins(ctx, s)
-	if err != nil {
-		return err
-	}
 	rows := 0
 	group := "GROUP BY " + names(append(slices.Clone(q.keys), "side")) + fmt.Sprintf(" LIMIT %d", maxRows+1)
 	return q.reader.each(ctx, s, "", group, func(l line) error {
@@ -169,11 +162,9 @@ func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error
 		if n := l["count"].(uint64); n >= maxCount {
 			return fmt.Errorf("%d entries are in one row: sums are exact below %d", n, int64(maxCount))
 		}
-		switch own := bins[keyOf(q.key, l["side"].(string))]; {
-		case q.timed > maxExact && own == nil:
-			return errors.New("the table changed while the report was made")
+		switch {
 		case q.timed > maxExact:
-			l["bins"] = binsForm(own)
+			l["bins"] = binsForm(q.bins, q.counts)
 		case q.timed > 0:
 			slices.Sort(q.durations)
 			l["durations"] = q.durations
@@ -183,46 +174,12 @@ func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error
 	})
 }
 
-// keyOf returns a text that differs for different keys and sides.
-func keyOf(values []*string, side string) string {
-	b := []byte(side)
-	for _, v := range values {
-		if v == nil {
-			b = append(b, '-')
-			continue
-		}
-		b = fmt.Appendf(b, "%d:%s", len(*v), *v)
-	}
-	return string(b)
-}
-
 // binOf is the first duration of the bin of a sketch: each power of two has 64 bins, and
 // durations below 128 ns have one each.
 const binOf = "duration_ns - duration_ns % greatest(intDiv(roundToExp2(duration_ns), 64), 1)"
 
-// bins returns how many durations the bins of each group and side have.
-func (q *sumsReader) bins(ctx context.Context, s *selection) (map[string]map[int64]uint64, error) {
-	bins := make(map[string]map[int64]uint64)
-	var r reader
-	var values []*string
-	var side string
-	var first int64
-	var n uint64
-	q.addKey(&r, &values)
-	r.add("side", &side)
-	r.add(binOf, &first)
-	r.add("count()", &n)
-	group := "GROUP BY " + names(append(slices.Clone(q.keys), "side", binOf))
-	err := r.each(ctx, s, timedCond, group, func(line) error {
-		key := keyOf(values, side)
-		if bins[key] == nil {
-			bins[key] = make(map[int64]uint64)
-		}
-		bins[key][binNumber(first)] += n
-		return nil
-	})
-	return bins, err
-}
+// bins are how many durations each bin of a sketch has: the first duration of each, in order, and the counts.
+const bins = "sumMapIf([" + binOf + "], [toUInt64(1)], " + timedCond + ")"
 
 // binNumber returns the number of the bin that starts with a duration.
 func binNumber(first int64) int64 {
@@ -232,16 +189,17 @@ func binNumber(first int64) int64 {
 }
 
 // binsForm returns bins as partial results have them.
-func binsForm(bins map[int64]uint64) []int64 {
+func binsForm(firsts []int64, counts []uint64) []int64 {
 	var form []int64
 	last := int64(0)
-	for i, b := range slices.Sorted(maps.Keys(bins)) {
+	for i, first := range firsts {
+		b := binNumber(first)
 		if i == 0 {
 			form = append(form, b)
 		} else if empty := b - last - 1; empty > 0 {
 			form = append(form, -empty)
 		}
-		form = append(form, int64(bins[b]))
+		form = append(form, int64(counts[i]))
 		last = b
 	}
 	return form

@@ -3,38 +3,27 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/opmodel"
-	"github.com/optrace/optrace/op"
 )
 
 // The time of a device is divided on the shards: for each trace on it, since a trace is on one
 // shard, its operations are put in the order of their starts and ends, and the lengths between
 // these are added up by what runs. Where the traces of a device follow one another, the sums over
-// them are the device's. Where they overlap, the device's operations are read in the order of
-// their starts and added up here, up to a number of them.
+// them are the device's. Where they overlap, all operations of the device are put in order at
+// once, by the server that is asked, up to a number of them.
 
-type parts struct {
+// swept is the parts of a device.
+type swept struct {
 	timeline.Parts
-	first, last int64
-	most        int64 // operations of a trace
-	overlapping bool  // traces
-}
-
-func (p *parts) set(d *profile.Device) {
-	d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.last-p.first), op.Known(p.Busy), op.Known(p.last-p.first-p.Busy)
-	d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
-	d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
-	d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
-	if ratio, ok := p.OverlapRatio(); ok {
-		d.OverlapRatio = op.KnownFloat(ratio)
-	}
+	first, last      int64
+	operations, most uint64 // of the device, and of a trace on it
+	overlapping      uint8  // 1 where traces are
 }
 
 // lengths are the parts that are summed up: their names, and when time is theirs, where a, b, c and d operations of
@@ -61,10 +50,10 @@ const timed = onDevice + " AND start_unix_ns IS NOT NULL AND ifNull(start_unix_n
 // classOf is what an entry does: 1 compute, 2 communication, 3 memory, 4 anything else.
 const classOf = "multiIf(kind = 'compute', 1, kind = 'collective', 2, kind = 'memory', 3, 4)"
 
-// sweep is the columns of the parts of one trace on a device. The events are starts and ends: the
+// sweepColumns are the columns of the parts of what is put in order together, of up to most operations. The events are starts and ends: the
 // time, the class and 1 or -1. Beside each stand the time of the next one, and how many operations
 // of each class run from it on.
-func sweep(most int) []string {
+func sweepColumns(most int) []string {
 	start := "assumeNotNull(start_unix_ns)"
 	event := func(at, sign string) string {
 		return fmt.Sprintf("groupArray(%d)(tuple(toInt64(%s), toInt64(%s), toInt64(%s)))", most, at, classOf, sign)
@@ -111,74 +100,104 @@ func deviceNames(devices []profile.Device) []string {
 	}
 }
 
-// timelines returns the parts of the devices of a report. A device of which nothing has a start
-// has none, and neither has one of which more would have to be read than that.
-func (s *selection) timelines(ctx context.Context, devices []profile.Device, limit int64) (map[device.Key]*parts, error) {
-	columns := deviceNames(devices)
-	lines, err := s.sweepTraces(ctx, columns)
-	if err != nil {
-		return nil, err
-	}
-	for key, p := range lines {
-		if !p.overlapping && p.most <= maxSweep {
-			continue
-		}
-		delete(lines, key)
-		d := deviceCondition(columns, key)
-		n, err := s.countEntries(ctx, timed+" AND "+d)
-		if err != nil {
-			return nil, err
-		}
-		if n > limit {
-			continue
-		}
-		if lines[key], err = s.sweepDevice(ctx, d); err != nil {
-			return nil, err
-		}
-	}
-	return lines, nil
-}
-
 // maxSweep bounds the operations of a trace on a device that are put in order in memory, on a
 // shard.
 const maxSweep = 2_000_000
 
-// sweepTraces returns the parts of each device, summed up over its traces.
-func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[device.Key]*parts, error) {
+// addTimelines gives the devices of a report the parts of their time. A device of which nothing has
+// a start has none, and neither has one of which more than limit would have to be put in order.
+func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit int) error {
+	columns := deviceNames(r.Devices)
+	found, err := s.sweep(ctx, columns, timed, true, maxSweep)
+	if err != nil {
+		return err
+	}
+	// Several devices are put in order together, as far as they are few operations.
+	var together []string
+	var n uint64
+	sweep := func() error {
+		if len(together) == 0 {
+			return nil
+		}
+		again, err := s.sweep(ctx, columns, timed+" AND ("+strings.Join(together, " OR ")+")", false, limit)
+		maps.Copy(found, again)
+		together, n = nil, 0
+		return err
+	}
+	for key, p := range maps.Clone(found) {
+		if p.overlapping == 0 && p.most <= maxSweep {
+			continue
+		}
+		delete(found, key)
+		if p.operations > uint64(limit) {
+			continue
+		}
+		if n += p.operations; n > uint64(limit) {
+			if err := sweep(); err != nil {
+				return err
+			}
+			n = p.operations
+		}
+		together = append(together, deviceCondition(columns, key))
+	}
+	if err := sweep(); err != nil {
+		return err
+	}
+	var lines []timeline.Timeline
+	for i := range r.Devices {
+		line := timeline.Timeline{Key: r.Devices[i].Key()}
+		if p := found[line.Key]; p != nil {
+			p.Span = p.last - p.first
+			p.Idle = p.Span - p.Busy
+			line.Parts = &p.Parts
+		}
+		lines = append(lines, line)
+	}
+	r.AddTimelines(lines)
+	return nil
+}
+
+// sweep returns the parts of each device with entries at which cond holds, summed up over its traces
+// or of all at once, and of the first entries up to most.
+func (s *selection) sweep(ctx context.Context, columns []string, cond string, byTrace bool, most int) (map[device.Key]*swept, error) {
 	var inner []string
 	for i, c := range columns {
 		inner = append(inner, fmt.Sprintf("%s AS k%d", c, i))
 	}
-	group := append([]string{"trace_id"}, columns...)
-	from := fmt.Sprintf("SELECT %s FROM %s WHERE %s GROUP BY %s", names(append(inner, sweep(maxSweep)...)), s.table,
-		s.where(recordEntry, timed), names(group))
+	group := columns
+	if byTrace {
+		group = append([]string{"trace_id"}, columns...)
+	}
+	from := fmt.Sprintf("SELECT %s FROM %s WHERE %s GROUP BY %s", names(append(inner, sweepColumns(most)...)), s.table,
+		s.where(recordEntry, cond), names(group))
 	const extents = "arraySort(groupArray(tuple(first, last)))"
 	var r reader
-	var p parts
+	var p swept
 	var d deviceReader
-	var most uint64
-	var overlapping uint8
 	d.add(&r, []string{"k0", "k1", "k2", "k3"})
 	r.add("min(first)", &p.first)
 	r.add("max(last)", &p.last)
 	for _, l := range lengths {
 		r.add("sum("+l.name+")", l.of(&p.Parts))
 	}
-	r.add("max(operations)", &most)
-	r.add("arrayExists((a, b) -> b.1 < a.2, arrayPopBack("+extents+"), arrayPopFront("+extents+"))", &overlapping)
+	r.add("sum(operations)", &p.operations)
+	r.add("max(operations)", &p.most)
+	r.add("arrayExists((a, b) -> b.1 < a.2, arrayPopBack("+extents+"), arrayPopFront("+extents+"))", &p.overlapping)
 	query := fmt.Sprintf("SELECT %s FROM (%s) GROUP BY k0, k1, k2, k3", names(r.columns), from)
-	if s.table == tableOps {
+	if byTrace && s.table == tableOps {
 		query += " SETTINGS distributed_group_by_no_merge = 1" // a trace is on one shard
 	}
-	lines := make(map[device.Key]*parts)
+	found := make(map[device.Key]*swept)
 	err := s.db.Query(ctx, query, func(scan func(...any) error) error {
 		err := scan(r.places...)
 		own := p
-		own.most, own.overlapping = int64(most), overlapping != 0
-		lines[d.key()] = &own
+		found[d.key()] = &own
 		return err
 	})
-	return lines, err
+	if err != nil {
+		return nil, fmt.Errorf("asking ClickHouse: %w", err)
+	}
+	return found, nil
 }
 
 // deviceCondition returns a condition that holds for the entries of a device.
@@ -190,90 +209,5 @@ func deviceCondition(columns []string, k device.Key) string {
 	if !k.IsNone() {
 		id = "device_id = " + quote(k.DeviceID)
 	}
-	return fmt.Sprintf("%s AND %s AND %s = %s AND %s = %s", rank, id, columns[2], quote(k.Service), columns[3], quote(k.Host))
-}
-
-// sweepDevice returns the parts of a device, whose entries it reads.
-func (s *selection) sweepDevice(ctx context.Context, device string) (*parts, error) {
-	var w sweeper
-	columns := []string{"assumeNotNull(start_unix_ns) AS at", "duration_ns", "toUInt8(" + classOf + ")"}
-	err := s.entries(ctx, columns, timed+" AND "+device, "ORDER BY at", func(scan func(...any) error) error {
-		var start, duration int64
-		var class uint8
-		err := scan(&start, &duration, &class)
-		w.add(start, duration, class)
-		return err
-	})
-	return w.end(), err
-}
-
-// sweeper adds up the time of a device from its operations by start. The zero value is ready.
-type sweeper struct {
-	parts parts
-	any   bool
-	at    int64    // start of the operations that were added last
-	until [5]int64 // when the last operation of each class ends
-}
-
-// add adds an operation that starts when those before start, or later.
-func (w *sweeper) add(start, duration int64, class uint8) {
-	if !w.any {
-		w.any = true
-		w.parts.first, w.parts.last, w.at = start, start, start
-		for i := range w.until {
-			w.until[i] = start
-		}
-	}
-	w.advance(start)
-	w.until[class] = max(w.until[class], start+duration)
-	w.parts.last = max(w.parts.last, start+duration)
-}
-
-// advance adds the time up to the next start.
-func (w *sweeper) advance(to int64) {
-	active := func(class int) int64 { return max(0, min(w.until[class], to)-w.at) }
-	compute, communication, memory, other := active(1), active(2), active(3), active(4)
-	p := &w.parts
-	p.Compute += compute
-	p.Communication += communication
-	p.Memory += memory
-	p.Overlap += min(compute, communication)
-	p.ExposedCommunication += max(0, communication-compute)
-	settled := max(compute, communication)
-	p.ExposedMemory += max(0, memory-settled)
-	settled = max(settled, memory)
-	p.Other += max(0, other-settled)
-	p.Busy += max(settled, other)
-	w.at = to
-}
-
-func (w *sweeper) end() *parts {
-	w.advance(w.parts.last)
-	return &w.parts
-}
-
-func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit int64) error {
-	lines, err := s.timelines(ctx, r.Devices, limit)
-	if err != nil {
-		return fmt.Errorf("asking ClickHouse: %w", err)
-	}
-	devices, known, longest, sum := 0, 0, int64(0), int64(0)
-	for i := range r.Devices {
-		d := &r.Devices[i]
-		p := lines[d.Key()]
-		if p != nil {
-			p.set(d)
-		}
-		if d.Key().IsNone() {
-			continue
-		}
-		if devices++; p != nil {
-			known++
-			longest, sum = max(longest, p.Busy), opmodel.AddSaturating(sum, p.Busy)
-		}
-	}
-	if r.LoadBalance != nil && known == devices && devices > 1 {
-		r.LoadBalance.BusyImbalanceRatio = op.KnownFloat(seed.Imbalance(float64(longest), float64(sum)/float64(devices)))
-	}
-	return nil
+	return fmt.Sprintf("(%s AND %s AND %s = %s AND %s = %s)", rank, id, columns[2], quote(k.Service), columns[3], quote(k.Host))
 }
