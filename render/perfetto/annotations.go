@@ -3,53 +3,54 @@ package perfetto
 import (
 	"strconv"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // annotations returns the arguments of an event as debug annotations of it.
-func (t *Timeline) annotations(args []op.Attr) (all []byte) {
+func (t *Timeline) annotations(args []op.Attr) string {
 	var x jsontext.Lexer
 	var text []byte
+	all := make(message, len(args))
 	for i := range args {
 		text = args[i].AppendJSONValue(text[:0])
 		x.Reset(text)
-		all = t.annotation(all, eventAnnotations, args[i].Key, &x)
+		all[i] = field(4, "debug_annotations", t.annotation(args[i].Key, &x))
 	}
-	return all
+	return string(all.AppendProto(nil))
 }
 
-// annotation appends a field that is an annotation with a name and the value that comes next in the lexer.
-func (t *Timeline) annotation(dst []byte, field protowire.Number, name string, x *jsontext.Lexer) []byte {
-	return appendMessage(dst, field, append(appendUint(nil, annotationNameIID, t.keys.id(name)), t.value(x)...))
+// annotation returns an annotation with a name and the value that comes next in the lexer.
+func (t *Timeline) annotation(name string, x *jsontext.Lexer) message {
+	return t.value(append(make(message, 0, 2), field(1, "name_iid", t.keys.id(name))), x)
 }
 
-// value returns the value that comes next in the lexer, as fields of an annotation; nothing for null. A list
+// value appends the value that comes next in the lexer to an annotation; nothing for null. A list
 // without elements is a nested value: no entries would be no value.
-func (t *Timeline) value(x *jsontext.Lexer) (fields []byte) {
+func (t *Timeline) value(to message, x *jsontext.Lexer) message {
 	switch x.Peek() {
 	case '"':
-		return appendText(nil, annotationString, string(x.Str()))
+		return append(to, field(6, "string_value", wire.Text(x.Str())))
 	case 't', 'f':
-		return appendUint(nil, annotationBool, protowire.EncodeBool(x.Bool()))
+		return append(to, field(2, "bool_value", wire.Always{Of: x.Bool()}))
 	case 'n':
 		x.Null()
 	case '[':
+		empty := len(to)
 		for x.Array(); x.More(); {
-			fields = appendMessage(fields, annotationArray, t.value(x))
+			to = append(to, field(12, "array_values", t.value(nil, x)))
 		}
-		if fields == nil {
-			return appendMessage(nil, annotationNested, appendUint(nil, nestedType, nestedArray))
+		if len(to) == empty {
+			to = append(to, field(8, "nested_value", message{field(1, "nested_type", nestedArray)}))
 		}
 	case '{':
 		for x.Object(); x.More(); {
-			fields = t.annotation(fields, annotationEntries, string(x.Key()), x)
+			to = append(to, field(11, "dict_entries", t.annotation(string(x.Key()), x)))
 		}
 	default:
 		n, _ := strconv.ParseInt(string(x.Number()), 10, 64) // arguments have no others
-		return appendUint(nil, annotationInt, uint64(n))
+		return append(to, field(4, "int_value", wire.Always{Of: n}))
 	}
-	return fields
+	return to
 }

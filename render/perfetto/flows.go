@@ -1,6 +1,9 @@
 package perfetto
 
-import "github.com/optrace/optrace/render/internal/timeline"
+import (
+	"github.com/optrace/optrace/render/internal/timeline"
+	"github.com/optrace/optrace/render/internal/wire"
+)
 
 // maxFlows is how many flows may start, and how many may end, at one slice. Further ones
 // are left out.
@@ -10,15 +13,15 @@ const maxFlows = 1 << 12
 // launch the node as many further as there are slices.
 type flows struct {
 	slices       int
-	count        uint64
-	starts, ends [][]uint64 // by node
+	count        wire.Fixed64
+	starts, ends [][]wire.Fixed64 // by node
 }
 
 // flowsOf returns the flows of a timeline. A flow leads forward in time, which viewers
 // expect, whatever says that the two nodes have to do with each other.
 func flowsOf(t *timeline.Timeline) *flows {
 	n := len(t.Slices)
-	f := &flows{slices: n, starts: make([][]uint64, 2*n), ends: make([][]uint64, 2*n)}
+	f := &flows{slices: n, starts: make([][]wire.Fixed64, 2*n), ends: make([][]wire.Fixed64, 2*n)}
 	for flow := range t.Flows() {
 		from, to := flow.From, flow.To
 		if t.Slices[to].Start < t.Slices[from].Start || t.Slices[to].Start == t.Slices[from].Start && to < from {
@@ -48,14 +51,3 @@ func (f *flows) connect(from, to int) {
 
 // launch returns the node of the launch of a slice.
 func (f *flows) launch(slice int) int { return f.slices + slice }
-
-// appendTo appends the flows of a node to an event.
-func (f *flows) appendTo(b []byte, node int) []byte {
-	for _, n := range f.starts[node] {
-		b = appendFixed(b, eventFlowIDs, n)
-	}
-	for _, n := range f.ends[node] {
-		b = appendFixed(b, eventTerminatingFlowIDs, n)
-	}
-	return b
-}

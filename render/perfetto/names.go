@@ -2,20 +2,20 @@ package perfetto
 
 // names numbers texts from 1, in the order in which they are first seen.
 type names struct {
-	ids  map[string]uint64
+	ids  map[string]int64
 	list []string
 	size int64 // of the texts
 }
 
 // id returns the number of a text.
-func (n *names) id(text string) uint64 {
+func (n *names) id(text string) int64 {
 	id, ok := n.ids[text]
 	if !ok {
 		if n.ids == nil {
-			n.ids = make(map[string]uint64)
+			n.ids = make(map[string]int64)
 		}
 		n.list = append(n.list, text)
-		id = uint64(len(n.list))
+		id = int64(len(n.list))
 		n.ids[text] = id
 		n.size += int64(len(text))
 	}

@@ -14,12 +14,12 @@ type Timeline struct {
 
 // Add adds an operation. It retains the strings of e only.
 func (t *Timeline) Add(e *op.Entry) {
-	t.events.Add(e, string(t.annotations(timeline.EntryArguments(e))))
+	t.events.Add(e, t.annotations(timeline.EntryArguments(e)))
 }
 
 // AddSpan adds a span that is not an operation.
 func (t *Timeline) AddSpan(s *op.Span) {
-	t.events.AddSpan(s, string(t.annotations(timeline.SpanArguments(s))))
+	t.events.AddSpan(s, t.annotations(timeline.SpanArguments(s)))
 }
 
 // writeBytes is how much memory writing takes for each operation or span: its flows, and

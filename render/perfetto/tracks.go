@@ -8,7 +8,7 @@ import (
 // track is a track of a process, or the process if it has no parent. Its uuid is its place
 // in the list, from 1.
 type track struct {
-	parent uint64
+	parent int64
 	title  string
 	// rank orders the tracks of a process.
 	rank int
@@ -20,14 +20,14 @@ type track struct {
 type layout struct {
 	tracks []track
 	// lanes and launches are the tracks of each lane; 0 where it has no launches.
-	lanes, launches []uint64
+	lanes, launches []int64
 	counters        []timeline.Counter
 }
 
 // add adds a track and returns its uuid.
-func (l *layout) add(t track) uint64 {
+func (l *layout) add(t track) int64 {
 	l.tracks = append(l.tracks, t)
-	return uint64(len(l.tracks))
+	return int64(len(l.tracks))
 }
 
 // process identifies a process: a service, or the devices of a rank.
@@ -59,10 +59,10 @@ func (p process) title() string {
 func layoutOf(t *timeline.Timeline) *layout {
 	lanes := t.Arrange()
 	launches := launchedOn(t, len(lanes))
-	l := &layout{lanes: make([]uint64, len(lanes)), launches: make([]uint64, len(lanes)), counters: t.Counters()}
-	var parent uint64
+	l := &layout{lanes: make([]int64, len(lanes)), launches: make([]int64, len(lanes)), counters: t.Counters()}
+	var parent int64
 	rank, counter := 0, 0
-	add := func(title string, c *timeline.Counter) uint64 {
+	add := func(title string, c *timeline.Counter) int64 {
 		rank++
 		return l.add(track{parent: parent, title: title, rank: rank, counter: c})
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/render/internal/timeline"
+	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // writeSize is the number of bytes that are collected before they are written.
@@ -17,7 +18,7 @@ const writeSize = 256 << 10
 const internedSize = 32 << 10
 
 // sequence is the number of the one sequence of packets.
-const sequence = 1
+const sequence = int64(1)
 
 // Write writes the timeline as one trace.
 func (t *Timeline) Write(w io.Writer) error {
@@ -26,7 +27,7 @@ func (t *Timeline) Write(w io.Writer) error {
 	out.clocks()
 	out.intern(t)
 	for i := range l.tracks {
-		out.track(uint64(i+1), &l.tracks[i])
+		out.track(int64(i+1), &l.tracks[i])
 	}
 	out.counters(l)
 	out.slices(&t.events, l, flowsOf(&t.events))
@@ -38,37 +39,37 @@ func (t *Timeline) Write(w io.Writer) error {
 
 // writer writes packets.
 type writer struct {
-	w    *bufio.Writer // which keeps the first error for Flush
-	base int64
-	buf  []byte // scratch
+	w      *bufio.Writer // which keeps the first error for Flush
+	base   int64
+	buf    []byte // scratch, and so are the fields of an event
+	fields message
 
 	categories, labels names
-	cleared            bool   // a packet says that the state of the sequence is new
-	packet, event      []byte // scratch
+	cleared            bool // a packet says that the state of the sequence is new
 }
 
-// end writes the packet with a message in it.
-func (w *writer) end(field protowire.Number, message []byte) {
-	w.packet = appendMessage(w.packet, field, message)
-	w.packet = appendUint(w.packet, packetSequenceID, sequence)
-	flags := uint64(needsState)
+// packet writes a packet.
+func (w *writer) packet(fields ...wire.Field) {
+	flags := needsState
 	if !w.cleared {
 		flags, w.cleared = stateCleared, true
 	}
-	w.packet = appendUint(w.packet, packetSequenceFlags, flags)
-	w.buf = appendMessage(w.buf[:0], tracePacket, w.packet)
+	packet := append(make(message, 0, 4), fields...)
+	packet = append(packet, field(10, "trusted_packet_sequence_id", sequence), field(13, "sequence_flags", flags))
+	w.buf = message{field(1, "packet", packet)}.AppendProto(w.buf[:0])
 	w.w.Write(w.buf)
-	w.packet = w.packet[:0]
 }
+
+// timestamp is the time of a packet.
+func timestamp(at int64) wire.Field { return field(8, "timestamp", wire.Always{Of: at}) }
 
 // clocks writes that the clock of the trace is real time.
 func (w *writer) clocks() {
-	var snapshot []byte
-	for _, id := range []uint64{clockBoottime, clockRealtime} {
-		snapshot = appendMessage(snapshot, snapshotClocks, appendUint(appendUint(nil, clockID, id), clockTimestamp, uint64(w.base)))
+	var clocks []message
+	for _, id := range []int32{clockBoottime, clockRealtime} {
+		clocks = append(clocks, message{field(1, "clock_id", id), field(2, "timestamp", wire.Always{Of: w.base})})
 	}
-	w.at(w.base)
-	w.end(packetClockSnapshot, snapshot)
+	w.packet(timestamp(w.base), field(6, "clock_snapshot", message{field(1, "clocks", clocks)}))
 }
 
 // intern writes the names that events refer to.
@@ -78,42 +79,45 @@ func (w *writer) intern(t *Timeline) {
 		w.labels.id(t.events.Slices[i].Label)
 	}
 	var data []byte
-	for _, kind := range []struct {
-		field protowire.Number
-		names []string
-	}{
-		{internedCategories, w.categories.list}, {internedNames, w.labels.list}, {internedAnnotationNames, t.keys.list},
-	} {
-		for i, name := range kind.names {
-			data = appendMessage(data, kind.field, appendText(appendUint(nil, internedIID, uint64(i+1)), internedName, name))
-			if len(data) >= internedSize {
-				w.end(packetInternedData, data)
-				data = data[:0]
-			}
+	end := func(least int) {
+		if len(data) >= least {
+			w.packet(field(12, "interned_data", data))
+			data = data[:0]
 		}
 	}
-	if len(data) > 0 {
-		w.end(packetInternedData, data)
+	for _, kind := range []struct {
+		number protowire.Number
+		name   string
+		names  []string
+	}{
+		{1, "event_categories", w.categories.list}, {2, "event_names", w.labels.list}, {3, "debug_annotation_names", t.keys.list},
+	} {
+		for i, name := range kind.names {
+			one := message{field(1, "iid", int64(i+1)), field(2, "name", wire.Text(name))}
+			data = message{field(kind.number, kind.name, one)}.AppendProto(data)
+			end(internedSize)
+		}
 	}
+	end(1)
 }
 
 // track writes what a track is.
-func (w *writer) track(uuid uint64, t *track) {
-	b := appendText(appendUint(nil, trackUUID, uuid), trackName, t.title)
+func (w *writer) track(uuid int64, t *track) {
+	m := message{field(1, "uuid", uuid), field(2, "name", wire.Text(t.title))}
 	if t.parent == 0 {
-		b = appendMessage(b, trackProcess, appendText(appendUint(nil, processPID, uuid), processName, t.title))
-		b = appendUint(b, trackChildOrdering, orderExplicit)
+		process := message{field(1, "pid", uuid), field(6, "process_name", wire.Text(t.title))}
+		m = append(m, field(3, "process", process), field(11, "child_ordering", orderExplicit))
 	} else {
-		b = appendUint(appendUint(b, trackParentUUID, t.parent), trackSiblingRank, uint64(t.rank))
+		m = append(m, field(5, "parent_uuid", t.parent), field(12, "sibling_order_rank", int64(t.rank)))
 	}
 	if t.counter != nil {
-		unit := appendText(nil, counterUnitName, "%")
+		unit := field(6, "unit_name", "%")
 		if t.counter.Unit == timeline.MemoryInUse {
-			unit = appendUint(nil, counterUnit, unitBytes)
+			unit = field(3, "unit", unitBytes)
 		}
-		b = appendMessage(b, trackCounter, unit)
+		m = append(m, field(8, "counter", message{unit}))
 	}
-	w.end(packetTrackDescriptor, b)
+	w.packet(field(60, "track_descriptor", m))
 }
 
 // counters writes the values of counters.
@@ -124,20 +128,15 @@ func (w *writer) counters(l *layout) {
 			continue
 		}
 		for _, p := range c.Points {
-			w.begin(p.At, typeCounter, uint64(i+1))
-			w.event = appendUint(w.event, eventCounterValue, uint64(p.Value))
-			w.end(packetTrackEvent, w.event)
+			w.event(p.At, typeCounter, int64(i+1), field(30, "counter_value", wire.Always{Of: p.Value}))
 		}
 	}
 }
 
-// at sets the time of the packet.
-func (w *writer) at(at int64) { w.packet = appendUint(w.packet, packetTimestamp, uint64(at)) }
-
-// begin starts an event on a track.
-func (w *writer) begin(at int64, kind, track uint64) {
-	w.at(at)
-	w.event = appendUint(appendUint(w.event[:0], eventType, kind), eventTrackUUID, track)
+// event writes an event on a track.
+func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
+	w.fields = append(append(w.fields[:0], field(9, "type", kind), field(11, "track_uuid", track)), more...)
+	w.packet(timestamp(at), field(11, "track_event", w.fields))
 }
 
 // slices writes the slices track by track, in order of time on each, and ends those of a pass before the next one.
@@ -147,13 +146,9 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 		for i, s := range pass {
 			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
 			if hasLaunch(s) {
-				w.begin(s.Launch.V, typeInstant, l.launches[s.Lane])
-				w.event = f.appendTo(w.named(s), f.launch(i))
-				w.end(packetTrackEvent, w.event)
+				w.slice(s.Launch.V, typeInstant, l.launches[s.Lane], s, "", f, f.launch(i))
 			}
-			w.begin(w.start(s), typeBegin, l.lanes[s.Lane])
-			w.event = f.appendTo(append(w.named(s), s.Args...), i)
-			w.end(packetTrackEvent, w.event)
+			w.slice(w.start(s), typeBegin, l.lanes[s.Lane], s, s.Args, f, i)
 			open[s.Lane] = append(open[s.Lane], s)
 		}
 		for lane := range open {
@@ -162,20 +157,20 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 	}
 }
 
-// named returns the event with the name and category of a slice.
-func (w *writer) named(s *timeline.Slice) []byte {
-	b := appendUint(w.event, eventNameIID, w.labels.id(s.Label))
-	return appendUint(b, eventCategoryIIDs, w.categories.id(s.Category))
+// slice writes an event of a slice with arguments and the flows of a node.
+func (w *writer) slice(at int64, kind int32, track int64, s *timeline.Slice, args string, f *flows, node int) {
+	w.event(at, kind, track, field(10, "name_iid", w.labels.id(s.Label)), field(3, "category_iids", w.categories.id(s.Category)),
+		field(4, "debug_annotations", wire.Encoded(args)), field(47, "flow_ids", f.starts[node]),
+		field(48, "terminating_flow_ids", f.ends[node]))
 }
 
 // close ends the innermost of the open slices as long as they are done, and returns the
 // others.
-func (w *writer) close(open []*timeline.Slice, track uint64, done func(*timeline.Slice) bool) []*timeline.Slice {
+func (w *writer) close(open []*timeline.Slice, track int64, done func(*timeline.Slice) bool) []*timeline.Slice {
 	for len(open) > 0 && done(open[len(open)-1]) {
 		s := open[len(open)-1]
 		// A sum beyond 64 bits wraps around, and the difference is the duration all the same.
-		w.begin(w.start(s)+s.Duration, typeEnd, track)
-		w.end(packetTrackEvent, w.event)
+		w.event(w.start(s)+s.Duration, typeEnd, track)
 		open = open[:len(open)-1]
 	}
 	return open

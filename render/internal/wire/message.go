@@ -3,7 +3,9 @@ package wire
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,7 +25,7 @@ type Field struct {
 	Number protowire.Number
 	Name   string
 	// Value is a bool, an int32, a uint32, an int64, a Fixed64, a float64, a string, a Text, a []byte, an ID, a Message,
-	// a list of int32, int64, string or Message, an Ints, an Attributes or an Always.
+	// a list of int32, int64, Fixed64, string or Message, an Ints, an Attributes, an Encoded or an Always.
 	Value any
 }
 
@@ -32,6 +34,9 @@ type Fixed64 int64
 
 // Ints is a list of integers that protobuf has packed where that is shorter: of more than two. None of two is 0.
 type Ints []int64
+
+// Encoded is all of the fields of a number, in protobuf.
+type Encoded string
 
 // ID is bytes that JSON has in hexadecimal digits.
 type ID []byte
@@ -65,26 +70,32 @@ func appendProto(dst []byte, n protowire.Number, v any, always bool) []byte {
 	case float64:
 		return appendFixed(dst, n, math.Float64bits(v), always)
 	case string:
-		return appendBytes(dst, n, []byte(v), always)
+		return appendBytes(dst, n, v, always)
 	case Text:
-		return appendBytes(dst, n, []byte(v), true)
+		return appendBytes(dst, n, v, true)
 	case ID:
 		return appendBytes(dst, n, v, always)
 	case []byte:
 		return appendBytes(dst, n, v, always)
 	case Message:
-		return appendBytes(dst, n, v.AppendProto(nil), true)
+		return appendMessage(dst, n, v)
 	case []Message:
 		for _, one := range v {
-			dst = appendBytes(dst, n, one.AppendProto(nil), true)
+			dst = appendMessage(dst, n, one)
 		}
 	case []string:
 		for _, one := range v {
-			dst = appendBytes(dst, n, []byte(one), true)
+			dst = appendBytes(dst, n, one, true)
 		}
 	case Attributes:
 		for i := range v {
-			dst = appendBytes(dst, n, keyValue(v[i].Key, valueOf(&v[i])).AppendProto(nil), true)
+			dst = appendMessage(dst, n, keyValue(v[i].Key, valueOf(&v[i])))
+		}
+	case Encoded:
+		return append(dst, v...)
+	case []Fixed64:
+		for _, one := range v {
+			dst = appendFixed(dst, n, uint64(one), true)
 		}
 	case []int32:
 		return appendPacked(dst, n, v)
@@ -115,11 +126,20 @@ func appendFixed(dst []byte, n protowire.Number, v uint64, always bool) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(dst, n, protowire.Fixed64Type), v)
 }
 
-func appendBytes(dst []byte, n protowire.Number, v []byte, always bool) []byte {
+func appendBytes[T ~string | ~[]byte](dst []byte, n protowire.Number, v T, always bool) []byte {
 	if len(v) == 0 && !always {
 		return dst
 	}
-	return protowire.AppendBytes(protowire.AppendTag(dst, n, protowire.BytesType), v)
+	return append(protowire.AppendVarint(protowire.AppendTag(dst, n, protowire.BytesType), uint64(len(v))), v...)
+}
+
+// appendMessage appends a message in place, and then its length in front of it.
+func appendMessage(dst []byte, n protowire.Number, m Message) []byte {
+	dst = protowire.AppendTag(dst, n, protowire.BytesType)
+	start := len(dst)
+	dst = m.AppendProto(dst)
+	var length [binary.MaxVarintLen64]byte
+	return slices.Insert(dst, start, length[:binary.PutUvarint(length[:], uint64(len(dst)-start))]...)
 }
 
 func appendPacked[T int32 | int64](dst []byte, n protowire.Number, list []T) []byte {
