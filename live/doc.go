@@ -22,7 +22,7 @@
 // not computed as operations end. The latest operations are 20,000 by default, see [WithWindow]; each takes
 // about 80 bytes, or some 800 where its attributes lie in memory that no other has, until
 // somebody opens the page, and some 500 bytes more from then on, for which a window has
-// 256 MiB at most. Attributes of more than 8 KiB are cut. A report is
+// 64 MiB at most. Attributes of more than 8 KiB are cut. A report is
 // computed when it is asked for, one at a time.
 //
 // Pushing costs nothing where it is not asked for. Where it is, operations that have ended

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/s2"
-
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
@@ -131,8 +129,7 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 		defer cancel()
 	}
 	f.memory.LimitHeap()
-	limits.Bytes, limits.Text = int64(f.memory)/windowShare, int64(f.memory)/textShare
-	limits.Codec = &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
+	limits.Bytes = int64(f.memory) / windowShare
 	scraped := metrics.New()
 	limits.Observe = scraped.Observe
 	server := newServer(*f, livepage.NewWindow(limits))
@@ -145,13 +142,11 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 	return server.run(ctx, s, line.Inputs)
 }
 
-// The memory of the command: the window is compressed, and a report on it takes several times
-// its text.
+// The memory of the command: a report on the window takes several times that of it.
 const (
 	serveMemory    = 512 << 20
 	minServeMemory = 64 << 20
 	windowShare    = 8
-	textShare      = 8
 )
 
 // parseWindow reads the number, the time, or both that bound the window.

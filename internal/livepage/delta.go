@@ -70,7 +70,7 @@ func (w *Window) viewFrom(block int64) (*view, mark) {
 // The first block of the view has the number first.
 func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Interval, error) {
 	all := &Interval{Came: to.operations - from.operations, Lost: to.operations - from.operations}
-	forest, reader := trace.New(), v.reader()
+	forest, reader := trace.New(), newReader()
 	forest.KeepShapes()
 	start, end := -1, -1 // of the rows that count
 	for i, b := range v.blocks {
@@ -82,7 +82,7 @@ func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Inte
 				start = forest.Len()
 			}
 		}
-		for rec, err := range reader.all(b) {
+		for rec, err := range b.read(reader) {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
 			if err != nil && !ok {
 				return all, err

@@ -57,13 +57,11 @@ func (in *Input) Writer() *Writer { return &Writer{window: in.window} }
 // Writer puts records into a window. It is not safe for concurrent use; a window may have
 // any number of them.
 type Writer struct {
-	window *Window
-	text   []byte
-	header int // length of the header that text starts with
-	// compressed is memory for the codec.
-	compressed []byte
-	resource   *op.Resource
-	open       block
+	window   *Window
+	text     []byte
+	header   int // length of the header that text starts with
+	resource *op.Resource
+	open     block
 }
 
 const blockText = 64 << 10
@@ -196,18 +194,12 @@ func (w *Writer) Flush() {
 	if b.records() == 0 {
 		return
 	}
-	b.size = int64(len(w.text))
-	switch codec := w.window.limits.Codec; {
-	case b.operations+b.spans == 0:
-	case codec == nil:
+	if b.operations+b.spans > 0 {
 		b.text = slices.Clone(w.text)
-	default:
-		w.compressed = codec.Compress(w.compressed[:0], w.text)
-		b.text = slices.Clone(w.compressed)
 	}
 	w.text = w.text[:min(len(w.text), w.header)]
 	if cap(w.text) > 4*blockText {
-		w.text, w.compressed = nil, nil
+		w.text = nil
 	}
 	w.open = block{}
 	w.window.add(&b)

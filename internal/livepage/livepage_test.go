@@ -2,7 +2,6 @@ package livepage
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,49 +91,15 @@ func asJSON(t *testing.T, r *analyze.Report) string {
 // The report on a window is that on the records which went into it.
 func TestReportOfWindow(t *testing.T) {
 	want := check.Must(analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{}))(t)
-	sizes := map[bool]int64{} // by whether there is a codec
-	for _, codec := range []*Codec{nil, deflated} {
-		w := NewWindow(Limits{Codec: codec})
-		fill(w.Input(""), mixed(5000))
-		for _, workers := range []int{1, 4} {
-			got := check.Must(w.view().report(t.Context(), analyze.Options{Workers: workers}))(t)
-			got.Input.Files, want.Input.Files = 0, 0
-			got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
-			check.Equal(t, fmt.Sprintf("%d workers: window against records", workers), asJSON(t, want), asJSON(t, got))
-		}
-		sizes[codec != nil] = w.bytes
-		if text := body(t, get(t, &Page{Window: w}, "/trace.json")); strings.Count(text, `"op1"`) < 500 {
-			t.Errorf("the Chrome trace has %d of an operation", strings.Count(text, `"op1"`))
-		}
+	w := NewWindow(Limits{})
+	fill(w.Input(""), mixed(5000))
+	got := check.Must(w.view().report(t.Context(), analyze.Options{}))(t)
+	got.Input.Files, want.Input.Files = 0, 0
+	got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
+	check.Equal(t, "window against records", asJSON(t, want), asJSON(t, got))
+	if text := body(t, get(t, &Page{Window: w}, "/trace.json")); strings.Count(text, `"op1"`) < 500 {
+		t.Errorf("the Chrome trace has %d of an operation", strings.Count(text, `"op1"`))
 	}
-	if sizes[true] > sizes[false]/2 {
-		t.Errorf("a window of %d bytes takes %d compressed", sizes[false], sizes[true])
-	}
-}
-
-var deflated = &Codec{
-	Compress: func(dst, text []byte) []byte {
-		b := bytes.NewBuffer(dst)
-		w, _ := flate.NewWriter(b, flate.BestSpeed)
-		_, _ = w.Write(text)
-		_ = w.Close()
-		return b.Bytes()
-	},
-	Decompress: func(dst, compressed []byte) ([]byte, error) {
-		b := bytes.NewBuffer(dst[:0])
-		_, err := b.ReadFrom(flate.NewReader(bytes.NewReader(compressed)))
-		return b.Bytes(), err
-	},
-}
-
-// What a codec cannot read is an error of the report.
-func TestCodecFails(t *testing.T) {
-	broken := *deflated
-	broken.Decompress = func([]byte, []byte) ([]byte, error) { return nil, errors.New("broken") }
-	w := NewWindow(Limits{Codec: &broken})
-	fill(w.Input(""), mixed(100))
-	_, err := w.view().report(t.Context(), analyze.Options{})
-	check.Says(t, "", "broken", err)
 }
 
 func TestWindowLimits(t *testing.T) {
@@ -207,8 +172,8 @@ func TestLongTexts(t *testing.T) {
 	}
 	out.Add(op.Record{Span: &op.Span{Name: strings.Repeat("y", 1<<20), SpanID: op.SpanID{9}, TraceID: op.TraceID{9}}}, nil)
 	out.Flush()
-	if w.text > 6*1200 {
-		t.Errorf("%d bytes of text", w.text)
+	if w.bytes > 6*1200 {
+		t.Errorf("%d bytes", w.bytes)
 	}
 	r := check.Must(w.view().report(t.Context(), analyze.Options{By: []key.Key{key.Path}}))(t)
 	if len(r.Operations) != 2 || r.Operations[0].Count != 3 ||

@@ -266,7 +266,7 @@ func (w *Window) note(lost Lost) html.Note {
 	if w.limits.Age > 0 {
 		bounds += " of the last " + w.limits.Age.String()
 	}
-	bounds += ", up to " + units.Bytes(min(w.limits.Bytes, w.limits.Text))
+	bounds += ", up to " + units.Bytes(w.limits.Bytes)
 	if n := lost.Operations + lost.Spans + lost.Other; n > 0 {
 		return html.Note{
 			Label: units.Count(n) + " fell out of the window",

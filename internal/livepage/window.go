@@ -16,30 +16,18 @@ type Limits struct {
 	Records int
 	// Age is how long it holds them, from when they came in; 0 for as long as there is room.
 	Age time.Duration
-	// Bytes is how much memory they take at most; 0 is DefaultBytes.
+	// Bytes is how much memory they take at most, as lines of entries: what a report takes
+	// grows with it. 0 is DefaultBytes.
 	Bytes int64
-	// Text is how much of them, as lines of entries, there is at most: what a report takes
-	// grows with it. 0 is DefaultText.
-	Text int64
-	// Codec compresses them; nil for nothing that does.
-	Codec *Codec
 	// Observe is called with every operation that comes in, its long texts cut; nil for no call. It is
 	// safe for concurrent use, and keeps nothing of the entry.
 	Observe func(*op.Entry)
 }
 
-// Codec compresses text. Its functions are safe for concurrent use, and may use the memory of
-// dst for what they return.
-type Codec struct {
-	Compress   func(dst, text []byte) []byte
-	Decompress func(dst, compressed []byte) ([]byte, error)
-}
-
 // The defaults of Limits.
 const (
 	DefaultRecords = 100_000
-	DefaultBytes   = 256 << 20
-	DefaultText    = 64 << 20
+	DefaultBytes   = 64 << 20
 )
 
 // Window holds the latest records of one or several inputs, and counts those that fell
@@ -54,7 +42,6 @@ type Window struct {
 	first   int      // of the blocks that are held; those before are nil
 	records int
 	bytes   int64
-	text    int64
 	version uint64 // grows with every change
 	lost    Lost
 	inputs  []*Input
@@ -89,10 +76,8 @@ func (w *Window) AddLost(lost Lost) {
 // block is a part of what came in. It does not change once it is in a window.
 type block struct {
 	at time.Time
-	// text holds entries, spans and gaps as entries JSON Lines, compressed where the window
-	// has a codec. It starts with a header.
+	// text holds entries and spans as entries JSON Lines. It starts with a header.
 	text       []byte
-	size       int64 // of the text before compression
 	operations int
 	spans      int
 	// others are the other records, and errors those that could not be read.
@@ -119,7 +104,6 @@ func (b *block) bytes() int64 {
 func NewWindow(limits Limits) *Window {
 	limits.Records = cmp.Or(max(0, limits.Records), DefaultRecords)
 	limits.Bytes = cmp.Or(max(0, limits.Bytes), DefaultBytes)
-	limits.Text = cmp.Or(max(0, limits.Text), DefaultText)
 	return &Window{limits: limits, now: time.Now, id: rand.Text()}
 }
 
@@ -132,7 +116,6 @@ func (w *Window) add(b *block) {
 	w.came.operations += int64(b.operations)
 	w.records += b.records()
 	w.bytes += b.bytes()
-	w.text += b.size
 	w.version++
 	w.trim()
 }
@@ -142,13 +125,12 @@ func (w *Window) trim() {
 	for w.first < len(w.blocks) {
 		b := w.blocks[w.first]
 		old := w.limits.Age > 0 && w.now().Sub(b.at) > w.limits.Age
-		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes && w.text <= w.limits.Text {
+		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes {
 			break
 		}
 		w.lost.Add(Lost{int64(b.operations), int64(b.spans), int64(len(b.others) + len(b.errors))})
 		w.records -= b.records()
 		w.bytes -= b.bytes()
-		w.text -= b.size
 		w.blocks[w.first] = nil
 		w.first++
 		w.version++
@@ -161,7 +143,6 @@ func (w *Window) trim() {
 
 type view struct {
 	version uint64
-	codec   *Codec
 	blocks  []*block
 	lost    Lost
 	inputs  []Input // as they were
@@ -176,7 +157,7 @@ func (w *Window) view() *view {
 
 func (w *Window) viewLocked() *view {
 	w.trim()
-	v := &view{version: w.version, codec: w.limits.Codec, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
+	v := &view{version: w.version, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
 	for _, in := range w.inputs {
 		v.inputs = append(v.inputs, *in)
 	}
