@@ -90,18 +90,14 @@ func TestWidthAndTruncate(t *testing.T) {
 	check.Equal(t, "Truncate to nothing", "", Truncate("abc", 0))
 }
 
-func TestShortenAndSplit(t *testing.T) {
+func TestShorten(t *testing.T) {
 	for _, test := range []struct {
 		in    string
-		short string   // to 5 columns
-		split []string // by 5
+		short string // to 5 columns
 	}{
-		{"", "", []string{""}}, {"relu", "relu", []string{"relu"}}, {"matmul", "ma…ul", []string{"matmu", "l"}},
-		{"矩阵乘法", "矩…法", []string{"矩阵", "乘法"}}, {"a矩阵乘", "a…乘", []string{"a矩阵", "乘"}},
-		{"abcde\u0301f", "ab…e\u0301f", []string{"abcde\u0301", "f"}},
+		{"", ""}, {"relu", "relu"}, {"matmul", "ma…ul"}, {"矩阵乘法", "矩…法"}, {"a矩阵乘", "a…乘"}, {"abcde\u0301f", "ab…e\u0301f"},
 	} {
 		check.Equal(t, fmt.Sprintf("Shorten(%q, 5)", test.in), test.short, Shorten(test.in, 5))
-		check.Equal(t, fmt.Sprintf("Split(%q, 5)", test.in), test.split, Split(test.in, 5))
 	}
 	for width, want := range []string{"", "…", "a…", "a…f"} {
 		check.Equal(t, fmt.Sprintf("Shorten to %d columns", width), want, Shorten("abcdef", width))
@@ -128,14 +124,15 @@ func FuzzClean(f *testing.F) {
 		if short := Shorten(c, width); Width(short) > max(width, 0) || !utf8.ValidString(short) {
 			t.Fatalf("Shorten(%q, %d) = %q", c, width, short)
 		}
-		pieces := Split(c, width)
-		for _, p := range pieces {
-			if Width(p) > max(width, 2) {
-				t.Fatalf("Split(%q, %d) = %q", c, width, pieces)
+		lines := Wrap(c, max(width, 2), max(width, 2))
+		for _, line := range lines {
+			if Width(line) > max(width, 2) {
+				t.Fatalf("Wrap(%q, %d) = %q", c, width, lines)
 			}
 		}
-		if strings.Join(pieces, "") != c {
-			t.Fatalf("Split(%q, %d) = %q", c, width, pieces)
+		withoutSpaces := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if withoutSpaces(strings.Join(lines, "")) != withoutSpaces(c) {
+			t.Fatalf("Wrap(%q, %d) = %q", c, width, lines)
 		}
 	})
 }

@@ -86,22 +86,6 @@ func Shorten(s string, width int) string {
 	return Truncate(s, width-Width(tail)) + tail
 }
 
-// Split returns s in pieces of at most width columns, but of a character at least.
-// A combining mark stays with its character.
-func Split(s string, width int) []string {
-	var pieces []string
-	start, used := 0, 0
-	for i, r := range s {
-		w := runeWidth(r)
-		if used+w > width && i > start {
-			pieces = append(pieces, s[start:i])
-			start, used = i, 0
-		}
-		used += w
-	}
-	return append(pieces, s[start:])
-}
-
 // Wrap returns s in lines, broken at spaces, and within words that are wider than
 // a line. A number stays with the word behind it, which is its unit. The first line
 // has at most first columns, the others further.
@@ -127,7 +111,7 @@ func Wrap(s string, first, further int) []string {
 			put(line)
 		}
 		for Width(word) > width {
-			piece := Split(word, width)[0]
+			piece := Head(word, max(width, 2)) // a character at least
 			word = word[len(piece):]
 			put(piece)
 		}
