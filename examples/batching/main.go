@@ -6,9 +6,9 @@
 // shows is how time that several requests share is told apart. Read the files in this
 // order:
 //
-//	engine.go  the engine: dynamic batches, a span with links for each step
+//	engine.go  the engine: a span with links for each step
 //	model.go   the network, with an operation for each part
-//	../internal/completions  the HTTP service, with a span for each request, and clients
+//	../internal/completions  dynamic batches, the HTTP service, with a span for each request, and clients
 //
 // Without flags the program sends requests to itself and prints what made the slow
 // ones slow, read back from the file that it recorded:
@@ -28,7 +28,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/correlate"
@@ -63,7 +62,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = newService(sdk.TracerProvider()).Run(ctx, cfg.addr, cfg.requests, out)
+	err = newService(sdk).Run(ctx, cfg.addr, cfg.requests, out)
 	if err := errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
@@ -72,9 +71,9 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 
 // newService returns the service. Every eighth request to itself has a long prompt, which takes most of the first step that it is
 // part of.
-func newService(provider trace.TracerProvider) *completions.Service {
+func newService(sdk *optrace.SDK) *completions.Service {
 	return &completions.Service{
-		Engine: newEngine(provider), Tracer: provider.Tracer("example.com/generator"), MaxPrompt: 4096, MaxTokens: 1024, Clients: 8,
+		Engine: newEngine(sdk), Tracer: sdk.TracerProvider().Tracer("example.com/generator"), MaxPrompt: 4096, MaxTokens: 1024, Clients: 8,
 		Request: func(r *rand.Rand, i int) completions.Request {
 			request := completions.Request{Prompt: "once upon a time", MaxTokens: 4 + r.IntN(24)}
 			if i%8 == 7 {

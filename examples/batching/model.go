@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/op"
 )
 
@@ -31,16 +32,21 @@ type model struct {
 	vectors       *mat.Dense // a row for each token
 	first, second *mat.Dense
 	last          *mat.Dense
+	states        [maxBatch][]float64
 }
 
 func newModel(ops *optrace.Tracer) *model {
 	r := rand.New(rand.NewPCG(1, 2))
-	return &model{
+	m := &model{
 		ops: ops, random: r,
 		vectors: randomMatrix(r, len(tokens), width),
 		first:   randomMatrix(r, width, hidden), second: randomMatrix(r, hidden, width),
 		last: randomMatrix(r, width, len(tokens)),
 	}
+	for slot := range m.states {
+		m.states[slot] = make([]float64, width)
+	}
+	return m
 }
 
 func randomMatrix(r *rand.Rand, rows, cols int) *mat.Dense {
@@ -51,7 +57,7 @@ func randomMatrix(r *rand.Rand, rows, cols int) *mat.Dense {
 
 // forward reads the input of every sequence and appends a token to each. The tokens of
 // all sequences are the rows of one matrix, which is what makes batches worth it.
-func (m *model) forward(ctx context.Context, batch []*sequence) {
+func (m *model) forward(ctx context.Context, batch []*completions.Sequence) {
 	x := m.embed(ctx, batch)
 	h := m.matmul(ctx, x, m.first)
 	m.relu(ctx, h)
@@ -60,17 +66,17 @@ func (m *model) forward(ctx context.Context, batch []*sequence) {
 }
 
 // embed returns the vectors of the tokens, one per row.
-func (m *model) embed(ctx context.Context, batch []*sequence) *mat.Dense {
+func (m *model) embed(ctx context.Context, batch []*completions.Sequence) *mat.Dense {
 	rows := 0
 	for _, s := range batch {
-		rows += len(s.input)
+		rows += len(s.Input)
 	}
 	_, o := m.ops.Start(ctx, "embed", device)
 	defer o.In(int64(rows)).Out(int64(rows), width).DType(op.F64).End()
 	x := mat.NewDense(rows, width, nil)
 	row := 0
 	for _, s := range batch {
-		for _, letter := range s.input {
+		for _, letter := range s.Input {
 			x.SetRow(row, m.vectors.RawRowView(int(letter)%len(tokens)))
 			row++
 		}
@@ -98,25 +104,29 @@ func (m *model) relu(ctx context.Context, x *mat.Dense) {
 }
 
 // addUp adds the rows of each sequence to its state and returns the states.
-func (m *model) addUp(ctx context.Context, batch []*sequence, rows *mat.Dense) *mat.Dense {
+func (m *model) addUp(ctx context.Context, batch []*completions.Sequence, rows *mat.Dense) *mat.Dense {
 	count, _ := rows.Dims()
 	_, o := m.ops.Start(ctx, "add", device)
 	defer o.In(int64(count), width).Out(int64(len(batch)), width).DType(op.F64).End()
 	states := mat.NewDense(len(batch), width, nil)
 	row := 0
 	for i, s := range batch {
-		floats.Scale(0.5, s.state)
-		for range s.input {
-			floats.AddScaled(s.state, 1/float64(len(s.input)), rows.RawRowView(row))
+		state := m.states[s.Slot]
+		if len(s.Text) == 0 {
+			clear(state)
+		}
+		floats.Scale(0.5, state)
+		for range s.Input {
+			floats.AddScaled(state, 1/float64(len(s.Input)), rows.RawRowView(row))
 			row++
 		}
-		states.SetRow(i, s.state)
+		states.SetRow(i, state)
 	}
 	return states
 }
 
 // sample appends to each sequence the token that its row makes likely.
-func (m *model) sample(ctx context.Context, batch []*sequence, scores *mat.Dense) {
+func (m *model) sample(ctx context.Context, batch []*completions.Sequence, scores *mat.Dense) {
 	_, o := m.ops.Start(ctx, "sample", device)
 	defer o.In(int64(len(batch)), int64(len(tokens))).Out(int64(len(batch))).DType(op.U8).End()
 	for i, s := range batch {
@@ -124,8 +134,6 @@ func (m *model) sample(ctx context.Context, batch []*sequence, scores *mat.Dense
 		for j := range row {
 			row[j] += m.random.Float64()
 		}
-		token := tokens[floats.MaxIdx(row)]
-		s.text, s.input = append(s.text, token), []byte{token}
-		s.left--
+		s.Add(tokens[floats.MaxIdx(row)])
 	}
 }

@@ -6,7 +6,7 @@
 // it is first asked for: so some requests are slow, and the question is why.
 // Read the files in this order:
 //
-//	tracing.go  the two destinations of the spans
+//	main.go     the two destinations of the spans
 //	service.go  the HTTP handler, with a span for each request
 //	ranker.go   the network, with an operation for each step
 //	shard.go    the vectors, unpacked on first use
@@ -31,7 +31,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/examples/internal/demo"
 )
 
@@ -51,16 +56,37 @@ func main() {
 	demo.Main("jaeger", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
+const serviceName = "ranker"
+
+// forwardThreshold is how long an operation takes to be sent to Jaeger by
+// itself. Shorter ones are many, and are told of in a summary.
+const forwardThreshold = 200 * time.Microsecond
+
+// setup sets up two destinations: a batch of all operations in a file, and an OTLP
+// receiver for the requests and what matters in them.
+func setup(ctx context.Context, otlp, batch string) (*optrace.SDK, error) {
+	receiver, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(otlp+"/v1/traces"))
+	if err != nil {
+		return nil, err
+	}
+	return optrace.Setup(batch, optrace.WithResourceAttributes(semconv.ServiceName(serviceName)),
+		optrace.WithSpanExporter(receiver, optrace.WithForwardThreshold(forwardThreshold)))
+}
+
 // run serves until ctx is done, or until the requests of cfg are answered.
 func run(ctx context.Context, cfg config, out io.Writer) (err error) {
-	tracing, err := startTracing(ctx, cfg.otlp, cfg.batch)
+	sdk, err := setup(ctx, cfg.otlp, cfg.batch)
 	if err != nil {
 		return err
 	}
 	// What is still buffered is sent and written, also after an interrupt.
-	defer func() { err = errors.Join(err, tracing.stop(context.WithoutCancel(ctx), out)) }()
+	defer func() {
+		err = errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx)))
+		n := sdk.Processor().Stats()
+		fmt.Fprintf(out, "%s: %d operations written, %d dropped\n", cfg.batch, n.Written, n.Dropped)
+	}()
 
-	service, err := newService(tracing.provider)
+	service, err := newService(sdk)
 	if err != nil {
 		return err
 	}

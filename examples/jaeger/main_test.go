@@ -119,7 +119,7 @@ func TestRun(t *testing.T) {
 	if e := r.Endpoints[0]; e.Name != "POST /v1/rank" || e.Service != serviceName || int(r.PrunedOps) != int(e.Ops)-held || held == 0 {
 		t.Errorf("%+v, %d in Jaeger and %d in summaries", e, held, r.PrunedOps)
 	}
-	if !strings.Contains(out.String(), "operations in summaries") {
+	if !strings.Contains(out.String(), fmt.Sprintf("%d operations written, 0 dropped", r.Endpoints[0].Ops)) {
 		t.Errorf("output %q", out.String())
 	}
 }
@@ -156,8 +156,8 @@ func compare(t *testing.T, join *correlate.Join, batch string, n int) *correlate
 }
 
 func TestBadRequests(t *testing.T) {
-	tracing := check.Must(startTracing(t.Context(), "http://127.0.0.1:1", filepath.Join(t.TempDir(), "ops.jsonl")))(t)
-	service := check.Must(newService(tracing.provider))(t)
+	sdk := check.Must(setup(t.Context(), "http://127.0.0.1:1", filepath.Join(t.TempDir(), "ops.jsonl")))(t)
+	service := check.Must(newService(sdk))(t)
 	for body, want := range map[string]int{
 		`{"user":1,"items":[0]}`:     http.StatusOK,
 		`{"user":1,"items":[]}`:      http.StatusBadRequest,
@@ -172,7 +172,7 @@ func TestBadRequests(t *testing.T) {
 	// Nothing listens: the spans are lost, and shutting down says so in time.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	check.Says(t, "no error from a receiver that is not there", "", tracing.stop(ctx, io.Discard))
+	check.Says(t, "no error from a receiver that is not there", "", sdk.Shutdown(ctx))
 }
 
 // The same with a real Jaeger, where there is one.

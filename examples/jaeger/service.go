@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
@@ -35,12 +34,12 @@ type service struct {
 	ranker     *ranker
 }
 
-func newService(provider *sdktrace.TracerProvider) (*service, error) {
-	ranker, err := newRanker(optrace.NewTracer(provider))
+func newService(sdk *optrace.SDK) (*service, error) {
+	ranker, err := newRanker(sdk.Tracer())
 	if err != nil {
 		return nil, err
 	}
-	s := &service{tracer: provider.Tracer("example.com/ranker"), propagator: propagation.TraceContext{}, ranker: ranker}
+	s := &service{tracer: sdk.TracerProvider().Tracer("example.com/ranker"), propagator: propagation.TraceContext{}, ranker: ranker}
 	s.HandleFunc("POST "+rankRoute, s.rank)
 	return s, nil
 }

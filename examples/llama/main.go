@@ -5,9 +5,9 @@
 // nonsense. Read the files in this order:
 //
 //	model.go   llama.cpp, its libraries from npm, the model, and where contrib/ggml is attached
-//	engine.go  continuous batching: requests join and leave between steps, long prompts take several
+//	engine.go  the steps: what each does for which request, long prompts take several
 //	report.go  analysing what was recorded
-//	../internal/completions  the HTTP service, with a span for each request, and clients
+//	../internal/completions  continuous batching, the HTTP service, with a span for each request, and clients
 //
 // Without flags the program sends requests to itself, prints what the time went to and what
 // made the slow ones slow, and writes llama.jsonl and llama.html:

@@ -10,8 +10,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
+	"io"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -20,21 +19,18 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/demo"
 )
 
 func main() {
 	useGRPC := flag.Bool("grpc", false, "export by gRPC")
 	duration := flag.Duration("for", 3*time.Second, "how long to run")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, *duration)
-	defer cancel()
-	fmt.Printf("sending the spans of requests by OTLP for %v; optrace serve -open shows them\n", *duration)
-	if err := run(ctx, *useGRPC); err != nil {
-		fmt.Fprintln(os.Stderr, "watch:", err)
-		os.Exit(1)
-	}
+	demo.Main("watch", func(ctx context.Context, out io.Writer) error {
+		ctx, cancel := context.WithTimeout(ctx, *duration)
+		defer cancel()
+		fmt.Fprintf(out, "sending the spans of requests by OTLP for %v; optrace serve -open shows them\n", *duration)
+		return run(ctx, *useGRPC)
+	})
 }
 
 // run serves requests until ctx is done, and exports their spans.
