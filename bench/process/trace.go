@@ -25,9 +25,8 @@ const (
 )
 
 type totals struct {
-	events                       int64
-	hostOps, launches, deviceOps int64
-	ns                           int64 // of all operations
+	events, ops int64
+	ns          int64 // of all operations
 }
 
 // writeFile writes a trace of about n events.
@@ -131,13 +130,8 @@ func (t *trace) step(step, n int) {
 		}
 		t.layer()
 	}
-	t.event(`  {
-    "ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d", "pid": %d, "tid": %d,
-    "ts": %s, "dur": %s,
-    "args": {
-      "External id": %d,"Record function id": %d, "Ev Idx": %d
-    }
-  }`, step, process, process, micros(start), micros(t.host-start), step, step, step)
+	t.slice("user_annotation", fmt.Sprintf("ProfilerStep#%d", step), process, process, start, t.host-start,
+		`"External id": %d,"Record function id": %d, "Ev Idx": %d`, step, step, step)
 }
 
 // layer writes an operator that calls two others, of which one launches a kernel or
@@ -180,27 +174,33 @@ func (t *trace) duration(n int) int64 {
 	return int64(n/2 + t.rng.IntN(n) + t.rng.IntN(n)*t.rng.IntN(n)/n)
 }
 
-func (t *trace) hostOp(name string, thread int, start, length int64, inputs string) {
+// slice writes an event that lasts.
+func (t *trace) slice(category, name string, pid, tid int, start, length int64, args string, values ...any) {
 	t.event(`  {
-    "ph": "X", "cat": "cpu_op", "name": "%s", "pid": %d, "tid": %d,
+    "ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d,
     "ts": %s, "dur": %s,
     "args": {
-      "External id": %d,"Record function id": %d, %s"Sequence number": %d, "Fwd thread id": 1, "Ev Idx": %d
+      %s
     }
-  }`, name, process, thread, micros(start), micros(length), t.external, t.external-140, inputs, t.external/2, t.sum.hostOps)
-	t.sum.hostOps++
+  }`, category, name, pid, tid, micros(start), micros(length), fmt.Sprintf(args, values...))
+}
+
+// operation writes a slice that is an operation.
+func (t *trace) operation(category, name string, pid, tid int, start, length int64, args string, values ...any) {
+	t.slice(category, name, pid, tid, start, length, args, values...)
+	t.sum.ops++
 	t.sum.ns += length
 }
 
+func (t *trace) hostOp(name string, thread int, start, length int64, inputs string) {
+	t.operation("cpu_op", name, process, thread, start, length,
+		`"External id": %d,"Record function id": %d, %s"Sequence number": %d, "Fwd thread id": 1, "Ev Idx": %d`,
+		t.external, t.external-140, inputs, t.external/2, t.sum.ops)
+}
+
 func (t *trace) launch(name string, thread int, start, length int64) {
-	t.event(`  {
-    "ph": "X", "cat": "cuda_runtime", "name": "%s", "pid": %d, "tid": %d,
-    "ts": %s, "dur": %s,
-    "args": {
-      "External id": %d,      "cbid": 211, "correlation": %d
-    }
-  }`, name, process, thread, micros(start), micros(length), t.external, t.correlation)
-	t.sum.launches++
+	t.slice("cuda_runtime", name, process, thread, start, length,
+		`"External id": %d,      "cbid": 211, "correlation": %d`, t.external, t.correlation)
 }
 
 func (t *trace) arrow(phase, more string, pid, tid int, at int64) {
@@ -211,30 +211,16 @@ func (t *trace) arrow(phase, more string, pid, tid int, at int64) {
 }
 
 func (t *trace) kernel(name string, stream int, start, length int64, grid int) {
-	t.event(`  {
-    "ph": "X", "cat": "kernel", "name": "%s", "pid": 0, "tid": %d,
-    "ts": %s, "dur": %s,
-    "args": {
-      "External id": %d,      "queued": 0, "device": 0, "context": 1,      "stream": %d, "correlation": %d,      `+
-		`"registers per thread": 40,      "shared memory": 400,      "blocks per SM": 4.740741,      "warps per SM": 75.851852,      `+
-		`"grid": [%d, 1, 1],      "block": [512, 1, 1],      "est. achieved occupancy %%": 75
-    }
-  }`, name, stream, micros(start), micros(length), t.external, stream, t.correlation, grid)
-	t.sum.deviceOps++
-	t.sum.ns += length
+	t.operation("kernel", name, 0, stream, start, length,
+		`"External id": %d,      "queued": 0, "device": 0, "context": 1,      "stream": %d, "correlation": %d,      `+
+			`"registers per thread": 40,      "shared memory": 400,      "blocks per SM": 4.740741,      "warps per SM": 75.851852,      `+
+			`"grid": [%d, 1, 1],      "block": [512, 1, 1],      "est. achieved occupancy %%": 75`, t.external, stream, t.correlation, grid)
 }
 
 func (t *trace) memcpy(stream int, start, length int64, size int) {
-	t.event(`  {
-    "ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoD (Device -> Device)", "pid": 0, "tid": %d,
-    "ts": %s, "dur": %s,
-    "args": {
-      "External id": %d,      "device": 0, "context": 1,      "stream": %d, "correlation": %d,      "bytes": %d, `+
-		`"memory bandwidth (GB/s)": %.16g
-    }
-  }`, stream, micros(start), micros(length), t.external, stream, t.correlation, size, float64(size)/float64(length))
-	t.sum.deviceOps++
-	t.sum.ns += length
+	t.operation("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0, stream, start, length,
+		`"External id": %d,      "device": 0, "context": 1,      "stream": %d, "correlation": %d,      "bytes": %d, `+
+			`"memory bandwidth (GB/s)": %.16g`, t.external, stream, t.correlation, size, float64(size)/float64(length))
 }
 
 // kinds are the layers: the operator, the one that it calls, and its kernel, "" for a
