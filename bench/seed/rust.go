@@ -1,17 +1,15 @@
 package seed
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/optrace/optrace/bench/measure"
 )
@@ -41,58 +39,17 @@ func build(ctx context.Context, env *measure.Env) (string, error) {
 	})
 }
 
-// program is the Rust program, waiting for requests.
-type program struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Scanner
-}
-
-// start starts it with a trace of n entries.
-func start(ctx context.Context, path string, n int) (*program, error) {
-	cmd := exec.CommandContext(ctx, path, strconv.Itoa(n), strings.Join(operations, ","), strings.Join(devices, ","))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+// run has the Rust program at path make a trace of n entries and analyse it.
+func run(ctx context.Context, path string, n int) (measure.Sample, error) {
+	_, out, err := measure.Command(ctx, 1, path, strconv.Itoa(n), strings.Join(operations, ","), strings.Join(devices, ","))
 	if err != nil {
-		return nil, err
+		return measure.Sample{}, err
 	}
-	out, err := cmd.StdoutPipe()
+	text := strings.TrimSpace(string(out))
+	end := strings.LastIndexByte(text, '\n')
+	ns, err := strconv.ParseInt(text[end+1:], 10, 64)
 	if err != nil {
-		return nil, err
+		return measure.Sample{}, fmt.Errorf("the Rust program took: %w", err)
 	}
-	return &program{cmd, in, bufio.NewScanner(out)}, cmd.Start()
-}
-
-// run has the analyses run once and returns how long each took, in nanoseconds.
-func (p *program) run() (ns [numAnalyses]float64, err error) {
-	lines, err := p.ask("run")
-	fields := strings.Fields(strings.Join(lines, " "))
-	if err == nil && len(fields) != numAnalyses {
-		err = fmt.Errorf("the Rust program answers %q", lines)
-	}
-	for i := range ns {
-		if err == nil {
-			ns[i], err = strconv.ParseFloat(fields[i], 64)
-		}
-	}
-	return ns, err
-}
-
-// ask returns the lines of the program's answer to a request. That to "show" is what the
-// analyses found.
-func (p *program) ask(request string) (lines []string, err error) {
-	if _, err := io.WriteString(p.in, request+"\n"); err != nil {
-		return nil, fmt.Errorf("the Rust program: %w", err)
-	}
-	for p.out.Scan() {
-		if p.out.Text() == "end" {
-			return lines, nil
-		}
-		lines = append(lines, p.out.Text())
-	}
-	return nil, fmt.Errorf("the Rust program ended: %w", errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
-}
-
-func (p *program) close() error {
-	return errors.Join(p.in.Close(), p.cmd.Wait())
+	return measure.Sample{N: int64(n), Wall: time.Duration(ns), Sum: text[:max(0, end)]}, nil
 }

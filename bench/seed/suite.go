@@ -4,10 +4,7 @@ package seed
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"time"
+	"strings"
 
 	"github.com/optrace/optrace/bench/measure"
 )
@@ -37,57 +34,24 @@ func open(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 		return nil, err
 	}
 	n := env.Size(numEntries, numEntries)
-	peer, err := start(ctx, path, n)
-	if err != nil {
-		return nil, fmt.Errorf("starting the Rust program: %w", err)
-	}
 	held := newColumns(n)
-	if err := same(peer, ofColumns(held)); err != nil {
-		return nil, errors.Join(err, peer.close())
-	}
 	return &measure.Opened{
 		Sides: map[string]measure.Side{
-			rust: func(context.Context) (measure.Sample, error) {
-				ns, err := peer.run()
-				s := measure.Sample{N: int64(n)}
-				for _, t := range ns {
-					s.Wall += time.Duration(t)
-				}
+			rust: func(ctx context.Context) (measure.Sample, error) { return run(ctx, path, n) },
+			columns: func(context.Context) (measure.Sample, error) {
+				var last found // keeps the compiler from leaving the analyses out
+				s, err := measure.Timed(int64(n*passes), func() error {
+					for range passes {
+						last = ofColumns(held)
+					}
+					return nil
+				})
+				s.Sum = strings.Join(last.lines(), "\n")
 				return s, err
 			},
-			columns: analysing(n, func() found { return ofColumns(held) }),
 		},
-		Close: peer.close,
 	}, nil
-}
-
-// same returns an error unless the Rust program finds what we did.
-func same(peer *program, ours found) error {
-	theirs, err := peer.ask("show")
-	if err != nil {
-		return err
-	}
-	if lines := ours.lines(); !slices.Equal(theirs, lines) {
-		return fmt.Errorf("the Rust program finds %q, we %q", theirs, lines)
-	}
-	return nil
 }
 
 // passes is how many times a round goes over the entries: ours takes microseconds per thousand of them.
 const passes = 5
-
-func analysing(n int, analyses func() found) measure.Side {
-	var last found // keeps the compiler from leaving the analyses out
-	return func(context.Context) (measure.Sample, error) {
-		s, err := measure.Timed(int64(n*passes), func() error {
-			for range passes {
-				last = analyses()
-			}
-			return nil
-		})
-		if len(last.slowest) == 0 {
-			err = errors.Join(err, errors.New("nothing found"))
-		}
-		return s, err
-	}
-}

@@ -52,10 +52,8 @@ const (
 	top   = 10
 )
 
-// numAnalyses is how many analyses there are: by operation, by device,
-// communication, collapsed stacks, slowest.
-const numAnalyses = 5
-
+// found is what the analyses find: by operation, by device, communication, collapsed
+// stacks, slowest.
 type found struct {
 	operations    map[string]analysis.OpSummary
 	devices       map[string]analysis.DeviceSummary
