@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"strings"
 )
 
 // DefaultCache returns the directory of files and programs that are prepared once,
@@ -54,40 +53,23 @@ func (e *Env) OptraceProgram(ctx context.Context) (string, error) {
 	if e.Optrace != "" {
 		return e.Optrace, nil
 	}
-	return e.Program(ctx, "", "./cmd/optrace")
+	return e.Program(ctx, "cmd/optrace")
 }
 
 // Program builds a command of the repository around this module in the cache and
-// returns its path. module is the module's directory in the repository, "" for its
-// root, and pkg the command's. The Go command does nothing where the program is up
-// to date. Program must be called in a directory of this module.
-func (e *Env) Program(ctx context.Context, module, pkg string) (string, error) {
-	root, err := repositoryRoot(ctx)
-	if err == nil {
-		err = os.MkdirAll(e.Cache, 0o755)
-	}
-	if err != nil {
-		return "", fmt.Errorf("building %s: %w", pkg, err)
+// returns its path. The Go command does nothing where the program is up to date. It
+// must be called in a directory of this module.
+func (e *Env) Program(ctx context.Context, pkg string) (string, error) {
+	if err := os.MkdirAll(e.Cache, 0o755); err != nil {
+		return "", err
 	}
 	program := filepath.Join(e.Cache, path.Base(pkg))
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	out, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, module), "build", "-o", program, pkg).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/optrace/optrace/"+pkg).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("building %s: %w: %s", pkg, err, out)
+		return "", fmt.Errorf("building %s, with go run -C bench: %w: %s", pkg, err, out)
 	}
 	return program, nil
-}
-
-func repositoryRoot(ctx context.Context) (string, error) {
-	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", err
-	}
-	root := filepath.Dir(filepath.Dir(strings.TrimSpace(string(gomod))))
-	if _, err := os.Stat(filepath.Join(root, "cmd", "optrace")); err != nil {
-		return "", errors.New("not in the directory of the bench module: use go run -C bench")
-	}
-	return root, nil
 }

@@ -31,7 +31,7 @@ func writeRecorded(ctx context.Context, env *measure.Env, path string, f Format,
 		}
 		return entries.Summary, convertRecorded(ctx, env, entries.Path, path, f)
 	}
-	quickstart, err := env.Program(ctx, "examples", "./quickstart")
+	quickstart, err := env.Program(ctx, "examples/quickstart")
 	if err != nil {
 		return Summary{}, err
 	}
