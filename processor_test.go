@@ -666,8 +666,12 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 // A writer that is slow is waited for as long as batches get through.
 func TestW8ShutdownOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &spantest.SlowWriter{Pause: 900 * time.Millisecond}
-		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second), optrace.WithBufferBytes(1<<20),
+		w := new(spantest.Buffer)
+		slow := spantest.WriterFunc(func(p []byte) (int, error) {
+			time.Sleep(900 * time.Millisecond)
+			return w.Write(p)
+		})
+		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second), optrace.WithBufferBytes(1<<20),
 			optrace.WithPolicy(optrace.PolicyBlock))
 		const n = 5000
 		for i := range n {

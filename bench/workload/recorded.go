@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
@@ -23,47 +22,28 @@ const opsPerQuickstartStep = 112
 
 // writeRecorded makes a file of what the quickstart example records. Other formats
 // are converted from the entries of the same run.
-func writeRecorded(ctx context.Context, env *measure.Env, path string, f Format, c Config) (Summary, error) {
+func writeRecorded(ctx context.Context, env *measure.Env, path string, f Format, c Config) error {
 	if f != Entries {
 		entries, err := Get(ctx, env, Entries, c)
 		if err != nil {
-			return Summary{}, err
+			return err
 		}
-		return entries.Summary, convertRecorded(ctx, env, entries.Path, path, f)
+		return convertRecorded(ctx, env, entries.Path, path, f)
 	}
 	quickstart, err := env.Program(ctx, "examples/quickstart")
 	if err != nil {
-		return Summary{}, err
+		return err
 	}
 	dir, err := os.MkdirTemp(env.Cache, ".quickstart-")
 	if err != nil {
-		return Summary{}, err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	steps := max(1, c.Ops/opsPerQuickstartStep)
 	if _, _, err := measure.Command(ctx, 1, quickstart, "-steps", strconv.Itoa(steps), "-devices", "4", "-o", dir); err != nil {
-		return Summary{}, err
+		return err
 	}
-	if err := os.Rename(filepath.Join(dir, "ops.jsonl"), path); err != nil {
-		return Summary{}, err
-	}
-	return summarise(path)
-}
-
-func summarise(path string) (sum Summary, err error) {
-	for rec, err := range ingest.Open(path).Records() {
-		switch {
-		case err != nil:
-			return sum, err
-		case rec.Entry != nil:
-			sum.Ops++
-			sum.Spans++
-			sum.SumNS += rec.Entry.Duration
-		case rec.Span != nil:
-			sum.Spans++
-		}
-	}
-	return sum, nil
+	return os.Rename(filepath.Join(dir, "ops.jsonl"), path)
 }
 
 // convertRecorded writes entries as OTLP, in the Collector's form.

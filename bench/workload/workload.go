@@ -19,7 +19,7 @@ import (
 
 // Version changes whenever the same Config gives other spans or files than
 // before, so that files kept from earlier versions are not mistaken for these.
-const Version = 2
+const Version = 3
 
 // Kind is a kind of data: how the operations of the devices follow one another,
 // and how often they repeat.

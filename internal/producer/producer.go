@@ -7,7 +7,7 @@
 package producer
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,10 +187,9 @@ func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
 type Process struct {
 	cmd  *exec.Cmd
 	errs strings.Builder
-	done chan struct{}
 
-	mu   sync.Mutex
-	told Told
+	mu  sync.Mutex
+	out []byte // what it has told: lines
 }
 
 // Start starts the process of p. It is killed when ctx ends.
@@ -199,38 +198,32 @@ func (p Producer) Start(ctx context.Context) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0]), done: make(chan struct{})}
+	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0])}
 	r.cmd.Env = append(os.Environ(), variable+"="+string(config))
-	r.cmd.Stderr = &r.errs
-	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go r.listen(out)
-	return r, nil
+	r.cmd.Stdout, r.cmd.Stderr = listener{r}, &r.errs
+	return r, r.cmd.Start()
 }
 
-// listen keeps what the process has told last.
-func (r *Process) listen(out io.Reader) {
-	defer close(r.done)
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		var now Told
-		if n, _ := fmt.Sscan(lines.Text(), &now.Recorded, &now.Written, &now.Dropped); n == 3 {
-			r.mu.Lock()
-			r.told = now
-			r.mu.Unlock()
-		}
-	}
+// listener keeps what a process tells.
+type listener struct{ *Process }
+
+// Write implements io.Writer.
+func (l listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out = append(l.out, p...)
+	return len(p), nil
 }
 
 // Told returns what the process has told so far.
-func (r *Process) Told() Told {
+func (r *Process) Told() (t Told) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.told
+	lines := bytes.Split(r.out, []byte("\n"))
+	if whole := len(lines) - 1; whole > 0 { // behind the last newline is a part of a line, or nothing
+		_, _ = fmt.Sscan(string(lines[whole-1]), &t.Recorded, &t.Written, &t.Dropped)
+	}
+	return t
 }
 
 // Kill ends the process at once.
@@ -239,7 +232,6 @@ func (r *Process) Kill() error { return r.cmd.Process.Kill() }
 // Wait waits until the process has ended, and returns what it has told last. That it
 // was killed is no error.
 func (r *Process) Wait() (Told, error) {
-	<-r.done
 	err := r.cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
 		err = nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Buffer keeps what is written to it, write by write. It is safe for concurrent
@@ -41,18 +40,6 @@ type WriterFunc func(p []byte) (int, error)
 
 // Write calls f.
 func (f WriterFunc) Write(p []byte) (int, error) { return f(p) }
-
-// SlowWriter pauses before every write.
-type SlowWriter struct {
-	Buffer
-	Pause time.Duration
-}
-
-// Write appends p after the pause.
-func (w *SlowWriter) Write(p []byte) (int, error) {
-	time.Sleep(w.Pause)
-	return w.Buffer.Write(p)
-}
 
 // StuckWriter blocks in Write until it is released.
 type StuckWriter struct {
