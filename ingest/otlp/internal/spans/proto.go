@@ -108,19 +108,16 @@ func (r *Proto) ReadScopeSpans(text []byte) error {
 
 // ReadSpan reads a span and hands it out.
 func (r *Proto) ReadSpan(b []byte) error {
-	if !r.canonicalSpan(b) {
-		err := r.read(b, r.parseSpan)
-		if err != nil || r.fields.badID {
-			if signal := signalOf(b); signal != "" {
-				return signalError(signal)
-			}
-		}
-		if err != nil {
-			return err
+	err := r.readSpan(b)
+	if err != nil || r.fields.badID {
+		if signal := signalOf(b); signal != "" {
+			return signalError(signal)
 		}
 	}
-	r.EmitSpan()
-	return nil
+	if err == nil {
+		r.EmitSpan()
+	}
+	return err
 }
 
 // header returns the header of a group, nil for none, wherever it stands in the message:

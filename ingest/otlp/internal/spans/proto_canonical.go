@@ -9,28 +9,24 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read spans in canonical form, as programs encode them:
-// known fields only, tags and lengths of no more bytes than needed. A single
-// attribute value that is not canonical is read by parseValue; any other span is read
-// by parseSpan, from its start.
+// The methods in this file read the fields of spans in canonical form, as programs encode
+// them: tags and lengths of no more bytes than needed. Any other field is read by
+// parseSpanField, and an attribute value that is not canonical by parseValue.
 
 // The tags of the fields of a span. Those of the flags take two bytes, all others one.
 const (
-	tagTraceID    = fieldSpanTraceID<<3 | WireBytes
-	tagSpanID     = fieldSpanID<<3 | WireBytes
-	tagTraceState = fieldSpanTraceState<<3 | WireBytes
-	tagParentID   = fieldSpanParentID<<3 | WireBytes
-	tagName       = fieldSpanName<<3 | WireBytes
-	tagKind       = fieldSpanKind<<3 | WireVarint
-	tagStart      = fieldSpanStart<<3 | WireI64
-	tagEnd        = fieldSpanEnd<<3 | WireI64
-	tagAttribute  = fieldSpanAttributes<<3 | WireBytes
-	tagEvent      = fieldSpanEvents<<3 | WireBytes
-	tagLink       = fieldSpanLinks<<3 | WireBytes
-	tagStatus     = fieldSpanStatus<<3 | WireBytes
-	tagFlags      = fieldSpanFlags<<3 | WireI32
-	tagFlags0     = tagFlags&0x7f | 0x80
-	tagFlags1     = tagFlags >> 7
+	tagTraceID   = fieldSpanTraceID<<3 | WireBytes
+	tagSpanID    = fieldSpanID<<3 | WireBytes
+	tagParentID  = fieldSpanParentID<<3 | WireBytes
+	tagName      = fieldSpanName<<3 | WireBytes
+	tagKind      = fieldSpanKind<<3 | WireVarint
+	tagStart     = fieldSpanStart<<3 | WireI64
+	tagEnd       = fieldSpanEnd<<3 | WireI64
+	tagAttribute = fieldSpanAttributes<<3 | WireBytes
+	tagStatus    = fieldSpanStatus<<3 | WireBytes
+	tagFlags     = fieldSpanFlags<<3 | WireI32
+	tagFlags0    = tagFlags&0x7f | 0x80
+	tagFlags1    = tagFlags >> 7
 
 	tagKey    = fieldKey<<3 | WireBytes
 	tagValue  = fieldValue<<3 | WireBytes
@@ -40,98 +36,81 @@ const (
 	tagValues = fieldValues<<3 | WireBytes
 )
 
-// canonicalSpan reads a span and reports whether it is canonical.
-func (r *Proto) canonicalSpan(b []byte) bool {
+// readSpan reads a span.
+func (r *Proto) readSpan(b []byte) error {
 	r.begin()
 	r.attributes.start()
-	f := &r.fields
 	for i := 0; i < len(b); {
-		switch v := b[i:]; v[0] {
-		case tagAttribute:
-			if i = r.canonicalAttributes(b, i); i < 0 {
-				return false
+		end := r.canonicalField(b, i)
+		if end < 0 {
+			r.msg.reset(b)
+			r.msg.pos = i
+			if r.msg.next() {
+				r.parseSpanField(&r.msg)
 			}
-		case tagTraceID:
-			if len(v) < 18 || v[1] != 16 {
-				return false
+			if r.msg.err != nil {
+				return r.msg.err
 			}
-			f.trace = op.TraceID(v[2:18])
-			i += 18
-		case tagSpanID:
-			if len(v) < 10 || v[1] != 8 {
-				return false
-			}
-			f.id = op.SpanID(v[2:10])
-			i += 10
-		case tagParentID:
-			switch {
-			case len(v) >= 10 && v[1] == 8:
-				f.parent = op.SpanID(v[2:10])
-				i += 10
-			case len(v) >= 2 && v[1] == 0: // a root's
-				f.parent = op.SpanID{}
-				i += 2
-			default:
-				return false
-			}
-		case tagStart:
-			if len(v) < 9 {
-				return false
-			}
-			f.start = binary.LittleEndian.Uint64(v[1:])
-			i += 9
-		case tagEnd:
-			if len(v) < 9 {
-				return false
-			}
-			f.end = binary.LittleEndian.Uint64(v[1:])
-			i += 9
-		case tagKind:
-			if len(v) < 2 || v[1] >= 0x80 {
-				return false
-			}
-			f.kind = int64(v[1])
-			i += 2
-		case tagFlags0:
-			if len(v) < 6 || v[1] != tagFlags1 {
-				return false
-			}
-			f.flags = binary.LittleEndian.Uint32(v[2:])
-			i += 6
-		default:
-			start, end := extent(b, i+1)
-			if end > len(b) || !r.canonicalField(v[0], b[start:end]) {
-				return false
-			}
-			i = end
+			end = r.msg.pos
 		}
+		i = end
 	}
-	return true
+	return nil
 }
 
-// canonicalField reads a field of a span that is a text or a message.
-func (r *Proto) canonicalField(tag byte, v []byte) bool {
+// canonicalField reads the field of a span at b[i], or a run of attributes, and returns the
+// index behind it. It returns -1, and has read nothing, if that is not canonical.
+func (r *Proto) canonicalField(b []byte, i int) int {
 	f := &r.fields
-	var err error
-	switch tag {
+	switch v := b[i:]; v[0] {
+	case tagAttribute:
+		return r.canonicalAttributes(b, i)
+	case tagTraceID:
+		if len(v) >= 18 && v[1] == 16 {
+			f.trace = op.TraceID(v[2:18])
+			return i + 18
+		}
+	case tagSpanID:
+		if len(v) >= 10 && v[1] == 8 {
+			f.id = op.SpanID(v[2:10])
+			return i + 10
+		}
+	case tagParentID:
+		if len(v) >= 10 && v[1] == 8 {
+			f.parent = op.SpanID(v[2:10])
+			return i + 10
+		}
+	case tagStart:
+		if len(v) >= 9 {
+			f.start = binary.LittleEndian.Uint64(v[1:])
+			return i + 9
+		}
+	case tagEnd:
+		if len(v) >= 9 {
+			f.end = binary.LittleEndian.Uint64(v[1:])
+			return i + 9
+		}
 	case tagName:
-		f.rawName = v
-	case tagTraceState:
-		f.state = string(v)
+		if start, end := extent(b, i+1); end <= len(b) {
+			f.rawName = b[start:end]
+			return end
+		}
+	case tagKind:
+		if len(v) >= 2 && v[1] < 0x80 {
+			f.kind = int64(v[1])
+			return i + 2
+		}
 	case tagStatus:
-		if len(v) > 0 { // pdata writes it always
-			err = r.read(v, r.parseStatus)
+		if len(v) >= 2 && v[1] == 0 { // pdata writes it always
+			return i + 2
 		}
-	case tagLink:
-		err = r.read(v, r.parseLink)
-	case tagEvent:
-		if r.builder.KeepsAll() {
-			err = r.read(v, r.parseEvent)
+	case tagFlags0:
+		if len(v) >= 6 && v[1] == tagFlags1 {
+			f.flags = binary.LittleEndian.Uint32(v[2:])
+			return i + 6
 		}
-	default:
-		return false
 	}
-	return err == nil
+	return -1
 }
 
 // tooFar is an end that is not within any message.
@@ -158,26 +137,29 @@ func longExtent(b []byte, i int) (start, end int) {
 }
 
 // canonicalAttributes adds the attributes from b[i] on to the builder and returns the
-// index behind the last one in the run, -1 if one of them is not canonical.
+// index behind the last one in the run that is canonical, -1 if the first one is not.
 func (r *Proto) canonicalAttributes(b []byte, i int) int {
-	before := r.attributes.before
+	before, first := r.attributes.before, i
 	for i < len(b) && b[i] == tagAttribute {
 		a := before.next
 		from, to, end := a.valueAt(b, i)
 		if end == 0 {
 			if a, from, to, end = r.attributeAt(b, i, before); a == nil {
-				return -1
+				break
 			}
 		}
-		before, i = a, end
 		if !a.wanted {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
 			r.msg.reset(b[from:to])
 			if r.parseValue(&r.msg, a.target); r.msg.err != nil {
-				return -1
+				break
 			}
 		}
+		before, i = a, end
+	}
+	if i == first {
+		return -1
 	}
 	r.attributes.before = before
 	return i
