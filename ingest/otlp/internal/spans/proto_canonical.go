@@ -243,8 +243,8 @@ func (r *Proto) attributeOf(text []byte, before *attribute) *attribute {
 }
 
 // canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
-// or a list of strings, of integers or of lists of integers. It adds nothing and reports
-// false for any other value.
+// or a list of integers or of lists of integers. It adds nothing and reports false for any
+// other value.
 func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
@@ -273,99 +273,57 @@ func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 		}
 		r.builder.SetInt(t, int64(v))
 	case tagArray:
-		return to == end && r.canonicalList(t, b, start, end)
+		return to == end && r.canonicalList(t, b[start:end])
 	default:
 		return false
 	}
 	return true
 }
 
-// canonicalList is canonicalValue for the elements of an array.
-func (r *Proto) canonicalList(t attrmap.Target, b []byte, i, end int) (ok bool) {
+// canonicalList is canonicalValue for the elements of an array: of integers, or of
+// arrays of integers.
+func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
-	if end-i < 3 || b[i+2] == tagInt {
-		if r.dims, ok = appendProtoInts(r.dims, b, i, end); ok {
+	if len(b) < 3 || b[2] == tagInt {
+		if r.dims, ok = appendProtoInts(r.dims, b); ok {
 			r.builder.SetInts(t, r.dims)
 		}
 		return ok
 	}
-	if b[i+2] == tagString {
-		return r.canonicalStrings(t, b, i, end)
-	}
-	for i < end {
+	for len(b) > 0 {
 		// An element is an array in a value, each with a tag and a length.
-		if end-i < 4 {
+		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 || len(b) < 4+int(b[3]) {
 			return false
 		}
-		x := binary.LittleEndian.Uint32(b[i:])
-		n := int(x >> 24)
-		i += 4
-		if x&0xff00ff != tagArray<<16|tagValues || int(x>>8&0xff) != n+2 || n+2 >= 0x80 || n > end-i {
+		end := 4 + int(b[3])
+		if r.dims, ok = appendProtoInts(r.dims, b[4:end]); !ok {
 			return false
 		}
-		if r.dims, ok = appendProtoInts(r.dims, b, i, i+n); !ok {
-			return false
-		}
-		i += n
 		r.ends = append(r.ends, len(r.dims))
+		b = b[end:]
 	}
 	r.builder.SetIntLists(t, r.dims, r.ends)
 	return true
 }
 
-// appendProtoInts appends the elements b[i:end] of an array of integers.
-func appendProtoInts(dst []int64, b []byte, i, end int) ([]int64, bool) {
-	for i < end {
+// appendProtoInts appends the elements of an array of integers.
+func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
+	for len(b) > 0 {
 		// An element is a tag, a length, another tag and a varint.
-		var x uint64
-		if len(b)-i >= 8 {
-			x = binary.LittleEndian.Uint64(b[i:])
-		} else {
-			var short [8]byte
-			copy(short[:], b[i:])
-			x = binary.LittleEndian.Uint64(short[:])
-		}
-		n := int(x>>8&0xff) - 1 // bytes of the varint
-		last := i + 3 + n
-		if x&0xff00ff != tagInt<<16|tagValues || n < 1 || n >= 0x7f || last > end {
+		if len(b) < 4 || b[0] != tagValues || b[2] != tagInt {
 			return dst, false
 		}
-		// All bytes of a varint but the last one have their highest bits set.
-		more := uint64(1)<<(8*n-8) - 1
-		if x = x >> 24 & (more<<8 | 0xff); n <= 4 && x&0x80808080 == more&0x80808080 {
-			x = x&0x7f | x>>1&(0x7f<<7) | x>>2&(0x7f<<14) | x>>3&(0x7f<<21)
-		} else {
-			var size int
-			if x, size = binary.Uvarint(b[i+3 : last]); size != n {
-				return dst, false
-			}
+		v, n := uint64(b[3]), 1
+		if v >= 0x80 {
+			v, n = binary.Uvarint(b[3:])
 		}
-		dst = append(dst, int64(x))
-		i = last
+		if n < 1 || int(b[1]) != 1+n {
+			return dst, false
+		}
+		dst = append(dst, int64(v))
+		b = b[3+n:]
 	}
 	return dst, true
-}
-
-// canonicalStrings is canonicalList for strings.
-func (r *Proto) canonicalStrings(t attrmap.Target, b []byte, i, end int) bool {
-	r.list = r.list[:0]
-	for i < end {
-		start, last := extent(b, i+1)
-		if b[i] != tagValues || last > end || last-start < 2 || b[start] != tagString {
-			return false
-		}
-		start, i = extent(b, start+1)
-		if i != last {
-			return false
-		}
-		text, ok := r.canonicalText(b[start:last])
-		if !ok {
-			return false
-		}
-		r.list = append(r.list, text)
-	}
-	r.builder.SetStrs(t, r.list)
-	return true
 }
 
 // canonicalText returns b as a string if it is valid UTF-8.
