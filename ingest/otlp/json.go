@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -47,17 +48,13 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 type jsonReader struct {
 	*spans.JSON
 	w window
-	// lines is set once two documents were lines, and linewise if the one under way is
-	// taken for a line: where it is cut off, it ends with the line.
-	lines, linewise bool
-	// known is of what the reader is within: noElement, or aResource or aScope where the
-	// header of that has been read.
-	known element
-	// isResult is set if the document is the result of an answer.
-	isResult bool
+	// lines is set once two documents were lines.
+	lines bool
 	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
-	faults       int // errors so far
+	// bad is what is wrong with a span that cannot be passed over.
+	bad    *op.SyntaxError
+	faults int // errors so far
 }
 
 func newJSONReader(d *spans.Decoder) *jsonReader {
@@ -69,16 +66,16 @@ func newJSONReader(d *spans.Decoder) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield spans.YieldFunc) {
-	r.Yield, r.Stopped, r.faults = yield, false, 0
-	r.lines, r.linewise = false, false
+	r.Yield, r.Stopped, r.faults, r.lines = yield, false, 0, false
 }
 
 // going reports whether the walk goes on.
 func (r *jsonReader) going() bool { return !r.Stopped && !r.w.failed() }
 
-// read runs a step of the window that reads a message.
-func (r *jsonReader) read(parse func()) {
-	r.w.do(func(*jsontext.Lexer) { parse() })
+// fault hands out what is wrong with a part of the input.
+func (r *jsonReader) fault(err *op.SyntaxError) {
+	r.faults++
+	r.Emit(op.Record{}, err)
 }
 
 // documents reads until the end of the input.
@@ -90,10 +87,19 @@ func (r *jsonReader) documents() {
 			break
 		}
 		r.lines = r.lines || w.startsLines()
-		r.linewise = r.lines && !w.startsSpread()
-		w.lex.OneLine(r.linewise)
+		// A document that is cut off ends with its line, if it is taken for a line.
+		linewise := r.lines && !w.startsSpread()
+		w.lex.OneLine(linewise)
 		r.document()
-		if !r.next() {
+		if !w.failed() {
+			continue
+		}
+		if r.Stopped || w.sourceError() != nil {
+			break
+		}
+		bad := cmp.Or(r.bad, w.syntaxError())
+		r.fault(bad)
+		if !w.nextDocument(bad, linewise) {
 			break
 		}
 	}
@@ -104,55 +110,39 @@ func (r *jsonReader) documents() {
 
 // document reads one document.
 func (r *jsonReader) document() {
-	r.found, r.other, r.isResult, r.known = false, false, false, noElement
-	r.w.object()
-	r.documentMembers()
-}
-
-// documentMembers reads the members of a document that are left.
-func (r *jsonReader) documentMembers() {
-	w := &r.w
-	for w.more() && r.going() {
-		if string(w.peekKey()) == "result" {
-			w.key()
-			r.found, r.isResult = true, true
-			w.object()
-			r.resultMembers()
-			continue
-		}
-		r.documentMember()
-	}
+	r.found, r.other, r.bad = false, false, nil
+	r.members()
 	if r.going() && r.other && !r.found {
 		r.Emit(op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil)
 	}
 }
 
-// resultMembers reads the members of a result that are left.
-func (r *jsonReader) resultMembers() {
-	for r.w.more() && r.going() {
-		r.documentMember()
-	}
-}
-
-func (r *jsonReader) documentMember() {
+// members reads a document, or the result in an answer.
+func (r *jsonReader) members() {
 	w := &r.w
-	switch string(w.key()) {
-	case "resourceSpans", "resource_spans":
-		r.found = true
-		if w.null() {
-			return
+	w.object()
+	for w.more() && r.going() {
+		switch string(w.key()) {
+		case "result":
+			if w.lex.Depth() > 1 {
+				w.skip()
+				continue
+			}
+			r.found = true
+			r.members()
+		case "resourceSpans", "resource_spans":
+			r.found = true
+			r.list(r.resourceSpans)
+		case "resourceMetrics", "resource_metrics":
+			r.otherSignal("metrics")
+		case "resourceLogs", "resource_logs":
+			r.otherSignal("logs")
+		case "resourceProfiles", "resource_profiles":
+			r.otherSignal("profiles")
+		default:
+			r.other = true
+			w.skip()
 		}
-		w.array()
-		r.resources()
-	case "resourceMetrics", "resource_metrics":
-		r.otherSignal("metrics")
-	case "resourceLogs", "resource_logs":
-		r.otherSignal("logs")
-	case "resourceProfiles", "resource_profiles":
-		r.otherSignal("profiles")
-	default:
-		r.other = true
-		w.skip()
 	}
 }
 
@@ -165,163 +155,99 @@ func (r *jsonReader) otherSignal(signal string) {
 	}
 }
 
-// resources reads the elements of a list of ResourceSpans that are left.
-func (r *jsonReader) resources() {
+// list reads the elements of a list, which may be null.
+func (r *jsonReader) list(element func()) {
+	if r.w.null() {
+		return
+	}
+	r.w.array()
 	for r.w.more() && r.going() {
-		r.resourceSpans()
+		element()
 	}
 }
 
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
-	r.Resource, r.known = op.Resource{}, noElement
-	r.w.object()
-	r.resourceMembers(&group{r: r, header: isResource, parse: r.ReadResource})
-}
-
-// resourceMembers reads the members of a ResourceSpans object that are left.
-func (r *jsonReader) resourceMembers(g *group) {
-	w := &r.w
-	for w.more() && r.going() {
-		switch key := w.key(); {
-		case isResource(key):
-			g.readHeader()
-			r.emitResource(g)
-		case string(key) == "scopeSpans" || string(key) == "scope_spans":
-			if w.null() {
-				continue
-			}
-			g.lookAhead()
-			r.emitResource(g)
-			r.known = aResource
-			w.array()
-			r.scopes()
-		default:
-			w.skip()
+	r.Resource = op.Resource{}
+	r.group("resource", "scopeSpans", "scope_spans", r.scopeSpans, func() {
+		r.w.do(func(*jsontext.Lexer) { r.ReadResource() })
+		if r.going() {
+			r.Emit(op.Record{Resource: &r.Resource}, nil)
 		}
-	}
-}
-
-// scopes reads the elements of a list of ScopeSpans that are left.
-func (r *jsonReader) scopes() {
-	for r.w.more() && r.going() {
-		r.scopeSpans()
-	}
-}
-
-// emitResource hands the resource out once it has been read.
-func (r *jsonReader) emitResource(g *group) {
-	if g.fresh && r.going() {
-		g.fresh = false
-		r.Emit(op.Record{Resource: &r.Resource}, nil)
-	}
+	})
 }
 
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
-	r.w.object()
-	r.scopeMembers(&group{r: r, header: isScope, parse: r.ReadScope})
+	r.group("scope", "spans", "spans", r.span, func() {
+		r.w.do(func(*jsontext.Lexer) { r.ReadScope() })
+	})
 }
 
-// scopeMembers reads the members of a ScopeSpans object that are left.
-func (r *jsonReader) scopeMembers(g *group) {
+// group reads an object with a header and a list of elements, which has two spellings.
+// Their order is free in JSON: if the list comes first, the header is looked for behind it.
+func (r *jsonReader) group(header, list, spelling string, element, readHeader func()) {
 	w := &r.w
+	done, late := false, false // the header has been read, or lies too far behind the list
+	w.object()
 	for w.more() && r.going() {
-		switch key := w.key(); {
-		case isScope(key):
-			g.readHeader()
-		case string(key) == "spans":
-			if w.null() {
-				continue
+		switch key := string(w.key()); {
+		case key == header && late:
+			msg := fmt.Sprintf("%s more than %d MiB behind its spans was not used", header, MaxElementBytes>>20)
+			err := w.errorAt(msg, op.ErrorLimit)
+			w.skip()
+			if r.going() {
+				r.fault(err)
 			}
-			g.lookAhead()
-			r.known = aScope
-			w.array()
-			r.spans()
-			if !w.failed() {
-				r.known = aResource
+		case key == header && !done:
+			readHeader()
+			done = true
+		case key == list || key == spelling:
+			if !done && !late {
+				done, late = r.lookAhead(header, readHeader)
 			}
+			r.list(element)
 		default:
 			w.skip()
 		}
 	}
 }
 
-func isResource(key []byte) bool { return string(key) == "resource" }
-func isScope(key []byte) bool    { return string(key) == "scope" }
-
-// spans reads the elements of a list of spans that are left.
-func (r *jsonReader) spans() {
-	w := &r.w
-	for w.more() && r.going() {
-		if r.ReadSpans(w.buf) {
-			continue
-		}
-		w.do(func(*jsontext.Lexer) { r.ReadSpan() })
-		if !w.failed() {
-			r.EmitSpan()
-		}
-	}
-}
-
-// group is an object with a header, the resource or the scope, and a list of the
-// scopes or spans below it. Their order is free in JSON: if the list comes first, the
-// header is looked for behind it.
-type group struct {
-	r      *jsonReader
-	header func(key []byte) bool
-	parse  func()
-	// done is set once the header has been read, and fresh until it has been used; late
-	// if it was looked for and lies too far behind the list.
-	done, fresh, late bool
-}
-
-// readHeader reads the header, or passes over one that was read ahead.
-func (g *group) readHeader() {
-	w := &g.r.w
-	switch {
-	case g.done:
-		w.skip()
-	case g.late:
-		err := w.limitErrorf("%s more than %d MiB behind its spans was not used", g.name(), MaxLookAheadBytes>>20)
-		w.skip()
-		if g.r.going() {
-			g.r.Emit(op.Record{}, err)
-		}
-	default:
-		g.r.read(g.parse)
-		g.done, g.fresh = true, true
-	}
-}
-
-func (g *group) name() string {
-	if g.header([]byte("scope")) {
-		return "scope"
-	}
-	return "resource"
-}
-
 // lookAhead reads the header if it follows the list that is next, and comes
 // back to the list. An error behind the list is left for the second time.
-func (g *group) lookAhead() {
-	if g.done || g.late {
-		return
+func (r *jsonReader) lookAhead(header string, readHeader func()) (done, late bool) {
+	w := &r.w
+	w.hold()
+	defer w.release()
+	for w.skip(); w.more(); w.skip() {
+		if string(w.key()) == header {
+			readHeader()
+			return !w.failed(), w.tooLong
+		}
 	}
-	w := &g.r.w
-	if w.holding { // an outer group looks ahead: it comes back for this one
+	return false, w.tooLong
+}
+
+// span reads the spans that stand next. One that cannot be read is passed over as far as
+// its brackets tell where it ends.
+func (r *jsonReader) span() {
+	w := &r.w
+	if r.ReadSpans(w.buf) {
 		return
 	}
 	w.hold()
-	w.skip()
-	for !w.failed() && w.more() {
-		if g.header(w.key()) {
-			g.r.read(g.parse)
-			g.done, g.fresh = !w.failed(), !w.failed()
-			break
-		}
-		w.skip()
+	w.do(func(*jsontext.Lexer) { r.ReadSpan() })
+	if !w.failed() {
+		w.holding = false
+		r.EmitSpan()
+		return
 	}
-	g.late = w.tooLong
+	bad := w.syntaxError()
 	w.release()
+	if w.do((*jsontext.Lexer).Pass); w.failed() {
+		r.bad = bad
+		return
+	}
+	r.fault(bad)
 }

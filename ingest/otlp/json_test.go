@@ -172,7 +172,7 @@ func TestJSONResource(t *testing.T) {
 	}
 }
 
-// Each bad line costs no more than the line. Very many short ones are told together.
+// Each bad line costs no more than the line.
 func TestJSONManyBadLines(t *testing.T) {
 	const n = 200_000
 	text := batch("a") + "\n" + batch("b") + "\n" + strings.Repeat("bad\n", n) + batch("c") + "\n"
@@ -240,31 +240,5 @@ func TestJSONDamage(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Behind damage an object is known by the members among its first 4 KiB. A span that has
-// none there that tells is passed over, wherever the reads end, and the next one is read.
-func TestJSONSpanWithLongHeadBehindDamage(t *testing.T) {
-	const look, end = 4 << 10, `]}]}]}`
-	front := len(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","traceState":"","name":`)
-	for _, test := range []struct {
-		head int // bytes of the span up to the member that tells
-		want []string
-	}{
-		{front + 1, []string{"a", "long", "b"}},
-		{look - 1, []string{"a", "long", "b"}},
-		{look, []string{"a", "long", "b"}},
-		{look + 1, []string{"a", "b"}},
-		{16 * look, []string{"a", "b"}},
-	} {
-		long := strings.Replace(spanOf("long"), `"name"`, `"traceState":"`+strings.Repeat("x", test.head-front)+`","name"`, 1)
-		text := strings.TrimSuffix(batch("a"), end) + `,{x},` + long + `,` + spanOf("b") + end
-		res := read(otlp.JSONRecords, []byte(text))
-		if diff := cmp.Diff(test.want, res.names()); diff != "" || len(res.Bad) != 1 {
-			t.Errorf("%d bytes: errors %q, operations (-want +got):\n%s", test.head, res.Bad, diff)
-		}
-		check.Equal(t, fmt.Sprintf("%d bytes, byte by byte", test.head),
-			res, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
 	}
 }

@@ -58,7 +58,7 @@ func drain(t *testing.T, r reader, src io.Reader) (ops, withService int, bad []s
 
 func TestJSONResourceFarBehindItsSpans(t *testing.T) {
 	unit := spanOf("relu")
-	fits := otlp.MaxLookAheadBytes/(len(unit)+1) - 1000
+	fits := otlp.MaxElementBytes/(len(unit)+1) - 1000
 	for _, test := range []struct {
 		name      string
 		n         int

@@ -2,16 +2,12 @@ package otlp
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
-
-// errTooLong is the error for an element that does not fit into the window.
-var errTooLong = errors.New("element longer than 16 MiB")
 
 // window runs a lexer over a stream. What the lexer looks at is a part of the
 // input that slides forward; each step is tried on what is there and, where it
@@ -26,7 +22,6 @@ type window struct {
 	// counted is how much of buf the newlines have been counted of: each is
 	// looked at once, however many lines are bad.
 	counted int
-	limit   int // of buf
 	// held is a place to come back to, which keeps what is behind it in buf.
 	held    jsontext.Mark
 	holding bool
@@ -39,7 +34,7 @@ type window struct {
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.buffer.reset(src, at.Offset)
 	w.name, w.lines, w.counted = name, at.Lines, 0
-	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
+	w.holding, w.tooLong = false, false
 	w.lex.Reset(w.buf)
 }
 
@@ -70,7 +65,7 @@ func (w *window) fill(m jsontext.Mark) bool {
 	if w.holding {
 		keep = min(keep, w.held.Pos())
 	}
-	if len(w.buf)-keep >= w.limit {
+	if len(w.buf)-keep >= MaxElementBytes {
 		w.tooLong = true
 		return false
 	}
@@ -153,65 +148,60 @@ func (w *window) sourceError() error {
 
 // syntaxError describes what failed.
 func (w *window) syntaxError() *op.SyntaxError {
-	err, class := w.lex.Err(), op.ErrorSyntax
 	if w.tooLong {
-		err, class = errTooLong, op.ErrorLimit
+		return w.errorAt(fmt.Sprintf("element longer than %d MiB", MaxElementBytes>>20), op.ErrorLimit)
 	}
-	at := min(w.lex.Offset(), len(w.buf))
-	return &op.SyntaxError{
-		File: w.name, Offset: w.offset + int64(at),
-		Line: w.line(),
-		Msg:  err.Error(), Truncated: w.lex.Truncated() && !w.tooLong, Class: class,
-	}
+	err := w.errorAt(w.lex.Err().Error(), op.ErrorSyntax)
+	err.Truncated = w.lex.Truncated()
+	return err
 }
 
-// shortLine is the length from which on a line may hold a span.
-const shortLine = 8
+// errorAt returns an error where the lexer stands.
+func (w *window) errorAt(msg string, class op.ErrorClass) *op.SyntaxError {
+	at := min(w.lex.Offset(), len(w.buf))
+	return &op.SyntaxError{File: w.name, Offset: w.offset + int64(at), Line: w.line(), Msg: msg, Class: class}
+}
 
-// skipShort goes behind the shorter lines that are buffered in front of the lexer, at the
-// start of a line, and returns how many of them are not blank.
-func (w *window) skipShort() (n int64) {
-	at := w.lex.Pos()
-	for at < len(w.buf) {
-		i := bytes.IndexByte(w.buf[at:min(at+shortLine-1, len(w.buf))], '\n')
-		if i < 0 {
-			break
-		}
-		if len(bytes.TrimSpace(w.buf[at:at+i])) > 0 {
-			n++
-		}
-		at += i + 1
+// nextDocument goes behind what is bad, to where a document may start: to the next line
+// where documents are lines, else to the next one that starts with a brace, because the
+// lines within a document are indented. It reports false where there is none.
+func (w *window) nextDocument(bad *op.SyntaxError, linewise bool) bool {
+	w.tooLong, w.holding = false, false
+	start := []byte("\n{")
+	if linewise {
+		start = start[:1]
 	}
-	w.standAt(at)
-	return n
+	at := max(0, int(bad.Offset-w.offset)-len(start)+1) // what was wrong may be a brace
+	for {
+		if n := bytes.Index(w.buf[at:], start); n >= 0 {
+			w.lex.Reset(w.buf)
+			w.lex.Rewind(jsontext.Mark{}.Shift(-(at + n + 1)))
+			return true
+		}
+		if w.err != nil {
+			return false
+		}
+		w.slide(max(at, len(w.buf)-len(start)+1))
+		at = 0
+		w.read()
+	}
 }
 
 // hold keeps the place where the lexer stands, for release to come back to.
 func (w *window) hold() {
-	w.held, w.holding, w.limit = w.lex.Mark(), true, MaxLookAheadBytes
+	w.held, w.holding = w.lex.Mark(), true
 }
 
 // release comes back to the place that was held.
 func (w *window) release() {
 	w.lex.Rewind(w.held)
-	w.holding, w.tooLong, w.limit = false, false, MaxElementBytes
+	w.holding, w.tooLong = false, false
 }
 
 // null consumes null and reports whether it stood there.
 func (w *window) null() (null bool) {
 	w.do(func(l *jsontext.Lexer) { null = l.Null() })
 	return null
-}
-
-// peekKey returns the name of the next member without consuming it.
-func (w *window) peekKey() (k []byte) {
-	w.do(func(l *jsontext.Lexer) {
-		m := l.Mark()
-		if k = l.Key(); l.Err() == nil {
-			l.Rewind(m)
-		}
-	})
-	return k
 }
 
 // startsLines reports whether the lexer stands in front of a line that is a
@@ -243,9 +233,6 @@ func (w *window) startsSpread() (spread bool) {
 	return spread
 }
 
-// position returns where the lexer stands in the input.
-func (w *window) position() int64 { return w.offset + int64(w.lex.Pos()) }
-
 // line returns the number of the line where the lexer stands, from 1.
 func (w *window) line() int64 {
 	w.countTo(min(w.lex.Offset(), len(w.buf)))
@@ -261,12 +248,4 @@ func (w *window) countTo(at int) {
 		w.lines -= int64(bytes.Count(w.buf[at:w.counted], newline))
 	}
 	w.counted = at
-}
-
-// limitErrorf returns an error for a limit that is exceeded at the current position.
-func (w *window) limitErrorf(format string, args ...any) *op.SyntaxError {
-	return &op.SyntaxError{
-		File: w.name, Offset: w.offset + int64(w.lex.Offset()), Line: w.line(),
-		Msg: fmt.Sprintf(format, args...), Class: op.ErrorLimit,
-	}
 }

@@ -62,13 +62,3 @@ func (l *Lexer) Depth() int { return len(l.stack) }
 func (l *Lexer) InObject() bool {
 	return len(l.stack) > 0 && l.stack[len(l.stack)-1].closing == '}'
 }
-
-// Enter makes l stand in front of an element of the innermost of nested objects and
-// arrays, given by the delimiters that end them, the outermost first. It is not the
-// first element of the others.
-func (l *Lexer) Enter(closing string) {
-	l.stack = l.stack[:0]
-	for i := range len(closing) {
-		l.stack = append(l.stack, frame{closing: closing[i], first: i == len(closing)-1})
-	}
-}
