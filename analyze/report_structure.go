@@ -65,14 +65,14 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		}},
 		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
-		{"communication", func() { r.Communication.Collectives = collective.Rows(forest) }},
+		{"communication", func() { r.Communication.Collectives = joins().Rows() }},
 		{"overview summary operations", func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
 		{"", func() { compared.extent = timeline.ExtentOf(forest) }},
-		{"overview findings", func() { compared.lateness = collective.LatenessOf(forest) }},
+		{"overview findings", func() { compared.lateness = joins().Lateness() }},
 		{"overview findings", func() { compared.alike = requests.AlikeOf(forest) }},
 	} {
 		if figures.sections == "" || opts.wants(figures.sections) {

@@ -83,7 +83,7 @@ func without(f *trace.Forest, sums *profile.Sums, out []bool) *WithoutSuspects {
 	return &WithoutSuspects{
 		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{
-			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: collective.Rows(left),
+			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: collective.FindJoins(left).Rows(),
 		},
 		IdleCauses: timeline.CausesOf(left),
 		Launches:   launch.Find(left, timeBuckets),

@@ -76,8 +76,6 @@ type rankedPart struct {
 // eachRanked calls found with the number of the name and the parts, in order of the ranks, of each collective of
 // several ranks that ends for all of them at once and is no repeat.
 func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
-	f.Build()
-	devices := collective.DevicesOf(f).Keys
 	plain := strings.NewReplacer("_", "", "-", "")
 	atOnce := make([]bool, len(f.Names.Collectives.Values))
 	for i, n := range f.Names.Collectives.Values {
@@ -85,17 +83,19 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 		atOnce[i] = slices.ContainsFunc(endsAtOnce, func(word string) bool { return strings.Contains(name, word) })
 	}
 	var ranked []rankedPart
-	collective.Each(f, func(name int32, parts []collective.Part) {
-		if !atOnce[name] || parts[0].Occurrence > 0 && !parts[0].Inferred {
-			return
+	joins := collective.FindJoins(f)
+	for parts := range joins.All() {
+		name, inferred := parts[0].Name, parts[0].Is(trace.CollectiveInferred)
+		if !atOnce[name] || parts[0].Occurrence > 0 && !inferred {
+			continue
 		}
 		ranked = ranked[:0]
 		for _, p := range parts {
-			rank := devices[p.Device].Rank
-			if !rank.Known || !p.Started || !trace.IsTime(p.Start, p.Duration) {
+			rank, duration := joins.Key(p.Device).Rank, f.Duration(p.Row)
+			if !rank.Known || !p.Is(trace.CollectiveStarted) || !trace.IsTime(p.Start, duration) {
 				continue
 			}
-			part := rankedPart{rank.V, p.Start, p.Start + p.Duration, p.Inferred}
+			part := rankedPart{rank.V, p.Start, p.Start + duration, inferred}
 			if n := len(ranked); n > 0 && ranked[n-1].rank == part.rank { // devices come by rank
 				ranked[n-1].start, ranked[n-1].end = min(ranked[n-1].start, part.start), max(ranked[n-1].end, part.end)
 				continue
@@ -105,7 +105,7 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 		if len(ranked) > 1 {
 			found(name, ranked)
 		}
-	})
+	}
 }
 
 // skew says how far the ranks of the collectives of a name begin and end apart at most.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -72,73 +71,31 @@ type Wait struct {
 	WaitNS int64 `json:"wait_ns"`
 }
 
-// Rows returns the collectives across devices, the largest sum of
-// transfers first. Entries are of one collective when they agree in name,
-// group and sequence number. Where a number occurs several times on a device,
-// its k-th occurrence there belongs to the k-th occurrence on the others. Where
-// there is no sequence number, the k-th of a name and group on each device
-// belong together, and the row counts them as inferred.
-func Rows(f *trace.Forest) []Row {
+// Rows returns the collectives across devices, the largest sum of transfers first. The row counts those without a
+// sequence number as inferred.
+func (j *Joins) Rows() []Row {
 	rows := []Row{}
-	name := trace.NoRow
-	var sum collectiveSum
-	f.Build()
-	devices := DevicesOf(f)
-	finish := func() {
-		if name != trace.NoRow {
-			rows = append(rows, sum.row(devices.Keys))
-		}
-	}
-	Each(f, func(of int32, parts []Part) {
-		if of != name {
-			finish()
-			name, sum = of, collectiveSum{CollectiveName: f.Names.Collectives.Values[of], devices: make(map[int32]*collectiveDevice)}
-			sum.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(sum.Name))
+	var sum *collectiveSum
+	for parts := range j.All() {
+		if sum == nil || parts[0].Name != sum.name {
+			if sum != nil {
+				rows = append(rows, sum.row())
+			}
+			sum = newSum(j, parts[0].Name)
 		}
 		sum.add(parts)
-	})
-	finish()
+	}
+	if sum != nil {
+		rows = append(rows, sum.row())
+	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.TransferNS.V, a.TransferNS.V) })
 	return rows
 }
 
-// Each calls found with the parts of each collective and the number of its
-// name: by name, those with a sequence number first.
-func Each(f *trace.Forest, found func(name int32, parts []Part)) {
-	names := f.Names.Collectives.Values
-	entries, first := order.Group(int32(len(f.Collectives)), 2*len(names), nil, func(i int32) int32 {
-		c := &f.Collectives[i]
-		switch {
-		case f.Has(c.Row, trace.FlagRepeat):
-			return trace.NoRow
-		case c.Facts&trace.CollectiveInferred != 0:
-			return 2*c.Name + 1
-		}
-		return 2 * c.Name
-	})
-	matching := collectiveMatching{forest: f, devices: DevicesOf(f)}
-	for _, name := range sortedNames(names) {
-		add := func(parts []Part) { found(name, parts) }
-		matching.each(entries[first[2*name]:first[2*name+1]], add)
-		matching.each(entries[first[2*name+1]:first[2*name+2]], add)
-	}
-}
-
-// sortedNames returns the numbers of names in their order.
-func sortedNames(names []trace.CollectiveName) []int32 {
-	order := make([]int32, len(names))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		x, y := &names[a], &names[b]
-		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
-	})
-	return order
-}
-
 // collectiveSum sums up the collectives of one name and group.
 type collectiveSum struct {
+	joins *Joins
+	name  int32
 	trace.CollectiveName
 	count, inferred, single, repeats int64
 	transfer, wait                   wide.Sum
@@ -147,8 +104,8 @@ type collectiveSum struct {
 	timed, moved wide.Sum
 	carried      float64
 	noFactor     bool
-	plain        string                      // the name, as busFactor takes it
-	devices      map[int32]*collectiveDevice // by number
+	plain        string // the name, as busFactor takes it
+	devices      map[int32]*collectiveDevice // by place
 }
 
 // collectiveDevice sums up what one device did in collectives with others.
@@ -160,11 +117,19 @@ type collectiveDevice struct {
 	caused wide.Sum
 }
 
+func newSum(j *Joins, name int32) *collectiveSum {
+	s := &collectiveSum{
+		joins: j, name: name, CollectiveName: j.forest.Names.Collectives.Values[name], devices: make(map[int32]*collectiveDevice),
+	}
+	s.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s.Name))
+	return s
+}
+
 // add adds one collective, given its parts: one of each device that took part.
 func (s *collectiveSum) add(parts []Part) {
 	s.count++
 	switch {
-	case parts[0].Inferred:
+	case parts[0].Is(trace.CollectiveInferred):
 		s.inferred++
 	case parts[0].Occurrence > 0:
 		s.repeats++
@@ -173,20 +138,27 @@ func (s *collectiveSum) add(parts []Part) {
 		s.single++
 		return
 	}
-	last := slices.MinFunc(parts, func(a, b Part) int { return cmp.Compare(a.Duration, b.Duration) })
-	var wait wide.Sum
-	bytes, ranks := int64(0), len(parts)
-	for _, p := range parts {
-		ranks = max(ranks, int(p.ranks))
-		device := s.device(p.Device)
-		device.count++
-		device.waited.Add(p.Duration - last.Duration)
-		wait.Add(p.Duration - last.Duration)
-		if p.sized {
-			bytes = max(bytes, p.bytes)
+	last := &parts[0]
+	for i := range parts {
+		if s.joins.duration(&parts[i]) < s.joins.duration(last) {
+			last = &parts[i]
 		}
 	}
-	s.transfer.Add(last.Duration)
+	transfer := s.joins.duration(last)
+	var wait wide.Sum
+	bytes, ranks := int64(0), len(parts)
+	for i := range parts {
+		p := &parts[i]
+		ranks = max(ranks, int(p.Ranks))
+		device, waited := s.device(p.Device), s.joins.duration(p)-transfer
+		device.count++
+		device.waited.Add(waited)
+		wait.Add(waited)
+		if p.Is(trace.CollectiveSized) {
+			bytes = max(bytes, p.Bytes)
+		}
+	}
+	s.transfer.Add(transfer)
 	s.wait.Merge(wait)
 	s.addSkew(parts)
 	if wait != (wide.Sum{}) {
@@ -194,8 +166,8 @@ func (s *collectiveSum) add(parts []Part) {
 		straggler.last++
 		straggler.caused.Merge(wait)
 	}
-	if bytes > 0 && last.Duration > 0 {
-		s.timed.Add(last.Duration)
+	if bytes > 0 && transfer > 0 {
+		s.timed.Add(transfer)
 		s.moved.Add(bytes)
 		factor, ok := busFactor(s.plain, ranks)
 		s.carried += float64(bytes) * factor
@@ -203,28 +175,28 @@ func (s *collectiveSum) add(parts []Part) {
 	}
 }
 
-func (s *collectiveSum) device(number int32) *collectiveDevice {
-	d := s.devices[number]
+func (s *collectiveSum) device(place int32) *collectiveDevice {
+	d := s.devices[place]
 	if d == nil {
 		d = new(collectiveDevice)
-		s.devices[number] = d
+		s.devices[place] = d
 	}
 	return d
 }
 
 func (s *collectiveSum) addSkew(parts []Part) {
 	first, latest := parts[0].Start, parts[0].Start
-	for _, p := range parts {
-		if !p.Started {
+	for i := range parts {
+		if !parts[i].Is(trace.CollectiveStarted) {
 			return
 		}
-		first, latest = min(first, p.Start), max(latest, p.Start)
+		first, latest = min(first, parts[i].Start), max(latest, parts[i].Start)
 	}
 	s.skew = op.Known(max(s.skew.V, latest-first))
 }
 
-// row returns the sums; devices has the keys of the devices by number.
-func (s *collectiveSum) row(devices []device.Key) Row {
+// row returns the sums.
+func (s *collectiveSum) row() Row {
 	row := Row{
 		Name: s.Name, Group: s.Group, Count: s.count, Inferred: s.inferred, Single: s.single, Repeats: s.repeats,
 		MaxStartSkewNS: s.skew, Stragglers: []Straggler{}, Waits: []Wait{},
@@ -239,8 +211,8 @@ func (s *collectiveSum) row(devices []device.Key) Row {
 			row.BusBytesPerSecond = op.KnownFloat(bus)
 		}
 	}
-	for number, d := range s.devices {
-		key := devices[number]
+	for place, d := range s.devices {
+		key := s.joins.Key(place)
 		row.Waits = append(row.Waits, Wait{Key: key, Count: d.count, WaitNS: d.waited.Int64()})
 		if d.last > 0 {
 			row.Stragglers = append(row.Stragglers, Straggler{Key: key, Count: d.last, CausedWaitNS: d.caused.Int64()})

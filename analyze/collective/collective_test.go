@@ -65,7 +65,7 @@ func TestCollectivesAreOfTheKind(t *testing.T) {
 		Name: "allreduce", Count: 1, Inferred: 1, TransferNS: op.Known(10), WaitNS: op.Known(0),
 		Stragglers: []Straggler{}, Waits: []Wait{{unknown(0), 1, 0}, {unknown(1), 1, 0}},
 	}}
-	check.Equal(t, "", want, Rows(forest))
+	check.Equal(t, "", want, FindJoins(forest).Rows())
 }
 
 func TestCollectiveSizes(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCollectiveSizes(t *testing.T) {
 				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
 			}})
 		}
-		row := Rows(forest)[0]
+		row := FindJoins(forest).Rows()[0]
 		want := []op.Float{tc.algorithm, tc.bytes}
 		got := []op.Float{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
 		check.Equal(t, fmt.Sprintf("%s of %d %s", tc.name, tc.elements, tc.dtype), want, got, cmpopts.EquateApprox(1e-12, 1e-9))
@@ -118,7 +118,7 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 		for _, s := range shards {
 			merged.Merge(s)
 		}
-		rows := Rows(merged)
+		rows := FindJoins(merged).Rows()
 		check.Equal(t, fmt.Sprintf("seed %d", seed), naiveCollectives(parts), rows, cmpopts.EquateApprox(1e-12, 1e-9))
 		for _, row := range rows {
 			caused, waited := int64(0), int64(0)

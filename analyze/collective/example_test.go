@@ -9,7 +9,7 @@ import (
 )
 
 // Rank 0 waits 60 for rank 1, which comes last.
-func ExampleRows() {
+func ExampleJoins_Rows() {
 	forest := trace.New()
 	for rank, start := range []int64{0, 60} {
 		forest.Add(op.Record{Entry: &op.Entry{
@@ -17,7 +17,7 @@ func ExampleRows() {
 			Start: op.Known(start), Duration: 100 - start,
 		}})
 	}
-	for _, row := range collective.Rows(forest) {
+	for _, row := range collective.FindJoins(forest).Rows() {
 		fmt.Println(row.Name, "transfer", row.TransferNS, "wait", row.WaitNS, "for", row.Stragglers[0].Label(true))
 	}
 	// Output:

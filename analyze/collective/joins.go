@@ -1,67 +1,152 @@
 package collective
 
 import (
+	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Nodes returns the operations of each collective that several devices took
-// part in, one of each device, as [Row] counts them. The slice is used
-// again.
-func Nodes(f *trace.Forest) iter.Seq[[]trace.Node] {
+// Joins are the collectives of a forest, by number.
+type Joins struct {
+	forest *trace.Forest
+	// The parts of collective n are parts[first[n]:first[n+1]].
+	parts []Part
+	first []int32
+	// numbers has the number of the collective of several devices that each of the forest's is a part of,
+	// trace.NoRow for none.
+	numbers []int32
+}
+
+// Part is the part that one device had in a collective.
+type Part struct {
+	*trace.Collective
+	// Device is the place of the device among all, in their order.
+	Device int32
+	// Occurrence is how many others of the sequence number there are on the device in front of it.
+	Occurrence int32
+	// group is that of the name, apart for those without a sequence number.
+	group int32
+}
+
+// Is reports whether a fact holds of the part.
+func (p *Part) Is(fact trace.CollectiveFact) bool { return p.Facts&fact != 0 }
+
+// FindJoins returns the collectives. Operations are of one when they agree in name, group and sequence number. Where a
+// number occurs several times on a device, its k-th occurrence there belongs to the k-th occurrence on the others.
+// Where there is no sequence number, the k-th of a name and group on each device belong together. Records that repeat
+// others are left out.
+func FindJoins(f *trace.Forest) *Joins {
 	f.Build()
-	return func(yield func([]trace.Node) bool) {
-		var nodes []trace.Node
-		joins := FindJoins(f)
-		for n := range int32(len(joins.first) - 1) {
-			nodes = nodes[:0]
-			for _, r := range joins.Of(n) {
-				nodes = append(nodes, f.Node(r))
+	j := &Joins{forest: f, first: []int32{0}, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
+	devices := places(f.Devices.Order, len(f.Devices.Keys))
+	groups := places(sortedNames(f.Names.Collectives.Values), len(f.Names.Collectives.Values))
+	for i := range f.Collectives {
+		if c := &f.Collectives[i]; !f.Has(c.Row, trace.FlagRepeat) {
+			p := Part{Collective: c, Device: devices[f.Device(c.Row)], group: 2 * groups[c.Name]}
+			if p.Is(trace.CollectiveInferred) {
+				p.group++
 			}
-			if !yield(nodes) {
+			j.parts = append(j.parts, p)
+		}
+	}
+	slices.SortFunc(j.parts, j.compareOnDevice)
+	for i := 1; i < len(j.parts); i++ {
+		if p, before := &j.parts[i], &j.parts[i-1]; p.group == before.group && p.Number == before.Number && p.Device == before.Device {
+			p.Occurrence = before.Occurrence + 1
+		}
+	}
+	slices.SortFunc(j.parts, func(a, b Part) int {
+		if d := compareNumbers(&a, &b); d != 0 {
+			return d
+		}
+		return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Device, b.Device))
+	})
+	type collective struct {
+		group, occurrence int32
+		number            int64
+	}
+	for parts := range order.RunsOf(j.parts, func(p *Part) collective { return collective{p.group, p.Occurrence, p.Number} }) {
+		number := int32(len(j.first) - 1)
+		for i := range parts {
+			if at, ok := trace.CollectiveOf(f.Collectives, parts[i].Row); ok && len(parts) > 1 {
+				j.numbers[at] = number
+			}
+		}
+		j.first = append(j.first, j.first[number]+int32(len(parts)))
+	}
+	return j
+}
+
+// places returns the place of each of n numbers in a list.
+func places(list []int32, n int) []int32 {
+	at := make([]int32, n)
+	for i, number := range list {
+		at[number] = int32(i)
+	}
+	return at
+}
+
+// sortedNames returns the numbers of names in their order.
+func sortedNames(names []trace.CollectiveName) []int32 {
+	order := make([]int32, len(names))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := &names[a], &names[b]
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
+	})
+	return order
+}
+
+// compareNumbers orders parts by name, those with a sequence number first, and by that.
+func compareNumbers(a, b *Part) int {
+	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.Number, b.Number))
+}
+
+// compareOnDevice orders parts of a name and sequence number by device, and those of a device by start: without one they
+// come last.
+func (j *Joins) compareOnDevice(a, b Part) int {
+	started := a.Is(trace.CollectiveStarted)
+	if d := cmp.Or(compareNumbers(&a, &b), cmp.Compare(a.Device, b.Device), order.Flags(!started, !b.Is(trace.CollectiveStarted))); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(a.Start, b.Start); d != 0 && started {
+		return d
+	}
+	return j.forest.CompareStart(a.Row, b.Row)
+}
+
+// All yields the parts of each collective, by device: by name and group, collectives with a sequence number first.
+func (j *Joins) All() iter.Seq[[]Part] {
+	return func(yield func([]Part) bool) {
+		for n := range int32(len(j.first) - 1) {
+			if !yield(j.Of(n)) {
 				return
 			}
 		}
 	}
 }
 
-// Joins are the collectives that several devices took part in, by number.
-type Joins struct {
-	// The rows of collective n are parts[first[n]:first[n+1]], one of each device.
-	parts, first []int32
-	// numbers has the collective that each of all operations of kind collective is a part of,
-	// trace.NoRow for none.
-	numbers []int32
-	all     []trace.Collective
-}
+// Of returns the parts of collective n, one of each device.
+func (j *Joins) Of(n int32) []Part { return j.parts[j.first[n]:j.first[n+1]] }
 
-// FindJoins returns the collectives that several devices took part in.
-func FindJoins(f *trace.Forest) *Joins {
-	f.Build()
-	j := &Joins{first: []int32{0}, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives)), all: f.Collectives}
-	Each(f, func(_ int32, parts []Part) {
-		if len(parts) < 2 {
-			return
-		}
-		for _, p := range parts {
-			j.numbers[p.entry] = int32(len(j.first) - 1)
-			j.parts = append(j.parts, f.Collectives[p.entry].Row)
-		}
-		j.first = append(j.first, int32(len(j.parts)))
-	})
-	return j
-}
-
-// Of returns the rows of collective n.
-func (j *Joins) Of(n int32) []int32 { return j.parts[j.first[n]:j.first[n+1]] }
-
-// Number returns the number of the collective that the operation in row r is a part of,
+// Number returns the number of the collective of several devices that the operation in row r is a part of,
 // trace.NoRow for none.
 func (j *Joins) Number(r int32) int32 {
-	if i, ok := trace.CollectiveOf(j.all, r); ok {
+	if i, ok := trace.CollectiveOf(j.forest.Collectives, r); ok {
 		return j.numbers[i]
 	}
 	return trace.NoRow
 }
+
+// Key returns the device at a place, as [Part] has it.
+func (j *Joins) Key(place int32) device.Key { return j.forest.Devices.Keys[j.forest.Devices.Order[place]] }
+
+// duration returns how long a part took.
+func (j *Joins) duration(p *Part) int64 { return j.forest.Duration(p.Row) }

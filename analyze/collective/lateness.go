@@ -2,13 +2,13 @@ package collective
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
-	"github.com/optrace/optrace/analyze/trace"
 )
 
 // Blocks is into how many parts the collectives of a group are divided to compare devices.
@@ -36,65 +36,57 @@ type Lateness struct {
 
 // late is a collective with several devices.
 type late struct {
-	group, name, device int32
-	start, wait, ns     int64
+	group           string
+	name, device    int32
+	start, wait, ns int64
 }
 
-// LatenessOf returns the lateness in the collectives of each group, the largest first.
-func LatenessOf(f *trace.Forest) []Lateness {
-	f.Build()
-	if len(f.Collectives) == 0 {
-		return nil
-	}
-	names := f.Names.Collectives.Values
-	groups, devices := make(map[string]int32), DevicesOf(f)
+// Lateness returns the lateness in the collectives of each group, the largest first.
+func (j *Joins) Lateness() []Lateness {
+	names := j.forest.Names.Collectives.Values
 	var all []late
-	var present [][]bool // by group and device
-	Each(f, func(name int32, parts []Part) {
-		plain := strings.ToLower(names[name].Name)
+	present := make(map[string]map[int32]bool) // devices by group
+	for parts := range j.All() {
+		name := names[parts[0].Name]
+		plain := strings.ToLower(name.Name)
 		if len(parts) < 2 || strings.Contains(plain, "send") || strings.Contains(plain, "recv") {
-			return
+			continue
 		}
-		group, ok := groups[names[name].Group]
-		if !ok {
-			group = int32(len(groups))
-			groups[names[name].Group] = group
-			present = append(present, make([]bool, len(devices.Keys)))
+		if present[name.Group] == nil {
+			present[name.Group] = make(map[int32]bool)
 		}
-		c := late{group: group, name: name, start: math.MaxInt64}
+		c := late{group: name.Group, name: parts[0].Name, start: math.MaxInt64}
 		least, next := int64(math.MaxInt64), int64(math.MaxInt64)
-		for _, p := range parts {
-			present[group][p.Device] = true
-			c.start = min(c.start, p.Start)
-			if p.Duration < least {
-				c.device, least, next = p.Device, p.Duration, least
+		for i := range parts {
+			p, ns := &parts[i], j.duration(&parts[i])
+			present[name.Group][p.Device] = true
+			c.start, c.wait = min(c.start, p.Start), c.wait+ns
+			if ns < least {
+				c.device, least, next = p.Device, ns, least
 			} else {
-				next = min(next, p.Duration)
+				next = min(next, ns)
 			}
 		}
-		for _, p := range parts {
-			c.wait += p.Duration - least
-		}
+		c.wait -= least * int64(len(parts))
 		c.ns = next - least
 		all = append(all, c)
-	})
-	slices.SortStableFunc(all, func(a, b late) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.start, b.start)) })
+	}
+	slices.SortStableFunc(all, func(a, b late) int { return cmp.Or(strings.Compare(a.group, b.group), cmp.Compare(a.start, b.start)) })
 	var list []Lateness
-	for of := range order.RunsOf(all, func(c *late) int32 { return c.group }) {
-		list = append(list, latenessOf(of, names, devices.Keys, present[of[0].group]))
+	for of := range order.RunsOf(all, func(c *late) string { return c.group }) {
+		list = append(list, j.latenessOf(of, present[of[0].group]))
 	}
 	slices.SortStableFunc(list, func(a, b Lateness) int { return cmp.Compare(b.WaitNS, a.WaitNS) })
 	return list
 }
 
 // latenessOf sums up the collectives of a group; present tells its devices.
-func latenessOf(all []late, names []trace.CollectiveName, devices []device.Key, present []bool) Lateness {
-	l := Lateness{Group: names[all[0].name].Group, Count: int64(len(all)), BlockNS: make([][]int64, min(len(all), Blocks))}
-	place := make([]int, len(devices))
-	for d, key := range devices {
-		if place[d] = len(l.Devices); present[d] {
-			l.Devices = append(l.Devices, key)
-		}
+func (j *Joins) latenessOf(all []late, present map[int32]bool) Lateness {
+	l := Lateness{Group: all[0].group, Count: int64(len(all)), BlockNS: make([][]int64, min(len(all), Blocks))}
+	place := make(map[int32]int)
+	for i, d := range slices.Sorted(maps.Keys(present)) {
+		place[d] = i
+		l.Devices = append(l.Devices, j.Key(d))
 	}
 	for b := range l.BlockNS {
 		l.BlockNS[b] = make([]int64, len(l.Devices))
@@ -106,7 +98,7 @@ func latenessOf(all []late, names []trace.CollectiveName, devices []device.Key, 
 		l.BlockNS[i*len(l.BlockNS)/len(all)][place[c.device]] += c.ns
 		byName[c.name] += c.ns
 		if sum := byName[c.name]; sum > most {
-			most, l.Name = sum, names[c.name].Name
+			most, l.Name = sum, j.forest.Names.Collectives.Values[c.name].Name
 		}
 	}
 	return l

@@ -12,16 +12,11 @@ import (
 // Report joins the two sides. It ends the Join: nothing can be added after it,
 // and it is called once.
 func (j *Join) Report(opts Options) *Report {
-	s := &sides{
-		localRows: j.local.Len(),
-		held:      j.held,
-		asked:     opts.Jaeger != "" || j.service.Len() > 0,
-		hasLocal:  j.local.Len() > 0,
-	}
-	forest := j.local
+	forest, localRows := j.local, j.local.Len()
 	if j.service.Len() > 0 {
 		forest.Merge(j.service)
 	}
+	s := newSides(forest, localRows, opts.Jaeger != "")
 	links := Link(opts.Jaeger)
 	r := &Report{
 		Schema: Schema, Jaeger: links, Input: opts.Input, Service: opts.Service,
@@ -69,13 +64,10 @@ func (j *Join) Report(opts Options) *Report {
 		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
 	}
-	if !s.hasLocal {
+	if !s.hasLocal() {
 		r.MissingLocally = 0
 	}
-	r.MissingLocally += s.missingLocally(forest, func(id op.TraceID) bool {
-		_, kept := keptTraces[id]
-		return kept
-	})
+	r.MissingLocally += s.missingLocally(forest, keptTraces)
 	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(r.Requests, paths, links)

@@ -13,13 +13,11 @@ import (
 
 // Join collects the records that a local batch and a tracing backend hold of the
 // same traces, in any order. It keeps the columns of an [trace.Forest] for each
-// operation and span, and the ids of the records of the backend.
+// operation and span.
 //
 // A Join is not safe for concurrent use.
 type Join struct {
 	local, service *trace.Forest
-	// held has the ids of the operations and spans that the backend holds.
-	held map[trace.SpanRef]struct{}
 	// pruned has the summaries of operations that the backend was not sent, by
 	// local root.
 	pruned map[trace.SpanRef][]op.Pruned
@@ -29,12 +27,7 @@ type Join struct {
 func NewJoin() *Join {
 	service := trace.New()
 	service.StartPart(math.MaxInt64) // behind all of the local batch
-	return &Join{
-		local:   trace.New(),
-		service: service,
-		held:    make(map[trace.SpanRef]struct{}),
-		pruned:  make(map[trace.SpanRef][]op.Pruned),
-	}
+	return &Join{local: trace.New(), service: service, pruned: make(map[trace.SpanRef][]op.Pruned)}
 }
 
 // KeepAttrs makes j keep attributes of the spans that are added from now on, such as those of [PriceAttrs], and
@@ -59,21 +52,7 @@ func (j *Join) TakeLocal(forest *trace.Forest) {
 }
 
 // AddService adds a record of the tracing backend.
-func (j *Join) AddService(rec op.Record) {
-	j.service.Add(rec)
-	switch {
-	case rec.Entry != nil:
-		j.hold(trace.SpanRef{Trace: rec.Entry.TraceID, Span: rec.Entry.SpanID})
-	case rec.Span != nil:
-		j.hold(trace.SpanRef{Trace: rec.Span.TraceID, Span: rec.Span.SpanID})
-	}
-}
-
-func (j *Join) hold(span trace.SpanRef) {
-	if !span.Span.IsZero() {
-		j.held[span] = struct{}{}
-	}
-}
+func (j *Join) AddService(rec op.Record) { j.service.Add(rec) }
 
 // AddPruned adds a summary of operations that the tracing backend was not sent. The local batch may hold them; they are not counted twice.
 func (j *Join) AddPruned(p op.Pruned) {

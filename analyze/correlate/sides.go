@@ -15,21 +15,28 @@ type sides struct {
 	// localRows is how many operations and spans the local batch added; those of
 	// the backend come behind them.
 	localRows int
-	held      map[trace.SpanRef]struct{}
-	// asked reports whether there is a backend, hasLocal whether there is a local
-	// batch.
-	asked, hasLocal bool
+	// held has those of the local batch that the backend holds, too; asked reports whether there is a backend.
+	held  []bool
+	asked bool
 }
+
+// newSides returns the sides of a forest that has so many rows of the local batch in front.
+func newSides(f *trace.Forest, localRows int, asked bool) *sides {
+	f.Build()
+	s := &sides{localRows: localRows, held: make([]bool, localRows), asked: asked || f.Len() > localRows}
+	for r := int32(localRows); r < f.Rows(); r++ {
+		if f.Has(r, trace.FlagDuplicate) && int(f.Tree.Originals[r]) < localRows {
+			s.held[f.Tree.Originals[r]] = true
+		}
+	}
+	return s
+}
+
+func (s *sides) hasLocal() bool { return s.localRows > 0 }
 
 func (s *sides) inLocal(n trace.Node) bool { return n.Index() < s.localRows }
 
-func (s *sides) inJaeger(n trace.Node) bool {
-	if !s.inLocal(n) {
-		return true
-	}
-	_, held := s.held[ref(n)]
-	return held
-}
+func (s *sides) inJaeger(n trace.Node) bool { return !s.inLocal(n) || s.held[n.Index()] }
 
 // prunedKey identifies a row of a summary.
 type prunedKey struct{ operation, device string }
@@ -60,7 +67,7 @@ func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.
 	}
 	r.Ops += r.Pruned.NotHeld
 	r.MissingOpsLocally += r.Pruned.NotHeld
-	if !s.hasLocal {
+	if !s.hasLocal() {
 		r.MissingOpsLocally = 0
 	}
 }
@@ -91,19 +98,10 @@ func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained i
 }
 
 // missingLocally counts the spans of the traces that the local batch lacks.
-func (s *sides) missingLocally(forest *trace.Forest, keep func(op.TraceID) bool) (missing int64) {
-	if !s.hasLocal {
-		return 0
-	}
-	pending := slices.Collect(forest.Roots())
-	for len(pending) > 0 {
-		n := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if !s.inLocal(n) && keep(n.TraceID()) {
+func (s *sides) missingLocally(forest *trace.Forest, keep map[op.TraceID]struct{}) (missing int64) {
+	for n := range forest.Nodes() {
+		if _, kept := keep[n.TraceID()]; kept && s.hasLocal() && !s.inLocal(n) && !n.IsDuplicate() {
 			missing++
-		}
-		for c := range n.Children() {
-			pending = append(pending, c)
 		}
 	}
 	return missing

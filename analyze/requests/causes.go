@@ -141,8 +141,8 @@ func (c *causeFinder) last(r int32) (last int32, ok bool) {
 	}
 	last = r
 	for _, part := range c.joins.Of(number) {
-		if f.Has(part, trace.FlagStart) && f.CompareStart(last, part) < 0 {
-			last = part
+		if f.Has(part.Row, trace.FlagStart) && f.CompareStart(last, part.Row) < 0 {
+			last = part.Row
 		}
 	}
 	return last, f.Start(r) < f.Start(last) && f.Start(last) < f.End(r)

@@ -63,7 +63,7 @@ func tellEverything(t *testing.T, forest *trace.Forest) everything {
 		Requests:    describeRequests(requests),
 		Unattached:  tracetest.Names(requests.Unattached()),
 		Stacks:      collapsed.String(),
-		Collectives: collective.Rows(forest),
+		Collectives: collective.FindJoins(forest).Rows(),
 	}
 }
 

@@ -131,10 +131,13 @@ func newRows(forest *trace.Forest) *rows {
 	}
 	r.request = slices.Repeat([]int32{none}, forest.Len())
 	collectives, number := make([]int32, forest.Len()), int32(0)
-	for parts := range collective.Nodes(forest) {
+	for parts := range collective.FindJoins(forest).All() {
+		if len(parts) < 2 {
+			continue
+		}
 		number++
-		for _, n := range parts {
-			collectives[n.Index()] = number
+		for _, p := range parts {
+			collectives[p.Row] = number
 		}
 	}
 	r.timed = make([]timed, 0, forest.Len())
