@@ -104,7 +104,7 @@ type collectiveSum struct {
 	timed, moved wide.Sum
 	carried      float64
 	noFactor     bool
-	plain        string // the name, as busFactor takes it
+	plain        string                      // the name, as busFactor takes it
 	devices      map[int32]*collectiveDevice // by place
 }
 

@@ -146,7 +146,9 @@ func (j *Joins) Number(r int32) int32 {
 }
 
 // Key returns the device at a place, as [Part] has it.
-func (j *Joins) Key(place int32) device.Key { return j.forest.Devices.Keys[j.forest.Devices.Order[place]] }
+func (j *Joins) Key(place int32) device.Key {
+	return j.forest.Devices.Keys[j.forest.Devices.Order[place]]
+}
 
 // duration returns how long a part took.
 func (j *Joins) duration(p *Part) int64 { return j.forest.Duration(p.Row) }

@@ -141,17 +141,13 @@ func request(q *requests.Request, links Link) Request {
 
 // unattached lists the operations that belong to no request.
 func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
-	limit := opts.MaxUnattached
-	if limit <= 0 {
-		limit = defaultMaxUnattached
-	}
 	for n := range all.Unattached() {
 		if opts.KeepTrace != nil && !opts.KeepTrace(n.TraceID()) {
 			r.LeftOut.Ops++
 			continue
 		}
 		r.UnattachedOps++
-		if len(r.Unattached) == limit {
+		if len(r.Unattached) == maxUnattached {
 			continue
 		}
 		k := keyOf(n)

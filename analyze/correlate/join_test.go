@@ -167,11 +167,11 @@ func TestReportOfParts(t *testing.T) {
 
 func TestReportMaxUnattached(t *testing.T) {
 	var spans []span
-	for i := range byte(20) {
-		spans = append(spans, span{trace: 1, id: i + 1, name: "relu", device: "cpu", end: 1, side: local})
+	for i := range 1200 {
+		spans = append(spans, span{trace: byte(1 + i/200), id: byte(1 + i%200), name: "relu", device: "cpu", end: 1, side: local})
 	}
-	r := join(spans).Report(correlate.Options{MaxUnattached: 5})
-	if len(r.Unattached) != 5 || r.UnattachedOps != 20 {
+	r := join(spans).Report(correlate.Options{})
+	if len(r.Unattached) != 1000 || r.UnattachedOps != 1200 {
 		t.Errorf("%d listed of %d", len(r.Unattached), r.UnattachedOps)
 	}
 }

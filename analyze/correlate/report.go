@@ -205,10 +205,7 @@ type Options struct {
 	KeepTrace func(op.TraceID) bool
 	// Price has the prices of devices; nil for none. The attributes of [PriceAttrs] tell tenants, models, routes and tokens.
 	Price *price.Table
-	// MaxUnattached bounds the list of operations that belong to no request; 0 is
-	// 1,000.
-	MaxUnattached int
 }
 
-// defaultMaxUnattached is the default of Options.MaxUnattached.
-const defaultMaxUnattached = 1000
+// maxUnattached bounds the list of operations that belong to no request.
+const maxUnattached = 1000

@@ -83,7 +83,7 @@ func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, er
 	}
 	for i := range r.Devices {
 		d := &r.Devices[i]
-		run.devices[device.Key{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service, Host: d.Host}] = d
+		run.devices[d.Key()] = d
 	}
 	if err := run.addGroups(r, ReportOptions(by).By); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -39,8 +39,8 @@ var checks = [numChecks]check{
 	},
 	{
 		name: "parent_records", of: "operations with a parent", advice: orphansAdvice, count: func(d *Doctor, f *Finding) {
-			f.Count, f.Estimated = d.children, !d.ids.whole()
-			f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.children })
+			f.Count, f.Estimated = d.children, d.isSample()
+			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
 	},
 	{
@@ -94,8 +94,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return e.Collective == nil || !e.Collective.Sequence.Known }, advice: sequencesAdvice,
 	},
 	{name: "linked_spans", of: "links", advice: linksAdvice, count: func(d *Doctor, f *Finding) {
-		f.Count, f.Estimated = d.links, !d.ids.whole()
-		f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.links })
+		f.Count, f.Estimated = d.links, d.isSample()
+		f.Missing = d.absent(f.Count, func(r *references) int64 { return r.links })
 	}},
 	{name: "link_weights", of: "links", advice: weightsAdvice, count: func(d *Doctor, f *Finding) {
 		f.Count, f.Missing = d.links, d.links-d.weights

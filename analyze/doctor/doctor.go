@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"math"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/engines"
@@ -10,15 +11,19 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// maxNames bounds the names of operations that counts are kept for.
-const maxNames = 1 << 12
+// maxNames bounds the names of operations that counts are kept for, maxIDs the ids of spans.
+const (
+	maxNames = 1 << 12
+	maxIDs   = 1 << 16
+)
 
 // Doctor looks at the records of one input. It is not safe for concurrent use.
 type Doctor struct {
 	counts [numChecks]counts
 	// byName has the counts of each name. Names beyond the limit share a row.
 	byName *table.Table[nameCounts]
-	ids    idSample
+	// ids has what is known of each id. Those that remain beyond the limit are a sample of all, whatever their order.
+	ids *table.Table[references]
 	// links counts the links, weights those with a weight.
 	links, weights int64
 	// engines counts the spans that are requests of engines, by dialect.
@@ -42,9 +47,22 @@ func (c *nameCounts) fold(src *nameCounts) {
 	}
 }
 
+// references is what is known of the id of a span.
+type references struct {
+	there           bool // a span has it
+	children, links int64
+}
+
+func (r *references) fold(src *references) {
+	r.children += src.children
+	r.links += src.links
+}
+
 // New returns a Doctor that has seen nothing.
 func New() *Doctor {
-	return &Doctor{byName: table.New(maxNames, (*nameCounts).fold), ids: newIDSample(maxIDs), engines: make(map[string]int64)}
+	return &Doctor{
+		byName: table.New(maxNames, (*nameCounts).fold), ids: table.New(maxIDs, (*references).fold), engines: make(map[string]int64),
+	}
 }
 
 // Run reads an input and returns what it lacks. Errors are those of [analyze.Run].
@@ -66,7 +84,7 @@ func (d *Doctor) Add(rec op.Record) {
 	case rec.Entry != nil:
 		d.addEntry(rec.Entry)
 	case rec.Span != nil:
-		d.ids.change(rec.Span.TraceID, rec.Span.SpanID, isThere)
+		d.id(rec.Span.TraceID, rec.Span.SpanID).there = true
 		d.addLinks(rec.Span.Links)
 		if name := engines.Dialect(rec.Span); name != "" {
 			d.engines[name]++
@@ -75,11 +93,11 @@ func (d *Doctor) Add(rec op.Record) {
 }
 
 func (d *Doctor) addEntry(e *op.Entry) {
-	d.ids.change(e.TraceID, e.SpanID, isThere)
+	d.id(e.TraceID, e.SpanID).there = true
 	d.addLinks(e.Links)
 	if !e.ParentSpanID.IsZero() {
 		d.children++
-		d.ids.change(e.TraceID, e.ParentSpanID, func(r *references) { r.children++ })
+		d.id(e.TraceID, e.ParentSpanID).children++
 	}
 	row, isNew := d.byName.Row([]byte(e.Operation))
 	if isNew {
@@ -104,6 +122,35 @@ func (d *Doctor) addLinks(links []op.Link) {
 		if links[i].Weight.Known {
 			d.weights++
 		}
-		d.ids.change(links[i].TraceID, links[i].SpanID, func(r *references) { r.links++ })
+		d.id(links[i].TraceID, links[i].SpanID).links++
 	}
+}
+
+// id returns what is known of an id, of which zero is none.
+func (d *Doctor) id(trace op.TraceID, span op.SpanID) *references {
+	if span.IsZero() {
+		return new(references)
+	}
+	row, _ := d.ids.Row(append(trace[:], span[:]...))
+	return &row.Value
+}
+
+// isSample reports whether some ids are not kept.
+func (d *Doctor) isSample() bool { return d.ids.Overflowed() > 0 }
+
+// absent returns how many of a number of references lead to spans that are not there. of counts the references to an id.
+func (d *Doctor) absent(total int64, of func(*references) int64) int64 {
+	var kept, missing int64
+	for r, other := range d.ids.All() {
+		if !other {
+			kept += of(r)
+		}
+		if !other && !r.there {
+			missing += of(r)
+		}
+	}
+	if !d.isSample() || kept == 0 {
+		return missing
+	}
+	return int64(math.Round(float64(total) * float64(missing) / float64(kept)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -60,7 +61,7 @@ func randomRecords(rnd *rand.Rand, n int) []op.Record {
 
 func examine(records []op.Record, room int) *Report {
 	d := New()
-	d.ids = newIDSample(room)
+	d.ids = table.New(room, (*references).fold)
 	for _, rec := range records {
 		d.Add(rec)
 	}
@@ -151,22 +152,6 @@ func TestSampleOfIDs(t *testing.T) {
 		if diff := cmp.Diff(part, examine(records, room)); diff != "" {
 			t.Errorf("in another order (-want +got):\n%s", diff)
 		}
-	}
-}
-
-func TestSampleOfIDsIsBounded(t *testing.T) {
-	s := newIDSample(16)
-	for i := range uint64(10_000) {
-		var id op.SpanID
-		binary.BigEndian.PutUint64(id[:], i+1)
-		s.change(op.TraceID{1}, id, isThere)
-		if len(s.ids) > 16 {
-			t.Fatalf("%d ids after %d", len(s.ids), i+1)
-		}
-	}
-	s.change(op.TraceID{1}, op.SpanID{}, isThere)
-	if s.whole() || len(s.ids) == 0 {
-		t.Errorf("%d ids are left, whole %v", len(s.ids), s.whole())
 	}
 }
 

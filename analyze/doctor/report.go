@@ -89,7 +89,7 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 
 func (d *Doctor) finding(id int) Finding {
 	c := &checks[id]
-	f := Finding{Name: c.name, Of: c.of, Advice: c.advice.clone(), Operations: []Operation{}}
+	f := Finding{Name: c.name, Of: c.of, Advice: c.advice, Operations: []Operation{}}
 	if c.count != nil {
 		c.count(d, &f)
 	} else {
@@ -119,10 +119,4 @@ func (d *Doctor) operations(id int) []Operation {
 		return cmp.Or(cmp.Compare(b.Missing, a.Missing), strings.Compare(a.Operation, b.Operation))
 	})
 	return found[:min(len(found), maxOperations)]
-}
-
-// clone returns a copy whose lists may be changed.
-func (a Advice) clone() Advice {
-	a.Figures, a.Go, a.Attributes = slices.Clone(a.Figures), slices.Clone(a.Go), slices.Clone(a.Attributes)
-	return a
 }

@@ -28,23 +28,31 @@ type uneven struct {
 	p  float64
 }
 
+// blamed is a device that holds up the others in the collectives of a group.
+type blamed struct {
+	*collective.Lateness
+	device int
+	// ns is how much sooner the others would have gone on, and p the probability of as much by chance.
+	ns int64
+	p  float64
+}
+
 // devices finds the devices that others wait for, and those with more work than others.
 func (l *list) devices() {
-	most := l.mostWork()
-	late, at, p, ns := l.latest()
+	most, late := l.mostWork(), l.late
 	switch {
 	case late != nil:
-		key := late.Devices[at]
-		f := Finding{Kind: Straggler, Chance: op.KnownFloat(p), Where: whereDevice("communication", key)}
+		key := late.Devices[late.device]
+		f := Finding{Kind: Straggler, Chance: op.KnownFloat(late.p), Where: whereDevice("communication", key)}
 		f.Where.Operation = late.Name
 		f.Text = fmt.Sprintf("%s comes last to %s and holds up the other devices by %s, chance %s.", l.label(key), named(late.Name),
-			l.part(ns), probability(p))
+			l.part(late.ns), probability(late.p))
 		if most != nil && most.Key == key {
 			if f.Text += " " + most.text(); most.hasMore() {
 				f.Kind = Imbalance
 			}
 		}
-		l.add(f, ns)
+		l.add(f, late.ns)
 	case most != nil && most.p <= maxChance:
 		f := Finding{Kind: Straggler, Chance: op.KnownFloat(most.p), Where: whereDevice("balance", most.Key)}
 		if most.hasMore() {
@@ -56,14 +64,16 @@ func (l *list) devices() {
 	}
 }
 
-// latest returns the group of collectives and the device of it that holds up the others most, with the
-// probability of as much and how much sooner the others would have gone on; nil where chance explains it.
-func (l *list) latest() (late *collective.Lateness, device int, p float64, ns int64) {
+// blame finds the group of collectives and the device of it that holds up the others most, where chance does not explain
+// it. Where devices wait and none is found, spread says that it is nobody in particular.
+func (l *list) blame() {
 	for i := range l.Lateness {
 		g := &l.Lateness[i]
-		d, chanceOf := l.largest(i)
-		if chanceOf = min(1, chanceOf*float64(len(l.Lateness))); chanceOf > maxChance {
-			continue
+		d, p := chance.Largest(g.BlockNS)
+		p = min(1, p*float64(len(l.Lateness)))
+		if i == 0 && g.WaitNS > 0 {
+			l.spread = fmt.Sprintf(" Devices waited %s for each other in collectives, in sum, and no single one "+
+				"holds up the others by more than chance (p = %s).", units.Duration(g.WaitNS), probability(p))
 		}
 		own, all := int64(0), int64(0)
 		for _, b := range g.BlockNS {
@@ -72,43 +82,18 @@ func (l *list) latest() (late *collective.Lateness, device int, p float64, ns in
 				all += v
 			}
 		}
-		if excess := own - (all-own)/int64(len(g.Devices)-1); excess > ns {
-			late, device, p, ns = g, d, chanceOf, excess
+		excess := own - (all-own)/int64(max(1, len(g.Devices)-1))
+		if p <= maxChance && excess > 0 && (l.late == nil || excess > l.late.ns) {
+			l.late = &blamed{g, d, excess, p}
 		}
 	}
-	return late, device, p, ns
-}
-
-// largest returns the device that is latest in a group of collectives, with its chance.
-func (l *list) largest(group int) (device int, p float64) {
-	for i := len(l.latestOf); i <= group; i++ {
-		d, p := chance.Largest(l.Lateness[i].BlockNS)
-		l.latestOf = append(l.latestOf, deviceChance{d, p})
+	if l.late != nil {
+		l.spread = ""
 	}
-	return l.latestOf[group].device, l.latestOf[group].p
-}
-
-// deviceChance is a device and the chance of what it stands out by.
-type deviceChance struct {
-	device int
-	p      float64
-}
-
-// spread says that nobody in particular holds up the collectives, where devices wait in them.
-func (l *list) spread() string {
-	late, _, _, _ := l.latest()
-	if late != nil || len(l.Lateness) == 0 || l.Lateness[0].WaitNS == 0 {
-		return ""
-	}
-	g := &l.Lateness[0]
-	_, p := l.largest(0)
-	return fmt.Sprintf(" Devices waited %s for each other in collectives, in sum, and no single one "+
-		"holds up the others by more than chance (p = %s).",
-		units.Duration(g.WaitNS), probability(min(1, p*float64(len(l.Lateness)))))
 }
 
 // tellsSpread reports whether a finding has what spread says.
-func (l *list) tellsSpread(f Finding) bool { return strings.HasSuffix(f.Text, l.spread()) }
+func (l *list) tellsSpread(f Finding) bool { return strings.HasSuffix(f.Text, l.spread) }
 
 // mostWork returns the device with the most work among all devices, where they are of one kind and it has
 // at least minRatio times that of the others; nil otherwise.

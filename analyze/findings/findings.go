@@ -144,12 +144,13 @@ func Of(f *Facts) []Finding {
 		l.extent = new(timeline.Extent)
 	}
 	l.divide()
+	l.blame()
 	l.first = append(l.first, l.bound())
 	l.standouts()
 	l.devices()
 	l.operations()
 	if bound := &l.first[len(l.first)-1]; 10*l.parts().CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, l.tellsSpread) {
-		bound.Text += l.spread()
+		bound.Text += l.spread
 	}
 	l.hostTimes()
 	l.others()
@@ -181,7 +182,9 @@ type list struct {
 	whole, devicesNum int64
 	byRequest         bool
 	ranks             bool // there are several
-	latestOf          []deviceChance
+	// late is the device that holds up the others in collectives, nil for none; spread is what is said then.
+	late   *blamed
+	spread string
 }
 
 // add adds a finding that would save ns, if that is enough.

@@ -68,7 +68,7 @@ func (l *list) savings(all []saving) {
 			f.Text += l.copyText(first.name)
 			f.Where.Section = "memory"
 		case op.KindCollective.String():
-			f.Text += l.spread()
+			f.Text += l.spread
 		}
 		if same < alike {
 			same = 1

@@ -148,7 +148,7 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 	entries := cases.Count(t, 500_000, 10_000_000)
 	before := check.Heap()
 	forest := trace.New()
-	tracetest.AddRequests(forest, entries)
+	addRequests(forest, entries)
 	added := check.Heap()
 	forest.Build()
 	built := float64(check.Heap()-before) / float64(entries)
@@ -157,6 +157,33 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)
 	}
 	runtime.KeepAlive(forest)
+}
+
+// addRequests adds n operations in requests of a hundred: spans with operations of four children each, on two devices.
+func addRequests(forest *trace.Forest, n int) {
+	names := [...]string{"matmul", "relu", "softmax", "all_reduce", "Memcpy HtoD"}
+	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
+	idOf := func(i int) op.SpanID { return trace.SpanID(uint64(i+1) * 0x9e3779b97f4a7c15) } // spread over all values
+	for i := range n {
+		request, k := i/100, i%100
+		at := 1_700_000_000_000_000_000 + 120_000*int64(request)
+		s := op.Span{
+			Name: "POST /predict", Service: "inference", Start: op.Known(at), Duration: 100_000,
+			TraceID: op.TraceID{byte(request >> 16), byte(request >> 8), byte(request), 1}, SpanID: idOf(n + request),
+		}
+		e := op.Entry{
+			Operation: names[k%5], Kind: kinds[k%5], DeviceID: []string{"cuda:0", "cuda:1"}[k/10%2], MemoryBytes: op.Known(4096),
+			Step: op.Known(int64(request)), TraceID: s.TraceID, SpanID: idOf(i), ParentSpanID: idOf(i - k%5),
+			Start: op.Known(at + 1000*int64(k)), Duration: 900,
+		}
+		if k%5 == 0 {
+			e.ParentSpanID, e.Duration = s.SpanID, 4900
+		}
+		forest.Add(op.Record{Entry: &e})
+		if k == 99 {
+			forest.Add(op.Record{Span: &s})
+		}
+	}
 }
 
 // C5: nothing recurses on the depth of the tree.

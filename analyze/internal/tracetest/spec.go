@@ -94,9 +94,6 @@ func (s Spec) Writing(bytes int64) Spec { s.Memory = bytes; return s }
 // LaunchedAt returns s with a launch time.
 func (s Spec) LaunchedAt(at int64) Spec { s.Launch = op.Known(at); return s }
 
-// Under returns s with the local root that it names.
-func (s Spec) Under(root string, id uint64) Spec { s.Root, s.RootID = root, id; return s }
-
 // WithoutStart returns s without a start.
 func (s Spec) WithoutStart() Spec { s.Timeless = true; return s }
 
@@ -338,44 +335,4 @@ func TestPeaks() *peaks.Table {
 		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
 		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
 	}}
-}
-
-// requestOps is how many operations a request of addRequests holds.
-const requestOps = 100
-
-// AddRequests adds at least n operations in requests: a span with layers of
-// nested operations on two devices.
-func AddRequests(forest interface{ Add(op.Record) }, n int) {
-	names := [...]string{"matmul", "relu", "softmax", "all_reduce", "Memcpy HtoD"}
-	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
-	devices := [...]string{"cuda:0", "cuda:1"}
-	e := op.Entry{MemoryBytes: op.Known(4096)}
-	s := op.Span{Name: "POST /predict", Service: "inference"}
-	at := int64(1_700_000_000_000_000_000)
-	id := uint64(1)
-	for request := 0; request*requestOps < n; request++ {
-		binary.BigEndian.PutUint64(e.TraceID[:], uint64(request+1))
-		root := idOf(id * 0x9e3779b97f4a7c15) // spread over all values, as ids are
-		s.TraceID, s.SpanID, s.Start = e.TraceID, root, op.Known(at)
-		e.Step = op.Known(int64(request))
-		parent := root
-		for i := range requestOps {
-			id++
-			e.Operation, e.Kind, e.DeviceID = names[i%5], kinds[i%5], devices[i/10%2]
-			e.SpanID = idOf(id * 0x9e3779b97f4a7c15)
-			e.ParentSpanID = parent
-			e.Start, e.Duration = op.Known(at+int64(i)*1000), 900
-			if i%5 == 0 { // an operation with four children
-				e.Duration = 4900
-				parent = e.SpanID
-			} else if i%5 == 4 {
-				parent = root
-			}
-			forest.Add(op.Record{Entry: &e})
-		}
-		s.Duration = requestOps * 1000
-		forest.Add(op.Record{Span: &s})
-		at += 120_000
-		id++
-	}
 }
