@@ -214,7 +214,8 @@ func TestReportHasSeedFigures(t *testing.T) {
 				Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V,
 			}
 		}
-		verify("operations", seed.OperationSummary(trace), summary)
+		want := seed.Summarize(trace)
+		verify("operations", want.OperationSummary(), summary)
 		verify("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},
 			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V, rep.Total.PeakMemoryBytes.V})
 		devices := map[string]seed.DeviceSummary{}
@@ -224,13 +225,13 @@ func TestReportHasSeedFigures(t *testing.T) {
 					TotalMemoryBytes: row.MemoryBytes.V}
 			}
 		}
-		verify("devices", seed.PerDeviceSummary(trace), devices)
+		verify("devices", want.PerDeviceSummary(), devices)
 		var balance *seed.Balance
 		if rep.LoadBalance != nil {
 			balance = &rep.LoadBalance.Balance
 		}
-		verify("load_balance", seed.LoadBalance(trace), balance)
-		verify("bottlenecks", seed.CommunicationBottlenecks(trace, 0), rep.Communication.Bottlenecks)
+		verify("load_balance", want.LoadBalance(), balance)
+		verify("bottlenecks", want.CommunicationBottlenecks(0), rep.Communication.Bottlenecks)
 		verify("slowest", trace.SlowestOps(opts.Top), rep.Slowest)
 		hotspots := seed.MemoryHotspots(trace, opts.HotspotBytes)
 		verify("hotspot_count", int64(len(hotspots)), rep.Memory.HotspotCount)

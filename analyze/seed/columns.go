@@ -10,8 +10,7 @@ import (
 	"github.com/optrace/optrace/op/seed"
 )
 
-// Columns holds of each entry of a trace what the functions over a [seed.Trace] look at, column
-// by column: it gives their results in less memory and time.
+// Columns holds of each entry of a trace what the analyses look at, column by column.
 //
 //	t := seed.NewColumns(nil)
 //	for e := range entries {

@@ -25,8 +25,8 @@ func smallTrace() *opseed.Trace {
 	return t
 }
 
-func ExampleOperationSummary() {
-	summary := seed.OperationSummary(smallTrace())
+func ExampleSummary_OperationSummary() {
+	summary := seed.Summarize(smallTrace()).OperationSummary()
 	for _, name := range slices.Sorted(maps.Keys(summary)) {
 		s := summary[name]
 		fmt.Printf("%s: %d ops, %g µs, %d bytes\n", name, s.Count, s.TotalDurationUS, s.TotalMemoryBytes)
@@ -36,8 +36,8 @@ func ExampleOperationSummary() {
 	// matmul: 2 ops, 400 µs, 262144 bytes
 }
 
-func ExampleLoadBalance() {
-	text, err := json.MarshalIndent(seed.LoadBalance(smallTrace()), "", "  ")
+func ExampleSummary_LoadBalance() {
+	text, err := json.MarshalIndent(seed.Summarize(smallTrace()).LoadBalance(), "", "  ")
 	if err != nil {
 		panic(err)
 	}
@@ -60,14 +60,6 @@ func ExampleLoadBalance() {
 	//     ]
 	//   ]
 	// }
-}
-
-func ExampleFlamegraphCollapsed() {
-	fmt.Println(seed.FlamegraphCollapsed(smallTrace()))
-	// Output:
-	// trace;gpu:0;matmul 300
-	// trace;gpu:1;allreduce 1
-	// trace;gpu:1;matmul 100
 }
 
 func ExampleColumns() {

@@ -49,19 +49,19 @@ func TestSeedResultsJSON(t *testing.T) {
 		got  any
 		want string
 	}{
-		{OperationSummary(trace)["send"], `{"count":1,"total_duration_us":100,"total_memory_bytes":16}`},
-		{PerDeviceSummary(trace)["gpu:1"], `{"op_count":1,"total_duration_us":100,"total_memory_bytes":16}`},
+		{Summarize(trace).OperationSummary()["send"], `{"count":1,"total_duration_us":100,"total_memory_bytes":16}`},
+		{Summarize(trace).PerDeviceSummary()["gpu:1"], `{"op_count":1,"total_duration_us":100,"total_memory_bytes":16}`},
 		{
-			CommunicationBottlenecks(trace, 0),
+			Summarize(trace).CommunicationBottlenecks(0),
 			`[{"operation":"send","total_duration_us":100,"ratio_of_total":0.25,"call_count":1}]`,
 		},
-		{LoadBalance(trace), `{"device_count":2,"total_duration_us":400,"ideal_duration_us":200,` +
+		{Summarize(trace).LoadBalance(), `{"device_count":2,"total_duration_us":400,"ideal_duration_us":200,` +
 			`"max_duration_us":300,"imbalance_ratio":0.5,"per_device_duration_us":[["gpu:0",300],["gpu:1",100]]}`},
 	} {
 		got := check.Must(json.Marshal(tc.got))(t)
 		check.Equal(t, "", tc.want, string(got))
 	}
-	want := LoadBalance(trace)
+	want := Summarize(trace).LoadBalance()
 	text := check.Must(json.Marshal(want))(t)
 	var got *Balance
 	check.OK(t, json.Unmarshal(text, &got))

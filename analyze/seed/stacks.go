@@ -11,7 +11,7 @@ import (
 // unknownDevice is the frame of entries without a device.
 const unknownDevice = "unknown"
 
-// Stacks collects the stacks of [FlamegraphCollapsed] entry by entry. Its memory
+// Stacks collects the stacks of [Summary.FlamegraphCollapsed] entry by entry. Its memory
 // grows with the number of stacks, not of entries. The zero value is ready to
 // use; it is not safe for concurrent use.
 type Stacks struct {
@@ -34,7 +34,7 @@ func (s *Stacks) Add(e *op.Entry) {
 
 // Write writes a line "trace;<device>;<operation> <weight>" per stack, sorted.
 // The weight is the sum of the durations, each in microseconds, rounded half up
-// and at least 1. Names are escaped as in [FlamegraphCollapsed].
+// and at least 1. Names are escaped as in [Summary.FlamegraphCollapsed].
 func (s *Stacks) Write(w io.Writer) error { return s.pairs.names().writeStacks(w, s.weights) }
 
 // writeStacks writes the stacks of the pairs with their weights.

@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Summary holds the sums of the seed's analyses. Its methods return the results
-// of the functions of the same name for an [seed.Trace], in a time that depends on
+// Summary holds the sums of the seed's analyses. Its methods take a time that depends on
 // the number of operations and devices alone.
 //
 // A Summary does not change when its trace does, and its methods may be called
@@ -31,17 +30,6 @@ func (s *totals) add(duration, memory int64) {
 	s.memory = wide.AddSaturating(s.memory, memory)
 }
 
-// newSummary returns a summary without entries.
-func newSummary(names pairNames, total int64) *Summary {
-	return &Summary{
-		names:       names,
-		byOperation: make([]totals, len(names.operations)),
-		byDevice:    make([]totals, len(names.devices)),
-		weights:     make([]int64, len(names.pairs)),
-		total:       total,
-	}
-}
-
 // add adds an entry.
 func (s *Summary) add(number int32, duration, memory int64) {
 	p := s.names.pairs[number]
@@ -53,7 +41,14 @@ func (s *Summary) add(number int32, duration, memory int64) {
 // Summary adds up the entries in one pass for all analyses together. It keeps
 // nothing: a second call takes as long.
 func (t *Columns) Summary() *Summary {
-	s := newSummary(t.pairs.names(), t.TotalDuration)
+	names := t.pairs.names()
+	s := &Summary{
+		names:       names,
+		byOperation: make([]totals, len(names.operations)),
+		byDevice:    make([]totals, len(names.devices)),
+		weights:     make([]int64, len(names.pairs)),
+		total:       t.TotalDuration,
+	}
 	if t.durations.fitsInt64() && t.memories.fitsInt64() {
 		s.addPairs(t.sumPairs())
 		return s
@@ -96,7 +91,10 @@ func (s *Summary) addPairs(sums []pairSum) {
 	}
 }
 
-// OperationSummary is [OperationSummary].
+// OperationSummary returns count, duration and memory per operation.
+//
+//	matmul 100 µs 80 B, matmul 200 µs 160 B   matmul: 2, 300 µs, 240 B
+//	relu 50 µs 80 B                           relu: 1, 50 µs, 80 B
 func (s *Summary) OperationSummary() map[string]OpSummary {
 	summary := make(map[string]OpSummary, len(s.byOperation))
 	for i, name := range s.names.operations {
@@ -108,7 +106,7 @@ func (s *Summary) OperationSummary() map[string]OpSummary {
 	return summary
 }
 
-// AvgDurationByOp is [AvgDurationByOp].
+// AvgDurationByOp returns the mean duration per operation in microseconds.
 func (s *Summary) AvgDurationByOp() map[string]float64 {
 	avg := make(map[string]float64, len(s.byOperation))
 	for i, name := range s.names.operations {
@@ -117,7 +115,8 @@ func (s *Summary) AvgDurationByOp() map[string]float64 {
 	return avg
 }
 
-// PerDeviceSummary is [PerDeviceSummary].
+// PerDeviceSummary returns count, duration and memory per device, without the
+// entries that have no device.
 func (s *Summary) PerDeviceSummary() map[string]DeviceSummary {
 	summary := make(map[string]DeviceSummary, len(s.byDevice))
 	for i, device := range s.names.devices {
@@ -130,7 +129,10 @@ func (s *Summary) PerDeviceSummary() map[string]DeviceSummary {
 	return summary
 }
 
-// LoadBalance is [LoadBalance].
+// LoadBalance compares the sums of durations of the devices. It returns nil for
+// fewer than two devices.
+//
+//	gpu:0 300 µs, gpu:1 100 µs   ideal 200 µs, max 300 µs, imbalance 0.5
 func (s *Summary) LoadBalance() *Balance {
 	var devices []Sum
 	for i, device := range s.names.devices {
@@ -141,7 +143,13 @@ func (s *Summary) LoadBalance() *Balance {
 	return NewBalance(devices)
 }
 
-// CommunicationBottlenecks is [CommunicationBottlenecks].
+// CommunicationBottlenecks returns the operations that have a name of
+// communication ([op.IsCommunicationName]) and take at least minRatio of the
+// trace's total duration, the longest first, by name where durations are equal.
+// It ignores the kind of an entry.
+//
+//	allreduce 600 µs, matmul 200 µs, broadcast 300 µs; 0.2
+//	    allreduce 0.545, broadcast 0.273
 func (s *Summary) CommunicationBottlenecks(minRatio float64) []Bottleneck {
 	var found []Sum
 	for i, name := range s.names.operations {
@@ -152,7 +160,14 @@ func (s *Summary) CommunicationBottlenecks(minRatio float64) []Bottleneck {
 	return Bottlenecks(found, s.total, minRatio)
 }
 
-// FlamegraphCollapsed is [FlamegraphCollapsed].
+// FlamegraphCollapsed returns a line per device and operation, sorted, for
+// flame graph tools. The weight is in whole microseconds, at least 1 for each
+// entry. In names a semicolon becomes a colon, and control characters become
+// spaces. The last line has no line break.
+//
+//	matmul gpu:0 123 µs, matmul gpu:0 77 µs, relu gpu:1 50 µs
+//	    trace;gpu:0;matmul 200
+//	    trace;gpu:1;relu 50
 func (s *Summary) FlamegraphCollapsed() string {
 	var b strings.Builder
 	_ = s.names.writeStacks(&b, s.weights) // a Builder does not fail
