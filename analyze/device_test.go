@@ -26,27 +26,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Devices that their services tell apart are rows of their own, with and without the structure,
-// and the envelope counts them. The host's view of operations is on no device.
-func TestSharedDevices(t *testing.T) {
-	records := plainRecords([]tracetest.Spec{
-		tracetest.OpAt("a", 1, 0, 0, 10).Of("a"), tracetest.OpAt("a", 2, 0, 0, 10).Of("b"), tracetest.OpAt("a", 3, 0, 0, 10).Of("c").FromHost(),
-	})
-	for _, structure := range []bool{false, true} {
-		rep := sampleReport(records, "", structure)
-		var got []string
-		for i := range rep.Devices {
-			got = append(got, rep.Devices[i].Key().Label(true))
-			if rep.Devices[i].SpanNS.Known != structure {
-				t.Errorf("the parts of %s: %+v", got[i], rep.Devices[i])
-			}
-		}
-		slices.Sort(got)
-		check.Equal(t, fmt.Sprintf("structure %t", structure), []string{"a cuda:0", "b cuda:0"}, got)
-		check.Equal(t, "shared", 1, rep.Input.Warnings[warnDeviceShared])
-	}
-}
-
 // A device of several services is as many devices: all figures are as if they had
 // names of their own.
 func TestSharedDevicesAreSeparate(t *testing.T) {

@@ -3,21 +3,11 @@ package analyze
 import (
 	"maps"
 
-	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/steps"
-	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 )
-
-// comparisons are the figures that only findings are made of.
-type comparisons struct {
-	extent   *timeline.Extent
-	lateness []collective.Lateness
-	alike    []requests.Alike
-}
 
 // FindingsOf returns the findings of the operations and requests of f, as a report on them has these. in are the counts
 // of the input.
@@ -29,17 +19,16 @@ func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts).Findings
 }
 
-// addFindings adds what the other figures of r say. without is the total without suspect times, nil where there are none.
-func (r *Report) addFindings(f *trace.Forest, c *comparisons, without *profile.Total) {
+// addFindings adds what the other figures of r say, and those that only findings are made of: facts has these.
+func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	in := &r.Input
-	facts := &findings.Facts{
-		Input: findings.Input{
-			Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
-			MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
-		},
-		Total: r.Total, Operations: r.Operations, Devices: r.Devices, Copies: r.Memory.Copies, Idle: r.Idle, IdleCauses: r.IdleCauses,
-		Launches: r.Launches, Operators: r.Operators, Paths: r.PathTotals, PathOperations: r.PathOperations, Sequences: r.Sequences,
-		Extent: c.extent, Lateness: c.lateness, Alike: c.alike, Engines: r.Engines, First: steps.FirstOf(f, r.Steps), WithoutSuspects: without,
+	facts.Input = findings.Input{
+		Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
+		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
 	}
+	facts.Total, facts.Operations, facts.Devices, facts.Copies = r.Total, r.Operations, r.Devices, r.Memory.Copies
+	facts.Idle, facts.IdleCauses, facts.Launches, facts.Operators = r.Idle, r.IdleCauses, r.Launches, r.Operators
+	facts.Paths, facts.PathOperations, facts.Sequences, facts.Engines = r.PathTotals, r.PathOperations, r.Sequences, r.Engines
+	facts.First = steps.FirstOf(f, r.Steps)
 	r.Findings = findings.Of(facts)
 }

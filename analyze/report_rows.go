@@ -31,7 +31,7 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 		if opts.AlignClocks {
 			moved = clocks.Align(forest)
 		}
-		p = profile.Settle(forest, p)
+		p = profile.Settle(forest, p, false)
 	}
 	sums := p.Sums
 	if forest != nil {
@@ -45,13 +45,13 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 		}
 	}
 	if forest != nil {
-		suspects, compared := r.addStructure(forest, opts, p.Options().Top, p.Options().MaxGroups)
-		total := r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
-		if compared.extent.DurationNS > 0 || r.Total.WallNS.Known {
-			r.ExtentNS = op.Known(compared.extent.DurationNS)
+		suspects, facts := r.addStructure(forest, opts, p.Options().Top, p.Options().MaxGroups)
+		facts.WithoutSuspects = r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
+		if facts.Extent.DurationNS > 0 || r.Total.WallNS.Known {
+			r.ExtentNS = op.Known(facts.Extent.DurationNS)
 		}
 		if opts.wants("overview findings") {
-			r.addFindings(forest, compared, total)
+			r.addFindings(forest, facts)
 		}
 	}
 	return r

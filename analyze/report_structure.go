@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
@@ -32,10 +33,10 @@ const timeBuckets = 60
 const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run and that opts asks for, and returns
-// the suspects and what findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
-func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *comparisons) {
+// the suspects and what only findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
+func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *findings.Facts) {
 	var found *suspects.Found
-	var compared comparisons
+	var facts findings.Facts
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
 	rooflines := "overview findings operators"
 	if opts.Peaks != nil {
@@ -71,16 +72,16 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
-		{"", func() { compared.extent = timeline.ExtentOf(forest) }},
-		{"overview findings", func() { compared.lateness = joins().Lateness() }},
-		{"overview findings", func() { compared.alike = requests.AlikeOf(forest) }},
+		{"", func() { facts.Extent = timeline.ExtentOf(forest) }},
+		{"overview findings", func() { facts.Lateness = joins().Lateness() }},
+		{"overview findings", func() { facts.Alike = requests.AlikeOf(forest) }},
 	} {
 		if figures.sections == "" || opts.wants(figures.sections) {
 			wanted = append(wanted, figures.compute)
 		}
 	}
 	parallel.Do(wanted...)
-	return found, &compared
+	return found, &facts
 }
 
 // AddTimelines gives each device the parts of its time. Run does so; a report whose figures another

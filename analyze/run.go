@@ -350,7 +350,7 @@ func (c *collector) report() *Report {
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter.envelope(), profile.SettleRoots(c.forest, c.profile), nil, &c.opts)
+		return newReport(c.counter.envelope(), profile.Settle(c.forest, c.profile, true), nil, &c.opts)
 	}
 	r := newReport(c.counter.envelope(), c.profile, c.forest, &c.opts)
 	if c.opts.KeepForest {

@@ -28,10 +28,12 @@ func Align(f *trace.Forest) *Alignment {
 	for _, o := range c.Offsets {
 		offsets[o.Rank] = o.OffsetNS
 	}
-	wall, skews, times := wallOf(f), skewsOf(f), rankTimes(f)
+	skews := skewsOf(f)
+	times, all := timesOf(f)
 	f.Shift(shifts(f, offsets))
 	f.Build()
-	c.RecordedWallNS, c.WallNS = wall, wallOf(f)
+	alignedTimes, allAligned := timesOf(f)
+	c.RecordedWallNS, c.WallNS = all.wall(), allAligned.wall()
 	aligned := make(map[int32]skew)
 	for _, s := range skewsOf(f) {
 		aligned[s.name] = s
@@ -40,7 +42,6 @@ func Align(f *trace.Forest) *Alignment {
 		name, after := f.Names.Collectives.Values[s.name], aligned[s.name]
 		c.Collectives = append(c.Collectives, AlignedCollective{name.Name, name.Group, s.start, s.end, after.start, after.end})
 	}
-	alignedTimes := rankTimes(f)
 	for _, o := range c.Offsets {
 		from, to := times[o.Rank], alignedTimes[o.Rank]
 		c.Ranks = append(c.Ranks, AlignedRank{o.Rank, from.first, from.last, to.first, to.last})
@@ -144,37 +145,32 @@ func (t *timeRange) add(start, end int64) {
 	}
 }
 
-// rankTimes returns the times of the operations of each rank.
-func rankTimes(f *trace.Forest) map[int64]timeRange {
+// timesOf returns the times of the operations of each rank, and of all.
+func timesOf(f *trace.Forest) (ranks map[int64]timeRange, all timeRange) {
 	byLane := make([]timeRange, len(f.Names.Lanes.Values))
 	for r := range f.Rows() {
 		if f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
 			byLane[f.Lane(r)].add(f.Start(r), f.End(r))
 		}
 	}
-	times := make(map[int64]timeRange)
-	for i, l := range f.Names.Lanes.Values {
-		if rank := l.Device.Rank; rank.Known && byLane[i].first.Known {
-			t := times[rank.V]
-			t.add(byLane[i].first.V, byLane[i].last.V)
-			times[rank.V] = t
+	ranks = make(map[int64]timeRange)
+	for i, times := range byLane {
+		if !times.first.Known {
+			continue
+		}
+		all.add(times.first.V, times.last.V)
+		if rank := f.Names.Lanes.Values[i].Device.Rank; rank.Known {
+			t := ranks[rank.V]
+			t.add(times.first.V, times.last.V)
+			ranks[rank.V] = t
 		}
 	}
-	return times
+	return ranks, all
 }
 
-// wallOf returns the time from the first start of an operation to the last end.
-func wallOf(f *trace.Forest) op.Int {
-	var t timeRange
-	for r := range f.Rows() {
-		if f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
-			t.add(f.Start(r), f.End(r))
-		}
-	}
-	if !t.first.Known {
-		return op.Int{}
-	}
-	return op.Known(wide.Between(t.first.V, t.last.V))
+// wall returns the time from the first start to the last end.
+func (t *timeRange) wall() op.Int {
+	return op.Int{V: wide.Between(t.first.V, t.last.V), Known: t.first.Known}
 }
 
 // rankMixed stands for the ranks of operations below a row that are not all the same.

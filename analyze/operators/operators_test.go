@@ -61,12 +61,6 @@ func TestManyKernelsOfGraph(t *testing.T) {
 	}
 }
 
-func TestWithoutOperators(t *testing.T) {
-	if got := operators.Find(tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 9)), 10); got != nil {
-		t.Errorf("%+v", got)
-	}
-}
-
 // The least time of a call is compared with the time of what the call launched itself, and known where its shapes and
 // the one kind of devices with peaks are.
 func TestRoofline(t *testing.T) {

@@ -5,26 +5,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Settle returns p, or, where the structure tells that p counts records twice or
-// lacks what the tree tells of its groups, the sums made again. p must have seen all operations of f,
-// and no others.
-func Settle(f *trace.Forest, p *Profile) *Profile {
+// Settle returns p, or, where p lacks what the structure tells of its groups, or counts records twice and repeats do not
+// count, the sums made again. p must have seen all operations of f, and no others.
+func Settle(f *trace.Forest, p *Profile, repeats bool) *Profile {
 	f.Build()
-	filled := f.FillGroups()
-	if f.Counts.Overflow > 0 || !filled && f.Counts.Repeated == 0 {
+	if filled := f.FillGroups(); f.Counts.Overflow > 0 || !filled && (repeats || f.Counts.Repeated == 0) {
 		return p
 	}
-	return Of(f, p, f.CountsInSums)
-}
-
-// SettleRoots returns p, or the sums made again where p lacks what the tree tells of its groups.
-// Repeats count in them, as in p.
-func SettleRoots(f *trace.Forest, p *Profile) *Profile {
-	f.Build()
-	if !f.FillGroups() || f.Counts.Overflow > 0 {
-		return p
-	}
-	return Of(f, p, func(int32) bool { return true })
+	return Of(f, p, func(r int32) bool { return repeats || f.CountsInSums(r) })
 }
 
 // Of returns the sums over the operations that keep selects, as a Profile

@@ -241,27 +241,3 @@ func TestColumnsAgainstDefinition(t *testing.T) {
 		verify("TotalDuration", trace.TotalDuration, columns.TotalDuration)
 	})
 }
-
-// A summary stays as it is when the trace goes on, and so does the total of entries that were added
-// one by one.
-func TestSummaryIsASnapshot(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	first, more := wildTrace(r, 100, false), wildTrace(r, 3000, false)
-	columns, total := NewColumns(nil), int64(0)
-	add := func(e *op.Entry) {
-		columns.Add(e)
-		if e.Side != op.SideHost {
-			total += e.Duration
-		}
-	}
-	for i := range first.Entries {
-		add(&first.Entries[i])
-	}
-	s := columns.Summary()
-	for i := range more.Entries {
-		more.Entries[i].Operation += strconv.Itoa(i)
-		add(&more.Entries[i])
-	}
-	check.Equal(t, "", naiveSeed{first}.collapsed(), s.FlamegraphCollapsed())
-	check.Equal(t, "total", total, columns.TotalDuration)
-}

@@ -20,13 +20,9 @@ func TestMissing(t *testing.T) {
 		ranges  []numbers
 		missing int64
 	}{
-		{"none", nil, nil, 0},
 		{"in order", []int64{0, 1, 2}, []numbers{{0, 2}}, 0},
-		{"backwards", []int64{2, 1, 0}, []numbers{{0, 2}}, 0},
 		{"a hole", []int64{0, 1, 4}, []numbers{{0, 1}, {4, 4}}, 2},
 		{"a hole that closes", []int64{0, 2, 1}, []numbers{{0, 2}}, 0},
-		{"twice", []int64{3, 3, 4, 3}, []numbers{{3, 4}}, 0},
-		{"starting late", []int64{7, 8}, []numbers{{7, 8}}, 0},
 		{"the smallest, twice", []int64{math.MinInt64, math.MinInt64}, []numbers{{math.MinInt64, math.MinInt64}}, 0},
 		{"extremes", []int64{math.MinInt64, math.MaxInt64}, []numbers{
 			{math.MinInt64, math.MinInt64}, {math.MaxInt64, math.MaxInt64},

@@ -9,36 +9,6 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 )
 
-// Whatever the addresses of the names, each has one number, given in the order
-// of first appearance, and Names agrees with Table.
-func TestNumbersAreThoseOfFirstAppearance(t *testing.T) {
-	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		var names Names
-		var table Table[string]
-		want := map[string]int32{}
-		for range 3000 {
-			name := fmt.Sprint("operation ", r.IntN(1000))
-			if r.IntN(20) == 0 {
-				name = ""
-			}
-			number, ok := want[name]
-			if !ok {
-				number = int32(len(want))
-				want[name] = number
-			}
-			if r.IntN(2) == 0 {
-				name = strings.Clone(name)
-			}
-			if got := names.ID(name); got != number || names.Values[got] != name {
-				t.Fatalf("seed %d: Names: %q is %d, want %d", seed, name, got, number)
-			}
-			if got := table.ID(name); got != number || table.Values[got] != name {
-				t.Fatalf("seed %d: Table: %q is %d, want %d", seed, name, got, number)
-			}
-		}
-	})
-}
-
 // A slot holds nothing but the text and tag that it was set to.
 func TestCacheHoldsTextAndTag(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
