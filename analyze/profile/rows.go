@@ -12,13 +12,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// everyWeighted reports whether estimates are sound.
-func (p *Profile) everyWeighted() bool {
-	entries := int64(0)
-	p.eachOperation(func(_ int, row *operationRow, _ bool) { entries += row.Count })
-	return p.Weighted > 0 && p.Weighted == entries
-}
-
 // eachOperation calls f for every row of both sides in no particular order;
 // other marks the row of the names beyond the limit.
 func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool)) {
@@ -29,14 +22,22 @@ func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool))
 	}
 }
 
-func (p *Profile) total() Total {
+// total sums up the rows of operations. estimates reports whether estimates are sound, saturated counts the rows with a sum
+// beyond 64 bits.
+func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 	var sum accumulator
+	entries := int64(0)
 	p.eachOperation(func(side int, row *operationRow, _ bool) {
+		entries += row.Count
+		if row.saturates() {
+			saturated++
+		}
 		if side != SideIndex(op.SideHost) {
 			sum.mergeSums(&row.accumulator)
 		}
 	})
-	total := Total{
+	estimates = p.Weighted > 0 && p.Weighted == entries
+	total = Total{
 		Count: sum.Count, SumNS: sum.SumNS.Int64(),
 		MemoryBytes: sum.known(), FLOPs: sum.FLOPs.Int64(),
 	}
@@ -53,10 +54,10 @@ func (p *Profile) total() Total {
 	if p.First.Known {
 		total.WallNS = op.Known(wide.Between(p.First.V, p.Last.V))
 	}
-	if p.everyWeighted() && sum.Weighted != nil {
+	if estimates && sum.Weighted != nil {
 		total.Estimate = sum.Weighted.estimate()
 	}
-	return total
+	return total, estimates, saturated
 }
 
 // Whole returns the time that shares are parts of.
@@ -67,9 +68,8 @@ func (t *Total) Whole() int64 {
 	return t.SumNS
 }
 
-func (p *Profile) operationRows(totalNS int64) []Operation {
+func (p *Profile) operationRows(totalNS int64, estimates bool) []Operation {
 	rows := []Operation{}
-	estimates := p.everyWeighted()
 	p.eachOperation(func(side int, row *operationRow, other bool) {
 		name := row.Name
 		if other {
@@ -83,12 +83,11 @@ func (p *Profile) operationRows(totalNS int64) []Operation {
 	return rows
 }
 
-func (p *Profile) groupRows(totalNS int64) []Group {
+func (p *Profile) groupRows(totalNS int64, estimates bool) []Group {
 	if len(p.opts.By) == 0 {
 		return nil
 	}
 	rows := []Group{}
-	estimates := p.everyWeighted()
 	for side, t := range p.groups {
 		for row, other := range t.All() {
 			key := key.Group{Keys: p.opts.By, Values: row.Values, Other: other}
@@ -214,17 +213,6 @@ func (p *Profile) overflowedGroups() int64 {
 	for side := range p.operations {
 		n += p.operations[side].Overflowed() + p.groups[side].Overflowed()
 	}
-	return n
-}
-
-// saturated counts the rows of operations with a sum beyond 64 bits.
-func (p *Profile) saturated() int64 {
-	n := int64(0)
-	p.eachOperation(func(_ int, row *operationRow, _ bool) {
-		if row.saturates() {
-			n++
-		}
-	})
 	return n
 }
 

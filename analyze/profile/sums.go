@@ -35,16 +35,17 @@ func (p *Profile) Sums() *Sums { return p.SumsOf(p.sharedDevices()) }
 
 // SumsOf is Sums where others tell which names stand for several devices.
 func (p *Profile) SumsOf(shared device.Shared) *Sums {
-	devices, total := p.deviceSums(shared), p.total()
+	devices := p.deviceSums(shared)
+	total, estimates, saturated := p.total()
 	return &Sums{
 		Total:       total,
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
-		Operations:  p.operationRows(total.Whole()), Groups: p.groupRows(total.Whole()),
+		Operations:  p.operationRows(total.Whole(), estimates), Groups: p.groupRows(total.Whole(), estimates),
 		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),
 		Rules: p.Rules, Bottlenecks: p.bottlenecks(total.Whole(), p.opts.MinCommunicationRatio),
 		ThresholdBytes: p.opts.HotspotBytes, HotspotCount: p.hotCount, Hotspots: p.hotspots.list(),
 		Copies: copyRows(&p.copies), Slowest: p.slowest.list(),
-		OverflowedGroups: p.overflowedGroups(), Saturated: p.saturated(), Shared: int64(len(shared)),
+		OverflowedGroups: p.overflowedGroups(), Saturated: saturated, Shared: int64(len(shared)),
 	}
 }
 
