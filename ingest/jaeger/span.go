@@ -3,7 +3,6 @@ package jaeger
 import (
 	"strings"
 
-	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
@@ -17,9 +16,7 @@ import (
 type decoder struct {
 	lex     jsontext.Lexer
 	value   jsontext.Lexer // of the value of a tag
-	list    jsontext.Lexer // of a list within it
 	build   *attrmap.Builder
-	feed    *attrjson.Feeder
 	strings intern.Table
 
 	fields fields
@@ -28,8 +25,7 @@ type decoder struct {
 }
 
 func newDecoder(m *attr.Mapping) *decoder {
-	build := attrmap.NewBuilder(m)
-	return &decoder{build: build, feed: attrjson.NewFeeder(build)}
+	return &decoder{build: attrmap.NewBuilder(m)}
 }
 
 // fields are the fields of a span that are not its attributes.

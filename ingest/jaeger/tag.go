@@ -1,6 +1,8 @@
 package jaeger
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -128,12 +130,9 @@ func (d *decoder) attribute(t tag) {
 func (d *decoder) textAttribute(t tag) {
 	text := d.tagBytes(t)
 	if len(text) > 0 && text[0] == '[' && d.build.WantsList(t.key) {
-		d.list.Reset(text)
-		d.list.Skip()
-		d.list.End()
-		if d.list.Err() == nil {
-			d.list.Reset(text)
-			d.feed.List(&d.list, t.key)
+		var list bytes.Buffer
+		if json.Compact(&list, text) == nil {
+			d.build.SetList(d.build.Target(t.key), list.Bytes())
 			return
 		}
 	}

@@ -14,38 +14,40 @@ import (
 //
 //	[{"float":[1,3,224,224]},{"int64":[]}]
 type tensors struct {
-	types  []string
-	shapes [][]int64
-	dims   []int64 // behind shapes
+	types []string
+	dims  []int64 // of all shapes
+	ends  []int   // of each one's
 }
 
 // read reads the list that comes next in l.
 func (t *tensors) read(l *jsontext.Lexer, names *intern.Table) {
-	t.types, t.shapes, t.dims = t.types[:0], t.shapes[:0], t.dims[:0]
+	t.types, t.dims, t.ends = t.types[:0], t.dims[:0], t.ends[:0]
 	for l.Array(); l.More(); {
 		if !l.AnyObject() {
-			t.add("", []int64{op.Dynamic - 1}) // no tensor
+			t.dims = append(t.dims, op.Dynamic-1) // no tensor
+			t.add("")
 			continue
 		}
 		for l.More() {
 			name := strings.ToValidUTF8(names.String(l.Key()), "\ufffd")
-			t.add(name, t.readDims(l))
+			t.readDims(l)
+			t.add(name)
 		}
 	}
 }
 
-func (t *tensors) add(name string, shape []int64) {
+// add adds a tensor, whose shape is the dimensions behind those of the one before.
+func (t *tensors) add(name string) {
 	if len(t.types) > op.MaxInputs {
 		return // one more than is kept, so that the builder notices
 	}
 	t.types = append(t.types, name)
-	t.shapes = append(t.shapes, shape)
+	t.ends = append(t.ends, len(t.dims))
 }
 
 // readDims reads dimensions; Dynamic-1, which the builder refuses, stands for
 // one that is none.
-func (t *tensors) readDims(l *jsontext.Lexer) []int64 {
-	start := len(t.dims)
+func (t *tensors) readDims(l *jsontext.Lexer) {
 	list := l.AnyArray()
 	if !list {
 		t.dims = append(t.dims, op.Dynamic-1)
@@ -61,22 +63,13 @@ func (t *tensors) readDims(l *jsontext.Lexer) []int64 {
 		}
 		t.dims = append(t.dims, dim)
 	}
-	return t.dims[start:len(t.dims):len(t.dims)]
 }
 
 // inputs gives the types and shapes of a node's inputs to the builder.
 func (d *decoder) inputs() {
 	t, b := &d.tensors, d.build
 	t.read(&d.lex, &d.strings)
-	list := b.BeginList(attrkey.InputShapes)
-	for _, shape := range t.shapes {
-		list.Begin()
-		for _, dim := range shape {
-			list.Int(dim)
-		}
-		list.End()
-	}
-	list.End()
+	b.SetIntLists(b.Target(attrkey.InputShapes), t.dims, t.ends)
 	b.Strs(attrkey.InputDTypes, t.types)
 }
 
@@ -88,5 +81,5 @@ func (d *decoder) outputs() {
 		return
 	}
 	b.Str(attrkey.DType, t.types[0])
-	b.Ints(attrkey.OutputShape, t.shapes[0])
+	b.Ints(attrkey.OutputShape, t.dims[:t.ends[0]])
 }

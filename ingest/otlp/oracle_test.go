@@ -56,7 +56,7 @@ func oracle(td *tracepb.TracesData) (records []string) {
 			for _, s := range ss.Spans {
 				b.Reset()
 				for _, a := range s.Attributes {
-					feed(b, a.Key, a.Value)
+					b.SetAttr(oracleAttr(a.Key, a.Value))
 				}
 				records = append(records, describe(oracleSpan(b, s, &resource, ss.Scope.Name)))
 			}
@@ -80,46 +80,6 @@ func oracleAttr(k string, v *commonpb.AnyValue) op.Attr {
 		return op.Attr{Key: k, Value: base64.StdEncoding.EncodeToString(v.BytesValue), Type: op.AttrBytes}
 	}
 	return op.Attr{Key: k, Value: naiveJSON(v), Type: op.AttrJSON}
-}
-
-func feed(b *attrmap.Builder, k string, v *commonpb.AnyValue) {
-	switch v := v.Value.(type) {
-	case *commonpb.AnyValue_StringValue:
-		b.Str(k, v.StringValue)
-	case *commonpb.AnyValue_IntValue:
-		b.Int(k, v.IntValue)
-	case *commonpb.AnyValue_DoubleValue:
-		b.Float(k, v.DoubleValue)
-	case *commonpb.AnyValue_BoolValue:
-		b.Bool(k, v.BoolValue)
-	case *commonpb.AnyValue_ArrayValue:
-		list := b.BeginList(k)
-		feedList(&list, v.ArrayValue)
-		list.End()
-	default:
-		b.Other(k)
-	}
-}
-
-func feedList(list *attrmap.List, s *commonpb.ArrayValue) {
-	for _, v := range s.Values {
-		switch v := v.Value.(type) {
-		case *commonpb.AnyValue_StringValue:
-			list.Str(v.StringValue)
-		case *commonpb.AnyValue_IntValue:
-			list.Int(v.IntValue)
-		case *commonpb.AnyValue_DoubleValue:
-			list.Float(v.DoubleValue)
-		case *commonpb.AnyValue_ArrayValue:
-			list.Begin()
-			feedList(list, v.ArrayValue)
-			list.End()
-		case nil:
-			list.Null()
-		default:
-			list.Other()
-		}
-	}
 }
 
 func traceID(b []byte) (id op.TraceID) { copy(id[:], b); return id }

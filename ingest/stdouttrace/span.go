@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
@@ -24,7 +23,6 @@ type decoder struct {
 	list  jsontext.Lexer // of attributes
 	value jsontext.Lexer // of that of an attribute
 	build *attrmap.Builder
-	feed  *attrjson.Feeder
 
 	strings intern.Table
 
@@ -37,8 +35,7 @@ type decoder struct {
 }
 
 func newDecoder(m *attr.Mapping) *decoder {
-	build := attrmap.NewBuilder(m)
-	return &decoder{build: build, feed: attrjson.NewFeeder(build)}
+	return &decoder{build: attrmap.NewBuilder(m)}
 }
 
 // fields are the fields of a span that are not its attributes.
@@ -267,24 +264,12 @@ func (d *decoder) add(a *attribute) {
 	if a.Key == "" || len(a.Value.Value) == 0 {
 		return
 	}
-	wantsList := b.WantsList(a.Key) || a.Value.Type != kindSlice && b.Wants(a.Key)
-	isList := a.Value.Value[0] == '[' && a.Value.Type != kindMap
-	var floats []float64
 	switch {
 	case a.Value.Value[0] == 'n':
 		if b.KeepsAll() {
 			b.SetEmpty(b.Target(a.Key))
 		} // else it is as if it were not there
-	case isList && wantsList && a.Value.Type == kindFloats && json.Unmarshal(a.Value.Value, &floats) == nil:
-		list := b.BeginList(a.Key)
-		for _, f := range floats {
-			list.Float(f)
-		}
-		list.End()
-	case isList && wantsList:
-		d.value.Reset(a.Value.plain())
-		d.feed.List(&d.value, a.Key)
-	case isList && !b.Wants(a.Key):
+	case !b.Wants(a.Key):
 		b.Other(a.Key)
 	default:
 		b.SetAttr(d.attr(a))

@@ -35,14 +35,6 @@ const (
 	kindSlice  = "SLICE"
 )
 
-// plain returns the value as JSON, without types.
-func (t *typed) plain() []byte {
-	if t.Type == kindSlice {
-		return t.appendJSON(nil, 0)
-	}
-	return t.Value
-}
-
 // attr returns the attribute with its type.
 func (d *decoder) attr(a *attribute) op.Attr {
 	key, value := a.Key, a.Value.Value

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -38,7 +39,8 @@ type Builder struct {
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
-	listText              listText
+	listText              []byte
+	lex                   jsontext.Lexer
 	written               attrWriter // of what a writer would write
 	spanName              string
 	deviceType            string

@@ -88,21 +88,13 @@ func TestMappingKeep(t *testing.T) {
 		b.Int("twice", 2)
 		b.Int("not asked for", 1)
 		b.Int(attrkey.Step, 7)
-		l := b.BeginList(attrkey.InputShapes)
-		l.Begin()
-		l.Int(2)
-		l.Float(3)
-		l.End()
-		l.Begin()
-		l.End()
-		l.Other()
-		l.End()
+		b.SetList(b.Target(attrkey.InputShapes), []byte("[[2,3.0],[],true]"))
 	})
 	want := []op.Attr{
 		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt}, {Key: "f", Value: "0.5", Type: op.AttrFloat},
 		{Key: "b", Value: "true", Type: op.AttrBool}, {Key: "list", Value: `["a","\""]`, Type: op.AttrJSON},
 		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt},
-		{Key: attrkey.InputShapes, Value: "[[2,3.0],[],null]", Type: op.AttrJSON},
+		{Key: attrkey.InputShapes, Value: "[[2,3.0],[],true]", Type: op.AttrJSON},
 	}
 	check.Equal(t, "attributes", want, e.Attrs)
 	if e.Step != op.Known(7) || !cmp.Equal(e.InputShapes, []op.Shape{{2, 3}, {}, nil}) {

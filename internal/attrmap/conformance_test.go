@@ -1,11 +1,13 @@
 package attrmap_test
 
 import (
+	"encoding/json"
 	"strconv"
 	"testing"
 
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/op"
@@ -96,40 +98,30 @@ func feed(b *attrmap.Builder, a optest.Attr) {
 		b.Float(a.Key, v)
 	case bool:
 		b.Bool(a.Key, v)
-	case []string:
-		b.Strs(a.Key, v)
-	case []int64:
-		b.Ints(a.Key, v)
 	default:
 		list, ok := optest.Elements(v)
 		if !ok {
 			b.Other(a.Key)
 			return
 		}
-		l := b.BeginList(a.Key)
-		feedList(&l, list)
-		l.End()
+		b.SetList(b.Target(a.Key), appendList(nil, list))
 	}
 }
 
-func feedList(l *attrmap.List, list optest.List) {
-	for _, e := range list {
-		switch v := e.(type) {
-		case string:
-			l.Str(v)
-		case int64:
-			l.Int(v)
-		case float64:
-			l.Float(v)
-		default:
-			inner, ok := optest.Elements(v)
-			if !ok {
-				l.Other()
-				continue
-			}
-			l.Begin()
-			feedList(l, inner)
-			l.End()
+func appendList(dst []byte, list optest.List) []byte {
+	dst = append(dst, '[')
+	for i, e := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if inner, ok := optest.Elements(e); ok {
+			dst = appendList(dst, inner)
+		} else if f, ok := e.(float64); ok {
+			dst = jsontext.AppendDouble(dst, f)
+		} else {
+			text, _ := json.Marshal(e)
+			dst = append(dst, text...)
 		}
 	}
+	return append(dst, ']')
 }

@@ -93,8 +93,7 @@ func (b *Builder) SetScopeOf(s *op.Scope) {
 	b.scopeOf = s
 }
 
-// SetAttr adds an attribute of any type, as Str, Int, Float and Bool do. The elements
-// of a list have no meaning: an adapter calls BeginList where WantsList asks for them.
+// SetAttr adds an attribute of any type, as Str, Int, Float, Bool and SetList do.
 func (b *Builder) SetAttr(a op.Attr) {
 	switch a.Type {
 	case op.AttrText:
@@ -108,10 +107,10 @@ func (b *Builder) SetAttr(a op.Attr) {
 	case op.AttrBool:
 		b.Bool(a.Key, a.Value == "true")
 	default:
-		t := b.target(a.Key)
-		b.bad(t.field)
-		if t.keep {
-			b.keep(a)
+		if t := b.Target(a.Key); a.Type == op.AttrJSON && a.Value != "" && a.Value[0] == '[' {
+			b.SetList(t, []byte(a.Value))
+		} else {
+			b.SetRaw(t, a.Type, []byte(a.Value))
 		}
 	}
 }

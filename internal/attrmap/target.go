@@ -44,15 +44,6 @@ func (b *Builder) SetRaw(t Target, typ op.AttrType, value []byte) {
 	}
 }
 
-// SetStrs is [Builder.Strs] for a target.
-func (b *Builder) SetStrs(t Target, v []string) {
-	list := b.SetList(t)
-	for _, s := range v {
-		list.Str(s)
-	}
-	list.End()
-}
-
 // SetInts is [Builder.Ints] for a target.
 func (b *Builder) SetInts(t Target, v []int64) {
 	if t.to.field == FieldOutputShape && !t.to.keep && len(v) <= op.MaxRank && areDims(v) {
@@ -62,11 +53,8 @@ func (b *Builder) SetInts(t Target, v []int64) {
 		}
 		return
 	}
-	list := b.SetList(t)
-	for _, n := range v {
-		list.Int(n)
-	}
-	list.End()
+	b.listText = appendInts(b.listText[:0], v)
+	b.SetList(t, b.listText)
 }
 
 // SetIntLists adds a value that is a list of lists of integers. They lie one behind
@@ -79,17 +67,16 @@ func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 		}
 		return
 	}
-	list := b.SetList(t)
-	start := 0
-	for _, end := range ends {
-		list.Begin()
-		for _, n := range v[start:end] {
-			list.Int(n)
+	text, start := append(b.listText[:0], '['), 0
+	for i, end := range ends {
+		if i > 0 {
+			text = append(text, ',')
 		}
-		list.End()
+		text = appendInts(text, v[start:end])
 		start = end
 	}
-	list.End()
+	b.listText = append(text, ']')
+	b.SetList(t, b.listText)
 }
 
 func areDims(v []int64) bool {

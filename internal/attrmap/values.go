@@ -109,7 +109,7 @@ func (b *Builder) Wants(key string) bool {
 }
 
 // WantsList reports whether key's value is a list, such as a shape. An adapter
-// whose source keeps lists as text then parses the text.
+// whose source keeps lists as text then calls SetList.
 func (b *Builder) WantsList(key string) bool {
 	f := b.mapping.find(key).field
 	return f.isShape() || f == FieldInputDTypes
@@ -117,9 +117,6 @@ func (b *Builder) WantsList(key string) bool {
 
 // Ints adds an attribute with a slice of integers. The slice is copied.
 func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
-
-// Strs adds an attribute with a slice of strings.
-func (b *Builder) Strs(key string, v []string) { b.SetStrs(b.Target(key), v) }
 
 // target looks up a key, which counts for the predicate.
 func (b *Builder) target(key string) *target {

@@ -34,7 +34,7 @@ type attrWriter struct {
 	given []op.Attr
 	found op.Warning    // in the attributes given
 	texts *intern.Table // of values; nil makes a new text of each
-	text  listText      // of one value
+	text  []byte        // of one value
 }
 
 func (w *attrWriter) write(e *op.Entry) {
@@ -56,7 +56,7 @@ func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, k
 // int adds an integer if it is known.
 func (w *attrWriter) int(key string, n op.Int) {
 	if n.Known {
-		w.text.buf = strconv.AppendInt(w.text.buf[:0], n.V, 10)
+		w.text = strconv.AppendInt(w.text[:0], n.V, 10)
 		w.add(key, op.AttrInt)
 	}
 }
@@ -73,9 +73,9 @@ func (w *attrWriter) add(key string, typ op.AttrType) {
 	switch {
 	case !w.wants(key):
 	case w.texts != nil:
-		w.attrs = append(w.attrs, op.Attr{Key: key, Value: w.texts.String(w.text.buf), Type: typ})
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: w.texts.String(w.text), Type: typ})
 	default:
-		w.attrs = append(w.attrs, op.Attr{Key: key, Value: string(w.text.buf), Type: typ})
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: string(w.text), Type: typ})
 	}
 }
 
@@ -96,21 +96,16 @@ func (w *attrWriter) kind(e *op.Entry) {
 
 // tensors adds the known properties of inputs and output.
 func (w *attrWriter) tensors(e *op.Entry) {
-	text := &w.text
 	if e.InputShapes != nil {
-		text.buf = op.AppendShapesJSON(text.buf[:0], e.InputShapes)
+		w.text = op.AppendShapesJSON(w.text[:0], e.InputShapes)
 		w.add(attrkey.InputShapes, op.AttrJSON)
 	}
 	if e.InputDTypes != nil {
-		text.start()
-		for _, d := range e.InputDTypes {
-			text.str(string(d))
-		}
-		text.close()
+		w.text = appendStrs(w.text[:0], e.InputDTypes)
 		w.add(attrkey.InputDTypes, op.AttrJSON)
 	}
 	if e.OutputShape != nil {
-		text.buf = e.OutputShape.AppendJSON(text.buf[:0])
+		w.text = e.OutputShape.AppendJSON(w.text[:0])
 		w.add(attrkey.OutputShape, op.AttrJSON)
 	}
 	if n, _ := e.OutputShape.Elements(); n != e.OutputElements {
@@ -190,9 +185,6 @@ func replay(e *op.Entry) *op.Entry {
 		b.SetName(e.Extra.Name)
 	}
 	for _, a := range e.Attrs {
-		if a.Type == op.AttrJSON && b.WantsList(a.Key) {
-			a.Type = op.AttrText // a list in JSON means what the list does
-		}
 		b.SetAttr(a)
 	}
 	r, ok := b.Entry()

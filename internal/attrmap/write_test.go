@@ -49,8 +49,7 @@ func TestBuilderEmptyLists(t *testing.T) {
 	b.Reset()
 	b.Str(attrkey.Name, "add")
 	for _, key := range []string{attrkey.InputShapes, attrkey.OutputShape} {
-		list := b.BeginList(key)
-		list.End()
+		b.SetList(b.Target(key), []byte("[]"))
 	}
 	e, ok := b.Entry()
 	if !ok || e.InputShapes == nil || len(e.InputShapes) != 0 || e.OutputShape == nil || len(e.OutputShape) != 0 ||

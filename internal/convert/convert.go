@@ -31,6 +31,7 @@ type Converter struct {
 	// Lists of integers, one behind the other, and where they end.
 	numbers []int64
 	ends    []int
+	text    []byte // of another list
 }
 
 // maxCachedResources bounds a cache, which is emptied when it is full.
@@ -190,12 +191,13 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 			b.SetOther(t)
 		case v.Type() == attribute.INT64SLICE:
 			b.SetInts(t, v.AsInt64Slice())
+		case v.Type() == attribute.STRINGSLICE:
+			b.SetStrs(t, v.AsStringSlice())
 		case c.areIntLists(v):
 			b.SetIntLists(t, c.numbers, c.ends)
 		default:
-			list := b.SetList(t)
-			span.EachElement(v, func(e attribute.Value) { feedElement(&list, e, 1) })
-			list.End()
+			c.text = appendJSON(c.text[:0], v, 0)
+			b.SetList(t, c.text)
 		}
 	default:
 		if b.Target(key).Kept() {

@@ -12,6 +12,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// maxListDepth is how deep nested lists are read; shapes need two levels.
+const maxListDepth = 4
+
 // attrOf returns an attribute that is no operation's.
 func attrOf(kv attribute.KeyValue) op.Attr {
 	a := op.Attr{Key: string(kv.Key)}
@@ -73,6 +76,22 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 		return append(dst, '}')
 	}
 	return append(dst, "null"...)
+}
+
+// areIntLists reports whether v is a list of lists of integers, such as shapes, and gathers these.
+func (c *Converter) areIntLists(v attribute.Value) bool {
+	if v.Type() != attribute.SLICE {
+		return false
+	}
+	c.numbers, c.ends = c.numbers[:0], c.ends[:0]
+	for _, e := range v.AsSlice() {
+		if e.Type() != attribute.INT64SLICE {
+			return false
+		}
+		c.numbers = append(c.numbers, e.AsInt64Slice()...)
+		c.ends = append(c.ends, len(c.numbers))
+	}
+	return true
 }
 
 func appendString(dst []byte, s string) []byte {

@@ -89,15 +89,7 @@ var encodings = []struct {
 }{
 	{"flat", func(b *attrmap.Builder) { b.Ints(attrkey.InputShapes, leftDims) }},
 	{"nested", func(b *attrmap.Builder) {
-		l := b.BeginList(attrkey.InputShapes)
-		for _, dims := range [...][]int64{leftDims, rightDims} {
-			l.Begin()
-			for _, d := range dims {
-				l.Int(d)
-			}
-			l.End()
-		}
-		l.End()
+		b.SetIntLists(b.Target(attrkey.InputShapes), []int64{64, 784, 784, 256}, []int{2, 4})
 	}},
 	{"strings", func(b *attrmap.Builder) { b.Strs(attrkey.InputShapes, shapeTextList) }},
 	{"JSON", func(b *attrmap.Builder) { b.Str(attrkey.InputShapes, "[[64,784],[784,256]]") }},

@@ -51,7 +51,11 @@ func (f *Feeder) Value(l *jsontext.Lexer, key string) {
 	case c == 't', c == 'f':
 		b.Bool(key, l.Bool())
 	case c == '[':
-		f.List(l, key)
+		t, text := b.Target(key), l.Raw()
+		if t.Kept() {
+			text = f.compact(text)
+		}
+		b.SetList(t, text)
 	default:
 		number := l.Number()
 		if n, ok := jsontext.ParseInt(number); ok {
@@ -71,41 +75,4 @@ func (f *Feeder) compact(text []byte) []byte {
 		return text
 	}
 	return b.Bytes()
-}
-
-// List adds the list that comes next in l.
-func (f *Feeder) List(l *jsontext.Lexer, key string) {
-	list := f.build.BeginList(key)
-	l.Array()
-	for open := 1; open > 0; {
-		if !l.More() {
-			open--
-			list.End() // the last one ends the attribute
-			continue
-		}
-		switch l.Peek() {
-		case '[':
-			l.Array()
-			open++
-			list.Begin()
-		case '"':
-			list.Str(f.strings.String(l.Str()))
-		case 'n':
-			l.Null()
-			list.Null()
-		case 't', 'f':
-			list.Bool(l.Bool())
-		case '{':
-			list.JSON(f.compact(l.Raw()))
-		default:
-			number := l.Number()
-			if n, ok := jsontext.ParseInt(number); ok {
-				list.Int(n)
-			} else if v, ok := jsontext.ParseFloat(number); ok {
-				list.Float(v)
-			} else {
-				list.Other()
-			}
-		}
-	}
 }

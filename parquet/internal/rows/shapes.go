@@ -2,6 +2,7 @@ package rows
 
 import (
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -92,18 +93,22 @@ func setShapeTexts(r *Row, cells []Cell, def int32) {
 	texts := r.Batch.texts
 	texts.Reset()
 	texts.Str(attrkey.Name, "shapes")
-	list := texts.BeginList(attrkey.InputShapes)
+	list := []byte{'['}
 	for _, p := range cells {
-		switch {
-		case p.Def < def:
-		case p.Value == nil:
-			list.Null()
-		default:
-			list.Str(p.Value.text)
-			r.Warn |= p.Value.warning
+		if p.Def < def {
+			continue
 		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		if p.Value == nil {
+			list = append(list, "null"...)
+			continue
+		}
+		list = jsontext.AppendString(list, p.Value.text)
+		r.Warn |= p.Value.warning
 	}
-	list.End()
+	texts.SetList(texts.Target(attrkey.InputShapes), append(list, ']'))
 	e, _ := texts.Entry()
 	r.Warn |= e.Warn
 	r.InputShapes = e.Clone().InputShapes

@@ -91,9 +91,8 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 			b.Bool(t.Key(), v)
 		}
 	case fieldArray:
-		list := b.SetList(t)
-		d.parseArray(m, &list, 0)
-		list.End()
+		d.json, _ = appendVariant(d.json[:0], m, 0)
+		b.SetList(t, d.json)
 	case fieldMap, fieldBytes:
 		if !t.Kept() {
 			m.skip()
@@ -119,79 +118,6 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	}
 	if !ok {
 		b.SetOther(t)
-	}
-	return true
-}
-
-// parseArray feeds the elements of an array to a list.
-func (d *Decoder) parseArray(m message, list *attrmap.List, depth int) {
-	if m.null() {
-		return
-	}
-	for outer := m.open(); m.more(outer, valuesSchema); {
-		if m.number() != fieldValues {
-			m.skip()
-			continue
-		}
-		for first := true; m.element(first); first = false {
-			d.parseElement(m, list, depth)
-		}
-	}
-}
-
-func (d *Decoder) parseElement(m message, list *attrmap.List, depth int) {
-	empty := true
-	for outer := m.open(); m.more(outer, valueSchema); {
-		if d.parseElementVariant(m, list, depth) {
-			empty = false
-		}
-	}
-	if empty {
-		list.Null()
-	}
-}
-
-func (d *Decoder) parseElementVariant(m message, list *attrmap.List, depth int) bool {
-	ok := true
-	switch m.number() {
-	case fieldString:
-		list.Str(d.parseText(m))
-	case fieldInt:
-		var n int64
-		if n, ok = m.integer(); ok {
-			list.Int(n)
-		}
-	case fieldDouble:
-		var f float64
-		if f, ok = m.double(); ok {
-			list.Float(f)
-		}
-	case fieldBool:
-		var v bool
-		if v, ok = m.boolean(); ok {
-			list.Bool(v)
-		}
-	case fieldArray:
-		if ok = depth < maxValueDepth; !ok {
-			m.skip()
-			break
-		}
-		list.Begin()
-		d.parseArray(m, list, depth+1)
-		list.End()
-	case fieldMap, fieldBytes:
-		if ok = list.Keeps(); !ok {
-			m.skip()
-			break
-		}
-		d.json, _ = appendVariant(d.json[:0], m, depth+1)
-		list.JSON(d.json)
-	default:
-		m.skip()
-		return false
-	}
-	if !ok {
-		list.Other()
 	}
 	return true
 }
