@@ -77,7 +77,7 @@ func typicalSpan(b *attrmap.Builder, n int64, inputShapes func(b *attrmap.Builde
 }
 
 var (
-	leftDims, rightDims, outputDims = []int64{64, 784}, []int64{784, 256}, []int64{64, 256}
+	leftDims, outputDims = []int64{64, 784}, []int64{64, 256}
 
 	shapeTextList = []string{"64x784", "784x256"}
 )
