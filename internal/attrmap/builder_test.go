@@ -1,7 +1,6 @@
 package attrmap_test
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -102,18 +101,6 @@ func TestMappingKeep(t *testing.T) {
 	}
 	if e.Warn != op.WarnInvalidUTF8|op.WarnNonFinite|op.WarnBadShape {
 		t.Errorf("warnings are %#x", uint32(e.Warn))
-	}
-}
-
-func TestWants(t *testing.T) {
-	m := &attrmap.Mapping{}
-	m.Keep("kept")
-	b := attrmap.NewBuilder(m)
-	for key, want := range map[string][2]bool{ // the value, and as a list
-		attrkey.Name: {true, false}, "op": {true, false}, attrkey.InputShape(5): {true, true}, attrkey.InputShapes: {true, true},
-		attrkey.InputDTypes: {true, true}, "output_shape": {true, true}, "kept": {true, false}, "pytorch.other": {}, "http.route": {}, "": {},
-	} {
-		check.Equal(t, fmt.Sprintf("Wants and WantsList(%q)", key), want, [2]bool{b.Wants(key), b.WantsList(key)})
 	}
 }
 

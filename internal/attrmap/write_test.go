@@ -42,18 +42,3 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 		})
 	}
 }
-
-// A list without elements is the shape of a scalar, and as shapes of inputs none.
-func TestBuilderEmptyLists(t *testing.T) {
-	b := NewBuilder(nil)
-	b.Reset()
-	b.Str(attrkey.Name, "add")
-	for _, key := range []string{attrkey.InputShapes, attrkey.OutputShape} {
-		b.SetList(b.Target(key), []byte("[]"))
-	}
-	e, ok := b.Entry()
-	if !ok || e.InputShapes == nil || len(e.InputShapes) != 0 || e.OutputShape == nil || len(e.OutputShape) != 0 ||
-		e.Warn&op.WarnBadShape != 0 {
-		t.Errorf("the entry is %+v", e)
-	}
-}
