@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
@@ -71,7 +70,9 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 	if err != nil {
 		return nil, err
 	}
-	r, err := analyze.Run(ctx, partialSource(d.text.Bytes()), o)
+	r, err := analyze.Run(ctx, analyze.Records(func(yield func(op.Record, error) bool) {
+		yield(op.Record{Partial: &op.Partial{File: "ClickHouse", Text: d.text.Bytes()}}, nil)
+	}), o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +84,4 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 		return r, nil
 	}
 	return r, selected.addTimelines(ctx, r, cmp.Or(s.MaxSorted, DefaultMaxSorted))
-}
-
-// partialSource is an input of partial results.
-type partialSource []byte
-
-// Read hands the partial results out.
-func (s partialSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
-	return read(0, 0, 0, func(yield func(op.Record, error) bool) {
-		yield(op.Record{Partial: &op.Partial{File: "ClickHouse", Text: s}}, nil)
-	})
-}
-
-// Files has the one file.
-func (s partialSource) Files() iter.Seq2[string, int64] {
-	return func(yield func(string, int64) bool) { yield("optrace-profile", int64(len(s))) }
 }

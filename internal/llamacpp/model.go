@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 )
 
 // Model is the size of a model of the Llama architecture.
@@ -98,7 +99,7 @@ func (m *Model) write(out io.Writer) error {
 	for _, t := range all {
 		n := t.elements()
 		if len(t.dims) == 1 {
-			g.put(ones(n))
+			g.put(slices.Repeat([]float32{1}, n))
 		}
 		for len(t.dims) > 1 && n > 0 {
 			some := random[r.IntN(len(random)):]
@@ -135,14 +136,6 @@ func (t *weights) elements() int {
 		n *= d
 	}
 	return n
-}
-
-func ones(n int) []float32 {
-	all := make([]float32, n)
-	for i := range all {
-		all[i] = 1
-	}
-	return all
 }
 
 // ggufWriter writes numbers and texts until one fails.

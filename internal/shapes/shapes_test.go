@@ -85,16 +85,6 @@ func TestCacheSize(t *testing.T) {
 			func(i int64) []int64 { return []int64{i, 256} },
 		},
 		{
-			"scalars",
-			func(i int64) [][]int64 { return append(scalars[:9:9], []int64{i}) },
-			func(i int64) []int64 { return append(make([]int64, 35), i) },
-		},
-		{
-			"too large",
-			func(i int64) [][]int64 { return append(scalars[:20:20], []int64{i}) },
-			func(i int64) []int64 { return append(make([]int64, 64), i) },
-		},
-		{
 			"of any size",
 			func(i int64) [][]int64 { return append(scalars[:i%12:i%12], []int64{i, 1, 1}) },
 			func(i int64) []int64 { return append(make([]int64, i%40), i) },

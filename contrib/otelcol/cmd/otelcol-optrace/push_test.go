@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,21 +82,5 @@ func TestCollectorTakesPushedProfiles(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || samples < 10 {
 		t.Errorf("%d samples (-sent +arrived):\n%s", samples, diff)
-	}
-}
-
-// Without the gate it refuses them, and the command says so.
-func TestCollectorRefusesPushedProfiles(t *testing.T) {
-	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
-	config := filepath.Join(dir, "config.yaml")
-	traces := strings.Replace(profilesThrough, "    profiles:\n", "    traces:\n", 1)
-	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, traces, address, to.address), 0o600))
-	stop := start(t, config)
-	defer stop()
-	cmd := exec.CommandContext(t.Context(), program.Optrace(t, "../../../.."), "convert", "-to", "otlp-profiles", "-push", "http://"+address,
-		"../../../../testdata/exporter_batch.jsonl")
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != 4 || !strings.Contains(string(out), "the receiver answers 404") {
-		t.Errorf("%v: %s", err, out)
 	}
 }
