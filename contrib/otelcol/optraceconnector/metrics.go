@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/op"
@@ -51,7 +51,8 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 	for rec, err := range c.reader.Records(td) {
 		switch {
 		case err != nil:
-			return consumererror.NewPermanent(err)
+			c.logger.Error("reading spans", zap.Error(err))
+			return nil // the client could but send them again
 		case rec.Resource != nil:
 			c.resource = td.ResourceSpans().At(resources).Resource()
 			resources++

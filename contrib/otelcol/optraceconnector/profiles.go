@@ -3,16 +3,15 @@ package optraceconnector
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/stacks"
@@ -56,21 +55,20 @@ func (*profilesConnector) Capabilities() consumer.Capabilities {
 
 // ConsumeTraces implements consumer.Traces.
 func (c *profilesConnector) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	full, err := c.add(td)
-	if full {
-		err = errors.Join(err, c.send(ctx))
+	if c.add(td) {
+		return c.send(ctx)
 	}
-	return err
+	return nil
 }
 
 // add adds spans, and reports whether the profile has enough of them.
-func (c *profilesConnector) add(td ptrace.Traces) (full bool, err error) {
+func (c *profilesConnector) add(td ptrace.Traces) (full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for rec, recErr := range c.reader.Records(td) {
+	for rec, err := range c.reader.Records(td) {
 		switch {
-		case recErr != nil:
-			err = consumererror.NewPermanent(errors.Join(err, recErr))
+		case err != nil:
+			c.logger.Error("reading spans", zap.Error(err))
 			continue
 		case rec.Resource != nil:
 			c.from.Resource(rec.Resource)
@@ -82,7 +80,7 @@ func (c *profilesConnector) add(td ptrace.Traces) (full bool, err error) {
 		c.forest.Add(rec)
 		c.spans++
 	}
-	return c.spans >= c.cfg.MaxSpans, err
+	return c.spans >= c.cfg.MaxSpans
 }
 
 // send sends the profile on and begins another one.
