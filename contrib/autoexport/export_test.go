@@ -112,14 +112,6 @@ func export(t *testing.T) error {
 	return errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context()))
 }
 
-func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "traces.jsonl")
-	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
-	t.Setenv("OPTRACE_FILE", path)
-	check.OK(t, export(t))
-	check.Equal(t, "operations", []string{"matmul", "relu"}, recorded(t, path))
-}
-
 // Without a name the file is that of optrace.Setup, in the current directory.
 func TestDefaultFile(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -2,12 +2,9 @@ package optraceconnector
 
 import (
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/connector/xconnector"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
@@ -38,25 +35,6 @@ func TestConfig(t *testing.T) {
 		{"no spans", map[string]any{"profiles": map[string]any{"max_spans": 0}}, "profiles: max_spans is 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { pdatatest.CheckConfig(t, createDefaultConfig(), tt.text, tt.want) })
-	}
-}
-
-func TestWholeConfig(t *testing.T) {
-	cfg := createDefaultConfig()
-	err := confmap.NewFromStringMap(map[string]any{
-		"flush_interval": "15s",
-		"metrics": map[string]any{
-			"temporality": "delta", "series_limit": 10, "resource_limit": 20, "max_buckets": 30, "exemplars": 5,
-		},
-		"profiles": map[string]any{"max_spans": 1000},
-	}).Unmarshal(cfg)
-	want := &Config{
-		FlushInterval: 15 * time.Second,
-		Metrics:       Metrics{Temporality: delta, SeriesLimit: 10, ResourceLimit: 20, MaxBuckets: 30, Exemplars: 5},
-		Profiles:      Profiles{MaxSpans: 1000},
-	}
-	if diff := cmp.Diff(want, cfg); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

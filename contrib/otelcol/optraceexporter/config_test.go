@@ -2,13 +2,8 @@ package optraceexporter
 
 import (
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/config/configretry"
-	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/internal/check"
@@ -35,26 +30,6 @@ func TestConfig(t *testing.T) {
 		{"negative timeout", map[string]any{"path": "x", "timeout": "-1s"}, "non-negative"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { pdatatest.CheckConfig(t, createDefaultConfig(), tt.text, tt.want) })
-	}
-}
-
-func TestWholeConfig(t *testing.T) {
-	cfg := createDefaultConfig()
-	err := confmap.NewFromStringMap(map[string]any{
-		"path": "ops.jsonl", "format": "entries", "compression": "zstd", "keep_attributes": []any{"customer"},
-		"operation_traces_only": true, "timeout": "3s", "retry_on_failure": map[string]any{"enabled": false},
-		"rotation": map[string]any{"max_bytes": 1 << 20, "max_age": "1h", "max_total_bytes": 1 << 30},
-	}).Unmarshal(cfg)
-	backOff := configretry.NewDefaultBackOffConfig()
-	backOff.Enabled = false
-	want := &Config{
-		BackOffConfig: backOff,
-		Path:          "ops.jsonl", Format: "entries", Compression: "zstd", KeepAttributes: []string{"customer"}, OperationTracesOnly: true,
-		Rotation:      Rotation{MaxBytes: 1 << 20, MaxAge: time.Hour, MaxTotalBytes: 1 << 30},
-		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 3 * time.Second},
-	}
-	if diff := cmp.Diff(want, cfg); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -71,10 +71,4 @@ func start(t *testing.T, uris ...string) (stop func()) {
 	return stop
 }
 
-func TestStart(t *testing.T) {
-	start(t, "../../examples/config.yaml", "yaml:receivers::otlp::protocols::http::endpoint: 127.0.0.1:0",
-		"yaml:receivers::otlp::protocols::grpc::endpoint: 127.0.0.1:0", "yaml:exporters::optrace::path: "+t.TempDir()+"/ops.jsonl",
-		"yaml:service::telemetry::logs::level: warn")
-}
-
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
