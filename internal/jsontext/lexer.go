@@ -345,16 +345,6 @@ func (l *Lexer) skipToken() {
 	}
 }
 
-// Expect consumes the byte c, where anything else is an error that says what was
-// expected.
-func (l *Lexer) Expect(c byte, expected string) {
-	if l.Peek() != c {
-		l.fail(expected)
-		return
-	}
-	l.pos++
-}
-
 // Pass goes behind the next value. Of an object or array it looks at brackets and
 // strings alone, so that it also passes over one that nests too deep or holds what
 // is no JSON; an error is only one that never ends, or a newline in a string or where a

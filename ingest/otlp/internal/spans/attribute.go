@@ -1,10 +1,6 @@
 package spans
 
-import (
-	"encoding/binary"
-
-	"github.com/optrace/optrace/internal/attrmap"
-)
+import "github.com/optrace/optrace/internal/attrmap"
 
 // attribute is an attribute key that spans have had, with the place that its values
 // go to.
@@ -16,9 +12,6 @@ type attribute struct {
 	wanted bool // the value matters
 	// next is the attribute that followed this one last, and other an earlier one.
 	next, other *attribute
-	// first, middle and last are the first eight bytes of the text, if there are as many,
-	// the next eight, if there are more than sixteen, and the last eight.
-	first, middle, last uint64
 }
 
 // valueKind is the type of an attribute's value.
@@ -61,23 +54,8 @@ func (t *attributeTable) add(a *attribute) *attribute {
 		t.first.next, t.first.other = nil, nil
 	}
 	a.wanted = a.target.Wanted()
-	if len(a.text) >= 8 {
-		text := []byte(a.text)
-		a.first = binary.LittleEndian.Uint64(text)
-		a.last = binary.LittleEndian.Uint64(text[len(text)-8:])
-		if len(text) > 16 {
-			a.middle = binary.LittleEndian.Uint64(text[8:])
-		}
-	}
 	t.byText[a.text] = a
 	return a
-}
-
-// isText reports whether b, which has the length of the text and at least eight bytes, is
-// the text.
-func (a *attribute) isText(b []byte) bool {
-	return binary.LittleEndian.Uint64(b) == a.first && binary.LittleEndian.Uint64(b[len(b)-8:]) == a.last &&
-		(len(b) <= 16 || binary.LittleEndian.Uint64(b[8:]) == a.middle && (len(b) <= 24 || string(b) == a.text))
 }
 
 // expect notes that next, which was not expected first, follows a.

@@ -166,25 +166,24 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 }
 
 // valueAt returns where the value stands in the attribute at b[i], and where that ends. The
-// end is 0 if the key is not a's, is shorter than six bytes, or the attribute takes more
-// than 127. Either part of a KeyValue may come first: pdata writes the value in front.
+// end is 0 if the key is not a's, or the attribute takes more than 127 bytes. Either part of
+// a KeyValue may come first: pdata writes the value in front.
 func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	if a == nil || len(b)-i < 4 {
 		return 0, 0, 0
 	}
-	x := binary.LittleEndian.Uint32(b[i:])
-	size, key := int(x>>8&0xff), len(a.text)
+	size, key := int(b[i+1]), len(a.text)
 	i += 2
 	end = i + size
 	value := size - key - 2
-	if size >= 0x80 || end > len(b) || value < 0 || key < 8 {
+	if size >= 0x80 || end > len(b) || value < 0 {
 		return 0, 0, 0
 	}
-	if x>>16 == tagValue|uint32(value)<<8 {
-		if to = end - key; a.isText(b[to:end]) {
+	if b[i] == tagValue && b[i+1] == byte(value) {
+		if to = end - key; string(b[to:end]) == a.text {
 			return i + 2, to, end
 		}
-	} else if [2]byte(b[i+key:]) == [2]byte{tagValue, byte(value)} && a.isText(b[i:i+key]) {
+	} else if b[i+key] == tagValue && b[i+key+1] == byte(value) && string(b[i:i+key]) == a.text {
 		return end - value, end, end
 	}
 	return 0, 0, 0
@@ -221,26 +220,17 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 	if len(text) > maxKeyField {
 		return nil, 0, 0, 0
 	}
-	return r.attributeOf(text, before), from, to, end
+	if a = r.attributes.find(text); a == nil {
+		a = r.attributes.add(&attribute{text: string(text), target: r.builder.Target(string(text[2:]))})
+	}
+	if a != before.next {
+		before.expect(a)
+	}
+	return a, from, to, end
 }
 
 // maxKeyField is the size of a key's field with a length of one byte.
 const maxKeyField = 2 + 0x7f
-
-// attributeOf returns the attribute whose key's field is text, behind another one.
-func (r *Proto) attributeOf(text []byte, before *attribute) *attribute {
-	if a := before.next; a != nil && a.text == string(text) {
-		return a
-	}
-	a := before.other
-	if a == nil || a.text != string(text) {
-		if a = r.attributes.find(text); a == nil {
-			a = r.attributes.add(&attribute{text: string(text), target: r.builder.Target(string(text[2:]))})
-		}
-	}
-	before.expect(a)
-	return a
-}
 
 // canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
 // or a list of integers or of lists of integers. It adds nothing and reports false for any
