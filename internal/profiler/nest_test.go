@@ -1,79 +1,85 @@
 package profiler
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 )
 
-// What is around an interval is the innermost of those before it that have not ended with one around them and
-// last until its end; around a moment it is the innermost that lasts.
-func TestEncloseAgainstAllPairs(t *testing.T) {
-	cases.Inputs(t, 300, 20000, func(seed uint64, r *rand.Rand) {
-		random := func(n int, length int64) []Interval {
-			all := make([]Interval, n)
-			for i := range all {
-				start := r.Int64N(20)
-				all[i] = Interval{Thread: r.Uint32N(2), Start: start, End: start + r.Int64N(length+1)}
-			}
-			return all
-		}
-		rows, moments := random(r.IntN(12), 10), random(r.IntN(8), 0)
-		s := Intervals{N: len(rows), At: func(i int32) Interval { return rows[i] }, InnerFirst: r.IntN(2) == 0}
-		others := Intervals{N: len(moments), At: func(i int32) Interval { return moments[i] }}
-		parents, around := make([]int32, len(rows)), make([]int32, len(moments))
-		order := s.Enclose(&others, func(i, in int32) { parents[i] = in }, func(i, in int32) { around[i] = in })
+// enclose returns the intervals around each interval and around each moment.
+func enclose(rows, moments []Interval) (parents, around []int32) {
+	s := Intervals{N: len(rows), At: func(i int32) Interval { return rows[i] }}
+	others := Intervals{N: len(moments), At: func(i int32) Interval { return moments[i] }}
+	parents, around = make([]int32, len(rows)), make([]int32, len(moments))
+	s.Enclose(&others, func(i, in int32) { parents[i] = in }, func(i, in int32) { around[i] = in })
+	return parents, around
+}
 
-		want := make([]int32, len(rows))
-		for i := range want {
-			want[i] = int32(i)
-		}
-		slices.SortStableFunc(want, func(i, j int32) int {
-			a, b := rows[i], rows[j]
-			last := cmp.Compare(i, j)
-			if s.InnerFirst {
-				last = -last
+// nested returns intervals of three threads that nest at random.
+func nested(r *rand.Rand) (rows []Interval) {
+	var nest func(thread uint32, start, end int64)
+	nest = func(thread uint32, start, end int64) {
+		for at := start; at < end; {
+			length := r.Int64N(end-at) + 1
+			rows = append(rows, Interval{thread, at, at + length})
+			if length > 2 && r.IntN(2) == 0 {
+				nest(thread, at, at+length)
 			}
-			return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), last)
-		})
-		check.Equal(t, fmt.Sprint(seed, ": order"), want, order)
-		// lasting lists the intervals before a place in the order that last at a time, or have one within them that does.
-		lasting := func(before int, at Interval) (list []int32) {
-			keep := false
-			for _, i := range slices.Backward(want[:before]) {
-				o := rows[i]
-				keep = keep || o.Thread == at.Thread && (o.End > at.Start || o.Start == at.Start)
-				if keep && o.Thread == at.Thread {
-					list = append(list, i)
-				}
-			}
-			return list
+			at += length + r.Int64N(5)
 		}
-		for n, i := range want {
-			parent := int32(-1)
-			for _, p := range lasting(n, rows[i]) {
-				if rows[p].End >= rows[i].End && rows[p].End > rows[i].Start {
-					parent = p
-					break
-				}
-			}
-			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, rows[i], rows), parent, parents[i])
+	}
+	for thread := range uint32(3) {
+		nest(thread, r.Int64N(20), 100)
+	}
+	return rows
+}
+
+// Around a moment is the shortest of all intervals that last then, the last of equals.
+func TestMomentsAgainstSearch(t *testing.T) {
+	cases.Inputs(t, 200, 4000, func(seed uint64, r *rand.Rand) {
+		rows := nested(r)
+		moments := make([]Interval, 60)
+		for i := range moments {
+			at := r.Int64N(120)
+			moments[i] = Interval{r.Uint32N(4), at, at}
 		}
+		_, got := enclose(rows, moments)
 		for k, m := range moments {
-			before := 0
-			for before < len(want) && cmp.Or(cmp.Compare(rows[want[before]].Thread, m.Thread), cmp.Compare(rows[want[before]].Start, m.Start)) <= 0 {
-				before++
+			want := int32(-1)
+			for i, o := range rows {
+				if o.Thread == m.Thread && o.Start <= m.Start && o.End > m.Start && (want < 0 || o.End-o.Start <= rows[want].End-rows[want].Start) {
+					want = int32(i)
+				}
 			}
-			in := int32(-1)
-			if list := lasting(before, m); len(list) > 0 {
-				in = list[0]
+			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, m, rows), want, got[k])
+		}
+	})
+}
+
+// Around an interval is, of all that last from its start to its end, the one that starts last, of those the shortest, and
+// of equals the last in front of it; also where intervals overlap without nesting.
+func TestParentsAgainstSearch(t *testing.T) {
+	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
+		rows := make([]Interval, r.IntN(40))
+		for i := range rows {
+			start := r.Int64N(30)
+			rows[i] = Interval{r.Uint32N(2), start, start + r.Int64N(12)}
+		}
+		got, _ := enclose(rows, rows[:len(rows)/3])
+		for i, o := range rows {
+			want := int32(-1)
+			for k, p := range rows {
+				if k == i || p == o && k > i || p.Thread != o.Thread || p.Start > o.Start || o.Start >= p.End || o.End > p.End {
+					continue
+				}
+				if want < 0 || p.Start > rows[want].Start || p.Start == rows[want].Start && p.End <= rows[want].End {
+					want = int32(k)
+				}
 			}
-			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, m, rows), in, around[k])
+			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, o, rows), want, got[i])
 		}
 	})
 }
