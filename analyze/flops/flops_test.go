@@ -3,7 +3,6 @@ package flops_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -273,36 +272,6 @@ func TestOnlyWhatComputesHasWork(t *testing.T) {
 	}
 	e := entry(t, "matmul", "8x8 8x8 -> 8x8 c64")
 	check.Equal(t, "complex numbers", flops.Work{}, flops.Of(e))
-}
-
-// naive counts the products of matmul one by one.
-func naive(a, b []int64) (n int64, ok bool) {
-	if a[1] != b[0] {
-		return 0, false
-	}
-	for range a[0] {
-		for range b[1] {
-			for range a[1] {
-				n += 2
-			}
-		}
-	}
-	return n, true
-}
-
-func TestMatmulAgainstLoops(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		a, b := []int64{r.Int64N(6), r.Int64N(4)}, []int64{r.Int64N(4), r.Int64N(6)}
-		want, ok := naive(a, b)
-		e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, InputShapes: []op.Shape{a, b}, OutputShape: op.Shape{a[0], b[1]}}
-		if !ok {
-			e.OutputShape = nil
-		}
-		if got := flops.Of(e).FLOPs; got != (op.Int{V: want, Known: ok}) {
-			t.Fatalf("%v %v: %v, want %d, %v", a, b, got, want, ok)
-		}
-	}
 }
 
 // Whatever the shapes, nothing panics, wraps around or is negative, and the figures are

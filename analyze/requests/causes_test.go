@@ -130,22 +130,6 @@ func TestNameInText(t *testing.T) {
 	}
 }
 
-func TestSlowestRequest(t *testing.T) {
-	var specs []tracetest.Spec
-	for i, duration := range []int64{30, 50, 10, 20} {
-		trace := byte(i + 1)
-		specs = append(specs, tracetest.SpanAt("GET /", 1, 0, 0, duration).In(trace), tracetest.OpAt("matmul", 2, 1, 0, 5).In(trace))
-	}
-	specs = append(specs, tracetest.SpanAt("GET /other", 1, 0, 0, 40).In(9))
-	forest := tracetest.AddTo(trace.New(), specs...)
-	got := Slowest(forest, func() *collective.Joins { return collective.FindJoins(forest) })
-	got.Causes = nil
-	want := &Slow{
-		Name: "GET /", TraceID: op.TraceID{15: 2}, SpanID: op.SpanID{7: 1}, DurationNS: 50, Alike: 4, MedianNS: 30,
-	}
-	check.Equal(t, "slowest request", want, got)
-}
-
 // The causes of a request add up to its duration, and agree with what its path is bound by.
 func TestCausesAddUp(t *testing.T) {
 	waited := int64(0)
@@ -206,22 +190,5 @@ func TestCausesAddUp(t *testing.T) {
 	})
 	if cases.All() && waited == 0 {
 		t.Error("no request waited for a straggler")
-	}
-}
-
-// Of operations that ran equally long meanwhile, the first by name is named.
-func TestMeanwhileOfEqualTimes(t *testing.T) {
-	for range 50 { // maps are in another order each time
-		part := &CausePart{}
-		s := causeSums{
-			forest: trace.New(), parts: map[causeKey]*CausePart{{}: part},
-			meanwhile: map[*CausePart]map[meanwhileKey]int64{part: {
-				{operation: "add"}: 3, {operation: "relu"}: 5, {operation: "matmul"}: 5, {operation: "abs"}: 1,
-			}},
-		}
-		got := s.causes(1)[0].Parts[0]
-		if got.Meanwhile != "matmul" || got.MeanwhileNS != 5 {
-			t.Fatalf("%s for %d ns", got.Meanwhile, got.MeanwhileNS)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -128,22 +127,6 @@ func TestStacksAgainstNaive(t *testing.T) {
 		slices.SortFunc(want, order)
 		slices.SortFunc(got, order)
 		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got)
-	})
-}
-
-// The table does not depend on how many goroutines walk the trees.
-func TestStacksDoNotDependOnWorkers(t *testing.T) {
-	cases.Seeds(t, 30, func(seed uint64, r *rand.Rand) {
-		forest := tracetest.AddTo(trace.New(), tracetest.RandomSpecs(r, 60)...)
-		want := Of(forest)
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-		for _, workers := range []int{1, 3, 16} {
-			runtime.GOMAXPROCS(workers)
-			got := Of(forest)
-			if diff := gocmp.Diff(want.Rows(), got.Rows()); diff != "" || want.Start != got.Start || want.End != got.End {
-				t.Errorf("seed %d, %d workers (-want +got):\n%s", seed, workers, diff)
-			}
-		}
 	})
 }
 

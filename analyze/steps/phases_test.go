@@ -97,32 +97,6 @@ func naivePhases(specs []tracetest.Spec) []Phase {
 	return table
 }
 
-func TestSteadyOf(t *testing.T) {
-	for _, c := range []struct {
-		walls string
-		want  *Steady
-	}{
-		{walls: ""},
-		{walls: "10 10 10 10 10 10 10"},
-		{walls: "10 10 10 10 10 10 10 10", want: &Steady{FirstStep: 0, LastStep: 7, Steps: 8, MedianNS: 10}},
-		{
-			walls: "90 50 10 11 10 10 35 10 11 10 30 31 30 30 31",
-			want:  &Steady{FirstStep: 2, LastStep: 9, Steps: 8, LeftOut: 7, MedianNS: 10},
-		},
-		{walls: "900 10 10 10 10 10 10 10 10 10", want: &Steady{FirstStep: 1, LastStep: 9, Steps: 9, LeftOut: 1, MedianNS: 10}},
-		{walls: "10 20 30 40 50 60 70 80 90 100 110 120"},
-		{walls: "0 0 0 0 0 0 0 0 0 1 1 1 1 1", want: &Steady{FirstStep: 0, LastStep: 8, Steps: 9, LeftOut: 5}},
-	} {
-		var rows []Row
-		for i, field := range strings.Fields(c.walls) {
-			var wall int64
-			_, _ = fmt.Sscan(field, &wall)
-			rows = append(rows, stepRow(int64(i), 1, 1, 1, wall, 1))
-		}
-		check.Equal(t, c.walls, c.want, SteadyOf(rows))
-	}
-}
-
 func TestSteadyAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		var rows []Row

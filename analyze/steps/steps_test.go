@@ -33,23 +33,6 @@ func TestSteps(t *testing.T) {
 		want  []Row
 	}{
 		{
-			name: "steps over two devices, in ascending order, the host's view left out",
-			specs: []tracetest.Spec{
-				tracetest.OpAt("a", 1, 0, 100, 110).InStep(7), tracetest.OpAt("b", 2, 0, 0, 30).InStep(-2),
-				tracetest.OpAt("c", 3, 0, 20, 50).InStep(-2).On("cuda:1"),
-				tracetest.OpAt("d", 4, 0, 60, 70).InStep(-2),
-				tracetest.OpAt("e", 5, 0, 0, 500).InStep(7).FromHost(), tracetest.OpAt("f", 6, 0, 0, 500),
-			},
-			want: []Row{stepRow(-2, 1, 3, 70, 70, 60), stepRow(7, 1, 1, 10, 10, 10)},
-		},
-		{
-			name: "operations that start at once do not begin it again",
-			specs: []tracetest.Spec{
-				stepOp(1, 10, 20), stepOp(0, 0, 20), stepOp(0, 10, 30),
-			},
-			want: []Row{stepRow(0, 1, 2, 40, 30, 30), stepRow(1, 1, 1, 10, 10, 10)},
-		},
-		{
 			name: "a shared execution is apart from those of the same engine",
 			specs: []tracetest.Spec{
 				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
@@ -68,32 +51,6 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 40, 50),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 10, 10, 10)},
-		},
-		{
-			name: "traces more than a second apart",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).In(1), stepOp(0, 10, 20).In(2),
-				stepOp(0, second+20, second+30).In(1), stepOp(0, 2*second+31, 2*second+32).In(2),
-				stepOp(1, 9*second, 9*second+10).In(2), stepOp(1, 11*second, 11*second+10).In(2),
-			},
-			want: []Row{
-				stepRow(0, 1, 3, 30, second+30, 30), stepRow(0, 2, 1, 1, 1, 1), stepRow(1, 1, 2, 20, 2*second+10, 20),
-			},
-		},
-		{
-			name: "a lane that has gone on keeps nobody away",
-			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 10, 20).InStep(0).OnRank(0),
-				tracetest.OpAt("a", 3, 1, 30, 40).InStep(0).OnRank(1), stepOp(0, 15, 35).In(2).OnRank(0), stepOp(0, 60, 70).In(3).OnRank(2),
-			},
-			want: []Row{stepRow(0, 1, 3, 30, 60, 30), stepRow(0, 2, 1, 20, 20, 20)},
-		},
-		{
-			name: "one rank before a restart and another behind it, in traces of their own",
-			specs: []tracetest.Spec{
-				stepOp(0, 0, 10).OnRank(0), stepOp(0, 10, 20).OnRank(0), stepOp(0, 3600*second, 3600*second+10).OnRank(1).In(2),
-			},
-			want: []Row{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10)},
 		},
 		{
 			name: "the ends of time",

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -237,26 +238,26 @@ func (e *extents) lineOf(rank op.Int) (line []hostSegment) {
 		}
 		return a < b
 	}}
-	at := int64(-trace.MaxTime)
-	advance := func(to int64) {
-		for at < to && len(running.Items) > 0 {
-			i := did[running.Top()]
-			_, end := e.times(i)
-			if until := min(end, to); until > at {
-				line = append(line, hostSegment{at, until, i, e.sumOf(i)})
-				at = until
-			}
-			if end <= at {
-				running.Pop()
-			}
+	for at, place := int64(0), 0; place < len(did) || len(running.Items) > 0; {
+		next := int64(math.MaxInt64)
+		if place < len(did) {
+			next = startOf(did[place])
 		}
-		at = to
+		if len(running.Items) == 0 || at == next {
+			running.Push(place)
+			at, place = next, place+1
+			continue
+		}
+		i := did[running.Top()]
+		_, end := e.times(i)
+		if until := min(end, next); until > at {
+			line = append(line, hostSegment{at, until, i, e.sumOf(i)})
+			at = until
+		}
+		if end <= at {
+			running.Pop()
+		}
 	}
-	for place, i := range did {
-		advance(startOf(i))
-		running.Push(place)
-	}
-	advance(trace.MaxTime)
 	return line
 }
 

@@ -142,38 +142,33 @@ type stretch struct {
 // last end. Stretches without length are left out.
 func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 	return func(yield func(*stretch) bool) {
-		if len(rows) == 0 {
-			return
-		}
 		var until [NumClasses]int64 // the latest end of each class
 		for k := range until {
 			until[k] = -trace.MaxTime
 		}
 		s := stretch{last: trace.NoRow}
 		latest := int64(-trace.MaxTime)
-		finish := func(to int64, next int32) bool { // the stretch that began with the row before
-			s.to, s.next = to, next
+		for i, r := range rows {
+			k, end := ClassOf(f.Kind(r)), f.End(r)
+			until[k] = max(until[k], end)
+			if s.last == trace.NoRow || end > latest {
+				latest, s.last = end, r
+			}
+			s.from, s.to, s.next = f.Start(r), latest, trace.NoRow
+			if i+1 < len(rows) {
+				s.next = rows[i+1]
+				s.to = f.Start(s.next)
+			}
 			if s.from == s.to {
-				return true
+				continue
 			}
 			for k, end := range until {
 				s.active[k] = max(0, min(end, s.to)-s.from)
 			}
 			s.busy = max(0, min(latest, s.to)-s.from)
-			return yield(&s)
-		}
-		for _, r := range rows {
-			start := f.Start(r)
-			if s.last != trace.NoRow && !finish(start, r) {
+			if !yield(&s) {
 				return
 			}
-			k, end := ClassOf(f.Kind(r)), start+f.Duration(r)
-			until[k] = max(until[k], end)
-			if s.last == trace.NoRow || end > latest {
-				latest, s.last = end, r
-			}
-			s.from = start
 		}
-		finish(latest, trace.NoRow)
 	}
 }

@@ -64,26 +64,6 @@ func TestTimelinesAgainstNaive(t *testing.T) {
 	})
 }
 
-func TestPartsAddUpToSpan(t *testing.T) {
-	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		forest := trace.New()
-		for range 500 {
-			s := tracetest.RandomSpec(r, 500)
-			s.Start = r.Int64N(1 << 40)
-			s.End = s.Start + r.Int64N(1<<uint(1+r.IntN(34)))
-			forest.Add(s.Record())
-		}
-		for _, line := range Timelines(forest) {
-			p := line.Parts
-			check.Equal(t, fmt.Sprintf("seed %d: the parts of %v add up to", seed, line.Key),
-				p.Span, p.Compute+p.ExposedCommunication+p.ExposedMemory+p.Other+p.Idle)
-			if p.Busy+p.Idle != p.Span || p.Overlap > p.Communication || p.Overlap > p.Compute {
-				t.Errorf("seed %d: parts of %v contradict each other: %+v", seed, line.Key, *p)
-			}
-		}
-	})
-}
-
 func TestOverlapRatio(t *testing.T) {
 	if _, ok := (&Parts{Compute: 10}).OverlapRatio(); ok {
 		t.Error("there is a ratio without communication")

@@ -142,46 +142,30 @@ type runningRow struct {
 // the last end.
 func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 	return func(yield func(*level) bool) {
-		var l level
+		if len(rows) == 0 {
+			return
+		}
+		l := level{from: f.Start(rows[0])}
 		running := heap.Heap[runningRow]{Less: func(a, b runningRow) bool { return a.end > b.end }} // the first to end on top
-		advance := func(to int64) bool {
-			l.to, l.running = to, running.Items
+		for next := 0; next < len(rows) || len(running.Items) > 0; {
+			ends := next == len(rows) || len(running.Items) > 0 && running.Top().end <= f.Start(rows[next])
+			if ends {
+				l.to = running.Top().end
+			} else {
+				l.to = f.Start(rows[next])
+			}
+			l.running = running.Items
 			if l.from < l.to && !yield(&l) {
-				return false
-			}
-			l.from = to
-			return true
-		}
-		end := func() bool {
-			first := running.Top()
-			if !advance(first.end) {
-				return false
-			}
-			running.Pop()
-			l.bytes.Sub(f.Memory(first.row))
-			return true
-		}
-		begun := false
-		for _, r := range rows {
-			start := f.Start(r)
-			if !begun {
-				l.from, begun = start, true
-			}
-			for len(running.Items) > 0 && running.Top().end <= start {
-				if !end() {
-					return
-				}
-			}
-			if !advance(start) {
 				return
 			}
-			l.bytes.Add(f.Memory(r))
-			running.Push(runningRow{f.End(r), r})
-		}
-		for len(running.Items) > 0 {
-			if !end() {
-				return
+			l.from = l.to
+			if ends {
+				l.bytes.Sub(f.Memory(running.Pop().row))
+				continue
 			}
+			l.bytes.Add(f.Memory(rows[next]))
+			running.Push(runningRow{f.End(rows[next]), rows[next]})
+			next++
 		}
 	}
 }
