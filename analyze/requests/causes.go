@@ -156,7 +156,7 @@ func (c *causeFinder) causes(r int32) []Cause {
 		segments = append(segments, path.RowSegment{Row: row, From: from, To: to})
 	})
 	slices.Reverse(segments)
-	sums := causeSums{forest: f, parts: make(map[causeKey]*CausePart)}
+	sums := causeSums{forest: f, parts: make(map[causeKey]*partSum)}
 	cause := CauseBefore
 	for len(segments) > 0 {
 		outside := 0
@@ -227,39 +227,32 @@ func (c *causeFinder) addWaiting(sums *causeSums, cause string, s path.RowSegmen
 	if part == nil || next == trace.NoRow || s.To-s.From < least {
 		return
 	}
-	f := c.forest
-	device := f.DeviceKey(next).Label(f.Devices.Ranks)
-	for name, ns := range c.meanwhile(next, s, true) {
-		sums.addMeanwhile(part, meanwhileKey{name, device}, ns)
-	}
+	device := c.forest.DeviceKey(next).Label(c.forest.Devices.Ranks)
+	c.addMeanwhile(part, next, s, device, true)
 }
 
 // addStraggler adds time in which a collective waited for the operation in row last.
 func (c *causeFinder) addStraggler(sums *causeSums, s path.RowSegment, last int32) {
 	part := sums.part(CauseStraggler, s.Row, c.forest.DeviceKey(last))
 	part.TimeNS += s.To - s.From
-	for name, ns := range c.meanwhile(last, s, false) {
-		sums.addMeanwhile(part, meanwhileKey{operation: name}, ns)
-	}
+	c.addMeanwhile(part, last, s, "", false)
 }
 
 // maxMeanwhile bounds how many operations are looked at that began before a time.
 const maxMeanwhile = 256
 
-// meanwhile returns how long operations ran on the device of the operation in row last
-// before it, while s waited for it, by name; where others is set, only those of other traces.
-func (c *causeFinder) meanwhile(last int32, s path.RowSegment, others bool) map[string]int64 {
+// addMeanwhile adds how long operations ran on the device of the operation in row last before it, while s waited for
+// it; where others is set, only those of other traces.
+func (c *causeFinder) addMeanwhile(part *partSum, last int32, s path.RowSegment, device string, others bool) {
 	f := c.forest
 	rows := f.Devices.Of(f.Device(last))
 	i := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= s.To })
-	times := make(map[string]int64)
 	for first := max(0, i-maxMeanwhile); i > first; i-- {
 		r := rows[i-1]
 		if ns := min(s.To, f.End(r)) - max(s.From, f.Start(r)); ns > 0 && r != last && !(others && f.Trace(r) == f.Trace(last)) {
-			times[f.RowName(r)] += ns
+			part.meanwhile[meanwhileKey{f.RowName(r), device}] += ns
 		}
 	}
-	return times
 }
 
 // causeKey identifies a part of a cause.
@@ -270,9 +263,14 @@ type causeKey struct {
 
 // causeSums sums up times by cause.
 type causeSums struct {
-	forest    *trace.Forest
-	parts     map[causeKey]*CausePart
-	meanwhile map[*CausePart]map[meanwhileKey]int64
+	forest *trace.Forest
+	parts  map[causeKey]*partSum
+}
+
+// partSum is a part with the times of what ran meanwhile.
+type partSum struct {
+	CausePart
+	meanwhile map[meanwhileKey]int64
 }
 
 // meanwhileKey is an operation that ran meanwhile, and the device if it is not the part's.
@@ -283,7 +281,7 @@ func (k meanwhileKey) compare(o meanwhileKey) int {
 }
 
 // add adds a segment, if it takes time, and returns its part.
-func (s *causeSums) add(cause string, segment path.RowSegment) *CausePart {
+func (s *causeSums) add(cause string, segment path.RowSegment) *partSum {
 	if segment.From == segment.To {
 		return nil
 	}
@@ -297,25 +295,14 @@ func (s *causeSums) add(cause string, segment path.RowSegment) *CausePart {
 }
 
 // part returns the part of a cause that the row belongs to.
-func (s *causeSums) part(cause string, row int32, device device.Key) *CausePart {
+func (s *causeSums) part(cause string, row int32, device device.Key) *partSum {
 	key := causeKey{cause, s.forest.RowName(row), device}
 	part := s.parts[key]
 	if part == nil {
-		part = &CausePart{Operation: key.operation, Key: device}
+		part = &partSum{CausePart{Operation: key.operation, Key: device}, make(map[meanwhileKey]int64)}
 		s.parts[key] = part
 	}
 	return part
-}
-
-// addMeanwhile adds the time that an operation ran meanwhile.
-func (s *causeSums) addMeanwhile(part *CausePart, key meanwhileKey, ns int64) {
-	if s.meanwhile == nil {
-		s.meanwhile = make(map[*CausePart]map[meanwhileKey]int64)
-	}
-	if s.meanwhile[part] == nil {
-		s.meanwhile[part] = make(map[meanwhileKey]int64)
-	}
-	s.meanwhile[part][key] += ns
 }
 
 // causes returns the sums, the largest first.
@@ -327,13 +314,13 @@ func (s *causeSums) causes(duration int64) []Cause {
 			cause = &Cause{Cause: key.cause}
 			byCause[key.cause] = cause
 		}
-		for k, ns := range s.meanwhile[part] {
+		for k, ns := range part.meanwhile {
 			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && k.compare(meanwhileKey{part.Meanwhile, part.MeanwhileDevice}) < 0 {
 				part.Meanwhile, part.MeanwhileDevice, part.MeanwhileNS = k.operation, k.device, ns
 			}
 		}
 		cause.TimeNS += part.TimeNS
-		cause.Parts = append(cause.Parts, *part)
+		cause.Parts = append(cause.Parts, part.CausePart)
 	}
 	causes := []Cause{}
 	for _, cause := range byCause {
