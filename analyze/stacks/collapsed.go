@@ -20,7 +20,7 @@ func (t *Table) WriteCollapsed(w io.Writer) error {
 	for sum, other := range t.levels[byStack].All() {
 		frames := []string{Other}
 		if !other {
-			frames = stackOf(sum.key).Frames
+			frames = sum.frames()
 		}
 		stack := Collapse(frames...)
 		weights[stack] = wide.AddSaturating(weights[stack], sum.all.SelfNS)

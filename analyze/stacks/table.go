@@ -66,9 +66,11 @@ const (
 
 // sum is what the operations of a row on some level took.
 type sum struct {
-	key   string
-	above int // the length of the key of the row on the level before
-	all   Values
+	key string
+	// own is where the key goes on from that of the row on the level before; on the first one, where the frames begin.
+	own    int
+	labels Labels // as far as the level tells them
+	all    Values
 	// plain is the part of the operations that have no row on the next level.
 	plain Values
 }
@@ -90,27 +92,27 @@ func NewTable(limits Limits) *Table {
 func (t *Table) Add(path *Path, l *Labels, v Values) {
 	t.key = append(appendText(t.key[:0], l.Device), byte(l.Kind))
 	t.key = appendProducer(t.key, &l.Producer)
+	own, labels, hasRequest := len(t.key), Labels{Device: l.Device, Kind: l.Kind, Producer: l.Producer}, l.Request != (Request{})
 	t.key = append(t.key, path.text...)
-	hasRequest := l.Request != (Request{})
-	if t.add(byStack, 0, v, l.Shape != "" || hasRequest) {
+	if t.add(byStack, own, &labels, v, l.Shape != "" || hasRequest) {
 		return
 	}
-	above := len(t.key)
+	own, labels.Shape = len(t.key), l.Shape
 	t.key = appendText(t.key, l.Shape)
-	if t.add(byShape, above, v, hasRequest) {
+	if t.add(byShape, own, &labels, v, hasRequest) {
 		return
 	}
-	above = len(t.key)
+	own = len(t.key)
 	t.key = appendRequest(t.key, &l.Request)
-	t.add(byRequest, above, v, false)
+	t.add(byRequest, own, l, v, false)
 }
 
 // add adds operations to the row of t.key on a level, and reports whether the next
 // levels have nothing of them.
-func (t *Table) add(level, above int, v Values, more bool) (done bool) {
+func (t *Table) add(level, own int, l *Labels, v Values, more bool) (done bool) {
 	row, isNew := t.levels[level].Row(t.key)
 	if isNew {
-		row.Value.key, row.Value.above = row.Key(), above
+		row.Value.key, row.Value.own, row.Value.labels = row.Key(), own, *l
 	}
 	row.Value.all.Add(v)
 	if !more {
@@ -126,17 +128,6 @@ func appendProducer(key []byte, p *Producer) []byte {
 		return append(key, 0)
 	}
 	return binary.BigEndian.AppendUint64(append(key, 1), uint64(p.Rank.V))
-}
-
-// cutProducer returns the producer that stands first in a key, and what follows it.
-func cutProducer(key string) (p Producer, rest string) {
-	p.Service, key = cutText(key)
-	p.Host, key = cutText(key)
-	if key[0] == 0 {
-		return p, key[1:]
-	}
-	p.Rank = op.Known(int64(binary.BigEndian.Uint64([]byte(key[1:9]))))
-	return p, key[9:]
 }
 
 // appendRequest appends a request to a key, and its hash.
@@ -168,7 +159,7 @@ func (t *Table) Merge(o *Table) {
 	t.HostSide += o.HostSide
 	t.Duplicates += o.Duplicates
 	for i := range t.levels {
-		t.levels[i].Merge(o.levels[i], func(dst, src *sum) { dst.key, dst.above = src.key, src.above })
+		t.levels[i].Merge(o.levels[i], func(dst, src *sum) { dst.key, dst.own, dst.labels = src.key, src.own, src.labels })
 	}
 }
 
@@ -218,12 +209,12 @@ func (t *Table) Rows() []Row {
 				rows = append(rows, Row{Frames: []string{Other}, Values: s.all})
 			case other:
 			case level == byStack:
-				here[s.key] = stackOf(s.key)
-			case above[s.key[:s.above]] == nil, level == byRequest && !t.levels[level].Whole(s.key):
+				here[s.key] = &Row{Frames: s.frames(), Labels: s.labels}
+			case above[s.key[:s.own]] == nil, level == byRequest && !t.levels[level].Whole(s.key):
 			default:
-				from := above[s.key[:s.above]]
+				from := above[s.key[:s.own]]
 				from.sub(s.all)
-				here[s.key] = from.with(level, s.key[s.above:])
+				here[s.key] = &Row{Frames: from.Frames, Labels: s.labels}
 			}
 			if row := here[s.key]; row != nil && !other {
 				rows = appendRow(rows, *row, s.plain)
@@ -259,13 +250,8 @@ func appendOthers(rows []Row, level int, above map[string]*Row) []Row {
 	return rows
 }
 
-// stackOf returns the row, without values, of a key on the first level.
-func stackOf(key string) *Row {
-	device, rest := cutText(key)
-	labels := Labels{Device: device, Kind: op.Kind(rest[0])}
-	labels.Producer, rest = cutProducer(rest[1:])
-	return &Row{Frames: framesOf(rest), Labels: labels}
-}
+// frames returns the frames of a row on the first level.
+func (s *sum) frames() []string { return framesOf(s.key[s.own:]) }
 
 // framesOf returns the frames in the text of a path.
 func framesOf(text string) []string {
@@ -276,20 +262,6 @@ func framesOf(text string) []string {
 		frames = append(frames, frame)
 	}
 	return frames
-}
-
-// with returns a row of the next level, without values, given what its key has beyond
-// that of r.
-func (r *Row) with(level int, key string) *Row {
-	next := &Row{Frames: r.Frames, Labels: r.Labels}
-	if level == byShape {
-		next.Shape, _ = cutText(key)
-		return next
-	}
-	var ids string
-	next.Request.Name, ids = cutText(key)
-	copy(next.Request.SpanID[:], ids[copy(next.Request.TraceID[:], ids):])
-	return next
 }
 
 func compareRows(a, b Row) int {

@@ -49,28 +49,32 @@ func selfTimes(f *trace.Forest) iter.Seq2[trace.Node, int64] {
 // side, in nanoseconds.
 func OperationSelfTimes(f *trace.Forest) map[OperationKey]int64 {
 	f.Build()
-	type sum struct {
-		wide.Sum
-		seen bool
-	}
-	sums := [2][]sum{
-		make([]sum, len(f.Names.Operations.Values)),
-		make([]sum, len(f.Names.Operations.Values)),
-	}
-	for n, self := range selfTimes(f) {
-		sum := &sums[n.Side()][f.Name(n.Row)]
-		sum.Add(self)
-		sum.seen = true
-	}
 	times := make(map[OperationKey]int64)
-	for side := range sums {
-		for name := range sums[side] {
-			if sum := &sums[side][name]; sum.seen {
-				times[OperationKey{f.Names.Operations.Values[name], op.Side(side)}] = sum.Int64()
+	for side, sums := range sumsBy(f, len(f.Names.Operations.Values), f.Name) {
+		for name := range sums {
+			if sums[name].seen {
+				times[OperationKey{f.Names.Operations.Values[name], op.Side(side)}] = sums[name].Int64()
 			}
 		}
 	}
 	return times
+}
+
+// selfSum is a sum of self times, if there are any.
+type selfSum struct {
+	wide.Sum
+	seen bool
+}
+
+// sumsBy sums up the self times by side and the number, of so many, that of returns for each row.
+func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32) (sums [2][]selfSum) {
+	sums = [2][]selfSum{make([]selfSum, numbers), make([]selfSum, numbers)}
+	for n, self := range selfTimes(f) {
+		sum := &sums[n.Side()][of(n.Row)]
+		sum.Add(self)
+		sum.seen = true
+	}
+	return sums
 }
 
 // SelfTime returns the self time of row r.
@@ -174,23 +178,14 @@ func GroupOf(values []key.Value, side string) GroupID {
 
 // GroupSelfTimes sums up the self times by group.
 func GroupSelfTimes(f *trace.Forest) map[GroupID]*wide.Sum {
-	bySide := [2][]wide.Sum{
-		make([]wide.Sum, len(f.Names.Groups.Values)),
-		make([]wide.Sum, len(f.Names.Groups.Values)),
-	}
-	for n, self := range selfTimes(f) {
-		bySide[n.Side()][f.Group(n.Row)].Add(self)
-	}
-	sums := make(map[GroupID]*wide.Sum)
-	for side := range bySide {
-		for group := range bySide[side] {
-			sum := &bySide[side][group]
-			if *sum == (wide.Sum{}) {
-				continue
+	all := make(map[GroupID]*wide.Sum)
+	for side, sums := range sumsBy(f, len(f.Names.Groups.Values), f.Group) {
+		for group := range sums {
+			if sum := &sums[group].Sum; *sum != (wide.Sum{}) {
+				values := key.Cut(f.Names.Groups.Values[group], f.By)
+				all[GroupOf(values, op.Side(side).String())] = sum
 			}
-			values := key.Cut(f.Names.Groups.Values[group], f.By)
-			sums[GroupOf(values, op.Side(side).String())] = sum
 		}
 	}
-	return sums
+	return all
 }

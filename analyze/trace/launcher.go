@@ -67,25 +67,6 @@ func (f *Forest) LaunchName(r int32) string {
 	return f.LauncherName(r)
 }
 
-// same is a text that all of several have in common.
-type same struct {
-	text           string
-	known, differs bool
-}
-
-func (s *same) add(text string) {
-	s.differs = s.differs || s.known && s.text != text
-	s.text, s.known = text, true
-}
-
-// common returns the text, "" where they differ.
-func (s *same) common() string {
-	if s.differs {
-		return ""
-	}
-	return s.text
-}
-
 // buildGraphs names the CUDA graphs.
 func (f *Forest) buildGraphs() {
 	f.Tree.graphs = nil
@@ -93,8 +74,8 @@ func (f *Forest) buildGraphs() {
 		return
 	}
 	f.Tree.graphs = make(map[graphKey]string)
-	type around struct{ operator, phase same }
-	all := make(map[string]*around) // by number
+	type around struct{ operator, phase string } // "" where they differ
+	all := make(map[string]around)               // by number
 	for r := range f.Rows() {
 		k := f.graphKey(r)
 		if k.graph == 0 {
@@ -105,18 +86,19 @@ func (f *Forest) buildGraphs() {
 		if g.ID == "" || !f.IsDeviceSide(r) {
 			continue
 		}
-		a := all[g.ID]
-		if a == nil {
-			a = &around{}
-			all[g.ID] = a
+		here := around{f.LauncherName(r), f.Names.Marks.Values[f.Mark(r)].Phase}
+		if a, known := all[g.ID]; known && a.operator != here.operator {
+			here.operator = ""
 		}
-		a.operator.add(f.LauncherName(r))
-		a.phase.add(f.Names.Marks.Values[f.Mark(r)].Phase)
+		if a, known := all[g.ID]; known && a.phase != here.phase {
+			here.phase = ""
+		}
+		all[g.ID] = here
 	}
 	for k := range f.Tree.graphs {
 		g := &f.Names.Graphs.Values[k.graph]
-		if a := all[g.ID]; a != nil {
-			f.Tree.graphs[k] = g.name(cmp.Or(a.operator.common(), a.phase.common()))
+		if a, ok := all[g.ID]; ok {
+			f.Tree.graphs[k] = g.name(cmp.Or(a.operator, a.phase))
 		}
 	}
 }
