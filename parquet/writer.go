@@ -15,8 +15,6 @@ import (
 // How much is collected before it is encoded, compressed or written. A row
 // group is held in memory, compressed, until it is complete.
 const (
-	// batchRows is how many rows a column takes at a time.
-	batchRows = 256
 	// maxGroupRows is the size of a row group: large enough to compress well and
 	// to be read in one go, small enough that readers can share out a file.
 	maxGroupRows = 1 << 17
@@ -32,12 +30,11 @@ const (
 // was written the place and the bounds of its columns. It is not safe for
 // concurrent use.
 type Writer struct {
-	file *parquet.GenericWriter[any]
-	buf  rowBuffer
-	// groupRows is the number of rows handed to the current row group.
-	groupRows int
-	resource  oneResource
-	err       error
+	file     *parquet.GenericWriter[any]
+	row      row
+	rows     int // of the current row group
+	resource oneResource
+	err      error
 }
 
 // NewWriter returns a Writer to w. Nothing is written before the first row
@@ -48,68 +45,56 @@ func NewWriter(w io.Writer) *Writer {
 		schema,
 		parquet.Compression(&zstd.Codec{}),
 		parquet.DictionaryMaxBytes(maxDictionaryBytes),
-		parquet.KeyValueMetadata(metadataKey, op.Schema),
+		parquet.KeyValueMetadata(schemaKey, op.Schema),
 		parquet.CreatedBy("optrace", "", ""),
 	)
-	pw := &Writer{file: file, buf: rowBuffer{leaves: findLeaves(schema)}}
-	for i, c := range file.ColumnWriters() {
-		pw.buf.columns = append(pw.buf.columns, columnValues{w: c, null: parquet.NullValue().Level(0, 0, i)})
-	}
-	return pw
+	return &Writer{file: file, row: newRow(schema)}
 }
 
 // Entry writes e.
 func (w *Writer) Entry(e *op.Entry) error {
-	w.buf.entry(e)
+	w.row.entry(e)
 	return w.end()
 }
 
 // Span writes s.
 func (w *Writer) Span(s *op.Span) error {
-	w.buf.span(s)
+	w.row.span(s)
 	return w.end()
 }
 
 // Resource writes r: what follows comes from there.
 func (w *Writer) Resource(r *op.Resource) error {
-	w.buf.resource(r)
+	w.row.resource(r)
 	w.resource.add(r)
 	return w.end()
 }
 
 // Gap writes g.
 func (w *Writer) Gap(g *op.Gap) error {
-	w.buf.gap(g)
+	w.row.gap(g)
 	return w.end()
 }
 
 // Batch writes b.
 func (w *Writer) Batch(b *op.Batch) error {
-	w.buf.batch(b)
+	w.row.batch(b)
 	return w.end()
 }
 
-// end completes a row, and what has become large enough. The first error is
-// kept and returned by every later call.
+// end completes a row, and a row group that has become large enough. The first error is
+// kept and returned by every later call: a page that is missing cannot be made up for.
 func (w *Writer) end() error {
-	if w.buf.rows < batchRows && w.buf.size < maxGroupBytes {
+	if w.err != nil {
+		clear(w.row.columns)
 		return w.err
 	}
-	w.flush()
-	if w.groupRows >= maxGroupRows || w.buf.size >= maxGroupBytes {
-		w.groupRows, w.buf.size = 0, 0
+	w.fail(w.row.write(w.file.ColumnWriters()))
+	if w.rows++; w.rows >= maxGroupRows || w.row.size >= maxGroupBytes {
+		w.rows, w.row.size = 0, 0
 		w.fail(w.file.Flush())
 	}
 	return w.err
-}
-
-func (w *Writer) flush() {
-	if w.err != nil {
-		w.buf.reset() // a page that is missing cannot be made up for
-		return
-	}
-	w.groupRows += w.buf.rows
-	w.fail(w.buf.flush())
 }
 
 func (w *Writer) fail(err error) {
@@ -123,7 +108,6 @@ var errClosed = errors.New("writing parquet: writer is closed")
 // Close completes the file. It does not close the underlying writer. Without
 // it the file cannot be read.
 func (w *Writer) Close() error {
-	w.flush()
 	if w.err != nil {
 		return w.err
 	}

@@ -1,16 +1,13 @@
 package parquet
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/optrace/optrace/op"
 )
-
-// metadataKey is the key of the file's metadata whose value names the schema,
-// [op.Schema].
-const metadataKey = "optrace.schema"
 
 // resourceKey is the key of the file's metadata whose value is the header of entries JSON
 // Lines, with the resource that all rows come from. It is there if they state one and the
@@ -20,7 +17,7 @@ const resourceKey = "optrace.resource"
 // newSchema returns the table's schema: what the row is, the fields of an entry, those of other records,
 // and what is long. Fields of an entry that are new come last.
 func newSchema() *parquet.Schema {
-	list := fields{{name: "record", Node: word()}}
+	list := []node{{"record", word()}}
 	columns := slices.Clone(op.Columns)
 	index := func(name string) int {
 		return slices.IndexFunc(columns, func(c op.Column[op.Entry]) bool { return c.Name == name })
@@ -30,64 +27,94 @@ func newSchema() *parquet.Schema {
 	columns = slices.Delete(columns, ns, ns+1)
 	last := index("collective") + 1
 	list = appendNodes(list, columns[:last])
-	list = append(list, fields{
-		{name: "name", Node: parquet.Optional(word())},
-		{name: "parent_remote", Node: parquet.Optional(parquet.Leaf(parquet.BooleanType))},
-		{name: "world_size", Node: parquet.Optional(few())},
-		{name: "gap", Node: parquet.Optional(fields{
-			{name: "dropped", Node: few()},
-			{name: "reason", Node: parquet.Optional(word())},
-		})},
-		{name: "batch", Node: parquet.Optional(fields{
-			{name: "writer", Node: word()},
-			{name: "seq", Node: near()},
-			{name: "entries", Node: few()},
-		})},
-		{name: "links", Node: parquet.Optional(parquet.List(fields{
-			{name: "trace_id", Node: word()},
-			{name: "span_id", Node: parquet.Encoded(parquet.String(), &parquet.Plain)},
-			{name: "weight", Node: parquet.Optional(few())},
+	list = append(list, []node{
+		{"name", parquet.Optional(word())},
+		{"parent_remote", parquet.Optional(parquet.Leaf(parquet.BooleanType))},
+		{"world_size", parquet.Optional(few())},
+		{"gap", parquet.Optional(group([]node{
+			{"dropped", few()},
+			{"reason", parquet.Optional(word())},
 		}))},
-		{name: "extra", Node: parquet.Optional(parquet.String())},
+		{"batch", parquet.Optional(group([]node{
+			{"writer", word()},
+			{"seq", near()},
+			{"entries", few()},
+		}))},
+		{"links", parquet.Optional(parquet.List(group([]node{
+			{"trace_id", word()},
+			{"span_id", parquet.Encoded(parquet.String(), &parquet.Plain)},
+			{"weight", parquet.Optional(few())},
+		})))},
+		{"extra", parquet.Optional(parquet.String())},
 	}...)
-	return parquet.NewSchema("optrace", appendNodes(list, columns[last:]))
+	return parquet.NewSchema("optrace", group(appendNodes(list, columns[last:])))
 }
 
 // appendNodes appends columns for the fields of a part of a row.
-func appendNodes[T any](list fields, columns []op.Column[T]) fields {
+func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 	for _, c := range columns {
-		var node parquet.Node
+		var n parquet.Node
 		switch c.At.(type) {
 		case func(*T) *op.Int, func(*T) *int64:
-			if node = few(); slices.Contains(nearby, c.Name) {
-				node = near()
+			if n = few(); slices.Contains(nearby, c.Name) {
+				n = near()
 			}
 		case func(*T) *string, func(*T) op.Name:
-			node = word()
+			n = word()
 		case func(*T) []byte:
-			if node = word(); c.Name == "span_id" {
-				node = parquet.Encoded(parquet.String(), &parquet.Plain)
+			if n = word(); c.Name == "span_id" {
+				n = parquet.Encoded(parquet.String(), &parquet.Plain)
 			}
 		case func(*T) *float64:
-			node = parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary)
+			n = parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary)
 		case func(*T) *op.Shape:
-			node = parquet.List(few())
+			n = parquet.List(few())
 		case func(*T) *[]op.Shape:
-			node = parquet.List(parquet.Optional(parquet.List(few())))
+			n = parquet.List(parquet.Optional(parquet.List(few())))
 		case func(*T) *[]op.DType, func(*T) *op.Warning:
-			node = parquet.List(word())
+			n = parquet.List(word())
 		case func(*T) *[]op.Attr:
-			node = parquet.Map(word(), word())
+			n = parquet.Map(word(), word())
 		case func(*T) **op.Collective:
-			node = appendNodes(nil, op.CollectiveColumns)
+			n = group(appendNodes(nil, op.CollectiveColumns))
 		default:
 			continue
 		}
 		if c.Name == "error" {
-			list = append(list, field{name: "failed", Node: parquet.Optional(parquet.Leaf(parquet.BooleanType))})
+			list = append(list, node{"failed", parquet.Optional(parquet.Leaf(parquet.BooleanType))})
 		}
-		list = append(list, field{name: c.Name, Node: parquet.Optional(node)})
+		list = append(list, node{c.Name, parquet.Optional(n)})
 	}
+	return list
+}
+
+// node is a column or group with its name.
+type node struct {
+	name string
+	parquet.Node
+}
+
+// ordered is a group of columns in the order of names, where parquet.Group sorts them.
+type ordered struct {
+	parquet.Group
+	names []string
+}
+
+func group(list []node) parquet.Node {
+	g := ordered{Group: make(parquet.Group)}
+	for _, n := range list {
+		g.Group[n.name] = n.Node
+		g.names = append(g.names, n.name)
+	}
+	return g
+}
+
+// Fields implements parquet.Node.
+func (g ordered) Fields() []parquet.Field {
+	list := g.Group.Fields()
+	slices.SortFunc(list, func(a, b parquet.Field) int {
+		return cmp.Compare(slices.Index(g.names, a.Name()), slices.Index(g.names, b.Name()))
+	})
 	return list
 }
 
