@@ -71,7 +71,7 @@ func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 				dst = a.value(comma(dst), "", f.data, depth+1)
 			}
 		case annotationNested:
-			dst, open = a.nested(dst[:start], f.data, depth), 0
+			dst, open = a.nested(dst[:start], f.data), 0
 		default:
 			if next, ok := a.scalar(dst, start, key, &f); ok {
 				dst, open = next, 0
@@ -152,53 +152,21 @@ func isJSON(text []byte) bool {
 	return l.Err() == nil
 }
 
-// nested appends a value of the older kind.
-func (a *annotator) nested(dst []byte, b []byte, depth int) []byte {
-	if depth >= maxDepth {
-		return append(dst, "null"...)
-	}
-	var keys, values, elements [][]byte
-	kind := uint64(0)
-	start := len(dst)
+// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One that
+// has any is not known.
+func (a *annotator) nested(dst, b []byte) []byte {
+	text := "null"
 	f := fields{rest: b}
 	for f.next() {
-		switch f.num {
-		case nestedType:
-			kind = f.n
-		case nestedDictKeys:
-			keys = append(keys, f.data)
-		case nestedDictValues:
-			values = append(values, f.data)
-		case nestedArray:
-			elements = append(elements, f.data)
-		case nestedInt:
-			dst = strconv.AppendInt(dst[:start], int64(f.n), 10)
-		case nestedDouble:
-			dst = jsontext.AppendDouble(dst[:start], math.Float64frombits(f.n))
-		case nestedBool:
-			dst = strconv.AppendBool(dst[:start], f.n != 0)
-		case nestedString:
-			dst = jsontext.AppendString(dst[:start], string(f.data))
+		switch {
+		case f.num == nestedType && f.n == isDict:
+			text = "{}"
+		case f.num == nestedType && f.n == isArray:
+			text = "[]"
+		default:
+			text = "null"
 		}
 	}
 	a.bad = a.bad || f.bad
-	switch kind {
-	case isDict:
-		dst = append(dst[:start], '{')
-		for i := range min(len(keys), len(values)) {
-			dst = append(jsontext.AppendString(comma(dst), string(keys[i])), ':')
-			dst = a.nested(dst, values[i], depth+1)
-		}
-		return append(dst, '}')
-	case isArray:
-		dst = append(dst[:start], '[')
-		for _, e := range elements {
-			dst = a.nested(comma(dst), e, depth+1)
-		}
-		return append(dst, ']')
-	}
-	if len(dst) == start {
-		dst = append(dst, "null"...)
-	}
-	return dst
+	return append(dst, text...)
 }

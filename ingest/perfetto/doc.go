@@ -5,8 +5,9 @@
 //
 // A slice is made an event of package ingest/kineto, which knows what is an operation: its
 // category and its annotations are what the category and the arguments of an event of a
-// Chrome trace are. Annotations may hold dictionaries, lists and JSON. Names of tracks,
-// threads and processes tell events apart and mean nothing else.
+// Chrome trace are. Annotations may hold dictionaries, lists and JSON; of the nested values
+// that versions before 2021 wrote, only empty ones are known. Names of tracks, threads and
+// processes tell events apart and mean nothing else.
 //
 // The beginning and the end of a slice are matched on its track, in the order of the file,
 // and an end without a beginning, or the reverse, is counted. So are instants, counters,

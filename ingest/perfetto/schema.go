@@ -81,14 +81,7 @@ const (
 	annotationArray   = 12
 	annotationTextIID = 17
 
-	nestedType       = 1
-	nestedDictKeys   = 2
-	nestedDictValues = 3
-	nestedArray      = 4
-	nestedInt        = 5
-	nestedDouble     = 6
-	nestedBool       = 7
-	nestedString     = 8
+	nestedType = 1
 )
 
 // The values of enums.
