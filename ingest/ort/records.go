@@ -78,7 +78,8 @@ type decoder struct {
 	feed    *attrjson.Feeder
 	lex     jsontext.Lexer
 	strings intern.Table
-	tensors tensors
+	dtypes  []string // of the inputs of a node
+	shapes  []byte
 	devices map[string]string // by provider
 	by      string            // op_name of a kernel
 	grid    [6]int64          // of a kernel: grid and block, 0 where not stated
