@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
@@ -105,48 +106,23 @@ func (d *decoder) tags(f *fields) {
 	}
 }
 
-// attribute gives a tag to the builder.
+// attribute gives a tag to the builder. Where the builder wants a list and the tag is a text of one in JSON, it stands for
+// that list.
 func (d *decoder) attribute(t tag) {
 	b := d.build
 	switch {
 	case t.key == "" || len(t.value) == 0 || t.value[0] == 'n':
-	case t.binary:
-		b.SetRaw(b.Target(t.key), op.AttrBytes, d.tagBytes(t))
-	case t.number:
-		d.number(t)
-	case t.value[0] == '"':
-		d.textAttribute(t)
-	case t.value[0] == 't', t.value[0] == 'f':
-		b.Bool(t.key, t.value[0] == 't')
-	case t.value[0] == '{', t.value[0] == '[':
+	case t.value[0] == '{', t.value[0] == '[', !b.Wants(t.key):
 		b.Other(t.key)
 	default:
-		d.number(t)
-	}
-}
-
-// textAttribute gives a tag with a string to the builder. Where the builder
-// wants a list and the text is one in JSON, it stands for that list.
-func (d *decoder) textAttribute(t tag) {
-	text := d.tagBytes(t)
-	if len(text) > 0 && text[0] == '[' && d.build.WantsList(t.key) {
-		var list bytes.Buffer
-		if json.Compact(&list, text) == nil {
-			d.build.SetList(d.build.Target(t.key), list.Bytes())
-			return
+		a := d.attr(t)
+		if a.Type == op.AttrText && strings.HasPrefix(a.Value, "[") && b.WantsList(t.key) {
+			var list bytes.Buffer
+			if json.Compact(&list, []byte(a.Value)) == nil {
+				a.Value, a.Type = list.String(), op.AttrJSON
+			}
 		}
-	}
-	d.build.Str(t.key, d.valid(text))
-}
-
-func (d *decoder) number(t tag) {
-	b := d.build
-	if n, ok := d.tagInt(t); ok && !t.float {
-		b.Int(t.key, n)
-	} else if f, ok := jsontext.ParseFloat(d.tagBytes(t)); ok {
-		b.Float(t.key, f)
-	} else {
-		b.Other(t.key)
+		b.SetAttr(a)
 	}
 }
 
