@@ -11,6 +11,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// The limits of what one compressed file may expand to. Reading streams, so they bound time, but for the window.
+const (
+	// maxRatio is the largest expansion taken for data. Spans that repeat reach some hundreds; gzip cannot exceed 1032.
+	maxRatio = 2000
+	// freeDecompressedBytes may come out of a file whatever the ratio, because small files of equal lines compress
+	// extremely well.
+	freeDecompressedBytes = 64 << 20
+	// maxWindowBytes bounds the memory that a zstd frame may ask for: the window of the strongest settings that zstd uses
+	// without a special flag.
+	maxWindowBytes = 128 << 20
+)
+
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -23,7 +35,6 @@ type content struct {
 	src io.Reader
 	// compressed counts the compressed bytes that src takes; nil for uncompressed input.
 	compressed *countingReader
-	limits     Limits
 	total      int64
 	damage     error
 	close      func()
@@ -31,14 +42,14 @@ type content struct {
 
 // decompress looks at the beginning of file and returns its content. The count
 // that file keeps is of the bytes as they are stored.
-func decompress(file *countingReader, limits Limits) (*content, error) {
+func decompress(file *countingReader) (*content, error) {
 	buffered := bufio.NewReaderSize(file, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	isGzip, isZstd := bytes.HasPrefix(head, gzipMagic), bytes.Equal(head, zstdMagic)
-	c := &content{src: buffered, limits: limits, close: func() {}}
+	c := &content{src: buffered, close: func() {}}
 	if !isGzip && !isZstd {
 		return c, nil
 	}
@@ -75,10 +86,8 @@ func (c *content) Read(p []byte) (int, error) {
 	}
 	c.total += int64(n)
 	switch {
-	case c.total > c.limits.DecompressedBytes:
-		return n, fmt.Errorf("decompressed content exceeds %d bytes", c.limits.DecompressedBytes)
-	case c.total > freeDecompressedBytes && c.total > c.limits.Ratio*c.compressed.n:
-		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", c.limits.Ratio)
+	case c.total > freeDecompressedBytes && c.total > maxRatio*c.compressed.n:
+		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", maxRatio)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", maxWindowBytes, err)
 	case err != nil && err != io.EOF && c.compressed.err == nil:

@@ -13,9 +13,9 @@
 // records and knows nothing of files. The table in formats.go is the only
 // place that lists them.
 //
-// Reading takes constant memory, bounded by [Limits], but for formats that have what is
-// needed first at their end; [Options].MaxMemory bounds that, together with what whoever
-// reads the input keeps of it. A record that cannot be
-// read is yielded as an [*op.SyntaxError] with its position, and reading goes
-// on; any other error ends the input.
+// Reading takes constant memory, but for formats that have what is needed first at their
+// end; [Options].MaxMemory bounds that, together with what whoever reads the input keeps
+// of it. A record that cannot be read is yielded as an [*op.SyntaxError] with its position,
+// and reading goes on; any other error ends the input, such as that of a compressed file
+// that expands by more than 2000, above 64 MiB.
 package ingest

@@ -86,6 +86,10 @@ func TestDocumentsInParts(t *testing.T) {
 
 func TestMessagesInParts(t *testing.T) { testDocuments(t, protoMessage) }
 
+func TestEntriesInParts(t *testing.T) {
+	testDocuments(t, func(_ *testing.T, rng *rand.Rand) []byte { return []byte(lines(partsEntry, 1+rng.IntN(60))) })
+}
+
 func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "input")
@@ -99,6 +103,10 @@ func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []
 		}
 		if rng.IntN(2) == 0 {
 			text = damage(rng, text)
+		}
+		if rng.IntN(4) == 0 {
+			text = check.Gzip(t, text)
+			text = text[:len(text)-rng.IntN(2)*rng.IntN(len(text)-20)]
 		}
 		check.OK(t, os.WriteFile(path, text, 0o600))
 		want := recordtest.Transcript(t, ingest.Open(path).Records())

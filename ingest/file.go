@@ -58,7 +58,7 @@ func (in *Input) open(s source) (*file, error) {
 	f := &file{in: in, number: int64(number), path: s.path, mapping: in.mapping, closers: []func(){closeFile}}
 	f.users.Store(1)
 	f.counted = &countingReader{src: src, seen: in.count}
-	if f.content, err = decompress(f.counted, in.opts.Limits); err == nil {
+	if f.content, err = decompress(f.counted); err == nil {
 		f.closers = append(f.closers, f.content.close)
 		f.anywhere = seekable(src, f.content, f.counted)
 		err = f.detect(in.opts.Format)

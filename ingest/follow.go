@@ -116,16 +116,13 @@ func (f Follower) whole(path string, yield func(op.Record, error) bool) bool {
 
 // tail reads a file that may grow.
 type tail struct {
-	ctx      context.Context
-	path     string
-	format   string // its name, where that is given
-	src      io.Reader
-	opened   *os.File // nil for none of ours
-	file     *os.File // nil for what has an end, such as a pipe
-	read     int64    // bytes
-	interval time.Duration
-	onRead   func(int)
-	idle     func()
+	Follower
+	ctx   context.Context
+	path  string
+	src   io.Reader
+	close func()
+	file  *os.File // nil for what has an end, such as a pipe
+	read  int64    // bytes
 	// waits is set where reading waits at the end of the file.
 	waits bool
 	// replaced is set where another file, or another content, was found at the path.
@@ -133,40 +130,16 @@ type tail struct {
 }
 
 func (f Follower) openTail(ctx context.Context, path string) (*tail, error) {
-	t := &tail{ctx: ctx, path: path, format: f.Format, interval: cmp.Or(f.Interval, followInterval), onRead: f.Read, idle: f.Idle}
-	if path == Stdin && f.Stdin != nil {
-		t.src = f.Stdin
-		return t, nil
-	}
-	file := os.Stdin
-	if path != Stdin {
-		var err error
-		if file, err = os.Open(path); err != nil {
-			return nil, err
-		}
-	}
-	t.src = file
-	if path != Stdin {
-		t.opened = file
-	}
-	info, err := file.Stat()
+	src, closeFile, err := f.openSource(path)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
-	if info.IsDir() {
-		return nil, errors.Join(fmt.Errorf("%s is a directory", path), file.Close())
-	}
-	if path != Stdin && info.Mode().IsRegular() {
+	t := &tail{Follower: f, ctx: ctx, path: path, src: src, close: closeFile}
+	t.Interval = cmp.Or(f.Interval, followInterval)
+	if file, ok := src.(*os.File); ok && path != Stdin && isRegular(file) {
 		t.file = file
 	}
 	return t, nil
-}
-
-// close closes the file. That of a file which was only read loses nothing.
-func (t *tail) close() {
-	if t.opened != nil {
-		_ = t.opened.Close()
-	}
 }
 
 // Read implements io.Reader. At the end of a file that grows it waits for more. It ends
@@ -177,8 +150,8 @@ func (t *tail) Read(p []byte) (int, error) {
 		if n > 0 || err != io.EOF || t.file == nil || !t.waits || t.replaced {
 			return n, err
 		}
-		if t.idle != nil {
-			t.idle()
+		if t.Idle != nil {
+			t.Idle()
 		}
 		// What is written between the read above and this look is read once more.
 		t.replaced = t.isReplaced()
@@ -192,8 +165,8 @@ func (t *tail) Read(p []byte) (int, error) {
 func (t *tail) next(p []byte) (int, error) {
 	n, err := t.src.Read(p)
 	t.read += int64(n)
-	if n > 0 && t.onRead != nil {
-		t.onRead(n)
+	if n > 0 && t.Follower.Read != nil {
+		t.Follower.Read(n)
 	}
 	if n > 0 && err == io.EOF {
 		err = nil
@@ -225,7 +198,7 @@ func (t *tail) awaitFile() bool {
 }
 
 func (t *tail) sleep() bool {
-	timer := time.NewTimer(t.interval)
+	timer := time.NewTimer(t.Interval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -255,11 +228,11 @@ func (t *tail) detect() (*Format, []byte, error) {
 		case h.empty() && t.file == nil && atEnd:
 			return nil, text, nil
 		case !h.empty() && (isLine || atEnd && h.opening == 0 && len(text) >= minBinary || len(text) == cap(text)):
-			if f := h.format(t.format); f != nil {
+			if f := h.format(t.Format); f != nil {
 				return f, text, nil
 			}
 			if atEnd && isLine && (len(h.members) > 0 || h.opening == 0) || len(text) >= lastLook {
-				if f := h.damagedFormat(t.format); f != nil {
+				if f := h.damagedFormat(t.Format); f != nil {
 					return f, text, nil
 				}
 				return nil, nil, h.refusal()
@@ -269,8 +242,8 @@ func (t *tail) detect() (*Format, []byte, error) {
 			text = append(make([]byte, 0, 4*cap(text)), text...)
 		}
 		if atEnd {
-			if t.idle != nil {
-				t.idle()
+			if t.Idle != nil {
+				t.Idle()
 			}
 			if t.isReplaced() {
 				t.replaced = true

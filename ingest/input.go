@@ -50,7 +50,6 @@ func Open(paths ...string) *Input { return Options{}.Open(paths...) }
 
 // Open is [Open] with options.
 func (o Options) Open(paths ...string) *Input {
-	o.Limits = o.Limits.orDefault()
 	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
 }
 

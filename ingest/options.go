@@ -15,8 +15,6 @@ type Options struct {
 	// Format is the name of the format of all files, one of [FormatNames]; "" finds the
 	// format of each by its content.
 	Format string
-	// Limits bounds the size that compressed files may expand to.
-	Limits Limits
 	// MaxMemory is about how much memory the input may take, in bytes: what readers hold
 	// because a format has it in the wrong order, and what whoever reads it says to keep,
 	// see [Input.Hold]. What would take more ends with a *[MemoryError]. 0 is

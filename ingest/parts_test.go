@@ -120,43 +120,6 @@ func lines(format string, n int) string {
 	return b.String()
 }
 
-func TestPartsKeepPositions(t *testing.T) {
-	entries, documents := lines(partsEntry, 50), lines(partsDocument, 50)
-	pretty := strings.NewReplacer("[{", "[\n  {\n  ", ",\"", ",\n  \"").Replace(documents)
-	tests := map[string]string{
-		"entries":             entries,
-		"damaged entry":       strings.Replace(entries, `"step":33,`, `"step":33:`, 1),
-		"entries cut off":     entries[:len(entries)-30],
-		"documents":           documents,
-		"damaged document":    strings.Replace(documents, `"startTimeUnixNano":"33",`, `"startTimeUnixNano":"33":`, 1),
-		"documents cut off":   documents[:len(documents)-30],
-		"spread documents":    pretty,
-		"damaged among those": strings.Replace(pretty, `"startTimeUnixNano":"33",`, `"startTimeUnixNano":"33":`, 1),
-		"white space":         "\n\n" + documents + "\n\n",
-	}
-	for name, content := range tests {
-		t.Run(name, func(t *testing.T) {
-			for _, stored := range [][]byte{[]byte(content), check.Gzip(t, content), check.Gzip(t, content)[:200]} {
-				path := write(t, filepath.Join(t.TempDir(), "input"), stored)
-				want := recordtest.Transcript(t, ingest.Open(path).Records())
-				for _, size := range []int{500, 1 << 20} {
-					got, _ := inParts(t, ingest.Open(path), size, 2)
-					check.Equal(t, fmt.Sprintf("parts of %d", size), want, got)
-				}
-			}
-		})
-	}
-}
-
-func TestPartsAreCut(t *testing.T) {
-	for name, content := range map[string]string{"entries": lines(partsEntry, 100), "documents": lines(partsDocument, 100)} {
-		in := ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
-		if _, n := inParts(t, in, 1000, 2); n < 5 {
-			t.Errorf("%s: %d parts", name, n)
-		}
-	}
-}
-
 func TestPartsOfSeveralFiles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.jsonl"), []byte(lines(partsEntry, 10)))
@@ -188,10 +151,6 @@ func TestPartsEndWithAnError(t *testing.T) {
 		"unknown format":      {path: foreign},
 		"nothing but unknown": {path: dir},
 		"a source that fails": {path: ingest.Stdin, Options: ingest.Options{Stdin: failing}},
-		"content beyond the limit": {
-			path:    write(t, filepath.Join(t.TempDir(), "big.gz"), check.Gzip(t, lines(partsEntry, 1000))),
-			Options: ingest.Options{Limits: ingest.Limits{DecompressedBytes: 50_000}},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transcript, _ := inParts(t, opts.Open(opts.path), 5000, 2)
