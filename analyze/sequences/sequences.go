@@ -242,8 +242,7 @@ func (s *shortRuns) run() *shortRun {
 func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 	f := s.forest
 	row := Sequence{Count: found.Count, Rounds: found.Rounds}
-	counts := make(map[int32]int64) // by stream
-	lanes := make(map[int32]int32)  // one of each stream
+	streams := make(map[Stream]int64)
 	for _, at := range found.At {
 		run := &s.list[at.Text]
 		for i := at.From; i < at.From+found.Length*at.Rounds; i++ {
@@ -253,20 +252,16 @@ func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 			}
 		}
 		for lane, n := range run.streams {
-			stream := f.Devices.Streams[lane]
-			counts[stream] += n
-			lanes[stream] = lane
+			streams[Stream{Key: f.Devices.Keys[f.Devices.Lanes[lane]], Stream: f.Names.Lanes.Values[lane].Stream}] += n
 		}
 	}
 	first := found.At[0]
 	for _, name := range s.list[first.Text].names[first.From : first.From+found.Length] {
 		row.Operations = append(row.Operations, f.Names.Operations.Values[name])
 	}
-	for stream, n := range counts {
-		lane := lanes[stream]
-		row.Streams = append(row.Streams, Stream{
-			Key: f.Devices.Keys[f.Devices.Lanes[lane]], Stream: f.Names.Lanes.Values[lane].Stream, Count: n,
-		})
+	for stream, n := range streams {
+		stream.Count = n
+		row.Streams = append(row.Streams, stream)
 	}
 	if whole > 0 {
 		row.Share = op.KnownFloat(float64(row.SumNS) / whole)

@@ -4,6 +4,7 @@ package repeats
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"slices"
 )
 
@@ -42,68 +43,71 @@ type Place struct{ Text, From, Rounds int }
 //	a a a b   a a          is a, two occurrences with 5 rounds
 //	a a b x   a a b y      is a a b, two occurrences of a round each
 func Find(texts [][]int32, weights []int64) []Sequence {
-	c := collector{texts: texts, index: make(map[string]int)}
-	items, ids := c.cut()
-	f := newFinder(ids, weights)
-	for _, text := range items {
-		for _, item := range text {
-			f.sizes = append(f.sizes, item.length*item.Rounds)
+	f := &finder{texts: texts, weights: weights, index: make(map[string]int)}
+	f.cut()
+	f.sort()
+	for length := MaxLength; length >= 2; length-- {
+		f.take(length)
+	}
+	for i, item := range f.items {
+		if weight := weights[item.Text]; item.Rounds > 1 && !f.covered[i] {
+			f.add(Sequence{item.length, weight, weight * int64(item.Rounds), []Place{item.Place}})
 		}
 	}
-	f.grow()
-	for length := len(f.levels) + 1; length >= 2; length-- {
-		for _, s := range f.take(length) {
-			for i, at := range s.At {
-				first, last := items[at.Text][at.From], items[at.Text][at.From+length-1]
-				s.At[i].From, s.Length = first.From, last.From+last.length*last.Rounds-first.From
-			}
-			c.add(s)
-		}
-	}
-	for i, text := range items {
-		for k, item := range text {
-			if item.Rounds > 1 && !f.covered[f.start[i]+k] {
-				c.add(Sequence{item.length, weights[i], weights[i] * int64(item.Rounds), []Place{item.Place}})
-			}
-		}
-	}
-	return c.found
+	return f.found
+}
+
+// finder looks for sequences of items.
+type finder struct {
+	texts   [][]int32
+	weights []int64
+
+	items   []item  // of all texts, one behind the other
+	ids     []int   // of the items: those with equal numbers and rounds have the same
+	covered []bool  // items that sequences have taken
+	sorted  []start // by the ids from there on
+
+	found []Sequence
+	index map[string]int // of found, by the numbers
+	key   []byte
 }
 
 // item is a sequence of length numbers with its rounds.
 type item struct {
 	Place
 	length int
+	left   int // how many items there are from this one to the end of the text
 }
 
-// collector collects the sequences of texts.
-type collector struct {
-	texts [][]int32
-	found []Sequence
-	index map[string]int // of found, by the numbers
-	key   []byte
+// start is a place where a sequence of items may begin.
+type start struct {
+	at int
+	// common is how many items are the same as from the start before on, and longest how many begin a sequence that
+	// occurs at least twice; both at most MaxLength.
+	common, longest int
 }
 
-// cut cuts the texts into items. Those with equal numbers and rounds have the same id.
-func (c *collector) cut() (items [][]item, ids [][]int32) {
-	known := make(map[string]int32)
-	for i, text := range c.texts {
-		var list []item
-		var numbers []int32
+// cut cuts the texts into items.
+func (f *finder) cut() {
+	known := make(map[string]int)
+	for i, text := range f.texts {
+		first := len(f.items)
 		for at := 0; at < len(text); {
 			length, n := roundsAt(text[at:])
-			key := c.keyOf(text[at:at+length], n)
+			key := f.keyOf(text[at:at+length], n)
 			id, ok := known[string(key)]
 			if !ok {
-				id = int32(len(known))
+				id = len(known)
 				known[string(key)] = id
 			}
-			list, numbers = append(list, item{Place{i, at, n}, length}), append(numbers, id)
+			f.items, f.ids = append(f.items, item{Place{i, at, n}, length, 0}), append(f.ids, id)
 			at += length * n
 		}
-		items, ids = append(items, list), append(ids, numbers)
+		for k := range f.items[first:] {
+			f.items[first+k].left = len(f.items) - first - k
+		}
 	}
-	return items, ids
+	f.covered = make([]bool, len(f.items))
 }
 
 // roundsAt returns the sequence at the start of a text whose rounds cover most, by its length,
@@ -123,171 +127,126 @@ func roundsAt(text []int32) (length, n int) {
 }
 
 // keyOf returns a key of numbers and a number of rounds. It is overwritten by the next one.
-func (c *collector) keyOf(numbers []int32, rounds int) []byte {
-	c.key = binary.LittleEndian.AppendUint32(c.key[:0], uint32(rounds))
+func (f *finder) keyOf(numbers []int32, rounds int) []byte {
+	f.key = binary.LittleEndian.AppendUint32(f.key[:0], uint32(rounds))
 	for _, n := range numbers {
-		c.key = binary.LittleEndian.AppendUint32(c.key, uint32(n))
+		f.key = binary.LittleEndian.AppendUint32(f.key, uint32(n))
 	}
-	return c.key
+	return f.key
 }
 
-// add adds the occurrences of a sequence.
-func (c *collector) add(s Sequence) {
-	first := s.At[0]
-	key := c.keyOf(c.texts[first.Text][first.From:first.From+s.Length], 0)
-	i, ok := c.index[string(key)]
-	if !ok {
-		c.index[string(key)] = len(c.found)
-		c.found = append(c.found, s)
-		return
-	}
-	known := &c.found[i]
-	known.Count, known.Rounds, known.At = known.Count+s.Count, known.Rounds+s.Rounds, append(known.At, s.At...)
-}
-
-// finder looks for sequences in all texts, one behind the other.
-type finder struct {
-	numbers []int32
-	text    []int32 // of each number
-	start   []int   // of each text
-	weights []int64
-	covered []bool
-	sizes   []int // how much each number stands for
-	// levels has the sequences of 2, 3, … numbers that occur at least twice.
-	levels [][]window
-}
-
-// window is a sequence at a place; windows with equal numbers are of one class.
-type window struct{ at, class int32 }
-
-func newFinder(texts [][]int32, weights []int64) *finder {
-	f := &finder{weights: weights}
-	for i, t := range texts {
-		f.start = append(f.start, len(f.numbers))
-		f.numbers = append(f.numbers, t...)
-		f.text = append(f.text, slices.Repeat([]int32{int32(i)}, len(t))...)
-	}
-	f.covered = make([]bool, len(f.numbers))
-	return f
-}
-
-// grow finds the windows of each length from those that are shorter by one.
-func (f *finder) grow() {
-	type key struct{ class, number int32 }
-	n := len(f.numbers)
-	class := make([]int32, n+1) // of the windows of the length, 0 for those that occur once
-	for i, v := range f.numbers {
-		class[i] = v + 1
-	}
-	at := make([]int32, n)
-	for i := range at {
-		at[i] = int32(i)
-	}
-	for length := 2; length <= MaxLength && len(at) > 0; length++ {
-		ids, count := make(map[key]int32), []int64(nil)
-		var windows []window
-		for _, i := range at {
-			last := int(i) + length - 1
-			if last >= n || f.text[last] != f.text[i] || class[i] == 0 || class[i+1] == 0 {
-				continue
-			}
-			k := key{class[i], f.numbers[last]}
-			id, ok := ids[k]
-			if !ok {
-				id = int32(len(count))
-				ids[k], count = id, append(count, 0)
-			}
-			count[id] += f.weights[f.text[i]]
-			windows = append(windows, window{i, id})
+// sort sorts the places, so that equal sequences of any length are neighbours.
+func (f *finder) sort() {
+	from := func(at int) []int { return f.ids[at : at+min(f.items[at].left, MaxLength)] }
+	for at := range f.items {
+		s := start{at: at}
+		if f.weights[f.items[at].Text] > 1 {
+			s.longest = len(from(at))
 		}
-		windows = slices.DeleteFunc(windows, func(w window) bool { return count[w.class] < 2 })
-		clear(class)
-		at = at[:0]
-		for _, w := range windows {
-			class[w.at] = w.class + 1
-			at = append(at, w.at)
-		}
-		if len(windows) > 0 {
-			f.levels = append(f.levels, slices.Clip(windows))
-		}
+		f.sorted = append(f.sorted, s)
 	}
-}
-
-// take takes the sequences of a length.
-func (f *finder) take(length int) []Sequence {
-	windows := f.levels[length-2]
-	f.levels[length-2] = nil
-	byClass := make(map[int32]int)
-	var candidates []candidate
-	for _, w := range windows {
-		if !f.isFree(int(w.at), length) || f.size(int(w.at), length) > MaxLength {
-			continue
+	slices.SortFunc(f.sorted, func(a, b start) int { return slices.Compare(from(a.at), from(b.at)) })
+	for i := 1; i < len(f.sorted); i++ {
+		before, s := &f.sorted[i-1], &f.sorted[i]
+		a, b := from(before.at), from(s.at)
+		for s.common < min(len(a), len(b)) && a[s.common] == b[s.common] {
+			s.common++
 		}
-		i, ok := byClass[w.class]
-		if !ok {
-			i = len(candidates)
-			byClass[w.class] = i
-			candidates = append(candidates, candidate{})
-		}
-		candidates[i].at = append(candidates[i].at, w.at)
+		before.longest, s.longest = max(before.longest, s.common), max(s.longest, s.common)
 	}
-	for i := range candidates {
-		candidates[i].count = f.occurrences(candidates[i].at, length, nil)
-	}
-	slices.SortStableFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.at[0], b.at[0]))
-	})
-	var found []Sequence
-	for _, c := range candidates {
-		s := Sequence{Length: length}
-		s.Count = f.occurrences(c.at, length, &s.At)
-		s.Rounds = s.Count
-		if s.Count < 2 {
-			continue
-		}
-		for _, p := range s.At {
-			from := f.start[p.Text] + p.From
-			for i := from; i < from+length; i++ {
-				f.covered[i] = true
-			}
-		}
-		found = append(found, s)
-	}
-	return found
 }
 
 // candidate is a sequence with all its places, which may overlap.
 type candidate struct {
-	at    []int32
-	count int64
+	places []int
+	count  int64
 }
 
-// isFree reports whether nothing of the window is covered. What covers it is of its length or
+// take takes the sequences of so many items.
+func (f *finder) take(length int) {
+	var candidates []candidate
+	var places []int // of one sequence
+	end := func() {
+		if len(places) == 0 {
+			return
+		}
+		slices.Sort(places)
+		if count := f.count(places, length); count >= 2 {
+			candidates = append(candidates, candidate{slices.Clone(places), count})
+		}
+		places = places[:0]
+	}
+	for _, s := range f.sorted {
+		if s.common < length {
+			end()
+		}
+		if s.longest >= length && f.isFree(s.at, length) && f.size(s.at, length) <= MaxLength {
+			places = append(places, s.at)
+		}
+	}
+	end()
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.places[0], b.places[0]))
+	})
+	for _, c := range candidates {
+		count := f.count(c.places, length)
+		if count < 2 {
+			continue // others have covered it
+		}
+		s := Sequence{Length: f.size(c.places[0], length), Count: count, Rounds: count}
+		for at := range f.apart(c.places, length) {
+			s.At = append(s.At, Place{f.items[at].Text, f.items[at].From, 1})
+			for i := range length {
+				f.covered[at+i] = true
+			}
+		}
+		f.add(s)
+	}
+}
+
+// isFree reports whether nothing of the sequence of items is covered. What covers it is of its length or
 // longer, so that its ends tell.
 func (f *finder) isFree(at, length int) bool { return !f.covered[at] && !f.covered[at+length-1] }
 
-// size returns how much length numbers from a place on stand for.
-func (f *finder) size(at, length int) (n int) {
-	for _, size := range f.sizes[at : at+length] {
-		n += size
+// size returns how many numbers a sequence of items has.
+func (f *finder) size(at, length int) int {
+	last := &f.items[at+length-1]
+	return last.From + last.length*last.Rounds - f.items[at].From
+}
+
+// apart yields the free places that do not overlap, from the first on.
+func (f *finder) apart(places []int, length int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		next := 0
+		for _, at := range places {
+			if at < next || !f.isFree(at, length) {
+				continue
+			}
+			if next = at + length; !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// count counts the occurrences at places.
+func (f *finder) count(places []int, length int) (n int64) {
+	for at := range f.apart(places, length) {
+		n += f.weights[f.items[at].Text]
 	}
 	return n
 }
 
-// occurrences counts the free places that do not overlap, from the first on, and appends
-// them to places, if that is not nil.
-func (f *finder) occurrences(at []int32, length int, places *[]Place) int64 {
-	count, next := int64(0), int32(0)
-	for _, i := range at {
-		if i < next || !f.isFree(int(i), length) {
-			continue
-		}
-		text := f.text[i]
-		count += f.weights[text]
-		next = i + int32(length)
-		if places != nil {
-			*places = append(*places, Place{int(text), int(i) - f.start[text], 1})
-		}
+// add adds the occurrences of a sequence.
+func (f *finder) add(s Sequence) {
+	first := s.At[0]
+	key := f.keyOf(f.texts[first.Text][first.From:first.From+s.Length], 0)
+	i, ok := f.index[string(key)]
+	if !ok {
+		f.index[string(key)] = len(f.found)
+		f.found = append(f.found, s)
+		return
 	}
-	return count
+	known := &f.found[i]
+	known.Count, known.Rounds, known.At = known.Count+s.Count, known.Rounds+s.Rounds, append(known.At, s.At...)
 }
