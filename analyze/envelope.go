@@ -137,11 +137,10 @@ type counter struct {
 	problems []*op.SyntaxError
 	writers  *table.Table[sequence.Set]
 
-	// file is the number of the current file and inFile its count, inFiles holds
-	// the counts of other files that have not ended.
-	file    int64
-	inFile  fileCount
-	inFiles map[int64]fileCount
+	// files has the counts of files by their numbers, but for the one that is read now, of which inFile is the count.
+	files  map[int64]fileCount
+	file   int64
+	inFile fileCount
 }
 
 // counts are the counts of an input that are numbers. Their JSON form is that of partial results.
@@ -170,10 +169,8 @@ func (c *counts) addFormat(name string) {
 // and the partial results, which bring the counts of the files that they were made of.
 type fileCount struct{ entries, promised, partials int64 }
 
-func (c *fileCount) merge(o fileCount) {
-	c.entries += o.entries
-	c.promised = wide.AddSaturating(c.promised, o.promised)
-	c.partials += o.partials
+func (c fileCount) and(o fileCount) fileCount {
+	return fileCount{c.entries + o.entries, wide.AddSaturating(c.promised, o.promised), c.partials + o.partials}
 }
 
 // The tables of a counter by reason, and their names in partial results.
@@ -195,7 +192,9 @@ func (c *reasonCount) fold(src *reasonCount) { c.N = wide.AddSaturating(c.N, src
 
 // newCounter returns an empty counter.
 func newCounter() *counter {
-	c := &counter{signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge)}
+	c := &counter{
+		signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge), files: make(map[int64]fileCount),
+	}
 	for i := range c.reasons {
 		c.reasons[i] = table.New(maxReasons, (*reasonCount).fold)
 	}
@@ -291,15 +290,8 @@ func (in *counter) addProblem(err *op.SyntaxError) {
 
 // startFile begins a part of a file, given the number of the file.
 func (in *counter) startFile(file int64) {
-	if file == in.file {
-		return
-	}
-	if in.inFiles == nil {
-		in.inFiles = make(map[int64]fileCount)
-	}
-	in.inFiles[in.file] = in.inFile
-	in.file, in.inFile = file, in.inFiles[file]
-	delete(in.inFiles, file)
+	in.files[in.file] = in.inFile
+	in.file, in.inFile = file, in.files[file]
 }
 
 // endFiles ends the files, given their formats and sizes in order. Only now are
@@ -350,21 +342,11 @@ func (in *counter) merge(o *counter) {
 		in.addProblem(err)
 	}
 	in.writers.Merge(o.writers, func(_, _ *sequence.Set) {})
-	in.addFile(o.file, o.inFile)
-	for file, count := range o.inFiles {
-		in.addFile(file, count)
+	in.files[in.file], o.files[o.file] = in.inFile, o.inFile
+	for file, count := range o.files {
+		in.files[file] = in.files[file].and(count)
 	}
-}
-
-// addFile adds the count that another counter has of a file.
-func (in *counter) addFile(file int64, count fileCount) {
-	if count == (fileCount{}) {
-		return
-	}
-	current := in.file
-	in.startFile(file)
-	in.inFile.merge(count)
-	in.startFile(current)
+	in.inFile = in.files[in.file]
 }
 
 // envelope returns the counts so far. OverflowedGroups and what the structure
