@@ -1,40 +1,9 @@
 package sketch
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
-
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
 )
-
-// A sketch that was made of a form has the percentiles of its own, also once others are
-// merged into it, and the same form.
-func TestFormKeepsSketches(t *testing.T) {
-	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
-		var whole, merged Sketch
-		for range 1 + r.IntN(4) {
-			var s Sketch
-			wide := uint(1 + r.IntN(63))
-			for range r.IntN(100) {
-				s.Add(r.Int64N(math.MaxInt64 >> (63 - wide)))
-			}
-			form := s.Form()
-			again := check.Must(Of(form))(t)
-			check.Equal(t, fmt.Sprintf("seed %d", seed), form, again.Form())
-			whole.Merge(&s)
-			merged.Merge(&again)
-		}
-		for _, p := range percents {
-			want, _ := whole.Percentile(p)
-			if got, _ := merged.Percentile(p); got != want {
-				t.Errorf("seed %d: p%d is %g, want %g", seed, p, got, want)
-			}
-		}
-	})
-}
 
 func TestFormIsChecked(t *testing.T) {
 	last := int64(binOf(math.MaxInt64))
