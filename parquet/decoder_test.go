@@ -161,7 +161,7 @@ func FuzzDecoder(f *testing.F) {
 		var l leaf
 		element := format.SchemaElement{Name: "x", Type: thrift.New(format.Type(typ % 8)), TypeLength: thrift.New(int32(3))}
 		check.OK(t, l.setType(&element))
-		read, b := 0, rows.NewBatch(rows.Size)
+		read, b := 0, rows.NewBatch()
 		c := column{leaf: &l, Use: rows.Use{
 			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },
 			Set:       func(*rows.Row, *rows.Meaning) {},
@@ -172,41 +172,6 @@ func FuzzDecoder(f *testing.F) {
 		}
 		if n, _ := c.read(b.Reset(256)); n != int(values) && !c.hasIndexes || read > int(values) {
 			t.Fatalf("%d rows and %d values of the page's %d", n, read, values)
-		}
-	})
-}
-
-// FuzzLists reads arbitrary bytes as a page of lists of shapes.
-func FuzzLists(f *testing.F) {
-	// [[2,3],[]], null, []
-	f.Add([]byte{0x03, 0x58, 0x00}, []byte{0x03, 0x24, 0x04}, []byte{1, 0x03, 0x02}, uint8(5))
-	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
-	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
-		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, Form: rows.Form{MaxDef: 4, MaxRep: 2, Lists: []int32{2, 4}}}
-		i := slices.IndexFunc(rows.Columns(), func(c rows.Column) bool { return c.Name == "input_shapes" })
-		b := rows.NewBatch(rows.Size)
-		c := column{leaf: &l, Use: rows.Columns()[i].Use(&l.Form)}.opened(pages{budget: new(budget)}, b)
-		if c.setPage(page{dictionary: true, values: 2, data: make([]byte, 16)}) != nil {
-			t.Fatal("no dictionary")
-		}
-		if c.setPage(page{values: int(values), encoding: format.RLEDictionary, rep: rep, def: def, data: data}) != nil {
-			return
-		}
-		rows := 0
-		for {
-			batch := b.Reset(7)
-			n, err := c.read(batch)
-			for i := range batch[:n] {
-				for _, s := range batch[i].InputShapes {
-					_, _ = s.Elements()
-				}
-			}
-			if rows += n; err != nil {
-				break
-			}
-		}
-		if rows > int(values) {
-			t.Fatalf("%d rows of %d values", rows, values)
 		}
 	})
 }

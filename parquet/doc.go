@@ -73,7 +73,7 @@
 // a file lacks follows from the rest where it can: the kind from the name,
 // elements and bytes from the output's shape. Integers may be of any width or
 // floating-point numbers of integral value, times may be timestamps, ids bytes,
-// shapes text. Values of another type are unknown, with a warning on the entry.
+// shapes a text, all inputs in one. Values of another type are unknown, with a warning on the entry.
 //
 // The rows are read in batches, column by column. The parquet-go library decodes
 // the metadata and the values of a page, once the sizes, runs and lengths that they

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet/internal/rows"
@@ -72,11 +73,11 @@ func Parts(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2
 // table is a file whose footer has been read.
 type table struct {
 	*footer
-	src     io.ReaderAt
-	size    int64
-	name    string
-	bound   []column // those that mean something, not opened
-	columns rows.Seen
+	src   io.ReaderAt
+	size  int64
+	name  string
+	bound []column // those that mean something, not opened
+	given opfile.Given
 	// counts has the rows that were read and the bytes of their pages.
 	counts  struct{ rows, bytes atomic.Int64 }
 	readers sync.Pool // of *tableReader, which have memory for pages
@@ -109,9 +110,9 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 	case !found["duration_ns"] && !found["duration_us"]:
 		return nil, fmt.Errorf("parquet file without a column %s; it has %s", missing, columnNames(t.leaves))
 	}
-	t.columns = rows.Seen{Elements: found["output_elements"], Memory: found["memory_bytes"]}
+	t.given = opfile.Given{Elements: found["output_elements"], Memory: found["memory_bytes"]}
 	t.readers.New = func() any {
-		r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
+		r := &tableReader{table: t, batch: rows.NewBatch()}
 		for _, c := range t.bound {
 			r.used = append(r.used, c.opened(pages{src: src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
 		}
@@ -190,7 +191,7 @@ func (t *tableReader) readGroup(i int) bool {
 		}
 		for k := range batch {
 			row++
-			rec, err := batch[k].Finish(t.columns)
+			rec, err := batch[k].Finish(t.given)
 			if err != nil {
 				err = t.syntaxError(t.used[0].pages.pos, op.ErrorRecord, "row %d: %v", row, err)
 			}

@@ -201,12 +201,15 @@ func ExampleWriter() {
 		return
 	}
 
-	type row struct {
-		Operation   string  `parquet:"operation"`
-		OutputShape []int64 `parquet:"output_shape,list"`
-		DurationNS  int64   `parquet:"duration_ns"`
+	for rec, err := range parquet.RecordsAt(bytes.NewReader(file.Bytes()), int64(file.Len()), "ops.parquet") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		e := rec.Entry
+		fmt.Println(e.Operation, e.DeviceID, e.OutputShape, e.Duration, "ns")
 	}
-	rows, err := lib.Read[row](bytes.NewReader(file.Bytes()), int64(file.Len()))
-	fmt.Println(rows, err)
-	// Output: [{matmul [64 256] 120500} {relu [64 256] 8250}] <nil>
+	// Output:
+	// matmul cuda:0 64x256 120500 ns
+	// relu cuda:0 64x256 8250 ns
 }

@@ -105,18 +105,12 @@ var ownColumns = map[string][]Column{
 	"input_shapes": {{"input_shapes", inputShapes}},
 	"output_shape": {{"output_shape", outputShape}},
 	"duration_us": {
-		{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), func(r *Row, m *Meaning) {
-			r.Duration, r.DurationFrom = m.number, DurationNanos
-		})},
-		{"duration_us", one(op.WarnBadValue, micros, func(r *Row, m *Meaning) {
-			if r.DurationFrom < DurationMicros {
-				r.Duration, r.DurationFrom = m.number, DurationMicros
-			}
-		})},
+		{"duration_us", one(op.WarnBadValue, micros, setDuration)},
+		{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), setDuration)}, // wins where there are both
 	},
 	"kind_rule":    {{"kind_rule", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.KindRule, r.HasRule = op.ParseKindRule(m.text) })}},
 	"duration_ns":  nil,
-	"input_dtypes": {{"input_dtypes", many(named(ParseInputDType), func(r *Row) { r.InputDTypes = []op.DType{} }, addInputDType)}},
+	"input_dtypes": {{"input_dtypes", many(dtype, func(r *Row) { r.InputDTypes = []op.DType{} }, addInputDType)}},
 	"error": {
 		{"failed", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.StatedFailed = m.number != 0 })},
 		{"error", one(op.WarnBadValue, failure, func(r *Row, m *Meaning) { r.Error, r.Failed = m.text, m.number != 0 })},
@@ -124,7 +118,7 @@ var ownColumns = map[string][]Column{
 	"attrs":      {{"attrs.key", many(text, nothing, addAttr)}, {"attrs.value", many(text, nothing, setAttr)}},
 	"links":      nil,
 	"extra":      nil,
-	"warn":       {{"warn", many(named(ParseWarning), nothing, func(*Row, int, *Meaning) {})}},
+	"warn":       {{"warn", many(warning, nothing, func(*Row, int, *Meaning) {})}},
 	"collective": nil,
 }
 
@@ -187,6 +181,8 @@ var null Meaning
 
 func nothing(*Row) {}
 
+func setDuration(r *Row, m *Meaning) { r.Duration, r.HasDuration = m.number, true }
+
 // passing reads nothing of a column of a form that cannot be used: values that are not
 // null bring a warning.
 func passing(wrong op.Warning) Use {
@@ -204,19 +200,17 @@ func passing(wrong op.Warning) Use {
 // still tells that there is one.
 func ofCollective(t translate, set func(*Row, *Meaning)) func(*Form) Use {
 	return func(f *Form) Use {
-		return Use{Translate: t, List: func(r *Row, cells []Cell) {
-			p := cells[0]
-			if p.Def > 0 || f.MaxDef == 0 {
+		u := one(op.WarnBadValue, t, set)(f)
+		return Use{Translate: u.Translate, List: func(r *Row, cells []Cell) {
+			first := cells[0]
+			if first.Def > 0 || f.MaxDef == 0 {
 				r.Collective = &r.More().Collective
 			}
 			switch {
-			case f.MaxRep > 0 && p.Def > 0:
-				r.Warn |= op.WarnBadValue
-			case f.MaxRep == 0 && p.Value != nil:
-				if p.Value.ok {
-					set(r, p.Value)
-				}
-				r.Warn |= p.Value.warning
+			case u.List != nil:
+				u.List(r, cells)
+			case first.Value != nil:
+				u.SetValue(r, first.Value)
 			}
 		}}
 	}
@@ -237,8 +231,7 @@ func appendPart[T any](r *Row, all *[]T, list []T, i, most int, part T, warning 
 }
 
 func addInputDType(r *Row, i int, m *Meaning) {
-	t, _ := m.named.(op.DType)
-	r.InputDTypes = appendPart(r, &r.Batch.DTypes, r.InputDTypes, i, op.MaxInputs, t, op.WarnShapeTruncated)
+	r.InputDTypes = appendPart(r, &r.Batch.DTypes, r.InputDTypes, i, op.MaxInputs, op.DType(m.text), op.WarnShapeTruncated)
 }
 
 func addAttr(r *Row, i int, m *Meaning) {

@@ -3,9 +3,7 @@ package rows
 import (
 	"math"
 	"strconv"
-	"unicode/utf8"
 
-	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -38,7 +36,7 @@ type Meaning struct {
 	number  int64
 	float   float64
 	id      op.TraceID // or a span's, at its start
-	named   any        // what the text is the name of
+	shapes  *op.Entry  // has those that the text holds
 	warning op.Warning
 	ok      bool // false for a value that means nothing
 }
@@ -66,13 +64,8 @@ func text(b *Batch, _ *Form, v Value, to *Meaning) {
 	to.ok = true
 	switch v.Kind {
 	case Text, Bytes:
-		var known bool
-		if to.text, known = b.strings.Find(v.Bytes); known { // only what is valid is remembered
-			return
-		}
-		if utf8.Valid(v.Bytes) {
-			to.text = b.strings.String(v.Bytes)
-		} else {
+		var valid bool
+		if to.text, valid = b.strings.Valid(v.Bytes); !valid {
 			to.text, to.warning = string([]rune(string(v.Bytes))), op.WarnInvalidUTF8
 		}
 	case Boolean:
@@ -84,13 +77,18 @@ func text(b *Batch, _ *Form, v Value, to *Meaning) {
 	}
 }
 
-// named translates texts that parse knows, or warns of.
-func named[T any](parse func(name string) (T, op.Warning)) translate {
-	return func(b *Batch, f *Form, v Value, to *Meaning) {
-		text(b, f, v, to)
-		t, warning := parse(to.text)
-		to.named, to.warning = t, to.warning|warning
-	}
+// dtype translates the names of element types.
+func dtype(b *Batch, f *Form, v Value, to *Meaning) {
+	text(b, f, v, to)
+	t, _ := op.ParseDType(to.text)
+	to.text = string(t)
+}
+
+// warning translates the names of warnings. A newer version may know more of them.
+func warning(b *Batch, f *Form, v Value, to *Meaning) {
+	text(b, f, v, to)
+	w, _ := op.ParseWarning(to.text)
+	to.warning |= w
 }
 
 // integer returns a value as an integer.
@@ -208,15 +206,4 @@ func failure(b *Batch, f *Form, v Value, to *Meaning) {
 	if f.MaxDef > 0 || to.text != "" {
 		to.number = 1
 	}
-}
-
-// parseShapes translates texts that hold all shapes of an entry. They mean what they mean
-// as an attribute.
-func parseShapes(b *Batch, f *Form, v Value, to *Meaning) {
-	text(b, f, v, to)
-	b.texts.Reset()
-	b.texts.Str(attrkey.Name, "shapes")
-	b.texts.Str(attrkey.InputShapes, to.text)
-	e, _ := b.texts.Entry()
-	to.named, to.warning = e.Clone().InputShapes, to.warning|e.Warn
 }

@@ -27,12 +27,9 @@ type Row struct {
 	Batch  *Batch
 	others *Others // nil for none
 
-	// DurationFrom tells where the duration is from.
-	DurationFrom DurationSource
 	// StatedFailed is the value of the column failed, beside what the column error
-	// tells. HasRule tells that KindRule is known, and OutputCut that the output's
-	// shape has more dimensions than are read.
-	StatedFailed, HasRule, OutputCut bool
+	// tells. HasRule and HasDuration tell that these are known.
+	StatedFailed, HasRule, HasDuration bool
 }
 
 // Others is what a row may hold besides an entry.
@@ -44,16 +41,6 @@ type Others struct {
 	Batch      op.Batch
 }
 
-// DurationSource tells where the duration of a row is from. A later one wins.
-type DurationSource uint8
-
-// The sources.
-const (
-	DurationUnknown DurationSource = iota
-	DurationMicros
-	DurationNanos
-)
-
 // Batch is a number of rows that are read together, column by column, and what
 // their slices and pointers refer to. All of it is reused for the next ones.
 type Batch struct {
@@ -63,10 +50,9 @@ type Batch struct {
 	DTypes []op.DType
 	Attrs  []op.Attr
 	Links  []op.Link
-	others []*Others
-	used   int // of others
 
 	kinds   opmodel.KindCache
+	attrs   opmodel.AttrIndex
 	strings intern.Table
 	texts   *attrmap.Builder // reads shapes that are kept as text
 }
@@ -75,18 +61,15 @@ type Batch struct {
 // column to column costs little, few enough to stay in the processor's cache.
 const Size = 256
 
-// NewBatch returns a batch of up to n rows.
-func NewBatch(n int) *Batch {
-	return &Batch{
-		rows: make([]Row, n), Inputs: make([]op.Shape, 0, 4*n), Dims: make([]int64, 0, 16*n),
-		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n), texts: attrmap.NewBuilder(nil),
-	}
+// NewBatch returns a batch.
+func NewBatch() *Batch {
+	// Empty lists lie in slices that are not nil.
+	return &Batch{rows: make([]Row, Size), Inputs: []op.Shape{}, Dims: []int64{}, texts: attrmap.NewBuilder(nil)}
 }
 
-// Reset returns n empty rows, at most as many as there can be. Those before are no longer valid.
+// Reset returns n empty rows, at most [Size]. Those before are no longer valid.
 func (b *Batch) Reset(n int) []Row {
-	b.Inputs, b.Dims, b.DTypes, b.Attrs = b.Inputs[:0], b.Dims[:0], b.DTypes[:0], b.Attrs[:0]
-	b.Links, b.used = b.Links[:0], 0
+	b.Inputs, b.Dims, b.DTypes, b.Attrs, b.Links = b.Inputs[:0], b.Dims[:0], b.DTypes[:0], b.Attrs[:0], b.Links[:0]
 	rows := b.rows[:n]
 	clear(rows)
 	for i := range rows {
@@ -97,16 +80,9 @@ func (b *Batch) Reset(n int) []Row {
 
 // More returns what the row holds besides an entry, to add to it.
 func (r *Row) More() *Others {
-	if r.others != nil {
-		return r.others
+	if r.others == nil {
+		r.others = new(Others)
 	}
-	b := r.Batch
-	if b.used == len(b.others) {
-		b.others = append(b.others, new(Others))
-	}
-	r.others = b.others[b.used]
-	*r.others = Others{}
-	b.used++
 	return r.others
 }
 
@@ -119,17 +95,13 @@ const (
 	recordBatch    = "batch"
 )
 
-// Seen tells which columns a file has, where their absence matters: what
-// is null was not known to the writer, what is missing may follow from others.
-type Seen struct {
-	Elements, Memory bool
-}
-
-// Finish makes a record of a row that has been read. It belongs to the row.
-func (r *Row) Finish(columns Seen) (op.Record, error) {
+// Finish makes a record of a row that has been read. It belongs to the row. given tells
+// which columns the file has, where their absence matters: what is null was not known to
+// the writer, what is missing may follow from others.
+func (r *Row) Finish(given opfile.Given) (op.Record, error) {
 	switch r.Record {
 	case recordEntry, "":
-		if err := r.finishEntry(columns); err != nil {
+		if err := r.finishEntry(given); err != nil {
 			return op.Record{}, err
 		}
 		return op.Record{Entry: &r.Entry}, nil
@@ -137,7 +109,7 @@ func (r *Row) Finish(columns Seen) (op.Record, error) {
 		return op.Record{Span: r.finishSpan()}, nil
 	case recordResource:
 		resource := &r.More().Resource
-		r.Attrs = uniqueAttrs(r.Attrs)
+		r.Attrs = r.uniqueAttrs()
 		r.finishRest()
 		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, r.Attrs
 		return op.Record{Resource: resource}, nil
@@ -151,18 +123,18 @@ func (r *Row) Finish(columns Seen) (op.Record, error) {
 
 // finishEntry checks what an entry must have, and fills in what follows from
 // what it says.
-func (r *Row) finishEntry(columns Seen) error {
+func (r *Row) finishEntry(given opfile.Given) error {
 	switch {
 	case r.Operation == "":
 		return errors.New("an entry without an operation")
-	case r.DurationFrom == DurationUnknown:
+	case !r.HasDuration:
 		return errors.New("an entry without a duration")
 	}
 	r.Failed = r.Failed || r.StatedFailed
-	r.Attrs = uniqueAttrs(r.Attrs)
+	r.Attrs = r.uniqueAttrs()
 	r.finishLinks()
 	r.finishRest()
-	given := opfile.Given{Rule: r.HasRule, Elements: columns.Elements || r.OutputCut, Memory: columns.Memory}
+	given.Rule = r.HasRule
 	opfile.Finish(&r.Entry, given, &r.Batch.kinds)
 	return nil
 }
@@ -173,7 +145,7 @@ func (r *Row) finishSpan() *op.Span {
 	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
 	s.Start, s.Duration = r.Start, max(0, r.Duration)
 	s.Service = r.Service
-	r.Attrs = uniqueAttrs(r.Attrs)
+	r.Attrs = r.uniqueAttrs()
 	r.finishLinks()
 	r.finishRest()
 	s.Attrs, s.Links, s.Extra = r.Attrs, r.Links, r.Extra
@@ -214,21 +186,12 @@ func (r *Row) finishLinks() {
 
 // uniqueAttrs returns the attributes, nil where there are none. Of equal keys
 // the last wins.
-func uniqueAttrs(attrs []op.Attr) []op.Attr {
-	unique := attrs[:0]
-	for _, a := range attrs {
-		i := 0
-		for i < len(unique) && unique[i].Key != a.Key {
-			i++
-		}
-		if i < len(unique) {
-			unique[i].Value = a.Value
-		} else {
-			unique = append(unique, a)
-		}
+func (r *Row) uniqueAttrs() (unique []op.Attr) {
+	if len(r.Attrs) > 0 {
+		unique = r.Attrs[:0]
 	}
-	if len(unique) == 0 {
-		return nil
+	for _, a := range r.Attrs {
+		unique = r.Batch.attrs.Set(unique, a)
 	}
 	return unique
 }
