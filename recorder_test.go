@@ -2,25 +2,19 @@ package optrace_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/tensorconv"
 )
 
 // Current has the operations that have ended, with what is known of them.
@@ -73,103 +67,6 @@ func TestProcessorRecorder(t *testing.T) {
 			e.RootSpanID != e.ParentSpanID || e.Service == "" || e.Scope != optrace.ScopeName {
 			t.Errorf("%+v", e)
 		}
-	}
-}
-
-// Every way out of a Recorder shows the same attributes, each key once.
-func TestRecorderAttributes(t *testing.T) {
-	spec := optrace.OpSpec{Name: "gelu", Device: "cuda:1", Inputs: []op.Shape{{8}}, Output: op.Shape{4}, DType: op.F16, FLOPs: op.Known(1)}
-	for _, tt := range []struct {
-		name string
-		run  func(rec *optrace.Recorder, gelu *optrace.Prepared)
-		want []string
-	}{
-		{
-			"nothing known",
-			func(rec *optrace.Recorder, _ *optrace.Prepared) { rec.Begin("a", "") },
-			[]string{"tensor.op.name=a"},
-		},
-		{
-			"all",
-			func(rec *optrace.Recorder, _ *optrace.Prepared) {
-				rec.Step(3)
-				rec.Begin("a", "cpu").In(2, 3).In().Out(2).DType(op.F32).Stream(7).Kind(op.KindCollective).Path("p").FLOPs(6).
-					Attrs(tensorconv.CollectiveGroupName("dp"), attribute.Int("k", 1))
-			},
-			[]string{
-				"k=1", "tensor.collective.group.name=dp", "tensor.device.id=cpu", "tensor.dtype=f32", "tensor.input.shapes=[[2,3],[]]",
-				"tensor.op.flop_count=6", "tensor.op.kind=collective", "tensor.op.name=a", "tensor.op.path=p", "tensor.output.shape=[2]",
-				"tensor.step=3", "tensor.stream.id=7",
-			},
-		},
-		{
-			"the last one counts",
-			func(rec *optrace.Recorder, _ *optrace.Prepared) {
-				rec.Begin("a", "cpu").Out(1, 2).Out().DType(op.I8).DType(op.F32).Device("cuda:0").FLOPs(1).FLOPs(2).
-					Attrs(tensorconv.DeviceID("cuda:1"), attribute.Int("k", 1), attribute.Int("k", 2))
-			},
-			[]string{
-				"k=2", "tensor.device.id=cuda:1", "tensor.dtype=f32", "tensor.op.flop_count=2", "tensor.op.name=a", "tensor.output.shape=[]",
-			},
-		},
-		{
-			"after the end",
-			func(rec *optrace.Recorder, _ *optrace.Prepared) {
-				rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("x")) // no operation
-				rec.End()
-				rec.Begin("a", "").End()
-				rec.In(1).Out(2).Path("p")
-			},
-			[]string{"tensor.input.shapes=[[1]]", "tensor.op.name=a", "tensor.op.path=p", "tensor.output.shape=[2]"},
-		},
-		{
-			"prepared",
-			func(rec *optrace.Recorder, gelu *optrace.Prepared) { rec.BeginPrepared(gelu) },
-			[]string{
-				"tensor.device.id=cuda:1", "tensor.dtype=f16", "tensor.input.shapes=[[8]]", "tensor.op.flop_count=1",
-				"tensor.op.name=gelu", "tensor.output.shape=[4]",
-			},
-		},
-		{
-			"prepared, but other than expected",
-			func(rec *optrace.Recorder, gelu *optrace.Prepared) {
-				rec.Step(5)
-				rec.BeginPrepared(gelu).In(16).In(2).Out(5).DType(op.BF16).Device("cuda:2").FLOPs(2)
-			},
-			[]string{
-				"tensor.device.id=cuda:2", "tensor.dtype=bf16", "tensor.input.shapes=[[16],[2]]", "tensor.op.flop_count=2",
-				"tensor.op.name=gelu", "tensor.output.shape=[5]", "tensor.step=5",
-			},
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			// An operation on either side must not leak into the one between.
-			record := func(tr *optrace.Tracer, rec *optrace.Recorder) {
-				rec.Begin("before", "cpu").In(7).Out(7).Path("before")
-				rec.Finish()
-				tt.run(rec, prepare(t, tr, spec))
-				rec.Begin("after", "cpu").In(7).Out(7).Path("after").Err(errors.New("boom"))
-				rec.Finish()
-			}
-			ofTracer := recordSpans(t, func(tr *optrace.Tracer) { record(tr, tr.Recorder(t.Context())) })
-			foreign := &spantest.Exporter{}
-			proc := newForwarder(t, foreign)
-			record(optrace.NewTracer(nil), proc.Recorder(t.Context()))
-			shutdown(t, proc)
-			for from, spans := range map[string]tracetest.SpanStubs{"Tracer": ofTracer, "Processor": foreign.Stubs()} {
-				if len(spans) != 3 {
-					t.Fatalf("%s: %d spans, want 3", from, len(spans))
-				}
-				check.Equal(t, fmt.Sprintf("%s: attributes", from), tt.want, texts(spans[1].Attributes))
-				if spans[1].StartTime.Before(spans[0].EndTime) || spans[2].StartTime.Before(spans[1].EndTime) {
-					t.Errorf("%s: operations overlap", from)
-				}
-				if s := spans[2]; !s.SpanContext.IsValid() || s.Name != "after" || s.Status.Description != "boom" ||
-					s.SpanKind != trace.SpanKindInternal {
-					t.Errorf("%s: span %+v", from, s)
-				}
-			}
-		})
 	}
 }
 

@@ -43,64 +43,6 @@ func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace
 	return recordtest.Split(t, ingest.Open(path).Records())
 }
 
-// Every way to record after the fact gives the same operation, also when the request
-// has ended before.
-func TestRecordAfterTheFact(t *testing.T) {
-	ways := map[string]func(ctx context.Context, tr *optrace.Tracer, p *optrace.Processor){
-		"prepared": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
-			prepare(t, tr, matmulSpec()).Record(ctx, ran, tensorconv.StreamID(7))
-		},
-		"spec": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
-			spec := matmulSpec()
-			spec.Stream = op.Known(7)
-			check.OK(t, tr.Record(ctx, spec, ran))
-		},
-		"open": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
-			_, o := tr.StartAt(ctx, "matmul", "cuda:0", started)
-			o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7).LaunchedAt(launched).EndAt(ended)
-		},
-		"open, prepared": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
-			_, o := prepare(t, tr, matmulSpec()).StartAt(ctx, started)
-			o.Attrs(tensorconv.StreamID(7), tensorconv.LaunchTime(launched)).EndAt(ended)
-		},
-		"Recorder of a Tracer": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
-			rec := tr.Recorder(ctx)
-			rec.Record("matmul", "cuda:0", ran).In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7)
-			rec.Finish()
-		},
-		"Recorder of a Processor": func(ctx context.Context, tr *optrace.Tracer, p *optrace.Processor) {
-			rec := p.Recorder(ctx)
-			rec.RecordPrepared(prepare(t, tr, matmulSpec()), ran).Stream(7)
-			rec.Finish()
-		},
-	}
-	for name, record := range ways {
-		t.Run(name, func(t *testing.T) {
-			entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
-				ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-				ctx = optrace.ContextWithStep(ctx, 3)
-				p.Expect(ctx)
-				request.End()
-				record(ctx, optrace.NewTracer(tp), p)
-			})
-			if len(entries) != 1 || len(spans) != 1 {
-				t.Fatalf("%d entries and %d spans, want one of each", len(entries), len(spans))
-			}
-			e := entries[0]
-			got := op.Entry{
-				Operation: e.Operation, DeviceID: e.DeviceID, Stream: e.Stream, Step: e.Step, Start: e.Start, Duration: e.Duration,
-				Launch: e.Launch, OutputShape: e.OutputShape, DType: e.DType, ParentSpanID: e.ParentSpanID,
-			}
-			want := op.Entry{
-				Operation: "matmul", DeviceID: "cuda:0", Stream: op.Known(7), Step: op.Known(3), Start: op.Known(started),
-				Duration: ended - started, Launch: op.Known(launched), OutputShape: op.Shape{64, 256}, DType: op.F32,
-				ParentSpanID: spans[0].SpanID,
-			}
-			check.Equal(t, "", want, got)
-		})
-	}
-}
-
 // What cannot be right is recorded as it is, and readers warn of it.
 func TestRecordBadTimes(t *testing.T) {
 	told := make(chan string, 100)

@@ -1,18 +1,15 @@
 package optrace_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -42,144 +39,6 @@ func texts(attrs []attribute.KeyValue) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func TestTracerAttributes(t *testing.T) {
-	bg := context.Background()
-	tests := []struct {
-		name string
-		run  func(tr *optrace.Tracer)
-		want []string
-	}{
-		{
-			name: "nothing known",
-			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "a", ""); o.End() },
-			want: []string{"tensor.op.name=a"},
-		},
-		{
-			name: "all",
-			run: func(tr *optrace.Tracer) {
-				_, o := tr.Start(bg, "matmul", "cuda:0")
-				o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Attrs(tensorconv.OpFLOPCount(7), attribute.String("k", "v")).End()
-			},
-			want: []string{
-				"k=v", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[64,784],[784,256]]",
-				"tensor.op.flop_count=7", "tensor.op.name=matmul", "tensor.output.shape=[64,256]",
-			},
-		},
-		{
-			name: "what OpSpec says too",
-			run: func(tr *optrace.Tracer) {
-				_, o := tr.Start(bg, "all_reduce", "")
-				o.Device("cuda:0").Stream(7).Kind(op.KindCollective).Path("encoder.0").FLOPs(9).End()
-			},
-			want: []string{
-				"tensor.device.id=cuda:0", "tensor.op.flop_count=9", "tensor.op.kind=collective", "tensor.op.name=all_reduce",
-				"tensor.op.path=encoder.0", "tensor.stream.id=7",
-			},
-		},
-		{
-			name: "the device that is set last counts",
-			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "a", "cpu"); o.Device("cuda:0").End() },
-			want: []string{"tensor.device.id=cuda:0", "tensor.op.name=a"},
-		},
-		{
-			name: "scalars",
-			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "sum", ""); o.In(3).In().Out().End() },
-			want: []string{"tensor.input.shapes=[[3],[]]", "tensor.op.name=sum", "tensor.output.shape=[]"},
-		},
-		{
-			name: "the last output counts",
-			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "sum", ""); o.Out(1, 2).Out(3).End() },
-			want: []string{"tensor.op.name=sum", "tensor.output.shape=[3]"},
-		},
-		{
-			name: "step of the context",
-			run: func(tr *optrace.Tracer) {
-				ctx, outer := tr.Start(optrace.ContextWithStep(bg, 12), "a", "")
-				_, inner := tr.Start(ctx, "a", "")
-				inner.End()
-				outer.End()
-			},
-			want: []string{"tensor.op.name=a", "tensor.step=12"},
-		},
-		{
-			name: "the caller's attributes win",
-			run: func(tr *optrace.Tracer) {
-				_, o := tr.Start(optrace.ContextWithStep(bg, 12), "a", "cpu")
-				o.Attrs(tensorconv.Step(13), tensorconv.DeviceID("cuda:1")).End()
-			},
-			want: []string{"tensor.device.id=cuda:1", "tensor.op.name=a", "tensor.step=13"},
-		},
-		{
-			name: "prepared",
-			run: func(tr *optrace.Tracer) {
-				p := prepare(t, tr, optrace.OpSpec{
-					Name: "matmul", Device: "cuda:0", Kind: op.KindCompute, Inputs: []op.Shape{{2, 3}, {}}, Output: op.Shape{},
-					DType: op.F32, FLOPs: op.Known(0), Attrs: []attribute.KeyValue{attribute.String("k", "v")},
-				})
-				_, o := p.Start(bg)
-				o.Attrs(attribute.Int("more", 1), tensorconv.OpFLOPCount(5)).End()
-			},
-			want: []string{
-				"k=v", "more=1", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[2,3],[]]",
-				"tensor.op.flop_count=5", "tensor.op.kind=compute", "tensor.op.name=matmul", "tensor.output.shape=[]",
-			},
-		},
-		{
-			name: "prepared, little known, with a step",
-			run: func(tr *optrace.Tracer) {
-				_, o := prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(optrace.ContextWithStep(bg, 4))
-				o.Attrs(attribute.Int("more", 1)).End()
-			},
-			want: []string{"more=1", "tensor.op.name=a", "tensor.step=4"},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			for _, s := range recordSpans(t, tt.run) {
-				check.Equal(t, fmt.Sprintf("attributes of %s", s.Name), tt.want, texts(s.Attributes))
-				if s.InstrumentationScope.Name != optrace.ScopeName || s.InstrumentationScope.Version != optrace.Version {
-					t.Errorf("the scope is %+v", s.InstrumentationScope)
-				}
-			}
-		})
-	}
-}
-
-func TestTracerErrAndEndAt(t *testing.T) {
-	end := time.Now().Add(time.Hour)
-	spans := recordSpans(t, func(tr *optrace.Tracer) {
-		p := prepare(t, tr, optrace.OpSpec{Name: "prepared"})
-		oom := errors.New("out of memory")
-		_, o := tr.Start(t.Context(), "dynamic", "")
-		o.Err(nil).Err(oom).EndAt(end.UnixNano())
-		o.End()
-		o.EndAt(end.Add(time.Hour).UnixNano())
-		_, o = tr.Start(t.Context(), "dynamic", "")
-		o.Err(nil).End()
-
-		_, po := p.Start(t.Context())
-		po.Err(nil).Err(oom).EndAt(end.UnixNano())
-		po.End()
-		po.EndAt(end.Add(time.Hour).UnixNano())
-		_, po = p.Start(t.Context())
-		po.Err(nil).End()
-	})
-	if len(spans) != 4 {
-		t.Fatalf("%d spans, want 4", len(spans))
-	}
-	for i, s := range spans {
-		if i%2 == 1 {
-			if s.Status.Code != codes.Unset {
-				t.Errorf("span %d: a nil error sets the status %v", i, s.Status)
-			}
-			continue
-		}
-		if want := (sdktrace.Status{Code: codes.Error, Description: "out of memory"}); s.Status != want || !s.EndTime.Equal(end) {
-			t.Errorf("span %d has the status %v and ends at %v, want %v and %v", i, s.Status, s.EndTime, want, end)
-		}
-	}
 }
 
 // An operation that has ended must not touch the one that its state went to.
