@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -50,129 +51,77 @@ func remote(ctx context.Context) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, trace.SpanContextFromContext(ctx))
 }
 
+// An operation has the name of the span at the top of those above it in this process, as it was when that began. A service
+// that calls itself has several of these in one trace, and so has a program with many requests at once.
 func TestRootStamping(t *testing.T) {
-	bg := context.Background()
-	tests := []struct {
+	type node struct {
+		ctx  context.Context
+		end  func()
 		name string
-		run  func(spans trace.Tracer, ops *optrace.Tracer)
-		want map[string]string
-	}{
-		{
-			name: "one root",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				ctx, request := spans.Start(bg, "request")
-				run(ctx, ops, "a")
-				layer, span := spans.Start(ctx, "layer")
-				run(layer, ops, "b")
-				span.End()
-				request.End()
-			},
-			want: map[string]string{"a": "request", "b": "request"},
-		},
-		{
-			name: "an operation is the root",
-			run: func(_ trace.Tracer, ops *optrace.Tracer) {
-				ctx, outer := ops.Start(bg, "outer", "")
-				run(ctx, ops, "inner")
-				outer.End()
-			},
-			want: map[string]string{"outer": "", "inner": "outer"},
-		},
-		{
-			name: "remote parent",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				caller := trace.ContextWithRemoteSpanContext(bg, spantest.SpanContext(3, 3))
-				ctx, request := spans.Start(caller, "request")
-				run(ctx, ops, "a")
-				request.End()
-			},
-			want: map[string]string{"a": "request"},
-		},
-		{
-			// The service calls itself: both requests belong to one trace.
-			name: "several roots in one trace",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				front, frontSpan := spans.Start(bg, "front")
-				layer, layerSpan := spans.Start(front, "layer")
-				back, backSpan := spans.Start(remote(front), "back")
-				run(back, ops, "in back")
-				deep, deepSpan := spans.Start(back, "deep")
-				run(deep, ops, "deep in back")
-				run(front, ops, "in front")
-				run(layer, ops, "in a layer from before")
-				other, otherSpan := spans.Start(remote(back), "third")
-				run(other, ops, "in third")
-				otherSpan.End()
-				deepSpan.End()
-				backSpan.End()
-				run(front, ops, "in front, later")
-				layerSpan.End()
-				frontSpan.End()
-			},
-			want: map[string]string{
-				"in back": "back", "deep in back": "back", "in front": "front", "in a layer from before": "front",
-				"in third": "third", "in front, later": "front",
-			},
-		},
-		{
-			name: "operations that outlive their root",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				front, frontSpan := spans.Start(bg, "front")
-				_, frontOp := ops.Start(front, "of front", "")
-				back, backSpan := spans.Start(remote(front), "back")
-				_, backOp := ops.Start(back, "of back", "")
-				_, third := spans.Start(remote(front), "third")
-				backSpan.End()
-				backOp.End()
-				frontSpan.End()
-				frontOp.End()
-				third.End()
-			},
-			want: map[string]string{"of front": "front", "of back": "back"},
-		},
-		{
-			name: "a root of each trace",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				for i := range 100 {
-					ctx, request := spans.Start(bg, fmt.Sprint("request ", i))
-					defer request.End()
-					run(ctx, ops, fmt.Sprint("op ", i))
-				}
-			},
-			want: func() map[string]string {
-				all := make(map[string]string)
-				for i := range 100 {
-					all[fmt.Sprint("op ", i)] = fmt.Sprint("request ", i)
-				}
-				return all
-			}(),
-		},
-		{
-			// The root's record has the final name; operations have the one at their end.
-			name: "renamed root",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				ctx, request := spans.Start(bg, "HTTP POST")
-				request.SetName("POST /generate")
-				run(ctx, ops, "a")
-				request.End()
-			},
-			want: map[string]string{"a": "HTTP POST"},
-		},
-		{
-			name: "a root that has ended",
-			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				ctx, request := spans.Start(bg, "request")
-				request.End()
-				run(ctx, ops, "a")
-			},
-			want: map[string]string{"a": ""},
-		},
+		root *node
+		open bool
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			check.Equal(t, "roots by operation", tt.want, rootsOf(t, tt.run))
+	cases.Inputs(t, 20, 300, func(_ uint64, r *rand.Rand) {
+		want := make(map[string]string)
+		got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
+			nodes := []*node{{ctx: trace.ContextWithRemoteSpanContext(t.Context(), spantest.SpanContext(3, 3))}, {ctx: t.Context()}}
+			for i := range 100 {
+				above := nodes[r.IntN(len(nodes))]
+				n := &node{name: fmt.Sprint(i), open: true}
+				n.root = n
+				switch what := r.IntN(6); {
+				case above.root == nil && what == 0: // an operation is the root
+					var o optrace.Op
+					n.ctx, o = ops.Start(above.ctx, n.name, "")
+					n.end, want[n.name] = o.End, ""
+				case above.root == nil || what == 1: // a request, maybe of this service to itself
+					var s trace.Span
+					n.ctx, s = spans.Start(remote(above.ctx), n.name)
+					n.end = func() { s.End() }
+				case !above.open || !above.root.open:
+					continue
+				case what == 2:
+					var s trace.Span
+					n.ctx, s = spans.Start(above.ctx, n.name)
+					n.end, n.root = func() { s.End() }, above.root
+				case what == 3:
+					above.end()
+					above.open = false
+					continue
+				default:
+					trace.SpanFromContext(above.ctx).SetName("renamed")
+					run(above.ctx, ops, n.name)
+					want[n.name] = above.root.name
+					continue
+				}
+				nodes = append(nodes, n)
+			}
+			for _, n := range nodes[2:] {
+				n.end()
+			}
 		})
-	}
+		check.Equal(t, "roots by operation", want, got)
+	})
+}
+
+// Operations that began before their root ended have it, those that begin later have none.
+func TestRootsThatHaveEnded(t *testing.T) {
+	got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
+		front, frontSpan := spans.Start(t.Context(), "front")
+		_, frontOp := ops.Start(front, "of front", "")
+		back, backSpan := spans.Start(remote(front), "back")
+		_, backOp := ops.Start(back, "of back", "")
+		_, third := spans.Start(remote(front), "third")
+		backSpan.End()
+		backOp.End()
+		frontSpan.End()
+		frontOp.End()
+		third.End()
+		ctx, request := spans.Start(t.Context(), "request")
+		request.End()
+		run(ctx, ops, "late")
+	})
+	check.Equal(t, "roots by operation", map[string]string{"of front": "front", "of back": "back", "late": ""}, got)
 }
 
 // Spans that began before the processor was registered do no harm to the others.

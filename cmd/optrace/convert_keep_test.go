@@ -153,7 +153,7 @@ func readTraces(t *testing.T, text []byte) ptrace.Traces {
 // Spans survive conversions to entries and Parquet, and to OTLP itself, with all that
 // they had.
 func TestConversionsKeepSpans(t *testing.T) {
-	for seed := range cases.Some(t, 10, 500) {
+	for seed := range cases.Some(t, 25, 500) {
 		td := randomTraces(t, rand.New(rand.NewPCG(uint64(seed), 5)))
 		input := filepath.Join(t.TempDir(), "in.json")
 		text := check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(td))(t)
