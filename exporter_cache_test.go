@@ -62,30 +62,12 @@ func withoutWriter(f optrace.Format, text []byte) []byte {
 	return text
 }
 
-// A mapping may make anything of the iteration and the device.
-func TestMemoWithMapping(t *testing.T) {
-	var m attr.Mapping
-	m.Keep(attrkey.Step)
-	m.Keep(attrkey.Device)
-	m.Alias(attrkey.Device, attrkey.Path)
-	var stubs tracetest.SpanStubs
-	for i := range 20 {
-		s := spantest.Operation(i % 4)
-		s.Attributes = slices.Clone(spantest.Operation(0).Attributes)
-		s.Attributes[1] = tensorconv.DeviceID(fmt.Sprint("cuda:", i%2))
-		s.Attributes[5] = tensorconv.Step(int64(i % 3))
-		stubs = append(stubs, s)
-	}
-	for _, f := range allFormats {
-		checkMemo(t, f, stubs, optrace.WithMapping(&m))
-	}
-}
-
-// FuzzMemo makes operations of its input that share attributes or differ in one.
+// FuzzMemo makes operations of its input that share attributes or differ in one. A mapping may make anything of the
+// iteration and the device.
 func FuzzMemo(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range cases.Count(f, 150, 1000) {
-		seed := make([]byte, 3000)
+	for i := range cases.Count(f, 150, 1000) {
+		seed := make([]byte, 3000+i%2)
 		for i := range seed {
 			seed[i] = byte(rng.Uint32())
 		}
@@ -93,6 +75,11 @@ func FuzzMemo(f *testing.F) {
 	}
 	keys := append(slices.Clone(convertKeys),
 		attrkey.Root, attrkey.Launch, attrkey.ClockError, attrkey.Warnings, "step", "optrace.launch_unix_ns")
+	var m attr.Mapping
+	m.Keep(attrkey.Step)
+	m.Keep(attrkey.Device)
+	m.Alias(attrkey.Device, attrkey.Path)
+	mappings := []*attr.Mapping{nil, &m}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const maxSpans = 24
 		r := &spantest.Random{Data: input, Keys: keys}
@@ -125,7 +112,7 @@ func FuzzMemo(f *testing.F) {
 			stubs = append(stubs, s)
 		}
 		for _, f := range allFormats {
-			checkMemo(t, f, stubs)
+			checkMemo(t, f, stubs, optrace.WithMapping(mappings[len(input)%2]))
 		}
 	})
 }

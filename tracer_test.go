@@ -137,39 +137,6 @@ func TestTracerLimits(t *testing.T) {
 	}
 }
 
-// More shapes than the cache has slots, from several goroutines.
-func TestTracerConcurrentSafe(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf), optrace.WithPolicy(optrace.PolicyBlock))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	tr := optrace.NewTracer(tp)
-	p := prepare(t, tr, optrace.OpSpec{Name: "prepared", Output: op.Shape{1, 2}})
-	const goroutines, each = 4, 1500
-	var wg sync.WaitGroup
-	for g := range goroutines {
-		wg.Go(func() {
-			for i := range int64(each) {
-				n := int64(g)*each/2 + i
-				_, o := tr.Start(optrace.ContextWithStep(t.Context(), n), "dynamic", "cpu")
-				o.In(n, 1).In(2, n).Out(n, n+1).End()
-				_, po := p.Start(optrace.ContextWithStep(t.Context(), n))
-				po.End()
-			}
-		})
-	}
-	wg.Wait()
-	shutdown(t, tp)
-	entries := spantest.ReadWhole(t, buf.Bytes()).Entries
-	check.Equal(t, "entries", 2*goroutines*each, len(entries))
-	for _, e := range entries {
-		n := e.Step.V
-		want := []op.Shape{{n, 1}, {2, n}}
-		if e.Operation == "dynamic" && (!cmp.Equal(e.InputShapes, want) || !cmp.Equal(e.OutputShape, op.Shape{n, n + 1})) {
-			t.Fatalf("operation %d has the shapes %v and %v", n, e.InputShapes, e.OutputShape)
-		}
-	}
-}
-
 func prepare(tb testing.TB, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Prepared {
 	tb.Helper()
 	return check.Must(tr.Prepare(spec))(tb)

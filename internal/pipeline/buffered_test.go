@@ -11,7 +11,6 @@ import (
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
-	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -46,27 +45,6 @@ func TestBufferedFlushInterval(t *testing.T) {
 		stop(t, p, out.Sink)
 		stop(t, q, nil)
 	})
-}
-
-// Operations of a Recorder, which have no spans, are taken many at a time.
-func TestBufferedOnEnds(t *testing.T) {
-	useOneShard(t)
-	var w spantest.Buffer
-	out := newOutput(t, &w)
-	p := NewBuffered(out, newConfig(Block), new(observ.Errors))
-	const n = 2000
-	p.OnEnds(func(yield func(span.Ended) bool) {
-		for i := range n {
-			s := spantest.Operation(i).Snapshot()
-			d := span.ReadAll(s, s.SpanContext(), s.Parent())
-			if !yield(span.Ended{Data: &d, Context: d.Context, Parent: d.Parent}) {
-				return
-			}
-		}
-	})
-	stop(t, p, out.Sink)
-	checkStats(t, p.Stats(), Stats{Recorded: n, Written: n})
-	check.Equal(t, "written", written{Steps: ints(0, n-1)}, read(t, w.Bytes()))
 }
 
 // While the writer is stuck the policy decides which operations are kept.
