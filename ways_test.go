@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -39,7 +40,7 @@ func randomSaid(r *rand.Rand) *said {
 		func() { s.Path = "encoder.0" },
 		func() { s.Kind = op.KindCollective },
 		func() { s.Inputs = []op.Shape{{64, r.Int64N(3)}, {}, {2}}[r.IntN(3):] },
-		func() { s.Output = []op.Shape{{}, {64, 256}}[r.IntN(2)] },
+		func() { s.Output = []op.Shape{{}, {3}, {64, 256}}[r.IntN(3)] },
 		func() { s.DType = op.F32 },
 		func() { s.FLOPs = op.Known(r.Int64N(2)) },
 		func() { s.Attrs = []attribute.KeyValue{attribute.String("k", "v")} },
@@ -86,7 +87,7 @@ func (s *said) attributes() []string {
 	return texts(slices.Collect(maps.Values(all)))
 }
 
-// describer is an operation of type O under way.
+// describer is an operation under way, which its methods return.
 type describer[O any] interface {
 	In(dims ...int64) O
 	Out(dims ...int64) O
@@ -129,134 +130,119 @@ func sayAll[O describer[O]](o O, s *said) {
 	o.Attrs(s.Attrs...).Attrs(s.more...).Err(nil).Err(s.err)
 }
 
-// tracerWays are the ways to record one operation with a Tracer, those whose names end in "At" or "Record" at its times. What
-// a way cannot say it takes out of s.
-var tracerWays = map[string]func(ctx context.Context, tr *optrace.Tracer, prepared *optrace.Prepared, s *said){
-	"Start": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Prepared, s *said) {
-		s.times = optrace.Times{}
-		_, o := tr.Start(ctx, s.Name, s.Device)
-		sayAll(o, s)
+// attempt is what an operation is recorded with.
+type attempt struct {
+	*said
+	ctx      context.Context
+	tracer   *optrace.Tracer
+	rec      *optrace.Recorder
+	prepared *optrace.Prepared // of the spec
+}
+
+// tracerWays and recorderWays are all ways to record an operation. What a way cannot say it takes out of what is said.
+var tracerWays = map[string]func(a *attempt){
+	"Start": func(a *attempt) {
+		_, o := a.tracer.Start(a.ctx, a.Name, a.Device)
+		sayAll(o, a.said)
 		o.End()
 	},
-	"StartAt": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Prepared, s *said) {
-		_, o := tr.StartAt(ctx, s.Name, "", s.times.Start)
-		if s.times.Launch != 0 {
-			o.LaunchedAt(s.times.Launch)
+	"StartAt": func(a *attempt) {
+		_, o := a.tracer.StartAt(a.ctx, a.Name, "", started)
+		if a.times.Launch != 0 {
+			o.LaunchedAt(a.times.Launch)
 		}
-		sayAll(o, s)
-		o.EndAt(s.times.End)
+		sayAll(o, a.said)
+		o.EndAt(ended)
 		o.End()
-		o.EndAt(s.times.End + 1)
+		o.EndAt(ended + 1)
 	},
-	"Prepared.Start": func(ctx context.Context, _ *optrace.Tracer, prepared *optrace.Prepared, s *said) {
-		s.times = optrace.Times{}
-		_, o := prepared.Start(ctx)
-		o.Attrs(s.more...).Err(nil).Err(s.err).End()
+	"Prepared.Start": func(a *attempt) {
+		_, o := a.prepared.Start(a.ctx)
+		o.Attrs(a.more...).Err(nil).Err(a.err).End()
 	},
-	"Prepared.StartAt": func(ctx context.Context, _ *optrace.Tracer, prepared *optrace.Prepared, s *said) {
-		s.times.Launch = 0
-		_, o := prepared.StartAt(ctx, s.times.Start)
-		o.Attrs(s.more...).Err(nil).Err(s.err).EndAt(s.times.End)
+	"Prepared.StartAt": func(a *attempt) {
+		a.times.Launch = 0
+		_, o := a.prepared.StartAt(a.ctx, started)
+		o.Attrs(a.more...).Err(nil).Err(a.err).EndAt(ended)
 		o.End()
-		o.EndAt(s.times.End + 1)
+		o.EndAt(ended + 1)
 	},
-	"Prepared.Record": func(ctx context.Context, _ *optrace.Tracer, prepared *optrace.Prepared, s *said) {
-		s.err = nil
-		prepared.Record(ctx, s.times, s.more...)
+	"Prepared.Record": func(a *attempt) {
+		a.err = nil
+		a.prepared.Record(a.ctx, a.times, a.more...)
 	},
-	"Record": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Prepared, s *said) {
-		s.more, s.err = nil, nil
-		_ = tr.Record(ctx, s.OpSpec, s.times) // which returns an error where the spec is wrong
+	"Record": func(a *attempt) {
+		a.more, a.err = nil, nil
+		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // an error is one of the spec
 	},
 }
 
-// recorderWays are those with a Recorder.
-var recorderWays = map[string]func(rec *optrace.Recorder, prepared *optrace.Prepared, s *said){
-	"Begin": func(rec *optrace.Recorder, _ *optrace.Prepared, s *said) {
-		s.times = optrace.Times{}
-		sayAll(rec.Begin(s.Name, s.Device), s)
+var recorderWays = map[string]func(a *attempt){
+	"Begin":          func(a *attempt) { sayAll(a.rec.Begin(a.Name, a.Device), a.said) },
+	"BeginPrepared":  func(a *attempt) { a.rec.BeginPrepared(a.prepared).Attrs(a.more...).Err(nil).Err(a.err) },
+	"BeginPrepared+": func(a *attempt) { sayAll(a.rec.BeginPrepared(a.prepared), a.said) },
+	"Record":         func(a *attempt) { sayAll(a.rec.Record(a.Name, "", a.times), a.said) },
+	"Begin and End": func(a *attempt) {
+		a.rec.Begin(a.Name, "").End()
+		sayAll(a.rec, a.said)
 	},
-	"Begin and End": func(rec *optrace.Recorder, _ *optrace.Prepared, s *said) {
-		s.times = optrace.Times{}
-		rec.Begin(s.Name, "").End()
-		sayAll(rec, s)
-	},
-	"BeginPrepared": func(rec *optrace.Recorder, prepared *optrace.Prepared, s *said) {
-		s.times = optrace.Times{}
-		rec.BeginPrepared(prepared).Attrs(s.more...).Err(nil).Err(s.err)
-	},
-	"BeginPrepared, other than expected": func(rec *optrace.Recorder, prepared *optrace.Prepared, s *said) {
-		s.times = optrace.Times{}
-		sayAll(rec.BeginPrepared(prepared), s)
-	},
-	"Record": func(rec *optrace.Recorder, _ *optrace.Prepared, s *said) {
-		sayAll(rec.Record(s.Name, "", s.times), s)
-	},
-	"RecordPrepared": func(rec *optrace.Recorder, prepared *optrace.Prepared, s *said) {
-		rec.RecordPrepared(prepared, s.times).Attrs(s.more...).Err(nil).Err(s.err)
-	},
+	"RecordPrepared": func(a *attempt) { a.rec.RecordPrepared(a.prepared, a.times).Attrs(a.more...).Err(nil).Err(a.err) },
 }
 
 // Every way to record gives the same span of what is said of an operation, also when its request has ended before.
 func TestEveryWay(t *testing.T) {
 	for name, record := range tracerWays {
-		checkWay(t, name, func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor, prepared *optrace.Prepared, s *said) {
-			record(ctx, tr, prepared, s)
-		})
+		checkWay(t, name, func(a *attempt, _ *optrace.Processor) { record(a) })
 	}
 	for name, record := range recorderWays {
-		among := func(rec *optrace.Recorder, prepared *optrace.Prepared, s *said) { // others, of which nothing stays
-			rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("no operation"))
-			rec.Begin("before", "cpu").In(7).Out(7).Path("before")
-			record(rec, prepared, s)
-			rec.Begin("after", "cpu").In(7).Out(7).Path("after").Err(errors.New("boom"))
-			rec.Finish()
+		among := func(a *attempt, rec *optrace.Recorder) { // others, of which nothing stays
+			a.rec = rec
+			a.rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("no operation"))
+			a.rec.Begin("before", "cpu").In(7).Out(7).Path("before")
+			record(a)
+			a.rec.Begin("after", "cpu").In(7).Out(7).Path("after").Err(errors.New("boom"))
+			a.rec.Finish()
 		}
-		checkWay(t, "Tracer.Recorder, "+name,
-			func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor, prepared *optrace.Prepared, s *said) {
-				among(tr.Recorder(ctx), prepared, s)
-			})
-		checkWay(t, "Processor.Recorder, "+name,
-			func(ctx context.Context, _ *optrace.Tracer, p *optrace.Processor, prepared *optrace.Prepared, s *said) {
-				among(p.Recorder(ctx), prepared, s)
-			})
+		checkWay(t, name+" of a Tracer", func(a *attempt, _ *optrace.Processor) { among(a, a.tracer.Recorder(a.ctx)) })
+		checkWay(t, name+" of a Processor", func(a *attempt, p *optrace.Processor) { among(a, p.Recorder(a.ctx)) })
 	}
 }
 
-func checkWay(
-	t *testing.T, name string, record func(ctx context.Context, tr *optrace.Tracer, p *optrace.Processor, prepared *optrace.Prepared, s *said),
-) {
-	t.Run(name, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(1, 2))
-		for range cases.Count(t, 50, 300) {
-			s := randomSaid(r)
-			spans := &spantest.Exporter{}
-			p := newForwarder(t, spans)
-			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
-			tr := optrace.NewTracer(tp)
-			ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-			request.End()
-			if s.step.Known {
-				ctx = optrace.ContextWithStep(ctx, s.step.V)
-			}
-			record(ctx, tr, p, prepare(t, tr, s.OpSpec), s)
-			shutdown(t, tp)
-			stubs := spans.Stubs()
-			got := stubs[slices.IndexFunc(stubs, func(span tracetest.SpanStub) bool { return span.Name == s.Name })]
-			check.Equal(t, "attributes", s.attributes(), texts(got.Attributes))
-			want := sdktrace.Status{}
-			if s.err != nil {
-				want = sdktrace.Status{Code: codes.Error, Description: s.err.Error()}
-			}
-			check.Equal(t, "status", want, got.Status)
-			if s.times.Start != 0 && (got.StartTime.UnixNano() != started || got.EndTime.UnixNano() != ended) || got.EndTime.Before(got.StartTime) {
-				t.Errorf("it lasts from %v to %v", got.StartTime, got.EndTime)
-			}
-			if got.Parent.SpanID() != trace.SpanContextFromContext(ctx).SpanID() || !got.SpanContext.IsValid() ||
-				got.SpanKind != trace.SpanKindInternal || got.InstrumentationScope.Name != optrace.ScopeName ||
-				got.InstrumentationScope.Version != optrace.Version {
-				t.Errorf("span %+v", got)
-			}
+func checkWay(t *testing.T, name string, record func(a *attempt, p *optrace.Processor)) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range cases.Count(t, 50, 300) {
+		spans := &spantest.Exporter{}
+		p := newForwarder(t, spans)
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+		request.End()
+		a := &attempt{said: randomSaid(r), ctx: ctx, tracer: optrace.NewTracer(tp)}
+		if !strings.Contains(name, "At") && !strings.Contains(name, "Record") {
+			a.times = optrace.Times{}
 		}
-	})
+		if a.step.Known {
+			a.ctx = optrace.ContextWithStep(ctx, a.step.V)
+		}
+		a.prepared = prepare(t, a.tracer, a.OpSpec)
+		record(a, p)
+		shutdown(t, tp)
+
+		stubs := spans.Stubs()
+		got := stubs[slices.IndexFunc(stubs, func(s tracetest.SpanStub) bool { return s.Name == a.Name })]
+		check.Equal(t, name+": attributes", a.attributes(), texts(got.Attributes))
+		status := sdktrace.Status{}
+		if a.err != nil {
+			status = sdktrace.Status{Code: codes.Error, Description: a.err.Error()}
+		}
+		check.Equal(t, name+": status", status, got.Status)
+		begin, end := got.StartTime.UnixNano(), got.EndTime.UnixNano()
+		if end < begin || a.times.Start != 0 && (begin != started || end != ended) {
+			t.Errorf("%s: from %d to %d", name, begin, end)
+		}
+		if scope := got.InstrumentationScope; got.Parent.SpanID() != request.SpanContext().SpanID() || !got.SpanContext.IsValid() ||
+			got.SpanKind != trace.SpanKindInternal || scope.Name != optrace.ScopeName || scope.Version != optrace.Version {
+			t.Errorf("%s: span %+v", name, got)
+		}
+	}
 }
