@@ -23,6 +23,7 @@ const (
 	toFirst        // from the start of the request to its first token
 	perToken       // between two tokens
 	total          // of the request
+	other          // what its parts leave of that
 	tokensIn
 	tokensOut
 	model

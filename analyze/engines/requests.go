@@ -147,7 +147,7 @@ func (r *Requests) All(yield func(Request) bool) {
 		if !yield(Request{
 			Dialect: dialects[q.dialect].name, SpanID: n.SpanID(), Model: key.Value{Text: q.texts[0], Known: q.texts[0] != ""},
 			TokensIn: q.numbers[tokensIn], TokensOut: q.numbers[tokensOut], QueueNS: q.numbers[queue], PrefillNS: q.numbers[prefill],
-			DecodeNS: q.numbers[decode], ExecuteNS: q.numbers[execute], OtherNS: q.other, TTFTNS: q.numbers[toFirst],
+			DecodeNS: q.numbers[decode], ExecuteNS: q.numbers[execute], OtherNS: q.numbers[other], TTFTNS: q.numbers[toFirst],
 			TPOTNS: q.numbers[perToken], E2ENS: q.numbers[total], Node: n,
 		}) {
 			return
@@ -160,7 +160,6 @@ type request struct {
 	span
 	row     int32
 	service string
-	other   op.Int // what the times leave of the total
 }
 
 // matches reports whether a request is one of those that are asked for.
@@ -279,11 +278,9 @@ func (q *request) derive(f *trace.Forest) {
 	known := int64(0)
 	for _, part := range parts[:len(parts)-1] {
 		if t := n[part.field]; t.Known {
-			known, q.other.Known = known+t.V, true
+			known += t.V
+			n[other] = op.Known(max(0, n[total].V-known))
 		}
-	}
-	if q.other.Known {
-		q.other.V = max(0, n[total].V-known)
 	}
 }
 

@@ -85,16 +85,11 @@ var parts = [...]struct {
 	{prefill, "prefill", func(e *Engine) **Times { return &e.Prefill }},
 	{decode, "decode", func(e *Engine) **Times { return &e.Decode }},
 	{execute, "execute", func(e *Engine) **Times { return &e.Execute }},
-	{total, "other", func(e *Engine) **Times { return &e.Other }},
+	{other, "other", func(e *Engine) **Times { return &e.Other }},
 }
 
-// part returns the time of a part of a request.
-func (q *request) part(i int) op.Int {
-	if i == len(parts)-1 {
-		return q.other
-	}
-	return q.numbers[parts[i].field]
-}
+// number returns what tells a number of a request.
+func number(n field) func(*request) op.Int { return func(q *request) op.Int { return q.numbers[n] } }
 
 // Parts yields the names of the parts of which times are known, in order, with these.
 func (e *Engine) Parts(yield func(string, *Times) bool) {
@@ -156,10 +151,9 @@ func (r *Requests) row(of []*request) Engine {
 			e.Key[name] = v.Text
 		}
 	}
-	number := func(n field) func(*request) op.Int { return func(q *request) op.Int { return q.numbers[n] } }
 	e.TokensIn, e.TokensOut = sum(of, number(tokensIn)), sum(of, number(tokensOut))
-	for i, p := range parts {
-		*p.times(&e) = timesOf(of, func(q *request) op.Int { return q.part(i) })
+	for _, p := range parts {
+		*p.times(&e) = timesOf(of, number(p.field))
 	}
 	e.TTFT, e.TPOT, e.E2E = timesOf(of, number(toFirst)), timesOf(of, number(perToken)), timesOf(of, number(total))
 	e.Slow = slowOf(r.forest, of, e.E2E.P50)
@@ -234,16 +228,13 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 		}
 		return op.Int{}
 	}
-	whole := func(q *request) op.Int { return q.numbers[total] }
-	s.MoreNS = mean(slow, whole).V - mean(typical, whole).V
-	for i, p := range parts {
-		part := func(q *request) op.Int { return q.part(i) }
-		a, b := mean(slow, part), mean(typical, part)
+	s.MoreNS = mean(slow, number(total)).V - mean(typical, number(total)).V
+	for _, p := range parts {
+		a, b := mean(slow, number(p.field)), mean(typical, number(p.field))
 		if more := a.V - b.V; a.Known && b.Known && more > s.PartNS {
 			s.Part, s.PartNS = p.name, more
 		}
 	}
-	out := func(q *request) op.Int { return q.numbers[tokensOut] }
-	s.TokensOut, s.TypicalOut = mean(slow, out), mean(typical, out)
+	s.TokensOut, s.TypicalOut = mean(slow, number(tokensOut)), mean(typical, number(tokensOut))
 	return s
 }
