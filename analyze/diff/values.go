@@ -31,16 +31,13 @@ func chooseUnit(base, head []*Run) Unit {
 // durations in nanoseconds, so that a value is the logarithm of a geometric mean. A few
 // operations that took very long move that little.
 func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float64) {
-	switch unit {
-	case UnitRuns:
+	if unit == UnitRuns {
 		saved := slices.ContainsFunc(slices.Concat(base, head), func(r *Run) bool { return r.saved })
 		return unit, runMeans(base, id, saved), runMeans(head, id, saved)
-	case UnitSteps:
-		return unit, base[0].means(id, base[0].step), head[0].means(id, head[0].step)
 	}
-	b, h = base[0].means(id, base[0].window), head[0].means(id, head[0].window)
-	if len(b) >= minBlocks && len(h) >= minBlocks {
-		return UnitWindows, b, h
+	b, h = base[0].means(id, unit), head[0].means(id, unit)
+	if unit == UnitSteps || len(b) >= minBlocks && len(h) >= minBlocks {
+		return unit, b, h
 	}
 	return UnitEntries, base[0].logarithms(id), head[0].logarithms(id)
 }
@@ -80,35 +77,21 @@ func (r *Run) logarithms(id string) (values []float64) {
 	return values
 }
 
-// means returns the mean of a group in each block of the run that has it; block returns the
-// block of an operation, -1 for none.
-func (r *Run) means(id string, block func(sample) int) []float64 {
+// means returns the mean of a group in each block of steps, or window, of the run that has it.
+func (r *Run) means(id string, unit Unit) []float64 {
 	var m blockMeans
 	if g := r.groups[id]; g != nil {
+		length := uint64(r.last-r.first)/maxBlocks + 1 // of a window
 		for _, s := range g.samples {
-			if b := block(s); b >= 0 {
-				m.add(b, logarithm(float64(s.duration)))
+			switch {
+			case unit == UnitSteps && s.iteration >= 0:
+				m.add(r.steps.block(int(s.iteration)), logarithm(float64(s.duration)))
+			case unit == UnitWindows && s.start != noTime:
+				m.add(int(uint64(s.start-r.first)/length), logarithm(float64(s.duration)))
 			}
 		}
 	}
 	return m.values()
-}
-
-// step returns the block of an operation's iteration.
-func (r *Run) step(s sample) int {
-	if s.iteration < 0 {
-		return -1
-	}
-	return r.steps.block(int(s.iteration))
-}
-
-// window returns the window in which an operation starts.
-func (r *Run) window(s sample) int {
-	if s.start == noTime {
-		return -1
-	}
-	length := uint64(r.last-r.first)/maxBlocks + 1
-	return int(uint64(s.start-r.first) / length)
 }
 
 // block returns the block that an iteration belongs to.
