@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -147,21 +148,12 @@ func (l *launched) compare(a, b int32) int {
 // numbers, those without one first.
 func rowsOfStreams(f *trace.Forest, rows []int32) [][]int32 {
 	byStream := make(map[int32][]int32)
-	var streams []int32
 	for _, r := range rows {
 		s := f.DeviceStreamOf(r)
-		if byStream[s] == nil {
-			streams = append(streams, s)
-		}
 		byStream[s] = append(byStream[s], r)
 	}
-	id := func(s int32) op.Int { return f.Names.Lanes.Values[f.Lane(byStream[s][0])].Stream }
-	slices.SortFunc(streams, func(a, b int32) int { return order.Ints(id(a), id(b)) })
-	divided := make([][]int32, len(streams))
-	for i, s := range streams {
-		divided[i] = byStream[s]
-	}
-	return divided
+	id := func(rows []int32) op.Int { return f.Names.Lanes.Values[f.Lane(rows[0])].Stream }
+	return slices.SortedFunc(maps.Values(byStream), func(a, b []int32) int { return order.Ints(id(a), id(b)) })
 }
 
 // addStream adds the row of a stream, whose operations are in the order of their starts.
@@ -330,12 +322,9 @@ func enqueueTime(f *trace.Forest, l *launched) int64 {
 		}
 	}
 	slices.SortFunc(launching, f.CompareStart)
-	sum, until := int64(0), int64(-trace.MaxTime)
+	var times timeline.Times
 	for _, r := range launching {
-		if end := f.End(r); end > until {
-			sum += end - max(until, f.Start(r))
-			until = end
-		}
+		times.Add(f.Start(r), f.End(r))
 	}
-	return sum
+	return times.Within(-trace.MaxTime, trace.MaxTime)
 }

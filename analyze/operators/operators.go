@@ -251,6 +251,18 @@ func addHosts(f *trace.Forest, below []wide.Sum, processes []int32, row func(str
 	}
 }
 
+// busyOf returns when any device of a process ran something, by process as
+// [trace.Forest.Processes] numbers them.
+func busyOf(f *trace.Forest, processes []int32) map[int32]timeline.Times {
+	all := make(map[int32]timeline.Times)
+	for _, r := range f.Devices.ByStart {
+		times := all[processes[f.Lane(r)]]
+		times.Add(f.Start(r), f.End(r))
+		all[processes[f.Lane(r)]] = times
+	}
+	return all
+}
+
 // row returns the row of an operator.
 func (s *sums) row(name string) Row {
 	r := Row{

@@ -27,13 +27,11 @@ func FirstOf(f *trace.Forest, rows []Row) *First {
 	if first == nil {
 		return nil
 	}
-	first.StartNS = trace.MaxTime
-	for r := range f.Rows() {
-		if !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep) || f.Step(r) != first.Step || !f.Has(r, trace.FlagStart) ||
-			f.Service(r) != first.Service {
-			continue
+	for _, r := range f.Devices.ByStart {
+		if f.Has(r, trace.FlagStep) && f.Step(r) == first.Step && f.Service(r) == first.Service {
+			first.StartNS = f.Start(r)
+			break
 		}
-		first.StartNS = min(first.StartNS, f.Start(r))
 	}
 	first.EndNS = first.StartNS + first.WallNS.V
 	return first
