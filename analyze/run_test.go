@@ -210,19 +210,3 @@ func TestDeviceClock(t *testing.T) {
 	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
 	check.Equal(t, "", &DeviceClock{Entries: 3, MaxErrorNS: 2000}, r.Input.DeviceClock)
 }
-
-// Streams are in the order of their numbers, those of operations that state none first,
-// whichever comes first.
-func TestOrderOfStreams(t *testing.T) {
-	var text strings.Builder
-	for i, stream := range []string{`"stream":7,`, `"stream":-3,`, ``, `"stream":12,`, `"stream":0,`} {
-		fmt.Fprintf(&text, `{"operation":"matmul","device_id":"cuda:0",%s"launch_unix_ns":%d,"start_unix_ns":%d,"duration_us":1}`+"\n",
-			stream, 1000*i+1000, 1000*i+1500)
-	}
-	r := check.Must(Run(t.Context(), Records(linesOf(text.String())), Options{}))(t)
-	var got []op.Int
-	for _, s := range r.Launches.Streams {
-		got = append(got, s.Stream)
-	}
-	check.Equal(t, "", []op.Int{{}, op.Known(-3), op.Known(0), op.Known(7), op.Known(12)}, got)
-}

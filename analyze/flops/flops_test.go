@@ -362,31 +362,16 @@ func countConvolution(e *op.Entry) (n int64) {
 }
 
 func TestConvolutionsOfAModel(t *testing.T) {
-	byHand := map[string]int64{
-		"batch_norm_2.tmp_2_nchwc":       1_658_880,  // 2 · 16·24·80 outputs · 3 channels · 3·3
-		"depthwise_conv2d_0.tmp_0_nchwc": 552_960,    // 2 · 16·24·80 · 1 · 3·3
-		"conv2d_186.tmp_0_nchwc":         1_966_080,  // 2 · 32·24·80 · 16
-		"depthwise_conv2d_1.tmp_0_nchwc": 1_105_920,  // 2 · 32·24·80 · 1 · 3·3
-		"conv2d_187.tmp_0_nchwc":         7_864_320,  // 2 · 64·24·80 · 32
-		"conv2d_203.tmp_0_nchwc":         55_296_000, // 2 · 480·3·40 · 480
-		"batch_norm_3.tmp_2_nchwc":       3_686_400,  // 2 · 64·1·20 · 480 · 1·3
-		"batch_norm_6.tmp_2_nchwc":       7_372_800,  // 2 · 64·1·20 · 960 · 1·3
-	}
-	seen, convolutions := map[string]int64{}, 0
+	convolutions := 0
 	modelOperations(t, func(e *op.Entry) {
 		if e.Operation != "Conv" {
 			return
 		}
 		convolutions++
-		got := flops.Of(e).FLOPs
-		if want := countConvolution(e); got != op.Known(want) {
+		if got, want := flops.Of(e).FLOPs, countConvolution(e); got != op.Known(want) {
 			t.Errorf("%s: %v, want %d", e.Path, got, want)
 		}
-		if _, ok := byHand[e.Path]; ok {
-			seen[e.Path] = got.V
-		}
 	})
-	check.Equal(t, "by hand", byHand, seen)
 	check.Equal(t, "convolutions", 11, convolutions)
 }
 

@@ -1,11 +1,13 @@
 package launch
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
@@ -67,6 +69,9 @@ func TestLaunchesAddUp(t *testing.T) {
 		for i := range l.Streams {
 			s := &l.Streams[i]
 			count += s.Count
+			if i > 0 && cmp.Or(l.Streams[i-1].Key.Compare(s.Key), order.Ints(l.Streams[i-1].Stream, s.Stream)) >= 0 {
+				t.Fatalf("seed %d: %v %v behind %v", seed, s.Key, s.Stream, l.Streams[i-1].Stream)
+			}
 			checkStream(t, s, entries)
 		}
 		if count != known || l.Count != known {
