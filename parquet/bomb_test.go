@@ -3,6 +3,7 @@ package parquet_test
 import (
 	"bytes"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -66,6 +67,9 @@ func TestR2SpoolIsBounded(t *testing.T) {
 		}
 		if last == nil || !strings.Contains(last.Error(), tc.want) || src.at != tc.read {
 			t.Errorf("%s: %d bytes read, error %v", name, src.at, last)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind %v, %v", name, left, err)
 		}
 	}
 }

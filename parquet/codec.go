@@ -24,7 +24,6 @@ type decompressor struct {
 func (d *decompressor) close() {
 	if d.zstd != nil {
 		d.zstd.Close()
-		d.zstd = nil
 	}
 }
 

@@ -69,24 +69,6 @@ func TestNumbersOfManyWidths(t *testing.T) {
 	}
 }
 
-// The check takes what the library's encoder writes.
-func TestDeltas(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, 33, 128, 129, 130, 1000} {
-		for _, bits := range []int{1, 7, 8, 31, 33, 57, 58, 63, 64} {
-			want := make([]int64, n)
-			for i := range want {
-				want[i] = int64(r.Uint64() >> (64 - bits))
-			}
-			buf := check.Must(new(delta.BinaryPackedEncoding).EncodeInt64(nil, want))(t)
-			total, rest, err := checkDeltas(append(buf, "rest"...), 64, n)
-			if total != n || string(rest) != "rest" || err != nil {
-				t.Errorf("%d values of %d bits: %d, rest %q, %v", n, bits, total, rest, err)
-			}
-		}
-	}
-}
-
 func TestBadDeltas(t *testing.T) {
 	for name, buf := range map[string][]byte{
 		"nothing":               {},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/optrace/optrace/internal/opfile"
@@ -79,8 +78,7 @@ type table struct {
 	bound []column // those that mean something, not opened
 	given opfile.Given
 	// counts has the rows that were read and the bytes of their pages.
-	counts  struct{ rows, bytes atomic.Int64 }
-	readers sync.Pool // of *tableReader, which have memory for pages
+	counts struct{ rows, bytes atomic.Int64 }
 }
 
 // openTable reads the footer and finds the columns that mean something. Where several have
@@ -111,13 +109,6 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 		return nil, fmt.Errorf("parquet file without a column %s; it has %s", missing, columnNames(t.leaves))
 	}
 	t.given = opfile.Given{Elements: found["output_elements"], Memory: found["memory_bytes"]}
-	t.readers.New = func() any {
-		r := &tableReader{table: t, batch: rows.NewBatch()}
-		for _, c := range t.bound {
-			r.used = append(r.used, c.opened(pages{src: src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
-		}
-		return r
-	}
 	return t, nil
 }
 
@@ -138,17 +129,18 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups from the i-th up to, and without, the j-th.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := t.readers.Get().(*tableReader)
+	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
+	defer r.unpack.close()
+	for _, c := range t.bound {
+		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
+	}
 	more := true
-	for r.yield = yield; i < j && more; i++ {
+	for ; i < j && more; i++ {
 		more = r.readGroup(i)
 	}
 	if more && j == len(t.groups) && t.lost > 0 {
 		yield(op.Record{}, r.syntaxError(t.size, op.ErrorDamaged, "%d of %d rows are in no row group", t.lost, t.rows))
 	}
-	r.unpack.close()
-	r.yield = nil
-	t.readers.Put(r)
 }
 
 // tableReader reads rows of a table.
