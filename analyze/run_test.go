@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -16,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/entries"
 )
 
 const runLines = `{"operation":"matmul","device_id":"cuda:0","duration_us":3,"start_unix_ns":1000,` +
@@ -26,10 +23,6 @@ not JSON
 {"operation":"relu","device_id":"cuda:1","duration_us":1,"start_unix_ns":5000,` +
 	`"trace_id":"00000000000000000000000000000001","span_id":"0000000000000003","parent_span_id":"0000000000000001"}
 `
-
-func linesOf(text string) iter.Seq2[op.Record, error] {
-	return entries.NewReader(strings.NewReader(text), "ops").Records()
-}
 
 // The report does not depend on the number of workers.
 func TestRunWorkersConcurrentSafe(t *testing.T) {
