@@ -178,10 +178,23 @@ var tracerWays = map[string]func(a *attempt){
 }
 
 var recorderWays = map[string]func(a *attempt){
-	"Begin":          func(a *attempt) { sayAll(a.rec.Begin(a.Name, a.Device), a.said) },
-	"BeginPrepared":  func(a *attempt) { a.rec.BeginPrepared(a.prepared).Attrs(a.more...).Err(nil).Err(a.err) },
-	"BeginPrepared+": func(a *attempt) { sayAll(a.rec.BeginPrepared(a.prepared), a.said) },
-	"Record":         func(a *attempt) { sayAll(a.rec.Record(a.Name, "", a.times), a.said) },
+	"Begin":         func(a *attempt) { sayAll(a.rec.Begin(a.Name, a.Device), a.said) },
+	"BeginPrepared": func(a *attempt) { a.rec.BeginPrepared(a.prepared).Attrs(a.more...).Err(nil).Err(a.err) },
+	"Record":        func(a *attempt) { sayAll(a.rec.Record(a.Name, "", a.times), a.said) },
+	"BeginPrepared, other than expected": func(a *attempt) {
+		expected := a.OpSpec
+		if expected.Inputs != nil {
+			expected.Inputs = []op.Shape{{8}}
+		}
+		if expected.Device != "" && expected.DType != "" {
+			expected.Device, expected.DType = "cuda:9", op.F16
+		}
+		if expected.Output != nil && expected.FLOPs.Known {
+			expected.Output, expected.FLOPs = op.Shape{8}, op.Known(9)
+		}
+		prepared, _ := a.tracer.Prepare(expected) // the spec has no fault
+		sayAll(a.rec.BeginPrepared(prepared), a.said)
+	},
 	"Begin and End": func(a *attempt) {
 		a.rec.Begin(a.Name, "").End()
 		sayAll(a.rec, a.said)
