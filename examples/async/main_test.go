@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,51 +51,5 @@ func TestPhases(t *testing.T) {
 		for _, e := range entries {
 			check.OK(t, e.Validate())
 		}
-		checkKineto(t, r, entries)
 	}
-}
-
-// checkKineto compares the figures with those of the same run as PyTorch's profiler would
-// have written it.
-func checkKineto(t *testing.T, want *analyze.Report, entries []*op.Entry) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "trace.json")
-	writeFile(t, file, asKineto(entries))
-	got, _ := reported(t, file)
-	check.Equal(t, "launches: Kineto against recorded", want.Launches, got.Launches)
-	// The profiler's trace has no requests, between which devices have nothing to do.
-	alone := check.Must(analyze.Run(t.Context(), analyze.Records(recordtest.Entries(entries...)), analyze.Options{}))(t)
-	check.Equal(t, "idle causes: Kineto against recorded", alone.IdleCauses, got.IdleCauses)
-}
-
-// asKineto returns a trace of PyTorch's profiler with the same operations.
-func asKineto(entries []*op.Entry) string {
-	const base = int64(1_700_000_000_000_000_000)
-	micros := func(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
-	var events []string
-	event := func(category, name string, thread, start, length int64, args string) {
-		events = append(events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
-			category, name, thread, micros(start-base), micros(length), args))
-	}
-	for i, e := range entries {
-		correlation := fmt.Sprintf(`"correlation":%d`, i+1)
-		device := fmt.Sprintf(`"device":0,"stream":%d,%s`, e.Stream.V, correlation)
-		switch {
-		case e.Side == op.SideHost:
-			event("cpu_op", e.Operation, 1, e.Start.V, e.Duration, `"External id":1`)
-			continue
-		case e.Kind == op.KindMemory:
-			event("gpu_memcpy", e.Operation, e.Stream.V, e.Start.V, e.Duration, device)
-		default:
-			event("kernel", e.Operation, e.Stream.V, e.Start.V, e.Duration, device)
-		}
-		event("cuda_runtime", "cudaLaunchKernel", 1, e.Launch.V, 0, correlation)
-	}
-	return fmt.Sprintf(`{"schemaVersion":1,"deviceProperties":[],"traceEvents":[%s],"baseTimeNanoseconds":%d}`,
-		strings.Join(events, ",\n"), base)
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	check.OK(t, os.WriteFile(path, []byte(text), 0o666))
 }
