@@ -162,7 +162,7 @@ func TestDroppedLinksKeepTheirParts(t *testing.T) {
 }
 
 // observe makes the global MeterProvider one that can be read, and returns what reads it: counts by metric and error type.
-// Package internal/observ is tested with the rest.
+// The rest is tested in package observ.
 func observe(t *testing.T) func() map[string]int64 {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()
