@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -48,11 +49,12 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 type jsonReader struct {
 	*spans.JSON
 	w window
-	// lines is set once two documents were lines.
-	lines bool
+	// lines is set once two documents were lines, and linewise if the one under way is
+	// taken for a line: where it is cut off, it ends with the line.
+	lines, linewise bool
 	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
-	// bad is what is wrong with a span that cannot be passed over.
+	// bad is what is wrong with a list of spans of which nothing more can be read.
 	bad    *op.SyntaxError
 	faults int // errors so far
 }
@@ -66,11 +68,11 @@ func newJSONReader(d *spans.Decoder) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield spans.YieldFunc) {
-	r.Yield, r.Stopped, r.faults, r.lines = yield, false, 0, false
+	r.Yield, r.Stopped, r.faults, r.lines, r.bad = yield, false, 0, false, nil
 }
 
 // going reports whether the walk goes on.
-func (r *jsonReader) going() bool { return !r.Stopped && !r.w.failed() }
+func (r *jsonReader) going() bool { return !r.Stopped && r.bad == nil && !r.w.failed() }
 
 // fault hands out what is wrong with a part of the input.
 func (r *jsonReader) fault(err *op.SyntaxError) {
@@ -87,11 +89,10 @@ func (r *jsonReader) documents() {
 			break
 		}
 		r.lines = r.lines || w.startsLines()
-		// A document that is cut off ends with its line, if it is taken for a line.
-		linewise := r.lines && !w.startsSpread()
-		w.lex.OneLine(linewise)
+		r.linewise = r.lines && !w.startsSpread()
+		w.lex.OneLine(r.linewise)
 		r.document()
-		if !w.failed() {
+		if r.bad == nil && !w.failed() {
 			continue
 		}
 		if r.Stopped || w.sourceError() != nil {
@@ -99,9 +100,16 @@ func (r *jsonReader) documents() {
 		}
 		bad := cmp.Or(r.bad, w.syntaxError())
 		r.fault(bad)
-		if !w.nextDocument(bad, linewise) {
+		start, from := documentStart, bad.Offset-1 // what is wrong may be the brace
+		if r.linewise {
+			start, from = lineStart, bad.Offset
+		}
+		at, ok := w.seek(from, start)
+		if !ok {
 			break
 		}
+		w.lex.Reset(w.buf)
+		w.lex.Rewind(jsontext.Mark{}.At(at + 1))
 	}
 	if err := w.sourceError(); err != nil && !r.Stopped {
 		r.Emit(op.Record{}, fmt.Errorf("reading OTLP JSON: %w", err))
@@ -121,7 +129,7 @@ func (r *jsonReader) document() {
 func (r *jsonReader) members() {
 	w := &r.w
 	w.object()
-	for w.more() && r.going() {
+	for r.going() && w.more() {
 		switch string(w.key()) {
 		case "result":
 			if w.lex.Depth() > 1 {
@@ -161,7 +169,7 @@ func (r *jsonReader) list(element func()) {
 		return
 	}
 	r.w.array()
-	for r.w.more() && r.going() {
+	for r.going() && r.w.more() {
 		element()
 	}
 }
@@ -169,7 +177,7 @@ func (r *jsonReader) list(element func()) {
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
 	r.Resource = op.Resource{}
-	r.group("resource", "scopeSpans", "scope_spans", r.scopeSpans, func() {
+	r.group("resource", "scopeSpans", "scope_spans", func() { r.list(r.scopeSpans) }, func() {
 		r.w.do(func(*jsontext.Lexer) { r.ReadResource() })
 		if r.going() {
 			r.Emit(op.Record{Resource: &r.Resource}, nil)
@@ -180,18 +188,18 @@ func (r *jsonReader) resourceSpans() {
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
-	r.group("scope", "spans", "spans", r.span, func() {
+	r.group("scope", "spans", "spans", r.spans, func() {
 		r.w.do(func(*jsontext.Lexer) { r.ReadScope() })
 	})
 }
 
-// group reads an object with a header and a list of elements, which has two spellings.
+// group reads an object with a header and a list, whose name has two spellings.
 // Their order is free in JSON: if the list comes first, the header is looked for behind it.
-func (r *jsonReader) group(header, list, spelling string, element, readHeader func()) {
+func (r *jsonReader) group(header, list, spelling string, readList, readHeader func()) {
 	w := &r.w
 	done, late := false, false // the header has been read, or lies too far behind the list
 	w.object()
-	for w.more() && r.going() {
+	for r.going() && w.more() {
 		switch key := string(w.key()); {
 		case key == header && late:
 			msg := fmt.Sprintf("%s more than %d MiB behind its spans was not used", header, MaxElementBytes>>20)
@@ -207,7 +215,7 @@ func (r *jsonReader) group(header, list, spelling string, element, readHeader fu
 			if !done && !late {
 				done, late = r.lookAhead(header, readHeader)
 			}
-			r.list(element)
+			readList()
 		default:
 			w.skip()
 		}
@@ -229,25 +237,69 @@ func (r *jsonReader) lookAhead(header string, readHeader func()) (done, late boo
 	return false, w.tooLong
 }
 
-// span reads the spans that stand next. One that cannot be read is passed over as far as
-// its brackets tell where it ends.
-func (r *jsonReader) span() {
+// spans reads a list of spans. Behind damage reading goes on at the next text that can be nothing but the
+// beginning of a span, wherever it stands: all lists of spans are equally deep.
+func (r *jsonReader) spans() {
 	w := &r.w
-	if r.ReadSpans(w.buf) {
+	if w.null() {
 		return
 	}
-	w.hold()
-	w.do(func(*jsontext.Lexer) { r.ReadSpan() })
-	if !w.failed() {
-		w.holding = false
-		r.EmitSpan()
-		return
+	w.array()
+	for r.going() {
+		w.hold()
+		behind := 0 // what is damaged
+		if w.more() {
+			if r.ReadSpans(w.buf) {
+				continue
+			}
+			w.peek()
+			w.hold()
+			behind = 1
+			w.do(func(*jsontext.Lexer) { r.ReadSpan() })
+		}
+		if !w.failed() {
+			w.holding = false
+			if behind == 0 {
+				return
+			}
+			r.EmitSpan()
+			continue
+		}
+		bad := w.syntaxError()
+		if w.sourceError() != nil || !r.nextSpan(w.offset+int64(w.held.Pos()+behind)) {
+			r.bad = bad
+		} else {
+			r.fault(bad)
+		}
 	}
-	bad := w.syntaxError()
-	w.release()
-	if w.do((*jsontext.Lexer).Pass); w.failed() {
-		r.bad = bad
-		return
+}
+
+// nextSpan goes to the next span of the document. What is known of the scope and the resource is forgotten
+// where others stand in between.
+func (r *jsonReader) nextSpan(from int64) bool {
+	w := &r.w
+	start := documentOrSpan
+	if r.linewise {
+		start = lineOrSpan
 	}
-	r.fault(bad)
+	for {
+		at, ok := w.seek(from, start)
+		if !ok {
+			return false
+		}
+		switch w.buf[at] {
+		case '\n':
+			return false
+		case '{':
+			w.lex.Replace(w.buf, 0)
+			w.lex.Rewind(w.held.At(at))
+			return true
+		}
+		r.Scope = op.Scope{}
+		if bytes.HasPrefix(w.buf[at:], []byte(`"resource"`)) {
+			r.Resource = op.Resource{}
+			r.Emit(op.Record{Resource: &r.Resource}, nil)
+		}
+		from = w.offset + int64(at) + 1
+	}
 }

@@ -3,6 +3,7 @@ package otlp_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -215,7 +216,7 @@ func TestJSONDamage(t *testing.T) {
 		{"span of other types", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":5},`+spanOf("b")+`]}]}]}`, batch("c")),
 			[]string{"a", "b", "c"}, []string{"input:1: "}},
 		{"quote lost in a span", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":"x},`+spanOf("b")+`]}]}]}`, batch("c")),
-			[]string{"a", "c"}, []string{"input:1: "}},
+			[]string{"a", "b", "c"}, []string{"input:1: "}},
 		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
 		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")), []string{"b", "c"}, []string{"input:4: "}},
 		{"pretty document behind lines", lines(batch("a"), batch("b"), pretty, "{\n}", batch("c")), []string{"a", "b", "pretty", "c"}, nil},
@@ -245,4 +246,17 @@ func TestJSONDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Behind damage that hides where another resource begins, nothing is known of the resource.
+func TestJSONResourceBehindDamage(t *testing.T) {
+	first, second := strings.TrimSuffix(batch("a"), `]}]}]}`), strings.TrimPrefix(batch("b"), `{"resourceSpans":[`)
+	res := read(otlp.JSONRecords, []byte(first+`,{"name":"x]}]},`+second+"\n"+batch("c")))
+	services := make(map[string]bool)
+	for i, name := range res.names() {
+		entries := slices.DeleteFunc(slices.Clone(res.Records), func(r string) bool { return !strings.Contains(r, `"operation"`) })
+		services[name] = strings.Contains(entries[i], `"service":"svc"`)
+	}
+	check.Equal(t, "operations with the service", map[string]bool{"a": true, "b": false, "c": true}, services)
+	check.Equal(t, "errors", 1, len(res.Bad))
 }

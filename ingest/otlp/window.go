@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -162,26 +163,35 @@ func (w *window) errorAt(msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: w.name, Offset: w.offset + int64(at), Line: w.line(), Msg: msg, Class: class}
 }
 
-// nextDocument goes behind what is bad, to where a document may start: to the next line
-// where documents are lines, else to the next one that starts with a brace, because the
-// lines within a document are indented. It reports false where there is none.
-func (w *window) nextDocument(bad *op.SyntaxError, linewise bool) bool {
+// The places where reading goes on behind damage. A document starts with a line where documents are lines, else
+// with one that starts with a brace, because the lines within a document are indented. A span is known from a
+// link by its name, behind the members that writers put in front of that.
+var (
+	lineStart      = regexp.MustCompile(`\n`)
+	documentStart  = regexp.MustCompile(`\n\{`)
+	lineOrSpan     = regexp.MustCompile(`\n|` + groupOrSpan)
+	documentOrSpan = regexp.MustCompile(`\n\{|` + groupOrSpan)
+)
+
+const groupOrSpan = `"(?:resource|scope)"\s*:|\{\s*"trace_?[iI]d"\s*:\s*"[0-9a-fA-F]*"\s*,\s*` +
+	`(?:"(?:span_?[iI]d|trace_?[sS]tate|parent_?[sS]pan_?[iI]d|flags)"\s*:\s*(?:"[^"\\\n]*"|[0-9]+)\s*,\s*)*"name"\s*:`
+
+// maxStart is how much of the beginning of a span is looked at together.
+const maxStart = 4 << 10
+
+// seek returns where in the window the first of some places lies, from an offset in the input on. It reports
+// false where there is none.
+func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	w.tooLong, w.holding = false, false
-	start := []byte("\n{")
-	if linewise {
-		start = start[:1]
-	}
-	at := max(0, int(bad.Offset-w.offset)-len(start)+1) // what was wrong may be a brace
+	at = max(0, int(offset-w.offset))
 	for {
-		if n := bytes.Index(w.buf[at:], start); n >= 0 {
-			w.lex.Reset(w.buf)
-			w.lex.Rewind(jsontext.Mark{}.Shift(-(at + n + 1)))
-			return true
+		if found := places.FindIndex(w.buf[at:]); found != nil {
+			return at + found[0], true
 		}
 		if w.err != nil {
-			return false
+			return 0, false
 		}
-		w.slide(max(at, len(w.buf)-len(start)+1))
+		w.slide(max(at, len(w.buf)-maxStart))
 		at = 0
 		w.read()
 	}

@@ -41,6 +41,12 @@ func (m Mark) Shift(n int) Mark {
 	return m
 }
 
+// At returns the mark for the first element, at another offset.
+func (m Mark) At(pos int) Mark {
+	m.pos, m.top.first = pos, true
+	return m
+}
+
 // OneLine sets whether a newline is an error rather than white space. In JSON
 // Lines a text that is cut off then does not swallow the one on the next line.
 func (l *Lexer) OneLine(on bool) { l.oneLine = on }
