@@ -183,7 +183,7 @@ const maxStart = 4 << 10
 // false where there is none.
 func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	w.tooLong, w.holding = false, false
-	at = max(0, int(offset-w.offset))
+	at = min(max(0, int(offset-w.offset)), len(w.buf))
 	for {
 		if found := places.FindIndex(w.buf[at:]); found != nil {
 			return at + found[0], true
