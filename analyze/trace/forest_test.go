@@ -26,7 +26,7 @@ import (
 // everything is what a Trace can tell, to compare two of them.
 type everything struct {
 	Structure   trace.Counts
-	SelfTimes   map[timeline.OperationKey]int64
+	SelfTimes   map[timeline.RowID]int64
 	Timelines   []timeline.Timeline
 	Idle        *timeline.Gaps
 	Utilisation *timeline.Utilisation

@@ -92,7 +92,7 @@ func (f *Forest) appendCollectives(r *sourceRun) {
 			break
 		}
 		c.Row += f.N - r.row
-		c.Name = r.source.numbers.collectives.number(c.Name)
+		c.Name = r.source.numbers.collectives(c.Name)
 		f.Collectives = append(f.Collectives, c)
 	}
 }
@@ -106,7 +106,7 @@ func (f *Forest) appendLinks(r *sourceRun) {
 			break
 		}
 		l.row += f.N - r.row
-		l.trace = r.source.numbers.traces.number(l.trace)
+		l.trace = r.source.numbers.traces(l.trace)
 		f.links = append(f.links, l)
 	}
 }
@@ -123,10 +123,10 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	for i := range names {
 		if flags[i] &^= BuiltFlags; flags[i]&FlagOp != 0 {
 			f.Counts.Ops++
-			names[i] = s.numbers.operations.number(names[i])
+			names[i] = s.numbers.operations(names[i])
 		} else {
 			f.Counts.Spans++
-			names[i] = s.numbers.spans.number(names[i])
+			names[i] = s.numbers.spans(names[i])
 		}
 		if s.parent != nil {
 			b.parent[k+int32(i)] = s.parent(first + int32(i))

@@ -95,35 +95,23 @@ func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
 	return d.Stamps.ID(stamp{Trace: trace, Span: SpanNumber(span), Name: name})
 }
 
-// numbering says which numbers the values of one table of symbols have in
-// another. It adds them there one by one, when they are first asked for.
-type numbering struct {
-	add func(old int32) int32
-	ids []int32 // 1 more than the number; 0 where it was not asked for
-}
+// numbering returns which number a value of one table of symbols has in another one. It adds values there when they are first asked for.
+type numbering func(old int32) int32
 
 func newNumbering[K any](values []K, add func(K) int32) numbering {
-	return numbering{func(old int32) int32 { return add(values[old]) }, make([]int32, len(values))}
-}
-
-// number returns the new number of the old one.
-func (n *numbering) number(old int32) int32 {
-	if id := n.ids[old]; id != 0 {
-		return id - 1
+	ids := make([]int32, len(values)) // 1 more than the number; 0 where it was not asked for
+	return func(old int32) int32 {
+		if ids[old] == 0 {
+			ids[old] = add(values[old]) + 1
+		}
+		return ids[old] - 1
 	}
-	return n.addNumber(old)
-}
-
-func (n *numbering) addNumber(old int32) int32 {
-	id := n.add(old)
-	n.ids[old] = id + 1
-	return id
 }
 
 // all replaces old numbers by the new ones.
-func (n *numbering) all(numbers []int32) {
+func (n numbering) all(numbers []int32) {
 	for i, old := range numbers {
-		numbers[i] = n.number(old)
+		numbers[i] = n(old)
 	}
 }
 
@@ -144,7 +132,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 	}
 	n.codes = [numCodes]numbering{
 		colStamp: newNumbering(other.Stamps.Values, func(s stamp) int32 {
-			s.Trace = n.traces.number(s.Trace)
+			s.Trace = n.traces(s.Trace)
 			return d.Stamps.ID(s)
 		}),
 		colGroup:     newNumbering(other.Groups.Values, d.Groups.Table.ID),

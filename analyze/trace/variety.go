@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/symbols"
@@ -43,30 +42,13 @@ func (t *Varieties) id(v Variety) int32 {
 
 // appendTo appends v in a form that differs for different ones, what is empty from what is not known.
 func (v *Variety) appendTo(dst []byte) []byte {
-	dst = appendLength(dst, len(v.InputShapes), v.InputShapes == nil)
-	for _, s := range v.InputShapes {
-		dst = appendDimensions(dst, s)
-	}
-	dst = key.AppendCounted(appendDimensions(dst, v.OutputShape), string(v.DType))
-	dst = appendLength(dst, len(v.InputDTypes), v.InputDTypes == nil)
+	dst = v.OutputShape.AppendJSON(op.AppendShapesJSON(dst, v.InputShapes))
 	for _, t := range v.InputDTypes {
-		dst = key.AppendCounted(dst, string(t))
+		dst = key.AppendCounted(append(dst, ','), string(t))
 	}
-	return dst
-}
-
-func appendDimensions(dst []byte, s op.Shape) []byte {
-	dst = appendLength(dst, len(s), s == nil)
-	for _, d := range s {
-		dst = binary.AppendVarint(dst, d)
+	mark := byte(':')
+	if v.InputDTypes == nil {
+		mark = ';'
 	}
-	return dst
-}
-
-// appendLength appends the length of a list, distinct from one that is not known.
-func appendLength(dst []byte, n int, unknown bool) []byte {
-	if unknown {
-		return append(dst, 0)
-	}
-	return binary.AppendUvarint(dst, uint64(n)+1)
+	return append(append(dst, mark), v.DType...)
 }

@@ -5,10 +5,15 @@ package trace
 func (f *Forest) Without(out []bool) *Forest {
 	g := NewLimited(f.limit)
 	g.By, g.apart, g.MaxDevices, g.Calls = f.By, f.Devices.Shared, f.MaxDevices, f.Calls
-	adoption := adoption{forest: f, out: out, ids: make(map[int32]uint64)}
+	adopted := f.adopted(out)
 	source := &mergeSource{
 		columns: f.columns, collected: f.Collectives, links: f.links, dict: &f.Names, numbers: g.Names.numberingOf(&f.Names),
-		parent: adoption.parentID,
+		parent: func(r int32) uint64 {
+			if parent := f.Tree.Parent[r]; parent != NoRow && out[parent] {
+				return adopted[parent]
+			}
+			return f.ParentID(r)
+		},
 	}
 	var runs []sourceRun
 	for from := int32(0); from < f.Rows(); {
@@ -25,49 +30,17 @@ func (f *Forest) Without(out []bool) *Forest {
 	return g
 }
 
-// adoption finds new parents for rows whose own are left out.
-type adoption struct {
-	forest *Forest
-	out    []bool
-	// ids has the parent of the children of a row that is out.
-	ids map[int32]uint64
-	way []int32
-}
-
-// parentID returns the id of the parent that row r gets.
-func (a *adoption) parentID(r int32) uint64 {
-	if parent := a.forest.Tree.Parent[r]; parent != NoRow && a.out[parent] {
-		return a.parentBelow(parent)
-	}
-	return a.forest.ParentID(r)
-}
-
-// parentBelow returns the id of the parent that the children of row r get,
-// which is out.
-func (a *adoption) parentBelow(r int32) uint64 {
-	a.way = a.way[:0]
-	id, known := a.ids[r]
-	for !known {
-		a.way = append(a.way, r)
-		parent := a.forest.Tree.Parent[r]
-		if parent == NoRow || !a.out[parent] {
-			id = a.parentOf(r)
-			break
+// adopted returns the id of the parent that the children of each row that is out get.
+func (f *Forest) adopted(out []bool) map[int32]uint64 {
+	ids := make(map[int32]uint64)
+	for r := range f.Tree.topDown() {
+		switch parent := f.Tree.Parent[r]; {
+		case !out[r]:
+		case parent != NoRow && out[parent]:
+			ids[r] = ids[parent]
+		case parent != NoRow || f.Has(r, flagOrphan):
+			ids[r] = f.ParentID(r)
 		}
-		r = parent
-		id, known = a.ids[r]
 	}
-	for _, r := range a.way {
-		a.ids[r] = id
-	}
-	return id
-}
-
-// parentOf returns the id of the parent of row r: 0 for a root, and where a
-// ring was cut.
-func (a *adoption) parentOf(r int32) uint64 {
-	if a.forest.Tree.Parent[r] == NoRow && !a.forest.Has(r, flagOrphan) {
-		return 0
-	}
-	return a.forest.ParentID(r)
+	return ids
 }
