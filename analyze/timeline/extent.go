@@ -2,13 +2,10 @@ package timeline
 
 import (
 	"cmp"
-	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/heap"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -89,7 +86,7 @@ func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
 	e := &extents{
 		forest: f, alone: make([]*Alone, len(f.Names.Operations.Values)), sums: make(map[hostKey]*hostSum),
-		ranked: make(map[op.Int][]int32), lines: make(map[op.Int][]hostSegment),
+		ranked: make(map[op.Int][]int32), did: make(map[op.Int][]int32),
 	}
 	e.findHost()
 	for _, d := range f.Devices.Order {
@@ -108,11 +105,9 @@ func ExtentOf(f *trace.Forest) *Extent {
 		}
 	}
 	for key, h := range e.sums {
-		switch {
-		case h.TimeNS == 0:
-		case key.isCall:
+		if key.name == trace.NoRow {
 			e.Calls = append(e.Calls, h.HostTime)
-		default:
+		} else {
 			e.Host = append(e.Host, h.HostTime)
 		}
 	}
@@ -140,18 +135,19 @@ type extents struct {
 	alone  []*Alone // by name
 	sums   map[hostKey]*hostSum
 
-	ranked map[op.Int][]int32       // what the host did by rank, all of it where none is known: rows, and the complements of calls
-	lines  map[op.Int][]hostSegment // the innermost of that over time
-	left   []hostSegment            // what is left of it for the device under way
-	at     *DeviceWork              // the device under way
+	ranked map[op.Int][]int32 // the rows of the host by rank, all of them where none is known
+	did    map[op.Int][]int32 // these with the calls, which are the complements of their numbers, by start
+	left   []int32            // what of that begins later than the time that the device under way has reached
+	open   [2][]int32         // the rows and the calls that began, but for some that are over
+	at     *DeviceWork        // the device under way
 	gaps   int64
 }
 
 // hostKey tells operations, spans and calls of the host apart.
 type hostKey struct {
-	name         int32 // of a row
-	isOp, isCall bool
-	call         string
+	name int32 // of a row, or NoRow
+	isOp bool
+	call string
 }
 
 // hostSum sums up an operation, span or call of the host.
@@ -159,13 +155,6 @@ type hostSum struct {
 	HostTime
 	gap, inGap int64 // the number of the latest gap, and the time in it
 	first      int32 // the row of the first call
-}
-
-// hostSegment is a time in which a row of the host was the innermost, or a call where there was no row.
-type hostSegment struct {
-	from, to int64
-	row      int32 // or the complement of the number of a call
-	sum      *hostSum
 }
 
 // findHost finds the extent, and what the host did.
@@ -202,22 +191,18 @@ func (e *extents) times(i int32) (start, end int64) {
 
 // compareTied orders rows, and calls, that start together: those that end last first.
 func (e *extents) compareTied(a, b int32) int {
-	_, endA := e.times(a)
-	_, endB := e.times(b)
-	switch {
-	case endA != endB:
-		return cmp.Compare(endB, endA)
-	case a >= 0 && b >= 0:
-		return e.forest.CompareStart(a, b)
-	case a >= 0 || b >= 0:
-		return 0
+	if (a < 0) != (b < 0) {
+		return cmp.Compare(a, b)
+	}
+	if a >= 0 {
+		return cmp.Or(cmp.Compare(e.forest.End(b), e.forest.End(a)), e.forest.CompareStart(a, b))
 	}
 	x, y := &e.forest.Calls[^a], &e.forest.Calls[^b]
-	return cmp.Or(strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
+	return cmp.Or(cmp.Compare(y.Duration, x.Duration), strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
 }
 
-// lineOf returns what the host of a rank did over time: the rows of the rank, or of all where it has none, and its calls.
-func (e *extents) lineOf(rank op.Int) (line []hostSegment) {
+// hostOf returns what the host of a rank did, by start: the rows of the rank, or of all where it has none, and its calls.
+func (e *extents) hostOf(rank op.Int) []int32 {
 	did := slices.Clone(e.ranked[rank])
 	if len(did) == 0 {
 		did = slices.Clone(e.ranked[op.Int{}])
@@ -227,38 +212,36 @@ func (e *extents) lineOf(rank op.Int) (line []hostSegment) {
 			did = append(did, ^int32(i))
 		}
 	}
-	startOf := func(i int32) int64 {
+	order.Rows(did, func(i int32) int64 {
 		start, _ := e.times(i)
 		return start
-	}
-	order.Rows(did, startOf, e.compareTied)
-	running := heap.Heap[int]{Less: func(a, b int) bool { // calls behind rows, and what began earlier behind the rest
-		if isCall := did[a] < 0; isCall != (did[b] < 0) {
-			return isCall
+	}, e.compareTied)
+	return did
+}
+
+// innermost returns what of the host began last and is under way at a moment, a call only where there is no row, and until
+// when, up to a limit, that is so. Moments follow each other.
+func (e *extents) innermost(at, limit int64) (i int32, until int64, ok bool) {
+	for ; len(e.left) > 0; e.left = e.left[1:] {
+		start, end := e.times(e.left[0])
+		if start > at {
+			limit = min(limit, start)
+			break
 		}
-		return a < b
-	}}
-	for at, place := int64(0), 0; place < len(did) || len(running.Items) > 0; {
-		next := int64(math.MaxInt64)
-		if place < len(did) {
-			next = startOf(did[place])
-		}
-		if len(running.Items) == 0 || at == next {
-			running.Push(place)
-			at, place = next, place+1
-			continue
-		}
-		i := did[running.Top()]
-		_, end := e.times(i)
-		if until := min(end, next); until > at {
-			line = append(line, hostSegment{at, until, i, e.sumOf(i)})
-			at = until
-		}
-		if end <= at {
-			running.Pop()
+		if open := &e.open[uint32(e.left[0])>>31]; end > at {
+			*open = append(*open, e.left[0])
 		}
 	}
-	return line
+	for k := range e.open {
+		for n := len(e.open[k]) - 1; n >= 0; n-- {
+			i = e.open[k][n]
+			if _, end := e.times(i); end > at {
+				return i, min(end, limit), true
+			}
+			e.open[k] = e.open[k][:n]
+		}
+	}
+	return 0, limit, false
 }
 
 // startDevice begins a device.
@@ -267,14 +250,14 @@ func (e *extents) startDevice(k device.Key) {
 	e.at = &e.Devices[len(e.Devices)-1]
 	rank := k.Rank
 	if len(e.ranked[rank]) == 0 && len(e.forest.Calls) == 0 {
-		rank = op.Int{} // one line for all of these
+		rank = op.Int{} // one list for all of these
 	}
-	line, ok := e.lines[rank]
+	did, ok := e.did[rank]
 	if !ok {
-		line = e.lineOf(rank)
-		e.lines[rank] = line
+		did = e.hostOf(rank)
+		e.did[rank] = did
 	}
-	e.left = line
+	e.left, e.open = did, [2][]int32{}
 }
 
 // device adds a device, given its rows by start.
@@ -355,60 +338,59 @@ func (e *extents) isAbove(r, other int32) bool {
 
 // gap adds a time in which the device ran nothing. Those of a device follow each other.
 func (e *extents) gap(from, to int64) {
-	f := e.forest
 	e.gaps++
-	e.left = e.left[sort.Search(len(e.left), func(i int) bool { return e.left[i].to > from }):]
-	quiet := to - from
-	for _, s := range e.left {
-		if s.from >= to {
-			break
+	quiet := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from}
+	for at := from; at < to; {
+		i, until, ok := e.innermost(at, to)
+		if ok {
+			e.sumOf(i).add(e, i, until-at, quiet)
 		}
-		ns, h := min(to, s.to)-max(from, s.from), s.sum
-		if s.row >= 0 {
-			if h.first == trace.NoRow || f.Start(s.row) < f.Start(h.first) {
-				h.first, h.FirstNS = s.row, 0
-			}
-			if s.row == h.first {
-				h.FirstNS += ns
-			}
-			quiet -= ns
-			e.HostNS += ns
+		if ok && i >= 0 {
+			quiet.HostNS += until - at
 		}
-		if h.gap != e.gaps {
-			h.gap, h.inGap = e.gaps, 0
+		at = until
+	}
+	e.HostNS += quiet.HostNS
+	if q := &e.Quiet; cmp.Or(cmp.Compare(quiet.DurationNS-quiet.HostNS, q.DurationNS-q.HostNS), quiet.compare(q)) > 0 {
+		e.Quiet = quiet
+	}
+}
+
+// add adds a time in gap g in which row i, or a call, was the innermost.
+func (h *hostSum) add(e *extents, i int32, ns int64, g HostGap) {
+	if i >= 0 {
+		if h.first == trace.NoRow || e.forest.Start(i) < e.forest.Start(h.first) {
+			h.first, h.FirstNS = i, 0
 		}
-		h.TimeNS += ns
-		h.inGap += ns
-		if h.inGap < h.Longest.HostNS {
-			continue
-		}
-		g := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from, HostNS: h.inGap}
-		if cmp.Or(cmp.Compare(g.HostNS, h.Longest.HostNS), g.compare(&h.Longest)) > 0 {
-			h.Longest = g
+		if i == h.first {
+			h.FirstNS += ns
 		}
 	}
-	if quiet < e.Quiet.DurationNS-e.Quiet.HostNS {
-		return
+	if h.gap != e.gaps {
+		h.gap, h.inGap = e.gaps, 0
 	}
-	g, q := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from, HostNS: to - from - quiet}, &e.Quiet
-	if cmp.Or(cmp.Compare(quiet, q.DurationNS-q.HostNS), g.compare(q)) > 0 {
-		e.Quiet = g
+	h.TimeNS += ns
+	h.inGap += ns
+	g.HostNS = h.inGap
+	if cmp.Or(cmp.Compare(g.HostNS, h.Longest.HostNS), g.compare(&h.Longest)) > 0 {
+		h.Longest = g
 	}
 }
 
 // sumOf returns the sum that something the host did counts in.
 func (e *extents) sumOf(i int32) *hostSum {
-	key, name := hostKey{isCall: true}, ""
+	key := hostKey{name: trace.NoRow}
 	if i < 0 {
-		name = e.forest.Calls[^i].Name
-		key.call = name
+		key.call = e.forest.Calls[^i].Name
 	} else {
-		name = e.forest.RowName(i)
 		key = hostKey{name: e.forest.Name(i), isOp: e.forest.Has(i, trace.FlagOp)}
 	}
 	h := e.sums[key]
 	if h == nil {
-		h = &hostSum{HostTime: HostTime{Operation: name, IsOp: key.isOp}, first: trace.NoRow}
+		h = &hostSum{HostTime: HostTime{Operation: key.call, IsOp: key.isOp}, first: trace.NoRow}
+		if i >= 0 {
+			h.Operation = e.forest.RowName(i)
+		}
 		e.sums[key] = h
 	}
 	return h
