@@ -67,7 +67,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = joins().Rows() }},
-		{"overview summary operations", func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) }},
+		{"overview summary operations", func() { r.addSelfTimes(forest) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
@@ -112,57 +112,34 @@ func setParts(d *profile.Device, p *timeline.Parts) {
 	}
 }
 
-// addSelfTimes gives each operation its self time. The row of the others takes
-// those of the names without a row of their own.
+// addSelfTimes gives each operation its self time, and each group where f keeps the groups of the operations.
 func (r *Report) addSelfTimes(f *trace.Forest) {
-	times := timeline.OperationSelfTimes(f)
-	var others [2]*op.Int // by side
-	for i := range r.Operations {
-		row := &r.Operations[i]
-		of := timeline.OperationKey{Operation: row.Operation, Side: profile.SideOf(row.Side)}
-		row.SelfNS = op.Known(times[of])
-		delete(times, of)
-		if row.Operation == key.Other {
-			others[of.Side] = &row.SelfNS
-		}
-	}
-	for of, self := range times {
-		if sum := others[of.Side]; sum != nil {
-			sum.V = wide.AddSaturating(sum.V, self)
-		}
+	setSelfTimes(r.Operations, timeline.OperationSelfTimes(f), func(o *profile.Operation) (string, *profile.Stats, bool) {
+		return o.Operation, &o.Stats, o.Operation == key.Other
+	})
+	if len(r.Groups) > 0 && slices.Equal(f.By, r.Groups[0].Key.Keys) {
+		setSelfTimes(r.Groups, timeline.GroupSelfTimes(f), func(g *profile.Group) (string, *profile.Stats, bool) {
+			return timeline.GroupName(g.Key.Values), &g.Stats, g.Key.Other
+		})
 	}
 }
 
-// addGroupSelfTimes gives each group its self time, where forest keeps the groups
-// of the operations. What belongs to groups without a row of their own goes into
-// the row of the others.
-func (r *Report) addGroupSelfTimes(forest *trace.Forest) {
-	if len(r.Groups) == 0 || !slices.Equal(forest.By, r.Groups[0].Key.Keys) {
-		return
-	}
-	sums := timeline.GroupSelfTimes(forest)
-	var others []*profile.Group
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		if g.Key.Other {
-			others = append(others, g)
-			continue
-		}
-		id := timeline.GroupOf(g.Key.Values, g.Side)
-		g.SelfNS = op.Known(0)
-		if sum := sums[id]; sum != nil {
-			g.SelfNS.V = sum.Int64()
-			delete(sums, id)
+// setSelfTimes gives each row its self time. The row of the others takes those of what has no row of its own.
+func setSelfTimes[R any](rows []R, times map[timeline.RowID]int64, of func(*R) (name string, s *profile.Stats, other bool)) {
+	var others [2]*op.Int // by side
+	for i := range rows {
+		name, s, other := of(&rows[i])
+		id := timeline.RowID{Name: name, Side: profile.SideOf(s.Side)}
+		s.SelfNS = op.Known(times[id])
+		delete(times, id)
+		if other {
+			others[id.Side] = &s.SelfNS
 		}
 	}
-	for _, g := range others {
-		var rest wide.Sum
-		for id, sum := range sums {
-			if id.Side == g.Side {
-				rest.Merge(*sum)
-			}
+	for id, self := range times {
+		if sum := others[id.Side]; sum != nil {
+			sum.V = wide.AddSaturating(sum.V, self)
 		}
-		g.SelfNS = op.Known(rest.Int64())
 	}
 }
 

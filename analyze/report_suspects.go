@@ -78,7 +78,6 @@ func without(f *trace.Forest, sums *profile.Sums, out []bool) *WithoutSuspects {
 	left := f.Without(out)
 	figures := Report{Operations: sums.Operations, Groups: sums.Groups, Devices: sums.Devices, LoadBalance: sums.LoadBalance}
 	figures.addSelfTimes(left)
-	figures.addGroupSelfTimes(left)
 	figures.AddTimelines(timeline.Timelines(left))
 	return &WithoutSuspects{
 		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,

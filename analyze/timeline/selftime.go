@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
@@ -9,11 +10,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// OperationKey identifies a row of the operations table: the same operation on
-// the host and on a device has two rows.
-type OperationKey struct {
-	Operation string
-	Side      op.Side
+// RowID identifies a row of operations or groups: the same one on the host and on a device has two rows.
+type RowID struct {
+	Name string // the operation, or a [GroupName]
+	Side op.Side
 }
 
 // selfTimes returns each operation with its self time in nanoseconds, in the
@@ -47,43 +47,46 @@ func selfTimes(f *trace.Forest) iter.Seq2[trace.Node, int64] {
 
 // OperationSelfTimes returns the sum of the self times of each operation and
 // side, in nanoseconds.
-func OperationSelfTimes(f *trace.Forest) map[OperationKey]int64 {
-	f.Build()
-	times := make(map[OperationKey]int64)
-	for side, sums := range sumsBy(f, len(f.Names.Operations.Values), f.Name) {
-		for name := range sums {
-			if sums[name].seen {
-				times[OperationKey{f.Names.Operations.Values[name], op.Side(side)}] = sums[name].Int64()
+func OperationSelfTimes(f *trace.Forest) map[RowID]int64 {
+	names := f.Names.Operations.Values
+	return sumsBy(f, len(names), f.Name, func(name int) string { return names[name] })
+}
+
+// GroupSelfTimes returns the sum of the self times of each group and side, in nanoseconds.
+func GroupSelfTimes(f *trace.Forest) map[RowID]int64 {
+	groups := f.Names.Groups.Values
+	return sumsBy(f, len(groups), f.Group, func(group int) string { return GroupName(key.Cut(groups[group], f.By)) })
+}
+
+// GroupName identifies the group with the values.
+func GroupName(values []key.Value) string { return string(key.AppendDistinct(nil, values)) }
+
+// sumsBy sums up the self times by side and the number, of so many, that of returns for each row.
+func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32, name func(number int) string) map[RowID]int64 {
+	type selfSum struct {
+		wide.Sum
+		seen bool
+	}
+	sums := [2][]selfSum{make([]selfSum, numbers), make([]selfSum, numbers)}
+	for n, self := range selfTimes(f) {
+		sum := &sums[n.Side()][of(n.Row)]
+		sum.Add(self)
+		sum.seen = true
+	}
+	times := make(map[RowID]int64)
+	for side := range sums {
+		for number, sum := range sums[side] {
+			if sum.seen {
+				times[RowID{name(number), op.Side(side)}] = sum.Int64()
 			}
 		}
 	}
 	return times
 }
 
-// selfSum is a sum of self times, if there are any.
-type selfSum struct {
-	wide.Sum
-	seen bool
-}
-
-// sumsBy sums up the self times by side and the number, of so many, that of returns for each row.
-func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32) (sums [2][]selfSum) {
-	sums = [2][]selfSum{make([]selfSum, numbers), make([]selfSum, numbers)}
-	for n, self := range selfTimes(f) {
-		sum := &sums[n.Side()][of(n.Row)]
-		sum.Add(self)
-		sum.seen = true
-	}
-	return sums
-}
-
 // SelfTime returns the self time of row r.
 func SelfTime(f *trace.Forest, r int32, below *Descent) int64 {
-	return selfTimeOf(f, r, f.Start(r), f.Duration(r), below)
-}
-
-// selfTimeOf returns the self time of row r, given its times.
-func selfTimeOf(f *trace.Forest, r int32, start, duration int64, below *Descent) int64 {
+	start, duration := f.Start(r), f.Duration(r)
 	if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagDuplicate) || len(f.Tree.Children(r)) == 0 {
 		return duration
 	}
@@ -106,7 +109,7 @@ type Descent struct {
 // spans, the last to end first. The result is valid until the next call.
 func OpsBelow(f *trace.Forest, r int32, d *Descent) []int32 {
 	children := f.Tree.Children(r)
-	if !anySpan(f, children) {
+	if !slices.ContainsFunc(children, func(r int32) bool { return !f.Has(r, trace.FlagOp) }) {
 		return children // sorted already
 	}
 	d.found, d.Pending = d.found[:0], append(d.Pending[:0], children...)
@@ -122,16 +125,6 @@ func OpsBelow(f *trace.Forest, r int32, d *Descent) []int32 {
 	}
 	f.SortByEnd(d.found)
 	return d.found
-}
-
-// anySpan reports whether one of rows is no operation.
-func anySpan(f *trace.Forest, rows []int32) bool {
-	for _, r := range rows {
-		if !f.Has(r, trace.FlagOp) {
-			return true
-		}
-	}
-	return false
 }
 
 // Coverage measures how much of [from, low) a set of intervals covers, each
@@ -166,26 +159,4 @@ func SelfTimeNS(n trace.Node) int64 {
 	}
 	var below Descent
 	return SelfTime(n.Forest, n.Row, &below)
-}
-
-// GroupID identifies a group by its values and side.
-type GroupID struct{ Values, Side string }
-
-// GroupOf returns the identity of the group with the values and a side.
-func GroupOf(values []key.Value, side string) GroupID {
-	return GroupID{string(key.AppendDistinct(nil, values)), side}
-}
-
-// GroupSelfTimes sums up the self times by group.
-func GroupSelfTimes(f *trace.Forest) map[GroupID]*wide.Sum {
-	all := make(map[GroupID]*wide.Sum)
-	for side, sums := range sumsBy(f, len(f.Names.Groups.Values), f.Group) {
-		for group := range sums {
-			if sum := &sums[group].Sum; *sum != (wide.Sum{}) {
-				values := key.Cut(f.Names.Groups.Values[group], f.By)
-				all[GroupOf(values, op.Side(side).String())] = sum
-			}
-		}
-	}
-	return all
 }

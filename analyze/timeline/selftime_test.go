@@ -25,11 +25,11 @@ func TestSelfTimesAgainstNaive(t *testing.T) {
 			}
 		}
 		want := make(map[int]int64)
-		sums := make(map[OperationKey]int64)
+		sums := make(map[RowID]int64)
 		for i, s := range specs {
 			if s.IsOp && !naive.Repeat[i] {
 				want[i] = naive.Self(i)
-				sums[OperationKey{s.Name, s.Side}] += want[i]
+				sums[RowID{s.Name, s.Side}] += want[i]
 			}
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: self times", seed), want, got)
@@ -40,5 +40,5 @@ func TestSelfTimesAgainstNaive(t *testing.T) {
 func TestSelfTimesDoNotOverflow(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
 		tracetest.OpAt("relu", 1, 0, 0, 10), tracetest.OpAt("relu", 2, 0, 0, math.MaxInt64).WithoutStart())
-	check.Equal(t, "self times", map[OperationKey]int64{{"relu", op.SideNone}: math.MaxInt64}, OperationSelfTimes(forest))
+	check.Equal(t, "self times", map[RowID]int64{{"relu", op.SideNone}: math.MaxInt64}, OperationSelfTimes(forest))
 }
