@@ -27,9 +27,12 @@ type check struct {
 	applies func(e *op.Entry) bool
 	// lacks reports whether an operation lacks the thing; nil where that is not a question
 	// about single operations. Then count fills in the counts of the finding.
-	lacks  func(e *op.Entry) bool
-	count  func(d *Doctor, f *Finding)
-	advice Advice
+	lacks func(e *op.Entry) bool
+	count func(d *Doctor, f *Finding)
+	// effect, figures, code and attributes are those of the Advice.
+	effect        string
+	figures, code []string
+	attributes    []Attribute
 }
 
 // checks holds the checks in the order of the report. The lines of Go are lines of the program in advice_test.go,
@@ -37,231 +40,196 @@ type check struct {
 var checks = [numChecks]check{
 	{
 		name: "starts", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Start.Known },
-		advice: Advice{
-			Effect: "Without it nothing is known of when an operation ran: it counts in sums, and in nothing that is about time.",
-			Figures: []string{
-				"total.wall_ns", "devices[].busy_ns", "devices[].idle_ns", "devices[].overlap_ns", "idle", "utilisation", "concurrency",
-				"critical_path", "slowest_request", "launches", "sequences", "steps[].wall_ns", "memory.over_time",
-			},
-			Go: []string{
-				`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
-				`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns`,
-			},
-			Attributes: []Attribute{{spanField, "startTimeUnixNano", "int", int64(1772366400000200000)}},
+		effect: "Without it nothing is known of when an operation ran: it counts in sums, and in nothing that is about time.",
+		figures: []string{
+			"total.wall_ns", "devices[].busy_ns", "devices[].idle_ns", "devices[].overlap_ns", "idle", "utilisation", "concurrency",
+			"critical_path", "slowest_request", "launches", "sequences", "steps[].wall_ns", "memory.over_time",
 		},
+		code: []string{
+			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
+			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns`,
+		},
+		attributes: []Attribute{{spanField, "startTimeUnixNano", "int", int64(1772366400000200000)}},
 	},
 	{
 		name: "ids", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.TraceID.IsZero() || e.SpanID.IsZero() },
-		advice: Advice{
-			Effect:  "Without it an operation belongs to no trace: nothing is above or below it, and no backend can be asked for it.",
-			Figures: []string{"operations[].self_ns", "operations[].exemplar", "critical_path", "slowest_request"},
-			Go:      []string{`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`},
-			Attributes: []Attribute{
-				{spanField, "traceId", "hex", "4bf92f3577b34da6a3ce929d0e0e4736"}, {spanField, "spanId", "hex", "00f067aa0ba902b7"},
-			},
+		effect:  "Without it an operation belongs to no trace: nothing is above or below it, and no backend can be asked for it.",
+		figures: []string{"operations[].self_ns", "operations[].exemplar", "critical_path", "slowest_request"},
+		code:    []string{`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`},
+		attributes: []Attribute{
+			{spanField, "traceId", "hex", "4bf92f3577b34da6a3ce929d0e0e4736"}, {spanField, "spanId", "hex", "00f067aa0ba902b7"},
 		},
 	},
 	{
 		name: "parents", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.ParentSpanID.IsZero() },
-		advice: Advice{
-			Effect:  "Without it an operation is a trace of its own: no request, step or layer is known that it belongs to.",
-			Figures: []string{"operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request", "sequences", "groups"},
-			Go: []string{
-				`ctx, step := tp.Tracer("engine").Start(ctx, "train_step") // or the request's ctx, as it is`,
-				`ctx, mm := tr.Start(ctx, "matmul", "cuda:0")              // below the span of ctx`,
-			},
-			Attributes: []Attribute{{spanField, "parentSpanId", "hex", "53995c3f42cd8ad8"}},
+		effect:  "Without it an operation is a trace of its own: no request, step or layer is known that it belongs to.",
+		figures: []string{"operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request", "sequences", "groups"},
+		code: []string{
+			`ctx, step := tp.Tracer("engine").Start(ctx, "train_step") // or the request's ctx, as it is`,
+			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0")              // below the span of ctx`,
 		},
+		attributes: []Attribute{{spanField, "parentSpanId", "hex", "53995c3f42cd8ad8"}},
 	},
 	{
 		name: "parent_records", of: "operations with a parent", count: func(d *Doctor, f *Finding) {
 			f.Count, f.Estimated = d.children, d.isSample()
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
-		advice: Advice{
-			Effect:  "Without it the span above an operation is not in the input: was it sampled out, is it in another file, or does it not end?",
-			Figures: []string{"input.orphans", "operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request"},
-			Go: []string{
-				`proc, err := optrace.NewProcessor(exp) // records the spans above operations with them`,
-				`defer step.End()                       // a span is recorded when it ends`,
-			},
-			Attributes: []Attribute{{spanField, "endTimeUnixNano", "int", int64(1772366400000700000)}},
+		effect:  "Without it the span above an operation is not in the input: was it sampled out, is it in another file, or does it not end?",
+		figures: []string{"input.orphans", "operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request"},
+		code: []string{
+			`proc, err := optrace.NewProcessor(exp) // records the spans above operations with them`,
+			`defer step.End()                       // a span is recorded when it ends`,
 		},
+		attributes: []Attribute{{spanField, "endTimeUnixNano", "int", int64(1772366400000700000)}},
 	},
 	{
 		name: "devices", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.HasDevice() },
-		advice: Advice{
-			Effect:  "Without it operations share the device \"unknown\": which device is busy, idle or late cannot be told.",
-			Figures: []string{"devices", "load_balance", "idle", "utilisation", "concurrency", "communication.collectives[].waits"},
-			Go: []string{
-				`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
-				`mm.Device("cuda:0") // where it is known only after the start`,
-			},
-			Attributes: []Attribute{{onSpan, attrkey.Device, "string", "cuda:0"}},
+		effect:  "Without it operations share the device \"unknown\": which device is busy, idle or late cannot be told.",
+		figures: []string{"devices", "load_balance", "idle", "utilisation", "concurrency", "communication.collectives[].waits"},
+		code: []string{
+			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
+			`mm.Device("cuda:0") // where it is known only after the start`,
 		},
+		attributes: []Attribute{{onSpan, attrkey.Device, "string", "cuda:0"}},
 	},
 	{
 		name: "input_shapes", of: "operations that compute", applies: computes,
-		lacks: func(e *op.Entry) bool { return e.InputShapes == nil },
-		advice: Advice{
-			Effect: "Without it FLOPs and moved bytes do not follow, and small and large calls of one operation cannot be told apart.",
-			Figures: []string{
-				"operations[].flops_derived", "operations[].moved_bytes", "operations[].flops_per_byte", "operations[].roofline",
-				"operations[].mixes", "groups",
-			},
-			Go:         []string{`mm.In(64, 784).In(784, 256)`},
-			Attributes: []Attribute{{onSpan, attrkey.InputShapes, "int[][], or string[] such as 64x784", [][]int64{{64, 784}, {784, 256}}}},
+		lacks:  func(e *op.Entry) bool { return e.InputShapes == nil },
+		effect: "Without it FLOPs and moved bytes do not follow, and small and large calls of one operation cannot be told apart.",
+		figures: []string{
+			"operations[].flops_derived", "operations[].moved_bytes", "operations[].flops_per_byte", "operations[].roofline",
+			"operations[].mixes", "groups",
 		},
+		code:       []string{`mm.In(64, 784).In(784, 256)`},
+		attributes: []Attribute{{onSpan, attrkey.InputShapes, "int[][], or string[] such as 64x784", [][]int64{{64, 784}, {784, 256}}}},
 	},
 	{
 		name: "output_shapes", of: "operations that compute", applies: computes,
-		lacks: func(e *op.Entry) bool { return e.OutputShape == nil },
-		advice: Advice{
-			Effect: "Without it the number of elements is not known, and neither are the sizes and FLOPs that follow from it.",
-			Figures: []string{
-				"operations[].elements", "operations[].memory_bytes", "operations[].flops_derived", "operations[].moved_bytes",
-				"operations[].mixes", "groups",
-			},
-			Go:         []string{`mm.Out(64, 256)`},
-			Attributes: []Attribute{{onSpan, attrkey.OutputShape, "int[]", []int64{64, 256}}},
+		lacks:  func(e *op.Entry) bool { return e.OutputShape == nil },
+		effect: "Without it the number of elements is not known, and neither are the sizes and FLOPs that follow from it.",
+		figures: []string{
+			"operations[].elements", "operations[].memory_bytes", "operations[].flops_derived", "operations[].moved_bytes",
+			"operations[].mixes", "groups",
 		},
+		code:       []string{`mm.Out(64, 256)`},
+		attributes: []Attribute{{onSpan, attrkey.OutputShape, "int[]", []int64{64, 256}}},
 	},
 	{
 		name: "dtypes", of: "operations that compute", applies: computes, lacks: func(e *op.Entry) bool { return e.DType == "" },
-		advice: Advice{
-			Effect: "Without it an element is taken for 8 bytes, and no peak of a device fits the operation.",
-			Figures: []string{
-				"operations[].memory_bytes", "operations[].moved_bytes", "operations[].flops_per_byte", "operations[].roofline",
-				"operations[].mixes", "memory.hotspots",
-			},
-			Go:         []string{`mm.DType(op.F32)`},
-			Attributes: []Attribute{{onSpan, attrkey.DType, "string", "f32"}},
+		effect: "Without it an element is taken for 8 bytes, and no peak of a device fits the operation.",
+		figures: []string{
+			"operations[].memory_bytes", "operations[].moved_bytes", "operations[].flops_per_byte", "operations[].roofline",
+			"operations[].mixes", "memory.hotspots",
 		},
+		code:       []string{`mm.DType(op.F32)`},
+		attributes: []Attribute{{onSpan, attrkey.DType, "string", "f32"}},
 	},
 	{
 		name: "memory", of: "operations that compute, communicate or move data", applies: hasMemory,
-		lacks: func(e *op.Entry) bool { return !e.MemoryBytes.Known },
-		advice: Advice{
-			Effect: "Without it an operation has no size: shape and element type of the output would give it, or the engine can state it.",
-			Figures: []string{
-				"operations[].memory_bytes", "memory.hotspots", "memory.copies[].bytes_per_second", "memory.over_time",
-				"communication.collectives[].bus_bytes_per_second",
-			},
-			Go:         []string{`mm.Attrs(tensorconv.MemorySize(65536))`},
-			Attributes: []Attribute{{onSpan, attrkey.Memory, "int, bytes", int64(65536)}},
+		lacks:  func(e *op.Entry) bool { return !e.MemoryBytes.Known },
+		effect: "Without it an operation has no size: shape and element type of the output would give it, or the engine can state it.",
+		figures: []string{
+			"operations[].memory_bytes", "memory.hotspots", "memory.copies[].bytes_per_second", "memory.over_time",
+			"communication.collectives[].bus_bytes_per_second",
 		},
+		code:       []string{`mm.Attrs(tensorconv.MemorySize(65536))`},
+		attributes: []Attribute{{onSpan, attrkey.Memory, "int, bytes", int64(65536)}},
 	},
 	{
 		name: "flops", of: "operations that compute", applies: computes,
-		lacks: func(e *op.Entry) bool { return !e.FLOPs.Known && !flops.Of(e).FLOPs.Known },
-		advice: Advice{
-			Effect:     "Without it the arithmetic is not known: the name is none of a formula, or shapes are missing.",
-			Figures:    []string{"operations[].flops", "operations[].flops_per_second", "operations[].flops_per_byte", "operations[].roofline"},
-			Go:         []string{`mm.FLOPs(2 * 64 * 784 * 256)`},
-			Attributes: []Attribute{{onSpan, attrkey.FLOPs, "int", int64(25690112)}},
-		},
+		lacks:      func(e *op.Entry) bool { return !e.FLOPs.Known && !flops.Of(e).FLOPs.Known },
+		effect:     "Without it the arithmetic is not known: the name is none of a formula, or shapes are missing.",
+		figures:    []string{"operations[].flops", "operations[].flops_per_second", "operations[].flops_per_byte", "operations[].roofline"},
+		code:       []string{`mm.FLOPs(2 * 64 * 784 * 256)`},
+		attributes: []Attribute{{onSpan, attrkey.FLOPs, "int", int64(25690112)}},
 	},
 	{
 		name: "streams", of: "operations on accelerators", applies: onAccelerator,
-		lacks: func(e *op.Entry) bool { return !e.Stream.Known },
-		advice: Advice{
-			Effect: "Without it the order in which a device runs operations is not known: they might all wait for each other, or none.",
-			Figures: []string{
-				"critical_path[].drag_ns", "critical_path_totals.edges.stream", "launches.streams", "sequences", "input.suspect_durations",
-			},
-			Go:         []string{`mm.Stream(7)`},
-			Attributes: []Attribute{{onSpan, attrkey.Stream, "int", int64(7)}},
+		lacks:  func(e *op.Entry) bool { return !e.Stream.Known },
+		effect: "Without it the order in which a device runs operations is not known: they might all wait for each other, or none.",
+		figures: []string{
+			"critical_path[].drag_ns", "critical_path_totals.edges.stream", "launches.streams", "sequences", "input.suspect_durations",
 		},
+		code:       []string{`mm.Stream(7)`},
+		attributes: []Attribute{{onSpan, attrkey.Stream, "int", int64(7)}},
 	},
 	{
 		name: "launch_times", of: "operations on accelerators", applies: onAccelerator,
-		lacks: func(e *op.Entry) bool { return !e.Launch.Known },
-		advice: Advice{
-			Effect:  "Without it a device that idles does not tell why: the host that launches too late looks like a queue that is slow.",
-			Figures: []string{"launches", "idle[].cause", "idle_causes", "slowest_request.causes"},
-			Go: []string{
-				`mm.LaunchedAt(launched) // in Unix ns`,
-				`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
-			},
-			Attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},
+		lacks:   func(e *op.Entry) bool { return !e.Launch.Known },
+		effect:  "Without it a device that idles does not tell why: the host that launches too late looks like a queue that is slow.",
+		figures: []string{"launches", "idle[].cause", "idle_causes", "slowest_request.causes"},
+		code: []string{
+			`mm.LaunchedAt(launched) // in Unix ns`,
+			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
 		},
+		attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},
 	},
 	{
 		name: "steps", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Step.Known },
-		advice: Advice{
-			Effect:     "Without it iterations are not told apart: nothing is said by step, and one run cannot be compared with another by its steps.",
-			Figures:    []string{"steps", "stated_steps", "groups"},
-			Go:         []string{`ctx = optrace.ContextWithStep(ctx, 12)`},
-			Attributes: []Attribute{{onSpan, attrkey.Step, "int", int64(12)}},
-		},
+		effect: "Without it iterations are not told apart: nothing is said by step, " +
+			"and one run cannot be compared with another by its steps.",
+		figures:    []string{"steps", "stated_steps", "groups"},
+		code:       []string{`ctx = optrace.ContextWithStep(ctx, 12)`},
+		attributes: []Attribute{{onSpan, attrkey.Step, "int", int64(12)}},
 	},
 	{
 		name: "services", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.Service == "" },
-		advice: Advice{
-			Effect:     "Without it the devices of several programs that have one name share a row, and requests are told apart by name only.",
-			Figures:    []string{"devices[].service", "slowest_request.service", "steps[].service", "groups"},
-			Go:         []string{`res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))`},
-			Attributes: []Attribute{{onResource, attrkey.ServiceName, "string", "trainer"}},
-		},
+		effect:     "Without it the devices of several programs that have one name share a row, and requests are told apart by name only.",
+		figures:    []string{"devices[].service", "slowest_request.service", "steps[].service", "groups"},
+		code:       []string{`res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))`},
+		attributes: []Attribute{{onResource, attrkey.ServiceName, "string", "trainer"}},
 	},
 	{
 		name: "ranks", of: "operations that communicate", applies: communicates,
-		lacks: func(e *op.Entry) bool { return !e.Rank.Known },
-		advice: Advice{
-			Effect:     "Without it the cuda:0 of every rank is one device, and who was late for a collective has no number.",
-			Figures:    []string{"devices[].rank", "load_balance", "communication.collectives[].stragglers", "communication.collectives[].waits"},
-			Go:         []string{`res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))`},
-			Attributes: []Attribute{{onResource, attrkey.Rank, "int", int64(0)}, {onResource, attrkey.WorldSize, "int", int64(8)}},
-		},
+		lacks:      func(e *op.Entry) bool { return !e.Rank.Known },
+		effect:     "Without it the cuda:0 of every rank is one device, and who was late for a collective has no number.",
+		figures:    []string{"devices[].rank", "load_balance", "communication.collectives[].stragglers", "communication.collectives[].waits"},
+		code:       []string{`res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))`},
+		attributes: []Attribute{{onResource, attrkey.Rank, "int", int64(0)}, {onResource, attrkey.WorldSize, "int", int64(8)}},
 	},
 	{
 		name: "groups", of: "operations that communicate", applies: communicates,
-		lacks: func(e *op.Entry) bool { return e.Collective == nil || e.Collective.Group == "" },
-		advice: Advice{
-			Effect:     "Without it collectives of one name in different process groups are taken for one.",
-			Figures:    []string{"communication.collectives[].group", "communication.collectives[].transfer_ns", "communication.collectives[].wait_ns"},
-			Go:         []string{`ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))`},
-			Attributes: []Attribute{{onSpan, attrkey.Collective, "string", "all_reduce"}, {onSpan, attrkey.Group, "string", "data_parallel"}},
+		lacks:  func(e *op.Entry) bool { return e.Collective == nil || e.Collective.Group == "" },
+		effect: "Without it collectives of one name in different process groups are taken for one.",
+		figures: []string{
+			"communication.collectives[].group", "communication.collectives[].transfer_ns", "communication.collectives[].wait_ns",
 		},
+		code:       []string{`ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))`},
+		attributes: []Attribute{{onSpan, attrkey.Collective, "string", "all_reduce"}, {onSpan, attrkey.Group, "string", "data_parallel"}},
 	},
 	{
 		name: "sequence_numbers", of: "operations that communicate", applies: communicates,
-		lacks: func(e *op.Entry) bool { return e.Collective == nil || !e.Collective.Sequence.Known },
-		advice: Advice{
-			Effect: "Without it the k-th collective of each device is taken for the same one, which a single lost record makes wrong from there on.",
-			Figures: []string{
-				"communication.collectives[].inferred", "communication.collectives[].transfer_ns", "communication.collectives[].wait_ns",
-				"communication.collectives[].stragglers", "critical_path_totals.edges.collective",
-			},
-			Go:         []string{`ar.Attrs(tensorconv.CollectiveSequence(42))`},
-			Attributes: []Attribute{{onSpan, attrkey.Sequence, "int", int64(42)}},
+		lacks:  func(e *op.Entry) bool { return e.Collective == nil || !e.Collective.Sequence.Known },
+		effect: "Without it the k-th collective of each device is taken for the same one, which a single lost record makes wrong from there on.",
+		figures: []string{
+			"communication.collectives[].inferred", "communication.collectives[].transfer_ns", "communication.collectives[].wait_ns",
+			"communication.collectives[].stragglers", "critical_path_totals.edges.collective",
 		},
+		code:       []string{`ar.Attrs(tensorconv.CollectiveSequence(42))`},
+		attributes: []Attribute{{onSpan, attrkey.Sequence, "int", int64(42)}},
 	},
 	{
 		name: "linked_spans", of: "links", count: func(d *Doctor, f *Finding) {
 			f.Count, f.Estimated = d.links, d.isSample()
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.links })
 		},
-		advice: Advice{
-			Effect:  "Links say for which requests an execution works. Where the request is not in the input, its part goes nowhere.",
-			Figures: []string{"input.missing_links", "critical_path_totals.edges.links", "slowest_request", "correlate requests[].shared_ns"},
-			Go:      []string{`mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})`},
-			Attributes: []Attribute{
-				{spanField, "links[].traceId", "hex", "4bf92f3577b34da6a3ce929d0e0e4736"},
-				{spanField, "links[].spanId", "hex", "53995c3f42cd8ad8"},
-			},
+		effect:  "Links say for which requests an execution works. Where the request is not in the input, its part goes nowhere.",
+		figures: []string{"input.missing_links", "critical_path_totals.edges.links", "slowest_request", "correlate requests[].shared_ns"},
+		code:    []string{`mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})`},
+		attributes: []Attribute{
+			{spanField, "links[].traceId", "hex", "4bf92f3577b34da6a3ce929d0e0e4736"},
+			{spanField, "links[].spanId", "hex", "53995c3f42cd8ad8"},
 		},
 	},
 	{
 		name: "link_weights", of: "links", count: func(d *Doctor, f *Finding) {
 			f.Count, f.Missing = d.links, d.links-d.weights
 		},
-		advice: Advice{
-			Effect:     "Without it the time of a shared execution is divided equally among its requests, however large each of them is.",
-			Figures:    []string{"correlate requests[].shared_ns"},
-			Go:         []string{`mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})`},
-			Attributes: []Attribute{{onLink, attrkey.LinkWeight, "int, such as tokens or rows", int64(128)}},
-		},
+		effect:     "Without it the time of a shared execution is divided equally among its requests, however large each of them is.",
+		figures:    []string{"correlate requests[].shared_ns"},
+		code:       []string{`mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})`},
+		attributes: []Attribute{{onLink, attrkey.LinkWeight, "int, such as tokens or rows", int64(128)}},
 	},
 }
 

@@ -89,7 +89,7 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 
 func (d *Doctor) finding(id int) Finding {
 	c := &checks[id]
-	f := Finding{Name: c.name, Of: c.of, Advice: c.advice, Operations: []Operation{}}
+	f := Finding{Name: c.name, Of: c.of, Advice: Advice{c.effect, c.figures, c.code, c.attributes}, Operations: []Operation{}}
 	if c.count != nil {
 		c.count(d, &f)
 	} else {
