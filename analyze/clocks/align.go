@@ -188,9 +188,8 @@ func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
 			lanes[i] = first[l.Device.Rank.V]
 		}
 	}
-	ranks := rowRanks(f, lanes)
 	list := make([]int64, f.Rows())
-	for r, lane := range ranks {
+	for r, lane := range rowRanks(f, lanes) {
 		if lane >= 0 {
 			list[r] = offsets[f.Names.Lanes.Values[lane].Device.Rank.V]
 		}
@@ -202,56 +201,37 @@ func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
 // that of all operations below that have one, or else that of the nearest row above. A
 // duplicate has the rank of the row that it repeats.
 func rowRanks(f *trace.Forest, lanes []int32) []int32 {
-	below := slices.Repeat([]int32{trace.NoRow}, int(f.Rows()))
-	rankOf := func(r int32) int32 {
-		if f.Has(r, trace.FlagOp) && lanes[f.Lane(r)] >= 0 {
-			return lanes[f.Lane(r)]
+	ranks, rows := slices.Repeat([]int32{trace.NoRow}, int(f.Rows())), f.Nesting().Rows()
+	for _, r := range slices.Backward(rows) { // ranks has what is below
+		own := trace.NoRow
+		if f.Has(r, trace.FlagOp) {
+			own = lanes[f.Lane(r)]
 		}
-		return below[r]
-	}
-	for r := range f.Rows() {
-		if rank := rankOf(r); rank >= 0 && f.Has(r, trace.FlagOp) {
-			tellAbove(f, below, r, rank)
+		if above := f.Tree.Parent[r]; above != trace.NoRow {
+			for _, rank := range []int32{ranks[r], own} {
+				if ranks[above] == trace.NoRow {
+					ranks[above] = rank
+				} else if rank != trace.NoRow && rank != ranks[above] {
+					ranks[above] = rankMixed
+				}
+			}
+		}
+		if own != trace.NoRow {
+			ranks[r] = own
 		}
 	}
-	ranks := below
-	for r := range f.Rows() {
-		ranks[r] = rankOf(r)
+	for _, r := range rows {
+		if above := f.Tree.Parent[r]; ranks[r] == trace.NoRow && above != trace.NoRow {
+			ranks[r] = ranks[above]
+		}
 	}
-	tellBelow(f, ranks)
 	for r := range f.Rows() {
-		if f.Has(r, trace.FlagDuplicate) && ranks[r] == rankMixed {
-			ranks[r] = ranks[f.Tree.Originals[r]]
+		if !f.Has(r, trace.FlagDuplicate) {
+			continue
+		}
+		if ranks[r] = ranks[f.Tree.Originals[r]]; f.Has(r, trace.FlagOp) && lanes[f.Lane(r)] >= 0 {
+			ranks[r] = lanes[f.Lane(r)]
 		}
 	}
 	return ranks
-}
-
-// tellAbove tells the rows above r of its rank, up to the first that knows of it.
-func tellAbove(f *trace.Forest, below []int32, r, rank int32) {
-	for at := f.Tree.Parent[r]; at != trace.NoRow && below[at] != rank && below[at] != rankMixed; at = f.Tree.Parent[at] {
-		if below[at] != trace.NoRow {
-			rank = rankMixed
-		}
-		below[at] = rank
-	}
-}
-
-// tellBelow gives rows without a rank that of the nearest row above which has one.
-func tellBelow(f *trace.Forest, ranks []int32) {
-	var path []int32
-	for r := range f.Rows() {
-		path = path[:0]
-		at := r
-		for ; at != trace.NoRow && ranks[at] == trace.NoRow; at = f.Tree.Parent[at] {
-			path = append(path, at)
-		}
-		rank := rankMixed
-		if at != trace.NoRow {
-			rank = ranks[at]
-		}
-		for _, p := range path {
-			ranks[p] = rank
-		}
-	}
 }
