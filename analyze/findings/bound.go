@@ -34,12 +34,16 @@ func (l *list) divide() {
 // waitForDevices reports whether requests wait for what devices do: a tenth of the time in which a device works lies
 // on their paths. Requests that end when their operations are launched do not.
 func (l *list) waitForDevices() bool {
-	busy := int64(0)
-	for i := range l.Devices {
-		busy += l.Devices[i].BusyNS.V
-	}
 	by := &l.Paths.BoundBy
-	return 10*l.devicesNum*(by.ComputeNS+by.CommunicationNS+by.MemoryNS+by.OtherNS) >= busy
+	return 10*l.devicesNum*(by.ComputeNS+by.CommunicationNS+by.MemoryNS+by.OtherNS) >= l.busyNS()
+}
+
+// busyNS returns the time in which devices worked, of all devices together.
+func (l *list) busyNS() (ns int64) {
+	for i := range l.Devices {
+		ns += l.Devices[i].BusyNS.V
+	}
+	return ns
 }
 
 // boundPart is a part of the whole time.

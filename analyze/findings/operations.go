@@ -325,16 +325,23 @@ func (l *list) others() {
 	}
 }
 
-// roofline finds that operations of a name are far from what their devices can do.
+// roofline finds that operations of a name are far from what their devices can do. Where their sum is longer than devices
+// worked at all, they overlap, and what they would take less is no part of the run.
 func (l *list) roofline(section, name string, r *work.Roofline) {
 	if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
 		return
 	}
-	ns := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.extent.Devices)))
+	n := max(1, int64(len(l.extent.Devices)))
+	ns := (r.SumNS - int64(r.BoundNS)) / n
+	less := l.part(ns) + " less"
+	if busy := l.busyNS(); r.SumNS > busy {
+		less = fmt.Sprintf("%s less of %s in sum, as it overlaps", units.Duration(ns), units.Duration(r.SumNS/n))
+		ns = min(ns, busy/n)
+	}
 	l.add(Finding{
 		Kind:  Roofline,
 		Where: Where{Section: section, Operation: name},
-		Text: fmt.Sprintf("%s reaches %s of what its device can do, bound by %s: at best it would take %s less.", named(name),
-			units.Percent(r.Share.V), r.Bound, l.part(ns)),
+		Text: fmt.Sprintf("%s reaches %s of what its device can do, bound by %s: at best it would take %s.", named(name),
+			units.Percent(r.Share.V), r.Bound, less),
 	}, ns)
 }
