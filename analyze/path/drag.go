@@ -89,11 +89,31 @@ type shareSet struct {
 // operations, and counts the edges that it goes by.
 func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, joins func() *collective.Joins) {
 	d := newDrags(f, joins())
-	names := d.chooseOperations(operations)
-	shares := d.chooseShares(s.Shares, names)
+	names, shares := make(map[string]int16), make(map[Share]int16)
+	for _, row := range operations {
+		if isOnDevice(row.Kind) && len(names) < dragRows {
+			names[row.Operation] = d.addSet(schedule.None)
+		}
+	}
+	for _, s := range s.Shares {
+		if row := s.key(); isOnDevice(row.Kind) && len(shares) < dragRows {
+			of, ok := names[row.Operation]
+			if !ok {
+				of = schedule.None
+			}
+			shares[row] = d.addSet(of)
+		}
+	}
 	for key := range sum.Shares {
-		if row := sum.describe(key); key.what == segmentOp {
-			d.assign(key, row, names, shares)
+		if key.what != segmentOp {
+			continue
+		}
+		row := sum.describe(key)
+		if set, ok := names[row.Operation]; ok {
+			d.names[key.name] = set
+		}
+		if set, ok := shares[row]; ok {
+			d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
 		}
 	}
 	addEdges(d, s)
@@ -120,43 +140,10 @@ func addEdges(d *drags, s *Summary) {
 // isOnDevice reports whether the kind of a row is that of operations on devices.
 func isOnDevice(kind string) bool { return kind != KindHost && kind != KindIdle }
 
-// chooseOperations gives the largest rows of operations a set each, and returns the sets.
-func (d *drags) chooseOperations(operations []Operation) map[string]int16 {
-	sets := make(map[string]int16)
-	for i := range operations {
-		if row := &operations[i]; isOnDevice(row.Kind) && len(sets) < dragRows {
-			sets[row.Operation] = int16(len(d.within))
-			d.within = append(d.within, schedule.None)
-		}
-	}
-	return sets
-}
-
-// chooseShares gives the largest rows of operations on one device a set each, and returns the
-// sets, given those of operations.
-func (d *drags) chooseShares(shares []Share, names map[string]int16) map[Share]int16 {
-	sets := make(map[Share]int16)
-	for i := range shares {
-		if row := shares[i].key(); isOnDevice(row.Kind) && len(sets) < dragRows {
-			sets[row] = int16(len(d.within))
-			set, ok := names[row.Operation]
-			if !ok {
-				set = schedule.None
-			}
-			d.within = append(d.within, set)
-		}
-	}
-	return sets
-}
-
-// assign notes which sets the operations of a share, described by row, belong to.
-func (d *drags) assign(key shareKey, row Share, names map[string]int16, shares map[Share]int16) {
-	if set, ok := names[row.Operation]; ok {
-		d.names[key.name] = set
-	}
-	if set, ok := shares[row]; ok {
-		d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
-	}
+// addSet adds a set of operations, all of which belong to another one, or to none.
+func (d *drags) addSet(of int16) int16 {
+	d.within = append(d.within, of)
+	return int16(len(d.within) - 1)
 }
 
 // key returns the row without its figures.
@@ -188,16 +175,11 @@ func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 // run computes the drags over all traces.
 func (d *drags) run() {
 	d.drag = make([]int64, len(d.within))
-	f := d.forest
-	rows := make([]int32, len(f.Names.Traces.Values))
-	for r := range f.Rows() {
-		rows[f.Trace(r)]++
-	}
-	for w, roots := range traceWindows(f) {
+	for w, roots := range traceWindows(d.forest) {
 		if w.From == w.To {
 			continue
 		}
-		d.whole.build(w, roots, int(rows[f.Trace(roots[0])]))
+		d.whole.build(w, roots)
 		for set, saved := range d.savings(&d.whole, w.To-w.From) {
 			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
 		}
@@ -208,7 +190,7 @@ func (d *drags) run() {
 func (d *drags) savedIn(w Window) []int64 {
 	saved, ok := d.saved[w.Row]
 	if !ok {
-		d.inner.build(w, nil, 0)
+		d.inner.build(w, nil)
 		saved = slices.Clone(d.savings(&d.inner, w.To-w.From))
 		d.saved[w.Row] = saved
 	}

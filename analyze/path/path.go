@@ -89,7 +89,7 @@ func collectPath(f *trace.Forest, w Window, roots []int32) *Path {
 	return path
 }
 
-// Window is a row and the part of its time that the path may lie in.
+// Window is a row and a part of its time: one that the path may lie in, or a segment of it.
 type Window struct {
 	Row      int32 // trace.NoRow for the whole of a trace with several roots
 	From, To int64

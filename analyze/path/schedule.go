@@ -23,10 +23,10 @@ type scheduler struct {
 	rows []int32
 }
 
-// build makes the schedule of a window with roughly so many nodes.
-func (s *scheduler) build(w Window, roots []int32, nodes int) {
-	s.Reset(nodes)
-	s.rows = append(slices.Grow(s.rows[:0], nodes), w.Row)
+// build makes the schedule of a window.
+func (s *scheduler) build(w Window, roots []int32) {
+	s.Reset()
+	s.rows = append(s.rows[:0], w.Row)
 	s.Add(s.node(w.Row, schedule.None), 0, w.To-w.From)
 	for i := int32(0); int(i) < len(s.rows); i++ {
 		children := roots

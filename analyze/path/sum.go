@@ -108,17 +108,11 @@ type shareSum struct {
 	Time     wide.Sum
 	Segments int64
 	// Longest is the longest of the segments, the first of them in time where several are.
-	Longest RowSegment
-}
-
-// RowSegment is a segment of a path by its row.
-type RowSegment struct {
-	Row      int32
-	From, To int64
+	Longest Window
 }
 
 // longer reports whether s is longer than o, or as long and earlier.
-func (s *RowSegment) longer(o *RowSegment) bool {
+func (s *Window) longer(o *Window) bool {
 	return cmp.Or(cmp.Compare(s.To-s.From, o.To-o.From), cmp.Compare(o.From, s.From)) > 0
 }
 
@@ -136,12 +130,6 @@ func NewSum(forest *trace.Forest) *Sum {
 	return &Sum{forest: forest, Shares: make(map[shareKey]*shareSum)}
 }
 
-// begin begins the path of something that takes duration.
-func (s *Sum) begin(duration int64) {
-	s.paths++
-	s.duration.Add(duration)
-}
-
 // add adds the segment [from, to) in row, trace.NoRow for idle time.
 func (s *Sum) add(row int32, from, to int64) {
 	forest := s.forest
@@ -156,7 +144,7 @@ func (s *Sum) add(row int32, from, to int64) {
 		key = shareKey{name: forest.Name(row), device: forest.Device(row), kind: forest.Kind(row), what: segmentOp}
 	}
 	share := s.share(key)
-	segment := RowSegment{row, from, to}
+	segment := Window{row, from, to}
 	if share.Segments == 0 || segment.longer(&share.Longest) {
 		share.Longest = segment
 	}

@@ -19,7 +19,8 @@ func NewWalks(f *trace.Forest) *Walks {
 
 // AddPath adds the critical path of a window to sum.
 func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
-	sum.begin(w.To - w.From)
+	sum.paths++
+	sum.duration.Add(w.To - w.From)
 	p.walk.edges = Edges{}
 	var pass func(Window) bool
 	if len(p.forest.Executions.List) > 0 {

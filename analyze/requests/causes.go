@@ -151,9 +151,9 @@ func (c *causeFinder) last(r int32) (last int32, ok bool) {
 // causes divides the critical path of the request in row r.
 func (c *causeFinder) causes(r int32) []Cause {
 	f := c.forest
-	var segments []path.RowSegment // the last first
+	var segments []path.Window // the last first
 	c.walk.Run(f, path.Window{Row: r, From: f.Start(r), To: f.End(r)}, nil, nil, func(row int32, from, to int64) {
-		segments = append(segments, path.RowSegment{Row: row, From: from, To: to})
+		segments = append(segments, path.Window{Row: row, From: from, To: to})
 	})
 	slices.Reverse(segments)
 	sums := causeSums{forest: f, parts: make(map[causeKey]*partSum)}
@@ -181,7 +181,7 @@ func (c *causeFinder) causes(r int32) []Cause {
 }
 
 // addOperation adds the time of an operation.
-func (c *causeFinder) addOperation(sums *causeSums, s path.RowSegment) {
+func (c *causeFinder) addOperation(sums *causeSums, s path.Window) {
 	f := c.forest
 	switch timeline.ClassOf(f.Kind(s.Row)) {
 	case timeline.ClassCompute:
@@ -190,7 +190,7 @@ func (c *causeFinder) addOperation(sums *causeSums, s path.RowSegment) {
 		sums.add(CauseMemory, s)
 	case timeline.ClassCommunication:
 		if last, ok := c.last(s.Row); ok && s.From < f.Start(last) {
-			waited := path.RowSegment{Row: s.Row, From: s.From, To: min(s.To, f.Start(last))}
+			waited := path.Window{Row: s.Row, From: s.From, To: min(s.To, f.Start(last))}
 			c.addStraggler(sums, waited, last)
 			s.From = waited.To
 		}
@@ -206,13 +206,13 @@ const minMeanwhile = 1000
 
 // addOutside adds time in which the path lies in no operation, next is the operation
 // behind it. What ran meanwhile is looked up for segments of least ns or more.
-func (c *causeFinder) addOutside(sums *causeSums, spans []path.RowSegment, next int32, cause string, least int64) {
+func (c *causeFinder) addOutside(sums *causeSums, spans []path.Window, next int32, cause string, least int64) {
 	f := c.forest
 	if next != trace.NoRow && f.Has(next, trace.FlagLaunch) {
 		from, to := spans[0].From, spans[len(spans)-1].To
 		launch := min(max(f.Launch(next), from), to)
-		sums.add(CauseLaunch, path.RowSegment{Row: next, From: from, To: launch})
-		c.addWaiting(sums, CauseQueue, path.RowSegment{Row: next, From: launch, To: to}, next, least)
+		sums.add(CauseLaunch, path.Window{Row: next, From: from, To: launch})
+		c.addWaiting(sums, CauseQueue, path.Window{Row: next, From: launch, To: to}, next, least)
 		return
 	}
 	for _, s := range spans {
@@ -222,7 +222,7 @@ func (c *causeFinder) addOutside(sums *causeSums, spans []path.RowSegment, next 
 
 // addWaiting adds a segment at whose end, or later, the operation in row next began, and what
 // its device ran of other traces.
-func (c *causeFinder) addWaiting(sums *causeSums, cause string, s path.RowSegment, next int32, least int64) {
+func (c *causeFinder) addWaiting(sums *causeSums, cause string, s path.Window, next int32, least int64) {
 	part := sums.add(cause, s)
 	if part == nil || next == trace.NoRow || s.To-s.From < least {
 		return
@@ -232,7 +232,7 @@ func (c *causeFinder) addWaiting(sums *causeSums, cause string, s path.RowSegmen
 }
 
 // addStraggler adds time in which a collective waited for the operation in row last.
-func (c *causeFinder) addStraggler(sums *causeSums, s path.RowSegment, last int32) {
+func (c *causeFinder) addStraggler(sums *causeSums, s path.Window, last int32) {
 	part := sums.part(CauseStraggler, s.Row, c.forest.DeviceKey(last))
 	part.TimeNS += s.To - s.From
 	c.addMeanwhile(part, last, s, "", false)
@@ -243,7 +243,7 @@ const maxMeanwhile = 256
 
 // addMeanwhile adds how long operations ran on the device of the operation in row last before it, while s waited for
 // it; where others is set, only those of other traces.
-func (c *causeFinder) addMeanwhile(part *partSum, last int32, s path.RowSegment, device string, others bool) {
+func (c *causeFinder) addMeanwhile(part *partSum, last int32, s path.Window, device string, others bool) {
 	f := c.forest
 	rows := f.Devices.Of(f.Device(last))
 	i := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= s.To })
@@ -281,7 +281,7 @@ func (k meanwhileKey) compare(o meanwhileKey) int {
 }
 
 // add adds a segment, if it takes time, and returns its part.
-func (s *causeSums) add(cause string, segment path.RowSegment) *partSum {
+func (s *causeSums) add(cause string, segment path.Window) *partSum {
 	if segment.From == segment.To {
 		return nil
 	}

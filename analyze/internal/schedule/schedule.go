@@ -76,12 +76,8 @@ type Node struct {
 // collective for the last part.
 type Edges struct{ Stream, Collective int64 }
 
-// Reset removes all nodes, and makes room for n.
-func (s *Schedule) Reset(n int) {
-	if n > cap(s.nodes) {
-		s.nodes, s.from, s.to = make([]Node, 0, n), make([]int64, 0, n), make([]int64, 0, n)
-		s.keys, s.starts, s.order = make([]order.Key, 0, n), make([]int32, 0, n), make([]int32, 0, 2*n)
-	}
+// Reset removes all nodes.
+func (s *Schedule) Reset() {
 	s.nodes, s.from, s.to, s.savings = s.nodes[:0], s.from[:0], s.to[:0], s.savings[:0]
 	s.Edges, s.parents = Edges{}, 0
 	s.laneNumbers.clear()
@@ -204,7 +200,12 @@ func (s *Schedule) sortKeys(times []int64) {
 func (s *Schedule) Connect() {
 	s.sort()
 	s.clear()
-	latest := s.lastParts()
+	latest := make([]int64, len(s.joins)) // when the last part of each collective began
+	for i := range s.nodes {
+		if j := s.nodes[i].Join; j != None {
+			latest[j] = max(latest[j], s.from[i])
+		}
+	}
 	last := slices.Repeat([]int32{None}, int(s.parents)) // below each node with anything below
 	onLane := make([]bool, len(s.lanes))
 	for _, event := range s.order {
@@ -248,27 +249,17 @@ func (s *Schedule) Connect() {
 	}
 }
 
-// lastParts returns when the last part of each collective began.
-func (s *Schedule) lastParts() []int64 {
-	latest := make([]int64, len(s.joins))
-	for i := range s.nodes {
-		if j := s.nodes[i].Join; j != None {
-			latest[j] = max(latest[j], s.from[i])
-		}
-	}
-	return latest
-}
-
 // clear forgets the latest run.
 func (s *Schedule) clear() {
-	n := int(s.parents)
-	s.ended, s.loose = slices.Grow(s.ended[:0], n)[:n], slices.Grow(s.loose[:0], n)[:n]
-	s.lanes = slices.Grow(s.lanes[:0], len(s.laneNumbers.keys))[:len(s.laneNumbers.keys)]
-	s.joins = slices.Grow(s.joins[:0], len(s.joinNumbers.keys))[:len(s.joinNumbers.keys)]
-	clear(s.ended)
-	clear(s.loose)
-	clear(s.lanes)
-	clear(s.joins)
+	s.ended, s.loose = zeros(s.ended, int(s.parents)), zeros(s.loose, int(s.parents))
+	s.lanes, s.joins = zeros(s.lanes, len(s.laneNumbers.keys)), zeros(s.joins, len(s.joinNumbers.keys))
+}
+
+// zeros returns n of them, in the memory of a list if that is large enough.
+func zeros(list []times, n int) []times {
+	list = slices.Grow(list[:0], n)[:n]
+	clear(list)
+	return list
 }
 
 // Run returns how long everything takes without each of the sets, at most Together, when
