@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -150,7 +151,7 @@ func (s *collectiveSum) add(parts []Part) {
 	for i := range parts {
 		p := &parts[i]
 		ranks = max(ranks, int(p.Ranks))
-		device, waited := s.device(p.Device), s.joins.duration(p)-transfer
+		device, waited := order.At(s.devices, p.Device), s.joins.duration(p)-transfer
 		device.count++
 		device.waited.Add(waited)
 		wait.Add(waited)
@@ -162,7 +163,7 @@ func (s *collectiveSum) add(parts []Part) {
 	s.wait.Merge(wait)
 	s.addSkew(parts)
 	if wait != (wide.Sum{}) {
-		straggler := s.device(last.Device)
+		straggler := order.At(s.devices, last.Device)
 		straggler.last++
 		straggler.caused.Merge(wait)
 	}
@@ -173,15 +174,6 @@ func (s *collectiveSum) add(parts []Part) {
 		s.carried += float64(bytes) * factor
 		s.noFactor = s.noFactor || !ok
 	}
-}
-
-func (s *collectiveSum) device(place int32) *collectiveDevice {
-	d := s.devices[place]
-	if d == nil {
-		d = new(collectiveDevice)
-		s.devices[place] = d
-	}
-	return d
 }
 
 func (s *collectiveSum) addSkew(parts []Part) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/apportion"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
@@ -156,11 +157,8 @@ func (p *pricing) by(rows []Request, key string, otherwise func(*Request) string
 		if name == "" && otherwise != nil {
 			name = otherwise(r)
 		}
-		c := sums[name]
-		if c == nil {
-			c = &Charge{Name: name}
-			sums[name] = c
-		}
+		c := order.At(sums, name)
+		c.Name = name
 		c.Add(r.Charge)
 	}
 	list := []Charge{}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/op"
 )
 
@@ -173,12 +174,7 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 func (s *runSteps) parts() map[part][]float64 {
 	means := make(map[part]*blockMeans)
 	add := func(p part, iteration int, ns int64) {
-		m := means[p]
-		if m == nil {
-			m = new(blockMeans)
-			means[p] = m
-		}
-		m.add(s.block(iteration), float64(ns))
+		order.At(means, p).add(s.block(iteration), float64(ns))
 	}
 	for i, end := range s.last {
 		if end != 0 {

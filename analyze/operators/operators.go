@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -106,14 +107,7 @@ func Find(f *trace.Forest, most int) *Operators {
 		return nil
 	}
 	rows := make(map[string]*sums)
-	row := func(name string) *sums {
-		s := rows[name]
-		if s == nil {
-			s = &sums{}
-			rows[name] = s
-		}
-		return s
-	}
+	row := func(name string) *sums { return order.At(rows, name) }
 	var unattributed wide.Sum
 	all := &Operators{Rows: []Row{}}
 	below := make([]wide.Sum, f.Len()) // device time launched at or below each row of the tree
@@ -173,12 +167,7 @@ func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 	if s.graph == nil {
 		s.graph = &graph{make(map[node]*belowSums), make(map[launch]struct{})}
 	}
-	n := node{f.RowName(r), g.Node}
-	b := s.graph.below[n]
-	if b == nil {
-		b = &belowSums{}
-		s.graph.below[n] = b
-	}
+	b := order.At(s.graph.below, node{f.RowName(r), g.Node})
 	b.count++
 	b.sum.Add(f.Duration(r))
 	if f.Has(r, trace.FlagLaunch) {

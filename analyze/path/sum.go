@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -143,7 +144,7 @@ func (s *Sum) add(row int32, from, to int64) {
 	default:
 		key = shareKey{name: forest.Name(row), device: forest.Device(row), kind: forest.Kind(row), what: segmentOp}
 	}
-	share := s.share(key)
+	share := order.At(s.Shares, key)
 	segment := Window{row, from, to}
 	if share.Segments == 0 || segment.longer(&share.Longest) {
 		share.Longest = segment
@@ -152,22 +153,12 @@ func (s *Sum) add(row int32, from, to int64) {
 	share.Segments++
 }
 
-// share returns the sum of key.
-func (s *Sum) share(key shareKey) *shareSum {
-	sum := s.Shares[key]
-	if sum == nil {
-		sum = new(shareSum)
-		s.Shares[key] = sum
-	}
-	return sum
-}
-
 // Merge adds the paths of o.
 func (s *Sum) Merge(o *Sum) {
 	s.paths += o.paths
 	s.duration.Merge(o.duration)
 	for key, share := range o.Shares {
-		s.share(key).merge(share)
+		order.At(s.Shares, key).merge(share)
 	}
 	s.edges.Tree += o.edges.Tree
 	s.edges.Links += o.edges.Links
@@ -197,11 +188,7 @@ func (s *Sum) Summary() *Summary {
 func (s *Sum) Rows() map[Share]*shareSum {
 	merged := make(map[Share]*shareSum, len(s.Shares)) // span names that differ in service only
 	for key, sum := range s.Shares {
-		row := s.describe(key)
-		if merged[row] == nil {
-			merged[row] = new(shareSum)
-		}
-		merged[row].merge(sum)
+		order.At(merged, s.describe(key)).merge(sum)
 	}
 	return merged
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -309,11 +310,8 @@ func (s *causeSums) part(cause string, row int32, device device.Key) *partSum {
 func (s *causeSums) causes(duration int64) []Cause {
 	byCause := make(map[string]*Cause)
 	for key, part := range s.parts {
-		cause := byCause[key.cause]
-		if cause == nil {
-			cause = &Cause{Cause: key.cause}
-			byCause[key.cause] = cause
-		}
+		cause := order.At(byCause, key.cause)
+		cause.Cause = key.cause
 		for k, ns := range part.meanwhile {
 			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && k.compare(meanwhileKey{part.Meanwhile, part.MeanwhileDevice}) < 0 {
 				part.Meanwhile, part.MeanwhileDevice, part.MeanwhileNS = k.operation, k.device, ns

@@ -35,3 +35,13 @@ func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int
 	}
 	return grouped, first
 }
+
+// At returns the value of a key in a map, a new one where there is none.
+func At[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
+}
