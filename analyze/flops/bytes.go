@@ -57,9 +57,6 @@ func (t *elementTypes) output() op.DType {
 
 // bytes returns the size of the inputs and of the output of an operation with a result.
 func (o operands) bytes(t *elementTypes, r *result) int64 {
-	if r.reads == readsAlike && t.in == nil {
-		return sized(times(r.elements, int64(len(o.in)+1)), t.out)
-	}
 	all := o.outputElements(r.elements)
 	if t.in == nil { // one type for all
 		for i, s := range o.in {

@@ -58,12 +58,6 @@ func covers(input, kernel op.Shape) bool {
 	return true
 }
 
-// quantizedConvolution counts a convolution of inputs that come with a scale and a zero
-// point each.
-func quantizedConvolution(o operands) result {
-	return convolution(operands{in: []op.Shape{o.input(0), o.input(3)}, out: o.out})
-}
-
 // transposedConvolution counts 2·m·w for each element of the input, which is multiplied by
 // the w positions of m kernels ([C,M/groups,…]) and added to the output.
 func transposedConvolution(o operands) result {

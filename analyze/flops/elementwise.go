@@ -10,8 +10,8 @@ import (
 // operations for each element of its output: one for any function of one number.
 func elementwise(inputs int, each int64) func(o operands) result {
 	return func(o operands) result {
-		outputs, reads := o.broadcastOf(inputs)
-		return result{flops: times(outputs, each), elements: outputs, reads: reads}
+		outputs, more := o.broadcastOf(inputs)
+		return result{flops: times(outputs, each), elements: outputs, more: more}
 	}
 }
 
@@ -21,33 +21,29 @@ func variadic(o operands) result {
 	if len(o.in) == 0 {
 		return noResult()
 	}
-	outputs, reads := o.broadcastOf(len(o.in))
-	return result{flops: times(outputs, int64(len(o.in)-1)), elements: outputs, reads: reads}
+	outputs, _ := o.broadcastOf(len(o.in))
+	return result{flops: times(outputs, int64(len(o.in)-1)), elements: outputs}
 }
 
 // broadcastOf returns the number of elements of the output of a function of the first
-// inputs, element by element, and what is read. All that is recorded of them has to fit.
-func (o operands) broadcastOf(inputs int) (int64, reads) {
+// inputs, element by element, and whether it reads more than those that are recorded, which have to fit.
+func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 	if len(o.in) < inputs {
 		if o.out == nil {
-			return unknown, readsInputs
+			return unknown, false
 		}
-		return o.broadcastAll(o.in), readsMore
+		return o.broadcastAll(o.in), true
 	}
-	given := o.in[:inputs]
-	whole := o.out
+	given, whole := o.in[:inputs], o.out
 	if whole == nil {
 		whole = given[0]
 	}
 	for _, s := range given {
 		if s == nil || !slices.Equal(s, whole) {
-			return o.broadcastAll(given), readsInputs
+			return o.broadcastAll(given), false
 		}
 	}
-	if len(given) < len(o.in) {
-		return elements(whole), readsInputs
-	}
-	return elements(whole), readsAlike // as mostly
+	return elements(whole), false // as mostly
 }
 
 // broadcastAll is broadcastOf for inputs that differ.
@@ -121,9 +117,6 @@ func normalization(each, weighted int64, last int) func(o operands) result {
 			if len(o.in[i]) > 0 {
 				ops = weighted
 			}
-		}
-		if len(o.in) == 1 {
-			return result{flops: times(n, ops), elements: n, reads: readsAlike}
 		}
 		return result{flops: times(n, ops), elements: n}
 	}

@@ -45,7 +45,7 @@ func (f *Formula) Of(e *op.Entry) Work {
 		return Work{} // the formulas count real numbers
 	}
 	switch {
-	case r.reads == readsMore:
+	case r.more:
 	case f.moves == movesAll:
 		w.Bytes = known(o.bytes(&types, &r))
 	case f.moves == movesRows:
@@ -74,19 +74,10 @@ func noResult() result { return result{flops: unknown, elements: unknown} }
 type result struct {
 	flops    int64
 	elements int64 // of the output, as far as they follow from the inputs
-	reads    reads
+	more     bool  // is read than the inputs
 	operand  int   // the input whose element type is computed with
 	first    int64 // elements of the first input that are read; 0 is all
 }
-
-// reads is what an operation reads.
-type reads uint8
-
-const (
-	readsInputs reads = iota
-	readsAlike        // inputs that have as many elements as the output, each of them
-	readsMore         // what is not among the inputs, too
-)
 
 // moves is which memory an operation moves.
 type moves uint8
@@ -110,11 +101,6 @@ func (o operands) input(i int) op.Shape {
 		return nil
 	}
 	return o.in[i]
-}
-
-// from returns the operands without the first n inputs.
-func (o operands) from(n int) operands {
-	return operands{in: o.in[min(n, len(o.in)):], out: o.out}
 }
 
 // outputElements returns how many elements the output has: as recorded, or else as many

@@ -36,9 +36,9 @@ func weightedByExpert(o operands) result {
 	if len(a) != 3 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || outputs == unknown || outputs != elements(o.out) {
 		return noResult()
 	}
-	r := result{flops: times(times(outputs, k), 2), elements: outputs, reads: readsMore}
+	r := result{flops: times(times(outputs, k), 2), elements: outputs, more: true}
 	if len(ids) == 1 {
-		r.reads, r.first = readsInputs, times(times(ids[0], n), k)
+		r.more, r.first = false, times(times(ids[0], n), k)
 	}
 	return r
 }

@@ -13,7 +13,7 @@ var formulas = tableOf([]namesOf{
 		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
 	{Formula{count: gemm}, "Gemm FusedGemm"},
 	{Formula{count: addedProduct}, "addmm baddbmm addmv _addmm_activation"},
-	{Formula{count: quantizedProduct}, "QLinearMatMul"},
+	{Formula{count: quantized(matmul)}, "QLinearMatMul"},
 	{Formula{count: linear}, "linear dense fully_connected"},
 	{Formula{count: attention}, "scaled_dot_product_attention _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention" +
 		" _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_attention_math"},
@@ -24,7 +24,7 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: convolution}, "conv conv1d conv2d conv3d cudnn_convolution mkldnn_convolution miopen_convolution" +
 		" miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d thnn_conv2d _slow_conv2d_forward slow_conv3d" +
 		" Conv FusedConv ConvInteger"},
-	{Formula{count: quantizedConvolution}, "QLinearConv"},
+	{Formula{count: quantized(convolution)}, "QLinearConv"},
 	{Formula{count: transposedConvolution}, "conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d" +
 		" cudnn_convolution_transpose ConvTranspose"},
 

@@ -50,7 +50,7 @@ func multiplyBy(a, out op.Shape) result {
 			return noResult()
 		}
 	}
-	return result{flops: times(times(elements(out), k), 2), elements: elements(out), reads: readsMore}
+	return result{flops: times(times(elements(out), k), 2), elements: elements(out), more: true}
 }
 
 // multiply counts a product whose operands are transposed or not, and whose output is out
@@ -67,18 +67,6 @@ func multiply(a, b, out op.Shape, transposeA, transposeB bool) result {
 	if !ok || !fits || k != inner {
 		return noResult()
 	}
-	if len(a) == 2 && len(b) == 2 { // as mostly
-		if out != nil && (len(out) != 2 || out[0] != m || out[1] != n) {
-			return noResult()
-		}
-		outputs := times(times(1, m), n)
-		return result{flops: times(times(outputs, k), 2), elements: outputs}
-	}
-	return multiplyBatches(a, b, out, m, n, k)
-}
-
-// multiplyBatches counts products of m×k by k×n elements in batches.
-func multiplyBatches(a, b, out op.Shape, m, n, k int64) result {
 	var room [op.MaxRank]int64
 	shape, ok := broadcast(room[:0], a[:max(0, len(a)-2)], b[:max(0, len(b)-2)])
 	if !ok || len(shape)+2 > op.MaxRank {
@@ -111,14 +99,14 @@ func matrix(s op.Shape, transpose bool) (rows, columns int64, ok bool) {
 
 // addedProduct counts a product that is added to the first input, which is not counted.
 func addedProduct(o operands) result {
-	r := matmul(o.from(1))
+	r := matmul(operands{in: o.in[min(1, len(o.in)):], out: o.out})
 	r.operand = 1
 	return r
 }
 
-// quantizedProduct counts a product of inputs that come with a scale and a zero point each.
-func quantizedProduct(o operands) result {
-	return matmul(operands{in: []op.Shape{o.input(0), o.input(3)}, out: o.out})
+// quantized returns the formula of a function of two inputs that come with a scale and a zero point each.
+func quantized(of func(operands) result) func(operands) result {
+	return func(o operands) result { return of(operands{in: []op.Shape{o.input(0), o.input(3)}, out: o.out}) }
 }
 
 // linear counts a layer that multiplies the last dimension of its first input by a matrix
