@@ -1,6 +1,9 @@
 package correlate
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
@@ -150,11 +153,31 @@ func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 		if len(r.Unattached) == maxUnattached {
 			continue
 		}
-		k := keyOf(n)
+		kind := path.KindHost
+		if n.Side() == 0 {
+			kind = n.Kind().String()
+		}
 		r.Unattached = append(r.Unattached, Op{
-			Operation: k.operation, Kind: k.kind, Key: k.device,
+			Operation: n.Name(), Kind: kind, Key: n.Device(),
 			TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start(), DurationNS: n.Duration(),
 			Link: links.span(n.TraceID(), n.SpanID()),
 		})
 	}
+}
+
+// pathParts divides the critical path of a request, the largest part first; sum is nil where there is none.
+func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
+	parts := []PathPart{}
+	if sum == nil {
+		return parts
+	}
+	for row, share := range sum.Rows() {
+		longest := f.Node(share.Longest.Row)
+		parts = append(parts, PathPart{
+			Operation: row.Operation, Kind: row.Kind, Key: row.Key, TimeNS: share.Time.Int64(), Segments: share.Segments,
+			SpanID: longest.SpanID(), Link: links.span(longest.TraceID(), longest.SpanID()),
+		})
+	}
+	slices.SortFunc(parts, func(a, b PathPart) int { return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), a.key().compare(b.key())) })
+	return parts
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/op"
@@ -125,3 +126,19 @@ func meanParts(requests []*Request) map[partKey]float64 {
 	}
 	return sums
 }
+
+// partKey identifies a part of critical paths.
+type partKey struct {
+	operation, kind string
+	device          device.Key
+}
+
+func (k partKey) compare(other partKey) int {
+	return cmp.Or(
+		strings.Compare(k.operation, other.operation),
+		k.device.Compare(other.device),
+		strings.Compare(k.kind, other.kind),
+	)
+}
+
+func (p *PathPart) key() partKey { return partKey{p.Operation, p.Kind, p.Key} }

@@ -88,9 +88,6 @@ var parts = [...]struct {
 	{other, "other", func(e *Engine) **Times { return &e.Other }},
 }
 
-// number returns what tells a number of a request.
-func number(n field) func(*request) op.Int { return func(q *request) op.Int { return q.numbers[n] } }
-
 // Parts yields the names of the parts of which times are known, in order, with these.
 func (e *Engine) Parts(yield func(string, *Times) bool) {
 	for _, p := range parts {
@@ -151,11 +148,11 @@ func (r *Requests) row(of []*request) Engine {
 			e.Key[name] = v.Text
 		}
 	}
-	e.TokensIn, e.TokensOut = sum(of, number(tokensIn)), sum(of, number(tokensOut))
+	e.TokensIn, e.TokensOut = sum(of, tokensIn), sum(of, tokensOut)
 	for _, p := range parts {
-		*p.times(&e) = timesOf(of, number(p.field))
+		*p.times(&e) = timesOf(of, p.field)
 	}
-	e.TTFT, e.TPOT, e.E2E = timesOf(of, number(toFirst)), timesOf(of, number(perToken)), timesOf(of, number(total))
+	e.TTFT, e.TPOT, e.E2E = timesOf(of, toFirst), timesOf(of, perToken), timesOf(of, total)
 	e.Slow = slowOf(r.forest, of, e.E2E.P50)
 	return e
 }
@@ -170,11 +167,11 @@ func common(of []*request, text func(*request) string) key.Value {
 }
 
 // sum returns the sum of what is known, unknown where nothing is.
-func sum(of []*request, number func(*request) op.Int) op.Int {
+func sum(of []*request, number field) op.Int {
 	var all wide.Sum
 	known := false
 	for _, q := range of {
-		if n := number(q); n.Known {
+		if n := q.numbers[number]; n.Known {
 			all.Add(n.V)
 			known = true
 		}
@@ -183,11 +180,11 @@ func sum(of []*request, number func(*request) op.Int) op.Int {
 }
 
 // timesOf returns the times of the requests that have one, nil where none has.
-func timesOf(of []*request, time func(*request) op.Int) *Times {
+func timesOf(of []*request, time field) *Times {
 	var values []int64
 	var all wide.Sum
 	for _, q := range of {
-		if n := time(q); n.Known {
+		if n := q.numbers[time]; n.Known {
 			values = append(values, n.V)
 			all.Add(n.V)
 		}
@@ -222,19 +219,19 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 		beyond.Add(q.numbers[total].V - median)
 	}
 	s.BeyondNS = beyond.Int64()
-	mean := func(of []*request, number func(*request) op.Int) op.Int {
+	mean := func(of []*request, number field) op.Int {
 		if v := sum(of, number); v.Known {
 			return op.Known(v.V / int64(len(of)))
 		}
 		return op.Int{}
 	}
-	s.MoreNS = mean(slow, number(total)).V - mean(typical, number(total)).V
+	s.MoreNS = mean(slow, total).V - mean(typical, total).V
 	for _, p := range parts {
-		a, b := mean(slow, number(p.field)), mean(typical, number(p.field))
+		a, b := mean(slow, p.field), mean(typical, p.field)
 		if more := a.V - b.V; a.Known && b.Known && more > s.PartNS {
 			s.Part, s.PartNS = p.name, more
 		}
 	}
-	s.TokensOut, s.TypicalOut = mean(slow, number(tokensOut)), mean(typical, number(tokensOut))
+	s.TokensOut, s.TypicalOut = mean(slow, tokensOut), mean(typical, tokensOut)
 	return s
 }

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -250,14 +248,4 @@ func (l *list) idleText() string {
 		return ""
 	}
 	return " Of idle time and the host's together, of the whole: " + strings.Join(by, ", ") + "."
-}
-
-// deviceOf returns the row of a device.
-func (l *list) deviceOf(k device.Key) *profile.Device {
-	for i := range l.Devices {
-		if l.Devices[i].Key() == k {
-			return &l.Devices[i]
-		}
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/work"
@@ -192,8 +193,8 @@ func (l *list) hostOnPaths() {
 // gapText tells of a part of an idle time of a device.
 func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	text := units.Duration(ns) + " of " + l.label(g.Key)
-	switch d := l.deviceOf(g.Key); {
-	case d == nil:
+	switch {
+	case !slices.ContainsFunc(l.Devices, func(d profile.Device) bool { return d.Key() == g.Key }):
 	case g.StartNS == l.extent.StartNS:
 		text += ", before its first operation"
 	case g.StartNS+g.DurationNS == l.extent.StartNS+l.extent.DurationNS:

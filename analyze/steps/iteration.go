@@ -56,10 +56,7 @@ type search struct {
 // Operations without a start belong to the first iteration of their request.
 func iterationsOf(f *trace.Forest, rows []int32) (of []int32, count int) {
 	s := &search{f: f, owners: f.RequestOwners(), rows: rows}
-	started := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) })
-	if started < 0 {
-		started = len(rows)
-	}
+	started := startedOf(f, rows)
 	places, first := order.Group(int32(started), len(f.Names.Lanes.Values), nil, func(at int32) int32 { return f.Lane(rows[at]) })
 	for lane := range int32(len(first) - 1) {
 		s.addLane(lane, places[first[lane]:first[lane+1]])

@@ -140,13 +140,17 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 	}
 	step.SumNS = sum.Int64()
 	step.describe(f, rows)
-	started := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) })
-	if started < 0 {
-		started = len(rows)
-	}
-	if started > 0 {
+	if started := startedOf(f, rows); started > 0 {
 		parts := timeline.PartsOf(f, rows[:started])
 		step.WallNS, step.BusyNS = op.Known(parts.Span), op.Known(parts.Busy)
 	}
 	return step
+}
+
+// startedOf returns how many of the rows have a start. They come first.
+func startedOf(f *trace.Forest, rows []int32) int {
+	if n := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) }); n >= 0 {
+		return n
+	}
+	return len(rows)
 }
