@@ -117,7 +117,10 @@ func Value(b []byte, i int) int {
 		case 'n':
 			i = Literal(b, i, "null")
 		default:
-			i = passNumber(b, i)
+			var ok bool
+			if i, ok = number(b, i); !ok {
+				return -1
+			}
 		}
 		// Leave the brackets that close here, and step to the next element.
 		for more := false; !more; {
@@ -166,36 +169,33 @@ func passString(b []byte, i int) int {
 	return i + 1
 }
 
-// passNumber passes over a number.
-func passNumber(b []byte, i int) int {
+// number returns the index behind the number at i, or that of the first byte that should
+// be a digit and is none.
+func number(b []byte, i int) (end int, ok bool) {
 	if Has(b, i, "-") {
 		i++
 	}
+	ok = true
 	if Has(b, i, "0") {
 		i++ // a leading zero stands alone
 	} else {
-		i = passDigits(b, i)
+		i, ok = digits(b, i)
 	}
-	if Has(b, i, ".") {
-		i = passDigits(b, i+1)
+	if ok && Has(b, i, ".") {
+		i, ok = digits(b, i+1)
 	}
-	if uint(i) < uint(len(b)) && b[i]|0x20 == 'e' {
+	if ok && i < len(b) && b[i]|0x20 == 'e' {
 		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
-		i = passDigits(b, i)
+		i, ok = digits(b, i)
 	}
-	return i
+	return i, ok
 }
 
-// passDigits passes over one or more digits.
-func passDigits(b []byte, i int) int {
-	start := i
-	for uint(i) < uint(len(b)) && b[i]-'0' <= 9 {
-		i++
+// digits returns the index behind the digits at i, of which there must be one.
+func digits(b []byte, i int) (end int, ok bool) {
+	for end = i; end < len(b) && b[end]-'0' <= 9; end++ {
 	}
-	if i == start {
-		return -1
-	}
-	return i
+	return end, end > i
 }
