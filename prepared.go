@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"time"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/shapes"
@@ -48,13 +46,8 @@ type OpSpec struct {
 type Prepared struct {
 	tracer *Tracer
 	name   string
-	attrs  []attribute.KeyValue // of different keys
+	attrs  []attribute.KeyValue // of different keys, without room behind them
 	stream streamKey
-
-	// room is attrs with room behind them for what differs from one execution to another. It is
-	// for the one who sets taken.
-	room  []attribute.KeyValue
-	taken atomic.Bool
 }
 
 // streamKey is a stream of a device.
@@ -62,10 +55,6 @@ type streamKey struct {
 	device string
 	stream op.Int
 }
-
-// roomInPrepared is how many attributes there is room for: the launch time, the step and
-// the error of the clock.
-const roomInPrepared = 3
 
 // Prepare builds the attributes of an operation that repeats, once for all its
 // executions. It returns nil and an error where spec has no name or a dimension
@@ -107,9 +96,7 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	for _, kv := range spec.Attrs {
 		add(true, kv)
 	}
-	n := len(p.attrs)
-	p.room = append(make([]attribute.KeyValue, 0, n+roomInPrepared), p.attrs...)
-	p.attrs = p.room[:n:n] // whoever gets them must not append in place
+	p.attrs = slices.Clip(p.attrs)
 	return p, nil
 }
 
@@ -157,56 +144,25 @@ func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (co
 // setAttributes sets the attributes of an execution with one call: a second one would make
 // the SDK allocate again.
 func (p *Prepared) setAttributes(ctx context.Context, span trace.Span, launch int64, further []attribute.KeyValue) {
-	own := ownAttributes{launch: launch, further: further}
-	own.step, own.hasStep = stepFromContext(ctx)
-	n := own.count()
-	switch {
-	case n == 0:
+	step, hasStep := stepFromContext(ctx)
+	if launch == 0 && !hasStep && len(further) == 0 {
 		span.SetAttributes(p.attrs...)
-	case n <= cap(p.room)-len(p.room) && p.taken.CompareAndSwap(false, true):
-		span.SetAttributes(own.append(p.room)...)
-		if len(further) > 0 {
-			clear(p.room[len(p.room):cap(p.room)]) // the application's own
-		}
-		p.taken.Store(false)
-	default:
-		s := p.tracer.pool.Get().(*opState)
-		s.attrs = own.append(append(s.attrs, p.attrs...))
-		span.SetAttributes(s.attrs...)
-		if len(further) > 0 {
-			clear(s.attrs)
-		}
-		p.tracer.recycle(s)
+		return
 	}
-}
-
-// ownAttributes are those of one execution, in addition to the prepared ones.
-type ownAttributes struct {
-	launch  int64 // 0 for none
-	step    int64
-	hasStep bool
-	further []attribute.KeyValue
-}
-
-func (o *ownAttributes) count() int {
-	n := len(o.further)
-	if o.launch != 0 {
-		n++
+	s := p.tracer.pool.Get().(*opState)
+	s.attrs = append(s.attrs, p.attrs...)
+	if launch != 0 {
+		s.attrs = append(s.attrs, tensorconv.LaunchTime(launch))
 	}
-	if o.hasStep {
-		n++
+	if hasStep {
+		s.attrs = append(s.attrs, tensorconv.Step(step))
 	}
-	return n
-}
-
-func (o *ownAttributes) append(attrs []attribute.KeyValue) []attribute.KeyValue {
-	if o.launch != 0 {
-		attrs = append(attrs, tensorconv.LaunchTime(o.launch))
+	s.attrs = append(s.attrs, further...)
+	span.SetAttributes(s.attrs...)
+	if len(further) > 0 {
+		clear(s.attrs) // the application's own
 	}
-	if o.hasStep {
-		attrs = append(attrs, tensorconv.Step(o.step))
-	}
-	return append(attrs, o.further...)
+	p.tracer.recycle(s)
 }
 
 // PreparedOp is a prepared operation under way; see [Prepared.Start]. The zero
@@ -219,9 +175,7 @@ type PreparedOp struct{ span trace.Span }
 // Err marks the operation as failed. A nil err does nothing, so that
 // o.Err(err).End() serves both outcomes.
 func (o PreparedOp) Err(err error) PreparedOp {
-	if o.span != nil && err != nil {
-		o.span.SetStatus(codes.Error, errorText(err))
-	}
+	Op{span: o.span}.Err(err)
 	return o
 }
 
@@ -238,16 +192,8 @@ func (o PreparedOp) Attrs(attrs ...attribute.KeyValue) PreparedOp {
 func (o PreparedOp) Span() trace.Span { return spanOrNoop(o.span) }
 
 // End ends the operation now. A second End does nothing.
-func (o PreparedOp) End() {
-	if o.span != nil {
-		o.span.End()
-	}
-}
+func (o PreparedOp) End() { Op{span: o.span}.End() }
 
 // EndAt ends the operation at a time in Unix nanoseconds, for engines that learn of the end later, such
 // as from a device's events. A second end does nothing.
-func (o PreparedOp) EndAt(unixNano int64) {
-	if o.span != nil {
-		o.span.End(trace.WithTimestamp(time.Unix(0, unixNano)))
-	}
-}
+func (o PreparedOp) EndAt(unixNano int64) { Op{span: o.span}.EndAt(unixNano) }

@@ -251,24 +251,15 @@ func (r *Recorder) attributes(i int) []attribute.KeyValue {
 		if len(attrs) == 0 {
 			return o.prepared.attrs
 		}
-		attrs = appendMissing(attrs, o.prepared.attrs)
+		own := attrs
+		for _, kv := range o.prepared.attrs {
+			if !hasKey(own, kv.Key) {
+				attrs = append(attrs, kv)
+			}
+		}
 	}
 	r.scratch = attrs
 	return attrs
-}
-
-// appendMissing appends those of further whose keys are not among own.
-func appendMissing(own, further []attribute.KeyValue) []attribute.KeyValue {
-	all := own
-	for start := 0; start < len(further); {
-		end := start
-		for end < len(further) && !hasKey(own, further[end].Key) {
-			end++
-		}
-		all = append(all, further[start:end]...) // nearly always all of them
-		start = end + 1
-	}
-	return all
 }
 
 func hasKey(attrs []attribute.KeyValue, key attribute.Key) bool {

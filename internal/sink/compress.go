@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -31,65 +32,30 @@ func (c Compression) String() string {
 	return fmt.Sprintf("Compression(%d)", uint8(c))
 }
 
-// compressor compresses batches, each on its own. It is used by one goroutine
-// at a time.
-type compressor interface {
-	// compress appends src to dst, compressed.
-	compress(dst, src []byte) []byte
-}
+// compressor appends a batch to dst, compressed on its own. It is used by one goroutine at a time.
+type compressor func(dst, batch []byte) []byte
 
-// newCompressor returns nil for no compression.
-//
-// The fastest levels are used: at the rate of operations better ones would take
-// more of the processor than encoding does, and gain little.
+// newCompressor returns nil for no compression. The fastest levels are used: at the rate of
+// operations better ones would take more of the processor than encoding does, and gain little.
 func newCompressor(c Compression) (compressor, error) {
 	switch c {
 	case None:
 		return nil, nil
 	case Gzip:
-		z := new(gzipCompressor)
-		w, err := gzip.NewWriterLevel(&z.out, gzip.BestSpeed)
-		if err != nil {
-			return nil, fmt.Errorf("making a gzip writer: %w", err)
-		}
-		z.writer = w
-		return z, nil
+		w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+		return func(dst, batch []byte) []byte {
+			out := bytes.NewBuffer(dst)
+			w.Reset(out)
+			_, _ = w.Write(batch) // a buffer takes everything
+			_ = w.Close()
+			return out.Bytes()
+		}, err
 	case Zstd:
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-		if err != nil {
-			return nil, fmt.Errorf("making a zstd encoder: %w", err)
-		}
-		return zstdCompressor{e}, nil
+		return func(dst, batch []byte) []byte { return e.EncodeAll(batch, dst) }, err
 	}
 	return nil, fmt.Errorf("unknown compression %d", c)
 }
-
-type gzipCompressor struct {
-	writer *gzip.Writer
-	out    sliceWriter
-}
-
-func (z *gzipCompressor) compress(dst, src []byte) []byte {
-	z.out.bytes = dst
-	z.writer.Reset(&z.out)
-	_, _ = z.writer.Write(src) // a slice takes everything
-	_ = z.writer.Close()
-	dst = z.out.bytes
-	z.out.bytes = nil
-	return dst
-}
-
-// sliceWriter appends to a slice.
-type sliceWriter struct{ bytes []byte }
-
-func (w *sliceWriter) Write(p []byte) (int, error) {
-	w.bytes = append(w.bytes, p...)
-	return len(p), nil
-}
-
-type zstdCompressor struct{ encoder *zstd.Encoder }
-
-func (z zstdCompressor) compress(dst, src []byte) []byte { return z.encoder.EncodeAll(src, dst) }
 
 // magic returns the first bytes of a compressed file.
 func (c Compression) magic() []byte {

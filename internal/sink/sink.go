@@ -288,7 +288,7 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	if s.compressor == nil {
 		return out, head
 	}
-	s.packed = s.compressor.compress(s.packed[:0], out)
+	s.packed = s.compressor(s.packed[:0], out)
 	return s.packed, 0
 }
 
