@@ -49,10 +49,9 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...ProcessorOption) (*FlightRe
 	}
 	p := newProcessor(cfg, exp)
 	f := &FlightRecorder{Processor: p}
-	f.flight = pipeline.NewFlight(p.toExporter(exp), format, pipeline.FlightConfig{
-		Entries: n, MaxBytes: cfg.bufferBytes, OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
-		ExportTimeout: cfg.exportTimeout, CacheBytes: cfg.encoderBytes(),
-	}, &p.errs)
+	history := cfg.pipeline()
+	history.Entries = n
+	f.flight = pipeline.NewFlight(p.toExporter(exp), format, history, &p.errs)
 	p.start(f.flight)
 	return f, nil
 }

@@ -128,11 +128,12 @@ func (cfg processorConfig) validate() error {
 	return errors.Join(errs...)
 }
 
-// pipeline returns the configuration of a buffered pipeline or a queue.
+// pipeline returns the configuration of a pipeline.
 func (cfg processorConfig) pipeline() pipeline.Config {
 	return pipeline.Config{
 		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.bufferBytes,
 		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout, CacheBytes: cfg.encoderBytes(),
+		OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
 	}
 }
 

@@ -39,7 +39,6 @@ type Window struct {
 
 	mu      sync.Mutex
 	blocks  []*block // in the order in which they came in
-	first   int      // of the blocks that are held; those before are nil
 	records int
 	bytes   int64
 	version uint64 // grows with every change
@@ -122,8 +121,8 @@ func (w *Window) add(b *block) {
 
 // trim takes the oldest blocks out, until the rest is within the limits.
 func (w *Window) trim() {
-	for w.first < len(w.blocks) {
-		b := w.blocks[w.first]
+	for len(w.blocks) > 0 {
+		b := w.blocks[0]
 		old := w.limits.Age > 0 && w.now().Sub(b.at) > w.limits.Age
 		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes {
 			break
@@ -131,13 +130,9 @@ func (w *Window) trim() {
 		w.lost.Add(Lost{int64(b.operations), int64(b.spans), int64(len(b.others) + len(b.errors))})
 		w.records -= b.records()
 		w.bytes -= b.bytes()
-		w.blocks[w.first] = nil
-		w.first++
+		w.blocks[0] = nil
+		w.blocks = w.blocks[1:]
 		w.version++
-	}
-	if w.first > len(w.blocks)/2 {
-		w.blocks = slices.Delete(w.blocks, 0, w.first)
-		w.first = 0
 	}
 }
 
@@ -157,7 +152,7 @@ func (w *Window) view() *view {
 
 func (w *Window) viewLocked() *view {
 	w.trim()
-	v := &view{version: w.version, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
+	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost}
 	for _, in := range w.inputs {
 		v.inputs = append(v.inputs, *in)
 	}

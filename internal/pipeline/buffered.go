@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/observ"
@@ -18,7 +17,6 @@ import (
 type buffered struct {
 	worker
 	out     Output
-	timeout time.Duration
 	buffers *bufferPool
 	shards  []shard
 	// local hands a goroutine the shard that its processor used last, so that
@@ -60,12 +58,11 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
 	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
 	p := &buffered{
-		worker:  newWorker(errs),
 		out:     out,
-		timeout: cfg.ExportTimeout,
 		buffers: newBufferPool(cfg.Policy, size, int(cfg.MaxBytes/int64(size))),
 		shards:  make([]shard, shards),
 	}
+	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() })
 	for i := range p.shards {
 		p.shards[i].enc = out.Format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes/shards))
 	}
@@ -241,8 +238,7 @@ func (p *buffered) Flush(ctx context.Context) error { return p.flush(ctx) }
 func (p *buffered) Stop(ctx context.Context) error {
 	p.buffers.stop()
 	// The goroutine's waits end with their contexts: it always ends.
-	progress := func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() }
-	_, err := p.stop(ctx, patience{p.timeout, progress})
+	_, err := p.stop(ctx)
 	return err
 }
 

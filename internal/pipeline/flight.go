@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/codes"
 
@@ -25,7 +24,7 @@ type Flight struct {
 	worker // is woken for a dump
 	out    Output
 	format encoding.Joiner
-	cfg    FlightConfig
+	cfg    Config
 
 	mu        sync.Mutex
 	enc       encoding.Encoder
@@ -40,17 +39,6 @@ type Flight struct {
 	signals chan os.Signal
 }
 
-// FlightConfig configures a Flight.
-type FlightConfig struct {
-	Entries       int           // how many operations are kept
-	MaxBytes      int64         // and how much memory they take
-	OnError       bool          // operations that fail request a dump
-	OnSlow        time.Duration // local roots that take as long request a dump; 0: none do
-	Signals       []os.Signal   // these request a dump
-	ExportTimeout time.Duration
-	CacheBytes    int
-}
-
 const (
 	// ancestorShare: so many times fewer ancestry records are kept than entries.
 	ancestorShare = 4
@@ -62,16 +50,17 @@ const (
 )
 
 // NewFlight returns a flight recorder in front of out, whose format is format.
-func NewFlight(out Output, format encoding.Joiner, cfg FlightConfig, errs *observ.Errors) *Flight {
+func NewFlight(out Output, format encoding.Joiner, cfg Config, errs *observ.Errors) *Flight {
 	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
-		worker: newWorker(errs), out: out, format: format, cfg: cfg,
+		out: out, format: format, cfg: cfg,
 		scratch:   encoding.NewBatch(0),
 		enc:       format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
 		entries:   history{partSize: part},
 		ancestors: history{partSize: part},
 		signals:   make(chan os.Signal, 1),
 	}
+	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { st := p.Stats(); return st.Written + st.Dropped })
 	if len(cfg.Signals) > 0 {
 		signal.Notify(p.signals, cfg.Signals...)
 	}
@@ -120,7 +109,7 @@ func (p *Flight) keep(h *history, most int) {
 		lost += h.pop().Entries
 	}
 	for int64(p.entries.bytes+p.ancestors.bytes+h.need(p.scratch.Body())) > p.cfg.MaxBytes {
-		oldest := p.older()
+		oldest := older(&p.entries, &p.ancestors)
 		if oldest == nil { // it alone is too large
 			p.drop(lost + p.scratch.Entries)
 			return
@@ -132,8 +121,6 @@ func (p *Flight) keep(h *history, most int) {
 }
 
 // older returns the history that has the oldest record, or nil if there is none.
-func (p *Flight) older() *history { return older(&p.entries, &p.ancestors) }
-
 func older(a, b *history) *history {
 	switch {
 	case a.records == 0 && b.records == 0:
@@ -282,8 +269,7 @@ func (p *Flight) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	p.stopped = true
 	p.mu.Unlock()
-	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
-	_, err := p.stop(ctx, patience{p.cfg.ExportTimeout, progress})
+	_, err := p.stop(ctx)
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()

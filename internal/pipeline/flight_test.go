@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 )
 
-func newFlight(out Output, cfg FlightConfig) *Flight {
+func newFlight(out Output, cfg Config) *Flight {
 	cfg.ExportTimeout = time.Minute
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 1 << 20
@@ -54,7 +54,7 @@ func TestFlightDump(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var w spantest.Buffer
 			out := newOutput(t, &w)
-			p := newFlight(out, FlightConfig{Entries: tt.entries})
+			p := newFlight(out, Config{Entries: tt.entries})
 			for i := range tt.ended {
 				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
 			}
@@ -87,18 +87,18 @@ func TestFlightTriggers(t *testing.T) {
 	request := ended(spantest.Request().Snapshot()) // takes a second
 	for _, tt := range []struct {
 		name  string
-		cfg   FlightConfig
+		cfg   Config
 		ended span.Ended
 		want  bool
 	}{
-		{"failed operation", FlightConfig{OnError: true}, ended(failed.Snapshot()), true},
-		{"failed operation of a Recorder", FlightConfig{OnError: true}, asData(failed.Snapshot()), true},
-		{"failed operation, no trigger", FlightConfig{}, ended(failed.Snapshot()), false},
-		{"operation without an error", FlightConfig{OnError: true}, ended(spantest.Operation(1).Snapshot()), false},
-		{"failed request", FlightConfig{OnError: true}, ended(failedRequest.Snapshot()), false},
-		{"slow root", FlightConfig{OnSlow: time.Second}, request, true},
-		{"fast root", FlightConfig{OnSlow: time.Second + 1}, request, false},
-		{"slow operation below a root", FlightConfig{OnSlow: time.Nanosecond}, ended(spantest.Operation(1).Snapshot()), false},
+		{"failed operation", Config{OnError: true}, ended(failed.Snapshot()), true},
+		{"failed operation of a Recorder", Config{OnError: true}, asData(failed.Snapshot()), true},
+		{"failed operation, no trigger", Config{}, ended(failed.Snapshot()), false},
+		{"operation without an error", Config{OnError: true}, ended(spantest.Operation(1).Snapshot()), false},
+		{"failed request", Config{OnError: true}, ended(failedRequest.Snapshot()), false},
+		{"slow root", Config{OnSlow: time.Second}, request, true},
+		{"fast root", Config{OnSlow: time.Second + 1}, request, false},
+		{"slow operation below a root", Config{OnSlow: time.Nanosecond}, ended(spantest.Operation(1).Snapshot()), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestFlightStuckWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := spantest.NewStuckWriter()
 		out := newOutput(t, w)
-		p := newFlight(out, FlightConfig{Entries: 4})
+		p := newFlight(out, Config{Entries: 4})
 		p.OnEnd(ended(spantest.Operation(0).Snapshot()))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

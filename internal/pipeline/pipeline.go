@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"time"
 
 	"github.com/optrace/optrace/internal/encoding"
@@ -71,6 +72,12 @@ type Config struct {
 	FlushInterval time.Duration
 	ExportTimeout time.Duration
 	CacheBytes    int // of the caches of all encoders
+
+	// Of flight recorders:
+	Entries int           // how many operations are kept
+	OnError bool          // operations that fail request a dump
+	OnSlow  time.Duration // local roots that take as long request a dump; 0: none do
+	Signals []os.Signal   // these request a dump
 }
 
 // Output is the exporter that a pipeline encodes for.

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -22,10 +21,9 @@ import (
 // exporter's calls do not overlap.
 type queue struct {
 	worker
-	next    sdktrace.SpanExporter
-	timeout time.Duration
-	policy  Policy
-	limit   int64
+	next   sdktrace.SpanExporter
+	policy Policy
+	limit  int64
 
 	mu      sync.Mutex
 	space   sync.Cond // spans left the queue, or the pipeline stops
@@ -58,9 +56,9 @@ const maxExportBatch = 512
 // NewQueue returns a Pipeline that queues spans in front of next.
 func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipeline {
 	p := &queue{
-		worker: newWorker(errs), next: next, timeout: cfg.ExportTimeout, policy: cfg.Policy, limit: cfg.MaxBytes,
-		batch: make([]sdktrace.ReadOnlySpan, 0, maxExportBatch),
+		next: next, policy: cfg.Policy, limit: cfg.MaxBytes, batch: make([]sdktrace.ReadOnlySpan, 0, maxExportBatch),
 	}
+	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { st := p.Stats(); return st.Written + st.Dropped })
 	p.space.L = &p.mu
 	go p.run(cfg.FlushInterval, nil, work{woken: p.exportAll, due: p.exportAll, end: func(ctx context.Context) error {
 		defer p.dropRest()
@@ -243,8 +241,7 @@ func (p *queue) Stop(ctx context.Context) error {
 	p.stopped = true
 	p.space.Broadcast()
 	p.mu.Unlock()
-	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
-	ended, err := p.stop(ctx, patience{p.timeout, progress})
+	ended, err := p.stop(ctx)
 	if !ended {
 		p.dropRest()
 		p.mu.Lock()

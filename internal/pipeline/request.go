@@ -19,6 +19,10 @@ type worker struct {
 	errs    *observ.Errors
 	ctx     context.Context // bounds work that nobody waits for
 	cancel  context.CancelFunc
+	// A stop without a deadline waits as long as progress, which counts what the exporter
+	// has taken, changes within timeout.
+	timeout  time.Duration
+	progress func() uint64
 }
 
 // flushRequest asks a worker to work at once.
@@ -27,11 +31,11 @@ type flushRequest struct {
 	done chan error // buffered
 }
 
-func newWorker(errs *observ.Errors) worker {
+func newWorker(errs *observ.Errors, timeout time.Duration, progress func() uint64) worker {
 	ctx, cancel := context.WithCancel(context.Background())
 	return worker{
 		wake: make(chan struct{}, 1), flushes: make(chan flushRequest), stopReq: make(chan flushRequest, 1),
-		done: make(chan struct{}), errs: errs, ctx: ctx, cancel: cancel,
+		done: make(chan struct{}), errs: errs, ctx: ctx, cancel: cancel, timeout: timeout, progress: progress,
 	}
 }
 
@@ -98,23 +102,16 @@ const StopGrace = 100 * time.Millisecond
 // exporter that made no progress.
 var ErrStuck = errors.New("optrace: the exporter makes no progress")
 
-// patience is how long a stop waits without a deadline: as long as progress,
-// which counts what the exporter has taken, changes within this time.
-type patience struct {
-	atMost   time.Duration
-	progress func() uint64
-}
-
 // bound returns ctx, or where that has no deadline a context that ends when there
 // is no progress.
-func (p patience) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}
 	const looks = 8 // per wait
 	ctx, stuck := context.WithCancelCause(ctx)
 	go func() {
-		ticker := time.NewTicker(max(p.atMost/looks, 1))
+		ticker := time.NewTicker(max(p.timeout/looks, 1))
 		defer ticker.Stop()
 		last, since := p.progress(), time.Now()
 		for {
@@ -125,7 +122,7 @@ func (p patience) bound(ctx context.Context) (context.Context, context.CancelFun
 			}
 			if now := p.progress(); now != last {
 				last, since = now, time.Now()
-			} else if time.Since(since) >= p.atMost {
+			} else if time.Since(since) >= p.timeout {
 				stuck(ErrStuck)
 			}
 		}
@@ -133,12 +130,12 @@ func (p patience) bound(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() { stuck(nil) }
 }
 
-// stop ends the worker after its last work, and waits for it. When ctx ends, or patience without a
-// deadline, the waits of the worker do. If it waits for something that ignores its context, it is left
+// stop ends the worker after its last work, and waits for it. When ctx ends, or without a deadline
+// progress, the waits of the worker do. If it waits for something that ignores its context, it is left
 // running and ended is false.
-func (p *worker) stop(ctx context.Context, wait patience) (ended bool, err error) {
+func (p *worker) stop(ctx context.Context) (ended bool, err error) {
 	defer p.cancel()
-	ctx, free := wait.bound(ctx)
+	ctx, free := p.bound(ctx)
 	defer free()
 	req := flushRequest{ctx: ctx, done: make(chan error, 1)}
 	p.stopReq <- req

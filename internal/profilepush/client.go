@@ -26,10 +26,9 @@ const (
 
 // Client posts profiles to one address. It is safe for concurrent use.
 type Client struct {
-	url  string
-	http *http.Client
-	// owned is the transport that nobody else uses, nil for that of another client.
-	owned *http.Transport
+	url   *url.URL
+	http  *http.Client
+	owned bool // nobody else uses the transport
 }
 
 // NewClient returns a Client of an address, to which [Path] is appended where it has no path
@@ -50,12 +49,11 @@ func NewClient(address string, client *http.Client) (*Client, error) {
 		u.Path = Path
 	}
 	u.Fragment = ""
-	c := &Client{url: u.String(), http: &http.Client{}}
+	c := &Client{url: u, http: &http.Client{}}
 	if client != nil {
 		*c.http = *client
 	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		c.owned = t.Clone()
-		c.http.Transport = c.owned
+		c.owned, c.http.Transport = true, t.Clone()
 	}
 	if c.http.CheckRedirect == nil {
 		c.http.CheckRedirect = checkRedirect
@@ -64,19 +62,13 @@ func NewClient(address string, client *http.Client) (*Client, error) {
 }
 
 func (c *Client) close() {
-	if c.owned != nil {
-		c.owned.CloseIdleConnections()
+	if c.owned {
+		c.http.CloseIdleConnections()
 	}
 }
 
 // URL returns the address that is posted to, without a password.
-func (c *Client) URL() string {
-	u, err := url.Parse(c.url)
-	if err != nil {
-		return "" // NewClient has parsed it
-	}
-	return u.Redacted()
-}
+func (c *Client) URL() string { return c.url.Redacted() }
 
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
@@ -146,7 +138,7 @@ func passes(err error) bool {
 func (c *Client) Post(ctx context.Context, m Message) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(m))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url.String(), bytes.NewReader(m))
 	if err != nil {
 		return Answer{}, withoutURL(err)
 	}

@@ -69,14 +69,10 @@ type Options struct {
 type Pusher struct {
 	opts Options
 
-	// stopTaking and stopSending end the goroutines.
-	stopTaking chan struct{}
-	taken      chan struct{} // closed when the first goroutine has ended
-	sent       chan struct{} // closed when the second one has
-	stopOnce   sync.Once
-	hurried    bool // the sending goroutine has seen stopTaking
-	cancel     context.CancelFunc
-	ctx        context.Context // of what is sent
+	taking, sending         context.Context // of the goroutines
+	stopTaking, stopSending context.CancelFunc
+	ended                   chan struct{} // closed when both have
+	hurried                 bool          // the sending goroutine has seen the end of taking
 
 	changed chan struct{} // closed when nothing more comes
 	mu      sync.Mutex
@@ -88,22 +84,26 @@ type Pusher struct {
 // New returns a Pusher, which takes nothing before it is started.
 func New(opts Options) *Pusher {
 	p := &Pusher{
-		opts: opts, stopTaking: make(chan struct{}), taken: make(chan struct{}), sent: make(chan struct{}),
-		changed: make(chan struct{}, 1),
+		opts: opts, ended: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.taking, p.stopTaking = context.WithCancel(context.Background())
+	p.sending, p.stopSending = context.WithCancel(context.Background())
 	return p
 }
 
 // Start starts p, which Shutdown ends.
 func (p *Pusher) Start() {
-	go p.takeAll()
-	go p.sendAll()
+	var both sync.WaitGroup
+	both.Go(p.takeAll)
+	both.Go(p.sendAll)
+	go func() {
+		both.Wait()
+		close(p.ended)
+	}()
 }
 
 // takeAll takes a profile at every interval, and one at the end.
 func (p *Pusher) takeAll() {
-	defer close(p.taken)
 	tick := time.NewTicker(p.opts.Interval)
 	defer tick.Stop()
 	for {
@@ -112,7 +112,7 @@ func (p *Pusher) takeAll() {
 			p.opts.Ready()
 		case <-tick.C:
 			p.take(false)
-		case <-p.stopTaking:
+		case <-p.taking.Done():
 			p.take(true)
 			close(p.changed)
 			return
@@ -165,7 +165,6 @@ func (p *Pusher) lose(profile Profile) {
 
 // sendAll sends what waits until nothing more comes.
 func (p *Pusher) sendAll() {
-	defer close(p.sent)
 	for open := true; open; {
 		_, open = <-p.changed
 		for {
@@ -184,8 +183,8 @@ func (p *Pusher) sendAll() {
 // send posts a profile until it has got through, is refused or there is no more time.
 func (p *Pusher) send(profile Profile) {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		answer, err := p.opts.Client.Post(p.ctx, profile.Message)
-		over := err != nil && (!passes(err) || p.ctx.Err() != nil)
+		answer, err := p.opts.Client.Post(p.sending, profile.Message)
+		over := err != nil && (!passes(err) || p.sending.Err() != nil)
 		p.mu.Lock()
 		switch {
 		case err == nil:
@@ -219,11 +218,11 @@ func (p *Pusher) pause(err error, pause time.Duration) {
 	defer wait.Stop()
 	var stop <-chan struct{}
 	if !p.hurried {
-		stop = p.stopTaking
+		stop = p.taking.Done()
 	}
 	select {
 	case <-wait.C:
-	case <-p.ctx.Done():
+	case <-p.sending.Done():
 	case <-stop:
 		p.hurried = true
 	}
@@ -247,14 +246,13 @@ func (p *Pusher) Shutdown(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, lastWords)
 		defer cancel()
 	}
-	p.stopOnce.Do(func() { close(p.stopTaking) })
+	p.stopTaking()
 	select {
-	case <-p.sent:
+	case <-p.ended:
 	case <-ctx.Done():
 	}
-	p.cancel()
-	<-p.taken
-	<-p.sent
+	p.stopSending()
+	<-p.ended
 	p.opts.Client.close()
 	if stats := p.Stats(); stats.LostProfiles > 0 {
 		return fmt.Errorf("%d profiles of %d operations were lost: %s", stats.LostProfiles, stats.LostOperations, stats.LastError)

@@ -116,7 +116,7 @@ func (r *File) open() error {
 		if info.ModTime().Before(now) {
 			r.startedAt = info.ModTime()
 		}
-		if last := r.lastRotation(); !last.IsZero() && last.Before(r.startedAt) {
+		if last := r.newest().stamp; !last.IsZero() && last.Before(r.startedAt) {
 			r.startedAt = last
 		}
 	}
@@ -132,19 +132,12 @@ func (r *File) inspect() (end Ending, err error) {
 	return end, err
 }
 
-func (r *File) lastRotation() time.Time {
-	if len(r.rotated) == 0 {
-		return time.Time{}
+// newest returns the newest rotated file, the zero value where there is none.
+func (r *File) newest() (f rotatedFile) {
+	if n := len(r.rotated); n > 0 {
+		f = r.rotated[n-1]
 	}
-	return r.rotated[len(r.rotated)-1].stamp
-}
-
-// lastRotated returns the name of the newest rotated file, "" where there is none.
-func (r *File) lastRotated() string {
-	if len(r.rotated) == 0 {
-		return ""
-	}
-	return r.rotated[len(r.rotated)-1].name
+	return f
 }
 
 // State says which file takes the next write.
@@ -295,16 +288,15 @@ func (r *File) startAnother() error {
 // rotate renames the file. It stays open if that fails.
 func (r *File) rotate() error {
 	// Names must sort by time even where the clock was set back.
-	now := time.Now()
-	if last := r.lastRotation(); last.After(now) {
-		now = last
+	now, last := time.Now(), r.newest()
+	if last.stamp.After(now) {
+		now = last.stamp
 	}
-	last := r.lastRotated()
 	// Renamed while it is open, and with that locked, if the system allows that.
-	err := r.names.move(r.path, now, last)
+	err := r.names.move(r.path, now, last.name)
 	closeErr := r.close()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		err = r.names.move(r.path, now, last)
+		err = r.names.move(r.path, now, last.name)
 	}
 	if err == nil {
 		return closeErr
