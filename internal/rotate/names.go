@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -104,6 +105,18 @@ func (n names) move(from string, t time.Time, last string) error {
 		}
 	}
 	return fmt.Errorf("%s-%s: all names of this millisecond are taken", n.path(n.base), stamp)
+}
+
+// renameNew renames a file, unless there is one under the new name.
+func renameNew(from, to string) error {
+	err := rename(from, to)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.EINVAL):
+		return renameReserved(from, to) // not on this file system
+	}
+	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
 // renameReserved renames a file where the system cannot rename without replacing: an

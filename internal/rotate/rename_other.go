@@ -2,5 +2,6 @@
 
 package rotate
 
-// renameNew renames a file, unless there is one under the new name.
-func renameNew(from, to string) error { return renameReserved(from, to) }
+import "errors"
+
+func rename(_, _ string) error { return errors.ErrUnsupported }
