@@ -104,7 +104,8 @@ func TestRootStamping(t *testing.T) {
 	})
 }
 
-// Operations that began before their root ended have it, those that begin later have none.
+// Operations that began before their root ended have it, those that begin later have none. What is above them otherwise may
+// have ended.
 func TestRootsThatHaveEnded(t *testing.T) {
 	got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
 		front, frontSpan := spans.Start(t.Context(), "front")
@@ -112,7 +113,11 @@ func TestRootsThatHaveEnded(t *testing.T) {
 		back, backSpan := spans.Start(remote(front), "back")
 		_, backOp := ops.Start(back, "of back", "")
 		_, third := spans.Start(remote(front), "third")
+		layer, layerSpan := spans.Start(back, "layer")
+		layerSpan.End()
+		run(layer, ops, "below what has ended")
 		backSpan.End()
+		run(layer, ops, "late below back")
 		backOp.End()
 		frontSpan.End()
 		frontOp.End()
@@ -121,7 +126,9 @@ func TestRootsThatHaveEnded(t *testing.T) {
 		request.End()
 		run(ctx, ops, "late")
 	})
-	check.Equal(t, "roots by operation", map[string]string{"of front": "front", "of back": "back", "late": ""}, got)
+	check.Equal(t, "roots by operation", map[string]string{
+		"of front": "front", "of back": "back", "below what has ended": "back", "late below back": "", "late": "",
+	}, got)
 }
 
 // Spans that began before the processor was registered do no harm to the others.

@@ -41,9 +41,10 @@ const (
 	// Shards is how many shards the traces are spread over.
 	Shards = 32
 	// maxShardBytes bounds the memory of a shard; maxSpans is how many spans of a
-	// trace are noted.
+	// trace are noted, and maxEnded how many of those that have ended.
 	maxShardBytes = 1 << 20
 	maxSpans      = 1 << 12
+	maxEnded      = 1 << 8
 )
 
 // shard has a plain mutex: it is held so briefly that one which lets readers in
@@ -65,6 +66,8 @@ type traceRoots struct {
 	// spans leads to the local roots at or above the spans that were started since
 	// a second root opened; nil while there has been one root only.
 	spans *recent.Table[op.SpanID, span.Root]
+	// ended leads to the roots of those of spans that ended last: others may start below them.
+	ended recent.Table[op.SpanID, span.Root]
 }
 
 func (t *Roots) shard(id trace.TraceID) *shard { return &t.shards[id[15]%Shards] }
@@ -198,6 +201,12 @@ func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
 		if r := tr.spans.Find(id); r != nil {
 			return *r
 		}
+		if r := tr.ended.Find(id); r != nil {
+			if tr.spans.Find(r.ID) == nil { // it has ended, too
+				return span.Root{}
+			}
+			return *r
+		}
 	}
 	if tr.lossy && id != tr.first.ID {
 		return span.Root{}
@@ -205,14 +214,22 @@ func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
 	return tr.first
 }
 
-// forget forgets a span of a trace, and reports whether it was noted.
+// forget moves a span of a trace to those that have ended, and reports whether it was noted.
 func (sh *shard) forget(trace trace.TraceID, tr *traceRoots, id op.SpanID) bool {
-	before := tr.spans.Bytes()
-	noted := tr.spans.Remove(id)
-	if noted {
-		sh.traces.Grow(trace, tr.spans.Bytes()-before)
+	r := tr.spans.Find(id)
+	if r == nil {
+		return false
 	}
-	return noted
+	before := tr.spans.Bytes() + tr.ended.Bytes()
+	if r.ID != tr.first.ID && tr.ended.Find(id) == nil {
+		tr.ended.Add(id, *r, len(r.Name))
+	}
+	if tr.ended.Len() > maxEnded {
+		tr.ended.Evict(id)
+	}
+	tr.spans.Remove(id)
+	sh.traces.Grow(trace, tr.spans.Bytes()+tr.ended.Bytes()-before)
+	return true
 }
 
 // remove forgets a root, and the trace with its last one.
