@@ -47,6 +47,7 @@
 //
 // # Errors
 //
+// Options with values that make no sense are errors of the constructors; nil options are ignored.
 // Nothing in this package panics into the application, whatever the writer or
 // the attributes do; errors that no caller can receive go to the error handler
 // of OpenTelemetry.

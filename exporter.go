@@ -23,17 +23,14 @@ import (
 // ErrExporterShutdown is returned by an Exporter that has been shut down.
 var ErrExporterShutdown = sink.ErrShutdown
 
-// Exporter is a span exporter that writes the operations among finished spans
-// as entries, one JSON object per line (schema optrace.entries/v1), and the
-// spans above them as ancestry records; [WithFormat] sets another format. Every
-// batch is one call of the writer's Write and is flushed with it; the output is
-// valid at any time, without a Shutdown.
+// Exporter is a span exporter that writes the operations among finished spans as entries, one
+// JSON object per line (schema optrace.entries/v1), and the spans above them as ancestry
+// records; [WithFormat] sets another format. Every batch is one call of the writer's Write, and
+// the output is valid at any time, without a Shutdown.
 //
-// All methods are safe for concurrent use. ExportSpans blocks while the writer
-// does, at most until its context is done. There are no retries: entries that
-// could not be written are counted, and the next batch that is written reports
-// them in a gap record. If a write was partial and the format does not consist of
-// lines, the remainder is written before the next batch. A nil or zero Exporter does nothing.
+// All methods are safe for concurrent use. Entries that could not be written are counted, and the
+// next batch that is written reports them in a gap record. If a write was partial and the format
+// does not consist of lines, the remainder is written first. A nil or zero Exporter does nothing.
 type Exporter struct {
 	sink    *sink.Sink
 	cfg     exporterConfig
@@ -49,10 +46,8 @@ type Exporter struct {
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
 
-// NewExporter returns an Exporter to w, which need not be safe for concurrent
-// use and is not closed by Shutdown. Nothing is written before the first batch.
-// A nil w is an error, and so are options with values that make no sense. Nil
-// options are ignored.
+// NewExporter returns an Exporter to w, which need not be safe for concurrent use and is not
+// closed by Shutdown. A nil w and options with values that make no sense are errors.
 func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	if isNil(w) {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
@@ -67,24 +62,18 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	return newExporter(sink.ToWriter(w), cfg)
 }
 
-// NewFileExporter returns an Exporter that appends to the file at path, which is
-// created readable for its owner only if it does not exist. Shutdown closes the
-// file.
+// NewFileExporter returns an Exporter that appends to the file at path, which is created readable
+// for its owner only if it does not exist. Shutdown closes the file.
 //
-// A file that holds something else, or has another format or compression, is an
-// error and stays as it is; to see that, a compressed file is read once. Nothing
-// that is in a file is ever removed or overwritten: an incomplete line is ended by
-// a newline, and a file that is damaged, or ends within something else, is renamed
-// as [WithRotation] does and another one begun, before a batch and not here.
+// A file that holds something else, or has another format or compression, is an error and stays
+// as it is. Nothing that is in a file is ever removed or overwritten: an incomplete line is ended
+// by a newline, and a file that is damaged is renamed as [WithRotation] does before a batch.
 //
-// A file that is renamed or removed is created again; the path means the same file
-// wherever the process goes. Several processes with the same options may append to
-// one file, and any of them may be killed: batches are whole, and one that was cut
-// off costs no other. Where the system has advisory locks a process holds one while
-// it writes a batch.
+// A file that is renamed or removed is created again. Several processes with the same options may
+// append to one file, and any of them may be killed: one batch that was cut off costs no other.
+// Where the system has advisory locks a process holds one while it writes a batch.
 //
-// A symbolic link to a regular file is refused, so that nobody can lead the
-// operations elsewhere; give the file itself.
+// A symbolic link to a regular file is refused, so that nobody can lead the operations elsewhere.
 func NewFileExporter(path string, opts ...ExporterOption) (*Exporter, error) {
 	if path == "" {
 		return nil, errors.New("optrace: opening the file to export to: the path is empty")
@@ -130,10 +119,8 @@ func isNil(v any) bool {
 // scope is the instrumentation scope of the plugin's own metrics and spans.
 var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 
-// ExportSpans writes the operations among spans. It keeps neither the slice
-// nor the spans. After Shutdown the error is [ErrExporterShutdown]. When ctx
-// ends while spans are converted, those converted so far are written and the
-// others count as dropped.
+// ExportSpans writes the operations among spans, of which it keeps nothing. It blocks while the
+// writer does, until ctx ends: what has been converted by then is written, the rest is dropped.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx = orBackground(ctx)
 	if e.isOff() {
@@ -153,8 +140,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return err
 }
 
-// exportBatch writes as many of the spans as one batch takes, and returns how many
-// have been dealt with: all, unless they are very large.
+// exportBatch writes as many of the spans as one batch takes, and returns how many those are.
 func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		e.dropSpans(spans)
@@ -244,8 +230,7 @@ func (e *Exporter) recycle(b *encoding.Batch) {
 	e.spare = b
 }
 
-// ForceFlush waits until the batch being written is with the writer: an
-// Exporter holds nothing back between batches.
+// ForceFlush waits until the batch being written is with the writer.
 func (e *Exporter) ForceFlush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Load() {
@@ -261,10 +246,9 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown ends the exporter and closes the file that it opened. It waits for
-// a batch being written until ctx is done, or for ten seconds if ctx has no
-// deadline; that batch then closes the file. A context that is already done does
-// not keep an idle exporter from closing. The second and later calls do nothing.
+// Shutdown ends the exporter and closes the file that it opened. It waits for a batch being
+// written until ctx is done, or for ten seconds if ctx has no deadline; that batch then closes the
+// file. The second and later calls do nothing.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Swap(true) {
@@ -312,33 +296,25 @@ func (e *Exporter) MarshalLog() any {
 type Stats struct {
 	// Recorded counts operations.
 	Recorded uint64
-	// Written counts those that the writer, or the exporter behind a
-	// processor, has taken.
+	// Written counts those that the writer, or the exporter behind a processor, has taken.
 	Written uint64
-	// Dropped counts those that are lost: for want of room, because a write
-	// failed, or because there was no time left at Shutdown. After Shutdown
-	// Recorded is Written plus Dropped; before, the difference is under way.
+	// Dropped counts those that are lost: for want of room or time, or because a write failed.
+	// After Shutdown Recorded is Written plus Dropped; before, the difference is under way.
 	Dropped uint64
-	// Skipped counts spans that are no operations, and those that a filter or
-	// sampling left out. Those above operations are written as ancestry records.
+	// Skipped counts spans that are no operations, and those that a filter or sampling left out.
 	Skipped uint64
-	// Shortened counts the operations, and the spans above them, that were too large
-	// to be read again: texts were cut, and end with "…", or attributes, events and
-	// links left out, which count as dropped of the span. For a Processor it is that
-	// of the [Exporter] behind it.
+	// Shortened counts the operations, and the spans above them, that were too large to be read
+	// again: texts were cut, and end with "…", or attributes, events and links left out, which
+	// count as dropped of the span.
 	Shortened uint64
-	// DeletedFiles counts the rotated files that were deleted to keep the bound
-	// on their total, see [Rotation]. What they held counts as written.
+	// DeletedFiles counts the rotated files that were deleted, see [Rotation].
 	DeletedFiles uint64
-	// Forgotten counts spans that had not ended when a [Processor] forgot them. It
-	// knows the local roots that are open, and the open spans of traces with several,
-	// in at most 32 MiB, which is more than a hundred thousand. Where spans are never
-	// ended, it forgets those that it has not needed for longest. Operations below a
-	// root that was forgotten have no Root.
+	// Forgotten counts spans that had not ended when a [Processor] forgot them. It knows the open
+	// local roots, and the open spans of traces with several, in at most 32 MiB, which is more
+	// than a hundred thousand. Operations below a root that was forgotten have no Root.
 	Forgotten uint64
-	// Unsummed counts the operations that [WithForwardThreshold] left out and that no
-	// event tells of: the sums below open local roots take at most 32 MiB, and those
-	// that have not grown for longest are forgotten. What ends below their roots later
+	// Unsummed counts the operations that [WithForwardThreshold] left out and that no event tells
+	// of: the sums below open local roots take at most 32 MiB. What ends below their roots later
 	// is forwarded.
 	Unsummed uint64
 }

@@ -78,9 +78,8 @@ type exporterOption func(*exporterConfig)
 
 func (o exporterOption) applyExporter(cfg *exporterConfig) { o(cfg) }
 
-// WithMapping makes the Exporter read attributes as m says: with aliases for
-// the keys of other instrumentation, and with further attributes kept in the
-// entries. Default: the conventions alone. m must not be changed afterwards.
+// WithMapping makes the Exporter read attributes as m says, which must not be changed afterwards.
+// Default: the conventions alone.
 func WithMapping(m *attr.Mapping) ExporterOption {
 	return exporterOption(func(cfg *exporterConfig) { cfg.mapping = m })
 }
@@ -96,11 +95,10 @@ const (
 	// FormatOTLPJSON is OTLP as JSON Lines, a TracesData object per batch and
 	// line, as the OpenTelemetry Collector reads and writes it.
 	FormatOTLPJSON
-	// FormatOTLPProto is OTLP in protocol buffers: per batch the length of a
-	// TracesData message, four bytes, big-endian, and the message, byte for
-	// byte as OpenTelemetry's own exporters send it. Only parts that backends
-	// cannot process are left out: numbers that are not finite, and links of a
-	// span to itself or its parent, count as dropped.
+	// FormatOTLPProto is OTLP in protocol buffers: per batch the length of a TracesData message, four
+	// bytes, big-endian, and the message, as OpenTelemetry's own exporters send it. Parts that
+	// backends cannot process count as dropped: numbers that are not finite, links to the span
+	// itself or its parent.
 	FormatOTLPProto
 )
 
@@ -112,10 +110,8 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// WithFormat sets the format. The OTLP formats hold the operations, and the
-// spans above them, as spans with all they carry; they have no place for gap
-// records and sequence numbers, so that losses show in [Exporter.Stats] only.
-// Default: OPTRACE_FORMAT, or [FormatEntries]; an unknown format is an error.
+// WithFormat sets the format. The OTLP formats have no place for gap records and sequence numbers:
+// losses show in [Exporter.Stats] only. Default: OPTRACE_FORMAT, or [FormatEntries].
 func WithFormat(f Format) ExporterOption {
 	return exporterOption(func(cfg *exporterConfig) { cfg.format = f })
 }
@@ -123,8 +119,7 @@ func WithFormat(f Format) ExporterOption {
 // Compression is how an [Exporter] compresses its output.
 type Compression uint8
 
-// The compressions. Every batch is a gzip member or a zstd frame of its own, so
-// that any tool can read the output at any time.
+// The compressions. Every batch is a gzip member or a zstd frame of its own.
 const (
 	CompressionNone Compression = iota
 	CompressionGzip
@@ -134,9 +129,8 @@ const (
 // String returns the compression's name.
 func (c Compression) String() string { return sink.Compression(c).String() }
 
-// WithCompression compresses every batch on its own. Batches should be large
-// then, as those of a [Processor] are. Default: OPTRACE_COMPRESSION, or
-// [CompressionNone]; an unknown compression is an error.
+// WithCompression compresses every batch on its own. Batches should be large then, as those of a
+// [Processor] are. Default: OPTRACE_COMPRESSION, or [CompressionNone].
 func WithCompression(c Compression) ExporterOption {
 	return exporterOption(func(cfg *exporterConfig) { cfg.compression = c })
 }
@@ -144,18 +138,14 @@ func WithCompression(c Compression) ExporterOption {
 // Rotation says when a file exporter starts a new file, and how much it keeps.
 // Limits that are 0 are off.
 type Rotation struct {
-	// MaxBytes is the largest size of a file. A batch that is larger has a file
-	// of its own.
+	// MaxBytes is the largest size of a file. A batch that is larger has a file of its own.
 	MaxBytes int64
-	// MaxAge is how old a file may become. Age counts from when the file was
-	// started, after a restart from the last rotation, and is checked when a
-	// batch is written.
+	// MaxAge is how old a file may become when a batch is written. Age counts from when the file
+	// was started, after a restart from the last rotation.
 	MaxAge time.Duration
-	// MaxTotalBytes bounds the current file and the rotated ones together: the
-	// oldest rotated files are deleted to make room, and counted in [Stats]. Only
-	// files in the same directory with names as below are counted and deleted,
-	// those of earlier processes included. It needs MaxBytes and must be at least
-	// that.
+	// MaxTotalBytes bounds the current file and the rotated ones in its directory together, those
+	// of earlier processes included: the oldest are deleted to make room, and counted in [Stats].
+	// It needs MaxBytes and must be at least that.
 	MaxTotalBytes int64
 }
 
@@ -167,17 +157,15 @@ type Rotation struct {
 // for ops.jsonl, by the time of the rotation in UTC, so that the names sort in
 // the order of the files.
 //
-// Default: OPTRACE_ROTATE_BYTES, OPTRACE_ROTATE_AGE and OPTRACE_MAX_TOTAL_BYTES,
-// or no rotation. A negative limit is an error, and so is rotation of anything
-// but a regular file.
+// Default: OPTRACE_ROTATE_BYTES, OPTRACE_ROTATE_AGE and OPTRACE_MAX_TOTAL_BYTES, or no rotation.
+// Rotation of anything but a regular file is an error.
 func WithRotation(r Rotation) ExporterOption {
 	return exporterOption(func(cfg *exporterConfig) {
 		cfg.rotation = rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
 	})
 }
 
-// exporterVariables set the defaults of every Exporter, fileVariables those of
-// file exporters in addition.
+// exporterVariables set the defaults of every Exporter, fileVariables further ones of file exporters.
 var (
 	exporterVariables = []env.Variable[exporterConfig]{
 		{Name: "OPTRACE_FORMAT", Set: func(cfg *exporterConfig, v string) (err error) {

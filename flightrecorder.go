@@ -12,26 +12,22 @@ import (
 	"github.com/optrace/optrace/internal/pipeline"
 )
 
-// FlightRecorder is a [Processor] that keeps the last operations in memory, with
-// the spans above them, and writes nothing until a dump is requested: by
-// [FlightRecorder.Dump], or by an event that an option names. A dump writes the
-// operations that are kept and starts over. Operations that make room for others count
-// as dropped, and so do those that are left at Shutdown.
+// FlightRecorder is a [Processor] that keeps the last operations in memory, with the spans above
+// them, and writes nothing until a dump is requested: by [FlightRecorder.Dump], or by an event that
+// an option names. A dump writes the operations that are kept and starts over. Operations that make
+// room for others count as dropped, and so do those that are left at Shutdown.
 //
-// What is kept takes no more memory than [WithBufferBytes] says, and no more than the
-// operations that are there need: it is given back when large ones have made room for
-// small ones, and after a dump. While a dump is written, what ends meanwhile may take
-// as much again. A nil or zero FlightRecorder does nothing.
+// What is kept takes no more memory than [WithBufferBytes] says, and no more than the operations
+// that are there need. While a dump is written, what ends meanwhile may take as much again. A nil or
+// zero FlightRecorder does nothing.
 type FlightRecorder struct {
 	*Processor
 	flight *pipeline.Flight
 }
 
-// NewFlightRecorder returns a FlightRecorder of the last n operations, or as many as
-// [WithBufferBytes] allows, with a quarter as many spans above them, in front of
-// exp, which it shuts down as a [Processor] does. exp must have
-// [FormatEntries]. A nil exp is an error, and so are an n that is not positive and
-// options with values that make no sense. Nil options are ignored.
+// NewFlightRecorder returns a FlightRecorder of the last n operations, or as many as [WithBufferBytes]
+// allows, with a quarter as many spans above them, in front of exp, which it shuts down as a
+// [Processor] does. A nil exp, one without [FormatEntries] and an n that is not positive are errors.
 func NewFlightRecorder(exp *Exporter, n int, opts ...ProcessorOption) (*FlightRecorder, error) {
 	if exp.isOff() {
 		return nil, errors.New("optrace: new flight recorder: the exporter is nil")
@@ -71,8 +67,7 @@ func (f *FlightRecorder) Dump(ctx context.Context) error {
 
 // WriteTo writes the operations that are kept to w, such as the response to a request, as a file of
 // entries, and starts over. It returns how many bytes w has taken; what it did not take is lost, and
-// counted as dropped. After Shutdown it writes nothing. It may be called at any time, also while
-// operations end and are dumped.
+// counted as dropped. After Shutdown it writes nothing.
 func (f *FlightRecorder) WriteTo(w io.Writer) (n int64, err error) {
 	if f.processor().isOff() || f.stopped.Load() {
 		return 0, nil

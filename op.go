@@ -63,8 +63,8 @@ func (o Op) set(kv attribute.KeyValue) Op {
 	return o
 }
 
-// In adds the shape of an input, in order. Without dimensions the input is a
-// scalar, and a dimension of op.Dynamic is not known. dims is copied.
+// In adds the shape of an input, in order. Without dimensions the input is a scalar, and a dimension
+// of op.Dynamic is not known. dims is copied.
 func (o Op) In(dims ...int64) Op {
 	// One more than readers take, so that they see that there were more.
 	if s := o.live(); s != nil && s.inCount <= op.MaxInputs {
@@ -74,8 +74,7 @@ func (o Op) In(dims ...int64) Op {
 	return o
 }
 
-// Out sets the shape of the output. Without dimensions the output is a scalar,
-// and a dimension of op.Dynamic is not known. dims is copied.
+// Out sets the shape of the output, as In adds those of inputs.
 func (o Op) Out(dims ...int64) Op {
 	if s := o.live(); s != nil {
 		s.output = s.output[:0].Append(dims)
@@ -92,8 +91,7 @@ func (o Op) Device(id string) Op { return o.set(tensorconv.DeviceID(id)) }
 // Stream sets the queue of the device.
 func (o Op) Stream(id int64) Op { return o.set(tensorconv.StreamID(id)) }
 
-// Kind sets the kind of the operation. Without it the kind is inferred from the
-// name.
+// Kind sets the kind of the operation, which is inferred from the name otherwise.
 func (o Op) Kind(k op.Kind) Op { return o.set(tensorconv.OpKind(k)) }
 
 // Path sets the layer or module.
@@ -102,8 +100,7 @@ func (o Op) Path(path string) Op { return o.set(tensorconv.OpPath(path)) }
 // FLOPs sets the number of floating-point operations.
 func (o Op) FLOPs(n int64) Op { return o.set(tensorconv.OpFLOPCount(n)) }
 
-// Err marks the operation as failed. A nil err does nothing, so that
-// o.Err(err).End() serves both outcomes.
+// Err marks the operation as failed, unless err is nil: o.Err(err).End() serves both outcomes.
 func (o Op) Err(err error) Op {
 	if o.span != nil && err != nil {
 		o.span.SetStatus(codes.Error, errorText(err))
@@ -111,8 +108,7 @@ func (o Op) Err(err error) Op {
 	return o
 }
 
-// Attrs adds further attributes, such as those of collectives in package
-// tensorconv or the caller's own. Of attributes with equal keys the last one
+// Attrs adds further attributes, such as the caller's own. Of attributes with equal keys the last one
 // counts, and these count more than those of the other methods.
 func (o Op) Attrs(attrs ...attribute.KeyValue) Op {
 	if s := o.live(); s != nil {
@@ -138,8 +134,7 @@ func (o Op) End() {
 	}
 }
 
-// EndAt ends the operation at a time in Unix nanoseconds, for engines that learn of the end later, such
-// as from a device's events. A second end does nothing.
+// EndAt is End at a time in Unix nanoseconds, for engines that learn of the end later.
 func (o Op) EndAt(unixNano int64) {
 	if o.finish() {
 		o.span.End(trace.WithTimestamp(time.Unix(0, unixNano)))
@@ -172,9 +167,8 @@ func (o Op) finish() bool {
 	return true
 }
 
-// recycle empties s for another operation. The pool must not keep the
-// application's own values alive. It may keep names, paths and shapes: clearing
-// them costs as much as looking up a shape.
+// recycle empties s for another operation. The pool must not keep the application's own values alive,
+// but may keep names, paths and shapes: clearing them costs as much as looking up a shape.
 func (t *Tracer) recycle(s *opState) {
 	if len(s.extra) > 0 {
 		clear(s.attrs)
@@ -185,9 +179,8 @@ func (t *Tracer) recycle(s *opState) {
 	t.pool.Put(s)
 }
 
-// errorText returns the text of err. That of an error that panics when it is asked,
-// such as a nil pointer of some type, says so: the operation is worth more than
-// the text.
+// errorText returns the text of err. That of an error that panics when it is asked, such as a nil
+// pointer of some type, says so.
 func errorText(err error) (text string) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -40,9 +40,8 @@ type OpSpec struct {
 	Attrs []attribute.KeyValue
 }
 
-// Prepared is an operation whose attributes have been built once, so that
-// recording it costs what its span costs and nothing on top. It is safe for
-// concurrent use, and valid as long as the program needs it.
+// Prepared is an operation whose attributes have been built once, so that recording it costs what
+// its span costs. It is safe for concurrent use.
 type Prepared struct {
 	tracer *Tracer
 	name   string
@@ -56,9 +55,8 @@ type streamKey struct {
 	stream op.Int
 }
 
-// Prepare builds the attributes of an operation that repeats, once for all its
-// executions. It returns nil and an error where spec has no name or a dimension
-// below op.Dynamic. What spec refers to is copied.
+// Prepare builds the attributes of an operation that repeats, once for all its executions. A spec
+// without a name or with a dimension below op.Dynamic is an error. What spec refers to is copied.
 func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")
@@ -125,8 +123,7 @@ func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute
 	return append(attrs, kv)
 }
 
-// Start starts the operation; see [Tracer.Start]. It must be ended with
-// [PreparedOp.End] or [PreparedOp.EndAt]. A nil or zero Prepared starts nothing.
+// Start starts the operation; see [Tracer.Start]. A nil or zero Prepared starts nothing.
 func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) { return p.start(ctx) }
 
 func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (context.Context, PreparedOp) {
@@ -165,22 +162,18 @@ func (p *Prepared) setAttributes(ctx context.Context, span trace.Span, launch in
 	p.tracer.recycle(s)
 }
 
-// PreparedOp is a prepared operation under way; see [Prepared.Start]. The zero
-// PreparedOp does nothing, and after End its methods do nothing.
-//
-// A PreparedOp is used by one goroutine at a time. Copies stand for the same
-// operation.
+// PreparedOp is a prepared operation under way; see [Prepared.Start]. The zero PreparedOp does
+// nothing, and after End its methods do nothing. It is used by one goroutine at a time. Copies stand
+// for the same operation.
 type PreparedOp struct{ span trace.Span }
 
-// Err marks the operation as failed. A nil err does nothing, so that
-// o.Err(err).End() serves both outcomes.
+// Err marks the operation as failed, unless err is nil.
 func (o PreparedOp) Err(err error) PreparedOp {
 	Op{span: o.span}.Err(err)
 	return o
 }
 
-// Attrs adds attributes to those that were prepared. Of attributes with equal
-// keys the last one counts.
+// Attrs adds attributes. Of attributes with equal keys the last one counts.
 func (o PreparedOp) Attrs(attrs ...attribute.KeyValue) PreparedOp {
 	if o.span != nil {
 		o.span.SetAttributes(attrs...)
@@ -194,6 +187,5 @@ func (o PreparedOp) Span() trace.Span { return spanOrNoop(o.span) }
 // End ends the operation now. A second End does nothing.
 func (o PreparedOp) End() { Op{span: o.span}.End() }
 
-// EndAt ends the operation at a time in Unix nanoseconds, for engines that learn of the end later, such
-// as from a device's events. A second end does nothing.
+// EndAt is End at a time in Unix nanoseconds, for engines that learn of the end later.
 func (o PreparedOp) EndAt(unixNano int64) { Op{span: o.span}.EndAt(unixNano) }

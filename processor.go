@@ -21,24 +21,20 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Processor is a span processor made for the rate at which tensor operations
-// end, 10^5 to 10^6 a second.
+// Processor is a span processor made for the rate at which tensor operations end, 10^5 to 10^6 a
+// second.
 //
-// In front of an [Exporter], see [NewProcessor], a span is converted and encoded
-// while it ends, into one of several buffers that a goroutine writes: no span is
-// kept, and nothing is lost while the writer keeps up. In front of any other
-// exporter, see [NewForwarder], spans wait in a bounded queue; of operations, what
-// tracing backends cannot process (numbers that are not finite, links to the span
-// itself or its parent) is removed and counts as dropped. If there is no room, the
-// [Policy] says what happens; every loss is counted.
+// In front of an [Exporter], see [NewProcessor], a span is encoded while it ends, into one of
+// several buffers that a goroutine writes. In front of any other exporter, see [NewForwarder],
+// spans wait in a bounded queue; of operations, what tracing backends cannot process (numbers that
+// are not finite, links to the span itself or its parent) is removed and counts as dropped. If
+// there is no room, the [Policy] says what happens; every loss is counted.
 //
-// Texts that repeat are recognised by their memory. A string that was made over
-// memory which changes later (package unsafe, memory of C, buffers that a server
-// uses again) breaks Go's promise that strings do not change, and may be recorded
-// as it was before: clone it.
+// Texts that repeat are recognised by their memory. A string over memory that changes later
+// (package unsafe, memory of C) may be recorded as it was before: clone it.
 //
-// All methods are safe for concurrent use. OnStart and OnEnd do not block, except
-// under [PolicyBlock]. A nil or zero Processor does nothing.
+// All methods are safe for concurrent use. OnStart and OnEnd do not block, except under
+// [PolicyBlock]. A nil or zero Processor does nothing.
 type Processor struct {
 	cfg      processorConfig
 	next     sdktrace.SpanExporter
@@ -61,10 +57,8 @@ type Processor struct {
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
-// NewProcessor returns a Processor in front of exp, which it shuts down when it
-// is shut down itself, if no other Processor or FlightRecorder is in front of exp.
-// A nil exp is an error, and so are options with values that
-// make no sense. Nil options are ignored.
+// NewProcessor returns a Processor in front of exp, which the last Processor or FlightRecorder in
+// front of it shuts down. A nil exp and options with values that make no sense are errors.
 func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
 	if exp.isOff() {
 		return nil, errors.New("optrace: new processor: the exporter is nil")
@@ -78,11 +72,9 @@ func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
 	return p, nil
 }
 
-// NewForwarder returns a Processor in front of an exporter of spans, such as one
-// of OTLP, which it shuts down when it is shut down itself. It forwards all spans,
-// non-operations included. A nil next is an error, and so are an [Exporter], which
-// belongs behind [NewProcessor], and options with values that make no sense. Nil
-// options are ignored.
+// NewForwarder returns a Processor in front of an exporter of spans, such as one of OTLP, which it
+// shuts down when it is shut down itself. It forwards all spans, non-operations included. A nil
+// next, an [Exporter] and options with values that make no sense are errors.
 func NewForwarder(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Processor, error) {
 	if isNil(next) {
 		return nil, errors.New("optrace: new forwarder: the exporter is nil")
@@ -161,8 +153,8 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// admit reports whether e goes to the pipeline, and counts it otherwise. It may
-// replace e's span by one with a summary. It calls the application's filter.
+// admit reports whether e goes to the pipeline, and counts it otherwise. It may replace e's span
+// by one with a summary.
 func (p *Processor) admit(e *span.Ended) bool {
 	if !p.takes(e.Context) {
 		p.skipped.Add(1)
@@ -209,9 +201,8 @@ func (p *Processor) keeps(s sdktrace.ReadOnlySpan) (keep bool) {
 // takes reports whether spans of s's sampling decision are taken.
 func (p *Processor) takes(s trace.SpanContext) bool { return s.IsSampled() || p.cfg.recordOnly }
 
-// ForceFlush returns when every operation that ended before the call is with
-// the exporter's writer, or with ctx's error when ctx is done before. After
-// Shutdown it does nothing.
+// ForceFlush returns when every operation that ended before the call is with the exporter's
+// writer, or with ctx's error when ctx is done before.
 func (p *Processor) ForceFlush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Load() {
@@ -223,15 +214,12 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	return p.pipeline.Flush(ctx)
 }
 
-// lastFlush is how long a Shutdown whose context is already done may take to
-// write the buffers: to a local file this takes milliseconds.
+// lastFlush is how long a Shutdown whose context is already done may take to write the buffers.
 const lastFlush = 100 * time.Millisecond
 
-// Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is
-// done before the flush, the operations that are left count as dropped. If ctx has
-// no deadline, Shutdown waits as long as operations get through, and gives up when
-// none did for the time of [WithExportTimeout]. The second and later calls do
-// nothing.
+// Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is done before, the
+// operations that are left count as dropped. If ctx has no deadline, Shutdown gives up when no
+// operation got through for the time of [WithExportTimeout]. Later calls do nothing.
 func (p *Processor) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Swap(true) {
@@ -259,8 +247,8 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shutdownNext shuts the exporter down, which may be anyone's: it may panic,
-// and it may not listen to ctx, which ends after wait if it has no deadline.
+// shutdownNext shuts the exporter down, which may panic and may not listen to ctx; that ends after
+// wait if it has no deadline.
 func (p *Processor) shutdownNext(ctx context.Context, wait time.Duration) error {
 	if p.exp != nil && p.exp.users.Add(-1) > 0 {
 		return nil // the last one shuts it down
@@ -315,8 +303,7 @@ func (p *Processor) MarshalLog() any {
 	}{"optrace", p.cfg.policy.String(), p.cfg.bufferBytes, p.cfg.flushInterval, p.next}
 }
 
-// recover keeps a panic from reaching the application. lost, if not nil, is how
-// many operations that costs.
+// recover keeps a panic from reaching the application. lost, if not nil, is what that costs.
 func (p *Processor) recover(what string, lost *uint64) {
 	r := recover()
 	if r == nil {

@@ -137,8 +137,7 @@ func (cfg processorConfig) pipeline() pipeline.Config {
 	}
 }
 
-// shapeBytes and encoderBytes are the parts of the caches' memory for the shapes of
-// operations of Recorders, and for encoders.
+// shapeBytes and encoderBytes are the parts of the caches' memory, those of Recorders and encoders.
 func (cfg processorConfig) shapeBytes() int   { return min(shapes.DefaultBytes, int(cfg.cacheBytes/5)) }
 func (cfg processorConfig) encoderBytes() int { return int(cfg.cacheBytes) - cfg.shapeBytes() }
 
@@ -163,31 +162,26 @@ const (
 func (p Policy) String() string { return pipeline.Policy(p).String() }
 
 // WithPolicy sets what happens if there is no room, for [NewProcessor] and [NewForwarder].
-// Default: OPTRACE_POLICY, or [PolicyDropNewest]; an unknown policy is an error.
+// Default: OPTRACE_POLICY, or [PolicyDropNewest].
 func WithPolicy(p Policy) ProcessorOption {
 	return processorOption{processors | forwarders, "WithPolicy", func(cfg *processorConfig) { cfg.policy = p }}
 }
 
-// WithBufferBytes bounds all buffers of a Processor together, in bytes: in front
-// of an [Exporter] of encoded entries, about 300 bytes each, in front of another
-// exporter of spans, whose size is estimated; and what a [FlightRecorder] keeps.
-// Default: OPTRACE_MAX_BYTES, or 64 MiB; less than 64 KiB is an error.
+// WithBufferBytes bounds all buffers of a Processor together: in front of an [Exporter] of encoded
+// entries, about 300 bytes each, in front of another exporter of spans, whose size is estimated; and
+// what a [FlightRecorder] keeps. Default: OPTRACE_MAX_BYTES, or 64 MiB; 64 KiB is the least.
 func WithBufferBytes(n int64) ProcessorOption {
 	return processorOption{all, "WithBufferBytes", func(cfg *processorConfig) { cfg.bufferBytes = n }}
 }
 
-// WithCacheBytes bounds the memory of all caches: of attribute sets and their
-// encodings, with which operations that repeat are encoded faster, and of texts,
-// shapes and scopes. It is that of an [Exporter] by itself, or that of a [Processor]
-// in front of one, which has an encoder for each core: they share it. What the caches
-// keep from being collected counts, such as lists of the application. Nothing is
-// allocated before operations repeat. Default: 32 MiB for an Exporter, 64 MiB for a
-// Processor; 0 turns the caches off, a negative size is an error.
+// WithCacheBytes bounds the memory of all caches, with which operations that repeat are encoded
+// faster: that of an [Exporter] by itself, or that of a [Processor] in front of one, whose encoders
+// share it. What the caches keep from being collected counts. Nothing is allocated before operations
+// repeat. Default: 32 MiB for an Exporter, 64 MiB for a Processor; 0 turns the caches off.
 //
-// A Processor as a whole takes as much as [WithBufferBytes] and WithCacheBytes say
-// together, and besides for each core some ten KiB and the operation that it encodes.
-// Where spans are never ended, it takes what [Stats] says under Forgotten and
-// Unsummed.
+// A Processor as a whole takes as much as [WithBufferBytes] and WithCacheBytes say together, and
+// besides for each core some ten KiB and the operation that it encodes. Where spans are never
+// ended, it takes what [Stats] says under Forgotten and Unsummed.
 func WithCacheBytes(n int64) CacheOption { return cacheOption(n) }
 
 type cacheOption int64
@@ -199,53 +193,44 @@ func (o cacheOption) applyProcessor(cfg *processorConfig) {
 		func(cfg *processorConfig) { cfg.cacheBytes = int64(o) }}.applyProcessor(cfg)
 }
 
-// WithFlushInterval sets how long an operation may wait in a buffer before it
-// goes to the exporter: a process that is killed may lose as much. It is for
-// [NewProcessor] and [NewForwarder]. Default: OPTRACE_FLUSH_INTERVAL, or 1 s; it
-// must be positive.
+// WithFlushInterval sets how long an operation may wait in a buffer before it goes to the exporter: a
+// process that is killed may lose as much. It is for [NewProcessor] and [NewForwarder]. Default:
+// OPTRACE_FLUSH_INTERVAL, or 1 s.
 func WithFlushInterval(d time.Duration) ProcessorOption {
 	return processorOption{processors | forwarders, "WithFlushInterval", func(cfg *processorConfig) { cfg.flushInterval = d }}
 }
 
-// WithExportTimeout bounds one export. Default: OPTRACE_EXPORT_TIMEOUT, or 30 s;
-// it must be positive.
+// WithExportTimeout bounds one export. Default: OPTRACE_EXPORT_TIMEOUT, or 30 s.
 func WithExportTimeout(d time.Duration) ProcessorOption {
 	return processorOption{all, "WithExportTimeout", func(cfg *processorConfig) { cfg.exportTimeout = d }}
 }
 
-// WithRecordOnly makes the Processor take spans that are recorded but not
-// sampled too. Together with sdktrace.AlwaysRecord around the sampler that
-// gives profiles of all operations at any sampling rate, while the other
-// processors export the sampled traces only. No operation stands for others then: what
-// an Exporter records has no adjusted counts. Default: OPTRACE_RECORD_ONLY, or sampled spans only.
+// WithRecordOnly makes the Processor take spans that are recorded but not sampled too. With
+// sdktrace.AlwaysRecord around the sampler that gives profiles of all operations at any sampling
+// rate. What an Exporter records then has no adjusted counts. Default: OPTRACE_RECORD_ONLY, or
+// sampled spans only.
 func WithRecordOnly() ProcessorOption {
 	return processorOption{all, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
 }
 
-// WithFilter makes the Processor leave out the spans for which keep returns
-// false; they count as skipped. keep is called when a span has ended, on the
-// goroutine that ended it, and must be safe for concurrent use. For operations of
-// a [Recorder] a span is made so that keep can be called, which allocates. Nil
-// keeps all, which is the default.
+// WithFilter makes the Processor leave out the spans for which keep returns false; they count as
+// skipped. keep is called on the goroutine that ended the span, and must be safe for concurrent
+// use. For operations of a [Recorder] a span is made for it, which allocates. Nil keeps all.
 func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
 	return processorOption{all, "WithFilter", func(cfg *processorConfig) { cfg.filter = keep }}
 }
 
-// WithForwardThreshold does not forward operations that took less than d: a
-// request may have many thousand. Only operations without an error and without
-// children are left out. The local root above them carries an event
-// "tensor.ops.pruned" for each operation and device, with their number and the sum
-// of their durations. Spans that are no operations are always forwarded. It is for
-// [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0, all are forwarded; it
-// must not be negative.
+// WithForwardThreshold does not forward operations that took less than d and have no error and no
+// children: a request may have many thousand. The local root above them carries an event
+// "tensor.ops.pruned" for each operation and device, with their number and the sum of their
+// durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0, all are forwarded.
 func WithForwardThreshold(d time.Duration) ProcessorOption {
 	return processorOption{forwarders, "WithForwardThreshold", func(cfg *processorConfig) { cfg.forwardThreshold = d }}
 }
 
-// WithForwardSampling forwards the given share of the operations below the
-// threshold of [WithForwardThreshold] all the same, chosen by their span id, as
-// examples, for [NewForwarder]. They are not part of the summary. Default:
-// OPTRACE_FORWARD_SAMPLING, or 0; it must be between 0 and 1.
+// WithForwardSampling forwards the given share of the operations below the threshold of
+// [WithForwardThreshold] all the same, chosen by their span id; they are not part of the summary.
+// It is for [NewForwarder]. Default: OPTRACE_FORWARD_SAMPLING, or 0.
 func WithForwardSampling(ratio float64) ProcessorOption {
 	return processorOption{forwarders, "WithForwardSampling", func(cfg *processorConfig) { cfg.forwardRatio = ratio }}
 }
@@ -255,9 +240,8 @@ func WithDumpOnError() ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnError", func(cfg *processorConfig) { cfg.dumpOnError = true }}
 }
 
-// WithDumpOnSlow makes a local root span, such as a request or a training step,
-// that takes d or longer request a dump of a [FlightRecorder]. Default: 0, none does;
-// it must not be negative.
+// WithDumpOnSlow makes a local root span, such as a request or a training step, that takes d or
+// longer request a dump of a [FlightRecorder]. Default: 0, none does.
 func WithDumpOnSlow(d time.Duration) ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnSlow", func(cfg *processorConfig) { cfg.dumpOnSlow = d }}
 }

@@ -21,40 +21,35 @@ import (
 // Event is a mark in a stream of a device, which the device stamps with its clock when
 // it gets there.
 type Event interface {
-	// Time returns what the device stamped the event with, and whether it has got there
-	// yet: in ticks of the clock of [WithDeviceClock], without one in Unix nanoseconds. An
-	// error says that it never will, and the operation is lost. Time must not call
-	// the Queue.
+	// Time returns what the device stamped the event with, and whether it has got there yet: in
+	// ticks of the clock of [WithDeviceClock], without one in Unix nanoseconds. An error says that
+	// it never will. Time must not call the Queue.
 	Time() (at int64, done bool, err error)
 }
 
-// Queue holds operations that the host has launched on a device, and records them when
-// the device has got through them. An engine launches with
+// Queue holds operations that the host has launched on a device, and records them when the device has
+// got through them. An engine launches with
 //
 //	o := q.Begin(ctx, prepared)
 //	… enqueue the start event, the kernel and the end event
 //	q.Launched(o, start, end)
 //
-// and calls Poll now and then, such as after each step: the device is not waited for.
-// Operations belong to the span of their ctx, also when it has ended meanwhile.
+// and calls Poll now and then, such as after each step: the device is not waited for. Operations
+// belong to the span of their ctx, also when it has ended meanwhile.
 //
-// The operations of one device and stream, as their [OpSpec] names them, end in the order in
-// which they were launched, and wait in a ring of their own. When that is full, the
-// [Policy] says what happens. Nothing is lost without being counted, see [QueueStats]:
+// The operations of one device and stream, as their [OpSpec] names them, end in the order in which
+// they were launched, and wait in a ring of their own. When that is full, the [Policy] says what
+// happens. Nothing is lost without being counted, see [QueueStats]:
 //
-//   - an event that fails, or that is not reached within the time of
-//     [WithEventTimeout]: the operation is lost
-//   - an end before the start: the operation is recorded, and counted as reversed
-//   - a start before the launch: it is recorded, and counted as early; with a device
-//     clock the time is taken for one that the clock cannot place
-//   - a time that the device clock cannot place: the operation is lost, and counted as
-//     unplaced
-//   - a device clock that runs backward: the times of a stream stand still, see
-//     [deviceclock.Stream], and Backward of [deviceclock.Stats] counts how often it did
-//   - a context whose trace is not sampled: the operation is skipped at once, and
-//     counted as skipped
-//   - an event that panics, or no prepared operation: the operation is lost, and the error
-//     handler of OpenTelemetry is told
+//   - an event that fails, or is not reached within the time of [WithEventTimeout]: lost
+//   - an end before the start: recorded, and counted as reversed
+//   - a start before the launch: recorded, and counted as early; with a device clock unplaced
+//   - a time that the device clock cannot place: lost, and counted as unplaced
+//   - a device clock that runs backward: the times of a stream stand still, and Backward of
+//     [deviceclock.Stats] counts it
+//   - a context whose trace is not sampled: skipped at once
+//   - an event that panics, or no prepared operation: lost, and the error handler of OpenTelemetry
+//     is told
 //
 // A Queue is safe for concurrent use. It has no goroutine. A nil or zero Queue records nothing.
 type Queue[E Event] struct {
@@ -75,23 +70,15 @@ type Queue[E Event] struct {
 	further []attribute.KeyValue
 }
 
-// QueueStats counts what became of the operations of a [Queue]. Launched is the sum of
-// Recorded, Skipped, Dropped, Lost, Unplaced and Pending.
+// QueueStats counts what became of the operations of a [Queue].
 type QueueStats struct {
-	// Launched counts the operations that the queue was given.
-	Launched uint64
-	// Recorded counts those that were recorded.
+	Launched uint64 // the sum of those below, but for Reversed and Early
 	Recorded uint64
-	// Skipped counts those of traces that are not sampled.
-	Skipped uint64
-	// Dropped counts those for which there was no room, or no time before Shutdown.
-	Dropped uint64
-	// Lost counts those whose events failed or were never reached.
-	Lost uint64
-	// Unplaced counts those whose times the device clock did not know.
-	Unplaced uint64
-	// Pending is how many wait for the device.
-	Pending uint64
+	Skipped  uint64 // of traces that are not sampled
+	Dropped  uint64 // there was no room for them, or no time before Shutdown
+	Lost     uint64 // their events failed or were never reached
+	Unplaced uint64 // the device clock did not know their times
+	Pending  uint64 // wait for the device
 
 	// Reversed and Early count recorded operations: those that ended before they
 	// started, and those that started before they were launched.
@@ -114,28 +101,25 @@ type queueOption func(*queueConfig)
 
 func (o queueOption) applyQueue(cfg *queueConfig) { o(cfg) }
 
-// WithQueueSize bounds the operations of a stream that wait. Default: 4096; less than 1 is
-// an error.
+// WithQueueSize bounds the operations of a stream that wait. Default: 4096.
 func WithQueueSize(n int) QueueOption { return queueOption(func(cfg *queueConfig) { cfg.size = n }) }
 
-// WithQueuePolicy sets what happens where there is no room: the operation that is
-// launched is lost, or the oldest one of its stream, or Launched polls until there is
-// room. Default: [PolicyDropNewest].
+// WithQueuePolicy sets what happens where there is no room: the operation that is launched is lost, or
+// the oldest one of its stream, or Launched polls until there is room. Default: [PolicyDropNewest].
 func WithQueuePolicy(p Policy) QueueOption {
 	return queueOption(func(cfg *queueConfig) { cfg.policy = p })
 }
 
-// WithEventTimeout sets after what time an operation is given up whose events have not
-// been reached. Default: a minute; 0 and less is an error.
+// WithEventTimeout sets after what time an operation is given up whose events have not been reached.
+// Default: a minute.
 func WithEventTimeout(d time.Duration) QueueOption {
 	return queueOption(func(cfg *queueConfig) { cfg.timeout = d })
 }
 
-// WithDeviceClock has times of events mapped by clock. Poll reads the device's clock with
-// read where the last reading is older than every, such as a tenth of a second;
-// operations wait until it was read once more after they had ended, so that the clock can
-// tell how far their times may be off at most. That becomes their attribute
-// tensor.clock.error, rounded up to 1, 2 or 5 times a power of ten.
+// WithDeviceClock has times of events mapped by clock. Poll reads the device's clock with read where
+// the last reading is older than every, such as a tenth of a second; operations wait until it was
+// read once more after they had ended. How far their times may be off at most becomes their
+// attribute tensor.clock.error, rounded up to 1, 2 or 5 times a power of ten.
 func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() (int64, error)) QueueOption {
 	return queueOption(func(cfg *queueConfig) { cfg.clock, cfg.every, cfg.read = clock, every, read })
 }
@@ -157,9 +141,8 @@ func (cfg *queueConfig) validate() error {
 	return errors.Join(errs...)
 }
 
-// NewQueue returns a Queue that records with a [Tracer], as spans, or with a
-// [Processor], as entries; one that is nil or zero records nothing. No to and options with values that make no sense are errors.
-// Nil options are ignored.
+// NewQueue returns a Queue that records with a [Tracer], as spans, or with a [Processor], as entries;
+// one that is nil or zero records nothing. No to and options with values that make no sense are errors.
 func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
 	if to == nil {
 		return nil, errors.New("optrace: new queue: there is nothing to record with")
@@ -208,9 +191,9 @@ func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
 	return Launch{use: use, uses: use.launched.Load(), ctx: ctx, prepared: p, root: root, at: time.Now().UnixNano(), skipped: !taken}
 }
 
-// Launched adds an operation to the queue, with the events before and behind it, and
-// attributes in addition to those that were prepared. With a Launch that Begin has not returned,
-// or for a second time, it adds nothing, and the error handler of OpenTelemetry is told.
+// Launched adds an operation to the queue, with the events before and behind it, and attributes in
+// addition to those that were prepared. With a Launch that Begin has not returned, or for a second
+// time, it adds nothing, and the error handler of OpenTelemetry is told.
 func (q *Queue[E]) Launched(l Launch, start, end E, attrs ...attribute.KeyValue) {
 	if q.isOff() {
 		return
@@ -291,9 +274,8 @@ const (
 	longestWait = time.Millisecond
 )
 
-// ForceFlush polls until all that was launched before the call is recorded or lost. When
-// ctx is done before, it returns its error, and says how many operations are left; they
-// stay in the queue.
+// ForceFlush polls until all that was launched before the call is recorded or lost. When ctx is done
+// before, its error says how many operations are left; they stay in the queue.
 func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 	if q.isOff() {
 		return nil
@@ -332,8 +314,8 @@ func (q *Queue[E]) left(tails []uint64) (n uint64) {
 	return n
 }
 
-// Shutdown flushes and ends the queue. What is left when ctx is done counts as dropped,
-// and so does what is launched later. The second and later calls do nothing.
+// Shutdown flushes and ends the queue. What is left when ctx is done counts as dropped, and so does
+// what is launched later.
 func (q *Queue[E]) Shutdown(ctx context.Context) error {
 	if q.isOff() {
 		return nil

@@ -38,9 +38,8 @@ func (r *ring[E]) pop()                      { *r.at(r.head) = pendingOp[E]{}; r
 func (r *ring[E]) isThere(i uint64) bool     { return r.head <= i && i < r.tail }
 func (q *Queue[E]) locked(do func())         { q.mu.Lock(); defer q.mu.Unlock(); do() }
 
-// Poll asks the device how far it has got, and records the operations that it has got
-// through. It waits neither for the device nor, where the queue has no device clock,
-// for anything else. It returns how many operations it has recorded.
+// Poll asks the device how far it has got, and records the operations that it has got through. It does
+// not wait for the device. It returns how many operations it has recorded.
 func (q *Queue[E]) Poll() int {
 	if q.isOff() {
 		return 0
@@ -76,28 +75,25 @@ func (q *Queue[E]) poll(flush bool) (recorded int) {
 
 // look asks how far a stream has got, and reports whether operations are to be recorded.
 func (q *Queue[E]) look(r *ring[E]) bool {
+	q.mu.Lock()
 	for {
-		q.mu.Lock()
 		r.passed = max(r.passed, r.head)
 		i := r.passed
 		if i == r.tail {
-			q.mu.Unlock()
 			break
 		}
 		o := *r.at(i)
 		q.mu.Unlock()
 		done := q.pass(&o)
 		q.mu.Lock()
-		if r.isThere(i) && done { // it was not dropped meanwhile
-			*r.at(i) = o
-			r.passed = i + 1
-		}
-		q.mu.Unlock()
 		if !done {
 			break
 		}
+		if r.isThere(i) { // it was not dropped meanwhile
+			*r.at(i) = o
+			r.passed = i + 1
+		}
 	}
-	q.mu.Lock()
 	defer q.mu.Unlock()
 	return r.head < r.passed
 }
@@ -144,29 +140,28 @@ func (q *Queue[E]) recover(what string, err *error) {
 
 // record records what the device has got through of a stream.
 func (q *Queue[E]) record(r *ring[E]) (recorded int) {
-	for {
-		q.mu.Lock()
-		if r.head >= r.passed {
-			q.mu.Unlock()
-			return recorded
-		}
+	q.mu.Lock()
+	for r.head < r.passed {
 		i, o := r.head, &q.one
 		*o = *r.at(i)
 		q.mu.Unlock()
-		if !o.lost && q.cfg.clock != nil && !q.isSettled(o) {
-			return recorded
-		}
+		settled := o.lost || q.cfg.clock == nil || q.isSettled(o)
 		q.mu.Lock()
-		there := r.isThere(i)
-		if there {
+		if !settled {
+			break
+		}
+		if r.isThere(i) { // it was not dropped meanwhile
 			r.pop()
 			q.stats.Pending--
-		}
-		q.mu.Unlock()
-		if there && q.recordOne(r, o) {
-			recorded++
+			q.mu.Unlock()
+			if q.recordOne(r, o) {
+				recorded++
+			}
+			q.mu.Lock()
 		}
 	}
+	q.mu.Unlock()
+	return recorded
 }
 
 // patience is how many times the interval at which the clock is read an operation waits

@@ -13,10 +13,9 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Recorder records operations that follow one another, such as the steps of a
-// graph executor, at almost no cost: it notes names, times and shapes in
-// buffers of its own, and all else happens in Finish. Beginning an operation
-// ends the one before with the same reading of the clock.
+// Recorder records operations that follow one another, such as the steps of a graph executor, at
+// almost no cost: it notes names, times and shapes in buffers of its own, and all else happens in
+// Finish. Beginning an operation ends the one before with the same reading of the clock.
 //
 //	rec := tracer.Recorder(ctx)
 //	rec.Begin("conv", "cuda:0").In(1, 3, 8, 8).Out(1, 16, 6, 6)
@@ -25,25 +24,19 @@ import (
 //	rec.Begin("pool", "cuda:0").In(1, 16, 6, 6)
 //	rec.Finish() // ends pool
 //
-// A Recorder from a [Tracer] makes spans of the operations, with the times at
-// which they ran, below the span of the context; one from a [Processor] hands
-// them to it as entries, without spans.
+// A Recorder from a [Tracer] makes spans of the operations below the span of the context; one from
+// a [Processor] hands them to it as entries, without spans. Record takes operations that have
+// ended, with their times, such as those of a device; see [Times].
 //
-// Record takes operations that have ended, with their times, such as those of a device;
-// see [Times].
+// In, Out, DType, Device, Stream, Kind, Path, FLOPs, Err and Attrs describe the operation begun or
+// recorded last, whether or not it has ended; without one they do nothing. They return the Recorder
+// for chaining and do not allocate once its buffers have grown.
 //
-// In, Out, DType, Device, Stream, Kind, Path, FLOPs, Err and Attrs describe the
-// operation begun or recorded last, whether or not it has ended. Before the first operation
-// they do nothing. They return the Recorder for chaining and do not allocate
-// once its buffers have grown.
+// The operations stay in the Recorder until Finish, about 200 bytes each; after that it may be used
+// again. When it holds 65,536 operations, 16 MiB of shapes or 262,144 further attributes, the next
+// Begin emits those that have ended, as Finish does.
 //
-// The operations stay in the Recorder until Finish, about 200 bytes each; after
-// that it may be used again. When it holds 65,536 operations, or 16 MiB of
-// shapes, or as many further attributes, the next Begin emits those that have
-// ended, as Finish does.
-//
-// A Recorder is used by one goroutine at a time; Finish may run on another one. A nil or zero
-// Recorder does nothing.
+// A Recorder is used by one goroutine at a time. A nil or zero Recorder does nothing.
 type Recorder struct {
 	// emit makes spans or entries of the operations.
 	emit    func(*Recorder)
@@ -76,8 +69,7 @@ type recordedOp struct {
 	launch     int64 // Unix ns; 0 where it is not known
 	step       int64
 
-	// Where the inputs, the output and the further attributes begin in the
-	// Recorder's buffers. They end where those of the next operation begin.
+	// Where the inputs, the output and the further attributes begin in the Recorder's buffers.
 	inAt, outAt, attrsAt uint32
 
 	inCount uint16
@@ -102,17 +94,15 @@ func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache,
 	return r
 }
 
-// Step sets the iteration of a training or generation loop that the operations
-// begun from now on belong to. A new Recorder has the iteration of its context;
-// see [ContextWithStep].
+// Step sets the iteration of a training or generation loop that the operations begun from now on
+// belong to. A new Recorder has that of its context; see [ContextWithStep].
 func (r *Recorder) Step(n int64) {
 	if r != nil {
 		r.step = op.Known(n)
 	}
 }
 
-// Begin begins the operation name on device, which may be "", and ends the one
-// before if it is still under way.
+// Begin begins the operation name on device, which may be "", and ends the one under way.
 func (r *Recorder) Begin(name, device string) *Recorder {
 	if o := r.begin(); o != nil {
 		o.name, o.device = name, device
@@ -120,9 +110,8 @@ func (r *Recorder) Begin(name, device string) *Recorder {
 	return r
 }
 
-// BeginPrepared begins an operation that repeats; see [Tracer.Prepare]. What
-// the other methods say of the operation replaces what was prepared. A nil p
-// begins an operation without a name.
+// BeginPrepared begins an operation that repeats; see [Tracer.Prepare]. What the other methods say of
+// the operation replaces what was prepared. A nil p begins an operation without a name.
 func (r *Recorder) BeginPrepared(p *Prepared) *Recorder {
 	if o := r.begin(); o != nil && p != nil {
 		o.name, o.prepared = p.name, p
@@ -184,8 +173,7 @@ func (r *Recorder) last() *recordedOp {
 	return &r.ops[len(r.ops)-1]
 }
 
-// In adds the shape of an input, in order. Without dimensions the input is a
-// scalar, and a dimension of op.Dynamic is not known. dims is copied.
+// In is [Op.In].
 func (r *Recorder) In(dims ...int64) *Recorder {
 	// One more than readers take, so that they see that there were more.
 	if o := r.last(); o != nil && o.inCount <= op.MaxInputs {
@@ -195,8 +183,7 @@ func (r *Recorder) In(dims ...int64) *Recorder {
 	return r
 }
 
-// Out sets the shape of the output. Without dimensions the output is a scalar,
-// and a dimension of op.Dynamic is not known. dims is copied.
+// Out is [Op.Out].
 func (r *Recorder) Out(dims ...int64) *Recorder {
 	if o := r.last(); o != nil {
 		r.outputs = r.outputs[:o.outAt].Append(dims)
@@ -223,8 +210,7 @@ func (r *Recorder) Device(id string) *Recorder {
 // Stream sets the queue of the device.
 func (r *Recorder) Stream(id int64) *Recorder { return r.set(tensorconv.StreamID(id)) }
 
-// Kind sets the kind of the operation. Without it the kind is inferred from the
-// name.
+// Kind sets the kind of the operation, which is inferred from the name otherwise.
 func (r *Recorder) Kind(k op.Kind) *Recorder { return r.set(tensorconv.OpKind(k)) }
 
 // Path sets the layer or module.
@@ -248,9 +234,7 @@ func (r *Recorder) Err(err error) *Recorder {
 	return r
 }
 
-// Attrs adds further attributes, such as those of collectives in package
-// tensorconv or the caller's own. Of attributes with equal keys the last one
-// counts, and these count more than those of the other methods.
+// Attrs is [Op.Attrs].
 func (r *Recorder) Attrs(attrs ...attribute.KeyValue) *Recorder {
 	if r.last() != nil {
 		r.attrs = append(r.attrs, attrs...)

@@ -29,12 +29,10 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 	return newRecorder(ctx, t.emit, &t.shapes, nil)
 }
 
-// Recorder returns a Recorder that hands the operations to p, as entries below
-// the span of ctx. No spans are made: other span processors do not see the
-// operations. With an exporter behind p that takes spans only, they become
-// spans of p's own making. Where ctx holds a span that is not sampled nothing
-// is recorded, unless p was made with [WithRecordOnly]. The Recorder of a nil or zero
-// Processor is nil, and records nothing.
+// Recorder returns a Recorder that hands the operations to p, as entries below the span of ctx: other
+// span processors do not see them. With an exporter behind p that takes spans only, they become
+// spans of p's own making. Where ctx holds a span that is not sampled nothing is recorded, unless p
+// was made with [WithRecordOnly]. The Recorder of a nil or zero Processor is nil.
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	if p.isOff() {
 		return nil
@@ -44,8 +42,8 @@ func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	return r
 }
 
-// expect notes that operations below the span of ctx will be recorded. It returns the
-// local root above them, as far as it is known, and whether they will be taken.
+// expect notes that operations below the span of ctx will be recorded. It returns the local root
+// above them, as far as it is known, and whether they will be taken.
 func (p *Processor) expect(ctx context.Context) (root span.Root, taken bool) {
 	defer p.recover("looking for the span above operations", nil)
 	taken = true // what is recorded of a span that panics is counted then
@@ -59,8 +57,7 @@ func (p *Processor) expect(ctx context.Context) (root span.Root, taken bool) {
 	return p.rootAbove(parent), taken
 }
 
-// emit makes spans of what r recorded. What panics meanwhile, such as a span
-// processor of the application, costs its operation and no other.
+// emit makes spans of what r recorded. What panics meanwhile costs its operation and no other.
 func (t *Tracer) emit(r *Recorder) {
 	for next := 0; next < len(r.ops); {
 		t.emitFrom(r, &next)
@@ -133,8 +130,7 @@ func (p *Processor) rootAbove(parent trace.SpanContext) span.Root {
 	return p.roots.At(parent.TraceID(), op.SpanID(parent.SpanID()))
 }
 
-// resourceOf returns the resource of the span in ctx, or else of the spans that p has seen
-// or will see.
+// resourceOf returns the resource of the span in ctx, or of the spans that p has seen or will see.
 func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	if s, ok := trace.SpanFromContext(ctx).(sdktrace.ReadOnlySpan); ok {
 		return s.Resource()
@@ -142,9 +138,8 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	return cmp.Or(p.resource.Load(), p.expected)
 }
 
-// Current returns copies of the operations that have ended and that the
-// Recorder still holds, as the Exporter reads them but without ids. Operations
-// without an iteration are numbered from 0.
+// Current returns copies of the operations that have ended and that the Recorder still holds, without
+// ids. Operations without an iteration are numbered from 0.
 func (r *Recorder) Current() []op.Entry {
 	if r.isOff() {
 		return nil
@@ -213,8 +208,7 @@ func (o *recordedOp) time(r *Recorder, ns int64) time.Time {
 	return r.base.Add(time.Duration(ns))
 }
 
-// attributes returns the attributes of operation i, of different keys. They are
-// valid until the next call.
+// attributes returns the attributes of operation i, of different keys, valid until the next call.
 func (r *Recorder) attributes(i int) []attribute.KeyValue {
 	o := &r.ops[i]
 	inputs, output, further := r.inputs[o.inAt:], r.outputs[o.outAt:], r.attrs[o.attrsAt:]

@@ -23,8 +23,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// SetupOption configures [Setup] and [ProviderOptions]. What an option lists is added to what the
-// same option lists before it; of signals the last option counts.
+// SetupOption configures [Setup] and [ProviderOptions]. What an option lists is added to what the same
+// option lists before it, but for signals.
 type SetupOption interface{ applySetup(*setupConfig) }
 
 type setupConfig struct {
@@ -49,9 +49,8 @@ type setupOption func(*setupConfig)
 
 func (o setupOption) applySetup(cfg *setupConfig) { o(cfg) }
 
-// WithSpanExporter sends all spans, operations included, to another exporter
-// beside the file, such as one of OTLP. opts are those of
-// [NewForwarder]; [WithForwardThreshold] keeps short operations away from it.
+// WithSpanExporter sends all spans, operations included, to another exporter beside the file, with the
+// options of [NewForwarder].
 func WithSpanExporter(e sdktrace.SpanExporter, opts ...ProcessorOption) SetupOption {
 	return setupOption(func(cfg *setupConfig) { cfg.forwards = append(cfg.forwards, forward{e, opts}) })
 }
@@ -66,14 +65,12 @@ func WithProcessorOptions(opts ...ProcessorOption) SetupOption {
 	return setupOption(func(cfg *setupConfig) { cfg.processorOptions = append(cfg.processorOptions, opts...) })
 }
 
-// WithProviderOptions configures the TracerProvider: its resource, sampler,
-// limits and further span processors.
+// WithProviderOptions configures the TracerProvider.
 func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
 	return setupOption(func(cfg *setupConfig) { cfg.providerOptions = append(cfg.providerOptions, opts...) })
 }
 
-// WithResourceAttributes adds attributes to the resource, in place of what is detected or said by
-// the environment.
+// WithResourceAttributes adds attributes to the resource, in place of what was found out.
 func WithResourceAttributes(attrs ...attribute.KeyValue) SetupOption {
 	return setupOption(func(cfg *setupConfig) { cfg.attributes = append(cfg.attributes, attrs...) })
 }
@@ -84,11 +81,9 @@ func WithoutGlobalProvider() SetupOption {
 	return setupOption(func(cfg *setupConfig) { cfg.notGlobal = true })
 }
 
-// WithSignals makes the given signals, or without any SIGINT and SIGTERM, flush
-// what was recorded before they end the program. It is for programs that do not
-// handle these signals: nobody can know whether a program does, and the end that
-// it prepares for itself must not be cut short. Programs that do call
-// [SDK.Shutdown] before they end. It is for [Setup].
+// WithSignals makes the given signals, or without any SIGINT and SIGTERM, flush what was recorded
+// before they end the program. It is for [Setup], in programs that do not handle these signals;
+// programs that do call [SDK.Shutdown] before they end.
 func WithSignals(signals ...os.Signal) SetupOption {
 	if len(signals) == 0 {
 		signals = endsignal.Signals()
@@ -115,8 +110,7 @@ func (s *SDK) TracerProvider() trace.TracerProvider {
 	return s.provider
 }
 
-// Tracer returns a Tracer of the TracerProvider, nil if recording is disabled. Keep it: every
-// call makes one.
+// Tracer returns a new Tracer of the TracerProvider, nil if recording is disabled.
 func (s *SDK) Tracer(opts ...TracerOption) *Tracer {
 	if s == nil || s.processor == nil {
 		return nil
@@ -124,8 +118,7 @@ func (s *SDK) Tracer(opts ...TracerOption) *Tracer {
 	return NewTracer(s.provider, opts...)
 }
 
-// Processor returns the Processor in front of the file, for its Stats and its
-// Recorder. It is nil, and does nothing, if recording is disabled.
+// Processor returns the Processor in front of the file, nil if recording is disabled.
 func (s *SDK) Processor() *Processor {
 	if s == nil {
 		return nil
@@ -133,8 +126,7 @@ func (s *SDK) Processor() *Processor {
 	return s.processor
 }
 
-// ForceFlush returns when all that ended before the call is in the file and with the other
-// exporters, or with ctx's error when ctx is done before.
+// ForceFlush returns when all that ended before the call is with the exporters, or ctx is done.
 func (s *SDK) ForceFlush(ctx context.Context) error {
 	if s == nil || s.provider == nil {
 		return nil
@@ -142,8 +134,8 @@ func (s *SDK) ForceFlush(ctx context.Context) error {
 	return s.provider.ForceFlush(ctx)
 }
 
-// Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one
-// before it becomes that again. The second and later calls do nothing.
+// Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one before
+// it becomes that again. Later calls do nothing.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	if s == nil || s.provider == nil {
 		return nil
@@ -158,10 +150,9 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	return err
 }
 
-// SpanLimits returns the SDK's limits, those of its environment variables included, with one
-// difference: unless OTEL_SPAN_LINK_COUNT_LIMIT says otherwise a span keeps 4,096 links and
-// not 128, since a step links to each request of its batch. [Setup] has these limits; a
-// TracerProvider of one's own gets them by
+// SpanLimits returns the SDK's limits with one difference: unless OTEL_SPAN_LINK_COUNT_LIMIT says
+// otherwise a span keeps 4,096 links and not 128, since a step links to each request of its batch.
+// [Setup] has these limits; a TracerProvider of one's own gets them by
 //
 //	sdktrace.WithRawSpanLimits(optrace.SpanLimits())
 func SpanLimits() sdktrace.SpanLimits {
@@ -172,20 +163,17 @@ func SpanLimits() sdktrace.SpanLimits {
 	return limits
 }
 
-// Setup makes a program record its operations into the file at path, which is
-// appended to: it builds a file exporter, a Processor and a TracerProvider, and
-// makes that the global one. With path "" the file is the one that the
-// environment variable OPTRACE_FILE names, "ops.jsonl" if it is not set. With
-// OPTRACE_DISABLED=true no operation is recorded and no file is touched: the Tracer and the
-// Processor of the SDK are nil and do nothing, while exporters of [WithSpanExporter] and what
-// [WithProviderOptions] brings go on.
+// Setup makes a program record its operations into the file at path, which is appended to: it builds
+// a file exporter, a Processor and a TracerProvider, and makes that the global one. With path "" the
+// file is the one that OPTRACE_FILE names, or "ops.jsonl". With OPTRACE_DISABLED=true no operation is
+// recorded and no file is touched: the Tracer and the Processor of the SDK are nil and do nothing,
+// while exporters of [WithSpanExporter] and what [WithProviderOptions] brings go on.
 //
-// The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the
-// limits are those of [SpanLimits], unless [WithProviderOptions] has others.
+// The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the limits
+// are those of [SpanLimits], unless [WithProviderOptions] has others.
 //
-// Call Shutdown before the program ends. A signal that ends a program which does
-// not handle it costs what was recorded since the last flush, at most a second of
-// it; see [WithSignals].
+// Call Shutdown before the program ends. A signal that ends it costs what was recorded since the last
+// flush, at most a second of it; see [WithSignals].
 //
 //	sdk, err := optrace.Setup("ops.jsonl")
 //	if err != nil {
@@ -213,8 +201,7 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 }
 
 // ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and
-// shuts down itself: the resource, the limits, and the span processors in front of the exporters and
-// the file. Options behind them win.
+// shuts down itself: resource, limits and span processors. Options behind them win.
 //
 //	opts, err := optrace.ProviderOptions("ops.jsonl", optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 //	if err != nil {
@@ -223,8 +210,7 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 //	tp := sdktrace.NewTracerProvider(opts...)
 //	defer tp.Shutdown(context.Background())
 //
-// With OPTRACE_DISABLED=true no operation is recorded and no file is touched. An error leaves nothing
-// open.
+// With OPTRACE_DISABLED=true no file is touched. An error leaves nothing open.
 func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProviderOption, error) {
 	provider, _, err := newSetupConfig(path, opts).provider()
 	if err != nil {
@@ -288,8 +274,8 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 // signalFlush is how long a program that was told to end still flushes.
 const signalFlush = 2 * time.Second
 
-// flushOnSignal flushes tp when one of the signals comes, and then lets the
-// signal take its usual effect. The returned function ends that.
+// flushOnSignal flushes tp when one of the signals comes, and then lets the signal take its usual
+// effect, until stop is called.
 func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func()) {
 	if len(signals) == 0 {
 		return func() {}
@@ -330,17 +316,15 @@ var setupVariables = []env.Variable[setupConfig]{
 }
 
 // ProcessDetector returns a detector of what tells the processes of a job apart: host.name,
-// process.pid, and tensor.rank with tensor.world_size where the program that started the
-// process says them in the environment. It is for resources of one's own, which [Setup]
-// knows nothing of:
+// process.pid, and tensor.rank with tensor.world_size where the environment says them. It is for
+// resources of one's own:
 //
 //	res, err := resource.New(ctx,
 //		resource.WithDetectors(optrace.ProcessDetector()),
 //		resource.WithFromEnv(), // what is said there wins
 //		resource.WithAttributes(semconv.ServiceName("trainer")))
 //
-// The variables are RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and
-// OMPI_COMM_WORLD_SIZE of Open MPI, PMI_RANK and PMI_SIZE of MPICH, and SLURM_PROCID and
-// SLURM_STEP_NUM_TASKS of Slurm. The first pair counts that is whole, with a rank below the
-// size.
+// The variables are RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE of
+// Open MPI, PMI_RANK and PMI_SIZE of MPICH, and SLURM_PROCID and SLURM_STEP_NUM_TASKS of Slurm. The
+// first pair counts that is whole, with a rank below the size.
 func ProcessDetector() resource.Detector { return process.Detector{} }

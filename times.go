@@ -11,37 +11,31 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Times says when an operation ran that is recorded after the fact, in Unix
-// nanoseconds, and when the host launched it. Operations are recorded in any
-// order and on any goroutine, and the span above them may have ended; see
-// [Prepared.Record], [Tracer.Record] and [Recorder.Record]. Package deviceclock
-// makes Unix nanoseconds of the times of a device, and a [Queue] records
-// operations when the device has got through them.
+// Times says when an operation ran that is recorded after the fact, in Unix nanoseconds, and when the
+// host launched it. Operations are recorded in any order, and the span above them may have ended;
+// see [Prepared.Record], [Tracer.Record] and [Recorder.Record]. Package deviceclock makes Unix
+// nanoseconds of the times of a device, and a [Queue] records operations when the device has got
+// through them.
 //
-// Times are recorded as they are; what cannot be right is counted by readers, in the
-// warnings and suspects of a report:
+// Times are recorded as they are, those of StartAt and EndAt too; what cannot be right is counted by
+// readers, in the warnings and suspects of a report:
 //
 //   - an End before the Start: the duration is 0, with the warning neg_duration
-//   - a Start or End that is not positive, such as the zero value: an entry has no
-//     start, and the warning bad_time; no span is made, since it would have to stand
-//     somewhere, and the error handler of OpenTelemetry is told
-//   - a Start before that of the span above, or before the process: counted as clock, with
-//     the suspects, if the span above is known, else nothing tells it from a record of the past
+//   - a Start or End that is not positive: an entry has no start, and the warning bad_time; no span
+//     is made, and the error handler of OpenTelemetry is told
+//   - a Start before that of the span above: counted as clock, if that is known
 //   - a Launch after the Start: as it is, counted as early
 //
-// The same holds for an operation that StartAt and EndAt gave its times. In a trace that is
-// not sampled nothing is recorded. A Processor counts what its Recorder was given for such a
-// trace as skipped, and a Queue does; a Tracer counts no spans, those of such traces neither.
+// In a trace that is not sampled nothing is recorded. A Processor counts what its Recorder was given
+// for such a trace as skipped, and a Queue does; a Tracer counts no spans.
 type Times struct {
 	Start, End int64
-	// Launch is when the host enqueued the operation; 0 where that is not known. It
-	// becomes the attribute tensor.launch.time.
+	// Launch, tensor.launch.time, is when the host enqueued the operation; 0 where it is not known.
 	Launch int64
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx, with
-// attributes in addition to those that were prepared. Of attributes with equal keys
-// the last one counts. A nil Prepared records nothing.
+// Record makes a span of an operation that has ended, below the span of ctx, with attributes in
+// addition to those that were prepared. A nil Prepared records nothing.
 func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyValue) {
 	if p == nil || p.tracer == nil {
 		return
@@ -49,9 +43,8 @@ func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyVa
 	p.tracer.record(ctx, p, &t, attrs)
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx. It
-// returns an error, as [Tracer.Prepare] does, where spec is no operation; those that
-// repeat cost less with [Prepared.Record].
+// Record makes a span of an operation that has ended, below the span of ctx. Its errors are those of
+// [Tracer.Prepare]. Operations that repeat cost less with [Prepared.Record].
 func (t *Tracer) Record(ctx context.Context, spec OpSpec, times Times) error {
 	p, err := t.Prepare(spec)
 	if err != nil {
@@ -96,8 +89,7 @@ func (p *Prepared) StartAt(ctx context.Context, unixNano int64) (context.Context
 // LaunchedAt sets when the host launched the operation on the device, in Unix nanoseconds.
 func (o Op) LaunchedAt(unixNano int64) Op { return o.set(tensorconv.LaunchTime(unixNano)) }
 
-// Record adds an operation on device, which may be "", that has ended. It ends the
-// one under way as Begin does.
+// Record adds an operation on device, which may be "", that has ended. It ends the one under way.
 func (r *Recorder) Record(name, device string, t Times) *Recorder {
 	if o := r.record(&t); o != nil {
 		o.name, o.device = name, device
@@ -105,9 +97,7 @@ func (r *Recorder) Record(name, device string, t Times) *Recorder {
 	return r
 }
 
-// RecordPrepared is Record for an operation that repeats; see [Tracer.Prepare]. What
-// the other methods say of the operation replaces what was prepared. A nil p
-// adds an operation without a name.
+// RecordPrepared is Record for an operation that repeats, as BeginPrepared is Begin.
 func (r *Recorder) RecordPrepared(p *Prepared, t Times) *Recorder {
 	if o := r.record(&t); o != nil && p != nil {
 		o.name, o.prepared = p.name, p
@@ -129,9 +119,8 @@ func (r *Recorder) record(t *Times) *recordedOp {
 	return o
 }
 
-// Expect says that operations of the trace of ctx will be recorded later, perhaps
-// after the spans above them have ended: those are written all the same. A
-// [Recorder] and a [Queue] of the Processor do so themselves.
+// Expect says that operations of the trace of ctx will be recorded later, so that the spans above them
+// are written all the same. A [Recorder] and a [Queue] of the Processor do so themselves.
 func (p *Processor) Expect(ctx context.Context) {
 	if ctx != nil && !p.isOff() {
 		p.expect(ctx)

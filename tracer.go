@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Version is the version of this module, also that of the instrumentation
-// scope of a [Tracer].
+// Version is the version of this module, and of the instrumentation scope of a [Tracer].
 const Version = "0.3.0"
 
 // ScopeName is the instrumentation scope of a [Tracer].
@@ -23,10 +22,9 @@ const ScopeName = "github.com/optrace/optrace"
 // Tracer starts operations: spans with the attributes of package tensorconv. It
 // is safe for concurrent use.
 //
-// A Tracer is made once, for a package or an engine, and needs no shutdown. It
-// keeps the attributes of the shapes that it has seen; they take no memory
-// before the first operation and at most 20 MiB later, 3 MiB for operations on
-// matrices. A nil or zero Tracer records nothing.
+// A Tracer is made once, for a package or an engine, and needs no shutdown. It keeps the attributes
+// of the shapes that it has seen, in 20 MiB at most, 3 MiB for operations on matrices. A nil or zero
+// Tracer records nothing.
 type Tracer struct {
 	tracer trace.Tracer
 	cfg    tracerConfig
@@ -35,9 +33,8 @@ type Tracer struct {
 	errs   observ.Errors
 }
 
-// NewTracer returns a Tracer that makes spans with tp, under the
-// instrumentation scope [ScopeName]. A nil tp records nothing, and nil options
-// are ignored.
+// NewTracer returns a Tracer that makes spans with tp, under the instrumentation scope [ScopeName]. A
+// nil tp records nothing.
 func NewTracer(tp trace.TracerProvider, opts ...TracerOption) *Tracer {
 	if tp == nil {
 		tp = noop.NewTracerProvider()
@@ -59,16 +56,13 @@ func (t *Tracer) orOff() *Tracer {
 	return t
 }
 
-// Start starts the operation name on device, which may be "" where it is not
-// known. The returned context holds the operation's span, so that operations
-// and spans started with it become its children. The operation must be ended
-// with [Op.End] or [Op.EndAt].
+// Start starts the operation name on device, which may be "". The returned context holds the
+// operation's span, so that operations and spans started with it become its children. The operation
+// must be ended with End or EndAt.
 //
-// name is also the name of the span and should have few distinct values:
-// "matmul", not "matmul_64x784".
-//
-// Where the span is not sampled the operation costs what the span costs, and
-// the methods of the Op do nothing. A nil ctx is context.Background().
+// name is also the name of the span and should have few distinct values: "matmul", not
+// "matmul_64x784". Where the span is not sampled the operation costs what the span costs. A nil ctx
+// is context.Background().
 func (t *Tracer) Start(ctx context.Context, name, device string) (context.Context, Op) {
 	return t.orOff().start(ctx, name, device)
 }
@@ -102,9 +96,8 @@ func (t *Tracer) start(ctx context.Context, name, device string, opts ...trace.S
 
 type stepKey struct{}
 
-// ContextWithStep returns a context in which operations belong to the given
-// iteration of a training or generation loop. Operations started below inherit
-// it.
+// ContextWithStep returns a context in which operations belong to the given iteration of a training
+// or generation loop.
 func ContextWithStep(ctx context.Context, step int64) context.Context {
 	return context.WithValue(ctx, stepKey{}, step)
 }
@@ -138,9 +131,8 @@ type tracerOption func(tracerConfig) tracerConfig
 
 func (o tracerOption) applyTracer(cfg tracerConfig) tracerConfig { return o(cfg) }
 
-// WithStartAttributes passes the operation's name and device to the SDK when a
-// span starts, so that samplers see them; otherwise samplers see the span's
-// name only. Each operation then makes four more allocations. Prepared
+// WithStartAttributes passes the operation's name and device to the SDK when a span starts, so that
+// samplers see more than the span's name. Each operation then makes four more allocations. Prepared
 // operations and those of a [Recorder] are not affected. Default: off.
 func WithStartAttributes() TracerOption {
 	return tracerOption(func(cfg tracerConfig) tracerConfig {

@@ -29,20 +29,14 @@ func (l *lock) acquire(f *os.File) {
 	if l.held {
 		return
 	}
-	var deadline time.Time
+	deadline := time.Now().Add(lockWait)
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
 		locked, busy := tryLock(f)
 		l.held = locked
-		if !busy {
-			return
-		}
 		now := time.Now()
 		switch {
-		case deadline.IsZero():
-			deadline = now.Add(lockWait)
-			if now.Before(l.pause) {
-				return
-			}
+		case !busy, now.Before(l.pause):
+			return
 		case now.After(deadline):
 			l.pause = now.Add(lockPause)
 			return
