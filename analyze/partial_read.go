@@ -104,14 +104,12 @@ func (c *collector) checkHeader(text []byte) error {
 	if version.Schema != opfile.PartialSchema {
 		return fmt.Errorf("schema %q is not supported, this version reads %q", version.Schema, opfile.PartialSchema)
 	}
-	var header partialHeader
-	if err := profile.Decode(text, &header); err != nil {
-		return err
-	}
-	if header.Options == nil {
-		return errors.New("there are no options in the first line")
-	}
-	return header.Options.suit(c.opts.sums())
+	return profile.Decode(text, func(header *partialHeader) error {
+		if header.Options == nil {
+			return errors.New("there are no options in the first line")
+		}
+		return header.Options.suit(c.opts.sums())
+	})
 }
 
 // otherOptionsError is the error of a profile that was made with other options, given both in JSON.
@@ -152,13 +150,13 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 	for name, part := range parts {
 		switch name {
 		case "input":
-			err = d.addInput(part)
+			err = profile.Decode(part, d.addInput)
 		case "reason":
-			err = d.addReason(part)
+			err = profile.Decode(part, d.addReason)
 		case "writer":
-			err = d.addWriter(part)
+			err = profile.Decode(part, d.addWriter)
 		case "end":
-			return true, d.end(part)
+			return true, profile.Decode(part, d.end)
 		default:
 			err = d.addRow(name, part)
 		}
@@ -173,11 +171,7 @@ var errTwice = errors.New("a part of partial results is there twice")
 // maxBytes bounds the sizes of files.
 const maxBytes = 1 << 56
 
-func (d *partialDoc) addInput(text []byte) error {
-	var l inputLine
-	if err := profile.Decode(text, &l); err != nil {
-		return err
-	}
+func (d *partialDoc) addInput(l *inputLine) error {
 	if d.input {
 		return errTwice
 	}
@@ -204,11 +198,7 @@ func (d *partialDoc) addInput(text []byte) error {
 	return nil
 }
 
-func (d *partialDoc) addReason(text []byte) error {
-	var l reasonLine
-	if err := profile.Decode(text, &l); err != nil {
-		return err
-	}
+func (d *partialDoc) addReason(l *reasonLine) error {
 	i := slices.Index(reasonTables[:], l.Of)
 	if i < 0 || l.N < 0 {
 		return profile.ErrText
@@ -216,11 +206,7 @@ func (d *partialDoc) addReason(text []byte) error {
 	return d.counter.reasons[i].Put([]byte(l.Reason), l.reasonCount, l.Other)
 }
 
-func (d *partialDoc) addWriter(text []byte) error {
-	var l writerLine
-	if err := profile.Decode(text, &l); err != nil {
-		return err
-	}
+func (d *partialDoc) addWriter(l *writerLine) error {
 	var set sequence.Set
 	for _, r := range l.Batches {
 		if r[0] > r[1] {
@@ -242,11 +228,7 @@ func (d *partialDoc) addRow(name string, text []byte) error {
 	return d.profile.AddLine(name, text)
 }
 
-func (d *partialDoc) end(text []byte) error {
-	var l endLine
-	if err := profile.Decode(text, &l); err != nil {
-		return err
-	}
+func (d *partialDoc) end(l *endLine) error {
 	if l.Lines != d.lines || !d.input || !d.totals {
 		return fmt.Errorf("partial results of %d lines have %d, or lack their input or totals", l.Lines, d.lines)
 	}

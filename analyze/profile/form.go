@@ -21,11 +21,15 @@ var (
 	ErrText   = errors.New("a text is none of those that it may be")
 )
 
-// Decode decodes a part of partial results strictly: a member that is not known may be a part of the sums.
-func Decode(text []byte, v any) error {
+// Decode calls f with a part of partial results, decoded strictly: a member that is not known may be a part of the sums.
+func Decode[T any](text []byte, f func(*T) error) error {
+	var part T
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	return dec.Decode(v)
+	if err := dec.Decode(&part); err != nil {
+		return err
+	}
+	return f(&part)
 }
 
 // totalsLine is what a Profile holds beside its tables and lists.
@@ -95,13 +99,16 @@ func (p *Profile) EachLine(f func(name string, line any)) {
 func (p *Profile) AddLine(name string, text []byte) error {
 	switch name {
 	case "totals":
-		return p.addTotals(text)
+		return Decode(text, p.addTotals)
 	case "operation":
-		return p.addOperation(text)
+		return Decode(text, p.addOperation)
 	case "group":
-		return p.addGroup(text)
+		if len(p.opts.By) == 0 {
+			return nil
+		}
+		return Decode(text, p.addGroup)
 	case "device":
-		return p.addDevice(text)
+		return Decode(text, p.addDevice)
 	case "slowest":
 		return p.addListed(&p.slowest, text)
 	case "hotspot":
@@ -110,11 +117,7 @@ func (p *Profile) AddLine(name string, text []byte) error {
 	return fmt.Errorf("unknown part %.100q", name)
 }
 
-func (p *Profile) addTotals(text []byte) error {
-	var l totalsLine
-	if err := Decode(text, &l); err != nil {
-		return err
-	}
+func (p *Profile) addTotals(l *totalsLine) error {
 	r := &l.Rules
 	if !wide.AreCounts(l.Weighted, l.Hotspots, r.Attribute, r.Library, r.Name) || l.PeakMemoryBytes < 0 || l.First.Known != l.Last.Known {
 		return ErrNumber
@@ -130,11 +133,7 @@ func (p *Profile) addTotals(text []byte) error {
 	return nil
 }
 
-func (p *Profile) addOperation(text []byte) error {
-	var l operationLine
-	if err := Decode(text, &l); err != nil {
-		return err
-	}
+func (p *Profile) addOperation(l *operationLine) error {
 	side, err := p.complete(&l.accumulator, &l.rowLine)
 	if err != nil {
 		return err
@@ -148,14 +147,7 @@ func (p *Profile) addOperation(text []byte) error {
 	return p.operations[side].Put([]byte(l.Name), l.operationRow, l.Other)
 }
 
-func (p *Profile) addGroup(text []byte) error {
-	if len(p.opts.By) == 0 {
-		return nil
-	}
-	var l groupLine
-	if err := Decode(text, &l); err != nil {
-		return err
-	}
+func (p *Profile) addGroup(l *groupLine) error {
 	side, err := p.complete(&l.accumulator, &l.rowLine)
 	if err != nil {
 		return err
@@ -170,11 +162,7 @@ func (p *Profile) addGroup(text []byte) error {
 	return p.groups[side].Put(of, l.groupRow, l.Other)
 }
 
-func (p *Profile) addDevice(text []byte) error {
-	var l deviceLine
-	if err := Decode(text, &l); err != nil {
-		return err
-	}
+func (p *Profile) addDevice(l *deviceLine) error {
 	if !wide.AreCounts(l.Count, l.MemoryCount) || l.IsNone() && l.Service+l.Host != "" {
 		return ErrNumber
 	}
@@ -191,8 +179,8 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 		!wide.Possible(a.SumNS, a.Squares, a.Count) || a.Work != nil && !a.Work.IsPossible() {
 		return 0, ErrNumber
 	}
-	if a.Kinds == 0 {
-		return 0, fmt.Errorf("there is no kind: %w", ErrText)
+	if a.Kinds == 0 || a.Kinds >= mixesInputs || a.Mixes%mixesInputs != 0 {
+		return 0, fmt.Errorf("kinds or mixes: %w", ErrText)
 	}
 	if a.durations, err = sketch.Of(l.Form); err != nil {
 		return 0, err

@@ -29,7 +29,7 @@ type accumulator struct {
 	memorySums
 	FLOPs     wide.Sum `json:"flops,omitzero"`
 	durations sketch.Sketch
-	Kinds     kindSet  `json:"kinds"`
+	Kinds     set  `json:"kinds"`
 	Slowest   Exemplar `json:"exemplar,omitzero"`
 	variety
 	Weighted *weighted  `json:"weighted,omitempty"` // nil while no entry carries a weight
@@ -167,10 +167,10 @@ func (a *accumulator) mergeSums(o *accumulator) {
 
 // kind returns the kind of the entries, "mixed" where they differ.
 func (a *accumulator) kind() string {
-	if bits.OnesCount8(uint8(a.Kinds)) > 1 {
+	if bits.OnesCount16(uint16(a.Kinds)) > 1 {
 		return key.Mixed
 	}
-	if k := op.Kind(bits.TrailingZeros8(uint8(a.Kinds))).String(); k != "" {
+	if k := op.Kind(bits.TrailingZeros16(uint16(a.Kinds))).String(); k != "" {
 		return k
 	}
 	return key.Unknown
@@ -258,88 +258,37 @@ type variety struct {
 	OutputShape op.Shape   `json:"output_shape,omitzero"`
 	DType       op.DType   `json:"dtype,omitempty"`
 	InputDTypes []op.DType `json:"input_dtypes,omitzero"`
-	Mixes       mixSet     `json:"mixes,omitempty"`
+	Mixes       set     `json:"mixes,omitempty"`
 }
 
 func (v *variety) add(e *op.Entry) {
-	if v.Mixes&mixesInputs == 0 {
-		v.addInputs(e.InputShapes)
-	}
-	if v.Mixes&mixesOutput == 0 {
-		v.addOutput(e.OutputShape)
-	}
-	if v.Mixes&mixesDType == 0 {
-		v.addDType(e.DType)
-	}
-	if v.Mixes&mixesDTypes == 0 {
-		v.addDTypes(e.InputDTypes)
-	}
-}
-
-func (v *variety) addInputs(shapes []op.Shape) {
-	switch {
-	case shapes == nil:
-	case v.InputShapes == nil:
-		v.InputShapes = make([]op.Shape, len(shapes))
-		for i, s := range shapes {
-			v.InputShapes[i] = slices.Clone(s)
-		}
-	case !equalInputs(v.InputShapes, shapes):
-		v.mix(mixesInputs)
-	}
-}
-
-func (v *variety) addOutput(shape op.Shape) {
-	switch {
-	case shape == nil:
-	case v.OutputShape == nil:
-		v.OutputShape = slices.Clone(shape)
-	case !equalShapes(v.OutputShape, shape):
-		v.mix(mixesOutput)
-	}
-}
-
-func (v *variety) addDType(t op.DType) {
-	switch {
-	case t == "":
-	case v.DType == "":
-		v.DType = t
-	case !symbols.SameString(string(v.DType), string(t)):
-		v.mix(mixesDType)
-	}
-}
-
-func (v *variety) addDTypes(types []op.DType) {
-	switch {
-	case types == nil:
-	case v.InputDTypes == nil:
-		v.InputDTypes = slices.Clone(types)
-	case !slices.Equal(v.InputDTypes, types):
-		v.mix(mixesDTypes)
-	}
-}
-
-// mix notes that entries differ in properties, and forgets what the first ones had.
-func (v *variety) mix(in mixSet) {
-	if v.Mixes |= in; v.Mixes&mixesInputs != 0 {
-		v.InputShapes = nil
-	}
-	if v.Mixes&mixesOutput != 0 {
-		v.OutputShape = nil
-	}
-	if v.Mixes&mixesDType != 0 {
-		v.DType = ""
-	}
-	if v.Mixes&mixesDTypes != 0 {
-		v.InputDTypes = nil
-	}
+	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType, InputDTypes: e.InputDTypes})
 }
 
 // merge adds the differences of o, and the difference between the first values of
 // o and v.
 func (v *variety) merge(o *variety) {
-	v.mix(o.Mixes)
-	v.add(&op.Entry{InputShapes: o.InputShapes, OutputShape: o.OutputShape, DType: o.DType, InputDTypes: o.InputDTypes})
+	mix(v, o, mixesInputs, &v.InputShapes, o.InputShapes, equalInputs, cloneInputs)
+	mix(v, o, mixesOutput, &v.OutputShape, o.OutputShape, equalShapes, slices.Clone)
+	mix(v, o, mixesDTypes, &v.InputDTypes, o.InputDTypes, slices.Equal, slices.Clone)
+	switch {
+	case (v.Mixes|o.Mixes)&mixesDType != 0 || v.DType != "" && o.DType != "" && !symbols.SameString(string(v.DType), string(o.DType)):
+		v.Mixes |= mixesDType
+		v.DType = ""
+	case v.DType == "":
+		v.DType = o.DType
+	}
+}
+
+// mix merges one property, of which v has the first value seen.
+func mix[S ~[]T, T any](v, o *variety, property set, first *S, value S, equal func(a, b S) bool, clone func(S) S) {
+	switch {
+	case (v.Mixes|o.Mixes)&property != 0 || *first != nil && value != nil && !equal(*first, value):
+		v.Mixes |= property
+		*first = nil
+	case *first == nil && value != nil:
+		*first = clone(value)
+	}
 }
 
 // mixes names the properties that differ, never nil.
@@ -354,17 +303,15 @@ func (v *variety) mixes() []string {
 	return names
 }
 
-func equalInputs(a, b []op.Shape) bool {
-	if len(a) != len(b) {
-		return false
+func cloneInputs(shapes []op.Shape) []op.Shape {
+	own := make([]op.Shape, len(shapes))
+	for i, s := range shapes {
+		own[i] = slices.Clone(s)
 	}
-	for i, s := range a {
-		if !equalShapes(s, b[i]) {
-			return false
-		}
-	}
-	return true
+	return own
 }
+
+func equalInputs(a, b []op.Shape) bool { return slices.EqualFunc(a, b, equalShapes) }
 
 // equalShapes reports whether two shapes are equal; an unknown shape differs from
 // a scalar. Shapes have few dimensions, so that a loop costs less than a call.

@@ -35,12 +35,6 @@ type recordID struct {
 	duration int64
 }
 
-// recordOf returns the identity of e; ok is false where e has no ids.
-func recordOf(e *op.Entry) (id recordID, ok bool) {
-	id = recordID{e.TraceID, e.SpanID, e.Start, e.Duration}
-	return id, !e.TraceID.IsZero() && !e.SpanID.IsZero()
-}
-
 // topEntries keeps copies of the first entries in some order of preference, and
 // of each record the first one alone.
 type topEntries struct {
@@ -101,11 +95,12 @@ func (t *topEntries) cut() {
 	all, seen := t.kept, make(map[recordID]struct{})
 	t.kept, t.bytes = nil, 0
 	for _, c := range all {
-		id, ok := recordOf(c.entry)
+		e := c.entry
+		id := recordID{e.TraceID, e.SpanID, e.Start, e.Duration}
 		if _, repeats := seen[id]; repeats || len(t.kept) == t.limit {
 			continue
 		}
-		if ok {
+		if !e.TraceID.IsZero() && !e.SpanID.IsZero() {
 			seen[id] = struct{}{}
 		}
 		t.keep(c)
