@@ -29,7 +29,7 @@ type accumulator struct {
 	memorySums
 	FLOPs     wide.Sum `json:"flops,omitzero"`
 	durations sketch.Sketch
-	Kinds     set  `json:"kinds"`
+	Kinds     set      `json:"kinds"`
 	Slowest   Exemplar `json:"exemplar,omitzero"`
 	variety
 	Weighted *weighted  `json:"weighted,omitempty"` // nil while no entry carries a weight
@@ -258,7 +258,7 @@ type variety struct {
 	OutputShape op.Shape   `json:"output_shape,omitzero"`
 	DType       op.DType   `json:"dtype,omitempty"`
 	InputDTypes []op.DType `json:"input_dtypes,omitzero"`
-	Mixes       set     `json:"mixes,omitempty"`
+	Mixes       set        `json:"mixes,omitempty"`
 }
 
 func (v *variety) add(e *op.Entry) {
