@@ -30,29 +30,22 @@ func (f *Forest) buildExecutions() {
 }
 
 // executions returns what was found.
-func (s *linkSearch) executions() (found Executions) {
-	inOrder := make([]int, len(s.cands)) // of the input
-	for c := range s.cands {
-		inOrder[c] = c
-	}
-	slices.SortFunc(inOrder, func(a, b int) int { return int(s.cands[a].Row) - int(s.cands[b].Row) })
-	number := make([]int32, len(s.cands))
+func (s *linkSearch) executions() Executions {
 	for {
-		found.List = nil
+		var found Executions
+		var shared []*candidate
 		at := make(map[int32]int32)
-		for _, c := range inOrder {
-			number[c] = NoExecution
-			if s.cands[c].shared {
-				number[c] = int32(len(found.List))
-				at[s.cands[c].Row] = number[c]
-				found.List = append(found.List, s.cands[c].Execution)
+		for c := range s.cands {
+			if cand := &s.cands[c]; cand.shared {
+				at[cand.Row] = int32(len(shared))
+				shared, found.List = append(shared, cand), append(found.List, cand.Execution)
 			}
 		}
-		if len(found.List) == 0 {
-			return Executions{}
+		if len(shared) == 0 {
+			return found
 		}
 		if found.Of = s.spread(at); !s.dropLost(found.Of) {
-			found.kids = s.linkedChildren(&found, number)
+			found.kids = s.linkedChildren(&found, shared)
 			return found
 		}
 	}
@@ -69,26 +62,21 @@ const maxAbove = 64
 // link leads to another execution, it stands below what that stands below as well. It
 // does not stand below a span of its own tree, nor below an execution that was decided
 // later, which would close a circle.
-func (s *linkSearch) linkedChildren(found *Executions, number []int32) map[int32][]int32 {
+func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[int32][]int32 {
 	f := s.forest
-	turns := make([]int32, len(found.List))
-	inOrder := make([]int32, 0, len(found.List)) // candidates by turn
-	for c := range s.cands {
-		if number[c] != NoExecution {
-			turns[number[c]] = s.cands[c].turn
-			inOrder = append(inOrder, int32(c))
-		}
+	byTurn := make([]int32, len(shared))
+	for e := range byTurn {
+		byTurn[e] = int32(e)
 	}
-	slices.SortFunc(inOrder, func(a, b int32) int { return int(s.cands[a].turn) - int(s.cands[b].turn) })
-	attached := make([][]int32, len(found.List))
+	slices.SortFunc(byTurn, func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) })
+	attached := make([][]int32, len(shared))
 	added := make([]int32, f.Len()) // 1 more than the execution that was last added below each row
 	kids := make(map[int32][]int32)
-	for _, c := range inOrder {
-		cand := &s.cands[c]
-		e := number[c]
+	for _, e := range byTurn {
+		cand := shared[e]
 		add := func(row int32) {
 			of := found.Of[row]
-			if of != NoExecution && turns[of] >= cand.turn || s.order.Within(row, cand.Row) || s.order.Within(cand.Row, row) {
+			if of != NoExecution && shared[of].turn >= cand.turn || s.order.Within(row, cand.Row) || s.order.Within(cand.Row, row) {
 				return
 			}
 			if added[row] != e+1 {
@@ -99,7 +87,7 @@ func (s *linkSearch) linkedChildren(found *Executions, number []int32) map[int32
 		for l := cand.first; l < cand.end; l++ {
 			for row, steps := f.Tree.target[l], 0; row != NoRow && steps < maxAbove; row, steps = f.Tree.Parent[row], steps+1 {
 				add(row)
-				if of := found.Of[row]; of != NoExecution && found.List[of].Row == row && turns[of] < cand.turn {
+				if of := found.Of[row]; of != NoExecution && found.List[of].Row == row && shared[of].turn < cand.turn {
 					for _, above := range attached[of] {
 						add(above)
 					}

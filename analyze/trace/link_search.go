@@ -24,9 +24,8 @@ type candidate struct {
 	Execution
 	first, end int32 // of its links
 	shared     bool
-	begun      bool // to be decided
-	decided    bool
-	turn       int32 // the place in which it was decided
+	begun      bool  // to be decided
+	turn       int32 // the place in which it was decided, from 1
 	// outer is the shared candidate that this one is or is part of, once that is
 	// decided; NoExecution for none.
 	outer int32
@@ -49,7 +48,6 @@ func newLinkSearch(f *Forest) *linkSearch {
 		}
 		s.cands = append(s.cands, candidate{Execution: Execution{Row: row, Links: len(links)}, first: first, end: end, outer: NoExecution})
 	}
-	slices.SortFunc(s.cands, func(a, b candidate) int { return f.CompareStart(a.Row, b.Row) })
 	at := make(map[int32]int32, len(s.cands))
 	for c := range s.cands {
 		at[s.cands[c].Row] = int32(c)
@@ -81,11 +79,7 @@ func (s *linkSearch) namedRequests() map[stamp]int32 {
 // above; where there is none, for the root that the topmost row names and what is
 // above that.
 func (s *linkSearch) spread(at map[int32]int32) []int32 {
-	numbers := make([]int32, s.forest.Len())
-	for r := range numbers {
-		numbers[r] = NoExecution
-	}
-	parent := s.forest.Tree.Parent
+	numbers, parent := noRows(s.forest.Rows()), s.forest.Tree.Parent
 	for _, r := range s.order.rows {
 		if number, ok := at[r]; ok {
 			numbers[r] = number
@@ -93,20 +87,14 @@ func (s *linkSearch) spread(at map[int32]int32) []int32 {
 			numbers[r] = numbers[parent[r]]
 		}
 	}
-	named := make(map[int32]int32) // the topmost rows that name a root with a number
-	for _, r := range s.forest.Tree.Roots {
-		if root := s.above(r); numbers[r] == NoExecution && root != NoRow && numbers[root] != NoExecution {
-			named[r] = numbers[root]
-		}
-	}
-	if len(named) == 0 {
-		return numbers
-	}
+	inTree := slices.Clone(numbers)
 	for _, r := range s.order.rows {
-		if number, ok := named[r]; ok {
-			numbers[r] = number
-		} else if numbers[r] == NoExecution && parent[r] != NoRow {
-			numbers[r] = numbers[parent[r]]
+		switch above := s.above(r); {
+		case numbers[r] != NoExecution || above == NoRow:
+		case parent[r] == NoRow:
+			numbers[r] = inTree[above]
+		default:
+			numbers[r] = numbers[above]
 		}
 	}
 	return numbers
@@ -134,28 +122,28 @@ func (s *linkSearch) namedRequest(l int32) int32 {
 	return NoRow
 }
 
-// decideAll decides which candidates are shared executions. A candidate is decided
+// decideAll decides which candidates are shared executions, by start. A candidate is decided
 // behind those that its links lead to and the one that it lies below, but for those that wait for itself
 // in a circle.
 func (s *linkSearch) decideAll() {
-	turn := int32(0)
-	var pending []int32
-	for first := range s.cands {
-		pending = append(pending, int32(first))
-		for len(pending) > 0 {
-			c := pending[len(pending)-1]
-			cand := &s.cands[c]
-			if !cand.begun {
-				cand.begun = true
-				pending = append(pending, s.needs(c)...)
-				continue
-			}
-			pending = pending[:len(pending)-1]
-			if !cand.decided {
-				s.decide(c)
-				cand.turn = turn
-				turn++
-			}
+	pending := make([]int32, len(s.cands))
+	for c := range pending {
+		pending[c] = int32(c)
+	}
+	slices.SortFunc(pending, func(a, b int32) int { return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row) })
+	for turn := int32(0); len(pending) > 0; {
+		c := pending[len(pending)-1]
+		cand := &s.cands[c]
+		if !cand.begun {
+			cand.begun = true
+			pending = append(pending, s.needs(c)...)
+			continue
+		}
+		pending = pending[:len(pending)-1]
+		if cand.turn == 0 {
+			s.decide(c)
+			turn++
+			cand.turn = turn
 		}
 	}
 }
@@ -186,7 +174,6 @@ func (s *linkSearch) needs(c int32) []int32 {
 // executions too.
 func (s *linkSearch) decide(c int32) {
 	cand := &s.cands[c]
-	cand.decided = true
 	weighted, attention := true, true // every link has the weight
 	for l := cand.first; l < cand.end; l++ {
 		target, link := s.forest.Tree.target[l], &s.forest.links[l]
@@ -216,13 +203,6 @@ func (s *linkSearch) decide(c int32) {
 	if !attention {
 		cand.Attention = nil
 	}
-	s.setOuter(c)
-}
-
-// setOuter finds the shared candidate that candidate c is or is part of.
-func (s *linkSearch) setOuter(c int32) {
-	cand := &s.cands[c]
-	cand.outer = NoExecution
 	if cand.shared {
 		cand.outer = c
 	} else if above := s.above(cand.Row); above != NoRow {
