@@ -11,7 +11,7 @@ import (
 // cache has room. The zero value is ready to use, for devices whose peaks are not known.
 type Finder struct {
 	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
-	roofs    roofs
+	peaks    *peaks.Table                             // nil for none
 
 	recordedOnly bool // nothing follows from shapes
 }
@@ -19,7 +19,7 @@ type Finder struct {
 // NewFinder returns a finder of work as it was recorded, and unless recordedOnly is set as it follows
 // from shapes, and of the least times by the peaks in table, which may be nil.
 func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
-	return Finder{recordedOnly: recordedOnly, roofs: roofs{table: table}}
+	return Finder{recordedOnly: recordedOnly, peaks: table}
 }
 
 // Entry returns the work of an entry.
@@ -44,8 +44,8 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		w.Facts |= Moved
 	}
 	w.record(e.FLOPs)
-	if f.roofs.table != nil && w.Moved() {
-		w.bound(f.roofs.of(e), follows.DType)
+	if f.peaks != nil && w.Moved() {
+		w.bound(f.peaksOf(e), follows.DType)
 	}
 	return w
 }

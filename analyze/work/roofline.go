@@ -88,31 +88,14 @@ func (s *Bounds) Roofline() *Roofline {
 	return r
 }
 
-// roofs finds the peaks of devices.
-type roofs struct {
-	table *peaks.Table // nil for none
-	found map[string]*peaks.Device
-}
-
-// of returns the peaks of the device of an entry, or for the host's view of an operation those of the devices
+// peaksOf returns the peaks of the device of an entry, or for the host's view of an operation those of the devices
 // that it may have been launched to; nil where they are not known.
-func (f *roofs) of(e *op.Entry) *peaks.Device {
+func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 	if e.Side == op.SideHost {
-		return f.table.Accelerator()
+		return f.peaks.Accelerator()
 	}
-	d, ok := f.found[e.DeviceID]
-	if !ok {
-		if len(f.found) == maxRoofs || f.found == nil {
-			f.found = make(map[string]*peaks.Device)
-		}
-		d = f.table.Find(e.DeviceID)
-		f.found[e.DeviceID] = d
-	}
-	return d
+	return f.peaks.Find(e.DeviceID)
 }
-
-// maxRoofs is how many devices are remembered.
-const maxRoofs = 1 << 10
 
 // bound sets the least time of work with an element type on a device.
 func (w *Work) bound(d *peaks.Device, dtype op.DType) {
