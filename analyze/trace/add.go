@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
@@ -295,27 +296,16 @@ func appendArguments(b []byte, e *op.Entry) []byte {
 
 // shapeText returns the text of [Node.Shapes].
 func shapeText(e *op.Entry) string {
-	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
-		return ""
-	}
-	var b []byte
+	inputs := make([]string, len(e.InputShapes))
 	for i, s := range e.InputShapes {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = s.AppendText(b)
+		inputs[i] = s.String()
 	}
+	text := strings.Join(inputs, ", ")
 	if e.OutputShape != nil {
-		if len(b) > 0 {
-			b = append(b, ' ')
-		}
-		b = e.OutputShape.AppendText(append(b, "→ "...))
+		text += " → " + e.OutputShape.String()
 	}
 	if e.DType != "" {
-		if len(b) > 0 {
-			b = append(b, ' ')
-		}
-		b = append(b, e.DType...)
+		text += " " + string(e.DType)
 	}
-	return string(b)
+	return strings.TrimPrefix(text, " ")
 }
