@@ -40,18 +40,14 @@ func copyDirection(operation string) direction {
 
 // copies sums up the copies in one direction.
 type copies struct {
-	Count int64    `json:"count"`
-	SumNS wide.Sum `json:"sum_ns"`
-	memorySums
+	entrySums
 	// TimedNS and TimedBytes are of the copies from which a rate can be computed.
 	TimedNS    wide.Sum `json:"timed_ns"`
 	TimedBytes wide.Sum `json:"timed_bytes"`
 }
 
 func (c *copies) add(e *op.Entry) {
-	c.Count++
-	c.SumNS.Add(e.Duration)
-	c.memorySums.add(e)
+	c.entrySums.add(e)
 	if e.MemoryBytes.Known && e.Duration > 0 {
 		c.TimedNS.Add(e.Duration)
 		c.TimedBytes.Add(e.MemoryBytes.V)
@@ -59,9 +55,7 @@ func (c *copies) add(e *op.Entry) {
 }
 
 func (c *copies) merge(o *copies) {
-	c.Count += o.Count
-	c.SumNS.Merge(o.SumNS)
-	c.memorySums.merge(&o.memorySums)
+	c.entrySums.merge(&o.entrySums)
 	c.TimedNS.Merge(o.TimedNS)
 	c.TimedBytes.Merge(o.TimedBytes)
 }

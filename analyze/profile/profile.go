@@ -77,11 +77,9 @@ type operationRow struct {
 
 // deviceRow is a row of the devices table.
 type deviceRow struct {
-	device.Key          // with its service
-	other      bool     // the devices beyond the limit
-	Count      int64    `json:"count"`
-	SumNS      wide.Sum `json:"sum_ns"`
-	memorySums
+	device.Key      // with its service
+	other      bool // the devices beyond the limit
+	entrySums
 }
 
 // groupRow is a row of the table by the keys asked for.
@@ -134,7 +132,7 @@ func (p *Profile) AddWork(e *op.Entry, w work.Work) {
 	if e.Duration >= p.slowest.shortest {
 		p.slowest.offer(e, p.at)
 	}
-	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.before(p.hotspots.last) {
+	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.compare(p.hotspots.last) < 0 {
 		p.hotspots.offer(e, p.at)
 	}
 }
@@ -305,17 +303,7 @@ func (r *operationRow) fold(src *operationRow) {
 
 func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
 
-func (r *deviceRow) add(e *op.Entry) {
-	r.Count++
-	r.SumNS.Add(e.Duration)
-	r.memorySums.add(e)
-}
-
-func (r *deviceRow) fold(src *deviceRow) {
-	r.Count += src.Count
-	r.SumNS.Merge(src.SumNS)
-	r.memorySums.merge(&src.memorySums)
-}
+func (r *deviceRow) fold(src *deviceRow) { r.entrySums.merge(&src.entrySums) }
 
 func (c *CommunicationRules) add(r op.KindRule) {
 	switch r {

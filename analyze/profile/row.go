@@ -62,6 +62,25 @@ func (s *memorySums) merge(o *memorySums) {
 	s.CopiedBytes.Merge(o.CopiedBytes)
 }
 
+// entrySums are of all entries of a row. Their JSON form is that of partial results.
+type entrySums struct {
+	Count int64    `json:"count"`
+	SumNS wide.Sum `json:"sum_ns"`
+	memorySums
+}
+
+func (s *entrySums) add(e *op.Entry) {
+	s.Count++
+	s.SumNS.Add(e.Duration)
+	s.memorySums.add(e)
+}
+
+func (s *entrySums) merge(o *entrySums) {
+	s.Count += o.Count
+	s.SumNS.Merge(o.SumNS)
+	s.memorySums.merge(&o.memorySums)
+}
+
 // known returns the bytes; unknown where no operation tells any.
 func (s *memorySums) known() op.Int {
 	return op.Int{V: s.MemoryBytes.Int64(), Known: s.MemoryCount > 0 || s.MemoryBytes != wide.Sum{}}

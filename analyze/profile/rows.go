@@ -32,7 +32,7 @@ func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 		if row.saturates() {
 			saturated++
 		}
-		if side != SideIndex(op.SideHost) {
+		if side != int(op.SideHost) {
 			sum.mergeSums(&row.accumulator)
 		}
 	})
@@ -104,13 +104,13 @@ func (p *Profile) groupRows(totalNS int64, estimates bool) []Group {
 // estimates.
 func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	s := a.stats()
-	if side == SideIndex(op.SideHost) {
+	if side == int(op.SideHost) {
 		s.Side = op.SideHost.String()
 	} else if totalNS > 0 {
 		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
 	}
 	if a.Work != nil {
-		s.Figures = a.Work.Figures(a.FLOPs, side == SideIndex(op.SideHost))
+		s.Figures = a.Work.Figures(a.FLOPs, side == int(op.SideHost))
 	}
 	if estimates && a.Weighted != nil {
 		s.Estimate = a.Weighted.estimate()

@@ -18,8 +18,6 @@ func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(p.part, o.part), cmp.Compare(p.n, o.n))
 }
 
-func (p position) before(o position) bool { return p.part < o.part || p.part == o.part && p.n < o.n }
-
 // placedEntry is an entry that is kept, and where it stood.
 type placedEntry struct {
 	entry *op.Entry
@@ -69,7 +67,7 @@ func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
 // offer keeps a copy of e if it may be among the first.
 func (t *topEntries) offer(e *op.Entry, at position) {
-	if t.limit == 0 || e.Duration == t.shortest && !at.before(t.last) {
+	if t.limit == 0 || e.Duration == t.shortest && at.compare(t.last) >= 0 {
 		return
 	}
 	e = e.Clone()
@@ -140,15 +138,5 @@ func (t *topEntries) list() []*op.Entry {
 	return entries
 }
 
-// entryBytes returns about how much memory an entry takes.
-func entryBytes(e *op.Entry) int64 {
-	n := int(unsafe.Sizeof(*e)) + len(e.Operation) + len(e.DeviceID) + len(e.Root) + len(e.Service) +
-		len(e.Links)*int(unsafe.Sizeof(op.Link{}))
-	for _, a := range e.Attrs {
-		n += int(unsafe.Sizeof(a)) + len(a.Key) + len(a.Value)
-	}
-	for _, s := range e.InputShapes {
-		n += int(unsafe.Sizeof(s)) + len(s)*int(unsafe.Sizeof(int64(0)))
-	}
-	return int64(n)
-}
+// entryBytes returns about how much memory an entry takes: a little more than its text.
+func entryBytes(e *op.Entry) int64 { return int64(int(unsafe.Sizeof(*e)) + len(e.AppendJSON(nil))) }
