@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -17,7 +18,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/optrace/optrace/internal/endsignal"
 	"github.com/optrace/optrace/internal/env"
 	"github.com/optrace/optrace/internal/process"
 	"github.com/optrace/optrace/op"
@@ -86,7 +86,7 @@ func WithoutGlobalProvider() SetupOption {
 // programs that do call [SDK.Shutdown] before they end.
 func WithSignals(signals ...os.Signal) SetupOption {
 	if len(signals) == 0 {
-		signals = endsignal.Signals()
+		signals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
 	signals = slices.Clone(signals)
 	return setupOption(func(cfg *setupConfig) { cfg.signals = signals })
@@ -293,7 +293,9 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 			}
 			cancel()
 			signal.Stop(came)
-			endsignal.Raise(s)
+			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
+				os.Exit(2) // as an interrupt does where a process cannot send itself a signal
+			}
 		case <-ended:
 		}
 	})

@@ -119,7 +119,6 @@ var pluginImports = map[string][]string{
 	"internal/rotate":    {},
 	"internal/observ":    {},
 	"internal/env":       {},
-	"internal/endsignal": {},
 	"internal/process":   {"tensorconv"},
 	"internal/attrcache": {"internal/attrkey", "internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
