@@ -37,42 +37,27 @@ func parse(s string) node {
 }
 
 func parseIn(s string, depth int) (n node) {
-	start := 0
-	for i := 0; i < len(s); {
-		switch s[i] {
-		case '<':
-			end := closing(s, i)
-			if name := component(s[start:i]); name != "" {
-				if name == "kernel" && n.name != "" && strings.HasSuffix(s[:start], "::") {
-					name = n.name + "::" + name
-				}
-				n = node{name: name, args: arguments(s[i+1:end], depth+1)}
-			}
-			i = min(end+1, len(s))
-			start = i
-		case '(', '{', '[':
-			if start == i && s[i] == '(' && n.name == "" { // a cast: (int)4
-				i = min(closing(s, i)+1, len(s))
-				start = i
-				continue
-			}
-			if name := component(s[start:i]); name != "" {
-				n = node{name: name}
-			}
-			i = min(closing(s, i)+1, len(s))
-			start = i
-		case ':', ' ', '*', '&':
-			if name := component(s[start:i]); name != "" {
-				n = node{name: name}
-			}
-			i++
-			start = i
-		default:
-			i++
+	for start := 0; start <= len(s); {
+		end := len(s)
+		if i := strings.IndexAny(s[start:], "<({[: *&"); i >= 0 {
+			end = start + i
 		}
-	}
-	if name := component(s[start:]); name != "" {
-		n = node{name: name}
+		next, arg := end+1, ""
+		if end < len(s) && strings.IndexByte("<({[", s[end]) >= 0 {
+			last := closing(s, end)
+			arg, next = s[end+1:last], min(last+1, len(s))
+		}
+		switch name := component(s[start:end]); {
+		case name == "":
+		case end < len(s) && s[end] == '<':
+			if name == "kernel" && n.name != "" && strings.HasSuffix(s[:start], "::") {
+				name = n.name + "::" + name
+			}
+			n = node{name: name, args: arguments(arg, depth+1)}
+		default:
+			n = node{name: name}
+		}
+		start = next
 	}
 	return n
 }
@@ -150,10 +135,14 @@ func (n node) String() string {
 	for _, a := range n.args {
 		args = append(args, a.String())
 	}
+	return template(n.name, args)
+}
+
+func template(name string, args []string) string {
 	if len(args) == 0 {
-		return n.name
+		return name
 	}
-	return n.name + "<" + strings.Join(args, ", ") + ">"
+	return name + "<" + strings.Join(args, ", ") + ">"
 }
 
 // outermost writes a kernel: the first argument in its place where it is a wrapper.
@@ -176,10 +165,7 @@ func (n node) outermost() string {
 			}
 		}
 	}
-	if len(texts) == 0 {
-		return n.name
-	}
-	return n.name + "<" + strings.Join(texts, ", ") + ">"
+	return template(n.name, texts)
 }
 
 // numbers writes the numbers that a list of arguments begins with, such as those of a tile.
@@ -191,10 +177,7 @@ func numbers(args []node) string {
 		}
 		texts = append(texts, a.name)
 	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return "<" + strings.Join(texts, ", ") + ">"
+	return template("", texts)
 }
 
 // mangled returns the first identifiers of a mangled name, which say more than those behind them, as a kernel and its arguments.
@@ -220,13 +203,10 @@ func mangled(s string) string {
 			names = append(names, name)
 		}
 	}
-	switch len(names) {
-	case 0:
+	if len(names) == 0 {
 		return s
-	case 1:
-		return names[0]
 	}
-	return names[0] + "<" + strings.Join(names[1:], ", ") + ">"
+	return template(names[0], names[1:])
 }
 
 // literals returns the integers at the beginning of mangled template arguments: ILi128ELi64EE is 128 and 64.

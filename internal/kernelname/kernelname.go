@@ -64,8 +64,8 @@ func library(name string) string {
 	case strings.Contains(name, "_xmma_"):
 		return xmma(words)
 	case strings.HasPrefix(name, "Cijk_"): // Tensile: the order of the indices, the type, the tile, the instruction
-		rest := words[min(4, len(words)):]
-		return strings.Join(append(words[:min(4, len(words)):min(4, len(words))], slices.DeleteFunc(slices.Clone(rest), func(w string) bool {
+		rest := min(4, len(words))
+		return strings.Join(append(words[:rest], slices.DeleteFunc(words[rest:], func(w string) bool {
 			return !strings.HasPrefix(w, "MT") && !strings.HasPrefix(w, "MI1") && !strings.HasPrefix(w, "MI3")
 		})...), "_")
 	case len(words) > 1 && isSpecialisation(words[len(words)-1]):
