@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,24 +40,29 @@ type Options struct {
 	Version string
 }
 
+// maxFaultsShown is how many records that cannot be read are shown.
+const maxFaultsShown = 10
+
 // Write writes the records of src to out. Those that cannot be read are left out and reported on s.
 func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, opts Options) error {
 	if t.binary && out.Terminal {
 		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
 	}
-	faults := faultLog{s: s}
-	c, err := t.create(options{out, out.Terminal, opts.Version, &faults.n})
+	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
+	c, err := t.create(options{out, out.Terminal, opts.Version, &found})
 	if err != nil {
 		return exit.Output(err)
 	}
-	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
 	if t.attributes && !opts.DropAttributes {
 		src.Mapping = new(attr.Mapping)
 		src.Mapping.KeepAll()
 	}
-	err = src.Each(s, c.holds, func(rec op.Record, err error) error {
+	err = src.Each(s, c.holds, func(rec op.Record, err *op.SyntaxError) error {
 		if err != nil {
-			faults.add(err)
+			if found.Malformed < maxFaultsShown {
+				fmt.Fprintf(s.Err, "optrace convert: left out: %q\n", err.Error())
+			}
+			found.Malformed += err.Count()
 			return nil
 		}
 		count(&found, rec)
@@ -70,8 +74,9 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, op
 	if err != nil {
 		return err
 	}
-	faults.end()
-	found.Malformed = faults.n
+	if found.Malformed > maxFaultsShown {
+		fmt.Fprintf(s.Err, "optrace convert: left out %d records in all\n", found.Malformed)
+	}
 	out.Verdict = input.Unread(src.Inputs, &found)
 	return exit.Output(c.end())
 }
@@ -102,31 +107,5 @@ func dropAttributes(rec op.Record) {
 	}
 	for i := range links {
 		links[i].Extra = nil
-	}
-}
-
-// faultLog reports records that could not be read on standard error, the first
-// ones in full.
-type faultLog struct {
-	s streams.Streams
-	n int64
-}
-
-const maxFaultsShown = 10
-
-func (l *faultLog) add(err error) {
-	records := int64(1)
-	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-		records = syntax.Count()
-		if l.n < maxFaultsShown {
-			fmt.Fprintf(l.s.Err, "optrace convert: left out: %q\n", syntax.Error())
-		}
-	}
-	l.n += records
-}
-
-func (l *faultLog) end() {
-	if l.n > maxFaultsShown {
-		fmt.Fprintf(l.s.Err, "optrace convert: left out %d records in all\n", l.n)
 	}
 }

@@ -3,6 +3,7 @@ package convert
 import (
 	"io"
 
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
@@ -12,17 +13,15 @@ import (
 	opseed "github.com/optrace/optrace/op/seed"
 	"github.com/optrace/optrace/parquet"
 	"github.com/optrace/optrace/render/csv"
-	"github.com/optrace/optrace/render/jaeger"
 	"github.com/optrace/optrace/render/otlp"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
 type options struct {
 	out      io.Writer
-	terminal bool   // out is one
-	version  string // of the program
-	// unread has the number of records that could not be read, once all have been read.
-	unread *int64
+	terminal bool              // out is one
+	version  string            // of the program
+	found    *analyze.Envelope // what was read, once all has been
 }
 
 // converter writes records in a format, or collects them for end.
@@ -160,29 +159,22 @@ func newParquet(o options) (*converter, error) {
 	}, nil
 }
 
-func newJaeger(o options) (*converter, error) {
-	t := new(jaeger.Traces)
-	return &converter{
-		entry: always(t.Add), span: always(t.AddSpan), resource: always(t.Resource), holds: t.Bytes,
-		end: func() error { return t.Write(o.out) },
-	}, nil
-}
-
 // timeline collects operations and spans and writes them in the end.
-type timeline interface {
+type timeline[T any] interface {
+	*T
 	Add(e *op.Entry)
 	AddSpan(s *op.Span)
 	Bytes() int64
 	Write(w io.Writer) error
 }
 
-func newTimeline(create func() timeline) func(options) (*converter, error) {
-	return func(o options) (*converter, error) {
-		t := create()
-		return &converter{
-			entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes, end: func() error { return t.Write(o.out) },
-		}, nil
+func newTimeline[T any, P timeline[T]](o options) (*converter, error) {
+	t := P(new(T))
+	c := &converter{entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes, end: func() error { return t.Write(o.out) }}
+	if t, ok := any(t).(interface{ Resource(r *op.Resource) }); ok {
+		c.resource = always(t.Resource)
 	}
+	return c, nil
 }
 
 // newFlat writes the seed's stacks of device and operation.
@@ -204,15 +196,13 @@ func newCollapsed(o options) (*converter, error) {
 	return ofForest(f, func() error { return stacks.WriteForest(f, o.out) }), nil
 }
 
-type table = stacks.Table
-
-func newProfile(write func(io.Writer, *table, otlpprofiles.Options) error) func(options) (*converter, error) {
+func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error) func(options) (*converter, error) {
 	return func(o options) (*converter, error) {
 		f, from, lost := trace.New(), new(otlpprofiles.Producers), int64(0)
 		f.KeepShapes()
 		c := ofForest(f, func() error {
 			opts := otlpprofiles.Options{Producers: from}
-			opts.Version, opts.Lost, opts.Unread = o.version, lost, *o.unread
+			opts.Version, opts.Lost, opts.Unread = o.version, lost, o.found.Malformed
 			return write(o.out, stacks.Of(f), opts)
 		})
 		add := c.entry

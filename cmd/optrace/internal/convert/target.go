@@ -5,7 +5,9 @@ package convert
 import (
 	"io"
 
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/render/chrome"
+	"github.com/optrace/optrace/render/jaeger"
 	"github.com/optrace/optrace/render/otlpprofiles"
 	"github.com/optrace/optrace/render/perfetto"
 	"github.com/optrace/optrace/render/pprof"
@@ -50,15 +52,15 @@ func Targets() []Target {
 			"keeps operations and spans, their attributes and those of resources, events",
 			"and links; times in whole µs, lists as text; no gaps, batches, attributes of",
 			`scopes and links, weights of links among them, and no device called ""`,
-		}, attributes: true, create: newJaeger},
+		}, attributes: true, create: newTimeline[jaeger.Traces]},
 		{Name: "chrome", Summary: "a timeline for ui.perfetto.dev and chrome://tracing", Keeps: []string{
 			"keeps operations and spans, times to the ns, in the order of devices, streams",
 			"and starts, and the attributes that entries files hold as text; no others, no",
 			"events, resources with their hosts, gaps, batches and spans without ids",
-		}, create: newTimeline(func() timeline { return new(chrome.Timeline) })},
+		}, create: newTimeline[chrome.Timeline]},
 		{Name: "perfetto", Summary: "the same in Perfetto's own format, with counters", Keeps: []string{
 			"keeps what chrome keeps; a file named .pftrace opens at ui.perfetto.dev",
-		}, binary: true, create: newTimeline(func() timeline { return new(perfetto.Timeline) })},
+		}, binary: true, create: newTimeline[perfetto.Timeline]},
 		{Name: "csv", Summary: "a row per operation", Keeps: []string{
 			"keeps operations, for tables: no spans, links and attributes; it is not read",
 		}, create: newCSV},
@@ -75,7 +77,7 @@ func Targets() []Target {
 		{Name: "pprof", Summary: "a profile for go tool pprof and profile stores", Keeps: []string{
 			"keeps sums by stack, device, kind, shape and request: count, time, self,",
 			"bytes and flops; it is not read",
-		}, binary: true, create: newProfile(func(w io.Writer, t *table, opts otlpprofiles.Options) error {
+		}, binary: true, create: newProfile(func(w io.Writer, t *stacks.Table, opts otlpprofiles.Options) error {
 			return pprof.Write(w, t, opts.Options)
 		})},
 		{Name: OTLPProfiles, Summary: "OpenTelemetry profiles in protobuf, with links to requests", Keeps: []string{

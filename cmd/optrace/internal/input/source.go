@@ -58,15 +58,16 @@ const checkInterval = 256
 // Each reads the inputs and calls f with every record, and with the error in place of a record that could not be read. An error
 // that ends the input is returned as an input error, one that f returns as it is. What
 // holds returns, how many bytes are kept until the end, is bounded, unless it is nil.
-func (src Source) Each(s streams.Streams, holds func() int64, f func(op.Record, error) error) error {
+func (src Source) Each(s streams.Streams, holds func() int64, f func(op.Record, *op.SyntaxError) error) error {
 	in, done := src.Open(s)
 	defer done()
 	n, held := 0, int64(0)
 	for rec, err := range in.Records() {
-		if _, ok := errors.AsType[*op.SyntaxError](err); err != nil && !ok {
+		syntax, ok := errors.AsType[*op.SyntaxError](err)
+		if err != nil && !ok {
 			return exit.Input(err)
 		}
-		if err := f(rec, err); err != nil {
+		if err := f(rec, syntax); err != nil {
 			return err
 		}
 		if n++; holds != nil && n%checkInterval == 0 {
