@@ -153,12 +153,16 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 func (m *maker) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
 	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
 		if n := ids[i].Int; n != 0 {
-			e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
+			addInt(e, key, n)
 		}
 	}
 	if name := m.nodeName(process, ids[1].Int); name != "" {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.GraphNodeName, Value: name})
 	}
+}
+
+func addInt(e *op.Entry, key string, n int64) {
+	e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
 }
 
 func (m *maker) launched(e *op.Entry, call *launch) {
@@ -167,7 +171,7 @@ func (m *maker) launched(e *op.Entry, call *launch) {
 	}
 	e.Launch = opfile.UnixTime(m.base, call.start)
 	if call.dur > 0 {
-		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchDuration, Value: strconv.FormatInt(call.dur, 10), Type: op.AttrInt})
+		addInt(e, attrkey.LaunchDuration, call.dur)
 	}
 	if name := m.call(call.name); name != "" {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchCall, Value: name})

@@ -15,6 +15,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+func init() { ingest.Register("nsys", ingest.Tables{Records: Records, RecordsAt: RecordsAt}) }
+
 // Records reads a database that can only be read from front to back: it is copied first, many bytes
 // to a temporary file. name stands for src in errors.
 func Records(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
@@ -102,15 +104,13 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		}
 	}
 	for _, table := range deviceTables {
-		more := true
 		if !r.scan(table, slices.Concat(common, deviceColumns[table]), func(_ int64, v []sqlite.Value) error {
 			e, err := make.device(table, v)
 			if err == nil && !yield(op.Record{Entry: e}, nil) {
-				more = false
 				return errEnough
 			}
 			return err
-		}) || !more {
+		}) {
 			return
 		}
 	}
@@ -125,7 +125,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 func (r *reader) isExport() bool {
 	for _, table := range expected {
 		if !r.db.Has(table) {
-			r.skip(op.SkipMissing + op.SkipReason(table))
+			r.skipped[op.SkipMissing+op.SkipReason(table)]++
 		}
 	}
 	return len(r.skipped) < len(expected) || r.db.Has(graphTable)
@@ -149,24 +149,18 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 			n++
 			err = row(n, v)
 		}
-		if err == errEnough || err != nil && !r.report(class, "table %s, row %d: %v", table, n, err) ||
-			r.held > r.told+maxUntold && !r.tell() {
+		if err == errEnough || err != nil &&
+			!r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err), Class: class}) || r.held > r.told+maxUntold && !r.tell() {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *reader) report(class op.ErrorClass, msg string, args ...any) (more bool) {
-	return r.fail(&op.SyntaxError{Msg: fmt.Sprintf(msg, args...), Class: class})
-}
-
 func (r *reader) fail(err *op.SyntaxError) (more bool) {
 	err.File, err.Offset = r.name, -1
 	return r.yield(op.Record{}, err)
 }
-
-func (r *reader) skip(reason op.SkipReason) { r.skipped[reason]++ }
 
 // more notes that so many bytes more are held.
 func (r *reader) more(bytes int) { r.held += int64(bytes) }

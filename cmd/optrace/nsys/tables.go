@@ -2,6 +2,7 @@ package nsys
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 	"unsafe"
@@ -140,7 +141,7 @@ func (r *reader) readTables() bool {
 	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid", "nameId"}, r.addLaunch) &&
 		r.scan(nodeTable, []string{"start", "graphNodeId", "originalGraphNodeId", "globalTid"}, r.addNode) &&
 		r.scan(syncTable, nil, func(int64, []sqlite.Value) error {
-			r.skip(op.SkipRuntime)
+			r.skipped[op.SkipRuntime]++
 			return nil
 		}) && r.readRanks()
 }
@@ -174,11 +175,11 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	switch kind {
 	case rangePushPop, rangeStartEnd, importedPushPop, importedStartEnd:
 	default:
-		r.skip(op.SkipMetadata)
+		r.skipped[op.SkipMetadata]++
 		return nil
 	}
 	if v[1].Kind == sqlite.Null {
-		r.skip(op.SkipUnpaired)
+		r.skipped[op.SkipUnpaired]++
 		return nil
 	}
 	start, end, err := times(v)
@@ -230,7 +231,7 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	if err != nil {
 		return err
 	}
-	r.skip(op.SkipRuntime)
+	r.skipped[op.SkipRuntime]++
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
 		r.tables.launches = append(r.tables.launches, launch{
@@ -300,12 +301,7 @@ func (r *reader) readRanks() bool {
 	}
 	if len(seen) > 1 {
 		t.ranks = make(map[int64]int64)
-		processes := make([]int64, 0, len(seen))
-		for p := range seen {
-			processes = append(processes, p)
-		}
-		slices.Sort(processes)
-		for rank, p := range processes {
+		for rank, p := range slices.Sorted(maps.Keys(seen)) {
 			t.ranks[p] = int64(rank)
 		}
 	}
