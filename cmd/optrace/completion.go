@@ -3,7 +3,6 @@ package main
 import (
 	"embed"
 	"flag"
-	"io"
 	"slices"
 	"strings"
 
@@ -57,15 +56,6 @@ const completionWords = "words"
 
 // anyFile stands for the names of files.
 const anyFile = ":files"
-
-func printLines(w io.Writer, lines []string) error {
-	for _, line := range lines {
-		if _, err := io.WriteString(w, line+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // complete returns what fits in place of the last of the words, which may be empty.
 func complete(words []string) []string {

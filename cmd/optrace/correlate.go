@@ -308,12 +308,9 @@ func (w *wanted) request(q *requests.Request) bool {
 	return asked && w.service(q) && w.duration(q)
 }
 
-// local is request for traces that Jaeger has not been asked for.
+// local is request for traces that Jaeger has not been asked for, where no trace is asked for by its id.
 func (w *wanted) local(q *requests.Request) bool {
 	f := w.flags
-	if f.trace != "" {
-		return w.ofTrace(q)
-	}
 	// The default of one hour applies to the search only.
 	anyTime := !f.sinceSet && (f.jaeger == "" || f.service == "")
 	recent := q.StartNS.Known && q.StartNS.V >= w.now.Add(-f.since).UnixNano()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
@@ -24,22 +23,18 @@ type fetch struct {
 func readService(ctx context.Context, client *jaeger.Client, w *wanted, join *correlate.Join) (*correlate.Service, error) {
 	w.traces = make(map[op.TraceID]struct{})
 	f := &fetch{client: client, wanted: w, join: join}
-	env, err := analyze.Read(ctx, analyze.Records(f.records(ctx)), join.AddService)
+	env, err := analyze.Read(ctx, analyze.Records(func(yield func(op.Record, error) bool) {
+		f.yield = yield
+		if err := f.all(ctx); err != nil {
+			f.emit(op.Record{}, err)
+		}
+	}), join.AddService)
 	if err != nil {
 		return nil, err
 	}
 	f.about.API = client.API()
 	f.about.Envelope = *env
 	return &f.about, nil
-}
-
-func (f *fetch) records(ctx context.Context) iter.Seq2[op.Record, error] {
-	return func(yield func(op.Record, error) bool) {
-		f.yield = yield
-		if err := f.all(ctx); err != nil {
-			f.emit(op.Record{}, err)
-		}
-	}
 }
 
 // emit yields a record, or the error of one that could not be read, unless no

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
@@ -112,15 +113,13 @@ func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 
 // failure returns why the gate fails, nil where it does not.
 func (f *diffFlags) failure(r *diff.Report) error {
-	for _, side := range []struct {
-		name string
-		of   diff.Side
-	}{{"base", r.Base}, {"head", r.Head}} {
-		if side.of.Entries == 0 {
-			return exit.Gatef("the %s has no operations, so nothing was compared", side.name)
-		}
-	}
-	if what, by := r.Slowdown(); 100*by > f.failAbove {
+	const nothing = "the %s has no operations, so nothing was compared"
+	switch what, by := r.Slowdown(); {
+	case r.Base.Entries == 0:
+		return exit.Gatef(nothing, "base")
+	case r.Head.Entries == 0:
+		return exit.Gatef(nothing, "head")
+	case 100*by > f.failAbove:
 		return exit.Gatef("%s is slower by %.1f %%, more than %g %%", what, 100*by, f.failAbove)
 	}
 	return nil
@@ -156,14 +155,8 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 	if f.keys, err = flags.Keys(f.by); err != nil {
 		return err
 	}
-	stdin := 0
-	for _, in := range f.all {
-		if in == ingest.Stdin {
-			stdin++
-		}
-	}
 	switch {
-	case stdin > 1:
+	case slices.Contains(f.all[slices.Index(f.all, ingest.Stdin)+1:], ingest.Stdin):
 		return exit.Usagef("standard input is there twice")
 	case f.json && f.markdown:
 		return exit.Usagef("-json and -markdown exclude each other")

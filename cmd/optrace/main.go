@@ -65,7 +65,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	if c, ok := find(args[0]); ok {
 		if c.name == "completion" && len(args) > 2 && args[1] == completionWords { // no flags of this command
-			return finish(s, c, exit.Output(printLines(s.Out, complete(args[2:]))))
+			var lines strings.Builder
+			for _, line := range complete(args[2:]) {
+				lines.WriteString(line + "\n")
+			}
+			_, err := io.WriteString(s.Out, lines.String())
+			return finish(s, c, exit.Output(err))
 		}
 		return finish(s, c, c.execute(ctx, s, args[1:]))
 	}

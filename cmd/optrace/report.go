@@ -4,7 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
@@ -208,6 +210,23 @@ func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 	if err != nil {
 		fmt.Fprintf(s.Err, "opening %s: %v\n", termtext.Escape(path), err)
 	}
+}
+
+// openBrowser shows an address in the user's browser, which goes on by itself.
+func openBrowser(ctx context.Context, address string) error {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // what it says is for nobody
+	return nil
 }
 
 // options returns the options of the analyses, or an error if the flags do not

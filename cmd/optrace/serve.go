@@ -237,21 +237,24 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		sources = append(sources, input.Title(inputs))
 	}
 	r := receiver.New(s.window, s.hosts)
-	web, err := s.receive(ctx, s.flags.http, r.Handler(address))
-	if err != nil {
-		return exit.Input(errors.Join(fmt.Errorf("-otlp-http: %w", err), page.Close()))
-	}
-	if web != "" {
-		sources = append(sources, "OTLP/HTTP at "+web)
-		fmt.Fprintf(std.Out, "OTLP/HTTP  http://%s%s\n", web, receiver.Path)
-	}
-	rpc, err := s.receive(ctx, s.flags.grpc, r.GRPC())
-	if err != nil {
-		return exit.Input(errors.Join(fmt.Errorf("-otlp-grpc: %w", err), page.Close()))
-	}
-	if rpc != "" {
-		sources = append(sources, "OTLP/gRPC at "+rpc)
-		fmt.Fprintf(std.Out, "OTLP/gRPC  %s\n", rpc)
+	for _, in := range []struct {
+		flag, address, name string
+		url                 string // of what listens at %s
+		handler             http.Handler
+	}{
+		{"-otlp-http", s.flags.http, "OTLP/HTTP", "http://%s" + receiver.Path, r.Handler(address)},
+		{"-otlp-grpc", s.flags.grpc, "OTLP/gRPC", "%s", r.GRPC()},
+	} {
+		if isOff(in.address) {
+			continue
+		}
+		l, err := loopback.Listen(ctx, in.address)
+		if err != nil {
+			return exit.Input(errors.Join(fmt.Errorf("%s: %w", in.flag, err), page.Close()))
+		}
+		s.serve(exit.Input, func() error { return loopback.Serve(ctx, l, in.handler) })
+		sources = append(sources, in.name+" at "+l.Addr().String())
+		fmt.Fprintf(std.Out, "%s  "+in.url+"\n", in.name, l.Addr())
 	}
 	if s.push != nil {
 		fmt.Fprintf(std.Out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
@@ -267,19 +270,6 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		}
 	}
 	return nil
-}
-
-// receive serves on an address and returns it, "" for one that stands for none.
-func (s *server) receive(ctx context.Context, address string, h http.Handler) (string, error) {
-	if isOff(address) {
-		return "", nil
-	}
-	l, err := loopback.Listen(ctx, address)
-	if err != nil {
-		return "", err
-	}
-	s.serve(exit.Input, func() error { return loopback.Serve(ctx, l, h) })
-	return l.Addr().String(), nil
 }
 
 func (s *server) serve(mark func(error) error, f func() error) {

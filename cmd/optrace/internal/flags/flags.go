@@ -5,11 +5,16 @@ package flags
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/units"
 )
 
 // New returns a flag set that leaves it to its caller to print errors.
@@ -101,4 +106,74 @@ func ValueFollows(fs *flag.FlagSet, arg string) bool {
 	}
 	boolean, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return !ok || !boolean.IsBoolFlag()
+}
+
+// InOut are the flags of commands that read inputs and write an output.
+type InOut struct {
+	// Format is the name of the inputs' format; "" finds it by content.
+	Format string
+	// Output is the file to write, "" for standard output.
+	Output string
+	// Memory bounds the memory that is taken for the input.
+	Memory MemorySize
+}
+
+// Define defines the flags.
+func (f *InOut) Define(fs *flag.FlagSet) {
+	Format(fs, &f.Format)
+	fs.StringVar(&f.Output, "o", "", "")
+	f.Memory = ingest.DefaultMaxMemory
+	fs.Var(&f.Memory, "max-memory", "")
+}
+
+// Format defines the flag that names the format of the inputs. It is checked while
+// flags are parsed.
+func Format(fs *flag.FlagSet, format *string) {
+	fs.Func("format", "", func(name string) error {
+		if names := ingest.FormatNames(); !slices.Contains(names, name) {
+			return fmt.Errorf("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
+		}
+		*format = name
+		return nil
+	})
+}
+
+// FormatUsage describes that flag, for the help of a command.
+const FormatUsage = `  -format NAME      take all INPUTs for files of a format, whatever they look like;
+                    optrace help formats lists them`
+
+// MemoryUsage is the part of the help texts that describes the flag.
+const MemoryUsage = `  -max-memory N     about how much memory an input may take: 512M, 4G or a number of
+                    bytes; 0 is no bound (1G). What needs more is an error
+`
+
+// MemorySize is the value of -max-memory, in bytes; 0 is no bound.
+type MemorySize int64
+
+var _ flag.Value = (*MemorySize)(nil)
+
+// String implements [flag.Value].
+func (m *MemorySize) String() string { return units.Bytes(int64(*m)) }
+
+// Set implements [flag.Value].
+func (m *MemorySize) Set(text string) error {
+	n, err := units.ParseBytes(text)
+	*m = MemorySize(n)
+	return err
+}
+
+// Option returns the size as an [ingest.Options] has it.
+func (m MemorySize) Option() int64 {
+	if m == 0 {
+		return -1
+	}
+	return int64(m)
+}
+
+// LimitHeap makes the garbage collector keep the process near the bound, unless the
+// environment says otherwise: buffers, and what is garbage, come on top of what is held.
+func (m MemorySize) LimitHeap() {
+	if _, set := os.LookupEnv("GOMEMLIMIT"); !set && m > 0 {
+		debug.SetMemoryLimit(int64(m) + int64(m)/4)
+	}
 }

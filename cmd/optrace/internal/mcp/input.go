@@ -8,14 +8,6 @@ import (
 	"strings"
 )
 
-func rootOf(dir string) (string, error) {
-	absolute, err := filepath.Abs(dir)
-	if err == nil {
-		absolute, err = filepath.EvalSymlinks(absolute)
-	}
-	return absolute, err
-}
-
 // resolve returns the paths of inputs, which are below one of the directories. A relative one
 // is relative to any of these.
 func (s *Server) resolve(inputs []string) ([]string, error) {

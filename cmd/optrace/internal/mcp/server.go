@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,10 @@ type Server struct {
 func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, turn: make(chan struct{}, 1)}
 	for _, dir := range opts.Directories {
-		root, err := rootOf(dir)
+		root, err := filepath.Abs(dir)
+		if err == nil {
+			root, err = filepath.EvalSymlinks(root)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -136,10 +136,12 @@ func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, er
 // complete only its owner can read it.
 func (o *File) create(path string) error {
 	o.target, o.isNew = followLinks(path), o.existing == nil
-	if !o.isNew {
-		if err := checkWritable(o.target); err != nil {
+	if !o.isNew { // a rename would replace a file that may not be written, too
+		f, err := os.OpenFile(o.target, os.O_WRONLY, 0)
+		if err != nil {
 			return err
 		}
+		_ = f.Close()
 	}
 	name := filepath.Join(filepath.Dir(o.target), "."+filepath.Base(o.target)+"."+rand.Text()[:8]+".tmp")
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -178,16 +180,6 @@ func followLinks(path string) string {
 	return filepath.Dir(path) + string(filepath.Separator) + next
 }
 
-// checkWritable returns an error if the file may not be written: a rename would
-// replace it nevertheless.
-func checkWritable(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 // admit looks at the inputs that can be found: none of them may be the output, which is for those only who can read them all.
 // A missing one is reported when it is read.
 func (o *File) admit(s streams.Streams, inputs []string) error {
@@ -206,35 +198,30 @@ func (o *File) admit(s streams.Streams, inputs []string) error {
 }
 
 // Exclude reports whether a file that was found, in a directory, is the output.
-// Any other is an input.
+// Any other is an input: who may not read it may not read a new output, but for its owner.
+// Pipes and devices say nothing about that.
 func (o *File) Exclude(info fs.FileInfo) bool {
 	if o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info) {
 		return true
 	}
-	o.narrow(info)
-	return false
-}
-
-// narrow takes permissions away from a new output that the input does not give.
-// Its owner can always read and write it. Pipes and devices say nothing about
-// who may read their contents.
-func (o *File) narrow(input fs.FileInfo) {
-	if o.isNew && (input.Mode().IsRegular() || input.IsDir()) {
-		o.mode &= input.Mode().Perm() | 0o600
+	if o.isNew && (info.Mode().IsRegular() || info.IsDir()) {
+		o.mode &= info.Mode().Perm() | 0o600
 	}
+	return false
 }
 
 // commit completes the output, which has been flushed.
 func (o *File) commit() error {
-	if o.file == nil {
+	switch {
+	case o.file == nil:
 		return nil
+	case o.target == "":
+		return o.file.Close()
 	}
-	if o.target != "" {
-		if err := o.file.Chmod(o.mode); err != nil {
-			return err
-		}
+	if err := o.file.Chmod(o.mode); err != nil {
+		return err
 	}
-	if err := o.file.Close(); err != nil || o.target == "" {
+	if err := o.file.Close(); err != nil {
 		return err
 	}
 	return os.Rename(o.file.Name(), o.target)
