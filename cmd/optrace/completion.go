@@ -147,7 +147,12 @@ func flagValues(name string) (lines []string) {
 		}
 		return lines
 	case "format":
-		return formatLines()
+		formats := ingest.Formats()
+		for _, name := range ingest.FormatNames() {
+			i := slices.IndexFunc(formats, func(f ingest.Format) bool { return name == f.Name || name == f.Short })
+			lines = append(lines, name+"\t"+formats[i].Summary)
+		}
+		return lines
 	case "by":
 		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel, attrkey.GPUIndex,
 			attrkey.RequestModel)
@@ -161,15 +166,6 @@ func flagValues(name string) (lines []string) {
 		return []string{anyFile}
 	}
 	return nil
-}
-
-func formatLines() (lines []string) {
-	formats := ingest.Formats()
-	for _, name := range ingest.FormatNames() {
-		i := slices.IndexFunc(formats, func(f ingest.Format) bool { return name == f.Name || name == f.Short })
-		lines = append(lines, name+"\t"+formats[i].Summary)
-	}
-	return lines
 }
 
 // flagColumn is the column at which the help texts describe flags.

@@ -93,7 +93,7 @@ func (f *convertFlags) run(ctx context.Context, s streams.Streams, line *flags.L
 	}
 	write := func(out *output.File) error {
 		src.Exclude = out.Exclude
-		return to.Write(s, src, out, convert.Options{DropAttributes: f.drop, Version: version()})
+		return to.Write(s, src, out, f.drop, version())
 	}
 	if line.IsSet("push") {
 		if to.Name != convert.OTLPProfiles || f.Output != "" {

@@ -77,22 +77,12 @@ Examples:
 `
 
 type correlateFlags struct {
-	jaeger       string
-	service      string
-	operation    string
-	since        time.Duration
-	minDuration  time.Duration
-	trace        string
-	limit        int
-	timeout      time.Duration
-	redirects    bool
-	json         bool
-	top          int
-	rows         int
-	linkPatterns string
-	reportURL    string
-	price        string
-	display      streams.DisplayFlags
+	jaeger, service, operation, trace string
+	since, minDuration, timeout       time.Duration
+	linkPatterns, reportURL, price    string
+	limit, top, rows                  int
+	redirects, json                   bool
+	display                           streams.DisplayFlags
 	flags.InOut
 
 	prices   *price.Table

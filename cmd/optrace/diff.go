@@ -66,16 +66,11 @@ Examples:
 `
 
 type diffFlags struct {
-	by        string
-	failAbove float64
-	alpha     float64
-	steady    bool
-	within    float64
-	json      bool
-	markdown  bool
-	top       int
-	html      string
-	display   streams.DisplayFlags
+	by, html                 string
+	failAbove, alpha, within float64
+	steady, json, markdown   bool
+	top                      int
+	display                  streams.DisplayFlags
 	flags.InOut
 
 	keys            []key.Key

@@ -105,20 +105,16 @@ Examples:
 `
 
 type reportFlags struct {
-	json, csv bool
+	json, csv, align, steady, open bool
+	section, html                  string
+	where                          key.Filter
+	minRatio                       float64
 	flags.Sums
-	where    key.Filter
-	section  string
-	rows     int
-	minRatio float64
-	align    bool
-	steady   bool
-	html     string
-	open     bool
 	flags.InOut
-	set     []string // the flags that were given
-	table   string   // with csv
 	display streams.DisplayFlags
+
+	line  *flags.Line
+	table string // with csv
 }
 
 func (f *reportFlags) define(fs *flag.FlagSet) {
@@ -138,8 +134,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 
 func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	inputs := line.Inputs
-	f.rows = line.Rows()
-	line.Visit(func(set *flag.Flag) { f.set = append(f.set, set.Name) })
+	f.line = line
 	chosen, err := parseSections(f.section)
 	if err != nil {
 		return err
@@ -267,7 +262,7 @@ func (f *reportFlags) computed(chosen selection) []string {
 		return []string{"operations"}
 	}
 	sections := []string{"overview"}
-	if slices.Contains(f.set, "min-comm-ratio") {
+	if f.line.IsSet("min-comm-ratio") {
 		sections = append(sections, text.SectionCommunication)
 	}
 	return sections
@@ -280,14 +275,13 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	case f.csv:
 		return csv.Write(w, r, f.table, csv.Options{Printable: w.Terminal})
 	}
-	opts.Rows = f.rows
+	opts.Rows = f.line.Rows()
 	if chosen != nil {
 		opts.Show = chosen.shows
 	}
 	if f.section == "" {
 		opts.Show = func(section string) bool {
-			return section == "memory" && slices.Contains(f.set, "hotspot-bytes") || section == "communication" &&
-				slices.Contains(f.set, "min-comm-ratio")
+			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" && f.line.IsSet("min-comm-ratio")
 		}
 		return text.WriteOverview(w, r, opts)
 	}

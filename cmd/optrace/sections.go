@@ -41,12 +41,10 @@ func parseSections(list string) (selection, error) {
 	return chosen, nil
 }
 
-func (s selection) has(name string) bool { return s == nil || slices.Contains(s, name) }
-
 // shows reports whether the text form shows the section: the summary includes
 // the operations, as far as they are known without the structure.
 func (s selection) shows(name string) bool {
-	return s.has(name) || name == "operations" && s.has("summary")
+	return s == nil || slices.Contains(s, name) || name == "operations" && slices.Contains(s, "summary")
 }
 
 // structural reports whether a selected section needs the structure, for a part of it at least.

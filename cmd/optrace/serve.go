@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -187,17 +188,14 @@ type server struct {
 
 func newServer(f serveFlags, window *livepage.Window) *server {
 	s := &server{flags: f, window: window}
-	for name := range strings.SplitSeq(f.hosts, ",") {
-		if name != "" {
-			s.hosts = append(s.hosts, strings.ToLower(name))
-		}
-	}
+	s.hosts = strings.Split(strings.ToLower(f.hosts), ",")
 	// The name that a server listens on is one of its own.
 	for _, address := range []string{f.listen, f.http, f.grpc} {
-		if name, _, err := net.SplitHostPort(address); err == nil && name != "" {
+		if name, _, err := net.SplitHostPort(address); err == nil {
 			s.hosts = append(s.hosts, strings.ToLower(name))
 		}
 	}
+	s.hosts = slices.DeleteFunc(s.hosts, func(name string) bool { return name == "" })
 	return s
 }
 

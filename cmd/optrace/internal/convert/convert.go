@@ -32,28 +32,21 @@ func Find(name string) (Target, error) {
 	return Target{}, exit.Usagef("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
 }
 
-// Options say how records are converted.
-type Options struct {
-	// DropAttributes leaves out what no field of an operation holds.
-	DropAttributes bool
-	// Version is that of the program.
-	Version string
-}
-
 // maxFaultsShown is how many records that cannot be read are shown.
 const maxFaultsShown = 10
 
-// Write writes the records of src to out. Those that cannot be read are left out and reported on s.
-func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, opts Options) error {
+// Write writes the records of src to out. Those that cannot be read are left out and reported on s. drop leaves out
+// what no field of an operation holds; version is that of the program.
+func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, drop bool, version string) error {
 	if t.binary && out.Terminal {
 		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
 	}
 	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
-	c, err := t.create(options{out, out.Terminal, opts.Version, &found})
+	c, err := t.create(options{out, version, &found})
 	if err != nil {
 		return exit.Output(err)
 	}
-	if t.attributes && !opts.DropAttributes {
+	if t.attributes && !drop {
 		src.Mapping = new(attr.Mapping)
 		src.Mapping.KeepAll()
 	}
@@ -66,7 +59,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, op
 			return nil
 		}
 		count(&found, rec)
-		if opts.DropAttributes {
+		if drop {
 			dropAttributes(rec)
 		}
 		return exit.Output(c.record(rec))

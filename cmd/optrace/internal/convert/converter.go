@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -18,10 +19,9 @@ import (
 )
 
 type options struct {
-	out      io.Writer
-	terminal bool              // out is one
-	version  string            // of the program
-	found    *analyze.Envelope // what was read, once all has been
+	out     *output.File
+	version string            // of the program
+	found   *analyze.Envelope // what was read, once all has been
 }
 
 // converter writes records in a format, or collects them for end.
@@ -140,7 +140,7 @@ func newTrace(o options) (*converter, error) {
 }
 
 func newCSV(o options) (*converter, error) {
-	w, err := csv.NewEntryWriter(o.out, csv.Options{Printable: o.terminal})
+	w, err := csv.NewEntryWriter(o.out, csv.Options{Printable: o.out.Terminal})
 	if err != nil {
 		return nil, err
 	}

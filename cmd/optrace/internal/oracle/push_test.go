@@ -154,6 +154,6 @@ func wholeMessage(t *testing.T, path string) []byte {
 	out := output.To(&b)
 	to := check.Must(convert.Find(convert.OTLPProfiles))(t)
 	src := input.Source{Inputs: []string{path}, InOut: flags.InOut{Memory: ingest.DefaultMaxMemory}}
-	check.OK(t, errors.Join(to.Write(streams.Streams{Err: io.Discard}, src, out, convert.Options{}), out.Flush()))
+	check.OK(t, errors.Join(to.Write(streams.Streams{Err: io.Discard}, src, out, false, ""), out.Flush()))
 	return b.Bytes()
 }
