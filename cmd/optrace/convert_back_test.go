@@ -5,10 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/optrace/optrace/cmd/optrace/internal/input"
-	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -40,10 +38,8 @@ func TestConversionsKeepSources(t *testing.T) {
 	hosts := func(file string) (all []string) {
 		m := new(attr.Mapping)
 		m.Keep("host.name")
-		err := input.Source{Inputs: []string{file}, Mapping: m}.Each(streams.Streams{Err: os.Stderr}, nil, func(rec op.Record, bad *op.SyntaxError) error {
-			if bad != nil {
-				return bad
-			}
+		for rec, err := range (ingest.Options{Mapping: m}).Open(file).Records() {
+			check.OK(t, err)
 			if rec.Entry != nil {
 				host := ""
 				for _, a := range rec.Entry.Attrs {
@@ -51,10 +47,6 @@ func TestConversionsKeepSources(t *testing.T) {
 				}
 				all = append(all, host)
 			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
 		}
 		return all
 	}

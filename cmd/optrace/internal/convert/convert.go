@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,8 +33,12 @@ func Find(name string) (Target, error) {
 	return Target{}, exit.Usagef("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
 }
 
-// maxFaultsShown is how many records that cannot be read are shown.
-const maxFaultsShown = 10
+// maxFaultsShown is how many records that cannot be read are shown, and checkInterval the number of records between two
+// looks at the memory.
+const (
+	maxFaultsShown = 10
+	checkInterval  = 256
+)
 
 // Write writes the records of src to out. Those that cannot be read are left out and reported on s. drop leaves out
 // what no field of an operation holds; version is that of the program.
@@ -50,23 +55,36 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 		src.Mapping = new(attr.Mapping)
 		src.Mapping.KeepAll()
 	}
-	err = src.Each(s, c.holds, func(rec op.Record, err *op.SyntaxError) error {
-		if err != nil {
+	in, done := src.Open(s)
+	defer done()
+	n, held := 0, int64(0)
+	for rec, err := range in.Records() {
+		switch syntax, ok := errors.AsType[*op.SyntaxError](err); {
+		case ok:
 			if found.Malformed < maxFaultsShown {
-				fmt.Fprintf(s.Err, "optrace convert: left out: %q\n", err.Error())
+				fmt.Fprintf(s.Err, "optrace convert: left out: %q\n", syntax.Error())
 			}
-			found.Malformed += err.Count()
-			return nil
+			found.Malformed += syntax.Count()
+		case err != nil:
+			return exit.Input(err)
+		default:
+			count(&found, rec)
+			if drop {
+				dropAttributes(rec)
+			}
+			if err := c.record(rec); err != nil {
+				return exit.Output(err)
+			}
 		}
-		count(&found, rec)
-		if drop {
-			dropAttributes(rec)
+		if n++; c.holds != nil && n%checkInterval == 0 {
+			more := c.holds() - held
+			held += more
+			if err := in.Hold(more); err != nil {
+				return exit.Input(err)
+			}
 		}
-		return exit.Output(c.record(rec))
-	})
-	if err != nil {
-		return err
 	}
+	done() // once more is harmless
 	if found.Malformed > maxFaultsShown {
 		fmt.Fprintf(s.Err, "optrace convert: left out %d records in all\n", found.Malformed)
 	}

@@ -3,7 +3,6 @@
 package input
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,11 +10,9 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -50,35 +47,6 @@ func (src Source) LimitGarbage() {
 	if _, set := os.LookupEnv("GOGC"); !set && sizeOf(src.Inputs) >= largeInput {
 		debug.SetGCPercent(10)
 	}
-}
-
-// checkInterval is the number of records between two looks at the memory.
-const checkInterval = 256
-
-// Each reads the inputs and calls f with every record, and with the error in place of a record that could not be read. An error
-// that ends the input is returned as an input error, one that f returns as it is. What
-// holds returns, how many bytes are kept until the end, is bounded, unless it is nil.
-func (src Source) Each(s streams.Streams, holds func() int64, f func(op.Record, *op.SyntaxError) error) error {
-	in, done := src.Open(s)
-	defer done()
-	n, held := 0, int64(0)
-	for rec, err := range in.Records() {
-		syntax, ok := errors.AsType[*op.SyntaxError](err)
-		if err != nil && !ok {
-			return exit.Input(err)
-		}
-		if err := f(rec, syntax); err != nil {
-			return err
-		}
-		if n++; holds != nil && n%checkInterval == 0 {
-			more := holds() - held
-			held += more
-			if err := in.Hold(more); err != nil {
-				return exit.Input(err)
-			}
-		}
-	}
-	return nil
 }
 
 // Title names inputs: the last elements of their paths.

@@ -74,7 +74,7 @@ func (f *DisplayFlags) On(w io.Writer) text.Options {
 	return text.Options{
 		Color:      f.color == "always" || f.color == "auto" && terminal && env("NO_COLOR") == "",
 		Hyperlinks: terminal && showsHyperlinks(env),
-		Width:      cmp.Or(f.width, terminalWidth(w), columns(env("COLUMNS"))),
+		Width:      cmp.Or(f.width, terminalWidth(w), atLeast(strconv.Atoi(env("COLUMNS")))),
 	}
 }
 
@@ -91,19 +91,15 @@ func terminalWidth(w io.Writer) int {
 		return 0
 	}
 	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	return atLeast(width, err)
+}
+
+// atLeast returns the width of text for a width that is stated, 0 for none.
+func atLeast(width int, err error) int {
 	if err != nil || width <= 0 {
 		return 0
 	}
 	return max(width, text.MinWidth)
-}
-
-// columns returns the width that the environment states, 0 for none.
-func columns(value string) int {
-	n, err := strconv.Atoi(value)
-	if err != nil || n <= 0 {
-		return 0
-	}
-	return max(n, text.MinWidth)
 }
 
 // showsHyperlinks reports whether the terminal is one of those that are known to
