@@ -125,14 +125,21 @@ func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags
 // report joins the operations of the inputs with the traces of Jaeger.
 func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src input.Source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
-	keep := f.keep()
+	var keep []string // the attributes of spans that are needed
+	if f.prices != nil {
+		keep = correlate.PriceAttrs(f.prices)
+	}
 	join.KeepAttrs(keep...)
 	var input *analyze.Envelope
 	if len(src.Inputs) > 0 {
-		var err error
-		if input, err = readLocal(ctx, s, src, join, keep); err != nil {
-			return nil, err
+		in, done := src.Open(s)
+		forest, env, err := analyze.ReadForest(ctx, in, 0, keep...)
+		done()
+		if err != nil {
+			return nil, exit.Input(err)
 		}
+		join.TakeLocal(forest)
+		input = env
 	}
 	w := &wanted{flags: f, now: time.Now()}
 	opts := correlate.Options{Input: input, Findings: f.trace == "", Keep: w.request, KeepTrace: w.trace, Price: f.prices}
@@ -163,14 +170,6 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	opts.Service = service
 	report := join.Report(opts)
 	return report, f.checkTrace(report)
-}
-
-// keep returns the attributes of spans that are needed.
-func (f *correlateFlags) keep() []string {
-	if f.prices == nil {
-		return nil
-	}
-	return correlate.PriceAttrs(f.prices)
 }
 
 // checkTrace returns an error if the one trace that was asked for is nowhere.
@@ -242,17 +241,6 @@ func (f *correlateFlags) check(inputs int) error {
 		return exit.Usagef("-price: %s: %w", f.price, err)
 	}
 	return nil
-}
-
-func readLocal(ctx context.Context, s streams.Streams, src input.Source, join *correlate.Join, keep []string) (*analyze.Envelope, error) {
-	in, done := src.Open(s)
-	defer done()
-	forest, env, err := analyze.ReadForest(ctx, in, 0, keep...)
-	if err != nil {
-		return nil, exit.Input(err)
-	}
-	join.TakeLocal(forest)
-	return env, nil
 }
 
 func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Report) error {

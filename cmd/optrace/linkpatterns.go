@@ -30,16 +30,17 @@ type linkPattern struct {
 	Text string `json:"text"`
 }
 
-// linkPatterns returns rules that link traces and operations to the page that optrace serve
+// writeLinkPatterns writes rules that link traces and operations to the page that optrace serve
 // has at an address.
-func linkPatterns(report string) []linkPattern {
-	report = strings.TrimRight(report, "/")
-	return []linkPattern{
-		{Type: "traces", URL: report + "/trace/#{traceID}", Text: "Operations of this request"},
+func writeLinkPatterns(w io.Writer, report string) error {
+	const text = "Operations of this request"
+	report = strings.TrimRight(report, "/") + "/trace/"
+	return output.JSON(w, map[string][]linkPattern{"linkPatterns": {
+		{Type: "traces", URL: report + "#{traceID}", Text: text},
 		// Jaeger 1 calls attributes tags; both versions ignore rules of unknown types.
-		{Type: "tags", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
-		{Type: "attributes", Key: attrkey.Name, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
-	}
+		{Type: "tags", Key: attrkey.Name, URL: report + "#{trace.traceID}", Text: text},
+		{Type: "attributes", Key: attrkey.Name, URL: report + "#{trace.traceID}", Text: text},
+	}})
 }
 
 // showTrace leads from an address of the rules to the page with the request selected.
@@ -50,8 +51,4 @@ func showTrace(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.Redirect(w, r, "/#request="+strings.Repeat("0", 32-len(id))+id, http.StatusFound)
-}
-
-func writeLinkPatterns(w io.Writer, report string) error {
-	return output.JSON(w, map[string][]linkPattern{"linkPatterns": linkPatterns(report)})
 }

@@ -14,11 +14,6 @@ type Interval struct {
 	Start, End int64
 }
 
-// isOpen reports whether the interval lasts at a time on a thread.
-func (i *Interval) isOpen(thread uint32, at int64) bool {
-	return i.Thread == thread && (i.End > at || i.Start == at)
-}
-
 // Intervals are those of the N rows of a table.
 type Intervals struct {
 	N  int
@@ -59,7 +54,7 @@ func (s *Intervals) Enclose(others *Intervals, parent, around func(i, in int32))
 	var open []int32 // outermost first, all of one thread
 	stillOpen := func(thread uint32, at int64) {
 		for len(open) > 0 {
-			if o := s.At(open[len(open)-1]); o.isOpen(thread, at) {
+			if o := s.At(open[len(open)-1]); o.Thread == thread && (o.End > at || o.Start == at) {
 				return
 			}
 			open = open[:len(open)-1]

@@ -149,8 +149,10 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 			n++
 			err = row(n, v)
 		}
-		if err == errEnough || err != nil &&
-			!r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err), Class: class}) || r.held > r.told+maxUntold && !r.tell() {
+		switch {
+		case err == errEnough,
+			err != nil && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err), Class: class}),
+			r.held > r.told+maxUntold && !r.tell():
 			return false
 		}
 	}
