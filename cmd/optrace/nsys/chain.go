@@ -3,7 +3,6 @@ package nsys
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/marks"
@@ -97,12 +96,11 @@ func (r *reader) findSteps(byThread []int32) {
 
 // launchOf returns the call of a process with a correlation id, nil for none.
 func (t *tables) launchOf(process, correlation int64) *launch {
-	i := sort.Search(len(t.launches), func(i int) bool {
-		l := &t.launches[i]
-		return cmp.Or(cmp.Compare(t.threads[l.thread].process, process), cmp.Compare(l.correlation, correlation)) >= 0
+	i, ok := slices.BinarySearchFunc(t.launches, correlation, func(l launch, correlation int64) int {
+		return cmp.Or(cmp.Compare(t.threads[l.thread].process, process), cmp.Compare(l.correlation, correlation))
 	})
-	if i < len(t.launches) && t.launches[i].correlation == correlation && t.threads[t.launches[i].thread].process == process {
-		return &t.launches[i]
+	if !ok {
+		return nil
 	}
-	return nil
+	return &t.launches[i]
 }

@@ -80,6 +80,7 @@ type walk struct {
 	values  []Value
 	levels  [maxDepth + 1][]byte
 	row     []byte // one that goes on in other pages
+	further []byte // such a page
 	visited int64
 }
 
@@ -189,17 +190,14 @@ func (w *walk) whole(n int64, cell []byte, size int) ([]byte, error) {
 	w.row = append(w.row[:0], cell[:local]...)
 	next := int64(binary.BigEndian.Uint32(cell[local:]))
 	for len(w.row) < size {
-		at := len(w.row)
-		w.row = slices.Grow(w.row, w.page)[:at+w.page]
-		// The first four bytes of the page, its successor, are where the row is so far.
-		var last [4]byte
-		copy(last[:], w.row[at-4:at])
-		if err := w.read(next, w.row[at-4:][:w.page]); err != nil {
+		if w.further == nil {
+			w.further = make([]byte, w.page)
+		}
+		if err := w.read(next, w.further); err != nil {
 			return nil, err
 		}
-		next = int64(binary.BigEndian.Uint32(w.row[at-4:]))
-		copy(w.row[at-4:at], last[:])
-		w.row = w.row[:min(size, at+rest)]
+		next = int64(binary.BigEndian.Uint32(w.further)) // its successor
+		w.row = append(w.row, w.further[4:][:min(size-len(w.row), rest)]...)
 	}
 	return w.row, nil
 }
@@ -260,9 +258,6 @@ func valueOf(kind uint64, b []byte) Value {
 // varint returns the number at the start of b and how many bytes it takes; a number that is cut off is
 // larger than any that can be.
 func varint(b []byte) (v uint64, n int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
-	}
 	for i, c := range b {
 		if i == 8 {
 			return v<<8 | uint64(c), 9
