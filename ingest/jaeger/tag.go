@@ -109,14 +109,14 @@ func (d *decoder) tags(f *fields) {
 // attribute gives a tag to the builder. Where the builder wants a list and the tag is a text of one in JSON, it stands for
 // that list.
 func (d *decoder) attribute(t tag) {
-	b := d.build
+	b, to := d.build, d.build.Target(t.key)
 	switch {
 	case t.key == "" || len(t.value) == 0 || t.value[0] == 'n':
-	case t.value[0] == '{', t.value[0] == '[', !b.Wants(t.key):
-		b.Other(t.key)
+	case t.value[0] == '{', t.value[0] == '[', !to.Wanted():
+		b.SetOther(to)
 	default:
 		a := d.attr(t)
-		if a.Type == op.AttrText && strings.HasPrefix(a.Value, "[") && b.WantsList(t.key) {
+		if a.Type == op.AttrText && strings.HasPrefix(a.Value, "[") && to.WantsList() {
 			var list bytes.Buffer
 			if json.Compact(&list, []byte(a.Value)) == nil {
 				a.Value, a.Type = list.String(), op.AttrJSON

@@ -135,7 +135,7 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 
 		skipped: make(map[op.SkipReason]int64),
 	}
-	r.args.keys.wants = build.Wants
+	r.args.keys.wants = func(key string) bool { return build.Target(key).Wanted() }
 	return r
 }
 

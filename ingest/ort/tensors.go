@@ -30,7 +30,7 @@ func (d *decoder) inputs() {
 		d.dtypes, d.shapes = append(d.dtypes, dtype), append(d.shapes, shape...)
 	}
 	d.build.SetList(d.build.Target(attrkey.InputShapes), append(d.shapes, ']'))
-	d.build.Strs(attrkey.InputDTypes, d.dtypes)
+	d.build.SetStrs(d.build.Target(attrkey.InputDTypes), d.dtypes)
 }
 
 // outputs gives the type and shape of a node's first output to the builder.

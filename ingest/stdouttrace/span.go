@@ -264,13 +264,13 @@ func (d *decoder) add(a *attribute) {
 	if a.Key == "" || len(a.Value.Value) == 0 {
 		return
 	}
-	switch {
+	switch t := b.Target(a.Key); {
 	case a.Value.Value[0] == 'n':
 		if b.KeepsAll() {
-			b.SetEmpty(b.Target(a.Key))
+			b.SetEmpty(t)
 		} // else it is as if it were not there
-	case !b.Wants(a.Key):
-		b.Other(a.Key)
+	case !t.Wanted():
+		b.SetOther(t)
 	default:
 		b.SetAttr(d.attr(a))
 	}

@@ -78,11 +78,11 @@ func TestMappingKeep(t *testing.T) {
 	e := build(t, m, func(b *attrmap.Builder) {
 		b.Str("s", "a\xffb")
 		b.Int("i", -5)
-		b.Float("f", 0.5)
-		b.Float("nan", math.NaN())
-		b.Bool("b", true)
-		b.Strs("list", []string{"a", `"`})
-		b.Other("map")
+		b.SetFloat(b.Target("f"), 0.5)
+		b.SetFloat(b.Target("nan"), math.NaN())
+		b.SetBool(b.Target("b"), true)
+		b.SetStrs(b.Target("list"), []string{"a", `"`})
+		b.SetOther(b.Target("map"))
 		b.Int("twice", 1)
 		b.Int("twice", 2)
 		b.Int("not asked for", 1)
@@ -117,12 +117,12 @@ func TestSetDuration(t *testing.T) {
 
 func TestInputShapeKey(t *testing.T) {
 	e := build(t, nil, func(b *attrmap.Builder) {
-		b.Ints(attrkey.InputShape(0), []int64{1})
-		b.Ints(attrkey.InputShape(1023), []int64{2})
-		b.Ints("tensor.input.1024.shape", []int64{3}) // beyond MaxInputs
-		b.Ints("tensor.input.-1.shape", []int64{4})
-		b.Ints("tensor.input.x.shape", []int64{5})
-		b.Ints("tensor.input.shape", []int64{6})
+		b.SetInts(b.Target(attrkey.InputShape(0)), []int64{1})
+		b.SetInts(b.Target(attrkey.InputShape(1023)), []int64{2})
+		b.SetInts(b.Target("tensor.input.1024.shape"), []int64{3}) // beyond MaxInputs
+		b.SetInts(b.Target("tensor.input.-1.shape"), []int64{4})
+		b.SetInts(b.Target("tensor.input.x.shape"), []int64{5})
+		b.SetInts(b.Target("tensor.input.shape"), []int64{6})
 	})
 	if n := len(e.InputShapes); n != op.MaxInputs || e.InputShapes[1] != nil || e.InputShapes[1023][0] != 2 ||
 		e.Warn != op.WarnShapeTruncated {

@@ -95,13 +95,13 @@ func feed(b *attrmap.Builder, a optest.Attr) {
 	case int64:
 		b.Int(a.Key, v)
 	case float64:
-		b.Float(a.Key, v)
+		b.SetFloat(b.Target(a.Key), v)
 	case bool:
-		b.Bool(a.Key, v)
+		b.SetBool(b.Target(a.Key), v)
 	default:
 		list, ok := optest.Elements(v)
 		if !ok {
-			b.Other(a.Key)
+			b.SetOther(b.Target(a.Key))
 			return
 		}
 		b.SetList(b.Target(a.Key), appendList(nil, list))

@@ -3,6 +3,7 @@ package attrmap
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/opmodel"
@@ -93,25 +94,23 @@ func (b *Builder) SetScopeOf(s *op.Scope) {
 	b.scopeOf = s
 }
 
-// SetAttr adds an attribute of any type, as Str, Int, Float, Bool and SetList do.
+// SetAttr adds an attribute of any type.
 func (b *Builder) SetAttr(a op.Attr) {
-	switch a.Type {
-	case op.AttrText:
-		b.Str(a.Key, a.Value)
-	case op.AttrInt:
+	switch t := b.Target(a.Key); {
+	case a.Type == op.AttrText:
+		b.SetStr(t, a.Value)
+	case a.Type == op.AttrInt:
 		n, _ := strconv.ParseInt(a.Value, 10, 64)
-		b.Int(a.Key, n)
-	case op.AttrFloat:
+		b.SetInt(t, n)
+	case a.Type == op.AttrFloat:
 		f, _ := strconv.ParseFloat(a.Value, 64)
-		b.Float(a.Key, f)
-	case op.AttrBool:
-		b.Bool(a.Key, a.Value == "true")
+		b.SetFloat(t, f)
+	case a.Type == op.AttrBool:
+		b.SetBool(t, a.Value == "true")
+	case a.Type == op.AttrJSON && strings.HasPrefix(a.Value, "["):
+		b.SetList(t, []byte(a.Value))
 	default:
-		if t := b.Target(a.Key); a.Type == op.AttrJSON && a.Value != "" && a.Value[0] == '[' {
-			b.SetList(t, []byte(a.Value))
-		} else {
-			b.SetRaw(t, a.Type, []byte(a.Value))
-		}
+		b.SetRaw(t, a.Type, []byte(a.Value))
 	}
 }
 

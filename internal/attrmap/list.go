@@ -45,10 +45,7 @@ func (b *Builder) setDTypes(text []byte) {
 	}
 }
 
-// Strs adds an attribute with a list of strings.
-func (b *Builder) Strs(key string, v []string) { b.SetStrs(b.Target(key), v) }
-
-// SetStrs is [Builder.Strs] for a target.
+// SetStrs adds an attribute with a list of strings.
 func (b *Builder) SetStrs(t Target, v []string) {
 	if t.to.field != FieldInputDTypes || t.to.keep {
 		b.listText = appendStrs(b.listText[:0], v)

@@ -12,14 +12,16 @@ type Target struct {
 // Target returns the target of key, which is valid for this Builder.
 func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.find(key)} }
 
-// Key returns the attribute key.
-func (t Target) Key() string { return t.key }
-
 // Wanted reports whether the values matter. For a key whose values do not, a
 // reader need not decode the value; it calls SetOther.
 func (t Target) Wanted() bool { return t.to.field != FieldNone || t.to.keep }
 
-// SetOther is [Builder.Other] for a target.
+// WantsList reports whether the value is a list, such as a shape. An adapter whose source
+// keeps lists as text then calls SetList.
+func (t Target) WantsList() bool { return t.to.field.isShape() || t.to.field == FieldInputDTypes }
+
+// SetOther adds an attribute whose value has none of the types that an operation
+// has, such as a map. The key counts all the same.
 func (b *Builder) SetOther(t Target) {
 	b.seen |= t.to.says
 	b.bad(t.to.field)
@@ -44,7 +46,7 @@ func (b *Builder) SetRaw(t Target, typ op.AttrType, value []byte) {
 	}
 }
 
-// SetInts is [Builder.Ints] for a target.
+// SetInts adds an attribute with a slice of integers. The slice is copied.
 func (b *Builder) SetInts(t Target, v []int64) {
 	if t.to.field == FieldOutputShape && !t.to.keep && len(v) <= op.MaxRank && areDims(v) {
 		b.seen |= t.to.says

@@ -67,62 +67,33 @@ func (b *Builder) SetInt(t Target, v int64) {
 	b.number(t.to, v)
 }
 
-// Float adds an attribute with a floating-point value, which stands for an
+// SetFloat adds an attribute with a floating-point value, which stands for an
 // integer where it is integral and within ±2^53.
-func (b *Builder) Float(key string, v float64) {
-	t := b.target(key)
-	if t.keep {
+func (b *Builder) SetFloat(t Target, v float64) {
+	b.seen |= t.to.says
+	if t.to.keep {
 		if (math.IsNaN(v) || math.IsInf(v, 0)) && !b.KeepsAll() {
 			b.entry.Warn |= op.WarnNonFinite
 		} else {
-			b.keep(opmodel.FloatAttr(key, v))
+			b.keep(opmodel.FloatAttr(t.key, v))
 		}
 	}
-	if t.field == FieldNone {
+	if t.to.field == FieldNone {
 		return
 	}
 	if n, ok := jsontext.IntegralFloat(v); ok {
-		b.number(t, n)
+		b.number(t.to, n)
 	} else {
-		b.bad(t.field)
+		b.bad(t.to.field)
 	}
 }
 
-// Bool adds an attribute with a boolean value.
-func (b *Builder) Bool(key string, v bool) {
-	t := b.target(key)
-	if t.keep {
-		b.keep(op.Attr{Key: key, Value: strconv.FormatBool(v), Type: op.AttrBool})
+// SetBool adds an attribute with a boolean value.
+func (b *Builder) SetBool(t Target, v bool) {
+	if t.to.keep {
+		b.keep(op.Attr{Key: t.key, Value: strconv.FormatBool(v), Type: op.AttrBool})
 	}
-	b.bad(t.field)
-}
-
-// Other adds an attribute whose value has none of the types that an operation
-// has, such as a map. The key counts all the same.
-func (b *Builder) Other(key string) { b.bad(b.target(key).field) }
-
-// Wants reports whether key's value matters. For a key whose value does not, an
-// adapter need not decode the value; it calls Other.
-func (b *Builder) Wants(key string) bool {
-	t := b.mapping.find(key)
-	return t.field != FieldNone || t.keep
-}
-
-// WantsList reports whether key's value is a list, such as a shape. An adapter
-// whose source keeps lists as text then calls SetList.
-func (b *Builder) WantsList(key string) bool {
-	f := b.mapping.find(key).field
-	return f.isShape() || f == FieldInputDTypes
-}
-
-// Ints adds an attribute with a slice of integers. The slice is copied.
-func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
-
-// target looks up a key, which counts for the predicate.
-func (b *Builder) target(key string) *target {
-	t := b.mapping.find(key)
-	b.seen |= t.says
-	return t
+	b.SetOther(t)
 }
 
 // claim reports whether a key of t's family may set t's field, and takes it.
@@ -162,22 +133,6 @@ func (b *Builder) text(v string) string {
 func (b *Builder) setText(t *target, v string) {
 	e := &b.entry
 	switch t.field {
-	case FieldName:
-		if b.claim(t) {
-			e.Operation = v
-		}
-	case FieldPath:
-		if b.claim(t) {
-			e.Path = v
-		}
-	case FieldPhase:
-		if b.claim(t) {
-			e.Phase = v
-		}
-	case FieldDevice:
-		if b.claim(t) {
-			e.DeviceID = v
-		}
 	case FieldDType:
 		d, ok := op.ParseDType(v)
 		if !ok {
@@ -206,16 +161,40 @@ func (b *Builder) setText(t *target, v string) {
 		if b.claim(t) {
 			b.deviceType = strings.ToLower(strings.TrimPrefix(v, "DeviceType."))
 		}
-	case FieldCollective:
+	default:
 		if b.claim(t) {
-			b.collective().Name = v
-		}
-	case FieldGroup:
-		if b.claim(t) {
-			b.collective().Group = v
+			*textOf[t.field](b) = v
 		}
 	}
 }
+
+// textOf and numberOf are where the fields are that are a text as it is, or a number.
+var (
+	textOf = [numFields]func(*Builder) *string{
+		FieldName:       func(b *Builder) *string { return &b.entry.Operation },
+		FieldPath:       func(b *Builder) *string { return &b.entry.Path },
+		FieldPhase:      func(b *Builder) *string { return &b.entry.Phase },
+		FieldDevice:     func(b *Builder) *string { return &b.entry.DeviceID },
+		FieldCollective: func(b *Builder) *string { return &b.collective().Name },
+		FieldGroup:      func(b *Builder) *string { return &b.collective().Group },
+	}
+	numberOf = [numFields]func(*Builder) *op.Int{
+		FieldFLOPs:          func(b *Builder) *op.Int { return &b.entry.FLOPs },
+		FieldOutputElements: func(b *Builder) *op.Int { return &b.entry.OutputElements },
+		FieldDeviceIndex:    func(b *Builder) *op.Int { return &b.deviceIndex },
+		FieldStream:         func(b *Builder) *op.Int { return &b.entry.Stream },
+		FieldStep:           func(b *Builder) *op.Int { return &b.entry.Step },
+		FieldMemory:         func(b *Builder) *op.Int { return &b.entry.MemoryBytes },
+		FieldDeviceMemory:   func(b *Builder) *op.Int { return &b.deviceMemory },
+		FieldGroupSize:      func(b *Builder) *op.Int { return &b.collective().GroupSize },
+		FieldSequence:       func(b *Builder) *op.Int { return &b.collective().Sequence },
+		FieldPeerRank:       func(b *Builder) *op.Int { return &b.collective().PeerRank },
+		FieldInElements:     func(b *Builder) *op.Int { return &b.collective().InElements },
+		FieldOutElements:    func(b *Builder) *op.Int { return &b.collective().OutElements },
+		FieldRank:           func(b *Builder) *op.Int { return &b.entry.Rank },
+		FieldLaunch:         func(b *Builder) *op.Int { return &b.entry.Launch },
+	}
+)
 
 // setNote sets a field that the convention has no attribute for.
 func (b *Builder) setNote(t *target, v string) {
@@ -266,39 +245,8 @@ func (b *Builder) number(t *target, v int64) {
 		b.bad(f)
 		return
 	}
-	if !b.claim(t) {
-		return
-	}
-	e, n := &b.entry, op.Known(v)
-	switch t.field {
-	case FieldFLOPs:
-		e.FLOPs = n
-	case FieldOutputElements:
-		e.OutputElements = n
-	case FieldDeviceIndex:
-		b.deviceIndex = n
-	case FieldStream:
-		e.Stream = n
-	case FieldStep:
-		e.Step = n
-	case FieldMemory:
-		e.MemoryBytes = n
-	case FieldDeviceMemory:
-		b.deviceMemory = n
-	case FieldGroupSize:
-		b.collective().GroupSize = n
-	case FieldSequence:
-		b.collective().Sequence = n
-	case FieldPeerRank:
-		b.collective().PeerRank = n
-	case FieldInElements:
-		b.collective().InElements = n
-	case FieldOutElements:
-		b.collective().OutElements = n
-	case FieldRank:
-		e.Rank = n
-	case FieldLaunch:
-		e.Launch = n
+	if b.claim(t) && t.field != fieldWorldSize { // which belongs on the resource
+		*numberOf[t.field](b) = op.Known(v)
 	}
 }
 

@@ -175,17 +175,17 @@ func convertResource(r *resource.Resource) *op.Resource {
 // attribute hands an attribute to the builder.
 func (c *Converter) attribute(key string, v attribute.Value) {
 	b := c.builder
+	t := b.Target(key)
 	switch v.Type() {
 	case attribute.STRING:
-		b.Str(key, v.AsString())
+		b.SetStr(t, v.AsString())
 	case attribute.INT64:
-		b.Int(key, v.AsInt64())
+		b.SetInt(t, v.AsInt64())
 	case attribute.FLOAT64:
-		b.Float(key, v.AsFloat64())
+		b.SetFloat(t, v.AsFloat64())
 	case attribute.BOOL:
-		b.Bool(key, v.AsBool())
+		b.SetBool(t, v.AsBool())
 	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
-		t := b.Target(key)
 		switch {
 		case !t.Wanted():
 			b.SetOther(t)
@@ -200,10 +200,10 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 			b.SetList(t, c.text)
 		}
 	default:
-		if b.Target(key).Kept() {
+		if t.Kept() {
 			b.SetAttr(attrOf(attribute.KeyValue{Key: attribute.Key(key), Value: v}))
 		} else {
-			b.Other(key)
+			b.SetOther(t)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func typicalSpan(b *attrmap.Builder, n int64, inputShapes func(b *attrmap.Builde
 	b.Str(attrkey.Device, "cuda:0")
 	b.Str(attrkey.DType, "f32")
 	inputShapes(b)
-	b.Ints(attrkey.OutputShape, outputDims)
+	b.SetInts(b.Target(attrkey.OutputShape), outputDims)
 	b.Int(attrkey.Step, n)
 	e, _ := b.Entry()
 	return e
@@ -87,11 +87,11 @@ var encodings = []struct {
 	name string
 	set  func(b *attrmap.Builder)
 }{
-	{"flat", func(b *attrmap.Builder) { b.Ints(attrkey.InputShapes, leftDims) }},
+	{"flat", func(b *attrmap.Builder) { b.SetInts(b.Target(attrkey.InputShapes), leftDims) }},
 	{"nested", func(b *attrmap.Builder) {
 		b.SetIntLists(b.Target(attrkey.InputShapes), []int64{64, 784, 784, 256}, []int{2, 4})
 	}},
-	{"strings", func(b *attrmap.Builder) { b.Strs(attrkey.InputShapes, shapeTextList) }},
+	{"strings", func(b *attrmap.Builder) { b.SetStrs(b.Target(attrkey.InputShapes), shapeTextList) }},
 	{"JSON", func(b *attrmap.Builder) { b.Str(attrkey.InputShapes, "[[64,784],[784,256]]") }},
 }
 

@@ -35,23 +35,23 @@ func (f *Feeder) Member(l *jsontext.Lexer, key []byte) { f.Value(l, f.strings.St
 
 // Value adds the value that comes next in l; null is as if it were not there.
 func (f *Feeder) Value(l *jsontext.Lexer, key string) {
-	b, c := f.build, l.Peek()
+	b, t, c := f.build, f.build.Target(key), l.Peek()
 	switch {
 	case c == 'n':
 		l.Null()
-	case c == '{', !b.Wants(key):
-		if t := b.Target(key); t.Kept() {
+	case c == '{', !t.Wanted():
+		if t.Kept() {
 			b.SetRaw(t, op.AttrJSON, f.compact(l.Raw()))
 			return
 		}
 		l.Skip()
-		b.Other(key)
+		b.SetOther(t)
 	case c == '"':
-		b.Str(key, f.strings.String(l.Str()))
+		b.SetStr(t, f.strings.String(l.Str()))
 	case c == 't', c == 'f':
-		b.Bool(key, l.Bool())
+		b.SetBool(t, l.Bool())
 	case c == '[':
-		t, text := b.Target(key), l.Raw()
+		text := l.Raw()
 		if t.Kept() {
 			text = f.compact(text)
 		}
@@ -59,11 +59,11 @@ func (f *Feeder) Value(l *jsontext.Lexer, key string) {
 	default:
 		number := l.Number()
 		if n, ok := jsontext.ParseInt(number); ok {
-			b.Int(key, n)
+			b.SetInt(t, n)
 		} else if v, ok := jsontext.ParseFloat(number); ok {
-			b.Float(key, v)
+			b.SetFloat(t, v)
 		} else {
-			b.Other(key)
+			b.SetOther(t)
 		}
 	}
 }

@@ -83,12 +83,12 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	case fieldDouble:
 		var f float64
 		if f, ok = m.double(); ok {
-			b.Float(t.Key(), f)
+			b.SetFloat(t, f)
 		}
 	case fieldBool:
 		var v bool
 		if v, ok = m.boolean(); ok {
-			b.Bool(t.Key(), v)
+			b.SetBool(t, v)
 		}
 	case fieldArray:
 		d.json, _ = appendVariant(d.json[:0], m, 0)
