@@ -314,38 +314,6 @@ func (l *Lexer) skipToken() {
 	}
 }
 
-// Pass goes behind the next value. Of an object or array it looks at brackets and
-// strings alone, so that it also passes over one that nests too deep or holds what
-// is no JSON; an error is only one that never ends, or a newline in a string or where a
-// newline is an error.
-func (l *Lexer) Pass() {
-	if c := l.Peek(); c != '{' && c != '[' {
-		l.Skip()
-		return
-	}
-	depth, quoted := 0, false
-	for i := l.pos; i < len(l.buf); i++ {
-		switch c := l.buf[i]; {
-		case c == '\n' && (quoted || l.oneLine):
-			l.failAt("expected the end of a value, found '\\n'", i)
-			return
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				l.pos = i + 1
-				return
-			}
-		}
-	}
-	l.failEnd()
-}
-
 // Raw reads and checks the next value and returns its text, valid as long as
 // the buffer.
 func (l *Lexer) Raw() []byte {

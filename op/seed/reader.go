@@ -91,13 +91,13 @@ type reader struct {
 // metadataOf returns the metadata of a document, which stand behind the entries.
 func metadataOf(text []byte) (attrs []op.Attr) {
 	var d decode.Decoder
-	l := &d.Lex
-	l.Reset(text)
-	for l.Object(); l.More(); {
-		if string(l.Key()) == "metadata" {
+	s := jsonstream.NewReader(bytes.NewReader(text), "")
+	for s.Object(); s.More(); {
+		if string(s.Key()) != "metadata" {
+			s.Skip()
+		} else if value, err := s.Value(); err == nil {
+			d.Lex.Reset(value)
 			attrs = metadata(&d)
-		} else {
-			l.Pass()
 		}
 	}
 	return attrs

@@ -37,6 +37,7 @@ type Decoder struct {
 	attrs  []op.Attr
 	index  opmodel.AttrIndex
 	links  []op.Link
+	link   op.Link // under way
 
 	// What entries seldom have.
 	extra      op.Extra
@@ -100,11 +101,11 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 				foreign = &SchemaError{s}
 			}
 		case "resource":
-			control, d.Header, rec = true, true, op.Record{Resource: d.decodeResource()}
+			control, d.Header, rec = true, true, op.Record{Resource: record(d, resourceMembers, &d.resource)}
 		case "batch":
-			control, rec = true, op.Record{Batch: d.decodeBatch()}
+			control, rec = true, op.Record{Batch: record(d, batchMembers, &d.batch)}
 		case "gap":
-			control, rec = true, op.Record{Gap: d.decodeGap()}
+			control, rec = true, op.Record{Gap: record(d, gapMembers, &d.gap)}
 		case "span":
 			control, rec = true, op.Record{Span: d.decodeSpan()}
 		default:
@@ -178,46 +179,53 @@ func (d *Decoder) Finish() {
 	}, &d.kinds)
 }
 
-// decodeSpan reads the value of an ancestry record; null is none.
-func (d *Decoder) decodeSpan() *op.Span {
+// members says how the members of an object are read into a T.
+type members[T any] map[string]func(*Decoder, *T)
+
+// read reads an object. It passes over members of other names.
+func (m members[T]) read(d *Decoder, v *T) {
 	l := &d.Lex
-	if l.Null() {
-		return nil
-	}
-	d.Span = op.Span{}
-	s := &d.Span
 	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "name":
-			s.Name = d.text()
-		case "trace_id":
-			d.id(s.TraceID[:], false)
-		case "span_id":
-			d.id(s.SpanID[:], false)
-		case "parent_span_id":
-			d.id(s.ParentSpanID[:], true)
-		case "parent_remote":
-			s.RemoteParent = d.flag()
-		case "start_unix_ns":
-			s.Start = d.Integer(op.WarnBadTime)
-		case "duration_ns":
-			s.Duration = d.amount(op.WarnNegativeDuration).V
-		case "service":
-			s.Service = d.text()
-		case "failed":
-			s.Failed = d.flag()
-		case "links":
-			s.Links = d.decodeLinks()
-		case "attrs":
-			d.attrs = d.Attributes(d.attrs[:0])
-			s.Attrs = d.attrs
-		case "extra":
-			s.Extra = d.decodeExtra()
-		default:
+		if read, ok := m[string(l.Key())]; ok {
+			read(d, v)
+		} else {
 			l.Skip()
 		}
 	}
-	if s.Start.V > math.MaxInt64-s.Duration {
+}
+
+// record reads the value of a record that is no entry; null is none.
+func record[T any](d *Decoder, m members[T], v *T) *T {
+	if d.Lex.Null() {
+		return nil
+	}
+	*v = *new(T)
+	m.read(d, v)
+	return v
+}
+
+var spanMembers = members[op.Span]{
+	"name":           func(d *Decoder, s *op.Span) { s.Name = d.text() },
+	"trace_id":       func(d *Decoder, s *op.Span) { d.id(s.TraceID[:], false) },
+	"span_id":        func(d *Decoder, s *op.Span) { d.id(s.SpanID[:], false) },
+	"parent_span_id": func(d *Decoder, s *op.Span) { d.id(s.ParentSpanID[:], true) },
+	"parent_remote":  func(d *Decoder, s *op.Span) { s.RemoteParent = d.flag() },
+	"start_unix_ns":  func(d *Decoder, s *op.Span) { s.Start = d.Integer(op.WarnBadTime) },
+	"duration_ns":    func(d *Decoder, s *op.Span) { s.Duration = d.amount(op.WarnNegativeDuration).V },
+	"service":        func(d *Decoder, s *op.Span) { s.Service = d.text() },
+	"failed":         func(d *Decoder, s *op.Span) { s.Failed = d.flag() },
+	"links":          func(d *Decoder, s *op.Span) { s.Links = d.decodeLinks() },
+	"extra":          func(d *Decoder, s *op.Span) { s.Extra = d.decodeExtra() },
+	"attrs": func(d *Decoder, s *op.Span) {
+		d.attrs = d.Attributes(d.attrs[:0])
+		s.Attrs = d.attrs
+	},
+}
+
+// decodeSpan reads the value of an ancestry record; null is none.
+func (d *Decoder) decodeSpan() *op.Span {
+	s := record(d, spanMembers, &d.Span)
+	if s != nil && s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}
 	}
 	return s
@@ -226,71 +234,27 @@ func (d *Decoder) decodeSpan() *op.Span {
 // flag reads true or false; null is false.
 func (d *Decoder) flag() bool { return !d.Lex.Null() && d.Lex.Bool() }
 
-func (d *Decoder) decodeResource() *op.Resource {
-	l := &d.Lex
-	if l.Null() {
-		return nil
-	}
-	d.resource = op.Resource{}
-	r := &d.resource
-	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "service":
-			r.Service = d.text()
-		case "rank":
-			r.Rank = d.amount(op.WarnBadValue)
-		case "world_size":
-			r.WorldSize = d.amount(op.WarnBadValue)
-		case "attrs":
-			r.Attrs = d.Attributes(nil)
-			if host := opmodel.FindAttr(r.Attrs, attrkey.HostName); host != nil {
-				r.Host = host.Value
-			}
-		default:
-			l.Skip()
+var resourceMembers = members[op.Resource]{
+	"service":    func(d *Decoder, r *op.Resource) { r.Service = d.text() },
+	"rank":       func(d *Decoder, r *op.Resource) { r.Rank = d.amount(op.WarnBadValue) },
+	"world_size": func(d *Decoder, r *op.Resource) { r.WorldSize = d.amount(op.WarnBadValue) },
+	"attrs": func(d *Decoder, r *op.Resource) {
+		r.Attrs = d.Attributes(nil)
+		if host := opmodel.FindAttr(r.Attrs, attrkey.HostName); host != nil {
+			r.Host = host.Value
 		}
-	}
-	return r
+	},
 }
 
-func (d *Decoder) decodeGap() *op.Gap {
-	l := &d.Lex
-	if l.Null() {
-		return nil
-	}
-	d.gap = op.Gap{}
-	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "dropped":
-			d.gap.Dropped = d.count("dropped")
-		case "reason":
-			d.gap.Reason = d.text()
-		default:
-			l.Skip()
-		}
-	}
-	return &d.gap
+var gapMembers = members[op.Gap]{
+	"dropped": func(d *Decoder, g *op.Gap) { g.Dropped = d.count("dropped") },
+	"reason":  func(d *Decoder, g *op.Gap) { g.Reason = d.text() },
 }
 
-func (d *Decoder) decodeBatch() *op.Batch {
-	l := &d.Lex
-	if l.Null() {
-		return nil
-	}
-	d.batch = op.Batch{}
-	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "writer":
-			d.batch.Writer = d.text()
-		case "seq":
-			d.batch.Sequence = d.count("seq")
-		case "entries":
-			d.batch.Entries = d.count("entries")
-		default:
-			l.Skip()
-		}
-	}
-	return &d.batch
+var batchMembers = members[op.Batch]{
+	"writer":  func(d *Decoder, b *op.Batch) { b.Writer = d.text() },
+	"seq":     func(d *Decoder, b *op.Batch) { b.Sequence = d.count("seq") },
+	"entries": func(d *Decoder, b *op.Batch) { b.Entries = d.count("entries") },
 }
 
 // count reads a number without which the record is useless.

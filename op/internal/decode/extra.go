@@ -6,50 +6,32 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+var extraMembers = members[op.Extra]{
+	"name":               func(d *Decoder, x *op.Extra) { x.Name = d.text() },
+	"kind":               func(d *Decoder, x *op.Extra) { x.Kind = d.text() },
+	"flags":              func(d *Decoder, x *op.Extra) { x.Flags = d.flags() },
+	"trace_state":        func(d *Decoder, x *op.Extra) { x.TraceState = d.text() },
+	"ok":                 func(d *Decoder, x *op.Extra) { x.OK = d.flag() },
+	"message":            func(d *Decoder, x *op.Extra) { x.Message = d.text() },
+	"scope":              func(d *Decoder, x *op.Extra) { x.Scope.Name = d.text() },
+	"scope_version":      func(d *Decoder, x *op.Extra) { x.Scope.Version = d.text() },
+	"scope_attrs":        func(d *Decoder, x *op.Extra) { x.Scope.Attrs = d.furtherAttrs() },
+	"events":             func(d *Decoder, x *op.Extra) { x.Events = d.events() },
+	"dropped_attributes": func(d *Decoder, x *op.Extra) { x.DroppedAttributes = d.amount(op.WarnBadValue).V },
+	"dropped_events":     func(d *Decoder, x *op.Extra) { x.DroppedEvents = d.amount(op.WarnBadValue).V },
+	"dropped_links":      func(d *Decoder, x *op.Extra) { x.DroppedLinks = d.amount(op.WarnBadValue).V },
+}
+
 // decodeExtra reads an object, nil for what is none.
 func (d *Decoder) decodeExtra() *op.Extra {
-	l := &d.Lex
 	if !d.Is('{') {
 		return nil
 	}
-	x := &d.extra
-	*x = op.Extra{}
-	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "name":
-			x.Name = d.text()
-		case "kind":
-			x.Kind = d.text()
-		case "flags":
-			x.Flags = d.flags()
-		case "trace_state":
-			x.TraceState = d.text()
-		case "ok":
-			x.OK = d.flag()
-		case "message":
-			x.Message = d.text()
-		case "scope":
-			x.Scope.Name = d.text()
-		case "scope_version":
-			x.Scope.Version = d.text()
-		case "scope_attrs":
-			x.Scope.Attrs = d.furtherAttrs()
-		case "events":
-			x.Events = d.events()
-		case "dropped_attributes":
-			x.DroppedAttributes = d.amount(op.WarnBadValue).V
-		case "dropped_events":
-			x.DroppedEvents = d.amount(op.WarnBadValue).V
-		case "dropped_links":
-			x.DroppedLinks = d.amount(op.WarnBadValue).V
-		default:
-			l.Skip()
-		}
-	}
-	if x.IsZero() {
+	d.extra = op.Extra{}
+	if extraMembers.read(d, &d.extra); d.extra.IsZero() {
 		return nil
 	}
-	return x
+	return &d.extra
 }
 
 // flags reads a number of 32 bits.
@@ -62,37 +44,35 @@ func (d *Decoder) flags() uint32 {
 	return uint32(n)
 }
 
+var eventMembers = members[op.Event]{
+	"name":               func(d *Decoder, e *op.Event) { e.Name = d.text() },
+	"time_unix_ns":       func(d *Decoder, e *op.Event) { e.Time = d.Integer(op.WarnBadTime) },
+	"attrs":              func(d *Decoder, e *op.Event) { e.Attrs = d.furtherAttrs() },
+	"dropped_attributes": func(d *Decoder, e *op.Event) { e.DroppedAttributes = d.amount(op.WarnBadValue).V },
+}
+
 func (d *Decoder) events() []op.Event {
-	l := &d.Lex
 	d.eventList = d.eventList[:0]
-	if !d.Is('[') {
-		return nil
-	}
-	for l.Array(); l.More(); {
-		if !d.Is('{') {
-			continue
-		}
-		var e op.Event
-		for l.Object(); l.More(); {
-			switch string(l.Key()) {
-			case "name":
-				e.Name = d.text()
-			case "time_unix_ns":
-				e.Time = d.Integer(op.WarnBadTime)
-			case "attrs":
-				e.Attrs = d.furtherAttrs()
-			case "dropped_attributes":
-				e.DroppedAttributes = d.amount(op.WarnBadValue).V
-			default:
-				l.Skip()
-			}
-		}
-		d.eventList = append(d.eventList, e)
-	}
+	d.objects(func() {
+		d.eventList = append(d.eventList, op.Event{})
+		eventMembers.read(d, &d.eventList[len(d.eventList)-1])
+	})
 	if len(d.eventList) == 0 {
 		return nil
 	}
 	return d.eventList
+}
+
+// objects calls read in front of each object in a list.
+func (d *Decoder) objects(read func()) {
+	if !d.Is('[') {
+		return
+	}
+	for d.Lex.Array(); d.Lex.More(); {
+		if d.Is('{') {
+			read()
+		}
+	}
 }
 
 // furtherAttrs reads attributes of a part of a span.

@@ -5,42 +5,25 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+var linkMembers = members[op.Link]{
+	"trace_id":           func(d *Decoder, l *op.Link) { d.id(l.TraceID[:], false) },
+	"span_id":            func(d *Decoder, l *op.Link) { d.id(l.SpanID[:], false) },
+	"weight":             func(d *Decoder, l *op.Link) { l.Weight = d.amount(op.WarnBadValue) },
+	"weight_attention":   func(d *Decoder, l *op.Link) { l.Attention = d.amount(op.WarnBadValue) },
+	"attrs":              func(d *Decoder, l *op.Link) { d.more(l).Attrs = d.furtherAttrs() },
+	"flags":              func(d *Decoder, l *op.Link) { d.more(l).Flags = d.flags() },
+	"trace_state":        func(d *Decoder, l *op.Link) { d.more(l).TraceState = d.text() },
+	"dropped_attributes": func(d *Decoder, l *op.Link) { d.more(l).DroppedAttributes = d.amount(op.WarnBadValue).V },
+}
+
 // decodeLinks reads a list of links, as [attrmap.Builder.AddLink] takes them.
 func (d *Decoder) decodeLinks() []op.Link {
-	l := &d.Lex
 	d.links = d.links[:0]
-	if !d.Is('[') {
-		return nil
-	}
-	for l.Array(); l.More(); {
-		if !d.Is('{') {
-			continue
-		}
-		var link op.Link
-		for l.Object(); l.More(); {
-			switch string(l.Key()) {
-			case "trace_id":
-				d.id(link.TraceID[:], false)
-			case "span_id":
-				d.id(link.SpanID[:], false)
-			case "weight":
-				link.Weight = d.amount(op.WarnBadValue)
-			case "weight_attention":
-				link.Attention = d.amount(op.WarnBadValue)
-			case "attrs":
-				d.more(&link).Attrs = d.furtherAttrs()
-			case "flags":
-				d.more(&link).Flags = d.flags()
-			case "trace_state":
-				d.more(&link).TraceState = d.text()
-			case "dropped_attributes":
-				d.more(&link).DroppedAttributes = d.amount(op.WarnBadValue).V
-			default:
-				l.Skip()
-			}
-		}
-		d.links = opmodel.AppendLink(d.links, link, &d.Entry.Warn)
-	}
+	d.objects(func() {
+		d.link = op.Link{}
+		linkMembers.read(d, &d.link)
+		d.links = opmodel.AppendLink(d.links, d.link, &d.Entry.Warn)
+	})
 	if len(d.links) == 0 {
 		return nil
 	}
