@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -18,11 +19,9 @@ func (v *view) communication() {
 	v.note(fmt.Sprintf("recognised by attribute %s, by library name %s, by a word in the name %s",
 		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
 	if len(c.Bottlenecks) > 0 {
-		t := newTable(names("operation", 0), figures("calls", 0), figures("sum", 0), figures("of total", 0), texts("", 1))
-		for _, b := range c.Bottlenecks {
+		show(&v.page, "operation:n|calls|sum|of total|:t1", c.Bottlenecks, func(t *table, b *seed.Bottleneck) {
 			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal), bar(b.RatioOfTotal))
-		}
-		v.table(t)
+		})
 	} else if c.Rules != (profile.CommunicationRules{}) {
 		v.note("no operation reaches -min-comm-ratio")
 	}
@@ -50,15 +49,12 @@ func (v *view) whyNoCollectives() string {
 
 // collectives shows what collectives cost across their devices.
 func (v *view) collectives(rows []collective.Row) {
-	t := newTable(names("collective", 0), names("group", 6), figures("count", 0), figures("inferred", 8), figures("single", 7),
-		figures("repeats", 9), figures("transfer", 1), figures("wait", 0), figures("max skew", 4), figures("algorithm", 5), figures("bus", 3))
-	for i := range rows {
-		c := &rows[i]
+	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4|algorithm:5|bus:3"
+	show(&v.page, columns, rows, func(t *table, c *collective.Row) {
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred, units.Count), nonZero(c.Single, units.Count),
 			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
 			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond), knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
-	}
-	v.table(t)
+	})
 	for _, n := range []struct {
 		applies func(collective.Row) bool
 		text    string
@@ -80,14 +76,12 @@ func (v *view) collectives(rows []collective.Row) {
 	}
 }
 
-// maxDeviceRows bounds the devices that are listed for one collective. Beyond it
-// the first and the last are shown.
+// maxDeviceRows bounds the devices that are listed for one collective.
 const maxDeviceRows = 16
 
-// stragglers lists the devices that others waited for.
+// stragglers lists the devices that others waited for, the first ones of each collective.
 func (v *view) stragglers(rows []collective.Row) {
-	t := newTable(names("last to arrive", 0), names("group", 2), names("device", 0), figures("times", 1), figures("others waited", 0))
-	left := 0
+	t, left := newTable("last to arrive:n|group:n2|device:n|times:1|others waited"), 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Stragglers[:min(len(c.Stragglers), maxDeviceRows)]
@@ -97,15 +91,12 @@ func (v *view) stragglers(rows []collective.Row) {
 				units.Duration(s.CausedWaitNS))
 		}
 	}
-	if len(t.rows) > 0 {
-		v.first(t, v.Rows, left)
-	}
+	v.first(t, v.Rows, left)
 }
 
-// waits lists how long each device waited.
+// waits lists how long each device waited, the first ones and the last ones of each collective.
 func (v *view) waits(rows []collective.Row) {
-	t := newTable(names("wait by device", 0), names("group", 2), names("device", 0), figures("took part", 1), figures("waited", 0))
-	left := 0
+	t, left := newTable("wait by device:n|group:n2|device:n|took part:1|waited"), 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Waits
@@ -117,7 +108,5 @@ func (v *view) waits(rows []collective.Row) {
 			t.add(c.Name, c.Group, w.Label(v.ranks), units.Count(w.Count), units.Duration(w.WaitNS))
 		}
 	}
-	if len(t.rows) > 0 {
-		v.first(t, v.Rows, left)
-	}
+	v.first(t, v.Rows, left)
 }

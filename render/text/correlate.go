@@ -101,16 +101,11 @@ func (v *correlation) envelope() {
 }
 
 func (v *correlation) endpoints() {
-	v.heading("ENDPOINTS")
-	if len(v.c.Endpoints) == 0 {
-		v.note("no requests: no span above an operation; optrace doctor says how there are some")
+	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0, "no requests: no span above an operation; optrace doctor says how there are some") {
 		return
 	}
-	t := newTable(names("endpoint", 0), names("service", 8), figures("requests", 0), figures("operations", 9), figures("shared", 6),
-		figures("mean", 5), figures("p50", 3), figures("p95", 1), figures("max", 2), figures("uncovered", 4), figures("queueing", 7),
-		figures("pruned", 10))
-	for i := range v.c.Endpoints {
-		e := &v.c.Endpoints[i]
+	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4|queueing:7|pruned:10"
+	show(&v.page, columns, v.c.Endpoints, func(t *table, e *correlate.Endpoint) {
 		mean, uncovered, queueing, longest := absent, absent, absent, absent
 		if e.Timed > 0 {
 			mean = units.DurationFloat(float64(e.DurationNS) / float64(e.Timed))
@@ -120,8 +115,7 @@ func (v *correlation) endpoints() {
 		pruned := nonZero(e.Pruned.Count, func(n int64) string { return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS) })
 		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
 			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
-	}
-	v.table(t)
+	})
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
 	if len(v.c.Shared) > 0 {
 		v.note("shared: the requests' part of operations that ran for several requests at once, and how many these are")
@@ -163,10 +157,10 @@ func (v *correlation) price() {
 		v.note(termtext.Clean(text))
 	}
 	if p.UnpricedNS > 0 {
-		v.noteIn(units.Duration(p.UnpricedNS)+" on devices that have no price", v.warn)
+		v.styledNote(warn, units.Duration(p.UnpricedNS)+" on devices that have no price")
 	}
-	t := newTable(texts("by", 0), names("", 0), figures("requests", 3), figures("device time", 2), figures(unit, 0), figures("J", 1),
-		figures("tokens", 4), figures(unit+"/1000 tokens", 0), figures("J/1000 tokens", 1))
+	t := newTable("by:t|:n|requests:3|device time:2|cost|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
+	t.columns[4].head, t.columns[7].head = unit, unit+"/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
 		joules := ""
 		if c.Joules.Units > 0 {
@@ -245,13 +239,10 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
 	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.DurationNS))
 	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool { return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank })
-	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
-		figures("segments", 4))
-	for _, s := range e.Path.Shares {
+	show(&v.page, "operation:n|kind:t3|device:n2|time|share|:t1|segments:4", e.Path.Shares, func(t *table, s *correlate.Share) {
 		t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
 			bar(s.Share.Share), units.Count(s.Segments))
-	}
-	v.table(t)
+	})
 	c := e.Slow
 	if c == nil {
 		return
@@ -260,17 +251,14 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
 		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.MeanNS),
 		units.DurationFloat(c.DifferenceNS)))
-	t = newTable(names("operation", 0), texts("kind", 4), names("device", 3), figures("slow", 0), figures("typical", 2),
-		figures("difference", 0), figures("of it", 0), texts("", 1))
-	for _, p := range c.Parts {
+	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts, func(t *table, p *correlate.PartDifference) {
 		of, drawn := absent, ""
 		if c.DifferenceNS > 0 {
 			of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
 		}
 		t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
 			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
-	}
-	v.table(t)
+	})
 	v.open(linked{"the slowest", c.Slow.Link}, linked{"a typical one", c.Typical.Link}, linked{"both compared", c.Link})
 }
 
@@ -283,12 +271,9 @@ func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, span
 }
 
 // largest returns as many of the largest rows as are shown, and a title that says so.
-func largest[T any](rows []T, most int, title, which string, size func(*T) int64) ([]*T, string) {
-	sorted := make([]*T, len(rows))
-	for i := range rows {
-		sorted[i] = &rows[i]
-	}
-	slices.SortStableFunc(sorted, func(a, b *T) int { return cmp.Compare(size(b), size(a)) })
+func largest[T any](rows []T, most int, title, which string, size func(*T) int64) ([]T, string) {
+	sorted := slices.Clone(rows)
+	slices.SortStableFunc(sorted, func(a, b T) int { return cmp.Compare(size(&b), size(&a)) })
 	if len(rows) > most {
 		title += fmt.Sprintf(", the %s %d of %s", which, most, units.Count(int64(len(rows))))
 		sorted = sorted[:most]
@@ -303,17 +288,15 @@ func (v *correlation) requests() {
 	}
 	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 { return r.DurationNS.V })
 	v.heading(title)
-	t := newTable(names("request", 0), names("service", 7), texts("start", 5), figures("duration", 0), figures("operations", 4),
-		figures("shared", 6), figures("uncovered", 1), figures("queueing", 3), names("mostly", 2), figures("not in jaeger", 3),
-		figures("not local", 3), texts("trace", 10), texts("span", 11))
-	for _, r := range slowest {
+	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2|not in jaeger:3" +
+		"|not local:3|trace:t10|span:t11"
+	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
 		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS), units.Count(r.Ops),
 			sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS), mostly(r),
 			nonZero(r.MissingInJaeger, units.Count), nonZero(r.MissingOpsLocally, units.Count), trace, span)
-	}
-	v.table(t)
+	})
 }
 
 // sharedTime writes the part in operations of shared executions.
@@ -329,14 +312,12 @@ func (v *correlation) shared() {
 	}
 	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 { return e.SumNS })
 	v.heading(title)
-	t := newTable(names("execution", 0), names("service", 5), texts("start", 3), figures("duration", 0), figures("links", 4),
-		figures("requests", 1), figures("operations", 2), figures("sum", 0), texts("trace", 6), texts("span", 7))
-	for _, e := range shown {
+	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|trace:t6|span:t7"
+	show(&v.page, columns, shown, func(t *table, e *correlate.Shared) {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
 		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS), units.Count(e.Links),
 			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), trace, span)
-	}
-	v.table(t)
+	})
 	sums := make(map[string]int64)
 	for i := range v.c.Shared {
 		for _, d := range v.c.Shared[i].DividedBy {
@@ -378,12 +359,8 @@ func (v *correlation) unattached() {
 	if len(shown) == 0 {
 		return
 	}
-	t := newTable(names("operation", 0), texts("kind", 3), names("device", 1), figures("duration", 0), texts("start", 2),
-		texts("trace", 4), texts("span", 5))
-	for i := range shown {
-		o := &shown[i]
+	show(&v.page, "operation:n|kind:t3|device:n1|duration|start:t2|trace:t4|span:t5", shown, func(t *table, o *correlate.Op) {
 		trace, span := ids(o.Link, o.TraceID, o.SpanID)
 		t.addLinked(o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), known(o.StartNS, startText), trace, span)
-	}
-	v.table(t)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -22,12 +23,10 @@ func (v *view) memory() {
 	if len(m.Copies) == 0 {
 		return
 	}
-	t := newTable(names("copies", 0), figures("count", 2), figures("sum", 0), figures("memory", 1), figures("bandwidth", 0))
-	for _, c := range m.Copies {
+	show(&v.page, "copies:n|count:2|sum|memory:1|bandwidth", m.Copies, func(t *table, c *profile.Copy) {
 		t.add(c.Direction, units.Count(c.Count), units.Duration(c.SumNS), known(c.MemoryBytes, units.Bytes),
 			knownFloat(c.BytesPerSecond, units.BytesPerSecond))
-	}
-	v.table(t)
+	})
 }
 
 func (v *view) slowest() {
@@ -47,9 +46,9 @@ func (v *view) slowest() {
 
 // entryTable shows a table of entries.
 func (v *view) entryTable(entries []*op.Entry) {
-	t := newTable(names("operation", 0), figures("duration", 0), figures("memory", 5), names("device", 2), figures("rank", 6),
-		figures("step", 7), names("output", 8), texts("start", 10), texts("trace", 11), texts("span", 9), names("error", 1))
-	for _, e := range entries {
+	const columns = "operation:n|duration|memory:5|device:n2|rank:6|step:7|output:n8|start:t10|trace:t11|span:t9|error:n1"
+	show(&v.page, columns, entries, func(t *table, at **op.Entry) {
+		e := *at
 		device, shape, failure := e.DeviceID, absent, ""
 		if e.HasDevice() {
 			device = deviceName(device)
@@ -62,6 +61,5 @@ func (v *view) entryTable(entries []*op.Entry) {
 		}
 		t.add(e.Operation, units.Duration(e.Duration), known(e.MemoryBytes, units.Bytes), device, known(e.Rank, decimal),
 			known(e.Step, decimal), shape, known(e.Start, startText), idText(e.TraceID), idText(e.SpanID), failure)
-	}
-	v.table(t)
+	})
 }

@@ -17,9 +17,7 @@ import (
 
 // devices shows for each device the parts that its span is made of.
 func (v *view) devices() {
-	v.heading("DEVICES")
-	if len(v.r.Devices) == 0 {
-		v.note(v.whyNothingRan())
+	if v.empty("DEVICES", len(v.r.Devices) == 0, v.whyNothingRan()) {
 		return
 	}
 	v.first(v.devicesTable(v.r.Devices, v.r.IdleCauses, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
@@ -48,9 +46,8 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 			quiet[d.Key] = d.NoRequest.SumNS
 		}
 	}
-	t := newTable(names("device", 0), figures("count", 9), figures("sum", 10), figures("memory", 11), figures("span", 0), texts("parts", 1),
-		figures("busy", 3), figures("compute", 5), figures("exposed comm", 4), figures("exposed mem", 6), figures("other", 7), figures("idle", 2),
-		figures("no request", 2), figures("overlap", 8))
+	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6|other:7|idle:2" +
+		"|no request:2|overlap:8")
 	devices = slices.Clone(devices[:min(len(devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {
 		switch isNone := a.Key().IsNone(); {
@@ -137,18 +134,15 @@ func (v *view) utilisation() {
 		buckets = max(buckets, len(d.BusyNS))
 	}
 	together := v.together(buckets, leastName)
-	t := newTable(names("device", 0), texts("busy over time, "+units.Duration(u.WidthNS*int64(together))+" a column", 0))
-	for _, d := range u.Devices {
+	columns := "device:n|busy over time, " + units.Duration(u.WidthNS*int64(together)) + " a column:t"
+	show(&v.page, columns, u.Devices, func(t *table, d *timeline.DeviceUtilisation) {
 		t.add(d.Label(v.ranks), strip(d.BusyNS, u.WidthNS, together))
-	}
-	v.table(t)
+	})
 }
 
 func (v *view) balance() {
 	b := v.r.LoadBalance
-	v.heading("LOAD BALANCE")
-	if b == nil {
-		v.note("nothing to balance: fewer than two devices")
+	if v.empty("LOAD BALANCE", b == nil, "nothing to balance: fewer than two devices") {
 		return
 	}
 	text := balanceText(b)
@@ -156,17 +150,15 @@ func (v *view) balance() {
 	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil {
 		v.noteWithout(text, balanceText(w.LoadBalance))
 	}
-	t := newTable(names("device", 0), figures("sum", 0), figures("of ideal", 0), texts("of largest", 1))
 	devices := slices.Clone(b.PerDeviceDurationUS)
 	slices.SortStableFunc(devices, func(a, b seed.DeviceDuration) int { return natural.Compare(a.Device, b.Device) })
-	for _, d := range devices {
+	show(&v.page, "device:n|sum|of ideal|of largest:t1", devices, func(t *table, d *seed.DeviceDuration) {
 		of, drawn := absent, ""
 		if b.IdealDurationUS > 0 {
 			of, drawn = units.Percent(d.DurationUS/b.IdealDurationUS), bar(d.DurationUS/b.MaxDurationUS)
 		}
 		t.add(deviceName(d.Device), micros(d.DurationUS), of, drawn)
-	}
-	v.table(t)
+	})
 }
 
 func balanceText(b *profile.Balance) string {

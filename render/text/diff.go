@@ -89,9 +89,7 @@ func verdictText(v diff.Verdict) string {
 }
 
 func (v *comparison) rows() {
-	v.heading("OPERATIONS")
-	if len(v.r.Rows) == 0 {
-		v.note("no operations")
+	if v.empty("OPERATIONS", len(v.r.Rows) == 0, "no operations") {
 		return
 	}
 	var keys []string
@@ -140,8 +138,7 @@ func (v *comparison) parts() {
 
 // comparisonTable returns a table of comparisons behind columns of names and one of another text.
 func comparisonTable(keys []string, text string) *table {
-	return keyTable(keys, texts(text, 0), figures("base", 0), figures("head", 0), figures("change", 0), texts("", 2), figures("p", 1),
-		figures("n", 2), figures("count", 3), figures("", 4), names("differs in", 5), texts("", 0))
+	return newTable(text+":t|base|head|change|:t2|p:1|n:2|count:3|:4|differs in:n5|:t", keys...)
 }
 
 // addComparison appends a row to a table of comparisons.

@@ -116,20 +116,17 @@ func thing(f *doctor.Finding) string { return strings.ReplaceAll(f.Name, "_", " 
 
 func (v *examination) findings() {
 	v.heading("LOOKED FOR")
-	t := newTable(texts("what", 0), figures("missing", 0), texts("", 2), figures("of", 0), texts("", 1))
-	for i := range v.r.Findings {
-		f := &v.r.Findings[i]
+	show(&v.page, "what:t|missing|:t2|of|:t1", v.r.Findings, func(t *table, f *doctor.Finding) {
 		if f.Count == 0 {
 			t.add(thing(f), "", "", "", "no "+f.Of)
-			continue
+			return
 		}
 		missing := units.Count(f.Missing)
 		if f.Estimated {
 			missing = "≈ " + missing
 		}
 		t.add(thing(f), missing, percent(f.Share.V), units.Count(f.Count), f.Of)
-	}
-	v.table(t)
+	})
 }
 
 // percent returns a share with as many digits as tell some from none and from all.
@@ -171,9 +168,7 @@ const adviceLabel = 12
 
 // labelled writes a label and a text, indented.
 func (v *examination) labelled(label, text string) {
-	for i, line := range termtext.Wrap(text, v.Width-adviceLabel-2, v.Width-adviceLabel-2) {
-		v.code(i, label, line)
-	}
+	v.fold(fmt.Sprintf("  %-*s", adviceLabel, label), strings.Repeat(" ", adviceLabel+2), text, "")
 }
 
 // code writes the i-th line behind a label. Code is not folded, so that it can be copied.

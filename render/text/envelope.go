@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
@@ -310,23 +311,17 @@ func (v *view) clocks() {
 	if c == nil {
 		return
 	}
-	v.heading("CLOCKS")
-	if len(c.Offsets) == 0 {
-		v.note(fmt.Sprintf("not compared: no two ranks have %d collectives in common that end for all at once, with their starts",
-			c.MinCollectives))
+	if v.empty("CLOCKS", len(c.Offsets) == 0, fmt.Sprintf(
+		"not compared: no two ranks have %d collectives in common that end for all at once, with their starts", c.MinCollectives)) {
 		return
 	}
 	v.note(fmt.Sprintf("times are those of rank %d; entries that are listed are as recorded", *c.Reference))
-	t := newTable(names("rank", 0), figures("ahead by", 0), figures("by collectives", 0), names("with rank", 0),
-		figures("residual", 0), figures("at most", 0), figures("drift", 1))
-	for _, o := range c.Offsets {
-		if !o.Via.Known {
-			continue
+	show(&v.page, "rank:n|ahead by|by collectives|with rank:n|residual|at most|drift:1", c.Offsets, func(t *table, o *clocks.Offset) {
+		if o.Via.Known {
+			t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
+				knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
 		}
-		t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
-			knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
-	}
-	v.table(t)
+	})
 	v.note("residual: how far apart collectives end after the correction, in the median and at most; " +
 		"drift: what the clock gains on the other one")
 	if c.Inferred {
@@ -341,13 +336,11 @@ func (v *view) clocks() {
 		v.note(fmt.Sprintf("%s ranks, such as %d, have less than %d collectives in common with others: their times are as recorded",
 			units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
 	}
-	skews := newTable(names("collective", 0), names("group", 4), figures("recorded start skew", 2), figures("start skew", 0),
-		figures("recorded end skew", 1), figures("end skew", 0))
-	for _, s := range c.Collectives {
-		skews.add(s.Name, s.Group, units.Duration(s.RecordedMaxStartSkewNS), units.Duration(s.MaxStartSkewNS),
+	const columns = "collective:n|group:n4|recorded start skew:2|start skew|recorded end skew:1|end skew"
+	show(&v.page, columns, c.Collectives, func(t *table, s *clocks.AlignedCollective) {
+		t.add(s.Name, s.Group, units.Duration(s.RecordedMaxStartSkewNS), units.Duration(s.MaxStartSkewNS),
 			units.Duration(s.RecordedMaxEndSkewNS), units.Duration(s.MaxEndSkewNS))
-	}
-	v.table(skews)
+	})
 	if c.WallNS.Known {
 		v.note(fmt.Sprintf("from the first start to the last end: %s, as recorded %s",
 			knownDuration(c.WallNS), knownDuration(c.RecordedWallNS)))

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -10,29 +11,23 @@ func (v *view) idle() {
 	if causes == nil {
 		return
 	}
-	v.heading("IDLE")
-	if len(causes.Devices) == 0 {
-		v.note("no gaps: " + v.whyNoGaps())
+	if v.empty("IDLE", len(causes.Devices) == 0, "no gaps: "+v.whyNoGaps()) {
 		return
 	}
-	t := newTable(names("device", 0), figures("host", 0), figures("gaps", 1), figures("queue", 0), figures("gaps", 1), figures("other", 0),
-		figures("gaps", 1), figures("no request", 0), figures("gaps", 1))
-	for _, d := range causes.Devices {
+	const columns = "device:n|host|gaps:1|queue|gaps:1|other|gaps:1|no request|gaps:1"
+	show(&v.page, columns, causes.Devices, func(t *table, d *timeline.IdleDevice) {
 		t.add(d.Label(v.ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count),
 			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count),
 			nonZero(d.NoRequest.SumNS, units.Duration), nonZero(d.NoRequest.Count, units.Count))
-	}
-	v.table(t)
+	})
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +
 		units.Duration(causes.ThresholdNS) + "; other: anything else, or no launch is known")
 	if len(v.r.Idle) == 0 {
 		return
 	}
-	t = newTable(names("longest on", 0), figures("duration", 0), texts("cause", 0), names("after", 1), names("before", 2))
-	for _, g := range v.r.Idle {
+	show(&v.page, "longest on:n|duration|cause:t|after:n1|before:n2", v.r.Idle, func(t *table, g *timeline.IdleGap) {
 		t.add(g.Label(v.ranks), units.Duration(g.DurationNS), string(g.Cause), g.After, g.Before)
-	}
-	v.table(t)
+	})
 }
 
 // whyNoGaps says why no device idled.

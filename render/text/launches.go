@@ -16,9 +16,7 @@ func (v *view) launches() {
 	if v.r.IdleCauses == nil || l == nil && v.Show == nil {
 		return
 	}
-	v.heading("LAUNCHES")
-	if l == nil {
-		v.note("no launch on a device is known")
+	if v.empty("LAUNCHES", l == nil, "no launch on a device is known") {
 		return
 	}
 	v.table(v.launchesTable(l.Streams))
@@ -40,9 +38,7 @@ func (v *view) launches() {
 
 // launchesTable returns the table of streams.
 func (v *view) launchesTable(streams []launch.Stream) *table {
-	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("median", 3),
-		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
-		figures("other", 7))
+	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5|queue:6|other:7")
 	for i := range streams {
 		s := &streams[i]
 		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), units.Count(s.Count), units.Duration(s.Overhead.SumNS),
@@ -93,13 +89,11 @@ func (v *view) queues(l *launch.Launches) {
 		deepest, buckets = max(deepest, l.Streams[i].MaxDepth), max(buckets, len(l.Streams[i].Depth))
 	}
 	together := v.together(buckets, leastName+gap+len("stream"))
-	t := newTable(names("stream of", 0), figures("stream", 0),
-		texts("waiting over time, "+units.Duration(l.WidthNS*int64(together))+" a column, up to "+units.Count(deepest), 0))
-	for i := range l.Streams {
-		s := &l.Streams[i]
+	columns := fmt.Sprintf("stream of:n|stream|waiting over time, %s a column, up to %s:t", units.Duration(l.WidthNS*int64(together)),
+		units.Count(deepest))
+	show(&v.page, columns, l.Streams, func(t *table, s *launch.Stream) {
 		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), strip(s.Depth, deepest, together))
-	}
-	v.table(t)
+	})
 }
 
 // launchPathText sums up the path across host and devices.

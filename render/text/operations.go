@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/kernelname"
 	"github.com/optrace/optrace/internal/units"
@@ -16,14 +17,12 @@ import (
 
 // operations shows the table by operation.
 func (v *view) operations() {
-	v.heading("OPERATIONS")
-	if len(v.r.Operations) == 0 {
-		v.note("no operations in the input")
+	if v.empty("OPERATIONS", len(v.r.Operations) == 0, "no operations in the input") {
 		return
 	}
 	rows := operationStats(v.r.Operations)
 	ofDevices(rows)
-	v.stats([]string{"operation"}, rows)
+	v.table(statsTable([]string{"operation"}, rows))
 	if w := v.r.WithoutSuspects; w != nil {
 		v.statsWithout([]string{"operation"}, rows, operationStats(w.Operations))
 	}
@@ -43,7 +42,7 @@ func (v *view) groups() {
 	}
 	v.heading("BY " + strings.ToUpper(strings.Join(v.r.By, ", ")))
 	rows := groupStats(v.r.Groups, len(v.r.By))
-	v.stats(v.r.By, rows)
+	v.table(statsTable(v.r.By, rows))
 	if w := v.r.WithoutSuspects; w != nil {
 		v.statsWithout(v.r.By, rows, groupStats(w.Groups, len(v.r.By)))
 	}
@@ -95,15 +94,6 @@ func keyNames(k key.Group, n int) []string {
 	return names
 }
 
-// keyTable returns a table with columns of names in front of others.
-func keyTable(keys []string, others ...column) *table {
-	var columns []column
-	for _, k := range keys {
-		columns = append(columns, names(k, 0))
-	}
-	return newTable(append(columns, others...)...)
-}
-
 // ofDevices puts rows of the host's side behind the others and returns how many others there are.
 func ofDevices(rows []namedStats) int {
 	slices.SortStableFunc(rows, func(a, b namedStats) int { return cmp.Compare(a.Side, b.Side) })
@@ -113,14 +103,9 @@ func ofDevices(rows []namedStats) int {
 	return len(rows)
 }
 
-// stats shows a table of statistics.
-func (v *view) stats(keys []string, rows []namedStats) { v.table(statsTable(keys, rows)) }
-
 func statsTable(keys []string, rows []namedStats) *table {
-	t := keyTable(keys, texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
-		figures("share", 0), texts("", 2), figures("self", 6), figures("mean", 4), figures("p50", 9), figures("p95", 11), figures("p99", 5),
-		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("flop/s", 13), figures("flop/B", 14),
-		figures("errors", 1), names("differs in", 12))
+	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8|flop/s:13|flop/B:14"+
+		"|errors:1|differs in:n12", keys...)
 	for _, s := range rows {
 		rate, intensity := "", ""
 		if s.FLOPsPerSecond.V != 0 {
@@ -144,8 +129,7 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 	for _, row := range without {
 		left[row.key] = row.Stats
 	}
-	t := keyTable(keys, texts("side", 0), figures("count", 0), figures("sum", 0), figures("share", 0), texts("", 1),
-		figures("self", 4), figures("mean", 3), figures("p50", 6), figures("p99", 5), figures("max", 2))
+	t := newTable("side:t|count|sum|share|:t1|self:4|mean:3|p50:6|p99:5|max:2", keys...)
 	for _, row := range with {
 		s := left[row.key]
 		switch {
@@ -173,11 +157,8 @@ func (v *view) operators() {
 		return
 	}
 	v.heading("OPERATORS")
-	t := newTable(names("operator", 0), figures("calls", 3), figures("device self", 0), figures("share", 0), texts("", 2),
-		figures("device total", 0), figures("kernels", 4), figures("host self", 0), figures("host total", 1), figures("device idle", 5),
-		figures("memory", 6), figures("flops", 7))
-	for i := range o.Rows {
-		r := &o.Rows[i]
+	const columns = "operator:n|calls:3|device self|share|:t2|device total|kernels:4|host self|host total:1|device idle:5|memory:6|flops:7"
+	show(&v.page, columns, o.Rows, func(t *table, r *operators.Row) {
 		share := 0.0
 		if v.r.Total.SumNS > 0 {
 			share = float64(r.DeviceSelfNS) / float64(v.r.Total.SumNS)
@@ -192,8 +173,7 @@ func (v *view) operators() {
 			}
 			t.add("  "+name, "", units.Duration(b.SumNS), "", "", "", nonZero(b.Count, units.Count), "", "", "", "", "")
 		}
-	}
-	v.table(t)
+	})
 	v.note("device self: the operations of devices that the operator launched; total: with those of the operators inside it; " +
 		"device idle: of host total, the time in which nothing ran on a device")
 	if u := o.Unattributed; u.Count > 0 {

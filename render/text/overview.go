@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -86,8 +85,8 @@ func (o *overview) write() {
 		o.b.WriteByte('\n')
 		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
 		for _, row := range t.rows {
-			for i := range row {
-				row[i] = strings.TrimSuffix(row[i], part(0, 1)) // columns of nothing but this are left out
+			for i := range row.cells {
+				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // columns of nothing but this are left out
 			}
 		}
 		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
@@ -188,7 +187,5 @@ func (o *overview) head(v *view) {
 
 func (o *overview) foot(v *view) {
 	v.b.WriteByte('\n')
-	for _, line := range termtext.Wrap("More: optrace report -section NAME as → says, -section all, -html PAGE.html", v.Width, v.Width) {
-		v.b.WriteString(v.dim(line) + "\n")
-	}
+	v.fold("", "", "More: optrace report -section NAME as → says, -section all, -html PAGE.html", dim)
 }

@@ -66,16 +66,11 @@ const labelWidth = 11
 // that asks for attention is marked.
 func (p *page) field(label, value string, attention bool) {
 	label += strings.Repeat(" ", max(1, labelWidth-len(label)))
-	for i, line := range termtext.Wrap(value, p.Width-len(label), p.Width-len(label)) {
-		if attention {
-			line = p.warn(line)
-		}
-		if i == 0 {
-			p.b.WriteString(p.bold(label) + line + "\n")
-		} else {
-			p.b.WriteString(strings.Repeat(" ", len(label)) + line + "\n")
-		}
+	style := ""
+	if attention {
+		style = warn
 	}
+	p.fold(p.styled(bold, label), strings.Repeat(" ", len(label)), value, style)
 }
 
 // fault writes a labelled line about n things that are wrong, nothing where there are none.
@@ -87,39 +82,50 @@ func (p *page) fault(label string, n int64, text string) {
 
 func (p *page) heading(text string) {
 	p.b.WriteByte('\n')
-	for _, line := range termtext.Wrap(text, p.Width, p.Width) {
-		p.b.WriteString(p.bold(line) + "\n")
+	p.fold("", "", text, bold)
+}
+
+// empty writes a heading and, where there is nothing below it, why; it reports whether that is so.
+func (p *page) empty(heading string, nothing bool, why string) bool {
+	p.heading(heading)
+	if nothing {
+		p.note(why)
 	}
+	return nothing
 }
 
 // note writes a line below a heading, indented; its further lines are indented
 // more.
-func (p *page) note(text string) { p.noteIn(text, func(line string) string { return line }) }
+func (p *page) note(text string) { p.styledNote("", text) }
 
-func (p *page) noteIn(text string, style func(string) string) {
-	const first, further = "  ", "    "
-	lines := termtext.Wrap(text, p.Width-len(first), p.Width-len(further))
-	for i, line := range lines {
-		indent := further
-		if i == 0 {
-			indent = first
+func (p *page) styledNote(style, text string) { p.fold("  ", "    ", text, style) }
+
+// fold writes text in as many lines as it takes, in a style, behind the beginnings of the first and of the further ones.
+func (p *page) fold(first, further, text, style string) {
+	// A label has a style of its own, and is as wide as what stands below it.
+	for i, line := range termtext.Wrap(text, p.Width-min(len(first), len(further)), p.Width-len(further)) {
+		if i > 0 {
+			first = further
 		}
-		p.b.WriteString(indent + style(line) + "\n")
+		p.b.WriteString(first + p.styled(style, line) + "\n")
 	}
 }
 
 // table writes a table and tells of the rows that it leaves out.
 func (p *page) table(t *table) { p.first(t, p.Rows, 0) }
 
-// first writes the first rows of a table. It tells of those that it leaves out, of
+// first writes the first rows of a table, nothing if there are none. It tells of those that it leaves out, of
 // others that are not in the table, and of columns that there is no room for.
 func (p *page) first(t *table, rows, others int) {
+	if len(t.rows) == 0 {
+		return
+	}
 	more := max(0, len(t.rows)-rows)
 	t.rows = t.rows[:len(t.rows)-more]
 	left, needed := t.write(p)
 	p.more(more + others)
 	if len(left) > 0 {
-		p.noteIn(fmt.Sprintf("without %s: -width %d", strings.Join(left, ", "), needed), p.dim)
+		p.styledNote(dim, fmt.Sprintf("without %s: -width %d", strings.Join(left, ", "), needed))
 	}
 }
 
@@ -130,13 +136,16 @@ func (p *page) more(rows int) {
 	}
 }
 
-func (p *page) bold(text string) string { return p.wrap("1", text) }
-func (p *page) dim(text string) string  { return p.wrap("2", text) }
-func (p *page) warn(text string) string { return p.wrap("33", text) }
+// The styles of text, as parameters of ANSI sequences.
+const (
+	bold = "1"
+	dim  = "2"
+	warn = "33"
+)
 
-func (p *page) wrap(code, text string) string {
-	if !p.Color || text == "" {
+func (p *page) styled(style, text string) string {
+	if !p.Color || style == "" || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }

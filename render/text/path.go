@@ -35,9 +35,7 @@ func (v *view) criticalPath() {
 	if totals == nil {
 		return
 	}
-	v.heading("CRITICAL PATH")
-	if totals.Paths == 0 {
-		v.note("no path: " + whyNoPath(totals))
+	if v.empty("CRITICAL PATH", totals.Paths == 0, "no path: "+whyNoPath(totals)) {
 		return
 	}
 	text := pathText(totals)
@@ -75,8 +73,7 @@ func pathText(totals *path.Totals) string {
 // pathTable shows what critical paths consist of: by operation, and by device too where the
 // report is by device.
 func (v *view) pathTable() {
-	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
-		figures("drag", 0), figures("segments", 4))
+	t := newTable("operation:n|kind:t3|device:n2|time|share|:t1|drag|segments:4")
 	add := func(operation, kind, device string, ns int64, share float64, drag op.Int, segments int64) {
 		t.add(operation, kind, device, units.Duration(ns), units.Percent(share), bar(share), ifKnown(drag, units.Duration), units.Count(segments))
 	}

@@ -19,8 +19,7 @@ func (v *view) roofline() {
 		return
 	}
 	v.heading("ROOFLINE")
-	t := newTable(names("operation", 0), figures("count", 5), figures("sum", 0), figures("flop/s", 0), figures("moved", 4),
-		figures("flop/B", 2), figures("of best", 0), texts("", 3), texts("bound by", 1))
+	t := newTable("operation:n|count:5|sum|flop/s|moved:4|flop/B:2|of best|:t3|bound by:t1")
 	beyond := false
 	add := func(name string, r *work.Roofline) {
 		if r == nil {

@@ -14,13 +14,11 @@ func (v *view) sequences() {
 	if s == nil || s.Count == 0 && v.Show == nil {
 		return
 	}
-	v.heading("REPEATED SEQUENCES")
-	if s.Count == 0 {
-		v.note("none of " + plural(s.RunOperations, "short operation") + " in " + plural(s.Runs, "run"))
-	}
-	if len(s.Rows) > 0 {
-		v.sequenceTable(s.Rows)
-	}
+	v.empty("REPEATED SEQUENCES", s.Count == 0, "none of "+plural(s.RunOperations, "short operation")+" in "+plural(s.Runs, "run"))
+	show(&v.page, "sequence:n|length:3|times|rounds:6|sum|share:2|gaps|of both:4|streams:n5", s.Rows, func(t *table, s *sequences.Sequence) {
+		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Count(s.Rounds), units.Duration(s.SumNS),
+			knownFloat(s.Share, units.Percent), units.Duration(s.GapNS), knownFloat(s.GapShare, units.Percent), streamsText(s.Streams, v.ranks))
+	})
 	if n := s.Count - int64(len(s.Rows)); n > 0 {
 		v.note("… and " + units.Count(n) + " more that take less time")
 	}
@@ -32,18 +30,6 @@ func (v *view) sequences() {
 		text += "; " + plural(s.LeftOut, "operation") + " of runs that differ from all others were not looked at"
 	}
 	v.note(text)
-}
-
-// sequenceTable shows a table of sequences.
-func (v *view) sequenceTable(rows []sequences.Sequence) {
-	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("rounds", 6), figures("sum", 0),
-		figures("share", 2), figures("gaps", 0), figures("of both", 4), names("streams", 5))
-	for i := range rows {
-		s := &rows[i]
-		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Count(s.Rounds), units.Duration(s.SumNS),
-			knownFloat(s.Share, units.Percent), units.Duration(s.GapNS), knownFloat(s.GapShare, units.Percent), streamsText(s.Streams, v.ranks))
-	}
-	v.table(t)
 }
 
 // sequenceText joins operations; an operation several times in a row is named once.

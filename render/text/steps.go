@@ -15,26 +15,21 @@ func (v *view) steps() {
 	if rows == nil || v.Show == nil && len(rows) == 0 && v.r.StatedSteps.V == 0 { // not computed, or nothing to say
 		return
 	}
-	v.heading("STEPS")
-	switch {
-	case len(rows) > 0:
-	case v.r.StatedSteps.V == 0:
-		v.note("no steps: no operation states one")
-		return
-	default:
-		v.note("no steps: no step holds several operations")
+	why := "no steps: no step holds several operations"
+	if v.r.StatedSteps.V == 0 {
+		why = "no steps: no operation states one"
+	}
+	if v.empty("STEPS", len(rows) == 0, why) {
 		return
 	}
 	services := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Service != rows[0].Service })
 	runs := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Run > 1 })
-	t := newTable(names("service", 0), figures("step", 0), figures("run", 0), figures("count", 2), figures("sum", 1),
-		figures("wall", 0), figures("busy", 0), texts("phase", 0), figures("tokens", 3), figures("requests", 4), names("range", 5))
 	first, last := v.Rows-v.Rows/2, v.Rows/2
 	shown, left := rows, len(rows)-v.Rows
 	if left > 0 {
 		shown = slices.Concat(rows[:first], rows[len(rows)-last:])
 	}
-	for _, s := range shown {
+	show(&v.page, "service:n|step|run|count:2|sum:1|wall|busy|phase:t|tokens:3|requests:4|range:n5", shown, func(t *table, s *steps.Row) {
 		service, run := "", ""
 		if services {
 			service = s.Service
@@ -44,8 +39,7 @@ func (v *view) steps() {
 		}
 		t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS), knownDuration(s.BusyNS),
 			s.Phase, ifKnown(s.Tokens, units.Count), ifKnown(s.Requests, units.Count), s.Name)
-	}
-	v.table(t)
+	})
 	if left > 0 {
 		v.note(fmt.Sprintf("… and %s more between the first %d and the last %d", units.Count(int64(left)), first, last))
 	}
@@ -67,22 +61,17 @@ func (v *view) phases() {
 	if len(v.r.Phases) == 0 && v.Show == nil || v.r.Phases == nil {
 		return
 	}
-	v.heading("PHASES")
-	if len(v.r.Phases) == 0 {
-		v.note("no phases: no operation has one")
+	if v.empty("PHASES", len(v.r.Phases) == 0, "no phases: no operation has one") {
 		return
 	}
-	t := newTable(names("phase", 0), figures("steps", 2), figures("count", 3), figures("sum", 0), figures("share", 1), texts("", 4),
-		figures("tokens", 2))
-	for _, p := range v.r.Phases {
+	show(&v.page, "phase:n|steps:2|count:3|sum|share:1|:t4|tokens:2", v.r.Phases, func(t *table, p *steps.Phase) {
 		share := 0.0
 		if v.r.Total.SumNS > 0 {
 			share = float64(p.SumNS) / float64(v.r.Total.SumNS)
 		}
 		t.add(p.Phase.String(), units.Count(p.Steps), units.Count(p.Count), units.Duration(p.SumNS), units.Percent(share), bar(share),
 			ifKnown(p.Tokens, units.Count))
-	}
-	v.table(t)
+	})
 	v.note("steps: those that have operations of the phase; tokens: of the steps that are of it")
 }
 
@@ -91,9 +80,8 @@ func (v *view) engines() {
 	if v.r.Engines == nil || v.Show == nil && len(v.r.Engines) == 0 {
 		return
 	}
-	v.heading("REQUESTS OF ENGINES")
-	if len(v.r.Engines) == 0 {
-		v.note("no requests: no span has attributes of an engine that is known, nor gen_ai.usage.*")
+	if v.empty("REQUESTS OF ENGINES", len(v.r.Engines) == 0,
+		"no requests: no span has attributes of an engine that is known, nor gen_ai.usage.*") {
 		return
 	}
 	v.table(enginesTable(v.r.Engines, v.r.By))
@@ -110,33 +98,25 @@ const enginesNote = "times are medians, p99 that of the column before; ttft: to 
 
 // enginesTable returns the table of engines, with a column for each key of theirs.
 func enginesTable(rows []engines.Engine, by []string) *table {
-	columns := []column{texts("engine", 0), names("service", 9), names("model", 8)}
+	var keys []string
 	for _, name := range by {
-		columns = append(columns, names(strings.TrimPrefix(name, "attr:"), 0))
+		keys = append(keys, strings.TrimPrefix(name, "attr:"))
 	}
-	t := newTable(append(columns, figures("requests", 0), figures("in", 7), figures("out", 6), figures("e2e", 0),
-		figures("p99", 2), figures("ttft", 0), figures("p99", 4), figures("tpot", 1),
-		figures("queue", 0), figures("p99", 3), figures("prefill", 0),
-		figures("decode", 0), figures("execute", 0), figures("other", 5))...)
+	t := newTable("requests|in:7|out:6|e2e|p99:2|ttft|p99:4|tpot:1|queue|p99:3|prefill|decode|execute|other:5", keys...)
+	t.columns = append(newTable("engine:t|service:n9|model:n8").columns, t.columns...)
 	for i := range rows {
 		e := &rows[i]
 		cells := []string{e.Dialect, e.Service.Text, e.Model.Text}
-		for _, name := range by {
-			cells = append(cells, e.Key[strings.TrimPrefix(name, "attr:")])
+		for _, key := range keys {
+			cells = append(cells, e.Key[key])
 		}
 		cells = append(cells, units.Count(e.Requests), ifKnown(e.TokensIn, units.Count), ifKnown(e.TokensOut, units.Count))
-		for _, of := range []struct {
-			times *engines.Times
-			p99   bool
-		}{
-			{e.E2E, true}, {e.TTFT, true}, {e.TPOT, false}, {e.Queue, true},
-			{e.Prefill, false}, {e.Decode, false}, {e.Execute, false}, {e.Other, false},
-		} {
+		for column, times := range []*engines.Times{e.E2E, e.TTFT, e.TPOT, e.Queue, e.Prefill, e.Decode, e.Execute, e.Other} {
 			median, p99 := "", ""
-			if of.times != nil {
-				median, p99 = units.Duration(of.times.P50), units.Duration(of.times.P99)
+			if times != nil {
+				median, p99 = units.Duration(times.P50), units.Duration(times.P99)
 			}
-			if cells = append(cells, median); of.p99 {
+			if cells = append(cells, median); column < 2 || column == 3 { // of others p99 is not shown
 				cells = append(cells, p99)
 			}
 		}

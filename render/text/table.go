@@ -1,102 +1,243 @@
 package text
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
-// column describes a column of a table.
-type column struct {
-	head string
-	// left is set for texts, which are aligned left; numbers are aligned right.
-	left bool
-	// name is set for texts from the input. They are shortened to the room there is.
-	name bool
-	// drop says when the column is left out of a table that is too wide: the one with
-	// the highest number goes first, those with 0 stay.
-	drop int
-}
+// The least widths that names are shortened to: that of the names of a table's
+// rows, that of other names, and that of any where even this is too much. Names
+// that share the first width are keys of the rows together.
+const (
+	leastKey  = 24
+	leastName = 12
+	leastAny  = 4
+)
 
-func names(head string, drop int) column {
-	return column{head: head, left: true, name: true, drop: drop}
-}
-func texts(head string, drop int) column   { return column{head: head, left: true, drop: drop} }
-func figures(head string, drop int) column { return column{head: head, drop: drop} }
+// gap is the space in front of each column.
+const gap = 2
 
 // table lays out rows of cells in columns.
 type table struct {
 	columns []column
-	rows    [][]string
-	// links has the addresses that the first cells of rows lead to, by number of the row.
-	links map[int]string
+	rows    []row
 	// key is the width down to which the names of the rows are shortened before columns are left out; 0 means
 	// [leastKey].
 	key int
 }
 
-func newTable(columns ...column) *table { return &table{columns: columns} }
+// column is a column of a table.
+type column struct {
+	head string
+	left bool // texts are aligned left, and figures right
+	name bool // of texts from the input, which are shortened to the room there is
+	// drop says when the column is left out of a table that is too wide: the one with
+	// the highest number goes first, those with 0 stay.
+	drop int
+
+	used, shown           bool
+	width, cells, natural int // as shown; that of the cells; that of all with the head
+}
+
+// row is a row of a table, whose first cell leads to an address, "" for none.
+type row struct {
+	cells   []string
+	address string
+}
+
+// newTable returns a table with columns, behind some of names. They are separated by "|": each has its head
+// and, behind a colon, "n" for names, "t" for other texts, nothing for figures, and the number of [column.drop].
+func newTable(columns string, keys ...string) *table {
+	t := &table{}
+	for _, key := range keys {
+		t.columns = append(t.columns, column{head: key, left: true, name: true})
+	}
+	for head := range strings.SplitSeq(columns, "|") {
+		how := ""
+		if i := strings.LastIndexByte(head, ':'); i >= 0 {
+			head, how = head[:i], head[i+1:]
+		}
+		drop, _ := strconv.Atoi(strings.TrimLeft(how, "nt"))
+		name := strings.HasPrefix(how, "n")
+		t.columns = append(t.columns, column{head: head, left: name || strings.HasPrefix(how, "t"), name: name, drop: drop})
+	}
+	return t
+}
+
+// show writes a table with the rows that add adds for the elements of a list.
+func show[T any](p *page, columns string, list []T, add func(*table, *T)) {
+	t := newTable(columns)
+	for i := range list {
+		add(t, &list[i])
+	}
+	p.table(t)
+}
 
 // add appends a row. Cells are cleaned, so that names from the input cannot
 // reach the terminal as control sequences.
-func (t *table) add(cells ...string) {
-	for i, c := range cells {
-		cells[i] = termtext.Clean(c)
-	}
-	t.rows = append(t.rows, cells)
-}
+func (t *table) add(cells ...string) { t.addLinked("", cells...) }
 
 // addLinked appends a row whose first cell leads to a link, "" for none.
 func (t *table) addLinked(link correlate.Link, cells ...string) {
-	if to := address(link); to != "" {
-		if t.links == nil {
-			t.links = make(map[int]string)
-		}
-		t.links[len(t.rows)] = to
+	for i, c := range cells {
+		cells[i] = termtext.Clean(c)
 	}
-	t.add(cells...)
+	t.rows = append(t.rows, row{cells, address(link)})
 }
 
 // write appends the table to the page, indented by two spaces and at most as wide as the
 // page, without the columns in which no row has anything. It returns the heads of
 // the columns that there is no room for, and the width that would show them.
 func (t *table) write(p *page) (left []string, needed int) {
-	t.numberLinks(p)
-	l := newLayout(t, p.Width)
-	l.shortenNames(t)
+	if !p.Hyperlinks && slices.ContainsFunc(t.rows, func(r row) bool { return r.address != "" }) {
+		t.columns = append(t.columns, column{head: "link", left: true})
+		for i, r := range t.rows {
+			t.rows[i] = row{append(r.cells, p.footnote(r.address)), ""}
+		}
+	}
+	left, needed = t.layOut(p.Width)
 	heads := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		heads[i] = termtext.Truncate(c.head, l.widths[i])
+		heads[i] = termtext.Truncate(c.head, c.width)
 	}
-	p.b.WriteString(p.dim(l.line(t, heads, func(head string) string { return head })) + "\n")
-	for n, row := range t.rows {
-		p.b.WriteString(l.line(t, row, func(name string) string {
-			if address := t.links[n]; address != "" && p.Hyperlinks {
-				return hyperlink(address, name)
+	p.b.WriteString(p.styled(dim, t.line(row{heads, ""})) + "\n")
+	for _, r := range t.rows {
+		p.b.WriteString(t.line(r) + "\n")
+	}
+	return left, needed
+}
+
+// layOut fits the table into a width. Names are shortened first, then columns are
+// left out, and names get the room that remains.
+func (t *table) layOut(width int) (left []string, needed int) {
+	for i := range t.columns {
+		c := &t.columns[i]
+		for _, r := range t.rows {
+			c.cells = max(c.cells, termtext.Width(r.cells[i]))
+			c.used = c.used || !isEmpty(r.cells[i])
+		}
+		c.shown = c.used
+		c.natural = max(termtext.Width(c.head), c.cells)
+		if c.width = c.natural; c.name {
+			c.width = min(c.natural, t.least(i))
+		}
+	}
+	needed = t.total()
+	for t.total() > width {
+		last := t.pick(func(c, than *column) bool { return c.drop > 0 && (than == nil || c.drop >= than.drop) })
+		if last == nil {
+			break
+		}
+		last.shown = false
+	}
+	for _, c := range t.columns {
+		if c.used && !c.shown && c.head != "" {
+			left = append(left, c.head)
+		}
+	}
+	// The widest names are narrowed, and then heads that are wider than what they stand over.
+	for t.total() > width {
+		widest := t.pick(func(c, than *column) bool {
+			return c.name && c.width > leastAny && (than == nil || c.width > than.width)
+		})
+		if widest == nil {
+			widest = t.pick(func(c, than *column) bool { return than == nil && c.width > c.cells })
+		}
+		if widest == nil {
+			break
+		}
+		widest.width--
+	}
+	// The narrowest get the room that is left.
+	for room := width - t.total(); room > 0; room-- {
+		narrowest := t.pick(func(c, than *column) bool { return c.width < c.natural && (than == nil || c.width < than.width) })
+		if narrowest == nil {
+			break
+		}
+		narrowest.width++
+	}
+	t.shortenNames()
+	return left, needed
+}
+
+// pick returns the column that is shown and better than those before it, nil for none.
+func (t *table) pick(better func(c, than *column) bool) (best *column) {
+	for i := range t.columns {
+		if c := &t.columns[i]; c.shown && better(c, best) {
+			best = c
+		}
+	}
+	return best
+}
+
+// least returns the width down to which the names of a column are shortened
+// before columns are left out. The first columns of names have the keys of the
+// rows.
+func (t *table) least(i int) int {
+	keys := slices.IndexFunc(t.columns, func(c column) bool { return !c.name || c.drop > 0 })
+	if keys < 0 {
+		keys = len(t.columns)
+	}
+	if i < keys {
+		return max(leastName, cmp.Or(t.key, leastKey)/keys)
+	}
+	return leastName
+}
+
+// total returns the width of a line.
+func (t *table) total() (sum int) {
+	for _, c := range t.columns {
+		if c.shown {
+			sum += gap + c.width
+		}
+	}
+	return sum
+}
+
+// shortenNames cuts the names of the rows to the widths of their columns.
+func (t *table) shortenNames() {
+	for i, c := range t.columns {
+		if !c.name || !c.shown {
+			continue
+		}
+		names := make([]string, len(t.rows))
+		for n, r := range t.rows {
+			names[n] = r.cells[i]
+		}
+		for n, short := range distinct(names, c.width) {
+			t.rows[n].cells[i] = short
+		}
+	}
+}
+
+// line returns a line of the table without blanks at its end.
+func (t *table) line(r row) string {
+	var b strings.Builder
+	pad := 0
+	for i, text := range r.cells {
+		c := &t.columns[i]
+		if !c.shown {
+			continue
+		}
+		before, after := 0, c.width-termtext.Width(text)
+		if !c.left {
+			before, after = after, 0
+		}
+		pad += gap + before
+		if text != "" {
+			b.WriteString(strings.Repeat(" ", pad))
+			pad = 0
+			if i == 0 && r.address != "" {
+				text = hyperlink(r.address, text)
 			}
-			return name
-		}) + "\n")
+			b.WriteString(text)
+		}
+		pad += after
 	}
-	return l.left, l.needed
-}
-
-// numberLinks adds a column that refers to the foot, where links cannot be
-// followed in the text.
-func (t *table) numberLinks(p *page) {
-	if len(t.links) == 0 || p.Hyperlinks {
-		return
-	}
-	t.columns = append(t.columns, texts("link", 0))
-	for i, row := range t.rows {
-		t.rows[i] = append(row, p.footnote(t.links[i]))
-	}
-}
-
-// gap is the space in front of each column.
-const gap = 2
-
-// isUsed reports whether any row has something in a column.
-func (t *table) isUsed(i int) bool {
-	return slices.ContainsFunc(t.rows, func(row []string) bool { return !isEmpty(row[i]) })
+	return b.String()
 }

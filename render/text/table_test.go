@@ -20,7 +20,7 @@ func tableOf(width int, p page, t *table) string {
 
 func TestTable(t *testing.T) {
 	rows := func() *table {
-		t := newTable(names("operation", 0), texts("kind", 1), figures("count", 2), figures("sum", 0), figures("unused", 0))
+		t := newTable("operation:n|kind:t1|count:2|sum|unused")
 		t.addLinked("http://jaeger/1", "matmul", "compute", "1", "1.00 ms", "-")
 		t.add(strings.Repeat("long ", 10)+"name", "memory", "12,345", "2 ns", "")
 		t.add("relu", "compute", "3", "3 ns", "-")
@@ -78,7 +78,7 @@ func TestTableIsAligned(t *testing.T) {
 			}
 			return b.String()
 		}
-		table := newTable(names("operation", 0), names("device", 3), figures("count", 2), names("error", 1), figures("end", 0))
+		table := newTable("operation:n|device:n3|count:2|error:n1|end")
 		for range 20 {
 			table.add(name(), name(), "7", name(), "|")
 		}
