@@ -65,34 +65,23 @@ func (v *correlation) envelope() {
 			plural(in.Entries, "operation"), plural(in.Skipped, "other span")), false)
 		v.faults(in)
 	}
-	own, ops, shared, sharedNS := int64(0), "", int64(0), int64(0)
+	executions := int64(len(c.Shared))
+	var own, shared, sharedNS, dropped int64
 	for i := range c.Requests {
 		own += c.Requests[i].Ops
 	}
 	for i := range c.Shared {
-		shared, sharedNS = shared+c.Shared[i].Ops, sharedNS+c.Shared[i].SumNS
+		e := &c.Shared[i]
+		shared, sharedNS, dropped = shared+e.Ops, sharedNS+e.SumNS, dropped+e.DroppedLinks
 	}
-	if len(c.Shared) > 0 {
-		ops = " of their own"
-	}
-	v.field("requests", fmt.Sprintf("%s with %s%s", units.Count(int64(len(c.Requests))), plural(own, "operation"), ops), false)
-	if len(c.Shared) > 0 {
-		v.field("shared", fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
-			plural(int64(len(c.Shared)), "execution"), plural(shared, "operation"), units.Duration(sharedNS)), false)
-	}
+	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+plural(own, "operation")+ifAny(executions, " of their own"), false)
+	v.fact("shared", executions, fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
+		plural(executions, "execution"), plural(shared, "operation"), units.Duration(sharedNS)))
 	v.missingLinks(c.MissingLinks)
-	dropped := int64(0)
-	for i := range c.Shared {
-		dropped += c.Shared[i].DroppedLinks
-	}
 	v.droppedLinks(dropped)
-	if c.LeftOut.Requests+c.LeftOut.Ops > 0 {
-		v.field("left out", fmt.Sprintf("%s and %s that were not asked for",
-			plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")), false)
-	}
-	if c.PrunedOps > 0 {
-		v.field("pruned", plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request", false)
-	}
+	v.fact("left out", c.LeftOut.Requests+c.LeftOut.Ops, fmt.Sprintf("%s and %s that were not asked for",
+		plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")))
+	v.fact("pruned", c.PrunedOps, plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request")
 	if c.Service != nil && c.Input != nil {
 		v.field("missing", fmt.Sprintf("%s in Jaeger; %s locally, %s of them",
 			plural(c.MissingInJaeger, "operation"), plural(c.MissingLocally, "span"), plural(c.MissingOpsLocally, "operation")),
@@ -162,11 +151,7 @@ func (v *correlation) price() {
 	t := newTable("by:t|:n|requests:3|device time:2|cost|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
 	t.columns[4].head, t.columns[7].head = unit, unit+"/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
-		joules := ""
-		if c.Joules.Units > 0 {
-			joules = c.Joules.String()
-		}
-		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), joules,
+		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), ifAny(c.Joules.Units, c.Joules.String()),
 			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
 	}
 	// group adds the rows of a list, the dearest first, and one for those that are too many.

@@ -36,12 +36,8 @@ func (v *comparison) envelope() {
 		of   diff.Side
 	}{{"base", v.r.Base}, {"head", v.r.Head}} {
 		text := plural(int64(side.of.Runs), "run") + ": " + plural(side.of.Files, "file") + ", " + plural(side.of.Entries, "operation")
-		if side.of.Steps > 0 {
-			text += ", " + plural(int64(side.of.Steps), "step")
-		}
-		if side.of.LeftOut > 0 {
-			text += " of the steady state, " + units.Count(side.of.LeftOut) + " others left out"
-		}
+		text += ifAny(int64(side.of.Steps), ", "+plural(int64(side.of.Steps), "step"))
+		text += ifAny(side.of.LeftOut, " of the steady state, "+units.Count(side.of.LeftOut)+" others left out")
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+

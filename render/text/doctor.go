@@ -44,9 +44,8 @@ func (v *examination) envelope() {
 	v.field("input", fmt.Sprintf("%s, %s", plural(in.Files, "file"), units.Bytes(in.Bytes)), false)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
 		units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped)), false)
-	if reasons, n := unknownCategories(in.SkippedBy); n > 0 {
-		v.field("unknown", plural(n, "event")+" of categories that are not known, which may be operations: "+reasons, true)
-	}
+	reasons, n := unknownCategories(in.SkippedBy)
+	v.fault("unknown", n, plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
 	v.faults(in)
 	var missing []string
 	for i := range v.r.Findings {

@@ -25,9 +25,7 @@ func (v *view) envelope() {
 	skipped, others, missing := splitSkipped(in.SkippedBy)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))+
 		reasons(skipped), false)
-	if len(others) > 0 {
-		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
-	}
+	v.fact("others", int64(len(others)), "records that are no spans: "+strings.Join(counted(others), ", "))
 	v.missingTables(missing)
 	v.faults(in)
 	if !in.Duplicates.Known && in.Entries > 0 && v.r.LeftOut == "" {
@@ -41,9 +39,7 @@ func (v *view) envelope() {
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total(false)
-	if v.r.LeftOut != "" {
-		v.field("left out", v.r.LeftOut, false)
-	}
+	v.field("left out", v.r.LeftOut, false)
 	if s := v.r.Steady; s != nil && s.LeftOut > 0 && v.r.Steps != nil && s.Left(v.r.Steps) == 0 {
 		v.field("steady", steadyText(s), false)
 	}
@@ -74,9 +70,7 @@ func splitSkipped(by map[string]int64) (spans, others map[string]int64, missing 
 
 // missingTables lists the tables that the input lacks.
 func (p *page) missingTables(names []string) {
-	if len(names) > 0 {
-		p.field("tables", "none called "+strings.Join(names, ", "), false)
-	}
+	p.fact("tables", int64(len(names)), "none called "+strings.Join(names, ", "))
 }
 
 // droppedLinks says how many links recorders dropped.
@@ -99,15 +93,10 @@ func (p *page) faults(in *analyze.Envelope) {
 	p.fault("dropped", in.Dropped, entries(in.Dropped)+" lost before they were written"+reasons(in.DroppedBy))
 	p.fault("missing", in.MissingBatches+in.MissingEntries,
 		fmt.Sprintf("%s and %s that were announced", batches(in.MissingBatches), entries(in.MissingEntries)))
-	if in.EarlierBatches > 0 {
-		p.field("earlier", batches(in.EarlierBatches)+" written before the first of the input, to other files", false)
-	}
+	p.fact("earlier", in.EarlierBatches, batches(in.EarlierBatches)+" written before the first of the input, to other files")
 	p.droppedLinks(in.DroppedLinks)
 	p.fault("orphans", in.Orphans.V, entries(in.Orphans.V)+" whose parent is not in the input")
-	repeats := ""
-	if in.Repeated.V > 0 {
-		repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
-	}
+	repeats := ifAny(in.Repeated.V, ", "+units.Count(in.Repeated.V)+" of them with the same times: counted once")
 	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
 		"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
@@ -154,23 +143,18 @@ func (v *view) total(brief bool) {
 	if extent := cmp.Or(v.r.ExtentNS, t.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
-	if outputs := t.MemoryBytes.V - t.CopiedBytes.V; outputs > 0 && !brief {
-		text += ", outputs of " + units.Bytes(outputs)
-	}
-	if t.CopiedBytes.Known && !brief {
-		text += ", " + units.Bytes(t.CopiedBytes.V) + " copied and set"
-	}
-	if t.PeakMemoryBytes.V > 0 && !brief {
-		text += " (the largest " + units.Bytes(t.PeakMemoryBytes.V) + ")"
-	}
-	if t.FLOPs > 0 {
-		text += ", " + units.FLOPs(t.FLOPs)
-		if t.FLOPsDerived > 0 && !brief {
-			text += fmt.Sprintf(" (%s derived)", units.FLOPs(t.FLOPsDerived))
+	outputs, derived := t.MemoryBytes.V-t.CopiedBytes.V, ""
+	if !brief {
+		text += ifAny(outputs, ", outputs of "+units.Bytes(outputs))
+		if t.CopiedBytes.Known {
+			text += ", " + units.Bytes(t.CopiedBytes.V) + " copied and set"
 		}
+		text += ifAny(t.PeakMemoryBytes.V, " (the largest "+units.Bytes(t.PeakMemoryBytes.V)+")")
+		derived = ifAny(t.FLOPsDerived, " ("+units.FLOPs(t.FLOPsDerived)+" derived)")
 	}
-	if host := v.r.Input.Entries - t.Count; host > 0 && brief {
-		text += "; on the host " + units.Count(host) + " more"
+	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived)
+	if host := v.r.Input.Entries - t.Count; brief {
+		text += ifAny(host, "; on the host "+units.Count(host)+" more")
 	}
 	if t.StatedNS.Known {
 		text += "; the input states " + units.Duration(t.StatedNS.V) + ", of which shares are parts"

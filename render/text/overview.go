@@ -154,12 +154,8 @@ func (o *overview) head(v *view) {
 	in := &v.r.Input
 	skipped, others, missing := splitSkipped(in.SkippedBy)
 	text := inputText(in) + ": " + plural(in.Spans, "span")
-	if in.Skipped > 0 {
-		text += ", " + units.Count(in.Skipped) + " skipped" + strings.Replace(reasons(skipped), " "+units.Count(in.Skipped)+")", ")", 1)
-	}
-	if len(others) > 0 {
-		text += "; others: " + strings.Join(counted(others), ", ")
-	}
+	text += ifAny(in.Skipped, ", "+units.Count(in.Skipped)+" skipped"+strings.Replace(reasons(skipped), " "+units.Count(in.Skipped)+")", ")", 1))
+	text += ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", "))
 	v.field("input", text, false)
 	v.missingTables(missing)
 	faults := o.lines(func(v *view) { v.faults(in) })
@@ -179,9 +175,7 @@ func (o *overview) head(v *view) {
 		v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	}
 	v.total(true)
-	if v.r.LeftOut != "" {
-		v.field("left out", v.r.LeftOut, false)
-	}
+	v.field("left out", v.r.LeftOut, false)
 	v.clocks()
 }
 

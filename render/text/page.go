@@ -62,9 +62,12 @@ func (p *page) writeTo(w io.Writer) error {
 // labelWidth is the width of the labels of the envelope.
 const labelWidth = 11
 
-// field writes a labelled line, and further ones where it takes several; a value
+// field writes a labelled line, and further ones where it takes several, nothing without a value; a value
 // that asks for attention is marked.
 func (p *page) field(label, value string, attention bool) {
+	if value == "" {
+		return
+	}
 	label += strings.Repeat(" ", max(1, labelWidth-len(label)))
 	style := ""
 	if attention {
@@ -73,11 +76,16 @@ func (p *page) field(label, value string, attention bool) {
 	p.fold(p.styled(bold, label), strings.Repeat(" ", len(label)), value, style)
 }
 
-// fault writes a labelled line about n things that are wrong, nothing where there are none.
-func (p *page) fault(label string, n int64, text string) {
-	if n > 0 {
-		p.field(label, text, true)
+// fault writes a labelled line about n things that are wrong, nothing where there are none, and fact about n that are not wrong.
+func (p *page) fault(label string, n int64, text string) { p.field(label, ifAny(n, text), true) }
+func (p *page) fact(label string, n int64, text string)  { p.field(label, ifAny(n, text), false) }
+
+// ifAny returns a text unless there is nothing that it is about.
+func ifAny(n int64, text string) string {
+	if n <= 0 {
+		return ""
 	}
+	return text
 }
 
 func (p *page) heading(text string) {

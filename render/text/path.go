@@ -20,9 +20,7 @@ func (v *view) slowestRequest() {
 	}
 	v.heading("SLOWEST REQUEST")
 	text := inText(q.Name) + " took " + units.Duration(q.DurationNS)
-	if q.Alike > 1 {
-		text += "; the median of " + units.Count(q.Alike) + " requests of the name is " + units.Duration(q.MedianNS)
-	}
+	text += ifAny(q.Alike-1, "; the median of "+units.Count(q.Alike)+" requests of the name is "+units.Duration(q.MedianNS))
 	v.note(text + ". Trace " + idText(q.TraceID) + ", span " + idText(q.SpanID) + ".")
 	for i := range q.Causes {
 		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
@@ -132,7 +130,7 @@ type namedTime struct {
 func parts(total int64, all []namedTime) (texts []string) {
 	for _, p := range all {
 		if p.ns > 0 && total > 0 {
-			texts = append(texts, p.name+" "+shareText(p.ns, total))
+			texts = append(texts, p.name+" "+units.Percent(shareOf(p.ns, total)))
 		}
 	}
 	return texts

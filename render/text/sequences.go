@@ -26,10 +26,7 @@ func (v *view) sequences() {
 	text := "operations of up to " + short + " that follow each other on a stream below one parent, within " + short +
 		"; up to " + units.Count(s.MaxOperations) +
 		" operations a round; times: occurrences, each of one or more rounds; gaps: the time between operations, and its part of both"
-	if s.LeftOut > 0 {
-		text += "; " + plural(s.LeftOut, "operation") + " of runs that differ from all others were not looked at"
-	}
-	v.note(text)
+	v.note(text + ifAny(s.LeftOut, "; "+plural(s.LeftOut, "operation")+" of runs that differ from all others were not looked at"))
 }
 
 // sequenceText joins operations; an operation several times in a row is named once.

@@ -65,10 +65,7 @@ func (v *view) phases() {
 		return
 	}
 	show(&v.page, "phase:n|steps:2|count:3|sum|share:1|:t4|tokens:2", v.r.Phases, func(t *table, p *steps.Phase) {
-		share := 0.0
-		if v.r.Total.SumNS > 0 {
-			share = float64(p.SumNS) / float64(v.r.Total.SumNS)
-		}
+		share := shareOf(p.SumNS, v.r.Total.SumNS)
 		t.add(p.Phase.String(), units.Count(p.Steps), units.Count(p.Count), units.Duration(p.SumNS), units.Percent(share), bar(share),
 			ifKnown(p.Tokens, units.Count))
 	})
