@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
-	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 

@@ -2,8 +2,8 @@ package work
 
 import (
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 

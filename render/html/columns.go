@@ -34,13 +34,13 @@ func (r *rows) encode(level int) (string, error) {
 	})
 	column(func(_ int, one *row) uint64 { return uint64(one.duration) })
 	column(func(_ int, one *row) uint64 { return zigzag(one.duration - one.self) })
-	column(func(_ int, one *row) uint64 { return uint64(r.names.number(one.node.Name())) })
+	column(func(_ int, one *row) uint64 { return uint64(r.name(one.node.Name())) })
 	column(func(_ int, one *row) uint64 { return kindNumber(one.node) })
 	column(func(_ int, one *row) uint64 {
 		if !one.node.IsOp() {
 			return 0
 		}
-		return uint64(r.devices.number(one.node.Device()) + 1)
+		return uint64(r.devices.ID(one.node.Device()) + 1)
 	})
 	column(func(_ int, one *row) uint64 { return optional(one.node.Stream()) })
 	column(func(i int, _ *row) uint64 {
@@ -82,11 +82,11 @@ func (r *rows) encode(level int) (string, error) {
 		if one.count > 1 {
 			return 0
 		}
-		return int64(r.arguments.number(one.node.Arguments()))
+		return int64(r.arguments.Within(maxArguments, one.node.Arguments(), ""))
 	}))
 	column(func(i int, _ *row) uint64 {
 		if name := r.launcherName(i); name != "" {
-			return uint64(r.names.number(name)) + 1
+			return uint64(r.name(name)) + 1
 		}
 		return 0
 	})
@@ -112,12 +112,11 @@ func (r *rows) requestCode(i int, one *row) uint64 {
 // 0, which stands for unknown, in front of the first.
 func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uint64 {
 	type key struct {
-		name  int
-		shape int32
+		name, shape int32
 	}
 	last := make(map[key]int64)
 	return func(_ int, one *row) uint64 {
-		k, v := key{r.names.number(one.node.Name()), one.shape}, max(0, value(one))
+		k, v := key{r.name(one.node.Name()), one.shape}, max(0, value(one))
 		if last[k] == v {
 			return 0
 		}

@@ -121,15 +121,15 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Names, v.Shapes = append(v.Names, columns.names.values...), columns.shapes.values
+	v.Names, v.Shapes = append(v.Names, columns.names.Values...), columns.shapes.Values
 	v.Short = make(map[string]string)
 	for _, name := range v.Names {
 		if short := kernelname.Short(name); short != name && len(name) > leastShort {
 			v.Short[name] = short
 		}
 	}
-	v.Steps = append(v.Steps, columns.steps.values...)
-	for _, text := range columns.arguments.values {
+	v.Steps = append(v.Steps, columns.steps.Values...)
+	for _, text := range columns.arguments.Values {
 		v.Arguments = append(v.Arguments, json.RawMessage(cmp.Or(text, "{}")))
 	}
 	text, err := json.Marshal(v) // escapes <, >, & and line separators

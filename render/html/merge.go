@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,7 +40,7 @@ func (r *rows) merge(limit int) {
 		r.setList(list)
 		return
 	}
-	m := merger{rows: r, chains: newChains(r), isParent: make([]bool, len(r.request))}
+	m := merger{rows: r, chains: chains{rows: r, number: slices.Repeat([]int32{-1}, len(r.request))}, isParent: make([]bool, len(r.request))}
 	for i := range r.timed {
 		if p := r.timed[i].node.Parent(); !p.IsZero() {
 			m.isParent[p.Index()] = true
@@ -62,7 +63,7 @@ func (r *rows) merge(limit int) {
 // merger merges the rows of each lane.
 type merger struct {
 	*rows
-	chains   *chains
+	chains   chains
 	isParent []bool // by trace.Node.Index
 	lanes    map[lane]*pending
 	out      []row
@@ -175,20 +176,13 @@ func (m *merger) flush(p *pending) {
 
 // chains numbers the names of nodes together with those of all nodes above them.
 type chains struct {
-	names  *dictionary[string]
+	rows   *rows
 	number []int32 // by trace.Node.Index, -1 before it is known
-	known  map[chain]int32
+	known  symbols.Table[chain]
 }
 
 // chain is a name below a chain, -1 for none.
-type chain struct {
-	above int32
-	name  int
-}
-
-func newChains(r *rows) *chains {
-	return &chains{names: &r.names, number: slices.Repeat([]int32{-1}, len(r.request)), known: make(map[chain]int32)}
-}
+type chain struct{ above, name int32 }
 
 // of returns the number of the chain that ends with n. Chains may be as long as the
 // run.
@@ -202,14 +196,8 @@ func (c *chains) of(n trace.Node) int32 {
 		path = append(path, n)
 	}
 	for _, n := range slices.Backward(path) {
-		key := chain{above, c.names.number(n.Name())}
-		number, ok := c.known[key]
-		if !ok {
-			number = int32(len(c.known))
-			c.known[key] = number
-		}
-		c.number[n.Index()] = number
-		above = number
+		above = c.known.ID(chain{above, c.rows.name(n.Name())})
+		c.number[n.Index()] = above
 	}
 	return above
 }

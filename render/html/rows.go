@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -79,38 +80,12 @@ type rows struct {
 	leftOut int
 	merged  merged
 
-	names   dictionary[string]
-	devices dictionary[device.Key]
-	shapes  dictionary[string]
-	steps   dictionary[int64]
+	names   symbols.Table[string]
+	devices symbols.Table[device.Key]
+	shapes  symbols.Table[string]
+	steps   symbols.Table[int64]
 	// arguments are those of kernels, JSON objects, and "" for none.
-	arguments dictionary[string]
-}
-
-// dictionary numbers values in the order of their first appearance. Beyond most of them, unless
-// that is 0, all further ones are other.
-type dictionary[T comparable] struct {
-	most   int
-	other  T
-	index  map[T]int
-	values []T
-}
-
-func (d *dictionary[T]) number(v T) int {
-	n, ok := d.index[v]
-	if !ok && d.most > 0 && len(d.values) >= d.most {
-		v = d.other
-		n, ok = d.index[v]
-	}
-	if !ok {
-		if d.index == nil {
-			d.index = make(map[T]int)
-		}
-		n = len(d.values)
-		d.index[v] = n
-		d.values = append(d.values, v)
-	}
-	return n
+	arguments symbols.Table[string]
 }
 
 // maxTexts bounds the names, and the shapes, that a page tells apart, maxArguments the arguments of kernels.
@@ -122,10 +97,8 @@ const (
 // newRows orders the nodes of a forest.
 func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
-	r.names.most, r.names.other, r.shapes.most = maxTexts, path.Other, maxTexts
-	r.arguments.most = maxArguments
-	r.shapes.number("")
-	r.arguments.number("")
+	r.shapes.ID("")
+	r.arguments.ID("")
 	if forest == nil {
 		return r
 	}
@@ -146,7 +119,7 @@ func newRows(forest *trace.Forest) *rows {
 			r.leftOut++
 			continue
 		}
-		r.timed = append(r.timed, timed{n, n.Start().V, int32(r.shapes.number(n.Shapes())), collectives[n.Index()]})
+		r.timed = append(r.timed, timed{n, n.Start().V, r.shapes.Within(maxTexts, n.Shapes(), ""), collectives[n.Index()]})
 	}
 	slices.SortFunc(r.timed, func(a, b timed) int {
 		if d := cmp.Compare(a.start, b.start); d != 0 {
@@ -162,6 +135,9 @@ func newRows(forest *trace.Forest) *rows {
 	return r
 }
 
+// name returns the number of a name.
+func (r *rows) name(name string) int32 { return r.names.Within(maxTexts, name, path.Other) }
+
 // row returns the row of one node.
 func (r *rows) row(t *timed) row {
 	n := t.node
@@ -170,7 +146,7 @@ func (r *rows) row(t *timed) row {
 		count: 1, longest: n.Duration(),
 	}
 	if s := n.Step(); s.Known {
-		one.step = r.steps.number(s.V) + 1
+		one.step = int(r.steps.ID(s.V)) + 1
 	}
 	return one
 }
@@ -188,14 +164,14 @@ func (r *rows) setList(list []row) {
 func (r *rows) numberDevices() {
 	for i := range r.timed {
 		if n := r.timed[i].node; n.IsOp() {
-			r.devices.number(n.Device())
+			r.devices.ID(n.Device())
 		}
 	}
-	sorted := slices.Clone(r.devices.values)
+	sorted := slices.Clone(r.devices.Values)
 	slices.SortFunc(sorted, device.Key.Compare)
-	r.devices = dictionary[device.Key]{}
+	r.devices = symbols.Table[device.Key]{}
 	for _, k := range sorted {
-		r.devices.number(k)
+		r.devices.ID(k)
 	}
 }
 

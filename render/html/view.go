@@ -33,7 +33,7 @@ type view struct {
 	Short   map[string]string `json:"short,omitempty"`
 	Devices []shownDevice     `json:"devices"`
 	// LaunchDevices has the device of each stream in the report's launches.
-	LaunchDevices []int    `json:"launch_devices,omitempty"`
+	LaunchDevices []int32  `json:"launch_devices,omitempty"`
 	Shapes        []string `json:"shapes"`
 	Steps         []int64  `json:"steps"`
 	// Arguments has those of kernels, the first for rows without any.
@@ -127,8 +127,8 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
-	v.severalRanks = severalRanks(columns.devices.values)
-	for _, k := range columns.devices.values {
+	v.severalRanks = severalRanks(columns.devices.Values)
+	for _, k := range columns.devices.Values {
 		one := shownDevice{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), IdleRow: none}
 		one.Row = slices.IndexFunc(r.Devices, func(d profile.Device) bool { return d.Key() == k })
 		if r.IdleCauses != nil {
@@ -138,7 +138,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	}
 	if r.Launches != nil {
 		for i := range r.Launches.Streams {
-			v.LaunchDevices = append(v.LaunchDevices, columns.devices.number(r.Launches.Streams[i].Key))
+			v.LaunchDevices = append(v.LaunchDevices, columns.devices.ID(r.Launches.Streams[i].Key))
 		}
 	}
 	v.addRequests(r.Forest, columns, opts)

@@ -2,55 +2,57 @@ package otlpprofiles
 
 import (
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // dictionary builds the tables that profiles refer to.
 type dictionary struct {
 	locations, functions, links, attributes, stacks table
-	strings                                         wire.Texts
+	strings                                         symbols.Table[string]
 }
 
 // table is a table of a dictionary. The element 0 is the zero value, which stands for none.
 type table struct {
 	elements []message
-	places   map[string]int32 // by element in protobuf
+	places   symbols.Table[string] // by element in protobuf
 }
-
-func newTable() table { return table{elements: []message{{}}, places: map[string]int32{"": 0}} }
 
 // add returns the place of an element, which it adds if it is new.
 func (t *table) add(element message) int32 {
-	key := string(element.AppendProto(nil))
-	place, ok := t.places[key]
-	if !ok {
-		place = int32(len(t.elements))
-		t.elements, t.places[key] = append(t.elements, element), place
+	place := t.places.ID(string(element.AppendProto(nil)))
+	if int(place) == len(t.elements) {
+		t.elements = append(t.elements, element)
 	}
 	return place
 }
 
 func newDictionary() *dictionary {
-	return &dictionary{locations: newTable(), functions: newTable(), links: newTable(), attributes: newTable(), stacks: newTable()}
+	d := &dictionary{}
+	d.strings.ID("")
+	for _, t := range []*table{&d.locations, &d.functions, &d.links, &d.attributes, &d.stacks} {
+		t.add(message{})
+	}
+	return d
 }
 
 // message returns the message ProfilesDictionary.
 func (d *dictionary) message() message {
 	return message{
 		field(1, "mappingTable", []message{{}}), field(2, "locationTable", d.locations.elements), field(3, "functionTable", d.functions.elements),
-		field(4, "linkTable", d.links.elements), field(5, "stringTable", d.strings.All()), field(6, "attributeTable", d.attributes.elements),
+		field(4, "linkTable", d.links.elements), field(5, "stringTable", d.strings.Values), field(6, "attributeTable", d.attributes.elements),
 		field(7, "stackTable", d.stacks.elements),
 	}
 }
 
 func (d *dictionary) valueType(name, unit string) message {
-	return message{field(1, "typeStrindex", d.strings.Place(name)), field(2, "unitStrindex", d.strings.Place(unit))}
+	return message{field(1, "typeStrindex", d.strings.ID(name)), field(2, "unitStrindex", d.strings.ID(unit))}
 }
 
 // location returns the place that stands for a frame. code is what runs it, as the semantic conventions call it
 // (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
 func (d *dictionary) location(frame, code string) int32 {
-	function := d.functions.add(message{field(1, "nameStrindex", d.strings.Place(frame))})
+	function := d.functions.add(message{field(1, "nameStrindex", d.strings.ID(frame))})
 	var attributes []int32
 	if code != "" {
 		attributes = append(attributes, d.attribute(keyFrameType, wire.TextValue(code)))
@@ -83,5 +85,5 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 
 // attribute returns an attribute.
 func (d *dictionary) attribute(key string, value message) int32 {
-	return d.attributes.add(message{field(1, "keyStrindex", d.strings.Place(key)), field(2, "value", value)})
+	return d.attributes.add(message{field(1, "keyStrindex", d.strings.ID(key)), field(2, "value", value)})
 }

@@ -23,7 +23,7 @@ func (t *Timeline) annotations(args []op.Attr) string {
 
 // annotation returns an annotation with a name and the value that comes next in the lexer.
 func (t *Timeline) annotation(name string, x *jsontext.Lexer) message {
-	return t.value(append(make(message, 0, 2), field(1, "name_iid", t.keys.id(name))), x)
+	return t.value(append(make(message, 0, 2), field(1, "name_iid", int64(t.keys.ID(name))+1)), x)
 }
 
 // value appends the value that comes next in the lexer to an annotation; nothing for null. A list

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/timeline"
 )
@@ -9,7 +10,7 @@ import (
 // value is ready to use. It is not safe for concurrent use.
 type Timeline struct {
 	events timeline.Timeline
-	keys   names // of annotations
+	keys   symbols.Table[string] // of annotations
 }
 
 // Add adds an operation. It retains the strings of e only.
@@ -28,5 +29,5 @@ const writeBytes = 192
 
 // Bytes returns about how much memory the operations and spans take, and writing them.
 func (t *Timeline) Bytes() int64 {
-	return t.events.Bytes() + t.keys.bytes() + int64(len(t.events.Slices))*writeBytes
+	return t.events.Bytes() + t.keys.Bytes(func(key string) int { return len(key) }) + int64(len(t.events.Slices))*writeBytes
 }

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/render/internal/timeline"
 	"github.com/optrace/optrace/render/internal/wire"
 )
@@ -44,7 +45,7 @@ type writer struct {
 	buf    []byte // scratch, and so are the fields of an event
 	fields message
 
-	categories, labels names
+	categories, labels symbols.Table[string]
 	cleared            bool // a packet says that the state of the sequence is new
 }
 
@@ -75,8 +76,8 @@ func (w *writer) clocks() {
 // intern writes the names that events refer to.
 func (w *writer) intern(t *Timeline) {
 	for i := range t.events.Slices {
-		w.categories.id(t.events.Slices[i].Category)
-		w.labels.id(t.events.Slices[i].Label)
+		w.categories.ID(t.events.Slices[i].Category)
+		w.labels.ID(t.events.Slices[i].Label)
 	}
 	var data []byte
 	end := func(least int) {
@@ -90,7 +91,7 @@ func (w *writer) intern(t *Timeline) {
 		name   string
 		names  []string
 	}{
-		{1, "event_categories", w.categories.list}, {2, "event_names", w.labels.list}, {3, "debug_annotation_names", t.keys.list},
+		{1, "event_categories", w.categories.Values}, {2, "event_names", w.labels.Values}, {3, "debug_annotation_names", t.keys.Values},
 	} {
 		for i, name := range kind.names {
 			one := message{field(1, "iid", int64(i+1)), field(2, "name", wire.Text(name))}
@@ -159,7 +160,7 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 
 // slice writes an event of a slice with arguments and the flows of a node.
 func (w *writer) slice(at int64, kind int32, track int64, s *timeline.Slice, args string, f *flows, node int) {
-	w.event(at, kind, track, field(10, "name_iid", w.labels.id(s.Label)), field(3, "category_iids", w.categories.id(s.Category)),
+	w.event(at, kind, track, field(10, "name_iid", int64(w.labels.ID(s.Label))+1), field(3, "category_iids", int64(w.categories.ID(s.Category))+1),
 		field(4, "debug_annotations", wire.Encoded(args)), field(47, "flow_ids", f.starts[node]),
 		field(48, "terminating_flow_ids", f.ends[node]))
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/render/internal/stacknotes"
 	"github.com/optrace/optrace/render/internal/wire"
 )
@@ -56,7 +57,8 @@ const mapping = int64(1)
 //
 // [profile.proto]: https://github.com/google/pprof/blob/main/proto/profile.proto
 func profile(t *stacks.Table, opts Options) (out []byte) {
-	b := newBuilder()
+	b := &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(values))}
+	b.text("")
 	for _, v := range values {
 		out = message{field(1, "sample_type", b.valueType(v.name, v.unit))}.AppendProto(out)
 	}
@@ -65,7 +67,7 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	}
 	mappings := message{field(1, "id", mapping), field(5, "filename", b.text("operations")), field(7, "has_functions", true)}
 	var locations, functions []message
-	for i, name := range b.names.All()[1:] {
+	for i, name := range b.names.Values {
 		id := int64(i + 1)
 		line := message{field(1, "function_id", id)}
 		locations = append(locations, message{field(1, "id", id), field(2, "mapping_id", mapping), field(4, "line", line)})
@@ -89,7 +91,7 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	defaultType := b.text("time")
 	return message{
 		field(3, "mapping", mappings), field(4, "location", locations), field(5, "function", functions),
-		field(6, "string_table", b.texts.All()), field(9, "time_nanos", start), field(10, "duration_nanos", duration),
+		field(6, "string_table", b.texts.Values), field(9, "time_nanos", start), field(10, "duration_nanos", duration),
 		field(11, "period_type", period), field(12, "period", int64(1)), // every operation is in it
 		field(13, "comment", comments), field(14, "default_sample_type", defaultType),
 	}.AppendProto(out)
@@ -97,18 +99,16 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 
 // builder builds the parts of a profile.
 type builder struct {
-	texts wire.Texts
-	names wire.Texts // of functions and locations, whose IDs are their places, from 1 on
+	texts symbols.Table[string] // "" is the first
+	names symbols.Table[string] // of functions and locations, whose IDs are their places, from 1 on
 	// room is by how much the sum of each value may still grow: pprof adds them up in
 	// 64 bits.
 	room []int64
 	cut  bool // there was not enough room
 }
 
-func newBuilder() *builder { return &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(values))} }
-
 // text returns the place of a text in the profile's table.
-func (b *builder) text(s string) int64 { return int64(b.texts.Place(s)) }
+func (b *builder) text(s string) int64 { return int64(b.texts.ID(s)) }
 
 func (b *builder) valueType(name, unit string) message {
 	return message{field(1, "type", b.text(name)), field(2, "unit", b.text(unit))}
@@ -125,7 +125,7 @@ func (b *builder) sample(row *stacks.Row) message {
 	}
 	var locations wire.Ints
 	for _, frame := range slices.Backward(row.Frames) { // the leaf comes first
-		locations = append(locations, int64(b.names.Place(stacks.Name(frame))))
+		locations = append(locations, int64(b.names.ID(stacks.Name(frame)))+1)
 	}
 	var labels []message
 	label := func(key, value string) {

@@ -1,0 +1,47 @@
+package text
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
+)
+
+// view is a page about a report.
+type view struct {
+	page
+	r     *analyze.Report
+	ranks bool // devices have several ranks, which their labels then have
+}
+
+func newView(r *analyze.Report, opts Options) *view {
+	several := slices.ContainsFunc(r.Devices, func(d profile.Device) bool { return d.Rank != r.Devices[0].Rank })
+	return &view{page: newPage(opts), r: r, ranks: several}
+}
+
+// whyNothingRan says why there are no operations but, perhaps, those of the
+// host's side.
+func (v *view) whyNothingRan() string {
+	if len(v.r.Operations) > 0 {
+		return "no operations of a device: all are the host's view"
+	}
+	return "no operations in the input"
+}
+
+// noteWithout notes what a text says without suspect times, where it says something else.
+func (v *view) noteWithout(text, without string) {
+	if without != text {
+		v.note("without suspect times: " + without)
+	}
+}
+
+// maxWithout bounds the rows that are shown a second time, without suspect times.
+const maxWithout = 10
+
+// tableWithout shows the first rows of a table of figures without suspect times.
+func (v *view) tableWithout(t *table) {
+	if len(t.rows) > 0 {
+		v.note("without suspect times:")
+		v.first(t, min(v.Rows, maxWithout), 0)
+	}
+}
