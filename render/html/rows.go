@@ -99,9 +99,6 @@ func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
 	r.shapes.ID("")
 	r.arguments.ID("")
-	if forest == nil {
-		return r
-	}
 	r.request = slices.Repeat([]int32{none}, forest.Len())
 	collectives, number := make([]int32, forest.Len()), int32(0)
 	for parts := range collective.FindJoins(forest).All() {
@@ -187,28 +184,27 @@ func (r *rows) setRequest(q *requests.Request, i int) {
 	}
 }
 
-// parentOf returns the row above row i, none for none.
-func (r *rows) parentOf(i int) int32 {
-	p := r.list[i].node.Parent()
-	if p.IsZero() {
+// rowOf returns the row of a node, none for none.
+func (r *rows) rowOf(n trace.Node) int32 {
+	if n.IsZero() {
 		return none
 	}
-	return r.index[p.Index()]
+	return r.index[n.Index()]
 }
+
+// parentOf returns the row above row i, none for none.
+func (r *rows) parentOf(i int) int32 { return r.rowOf(r.list[i].node.Parent()) }
 
 // launcherOf returns the row of the operator that launched row i, none where there is none or it is
 // above the row anyway.
 func (r *rows) launcherOf(i int) int32 {
 	host := r.list[i].node.Launcher()
-	if host.IsZero() {
-		return none
-	}
-	for n, steps := r.list[i].node.Parent(), 0; !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
+	for n, steps := r.list[i].node.Parent(), 0; !host.IsZero() && !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
 		if n == host {
 			return none
 		}
 	}
-	return r.index[host.Index()]
+	return r.rowOf(host)
 }
 
 // launcherName returns the name of what launched the operation of a device in row i, where that is no row and no operation of a device

@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -76,7 +75,6 @@ type request struct {
 	// Segments has the critical path in the order of time, of the slowest requests only: the row,
 	// -1 for none, when it is there, and for how long.
 	Segments [][3]int64 `json:"segments,omitempty"`
-	drawn    []path.Segment
 	// Causes are sentences on what it waited for, the largest part first; of the slowest
 	// requests only.
 	Causes []string `json:"causes,omitempty"`
@@ -99,8 +97,6 @@ type shared struct {
 	Requests int    `json:"requests"`
 	Ops      int    `json:"ops"`
 	NS       int64  `json:"ns"`
-
-	root trace.Node
 }
 
 // maxCauses bounds the requests of which a page says in words what they waited for.
@@ -141,13 +137,29 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 			v.LaunchDevices = append(v.LaunchDevices, columns.devices.ID(r.Launches.Streams[i].Key))
 		}
 	}
-	v.addRequests(r.Forest, columns, opts)
+	found := requests.Find(r.Forest)
+	slowest := slices.DeleteFunc(found.List, func(q requests.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
+	slices.SortStableFunc(slowest, func(a, b requests.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
+	v.Total = len(slowest)
+	slowest = slowest[:min(len(slowest), maxRequests)]
+	for i := range slowest {
+		columns.setRequest(&slowest[i], i)
+	}
 	columns.merge(maxRows)
 	v.Rows, v.Merged = len(columns.list), columns.merged
 	v.Links, v.LinksTotal = columns.links()
-	for i := range v.Requests {
-		v.Requests[i].findShared(columns)
-		v.Requests[i].findSegments(columns)
+	segments := maxSegments
+	for i := range slowest {
+		q := v.request(&slowest[i], i, columns, &segments)
+		if i < maxCauses {
+			for _, c := range found.Causes(&slowest[i]) {
+				q.Causes = append(q.Causes, c.Text)
+			}
+		}
+		if opts.Link != nil {
+			q.Link = opts.Link(q.Trace, q.Span)
+		}
+		v.Requests = append(v.Requests, q)
 	}
 	return v, columns
 }
@@ -168,75 +180,32 @@ func severalRanks(devices []device.Key) bool {
 	return slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
 }
 
-// addRequests describes the slowest requests, and records the request of each
-// operation and of the spans above it.
-func (v *view) addRequests(forest *trace.Forest, columns *rows, opts Options) {
-	if forest == nil {
-		return
+// request describes request number i of a run, whose rows are there, with its critical path where that has no
+// more segments than are left.
+func (v *view) request(q *requests.Request, i int, columns *rows, left *int) request {
+	critical := path.Of(q.Root.Forest, q.Root)
+	r := request{
+		Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID, Span: q.SpanID,
+		Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
+		Path: pathParts(critical, v.severalRanks),
 	}
-	found := requests.Find(forest)
-	all := slices.DeleteFunc(found.List, func(q requests.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
-	v.Total = len(all)
-	slices.SortStableFunc(all, func(a, b requests.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
-	left := maxSegments
-	for i := range all[:min(len(all), maxRequests)] {
-		q := &all[i]
-		critical := path.Of(forest, q.Root)
-		row := request{
-			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID, Span: q.SpanID,
-			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
-			Path: pathParts(critical, v.severalRanks),
+	if critical != nil && len(critical.Segments) <= *left {
+		*left -= len(critical.Segments)
+		for _, s := range critical.Segments {
+			r.Segments = append(r.Segments, [3]int64{int64(columns.rowOf(s.Node)), s.StartNS - columns.origin, s.DurationNS})
 		}
-		if critical != nil && len(critical.Segments) <= left {
-			row.drawn = critical.Segments
-			left -= len(critical.Segments)
-		}
-		if i < maxCauses {
-			for _, c := range found.Causes(q) {
-				row.Causes = append(row.Causes, c.Text)
-			}
-		}
-		row.addShared(q, columns.origin)
-		if opts.Link != nil {
-			row.Link = opts.Link(q.TraceID, q.SpanID)
-		}
-		v.Requests = append(v.Requests, row)
-		columns.setRequest(q, i)
 	}
-}
-
-// addShared lists the shared executions of a request.
-func (r *request) addShared(q *requests.Request, origin int64) {
 	for e, ns := range q.Executions() {
 		r.SharedTotal++
 		r.SharedNS += ns
 		r.Shared = append(r.Shared, shared{
-			Name: e.Name, Start: e.StartNS.V - origin, Duration: e.DurationNS, Requests: e.Requests, Ops: e.Ops(), NS: ns, root: e.Root,
+			Name: e.Name, Row: columns.rowOf(e.Root), Start: e.StartNS.V - columns.origin, Duration: e.DurationNS, Requests: e.Requests,
+			Ops: e.Ops(), NS: ns,
 		})
 	}
 	slices.SortStableFunc(r.Shared, func(a, b shared) int { return cmp.Compare(b.NS, a.NS) })
 	r.Shared = slices.Clip(r.Shared[:min(len(r.Shared), maxShared)])
-}
-
-// findShared finds the rows of the shared executions.
-func (r *request) findShared(columns *rows) {
-	for i := range r.Shared {
-		r.Shared[i].Row = none
-		if root := r.Shared[i].root; !root.IsZero() {
-			r.Shared[i].Row = columns.index[root.Index()]
-		}
-	}
-}
-
-// findSegments finds the rows of the critical path.
-func (r *request) findSegments(columns *rows) {
-	for _, s := range r.drawn {
-		row := int64(none)
-		if !s.Node.IsZero() {
-			row = int64(columns.index[s.Node.Index()])
-		}
-		r.Segments = append(r.Segments, [3]int64{row, s.StartNS - columns.origin, s.DurationNS})
-	}
+	return r
 }
 
 // pathParts adds up the segments of a path by operation, kind and device.
