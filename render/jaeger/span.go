@@ -1,7 +1,6 @@
 package jaeger
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
 // span is a span in Jaeger's JSON. Times are in microseconds.
@@ -58,7 +58,6 @@ const (
 	tagStatus       = "otel.status_code"
 	tagDescription  = "otel.status_description"
 	tagScope        = "otel.scope.name"
-	tagFormerScope  = "otel.library.name"
 	tagVersion      = "otel.scope.version"
 	tagKind         = "span.kind"
 	tagTraceState   = "w3c.tracestate"
@@ -66,24 +65,14 @@ const (
 	tagDroppedLinks = "otel.dropped_links_count"
 )
 
-// Values of these tags.
-const (
-	kindInternal    = "internal"
-	kindServer      = "server"
-	kindUnspecified = "unspecified"
-	statusError     = "ERROR"
-)
+// reserved are the names of tags that describe the span itself, the former one of the scope among them.
+var reserved = []string{
+	tagError, tagStatus, tagDescription, tagScope, "otel.library.name", tagVersion, tagKind, tagTraceState, tagDropped, tagDroppedLinks,
+}
 
-// withoutReserved returns the attributes but for those that have the names of tags that
-// describe the span itself.
+// withoutReserved returns the attributes but for those that have such names.
 func withoutReserved(attrs []op.Attr) []op.Attr {
-	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool {
-		switch a.Key {
-		case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagVersion, tagKind, tagTraceState, tagDropped, tagDroppedLinks:
-			return true
-		}
-		return false
-	})
+	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool { return slices.Contains(reserved, a.Key) })
 }
 
 // maxExactInt is the largest integer that JavaScript distinguishes from its
@@ -140,12 +129,9 @@ func (s *span) setLogs(events []op.Event) {
 	}
 }
 
-// kindOf returns the kind of a span.
-func kindOf(x *op.Extra) string { return cmp.Or(x.Kind, kindInternal) }
-
 // originOf returns the kind and the scope of a span as tags, as far as they are known.
 func originOf(kind string, s *op.Scope) (tags []op.Attr) {
-	if kind != kindUnspecified {
+	if kind != "unspecified" {
 		tags = opmodel.AppendText(tags, tagKind, kind)
 	}
 	tags = opmodel.AppendText(tags, tagScope, s.Name)
@@ -154,15 +140,10 @@ func originOf(kind string, s *op.Scope) (tags []op.Attr) {
 
 // appendStatus appends the tags of a span that failed, and of one that lost links.
 func appendStatus(tags []op.Attr, lostLinks int64, failed bool, message string) []op.Attr {
-	tags = appendCount(tags, tagDroppedLinks, lostLinks)
+	tags = spanattr.AppendCount(tags, tagDroppedLinks, lostLinks)
 	if !failed {
 		return tags
 	}
-	tags = append(tags, op.Attr{Key: tagError, Value: "true", Type: op.AttrBool}, op.Attr{Key: tagStatus, Value: statusError})
+	tags = append(tags, op.Attr{Key: tagError, Value: "true", Type: op.AttrBool}, op.Attr{Key: tagStatus, Value: "ERROR"})
 	return opmodel.AppendText(tags, tagDescription, message)
-}
-
-// appendCount appends a number unless it is 0.
-func appendCount(tags []op.Attr, key string, n int64) []op.Attr {
-	return opmodel.AppendInt(tags, key, op.Int{V: n, Known: n > 0})
 }

@@ -62,12 +62,10 @@ func (t *Traces) Resource(r *op.Resource) {
 // Add adds an operation. It does not retain e.
 func (t *Traces) Add(e *op.Entry) {
 	x := cmp.Or(e.Extra, &op.Extra{})
-	tags := originOf(kindOf(x), &op.Scope{Name: e.Scope, Version: x.Scope.Version})
+	tags := originOf(cmp.Or(x.Kind, "internal"), &op.Scope{Name: e.Scope, Version: x.Scope.Version})
 	tags = append(append(tags, attrmap.Attrs(e)...), withoutReserved(e.Attrs)...)
-	if e.AdjustedCount >= 1 {
-		tags = opmodel.AppendText(tags, tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
-	}
-	tags = appendCount(tags, tagDropped, e.DroppedAttributes)
+	tags = opmodel.AppendText(tags, tagTraceState, spanattr.TraceState(e.AdjustedCount))
+	tags = spanattr.AppendCount(tags, tagDropped, e.DroppedAttributes)
 	tags = appendStatus(tags, opmodel.DroppedLinks(e.Extra), e.Failed, e.Error)
 	s := span{Name: spanattr.Name(e), StartTime: e.Start.V, Duration: e.Duration, Tags: tagsOf(tags)}
 	s.TraceID, s.SpanID = t.ids.IDs(e)
@@ -80,9 +78,9 @@ func (t *Traces) Add(e *op.Entry) {
 // process gets the kind "server", as the format has no other field for that.
 func (t *Traces) AddSpan(o *op.Span) {
 	x := cmp.Or(o.Extra, &op.Extra{})
-	kind := kindOf(x)
+	kind := cmp.Or(x.Kind, "internal")
 	if o.RemoteParent && kind != "consumer" {
-		kind = kindServer
+		kind = "server"
 	}
 	tags := append(originOf(kind, &x.Scope), withoutReserved(o.Attrs)...)
 	tags = appendStatus(tags, opmodel.DroppedLinks(o.Extra), o.Failed, x.Message)

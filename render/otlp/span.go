@@ -40,9 +40,7 @@ func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 	x := *cmp.Or(e.Extra, &noExtra)
 	x.Scope.Name = e.Scope
 	x.DroppedAttributes, x.Message = e.DroppedAttributes, cmp.Or(e.Error, x.Message)
-	if x.TraceState == "" && e.AdjustedCount >= 1 {
-		x.TraceState = string(spanattr.AppendTraceState(nil, e.AdjustedCount))
-	}
+	x.TraceState = cmp.Or(x.TraceState, spanattr.TraceState(e.AdjustedCount))
 	attrs := attrmap.Attrs(e)
 	if e.Rank != rank {
 		attrs = opmodel.AppendInt(attrs, attrkey.Rank, e.Rank)

@@ -25,12 +25,13 @@ const (
 	argLinks             = "optrace.links"
 	argDroppedLinks      = "optrace.dropped_links"
 	argEmptyDevice       = "optrace.empty_device"
-	// argStart is null where the start is not known: the event has one all the same.
-	argStart = "optrace.start_unix_ns"
 
 	argWeight    = "weight" // of a link
 	argAttention = "weight_attention"
 )
+
+// noStart is the argument of an event whose operation has no start that is known: the event has one all the same.
+var noStart = op.Attr{Key: "optrace.start_unix_ns", Value: "null", Type: op.AttrJSON}
 
 // EntryArguments returns the arguments of the event of an operation, each once.
 func EntryArguments(e *op.Entry) []op.Attr {
@@ -41,13 +42,11 @@ func EntryArguments(e *op.Entry) []op.Attr {
 	args = opmodel.AppendInt(args, attrkey.Rank, e.Rank)
 	args = opmodel.AppendText(args, attrkey.ServiceName, e.Service)
 	args = opmodel.AppendText(args, argScope, e.Scope)
-	args = appendError(args, e.Failed, e.Error)
-	if e.AdjustedCount >= 1 {
-		args = opmodel.AppendText(args, argTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
-	}
-	args = appendCount(args, argDroppedAttributes, e.DroppedAttributes)
-	args = appendFlag(args, argEmptyDevice, e.EmptyDevice)
-	args = appendStart(args, e.Start)
+	args = appendIf(args, e.Failed, op.Attr{Key: argError, Value: e.Error})
+	args = opmodel.AppendText(args, argTraceState, spanattr.TraceState(e.AdjustedCount))
+	args = spanattr.AppendCount(args, argDroppedAttributes, e.DroppedAttributes)
+	args = appendIf(args, e.EmptyDevice, op.Attr{Key: argEmptyDevice, Value: "true", Type: op.AttrBool})
+	args = appendIf(args, !e.Start.Known, noStart)
 	args = appendLinks(args, e.Links, e.Extra)
 	for i := range e.Attrs {
 		args = appendAttr(args, &e.Attrs[i])
@@ -58,58 +57,29 @@ func EntryArguments(e *op.Entry) []op.Attr {
 // SpanArguments returns the arguments of the event of a span that is not an operation.
 func SpanArguments(s *op.Span) []op.Attr {
 	args := appendIDs(nil, s.TraceID, s.SpanID, s.ParentSpanID)
-	args = appendFlag(args, argParentRemote, s.RemoteParent)
+	args = appendIf(args, s.RemoteParent, op.Attr{Key: argParentRemote, Value: "true", Type: op.AttrBool})
 	args = opmodel.AppendText(args, attrkey.ServiceName, s.Service)
-	args = appendError(args, s.Failed, "")
-	args = appendStart(args, s.Start)
+	args = appendIf(args, s.Failed, op.Attr{Key: argError})
+	args = appendIf(args, !s.Start.Known, noStart)
 	return appendLinks(args, s.Links, s.Extra)
 }
 
 func appendIDs(args []op.Attr, trace op.TraceID, span, parent op.SpanID) []op.Attr {
-	if !trace.IsZero() {
-		args = opmodel.AppendText(args, argTraceID, trace.String())
-	}
-	if !span.IsZero() {
-		args = opmodel.AppendText(args, argSpanID, span.String())
-	}
-	if !parent.IsZero() {
-		args = opmodel.AppendText(args, argParentSpanID, parent.String())
-	}
-	return args
+	args = appendIf(args, !trace.IsZero(), op.Attr{Key: argTraceID, Value: trace.String()})
+	args = appendIf(args, !span.IsZero(), op.Attr{Key: argSpanID, Value: span.String()})
+	return appendIf(args, !parent.IsZero(), op.Attr{Key: argParentSpanID, Value: parent.String()})
 }
 
-// appendError appends what went wrong, which may be "", with what failed.
-func appendError(args []op.Attr, failed bool, text string) []op.Attr {
-	if !failed {
-		return args
-	}
-	return append(args, op.Attr{Key: argError, Value: text})
-}
-
-// appendStart appends null for a start that is not known.
-func appendStart(args []op.Attr, start op.Int) []op.Attr {
-	if start.Known {
-		return args
-	}
-	return append(args, op.Attr{Key: argStart, Value: "null", Type: op.AttrJSON})
-}
-
-// appendFlag appends a flag unless it is not set.
-func appendFlag(args []op.Attr, key string, is bool) []op.Attr {
+func appendIf(args []op.Attr, is bool, a op.Attr) []op.Attr {
 	if !is {
 		return args
 	}
-	return append(args, op.Attr{Key: key, Value: "true", Type: op.AttrBool})
-}
-
-// appendCount appends a number unless it is 0.
-func appendCount(args []op.Attr, key string, n int64) []op.Attr {
-	return opmodel.AppendInt(args, key, op.Int{V: n, Known: n > 0})
+	return append(args, a)
 }
 
 // appendLinks appends a list of objects.
 func appendLinks(args []op.Attr, links []op.Link, x *op.Extra) []op.Attr {
-	args = appendCount(args, argDroppedLinks, opmodel.DroppedLinks(x))
+	args = spanattr.AppendCount(args, argDroppedLinks, opmodel.DroppedLinks(x))
 	if len(links) == 0 {
 		return args
 	}
