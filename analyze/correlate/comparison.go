@@ -19,21 +19,18 @@ const minCompared = 4
 type Comparison struct {
 	Slow    Group `json:"slow"`
 	Typical Group `json:"typical"`
-	// Difference is the mean duration of the slow requests less that of the
-	// typical ones, in nanoseconds.
-	DifferenceNS float64 `json:"difference_ns"`
-	// Parts divides Difference by where on the critical path it lies, the largest
-	// first. It adds up to Difference.
-	Parts []PartDifference `json:"parts"`
+	// DifferenceNS is the mean duration of the slow requests less that of the typical ones. Parts divides it by where on
+	// the critical path it lies, the largest first.
+	DifferenceNS float64          `json:"difference_ns"`
+	Parts        []PartDifference `json:"parts"`
 	// Link leads to the comparison of the two groups' examples.
 	Link Link `json:"link"`
 }
 
 // Group is some requests of an endpoint.
 type Group struct {
-	Requests int64 `json:"requests"`
-	// Mean is their mean duration in nanoseconds.
-	MeanNS float64 `json:"mean_ns"`
+	Requests int64   `json:"requests"`
+	MeanNS   float64 `json:"mean_ns"`
 	// TraceID is an example: the slowest of the slow ones, the median of the
 	// typical ones.
 	TraceID op.TraceID `json:"trace_id"`
@@ -46,8 +43,7 @@ type PartDifference struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`
 	device.Key
-	// Slow and Typical are the mean times per request, Difference is the one less
-	// the other, all in nanoseconds.
+	// SlowNS and TypicalNS are the mean times per request, DifferenceNS is the one less the other.
 	SlowNS       float64 `json:"slow_mean_ns"`
 	TypicalNS    float64 `json:"typical_mean_ns"`
 	DifferenceNS float64 `json:"difference_ns"`

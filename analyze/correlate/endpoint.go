@@ -25,20 +25,17 @@ type Endpoint struct {
 	OwnNS     int64 `json:"own_ns"`
 	SharedNS  int64 `json:"shared_ns"`
 	SharedOps int64 `json:"shared_ops"`
-	// Timed is how many of the requests have a start and so count in the
-	// figures below.
+	// Timed is how many of the requests have a start and so count below.
 	Timed int64 `json:"timed_requests"`
-	// The sums are in nanoseconds. Duration is that of the requests, Max the
-	// longest of them, Uncovered and Queueing as in Request.
+	// The sums are as in Request, MaxNS is the longest one.
 	DurationNS  int64 `json:"duration_ns"`
 	MaxNS       int64 `json:"max_ns"`
 	UncoveredNS int64 `json:"uncovered_ns"`
 	QueueingNS  int64 `json:"queueing_ns"`
 	// Path sums up the critical paths of the requests.
 	Path Path `json:"critical_path"`
-	// P50 and P95 are of the durations of the requests, in nanoseconds: the
-	// smallest that no less than that share of them does not exceed. Unknown
-	// without requests that have a duration.
+	// P50NS and P95NS are of the durations of the requests: the smallest that no less than that share of them does not
+	// exceed. Unknown without requests that have a duration.
 	P50NS op.Int `json:"p50_ns"`
 	P95NS op.Int `json:"p95_ns"`
 	// Pruned are the operations that Jaeger holds in summaries.

@@ -16,10 +16,9 @@ const Schema = "optrace.correlate/v1"
 // Report divides the time of requests. Its lists are never nil.
 type Report struct {
 	Schema string `json:"schema"`
-	// Jaeger is the address of the tracing backend's pages, nil without one.
-	Jaeger Link `json:"jaeger"`
-	// Input describes the local batch, Service the answers of Jaeger; each is nil
-	// without it.
+	// Jaeger is the address of the tracing backend's pages; Input describes the local batch, Service the answers of
+	// Jaeger. Each is nil without it.
+	Jaeger  Link              `json:"jaeger"`
 	Input   *analyze.Envelope `json:"input"`
 	Service *Service          `json:"service_traces"`
 	// Findings say what the requests waited for, the most important first, if Options.Findings asks for
@@ -41,13 +40,10 @@ type Report struct {
 	Unattached    []Op  `json:"unattached"`
 	UnattachedOps int64 `json:"unattached_ops"`
 	// MissingInJaeger is how many operations of the requests the local batch
-	// holds and Jaeger does not, those aside that it was not sent on purpose: they
-	// are PrunedOps. It is 0 where Jaeger was not asked.
+	// holds and Jaeger, if it was asked, does not, those aside that it was not sent on purpose: they are PrunedOps.
 	MissingInJaeger int64 `json:"missing_in_jaeger"`
-	// MissingLocally is how many spans of the requests' traces, operations and
-	// others, Jaeger holds and the local batch does not; MissingOpsLocally is the
-	// operations among them, pruned ones included. They are 0 without a local
-	// batch.
+	// MissingLocally is how many spans of the requests' traces Jaeger holds and the local batch, if there is one, does
+	// not; MissingOpsLocally is the operations among them, pruned ones included.
 	MissingLocally    int64 `json:"missing_locally"`
 	MissingOpsLocally int64 `json:"missing_ops_locally"`
 	// PrunedOps is how many operations Jaeger holds in summaries only.
@@ -83,8 +79,7 @@ type Request struct {
 	Root       string     `json:"root"`
 	RootSpanID op.SpanID  `json:"root_span_id"`
 	Service    string     `json:"service"`
-	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown where the
-	// request's own span is on neither side.
+	// StartNS and DurationNS are unknown where the request's own span is on neither side.
 	StartNS    op.Int `json:"start_unix_ns"`
 	DurationNS op.Int `json:"duration_ns"`
 	// Ops is how many operations belong to the request, those included that are
@@ -96,9 +91,8 @@ type Request struct {
 	OwnNS     int64 `json:"own_ns"`
 	SharedNS  int64 `json:"shared_ns"`
 	SharedOps int64 `json:"shared_ops"`
-	// Uncovered is the time in which none of the operations ran, nor any of a shared
-	// execution, Queueing the time before the first one began. Operations known from a summary only have no
-	// place in time and cover nothing.
+	// UncoveredNS is the time in which none of the operations ran, nor any of a shared execution, QueueingNS that before the
+	// first one began. Operations known from a summary only cover nothing.
 	UncoveredNS op.Int `json:"uncovered_ns"`
 	QueueingNS  op.Int `json:"queueing_ns"`
 	// CriticalPath has the time on the critical path by operation, kind and
@@ -127,13 +121,12 @@ type Request struct {
 
 // Shared is an execution that works for several requests.
 type Shared struct {
-	Name    string     `json:"name"`
-	Service string     `json:"service"`
-	TraceID op.TraceID `json:"trace_id"`
-	SpanID  op.SpanID  `json:"span_id"`
-	// StartNS is in Unix nanoseconds, DurationNS in nanoseconds.
-	StartNS    op.Int `json:"start_unix_ns"`
-	DurationNS int64  `json:"duration_ns"`
+	Name       string     `json:"name"`
+	Service    string     `json:"service"`
+	TraceID    op.TraceID `json:"trace_id"`
+	SpanID     op.SpanID  `json:"span_id"`
+	StartNS    op.Int     `json:"start_unix_ns"`
+	DurationNS int64      `json:"duration_ns"`
 	// Links is how many links it has, Requests to how many requests they lead.
 	Links    int64 `json:"links"`
 	Requests int64 `json:"requests"`
@@ -159,9 +152,9 @@ type PathPart struct {
 	// Kind is the kind of the operation, or [path.KindHost] for other spans and
 	// for operations seen from the host.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero Key outside operations.
+	// Key is the zero Key outside operations.
 	device.Key
-	// Time is in nanoseconds, Segments how many times the path came by.
+	// Segments is how many times the path came by.
 	TimeNS   int64 `json:"ns"`
 	Segments int64 `json:"segments"`
 	// SpanID is the span in which the path was longest, and Link leads there.
@@ -172,7 +165,6 @@ type PathPart struct {
 // PrunedSum sums up operations that are known from summaries.
 type PrunedSum struct {
 	Count int64 `json:"count"`
-	// Duration is in nanoseconds.
 	SumNS int64 `json:"sum_ns"`
 	// NotHeld is how many of them are not in the local batch either.
 	NotHeld int64 `json:"not_held"`

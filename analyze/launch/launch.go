@@ -41,10 +41,8 @@ type Stream struct {
 	Stream op.Int `json:"stream"`
 	// Count is how many operations there are with a known launch.
 	Count int64 `json:"count"`
-	// Overhead is the time from the launch to the start of the operations that nothing else
-	// held back: their stream had nothing to do when they were launched, no operation on
-	// another stream of the device ended in between, less than 30 µs before the start, and
-	// they did not start early.
+	// Overhead is the time from the launch to the start of the operations that nothing else held back: their stream had
+	// nothing to do, no operation on another one ended in between, less than 30 µs before the start, and they were not early.
 	Overhead Overhead `json:"overhead"`
 	// WaitingNS is the time from the launch to the start of all operations in sum,
 	// MaxDepth the most that waited at once, and Depth the most that did in each bucket.

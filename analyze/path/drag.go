@@ -23,8 +23,7 @@ type Operation struct {
 	Operation string `json:"operation"`
 	// Kind is the kind of the operation, "mixed" where it has several, KindHost or
 	// KindIdle.
-	Kind string `json:"kind"`
-	// TimeNS is in nanoseconds, Share its part of the paths' duration.
+	Kind   string  `json:"kind"`
 	TimeNS int64   `json:"ns"`
 	Share  float64 `json:"share"`
 	// Segments is how many times the path came by.
@@ -131,7 +130,7 @@ func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, join
 	}
 }
 
-// addEdges computes the drags and adds the edges that they go by to those of s.
+// addEdges computes the drags and adds their edges to those of s.
 func addEdges(d *drags, s *Summary) {
 	d.run()
 	s.Edges.Stream, s.Edges.Collective = d.edges.Stream, d.edges.Collective

@@ -57,12 +57,8 @@ type Edges struct {
 //
 //	request 20, matmul 40, softmax 30, request 10
 //
-// This is the path that Jaeger draws, but for children that follow each other
-// without a gap: Jaeger takes only what finished before the next one started,
-// while here a child that finished in the same nanosecond counts as its cause,
-// as operations that are recorded back to back are. And a shared execution counts as
-// a child of each span of a request that it links to, and of those above, while they
-// run; Jaeger leaves it out.
+// Unlike on the path that Jaeger draws, a child that finished in the nanosecond in which the next one started
+// counts as its cause, and a shared execution as a child of the spans that it links to, and of those above.
 func Of(f *trace.Forest, n trace.Node) *Path {
 	if n.IsZero() {
 		return nil
@@ -110,12 +106,8 @@ type Walk struct {
 
 // Run walks back from the end of w and calls emit for each segment, the last
 // first. roots stand for the children of a window that has no row: at any time the
-// path goes through the one of them that runs and ends last.
-//
-// A child that pass, if not nil, reports true of is not entered. A shared execution
-// counts as a child of the spans that it links to. The children are taken in order of their end, each once, so that the walk
-// takes time linear in the nodes below w; and it keeps its own stack, because a
-// trace may be as deep as it is long.
+// path goes through the one of them that runs and ends last. A child that pass, if not nil, reports true of is not
+// entered. The time is linear in the nodes below w.
 func (p *Walk) Run(forest *trace.Forest, w Window, roots []int32, pass func(Window) bool, emit func(row int32, from, to int64)) {
 	children := roots
 	if w.Row != trace.NoRow {
@@ -173,10 +165,8 @@ func next(f *trace.Forest, frame *pathFrame) (child Window, found bool) {
 }
 
 // traceWindows returns the roots of each trace that has a start, in the order
-// of the input, with the window that its critical path fills: that of its root, or where it has several, orphans
-// among them, from the first start to the last end. Local traces, which
-// do not say what waited for what, are left out, and so are traces of shared
-// executions alone: they are on the paths of the requests that they work for.
+// of the input, with the window that its critical path fills: that of its root, or from the first start to the last end
+// of several. Local traces are left out, and so are those of shared executions alone, which are on the paths of requests.
 func traceWindows(f *trace.Forest) iter.Seq2[Window, []int32] {
 	return func(yield func(Window, []int32) bool) {
 		for roots := range traceRoots(f) {

@@ -15,17 +15,12 @@ import (
 
 // The kinds of time on a critical path that is not an operation's on a device.
 const (
-	// KindHost is the time of spans that are no operations and of operations
-	// seen from the host.
-	KindHost = "host"
-	// KindIdle is the time in which nothing that was read was running.
-	KindIdle = "idle"
+	KindHost = "host" // of spans that are no operations, and of operations seen from the host
+	KindIdle = "idle" // in which nothing that was read was running
 )
 
 // Summary sums up critical paths.
 type Summary struct {
-	// Paths is how many critical paths were summed up, Duration the sum of
-	// their durations in nanoseconds.
 	Paths      int64 `json:"paths"`
 	DurationNS int64 `json:"duration_ns"`
 	// BoundBy divides DurationNS by the kind of work on the paths.
@@ -41,12 +36,9 @@ type BoundBy struct {
 	ComputeNS       int64 `json:"compute_ns"`
 	CommunicationNS int64 `json:"communication_ns"`
 	MemoryNS        int64 `json:"memory_ns"`
-	// Other is operations of other kinds.
-	OtherNS int64 `json:"other_ns"`
-	// Host is spans that are no operations, and operations seen from the host.
-	HostNS int64 `json:"host_ns"`
-	// Idle is when nothing that was read was running.
-	IdleNS int64 `json:"idle_ns"`
+	OtherNS         int64 `json:"other_ns"`
+	HostNS          int64 `json:"host_ns"` // as KindHost, and IdleNS as KindIdle
+	IdleNS          int64 `json:"idle_ns"`
 }
 
 // Share is the part of critical paths that lies in one operation.
@@ -55,11 +47,10 @@ type Share struct {
 	Operation string `json:"operation"`
 	// Kind is the kind of the operation, KindHost or KindIdle.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero Key outside operations.
+	// Key is the zero Key outside operations.
 	device.Key
-	// Time is in nanoseconds.
 	TimeNS int64 `json:"ns"`
-	// Share is Time as a part of the paths' duration.
+	// Share is TimeNS as a part of the paths' duration.
 	Share float64 `json:"share"`
 	// Segments is how many times the path came by.
 	Segments int64 `json:"segments"`
@@ -255,7 +246,6 @@ func comparePathShares(a, b Share) int {
 
 // Totals sums up the critical paths.
 type Totals struct {
-	// Paths is how many there are, DurationNS the sum of their durations.
 	Paths      int64 `json:"paths"`
 	DurationNS int64 `json:"duration_ns"`
 	// BoundBy divides DurationNS by the kind of work on the paths.

@@ -38,13 +38,12 @@ const (
 
 // Slow is the slowest request and what it waited for.
 type Slow struct {
-	Name    string     `json:"name"`
-	Service string     `json:"service"`
-	TraceID op.TraceID `json:"trace_id"`
-	SpanID  op.SpanID  `json:"span_id"`
-	// StartNS is in Unix nanoseconds.
-	StartNS    int64 `json:"start_unix_ns"`
-	DurationNS int64 `json:"duration_ns"`
+	Name       string     `json:"name"`
+	Service    string     `json:"service"`
+	TraceID    op.TraceID `json:"trace_id"`
+	SpanID     op.SpanID  `json:"span_id"`
+	StartNS    int64      `json:"start_unix_ns"`
+	DurationNS int64      `json:"duration_ns"`
 	// Alike is how many requests have the name and the service, MedianNS the median of
 	// their durations.
 	Alike    int64 `json:"alike"`
@@ -66,10 +65,9 @@ type Cause struct {
 
 // CausePart is a part of the time of a cause.
 type CausePart struct {
-	// Operation is the operation or, outside operations, the span.
+	// Operation is the operation or, outside operations, the span. Key is the device that it ran on; of a straggler, that
+	// which the others waited for. It is the zero Key outside operations.
 	Operation string `json:"operation"`
-	// DeviceKey is the device that the operation ran on; of a straggler, that which the
-	// others waited for. It is the zero Key outside operations.
 	device.Key
 	TimeNS int64 `json:"ns"`
 	// Meanwhile is the operation that ran longest on a device in this time, for MeanwhileNS;

@@ -18,23 +18,19 @@ import (
 // the step of an engine that runs several requests as one batch. It says so by links
 // to spans of the requests.
 type Execution struct {
-	// Name and Service are those of the span.
-	Name    string
-	Service string
-	TraceID op.TraceID
-	SpanID  op.SpanID
-	// StartNS is in Unix nanoseconds, DurationNS in nanoseconds.
-	StartNS    op.Int
-	DurationNS int64
+	Name, Service string
+	TraceID       op.TraceID
+	SpanID        op.SpanID
+	StartNS       op.Int
+	DurationNS    int64
 	// Links is how many links the span has, Requests to how many distinct requests
 	// they lead.
 	Links    int
 	Requests int
 	// DroppedLinks is how many further links the limits of the recorder dropped.
 	DroppedLinks int64
-	// SumNS is the sum of the durations of its operations in nanoseconds, without the
-	// host's view of device work. It is divided among the requests. UnlinkedNS is the part of those
-	// that the dropped links lead to.
+	// SumNS is the sum of the durations of its operations, without the host's view of device work. It is divided among the
+	// requests; UnlinkedNS is the part of those that the dropped links lead to.
 	SumNS, UnlinkedNS int64
 	// DividedBy says by which laws: those that some of SumNS was divided by.
 	DividedBy []Division
@@ -207,10 +203,9 @@ func hasWeights(weights []int64) bool {
 	return slices.ContainsFunc(weights, func(w int64) bool { return w > 0 })
 }
 
-// divide divides total among the requests of e in proportion to weights, in equal parts
-// where there are none or all are 0. A link that was dropped counts as one to a further request, with the mean weight
-// of the links that were kept; unlinked is the part of all of these. The parts are whole numbers that add up with it to
-// total: each is rounded down, and those with the largest remainders, the first ones where these are equal, get one more.
+// divide divides total among the requests of e in proportion to weights, in equal parts where there are none or all are
+// 0. A link that was dropped counts as one to a further request, with the mean weight of the others; unlinked is the part
+// of all of these. The parts are whole numbers that add up with it to total, as [apportion.By] rounds them.
 //
 //	100 by 1, 1, 1                34, 33, 33
 //	100 by 1, 2, 4                14, 29, 57

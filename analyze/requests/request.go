@@ -16,30 +16,22 @@ import (
 // Request is a local root that is no operation, such as the server span of an
 // HTTP request, with its operations.
 type Request struct {
-	// Name and Service are those of the span; when it was not read, Name is the
-	// root name that its operations state, and Service is "".
-	Name    string
-	Service string
-	TraceID op.TraceID
-	SpanID  op.SpanID
-	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown when the
-	// span was not read.
-	StartNS    op.Int
-	DurationNS op.Int
+	// When the span was not read, Name is the root name that its operations state, Service is "", and StartNS and
+	// DurationNS are unknown.
+	Name, Service       string
+	TraceID             op.TraceID
+	SpanID              op.SpanID
+	StartNS, DurationNS op.Int
 	// OwnNS is the sum of the durations of the operations that belong to the request,
-	// SharedNS its part of those of shared executions, both in nanoseconds and without
-	// the host's view of device work. SharedOps is the number of operations of those
-	// executions, host's views included.
+	// SharedNS its part of those of shared executions, both without the host's view of device work. SharedOps is the
+	// number of operations of those executions, host's views included.
 	OwnNS     int64
 	SharedNS  int64
 	SharedOps int
-	// Uncovered is the time of the request in which no operation below it ran, nor
-	// any of an execution that it shares, in nanoseconds.
-	UncoveredNS op.Int
-	// Queueing is the time from the start of the request to that of its first
-	// operation, those of shared executions included, in nanoseconds: 0 when that starts earlier, all of it when that
-	// starts after the request; unknown without operations that have a start.
-	QueueingNS op.Int
+	// UncoveredNS is the time in which no operation below the request ran, nor any of an execution that it shares.
+	// QueueingNS is the time from its start to that of the first of them: 0 when that starts earlier, all of it when
+	// that starts after the request; unknown without operations that have a start.
+	UncoveredNS, QueueingNS op.Int
 	// Root is the request's span; the zero Node when it was not read.
 	Root trace.Node
 

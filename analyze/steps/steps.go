@@ -15,17 +15,15 @@ import (
 // Row is a row of the step table: one iteration of a loop, over all devices
 // and ranks.
 type Row struct {
-	Step int64 `json:"step"`
-	// Service is the service of the operations, "" where they state none.
-	Service string `json:"service,omitempty"`
+	Step    int64  `json:"step"`
+	Service string `json:"service,omitempty"` // "" where the operations state none
 	// Run tells apart the iterations of one number in a service: 1 is the first to
 	// start, 2 the one in a second request or after a restart.
 	Run int64 `json:"run"`
-	// Count is the number of operations, Sum the sum of their durations in
-	// nanoseconds.
+	// Count is the number of operations, SumNS the sum of their durations.
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// Wall is the last end minus the first start, Busy the part of it in which
+	// WallNS is the last end minus the first start, BusyNS the part of it in which
 	// anything ran on any device; nil when no operation of the step has a start.
 	WallNS op.Int `json:"wall_ns"`
 	BusyNS op.Int `json:"busy_ns"`
