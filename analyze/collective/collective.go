@@ -37,19 +37,17 @@ type Row struct {
 	Inferred int64 `json:"inferred"`
 	Single   int64 `json:"single"`
 	Repeats  int64 `json:"repeats"`
-	// TransferNS is the sum of the transfers, WaitNS the time that all devices
-	// together waited; unknown when all collectives were seen on one device only.
+	// TransferNS is the sum of the transfers, WaitNS the time that all devices together waited; unknown when all
+	// collectives were seen on one device only.
 	TransferNS op.Int `json:"transfer_ns"`
 	WaitNS     op.Int `json:"wait_ns"`
-	// MaxStartSkewNS is the longest time between the first and the last device
-	// to start the same collective; nil when no starts are known.
+	// MaxStartSkewNS is the longest time between two starts of the same collective; nil when no starts are known.
 	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
 	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond the traffic
 	// of the links for it among all ranks of the group; unknown where the sizes are.
 	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
 	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
-	// Stragglers has a row per device that waited least, the most frequent
-	// first.
+	// Stragglers has a row per device that waited least, the most frequent first.
 	Stragglers []Straggler `json:"stragglers"`
 	// Waits has a row per device, the longest wait first. They add up to WaitNS.
 	Waits []Wait `json:"waits"`
@@ -219,13 +217,8 @@ func (s *collectiveSum) row() Row {
 	return row
 }
 
-// busFactor is how much the links carry per byte of a collective among n
-// ranks with the best algorithm; ok is false for a collective that is not
-// known. The name is in lower case, without dashes.
-//
-//	all_reduce                                2(n−1)/n
-//	all_gather, reduce_scatter, all_to_all    (n−1)/n
-//	broadcast, reduce, send, recv             1
+// busFactor is how much the links carry per byte of a collective among n ranks with the best algorithm; ok is false for
+// a collective that is not known. The name is in lower case, without dashes.
 func busFactor(name string, n int) (factor float64, ok bool) {
 	share := float64(n-1) / float64(n)
 	for _, known := range []struct {

@@ -22,9 +22,8 @@ import (
 // A Columns is not safe for concurrent use, except that its methods other than
 // Add may be called from several goroutines while none calls Add.
 type Columns struct {
-	// TotalDuration is the sum of the durations of the entries that are not host-side,
-	// in nanoseconds, or the total that the trace states from which the Columns were
-	// made.
+	// TotalDuration is the sum of the durations of the entries that are not host-side, in nanoseconds, or the total that the
+	// trace states.
 	TotalDuration int64
 
 	pairs    pairs

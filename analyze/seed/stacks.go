@@ -52,9 +52,7 @@ func (x pairNames) writeStacks(w io.Writer, weights []int64) error {
 	return stacks.WriteCollapsed(w, byStack)
 }
 
-// roundMicros returns ns as microseconds, rounded half up and at least 1. As an
-// unsigned number the sum does not overflow, and the division by a constant is
-// a multiplication.
+// roundMicros returns ns as microseconds, rounded half up and at least 1. An unsigned sum does not overflow.
 func roundMicros(ns int64) int64 {
 	return max(1, int64((uint64(max(ns, 0))+500)/1000))
 }

@@ -7,10 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Summary holds the sums of the seed's analyses. Its methods take a time that depends on
-// the number of operations and devices alone.
-//
-// A Summary does not change when its trace does, and its methods may be called
+// Summary holds the sums of the seed's analyses. It does not change when its trace does, and its methods may be called
 // from several goroutines.
 type Summary struct {
 	names pairNames

@@ -90,10 +90,10 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	for i := range found {
 		rows[i] = runs.sequence(&found[i], whole)
 	}
-	sortSequences(rows)
+	slices.SortFunc(rows, Sequence.compare)
 	s.Rows = append(s.Rows, rows[:min(len(rows), max(0, top))]...)
 	for i := range s.Rows {
-		sortStreams(s.Rows[i].Streams)
+		slices.SortFunc(s.Rows[i].Streams, func(a, b Stream) int { return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream)) })
 	}
 	return s
 }
@@ -272,19 +272,11 @@ func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 	return row
 }
 
-// sortSequences puts first what takes longest, gaps included, then the longer sequences
-// and then goes by the names.
-func sortSequences(rows []Sequence) {
-	slices.SortFunc(rows, func(a, b Sequence) int {
-		return cmp.Or(
-			cmp.Compare(wide.AddSaturating(b.SumNS, b.GapNS), wide.AddSaturating(a.SumNS, a.GapNS)),
-			cmp.Compare(len(b.Operations), len(a.Operations)),
-			slices.Compare(a.Operations, b.Operations),
-		)
-	})
-}
-
-// sortStreams sorts by device and stream, those without a stream first.
-func sortStreams(streams []Stream) {
-	slices.SortFunc(streams, func(a, b Stream) int { return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream)) })
+// compare puts first what takes longest, gaps included, then the longer sequences.
+func (s Sequence) compare(o Sequence) int {
+	return cmp.Or(
+		cmp.Compare(wide.AddSaturating(o.SumNS, o.GapNS), wide.AddSaturating(s.SumNS, s.GapNS)),
+		cmp.Compare(len(o.Operations), len(s.Operations)),
+		slices.Compare(s.Operations, o.Operations),
+	)
 }

@@ -62,9 +62,8 @@ func Collapse(frames ...string) string {
 	return b.String()
 }
 
-// Clean returns a name for files that hold UTF-8, by lines or shown on terminals: a
-// control character and the line and paragraph separators become spaces, and bytes that
-// are not UTF-8 become U+FFFD.
+// Clean returns a name for files of UTF-8 by lines, or for terminals: control characters and separators of lines and
+// paragraphs become spaces, and bytes that are not UTF-8 U+FFFD.
 func Clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

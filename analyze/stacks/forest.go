@@ -10,17 +10,11 @@ import (
 )
 
 // WriteForest writes the self times of the operations as collapsed stacks,
-// the input of flame graph tools: a line per distinct stack with the frames
-// from the root down, joined by semicolons, a space and the sum of the self
-// times in nanoseconds. Lines are sorted by stack and end in a line break.
+// the input of flame graph tools: a line per stack of [Of] with the frames that [Collapse] joins, a space and the sum of
+// the self times in nanoseconds. Lines are sorted by stack; stacks without weight are left out.
 //
 //	POST /predict;inference;cuda:0;relu 40
 //	POST /predict;inference;cuda:0;relu;matmul 60
-//
-// The stacks are those of [Of]. Stacks without weight are left out.
-//
-// In frames a semicolon becomes a colon and control characters become spaces;
-// frames that are equal then are one.
 func WriteForest(f *trace.Forest, w io.Writer) error {
 	return addStacks(f, 0, f.Rows(), func(int32, *Labels) {}).WriteCollapsed(w)
 }

@@ -16,9 +16,8 @@ type launches struct {
 // named stands for an operator that was not read.
 const named = trace.NoRow - 1
 
-// launchesOf finds the operations whose stacks begin with those of their operators: the outermost
-// ones of a device that are not below their operator anyway. An operator inside an operation of a
-// device takes none, so that no operation comes to stand below itself.
+// launchesOf finds the operations whose stacks begin with those of their operators: the outermost ones of a device that
+// are not below their operator anyway, and whose operator is not inside an operation of a device.
 func launchesOf(f *trace.Forest) *launches {
 	if !f.HasLaunchers() {
 		return nil

@@ -2,16 +2,12 @@ package stacks
 
 import "encoding/binary"
 
-// The bounds of a stack. The operations of a longer one belong to the stack that
-// ends in the frame Deeper where the bound is: the stacks of a chain of a million
-// calls would fill a terabyte.
+// The bounds of a stack: the largest number of frames, and about how long their names are together. The operations of a
+// longer one belong to the stack that ends in the frame Deeper there.
 const (
-	// MaxDepth is the largest number of frames.
 	MaxDepth = 512
-	// MaxBytes is about how long the names of the frames are together.
 	MaxBytes = 32 << 10
-
-	Deeper = "(deeper)"
+	Deeper   = "(deeper)"
 )
 
 // Path is a stack that grows and shrinks while a tree is walked. The zero value

@@ -44,8 +44,7 @@ type Overflow struct{ Stacks, Shapes, Requests int64 }
 // on how it was divided among tables that were merged. It is not safe for concurrent
 // use.
 type Table struct {
-	// Start and End are the first start and the last end of the operations in Unix
-	// nanoseconds, unknown where no operation has a start.
+	// Start and End are the first start and the last end of the operations in Unix ns, unknown where none has a start.
 	Start, End op.Int
 	// HostSide counts the operations that were left out as the host's view of work
 	// of a device, Duplicates those whose ids others had before, which are in no tree: stacks of their own.
@@ -194,10 +193,8 @@ type Row struct {
 	Values
 }
 
-// Rows returns the rows, sorted by frames and labels. They add up to all that was
-// added: where the request of operations is not kept, or their shape, there is a row with
-// [Other] in place of it, and where their stack is not, they are in a row with that one
-// frame.
+// Rows returns the rows, sorted by frames and labels. They add up to all that was added: what is not kept of operations,
+// their request, shape or stack, is [Other].
 func (t *Table) Rows() []Row {
 	var rows []Row
 	above := map[string]*Row{} // what is not in rows yet, by key

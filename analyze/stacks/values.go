@@ -14,13 +14,9 @@ import (
 type Values struct {
 	// Count is the number of operations.
 	Count int64
-	// TimeNS is the sum of their durations, each without the durations of the
-	// operations directly below it, and not below 0. Added up along the frames above,
-	// it is the duration of each of them, or that of what it ran at the same time.
-	TimeNS int64
-	// SelfNS is the sum of their self times: their durations without the time that
-	// the operations below them cover.
-	SelfNS int64
+	// TimeNS is the sum of their durations, each without the durations of the operations directly below it, and not
+	// below 0. SelfNS is the sum of their durations without the time that the operations below them cover.
+	TimeNS, SelfNS int64
 	// Bytes and FLOPs are sums of what the operations state; FLOPs that they do not state
 	// follow from their shapes, as in reports.
 	Bytes, FLOPs int64

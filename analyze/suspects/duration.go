@@ -17,16 +17,10 @@ const (
 	normalOverlapParts = 100   // a hundredth of the operation
 )
 
-// suspectDurations returns the operations whose durations cannot be right, in
-// the order of the input.
-//
-// A stream runs one operation at a time, in order. An operation A is suspect if
-// an operation B of the same device and stream that starts later ends before A
-// does, and A goes on for at least normalOverlap and a hundredth of its own
-// duration after the start of B. The operations below A are its own parts and
-// no B. Of two that start at once neither is the later one.
-// Repeats take no part, and other duplicates have the place in the tree of the
-// row with their ids.
+// suspectDurations returns the operations whose durations cannot be right, in the order of the input: a stream runs one
+// operation at a time, in order. An operation A is suspect if an operation B of the same device and stream that starts
+// later, and does not lie below A, ends before A does, and A goes on for at least normalOverlap and a hundredth of its own
+// duration after the start of B. Repeats take no part.
 func suspectDurations(f *trace.Forest) []int32 {
 	if !slices.ContainsFunc(f.Names.Lanes.Values, func(l trace.Lane) bool { return l.Stream.Known }) {
 		return nil
@@ -57,9 +51,7 @@ type overrunSearch struct {
 	seen  rangeTree
 }
 
-// stream searches the rows of a stream, which are sorted by start. Rows can be compared
-// only with rows of the same stretch of time in which something was running all
-// the while.
+// stream searches the rows of a stream, which are sorted by start: each stretch in which something ran all the while.
 func (s *overrunSearch) stream(rows []int32) {
 	from, latest, overrun := 0, int64(-trace.MaxTime), false
 	for i, r := range rows {
@@ -78,11 +70,9 @@ func (s *overrunSearch) stream(rows []int32) {
 	}
 }
 
-// stretch searches rows, which are sorted by start. It goes over them by end,
-// so that the ones gone over before end earlier. Those among them that matter
-// to an operation start after it and early enough, which makes them neighbours
-// in rows; of these it is enough to know the first and the last by their order
-// in the tree, as the operations below it are without a gap there.
+// stretch searches rows, which are sorted by start, by end. Those gone over before end earlier. The ones among them that
+// matter to an operation start after it and early enough: of these neighbours in rows it is enough to know the first and
+// the last by their order in the tree, where the operations below it are without a gap.
 func (s *overrunSearch) stretch(rows []int32) {
 	if s.order == nil {
 		s.order = s.Nesting()

@@ -7,9 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// clockSlack is by how much the clocks of hosts that are kept in step over a
-// network may differ, in nanoseconds: a millisecond. A child that starts less
-// than that before its parent started or after it ended may well be on time.
+// clockSlack is by how much the clocks of hosts that are kept in step over a network may differ, in nanoseconds.
 const clockSlack = 1_000_000
 
 // Found are the rows of a [trace.Forest] whose times cannot be right, each list in
@@ -51,11 +49,8 @@ func clockProblems(f *trace.Forest) []int32 {
 	return found
 }
 
-// clockOffset returns for how long row r starts after the end of its parent,
-// negative for how long before the parent's start, in nanoseconds; 0 within the
-// parent's time, without a parent and where one of the two has no start. An
-// operation that the host launched while its parent ran may run at any later time:
-// its launch counts.
+// clockOffset returns for how long row r, or its launch, starts after the end of its parent, negative for how long before
+// the parent's start, in nanoseconds; 0 within the parent's time, and where one of the two has no start.
 func clockOffset(f *trace.Forest, r int32) int64 {
 	parent := f.Tree.Parent[r]
 	if parent == trace.NoRow || !f.Has(r, trace.FlagStart) || !f.Has(parent, trace.FlagStart) {
@@ -73,16 +68,13 @@ type Kind string
 
 // The kinds of suspect records.
 const (
-	// SuspectDuration: an operation is still running when a later operation of
-	// its stream has ended.
+	// Duration: an operation is still running when a later operation of its stream has ended.
 	Duration Kind = "duration"
-	// SuspectClock: an operation or span starts before its parent started, or
-	// after it ended, by more than clocks differ.
+	// Clock: an operation or span starts before its parent started, or after it ended, by more than clocks differ.
 	Clock Kind = "clock"
-	// SuspectCycle: an operation or span lies below itself.
+	// Cycle: an operation or span lies below itself.
 	Cycle Kind = "cycle"
-	// SuspectRepeat: the record was there before, with the same ids and times.
-	// It counts once.
+	// Repeat: the record was there before, with the same ids and times. It counts once.
 	Repeat Kind = "repeated"
 )
 
