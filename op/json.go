@@ -10,37 +10,22 @@ import (
 // AppendJSON appends the entry as one JSON object, without a newline: first
 // all keys of the seed format, then the others whose values are known.
 func (e *Entry) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"step":`...)
-	dst = e.Step.append(dst)
-	dst = append(dst, `,"operation":`...)
-	dst = jsontext.AppendString(dst, e.Operation)
-	dst = append(dst, `,"device_id":`...)
-	dst = e.appendDevice(dst)
-	dst = append(dst, `,"input_shapes":`...)
-	dst = AppendShapesJSON(dst, e.InputShapes)
-	dst = append(dst, `,"output_shape":`...)
-	dst = e.OutputShape.AppendJSON(dst)
-	dst = append(dst, `,"duration_us":`...)
-	dst = jsontext.AppendMicros(dst, e.Duration)
-	dst = append(dst, `,"output_elements":`...)
-	dst = e.OutputElements.append(dst)
-	dst = append(dst, `,"memory_bytes":`...)
-	dst = e.MemoryBytes.append(dst)
+	dst = e.Step.append(append(dst, `{"step":`...))
+	dst = jsontext.AppendString(append(dst, `,"operation":`...), e.Operation)
+	dst = e.appendDevice(append(dst, `,"device_id":`...))
+	dst = AppendShapesJSON(append(dst, `,"input_shapes":`...), e.InputShapes)
+	dst = e.OutputShape.AppendJSON(append(dst, `,"output_shape":`...))
+	dst = jsontext.AppendMicros(append(dst, `,"duration_us":`...), e.Duration)
+	dst = e.OutputElements.append(append(dst, `,"output_elements":`...))
+	dst = e.MemoryBytes.append(append(dst, `,"memory_bytes":`...))
 
-	if e.Kind != KindUnknown {
-		dst = append(dst, `,"kind":"`...)
-		dst = append(dst, e.Kind.String()...)
-		dst = append(dst, '"')
-		if e.Kind == KindCollective && e.KindRule != RuleAttribute {
-			dst = append(dst, `,"kind_rule":"`...)
-			dst = append(dst, e.KindRule.String()...)
-			dst = append(dst, '"')
-		}
+	dst = appendText(dst, `,"kind":`, e.Kind.String())
+	if e.Kind == KindCollective && e.KindRule != RuleAttribute {
+		dst = appendText(dst, `,"kind_rule":`, e.KindRule.String())
 	}
 	dst = appendText(dst, `,"dtype":`, string(e.DType))
 	dst = appendKnown(dst, `,"start_unix_ns":`, e.Start)
-	dst = append(dst, `,"duration_ns":`...)
-	dst = strconv.AppendInt(dst, e.Duration, 10)
+	dst = strconv.AppendInt(append(dst, `,"duration_ns":`...), e.Duration, 10)
 	dst = appendKnown(dst, `,"launch_unix_ns":`, e.Launch)
 	dst = appendKnown(dst, `,"stream":`, e.Stream)
 	dst = appendKnown(dst, `,"rank":`, e.Rank)
@@ -65,12 +50,10 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendText(dst, `,"side":`, e.Side.String())
 	if e.Failed {
-		dst = append(dst, `,"error":`...)
-		dst = jsontext.AppendString(dst, e.Error)
+		dst = jsontext.AppendString(append(dst, `,"error":`...), e.Error)
 	}
 	if e.AdjustedCount != 0 {
-		dst = append(dst, `,"adjusted_count":`...)
-		dst = jsontext.AppendFloat(dst, e.AdjustedCount)
+		dst = jsontext.AppendFloat(append(dst, `,"adjusted_count":`...), e.AdjustedCount)
 	}
 	dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)
 	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
@@ -123,15 +106,13 @@ func (c *Collective) appendJSON(dst []byte) []byte {
 
 // AppendJSON appends the span as an ancestry record, without a newline.
 func (s *Span) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"span":{"name":`...)
-	dst = jsontext.AppendString(dst, s.Name)
+	dst = jsontext.AppendString(append(dst, `{"span":{"name":`...), s.Name)
 	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID)
 	if s.RemoteParent {
 		dst = append(dst, `,"parent_remote":true`...)
 	}
 	dst = appendKnown(dst, `,"start_unix_ns":`, s.Start)
-	dst = append(dst, `,"duration_ns":`...)
-	dst = strconv.AppendInt(dst, s.Duration, 10)
+	dst = strconv.AppendInt(append(dst, `,"duration_ns":`...), s.Duration, 10)
 	dst = appendText(dst, `,"service":`, s.Service)
 	if s.Failed {
 		dst = append(dst, `,"failed":true`...)
@@ -160,20 +141,16 @@ func AppendHeader(dst []byte, r *Resource) []byte {
 
 // AppendJSON appends the gap record, without a newline.
 func (g *Gap) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"gap":{"dropped":`...)
-	dst = strconv.AppendInt(dst, g.Dropped, 10)
+	dst = strconv.AppendInt(append(dst, `{"gap":{"dropped":`...), g.Dropped, 10)
 	dst = appendText(dst, `,"reason":`, g.Reason)
 	return append(dst, '}', '}')
 }
 
 // AppendJSON appends the batch record, without a newline.
 func (b *Batch) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"batch":{"writer":`...)
-	dst = jsontext.AppendString(dst, b.Writer)
-	dst = append(dst, `,"seq":`...)
-	dst = strconv.AppendInt(dst, b.Sequence, 10)
-	dst = append(dst, `,"entries":`...)
-	dst = strconv.AppendInt(dst, b.Entries, 10)
+	dst = jsontext.AppendString(append(dst, `{"batch":{"writer":`...), b.Writer)
+	dst = strconv.AppendInt(append(dst, `,"seq":`...), b.Sequence, 10)
+	dst = strconv.AppendInt(append(dst, `,"entries":`...), b.Entries, 10)
 	return append(dst, '}', '}')
 }
 
