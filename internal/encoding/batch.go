@@ -73,5 +73,6 @@ func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 
 // Reset makes b an empty batch that keeps its buffer.
 func (b *Batch) Reset() {
-	*b = Batch{Records: b.Records[:headroom], Groups: b.Groups.reset()}
+	clear(b.Groups) // what it refers to is the encoder's
+	*b = Batch{Records: b.Records[:headroom], Groups: b.Groups[:0]}
 }

@@ -1,7 +1,5 @@
 package encoding
 
-import "slices"
-
 // Resource is the envelope of the records of one resource: Prefix precedes the
 // scopes, Suffix follows them.
 type Resource struct{ Prefix, Suffix []byte }
@@ -14,17 +12,14 @@ type Scope struct {
 }
 
 // Groups says which bytes of a batch's records belong to which scope, so that
-// spans can be encoded in the order in which they end and written grouped, in the
-// order in which the groups were first seen.
-type Groups struct {
-	Resources []ResourceGroup
-	// The places of resources and scopes in the slices.
-	resources map[*Resource]int
-	scopes    map[*Scope]place
-	last      place // of the last record
-}
+// spans can be encoded in the order in which they end and written grouped.
+type Groups []run
 
-type place struct{ resource, scope int }
+// run is where records of one scope stand that follow one another.
+type run struct {
+	scope      *Scope
+	start, end int
+}
 
 // ResourceGroup is the scopes of a resource.
 type ResourceGroup struct {
@@ -39,60 +34,37 @@ type ScopeGroup struct {
 	runs  []run
 }
 
-// run is where records of one scope stand that follow one another.
-type run struct{ start, end int }
-
-// reset returns empty groups that keep their memory, but not what is the encoder's.
-func (g *Groups) reset() Groups {
-	for i := range g.Resources {
-		scopes := g.Resources[i].Scopes
-		for j := range scopes {
-			scopes[j] = ScopeGroup{runs: scopes[j].runs[:0]}
-		}
-		g.Resources[i] = ResourceGroup{Scopes: scopes[:0]}
-	}
-	clear(g.resources)
-	clear(g.scopes)
-	return Groups{Resources: g.Resources[:0], resources: g.resources, scopes: g.scopes}
-}
-
 // Add records that records[start:end] holds a span of scope.
 func (g *Groups) Add(scope *Scope, start, end int) {
-	if len(g.Resources) == 0 || g.at(g.last).Scope != scope {
-		g.last = g.place(scope)
+	if n := len(*g); n > 0 && (*g)[n-1].scope == scope && (*g)[n-1].end == start {
+		(*g)[n-1].end = end
+	} else {
+		*g = append(*g, run{scope, start, end})
 	}
-	s := g.at(g.last)
-	s.Bytes += end - start
-	if n := len(s.runs); n > 0 && s.runs[n-1].end == start {
-		s.runs[n-1].end = end
-		return
-	}
-	s.runs = append(s.runs, run{start, end})
 }
 
-func (g *Groups) at(p place) *ScopeGroup { return &g.Resources[p.resource].Scopes[p.scope] }
-
-// place returns the place of a scope, which it adds if it is new.
-func (g *Groups) place(scope *Scope) place {
-	if p, ok := g.scopes[scope]; ok {
-		return p
+// Resources returns the groups in the order in which they were first seen.
+func (g Groups) Resources() (all []ResourceGroup) {
+	resources, scopes := make(map[*Resource]int), make(map[*Scope]int) // their places
+	for k, r := range g {
+		i, ok := resources[r.scope.Resource]
+		if !ok {
+			i = len(all)
+			resources[r.scope.Resource] = i
+			all = append(all, ResourceGroup{Resource: r.scope.Resource})
+		}
+		of := &all[i]
+		j, ok := scopes[r.scope]
+		if !ok {
+			j = len(of.Scopes)
+			scopes[r.scope] = j
+			of.Scopes = append(of.Scopes, ScopeGroup{Scope: r.scope, runs: g[k : k : k+1]}) // mostly the only run
+		}
+		s := &of.Scopes[j]
+		s.Bytes += r.end - r.start
+		s.runs = append(s.runs, r)
 	}
-	if g.scopes == nil {
-		g.resources, g.scopes = make(map[*Resource]int), make(map[*Scope]place)
-	}
-	i, ok := g.resources[scope.Resource]
-	if !ok {
-		i = len(g.Resources)
-		g.resources[scope.Resource] = i
-		g.Resources = slices.Grow(g.Resources, 1)[:i+1]
-		g.Resources[i].Resource = scope.Resource
-	}
-	r := &g.Resources[i]
-	p := place{i, len(r.Scopes)}
-	g.scopes[scope] = p
-	r.Scopes = slices.Grow(r.Scopes, 1)[:p.scope+1]
-	r.Scopes[p.scope].Scope = scope
-	return p
+	return all
 }
 
 // AppendRecords appends the records of the scope to dst.

@@ -54,7 +54,7 @@ func (jsonFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, 
 		head = 1
 	}
 	out = append(out, jsonStart...)
-	for _, r := range b.Groups.Resources {
+	for _, r := range b.Groups.Resources() {
 		out = append(out, r.Resource.Prefix...)
 		for _, s := range r.Scopes {
 			out = append(out, s.Scope.Prefix...)

@@ -57,7 +57,7 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 		return nil, 0
 	}
 	out := append(f.Scratch, make([]byte, frameLengthBytes)...)
-	if all := b.Groups.Resources; len(all) == 1 && len(all[0].Scopes) == 1 { // by far the usual case
+	if all := b.Groups.Resources(); len(all) == 1 && len(all[0].Scopes) == 1 { // by far the usual case
 		r, s := &all[0], &all[0].Scopes[0]
 		out = appendScopeHead(appendResourceHead(out, r), s)
 		f.Tail = append(append(f.Tail[:0], s.Scope.Suffix...), r.Resource.Suffix...)
