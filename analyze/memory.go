@@ -13,12 +13,6 @@ type account struct {
 	held   int64 // what holder knows of
 }
 
-func newAccount(src Source) account {
-	h, _ := src.(holder)
-	return account{holder: h}
-}
-
-// set notes that n bytes are held.
 func (a *account) set(n int64) error {
 	more := n - a.held
 	if a.holder == nil || more == 0 {

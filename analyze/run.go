@@ -91,7 +91,7 @@ func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newColle
 	workers := make([]*collector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector()
-		workers[i].account = newAccount(src)
+		workers[i].account.holder, _ = src.(holder)
 	}
 	if s, ok := src.(wanter); ok && want != nil {
 		s.Want(*want)
@@ -227,7 +227,6 @@ func newCollector(opts Options) *collector {
 	return c
 }
 
-// bytes returns about how much memory c takes.
 func (c *collector) bytes() int64 {
 	n := c.partial.held
 	if c.profile != nil {
@@ -305,7 +304,6 @@ func (c *collector) add(rec op.Record, err error) {
 	}
 }
 
-// addEntry adds the entry of a record to the figures.
 func (c *collector) addEntry(e *op.Entry) {
 	w := c.works.Entry(e)
 	if c.profile != nil {

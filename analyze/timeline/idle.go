@@ -113,7 +113,13 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 			idle.Devices = append(idle.Devices, sums)
 		}
 	}
-	idle.Longest = describeGaps(f, longest.list())
+	idle.Longest = []IdleGap{}
+	for _, g := range longest.list() {
+		idle.Longest = append(idle.Longest, IdleGap{
+			Key: f.Devices.Keys[g.device], StartNS: g.start, DurationNS: g.length, Cause: g.cause,
+			After: f.RowName(g.after), Before: f.RowName(g.before),
+		})
+	}
 	return idle
 }
 
@@ -155,7 +161,6 @@ func (s *IdleSum) Add(length int64) {
 	s.SumNS += length
 }
 
-// gap is an idle gap before its names are looked up.
 type gap struct {
 	device        int32
 	start, length int64
@@ -190,22 +195,6 @@ func (l *longestGaps) list() []gap {
 	return l.gaps
 }
 
-func describeGaps(f *trace.Forest, gaps []gap) []IdleGap {
-	list := make([]IdleGap, len(gaps))
-	for i, g := range gaps {
-		list[i] = IdleGap{
-			Key:        f.Devices.Keys[g.device],
-			StartNS:    g.start,
-			DurationNS: g.length,
-			Cause:      g.cause,
-			After:      f.RowName(g.after),
-			Before:     f.RowName(g.before),
-		}
-	}
-	return list
-}
-
-// idleCause returns the cause of g.
 func idleCause(f *trace.Forest, g *gap, threshold int64) IdleCause {
 	earliest, latest, ok := launchTime(f, g.before)
 	switch {

@@ -53,10 +53,15 @@ func (f *Forest) fillRoots() bool {
 		if f.Has(r, FlagDuplicate) {
 			original = f.Tree.Originals[r]
 		}
-		if root := roots[original]; root == NoRow || int(root) < f.Len() && f.Span(root) == 0 {
-			continue // none, or an operation without ids
+		name := ""
+		switch root := roots[original]; {
+		case root == NoRow:
+		case int(root) >= f.Len():
+			name = f.Names.Stamps.Values[root-f.Rows()].Name
+		case f.Span(root) != 0: // not an operation without ids
+			name = f.RowName(root)
 		}
-		if name, _, known := f.localRoot(roots, original); known && name != "" {
+		if name != "" {
 			f.setKey(r, key.Root, name)
 			changed = true
 		}
@@ -77,7 +82,7 @@ func (f *Forest) setKey(r int32, of key.Key, value string) {
 		}
 		text = rest
 	}
-	f.setGroup(r, f.Names.Groups.ID(f.scratch))
+	f.codes(f.block(r), colGroup)[at(r)] = f.Names.Groups.ID(f.scratch)
 }
 
 // Group returns the number of the operation's group, by the keys of GroupBy: operations

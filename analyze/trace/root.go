@@ -1,7 +1,5 @@
 package trace
 
-import "github.com/optrace/optrace/op"
-
 // RequestOwners returns, for each row, the row of the request that it belongs
 // to; the number of rows plus that of a stamp for a request that was not read;
 // NoRow for none.
@@ -72,18 +70,4 @@ func (f *Forest) localRoots() []int32 {
 		}
 	}
 	return roots
-}
-
-// localRoot returns the name and the id of the local root that localRoots found
-// for row r; known is false where it found none.
-func (f *Forest) localRoot(roots []int32, r int32) (name string, id op.SpanID, known bool) {
-	switch root := roots[r]; {
-	case root == NoRow:
-		return "", op.SpanID{}, false
-	case int(root) >= f.Len():
-		s := f.Names.Stamps.Values[root-int32(f.Len())]
-		return s.Name, SpanID(s.Span), true
-	default:
-		return f.RowName(root), SpanID(f.Span(root)), true
-	}
 }
