@@ -190,7 +190,6 @@ type reasonCount struct {
 
 func (c *reasonCount) fold(src *reasonCount) { c.N = wide.AddSaturating(c.N, src.N) }
 
-// newCounter returns an empty counter.
 func newCounter() *counter {
 	c := &counter{
 		signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge), files: make(map[int64]fileCount),
@@ -288,7 +287,6 @@ func (in *counter) addProblem(err *op.SyntaxError) {
 	in.problems = in.problems[:min(len(in.problems), maxProblems)]
 }
 
-// startFile begins a part of a file, given the number of the file.
 func (in *counter) startFile(file int64) {
 	in.files[in.file] = in.inFile
 	in.file, in.inFile = file, in.files[file]
@@ -384,7 +382,6 @@ func (in *counter) envelope() Envelope {
 	return env
 }
 
-// warningsByName returns the counts of warnings that there are.
 func (in *counter) warningsByName() map[string]int64 {
 	counts := make(map[string]int64)
 	for bit, n := range in.warnings {
@@ -395,7 +392,6 @@ func (in *counter) warningsByName() map[string]int64 {
 	return counts
 }
 
-// sampling returns whether the entries carry sampling weights.
 func (in *counter) sampling() Sampling {
 	switch in.Weighted {
 	case 0:

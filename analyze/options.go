@@ -98,7 +98,6 @@ func (o Options) structural() bool {
 	return !o.SumsOnly || slices.ContainsFunc(o.By, key.Key.NeedsTree)
 }
 
-// sums returns the options of the sums.
 func (o Options) sums() profile.Options {
 	return profile.Options{
 		By: o.By, MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes,

@@ -68,7 +68,6 @@ func optionsForm(o profile.Options) *partialOptions {
 	return f
 }
 
-// inputLine has the counts of a counter.
 type inputLine struct {
 	counts
 	Warnings map[string]int64 `json:"warnings,omitempty"`
@@ -96,7 +95,6 @@ type writerLine struct {
 	Other   *table.Other `json:"other,omitempty"`
 }
 
-// endLine counts the lines in front of it.
 type endLine struct {
 	Lines int64 `json:"lines"`
 }
@@ -128,7 +126,6 @@ func (p *Partial) Write(w io.Writer) error {
 	return nil
 }
 
-// eachLine calls f with the lines of the counts, each under its name.
 func (in *counter) eachLine(f func(name string, line any)) {
 	all := inputLine{counts: in.counts, Warnings: in.warningsByName()}
 	for _, p := range in.problems {

@@ -42,7 +42,6 @@ type partialReader struct {
 	held  int64 // about how much memory a file takes that is being read
 }
 
-// partialDoc is a document that is being read.
 type partialDoc struct {
 	counter       *counter
 	profile       *profile.Profile
@@ -93,7 +92,6 @@ func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
 	return docs, nil
 }
 
-// checkHeader reads the first line of a document.
 func (c *collector) checkHeader(text []byte) error {
 	var version struct {
 		Schema string `json:"schema"`
@@ -165,10 +163,8 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 	return false, err
 }
 
-// errTwice is the error of what partial results have once.
 var errTwice = errors.New("a part of partial results is there twice")
 
-// maxBytes bounds the sizes of files.
 const maxBytes = 1 << 56
 
 func (d *partialDoc) addInput(l *inputLine) error {
@@ -217,7 +213,6 @@ func (d *partialDoc) addWriter(l *writerLine) error {
 	return d.counter.writers.Put([]byte(l.Writer), set, l.Other)
 }
 
-// addRow adds a line of the profile.
 func (d *partialDoc) addRow(name string, text []byte) error {
 	if name == "totals" {
 		if d.totals {

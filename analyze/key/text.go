@@ -173,7 +173,6 @@ func AppendCounted(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// cutCounted undoes appendCounted.
 func cutCounted(text string) (value, rest string) {
 	n, size := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
 	end := size + int(n)
@@ -189,7 +188,6 @@ func AppendInt(dst []byte, i op.Int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 1), uint64(i.V))
 }
 
-// cutInt undoes appendInt.
 func cutInt(text string) (i op.Int, rest string) {
 	if text[0] == 0 {
 		return op.Int{}, text[1:]

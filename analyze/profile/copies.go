@@ -38,7 +38,6 @@ func copyDirection(operation string) direction {
 	return noDirection
 }
 
-// copies sums up the copies in one direction.
 type copies struct {
 	entrySums
 	// TimedNS and TimedBytes are of the copies from which a rate can be computed.

@@ -32,7 +32,6 @@ func Decode[T any](text []byte, f func(*T) error) error {
 	return f(&part)
 }
 
-// totalsLine is what a Profile holds beside its tables and lists.
 type totalsLine struct {
 	totals
 	Copies   []copyLine `json:"copies,omitempty"`
@@ -192,7 +191,6 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 	return side, nil
 }
 
-// addListed adds the entry of a list.
 func (p *Profile) addListed(list *topEntries, text []byte) error {
 	e := new(op.Entry)
 	if err := e.UnmarshalJSON(text); err != nil {

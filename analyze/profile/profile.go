@@ -59,13 +59,11 @@ type totals struct {
 	Rules      CommunicationRules `json:"communication_rules"`
 }
 
-// sourceRow is the row of a device, with its service and host.
 type sourceRow struct {
 	*table.Row[deviceRow]
 	service, host string
 }
 
-// operationRow is a row of the operations table.
 type operationRow struct {
 	Name string `json:"name"`
 	accumulator
@@ -75,14 +73,12 @@ type operationRow struct {
 	direction      direction
 }
 
-// deviceRow is a row of the devices table.
 type deviceRow struct {
 	device.Key      // with its service
 	other      bool // the devices beyond the limit
 	entrySums
 }
 
-// groupRow is a row of the table by the keys asked for.
 type groupRow struct {
 	Values []key.Value `json:"values"`
 	accumulator

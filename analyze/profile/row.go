@@ -86,7 +86,6 @@ func (s *memorySums) known() op.Int {
 	return op.Int{V: s.MemoryBytes.Int64(), Known: s.MemoryCount > 0 || s.MemoryBytes != wide.Sum{}}
 }
 
-// add adds an entry and its work.
 func (a *accumulator) add(e *op.Entry, w work.Work) {
 	d := e.Duration
 	if d >= a.MaxNS || a.Count == 0 {
@@ -184,7 +183,6 @@ func (a *accumulator) mergeSums(o *accumulator) {
 	}
 }
 
-// kind returns the kind of the entries, "mixed" where they differ.
 func (a *accumulator) kind() string {
 	if bits.OnesCount16(uint16(a.Kinds)) > 1 {
 		return key.Mixed
@@ -310,7 +308,6 @@ func mix[S ~[]T, T any](v, o *variety, property set, first *S, value S, equal fu
 	}
 }
 
-// mixes names the properties that differ, never nil.
 func (v *variety) mixes() []string {
 	names := []string{}
 	if v.Mixes&(mixesInputs|mixesOutput) != 0 {

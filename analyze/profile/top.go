@@ -18,7 +18,6 @@ func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(p.part, o.part), cmp.Compare(p.n, o.n))
 }
 
-// placedEntry is an entry that is kept, and where it stood.
 type placedEntry struct {
 	entry *op.Entry
 	at    position
@@ -47,7 +46,6 @@ type topEntries struct {
 	bytes    int64 // that the entries kept take, about
 }
 
-// newTopEntries keeps up to limit entries; compare orders any two by preference.
 func newTopEntries(limit int, compare func(a, b placedEntry) int) topEntries {
 	return topEntries{
 		limit:    limit,
@@ -57,12 +55,10 @@ func newTopEntries(limit int, compare func(a, b placedEntry) int) topEntries {
 	}
 }
 
-// slower prefers the longer duration and then the earlier place.
 func slower(a, b placedEntry) int {
 	return cmp.Or(cmp.Compare(b.entry.Duration, a.entry.Duration), a.at.compare(b.at))
 }
 
-// earlier prefers the earlier place.
 func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
 // offer keeps a copy of e if it may be among the first.
@@ -118,7 +114,6 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 	t.cut()
 }
 
-// sorted returns the entries in the order of preference.
 func (t *topEntries) sorted() []placedEntry {
 	t.cut()
 	return t.kept

@@ -14,7 +14,6 @@ import (
 // Blocks is into how many parts of equal length the time of the devices is divided to compare them.
 const Blocks = 16
 
-// maxAlone bounds the rows of an Extent.
 const maxAlone = 16
 
 // Extent is the time from the first start to the last end of all operations and spans, those of
@@ -119,7 +118,6 @@ func ExtentOf(f *trace.Forest) *Extent {
 	return &e.Extent
 }
 
-// largestTimes returns the largest of times, by their order.
 func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
@@ -128,7 +126,6 @@ func largestTimes(times []HostTime) []HostTime {
 	return times[:min(len(times), maxAlone)]
 }
 
-// extents finds an Extent.
 type extents struct {
 	Extent
 	forest *trace.Forest
@@ -143,21 +140,18 @@ type extents struct {
 	gaps   int64
 }
 
-// hostKey tells operations, spans and calls of the host apart.
 type hostKey struct {
 	name int32 // of a row, or NoRow
 	isOp bool
 	call string
 }
 
-// hostSum sums up an operation, span or call of the host.
 type hostSum struct {
 	HostTime
 	gap, inGap int64 // the number of the latest gap, and the time in it
 	first      int32 // the row of the first call
 }
 
-// findHost finds the extent, and what the host did.
 func (e *extents) findHost() {
 	f := e.forest
 	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
@@ -180,7 +174,6 @@ func (e *extents) findHost() {
 	}
 }
 
-// times returns the start and the end of what the host did.
 func (e *extents) times(i int32) (start, end int64) {
 	if i < 0 {
 		c := &e.forest.Calls[^i]
@@ -244,7 +237,6 @@ func (e *extents) innermost(at, limit int64) (i int32, until int64, ok bool) {
 	return 0, limit, false
 }
 
-// startDevice begins a device.
 func (e *extents) startDevice(k device.Key) {
 	e.Devices = append(e.Devices, DeviceWork{Key: k})
 	e.at = &e.Devices[len(e.Devices)-1]

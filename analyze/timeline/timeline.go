@@ -55,7 +55,6 @@ func PartsOf(f *trace.Forest, rows []int32) (p Parts) {
 	return p
 }
 
-// add adds the stretch s.
 func (p *Parts) add(s *stretch) {
 	compute, communication, memory := s.active[ClassCompute], s.active[ClassCommunication], s.active[ClassMemory]
 	p.Span += s.to - s.from

@@ -22,7 +22,6 @@ type TimeAxis struct {
 	Buckets int `json:"buckets"`
 }
 
-// bucket returns the bucket that holds the moment at.
 func (a *TimeAxis) bucket(at int64) int { return int((at - a.StartNS) / a.WidthNS) }
 
 // Spread calls add with the part of [from, to) that lies in each bucket.
@@ -132,7 +131,6 @@ type level struct {
 	bytes    wide.Sum // their memory
 }
 
-// runningRow is an operation that runs on a device.
 type runningRow struct {
 	end int64
 	row int32

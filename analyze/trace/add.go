@@ -220,7 +220,6 @@ func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
 	return n * size, true
 }
 
-// addGroup sets the group of r, which is e.
 func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = key.Append(f.scratch[:0], f.By, e)
 	r.codes[colGroup] = f.Names.Groups.ID(f.scratch)
@@ -229,7 +228,6 @@ func (f *Forest) addGroup(r *row, e *op.Entry) {
 	}
 }
 
-// addAttrs adds what attributes say of r.
 func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	var g Graph
 	for i := range attrs {
@@ -256,7 +254,6 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	}
 }
 
-// addClock counts the bound on the error of a device's clock.
 func (c *Counts) addClock(a *op.Attr) {
 	if a.Type != op.AttrInt {
 		return
@@ -276,7 +273,6 @@ func nanoseconds(a *op.Attr) int64 {
 	return max(0, n)
 }
 
-// appendArguments appends the text of [Node.Arguments].
 func appendArguments(b []byte, e *op.Entry) []byte {
 	for i := range e.Attrs {
 		a := &e.Attrs[i]
@@ -294,7 +290,6 @@ func appendArguments(b []byte, e *op.Entry) []byte {
 	return b
 }
 
-// shapeText returns the text of [Node.Shapes].
 func shapeText(e *op.Entry) string {
 	inputs := make([]string, len(e.InputShapes))
 	for i, s := range e.InputShapes {

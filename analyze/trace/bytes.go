@@ -13,7 +13,6 @@ func (f *Forest) Bytes() int64 {
 		f.Names.bytes() + f.attrBytes
 }
 
-// bytes returns about how much memory d takes.
 func (d *Names) bytes() int64 {
 	text := func(s string) int { return len(s) }
 	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) + d.Groups.Bytes(text) +

@@ -46,10 +46,8 @@ const MaxRows = 1 << 30
 // NoRow stands for the absence of a row.
 const NoRow int32 = -1
 
-// noRows returns n times NoRow.
 func noRows[N int | int32](n N) []int32 { return slices.Repeat([]int32{NoRow}, int(n)) }
 
-// blockRows is how many rows a block holds.
 const blockRows = 1 << 10
 
 // The columns of 64 bits that many operations lack.
@@ -105,7 +103,6 @@ type block struct {
 	codes   [numCodes]*[blockRows]int32
 }
 
-// columns holds a row per operation and span.
 type columns struct {
 	N      int32
 	blocks []*block
@@ -118,7 +115,6 @@ func (c *columns) Len() int { return int(c.N) }
 // Rows is Len as the number of a row.
 func (c *columns) Rows() int32 { return c.N }
 
-// append appends a row.
 func (c *columns) append(r *row) {
 	b, i := c.room(), c.N%blockRows
 	b.start[i], b.duration[i] = r.start, r.duration
@@ -192,7 +188,6 @@ func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
 	return to, k
 }
 
-// number returns the value of row r in a column.
 func (c *columns) number(r int32, column int) int64 {
 	if values := c.block(r).numbers[column]; values != nil {
 		return values[at(r)]
@@ -200,7 +195,6 @@ func (c *columns) number(r int32, column int) int64 {
 	return 0
 }
 
-// code returns the value of row r in a column.
 func (c *columns) code(r int32, column int) int32 {
 	if values := c.block(r).codes[column]; values != nil {
 		return values[at(r)]
@@ -286,11 +280,6 @@ func (c *columns) Weight(r int32) float64 {
 
 // End returns the end of a row with a start.
 func (c *columns) End(r int32) int64 { return c.Start(r) + c.Duration(r) }
-
-// setGroup changes the group of row r.
-func (c *columns) setGroup(r, group int32) {
-	c.codes(c.block(r), colGroup)[at(r)] = group
-}
 
 // Has reports whether every flag of f is set on row r.
 func (c *columns) Has(r int32, f Flags) bool { return c.Flags(r)&f == f }

@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// deviceStream is a stream of a device.
 type deviceStream struct {
 	device int32
 	stream op.Int
@@ -64,7 +63,6 @@ func (f *Forest) nameDevices() {
 	}
 }
 
-// devicesOf returns the devices of the lanes that are seen, with their services.
 func (f *Forest) devicesOf(seen []bool) iter.Seq[device.Key] {
 	return func(yield func(device.Key) bool) {
 		for i, l := range f.Names.Lanes.Values {

@@ -17,7 +17,6 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	return NoExecution
 }
 
-// buildExecutions finds the shared executions.
 func (f *Forest) buildExecutions() {
 	f.Executions = Executions{}
 	if len(f.links) == 0 {
@@ -29,7 +28,6 @@ func (f *Forest) buildExecutions() {
 	f.Executions = s.executions()
 }
 
-// executions returns what was found.
 func (s *linkSearch) executions() Executions {
 	for {
 		var found Executions

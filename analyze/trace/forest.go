@@ -129,7 +129,6 @@ func (f *Forest) Attr(trace op.TraceID, span op.SpanID, key string) string {
 	return ""
 }
 
-// keepAttrs keeps attributes of s.
 func (f *Forest) keepAttrs(s *op.Span) {
 	var kept []op.Attr
 	for i := range s.Attrs {

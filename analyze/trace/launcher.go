@@ -67,7 +67,6 @@ func (f *Forest) LaunchName(r int32) string {
 	return f.LauncherName(r)
 }
 
-// buildGraphs names the CUDA graphs.
 func (f *Forest) buildGraphs() {
 	f.Tree.graphs = nil
 	if len(f.Names.Graphs.Values) == 1 {
@@ -103,7 +102,6 @@ func (f *Forest) buildGraphs() {
 	}
 }
 
-// name returns the name of a graph, with what is around its launches.
 func (g *Graph) name(around string) string {
 	name := strings.TrimSuffix("CUDA graph "+g.ID, " ")
 	if strings.HasPrefix(g.Call, "hip") {

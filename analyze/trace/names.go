@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// spanName describes a span that is no operation.
 type spanName struct {
 	Name, Service string
 }
@@ -74,7 +73,6 @@ func newDictionary() Names {
 	return d
 }
 
-// laneOf returns the number of e's lane.
 func (d *Names) laneOf(e *op.Entry) int32 {
 	if e.EmptyDevice { // in the cache, "" is no device
 		return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service})
@@ -87,7 +85,6 @@ func (d *Names) laneOf(e *op.Entry) int32 {
 	return slot.Value
 }
 
-// stampOf returns the number of the local root that an operation of a trace names.
 func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
 	if name == "" && span.IsZero() {
 		return 0

@@ -24,7 +24,6 @@ func (n Node) IsZero() bool { return n.Forest == nil }
 // Index returns how many operations and spans were added to the forest before n.
 func (n Node) Index() int { return int(n.Row) }
 
-// has reports whether the flag is set on n.
 func (n Node) has(flag Flags) bool { return n.Forest != nil && n.Forest.Has(n.Row, flag) }
 
 // IsOp reports whether n is an operation.
@@ -97,7 +96,6 @@ func (n Node) SpanID() op.SpanID {
 	return SpanID(n.Forest.Span(n.Row))
 }
 
-// known returns a value of n that is known where the flag is set.
 func (n Node) known(flag Flags, get func(f *Forest, r int32) int64) op.Int {
 	if !n.has(flag) {
 		return op.Int{}

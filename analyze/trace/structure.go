@@ -113,7 +113,6 @@ type Execution struct {
 	Attention []int64
 }
 
-// add adds weights to those of a request.
 func (e *Execution) add(request int32, weight, attention int64) {
 	i := slices.Index(e.Requests, request)
 	if i < 0 {
@@ -130,7 +129,6 @@ func addWeight(to *int64, weight int64) {
 	}
 }
 
-// rowLink is a link from a row to a span.
 type rowLink struct {
 	row   int32
 	trace int32 // into Names.Traces

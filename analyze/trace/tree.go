@@ -195,7 +195,6 @@ func (f *Forest) breakCycles() {
 	}
 }
 
-// startsBefore orders rows of a ring: known starts first, then as CompareStart does.
 func (f *Forest) startsBefore(a, b int32) bool {
 	if (f.Flags(a)^f.Flags(b))&FlagStart != 0 {
 		return f.Has(a, FlagStart)
@@ -203,7 +202,6 @@ func (f *Forest) startsBefore(a, b int32) bool {
 	return f.CompareStart(a, b) < 0
 }
 
-// linkChildren lists each row's children.
 func (f *Forest) linkChildren() {
 	parent := f.Tree.Parent
 	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids, func(r int32) int32 { return parent[r] })
@@ -212,7 +210,6 @@ func (f *Forest) linkChildren() {
 	}
 }
 
-// collectRoots lists the rows without a parent.
 func (f *Forest) collectRoots(byTrace, first []int32) {
 	f.Tree.Roots = f.Tree.Roots[:0]
 	for g := range len(first) - 1 {

@@ -50,7 +50,6 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 	return w
 }
 
-// record takes over FLOPs that were recorded.
 func (w *Work) record(n op.Int) {
 	if n.Known {
 		w.Flops, w.Facts = n.V, w.Facts&Moved|Known

@@ -73,7 +73,6 @@ func neighbours(values []float64) float64 {
 	return both / all
 }
 
-// student is Student's distribution, by its degrees of freedom.
 type student float64
 
 // p returns how likely a value is at least as far from 0 as t.

@@ -95,7 +95,6 @@ func ordinal(f float64) int64 {
 	return bits
 }
 
-// number undoes ordinal.
 func number(n int64) float64 {
 	if n < 0 {
 		n = math.MinInt64 - n

@@ -39,7 +39,6 @@ func (s *Sketch) Add(v int64) {
 	s.countIn(binOf(v), 1)
 }
 
-// countFew counts all durations in bins.
 func (s *Sketch) countFew() {
 	for _, v := range s.few {
 		s.countIn(binOf(v), 1)
@@ -47,7 +46,6 @@ func (s *Sketch) countFew() {
 	s.few = nil
 }
 
-// countIn counts n durations in a bin.
 func (s *Sketch) countIn(bin int, n int64) {
 	if uint(bin-s.first) >= uint(len(s.counts)) {
 		s.extend(bin)

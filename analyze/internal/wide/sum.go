@@ -39,7 +39,6 @@ func (w *Sum) Sub(v int64) {
 	w.hi -= borrow
 }
 
-// carry adds 1 to the higher words.
 func (w *Sum) carry() {
 	if w.mid++; w.mid == 0 {
 		w.hi++
