@@ -1,8 +1,6 @@
 package otlp
 
 import (
-	"encoding/binary"
-
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -51,13 +49,22 @@ const spanReserve = 2
 // OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
 // not UTF-8, which makes those fail, and for parts that span.Data.Clean removes.
 func (c *protoCodec) span(dst []byte, v *span.Data, cached *template) []byte {
-	dst, start := beginSpan(dst, v)
+	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
+	dst, start := beginMessage(dst, scopeSpansSpans, spanReserve)
+	dst = appendBytesField(dst, spanTraceID, traceID[:])
+	dst = appendBytesField(dst, spanSpanID, spanID[:])
+	dst = appendTraceState(dst, v.Context.TraceState())
+	if parentID.IsValid() {
+		dst = appendBytesField(dst, spanParentSpanID, parentID[:])
+	}
 	if cached != nil {
 		dst = append(dst, cached.name...)
 	} else {
 		dst = c.nameField(dst, v.Name)
 	}
-	dst = appendKindAndTimes(dst, kindNumber(v.Kind), unixNano(v.Start), unixNano(v.End))
+	dst = appendVarintField(dst, spanKindField, kindNumber(v.Kind))
+	dst = appendFixed64Field(dst, spanStart, unixNano(v.Start))
+	dst = appendFixed64Field(dst, spanEnd, unixNano(v.End))
 	if cached != nil {
 		dst = cached.appendAttributes(dst, v.Attrs, c, &c.devices)
 	} else {
@@ -73,54 +80,12 @@ func (c *protoCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	}
 	dst = appendVarintField(dst, spanDroppedLinks, count32(v.DroppedLinks))
 	dst = appendStatus(dst, v.Status)
-	dst = appendSpanFlags(dst, flags(v.Context.TraceFlags(), v.Parent))
+	dst = appendFixed32Field(dst, spanFlags, flags(v.Context.TraceFlags(), v.Parent))
 	return endMessage(dst, start, spanReserve)
 }
 
 func (c *protoCodec) nameField(dst []byte, name string) []byte {
 	return appendOptionalText(dst, spanName, name)
-}
-
-// beginSpan begins a span and appends its ids.
-func beginSpan(dst []byte, v *span.Data) (grown []byte, start int) {
-	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
-	if state := v.Context.TraceState(); state.Len() > 0 || !parentID.IsValid() {
-		dst, start = beginMessage(dst, scopeSpansSpans, spanReserve)
-		dst = appendBytesField(dst, spanTraceID, traceID[:])
-		dst = appendBytesField(dst, spanSpanID, spanID[:])
-		dst = appendTraceState(dst, state)
-		if parentID.IsValid() {
-			dst = appendBytesField(dst, spanParentSpanID, parentID[:])
-		}
-		return dst, start
-	}
-	// The usual case, in one append.
-	var b [1 + spanReserve + 2 + len(traceID) + 2 + len(spanID) + 2 + len(parentID)]byte
-	b[0] = scopeSpansSpans<<3 | wireBytes
-	ids := b[1+spanReserve:]
-	ids[0], ids[1] = spanTraceID<<3|wireBytes, byte(len(traceID))
-	copy(ids[2:], traceID[:])
-	ids[18], ids[19] = spanSpanID<<3|wireBytes, byte(len(spanID))
-	copy(ids[20:], spanID[:])
-	ids[28], ids[29] = spanParentSpanID<<3|wireBytes, byte(len(parentID))
-	copy(ids[30:], parentID[:])
-	return append(dst, b[:]...), len(dst) + 1 + spanReserve
-}
-
-// appendKindAndTimes appends three fields, in one append where all are there.
-func appendKindAndTimes(dst []byte, kind, start, end uint64) []byte {
-	if kind == 0 || start == 0 || end == 0 {
-		dst = appendVarintField(dst, spanKindField, kind)
-		dst = appendFixed64Field(dst, spanStart, start)
-		return appendFixed64Field(dst, spanEnd, end)
-	}
-	var b [20]byte
-	b[0], b[1] = spanKindField<<3|wireVarint, byte(kind)
-	b[2] = spanStart<<3 | wireFixed64
-	binary.LittleEndian.PutUint64(b[3:], start)
-	b[11] = spanEnd<<3 | wireFixed64
-	binary.LittleEndian.PutUint64(b[12:], end)
-	return append(dst, b[:]...)
 }
 
 func (c *protoCodec) spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte {
@@ -176,10 +141,4 @@ func appendStatus(dst []byte, s sdktrace.Status) []byte {
 	dst = appendOptionalText(dst, statusMessage, s.Description)
 	dst = appendVarintField(dst, statusCode, statusNumber(s.Code))
 	return endMessage(dst, start, 1)
-}
-
-// appendSpanFlags appends the flags, which are never 0, in one append.
-func appendSpanFlags(dst []byte, flags uint32) []byte {
-	const tag = spanFlags<<3 | wireFixed32
-	return append(dst, tag&0x7f|0x80, tag>>7, byte(flags), byte(flags>>8), byte(flags>>16), byte(flags>>24))
 }

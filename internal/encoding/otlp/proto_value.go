@@ -6,7 +6,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/span"
 )
 
@@ -36,35 +35,10 @@ func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValu
 }
 
 func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, depth int) []byte {
-	key := jsontext.ValidUTF8(string(kv.Key))
-	// Nearly all values are of these types, and their size is known beforehand.
-	switch kv.Value.Type() {
-	case attribute.STRING:
-		text := jsontext.ValidUTF8(kv.Value.AsString())
-		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(len(text)))+len(text))
-		return append(appendMessageHead(dst, anyString, len(text)), text...)
-	case attribute.INT64:
-		n := kv.Value.AsInt64()
-		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(n)))
-		return appendInt(dst, n)
-	}
 	dst, start := beginMessage(dst, field, 1)
-	dst = appendOptionalText(dst, keyValueKey, key)
+	dst = appendOptionalText(dst, keyValueKey, string(kv.Key))
 	dst = c.value(dst, keyValueValue, kv.Value, depth)
 	return endMessage(dst, start, 1)
-}
-
-// appendKeyValueHead appends a KeyValue up to its value, which takes size bytes.
-func appendKeyValueHead(dst []byte, field int, key string, size int) []byte {
-	all := 1 + varintSize(uint64(size)) + size
-	if key != "" {
-		all += 1 + varintSize(uint64(len(key))) + len(key)
-	}
-	dst = appendMessageHead(dst, field, all)
-	if key != "" {
-		dst = append(appendMessageHead(dst, keyValueKey, len(key)), key...)
-	}
-	return appendMessageHead(dst, keyValueValue, size)
 }
 
 // value appends a field that holds v as an AnyValue.
