@@ -86,36 +86,26 @@ func (r *Row) More() *Others {
 	return r.others
 }
 
-// The values of the column record. A file without it holds operations only.
-const (
-	recordEntry    = "entry"
-	recordSpan     = "span"
-	recordResource = "resource"
-	recordGap      = "gap"
-	recordBatch    = "batch"
-)
-
 // Finish makes a record of a row that has been read. It belongs to the row. given tells
 // which columns the file has, where their absence matters: what is null was not known to
 // the writer, what is missing may follow from others.
 func (r *Row) Finish(given opfile.Given) (op.Record, error) {
 	switch r.Record {
-	case recordEntry, "":
+	case "entry", "": // a file without the column record holds operations only
 		if err := r.finishEntry(given); err != nil {
 			return op.Record{}, err
 		}
 		return op.Record{Entry: &r.Entry}, nil
-	case recordSpan:
+	case "span":
 		return op.Record{Span: r.finishSpan()}, nil
-	case recordResource:
+	case "resource":
 		resource := &r.More().Resource
-		r.Attrs = r.uniqueAttrs()
-		r.finishRest()
+		r.finishMore()
 		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, r.Attrs
 		return op.Record{Resource: resource}, nil
-	case recordGap:
+	case "gap":
 		return op.Record{Gap: &r.More().Gap}, nil
-	case recordBatch:
+	case "batch":
 		return op.Record{Batch: &r.More().Batch}, nil
 	}
 	return op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil
@@ -130,10 +120,7 @@ func (r *Row) finishEntry(given opfile.Given) error {
 	case !r.HasDuration:
 		return errors.New("an entry without a duration")
 	}
-	r.Failed = r.Failed || r.StatedFailed
-	r.Attrs = r.uniqueAttrs()
-	r.finishLinks()
-	r.finishRest()
+	r.finishMore()
 	given.Rule = r.HasRule
 	opfile.Finish(&r.Entry, given, &r.Batch.kinds)
 	return nil
@@ -145,53 +132,35 @@ func (r *Row) finishSpan() *op.Span {
 	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
 	s.Start, s.Duration = r.Start, max(0, r.Duration)
 	s.Service = r.Service
-	r.Attrs = r.uniqueAttrs()
-	r.finishLinks()
-	r.finishRest()
-	s.Attrs, s.Links, s.Extra = r.Attrs, r.Links, r.Extra
-	s.Failed = r.Failed || r.StatedFailed
+	r.finishMore()
+	s.Attrs, s.Links, s.Extra, s.Failed = r.Attrs, r.Links, r.Extra, r.Failed
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}
 	}
 	return s
 }
 
-// finishRest completes attributes and links, which come first.
-func (r *Row) finishRest() {
-	if r.Rest == "" {
-		return
+// finishMore completes what entries and spans have in common: links that lead to a span, attributes, the last of
+// equal keys, and what no other column holds of them. Of resources these are attributes.
+func (r *Row) finishMore() {
+	r.Failed = r.Failed || r.StatedFailed
+	all, links := r.Attrs, r.Links
+	r.Attrs, r.Links = r.Attrs[:0], r.Links[:0]
+	for _, a := range all {
+		r.Attrs = r.Batch.attrs.Set(r.Attrs, a)
 	}
-	x, w := entries.DecodeRest(r.Rest, r.Attrs, r.Links)
-	r.Extra = x
-	r.Warn |= w
-}
-
-// finishLinks leaves out links that do not lead to a span.
-func (r *Row) finishLinks() {
-	if r.Links == nil {
-		return
+	for _, l := range links {
+		r.Links = opmodel.AppendLink(r.Links, l, &r.Warn)
 	}
-	links := r.Links[:0]
-	for _, l := range r.Links {
-		if l.TraceID.IsZero() || l.SpanID.IsZero() {
-			r.Warn |= op.WarnBadID
-		} else {
-			links = append(links, l)
-		}
+	if len(r.Attrs) == 0 {
+		r.Attrs = nil
 	}
-	if r.Links = links; len(links) == 0 {
+	if len(r.Links) == 0 {
 		r.Links = nil
 	}
-}
-
-// uniqueAttrs returns the attributes, nil where there are none. Of equal keys
-// the last wins.
-func (r *Row) uniqueAttrs() (unique []op.Attr) {
-	if len(r.Attrs) > 0 {
-		unique = r.Attrs[:0]
+	if r.Rest != "" {
+		x, w := entries.DecodeRest(r.Rest, r.Attrs, r.Links)
+		r.Extra = x
+		r.Warn |= w
 	}
-	for _, a := range r.Attrs {
-		unique = r.Batch.attrs.Set(unique, a)
-	}
-	return unique
 }
