@@ -15,10 +15,9 @@ import (
 // the ranks that only send may be done long before.
 var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}
 
-// Align estimates how far the clocks of ranks are apart, moves the times of the ranks
-// for which that is known onto the clock of the reference, and returns what it did. What
-// states no rank, such as the span of a step, moves with the operations below it if these are
-// of one rank, and where there are none with the nearest span above that does.
+// Align estimates how far the clocks of ranks are apart, moves the times of the ranks for which that is known onto the
+// clock of the reference, and returns what it did. What states no rank, such as the span of a step, moves with the
+// operations below it if these are of one rank, and where there are none with what is above.
 func Align(f *trace.Forest) *Alignment {
 	c := compareClocks(f)
 	if len(c.Offsets) == 0 {

@@ -41,29 +41,25 @@ type AlignedRank struct {
 
 // Estimate says how far the clocks of ranks are apart.
 type Estimate struct {
-	// Reference is the rank whose clock the others are compared with: the lowest one of
-	// those that can be compared; nil where none can.
+	// Reference is the rank whose clock the others are compared with: the lowest one of those that can be; nil for none.
 	Reference *int64 `json:"reference_rank"`
 	// MinCollectives is how many collectives two ranks must have in common to be compared.
 	MinCollectives int64 `json:"min_collectives"`
-	// Offsets has the ranks whose offset is known, that of the reference too.
-	Offsets []Offset `json:"offsets"`
-	// Unknown has the other ranks with collectives.
+	// Offsets has the ranks whose offset is known, the reference too, Unknown the other ranks with collectives.
+	Offsets []Offset  `json:"offsets"`
 	Unknown []Unknown `json:"unknown"`
 }
 
 // Offset says how far the clock of a rank is ahead.
 type Offset struct {
 	Rank int64 `json:"rank"`
-	// OffsetNS is the time of the rank minus that of the reference; negative where the rank
-	// is behind.
+	// OffsetNS is the time of the rank minus that of the reference.
 	OffsetNS int64 `json:"offset_ns"`
 	// Via is the rank that this one has collectives with, and Collectives their number;
 	// unknown and 0 for the reference. The figures below are about these collectives.
 	Via         op.Int `json:"via_rank"`
 	Collectives int64  `json:"collectives"`
-	// ResidualMedianNS and ResidualMaxNS are by how much the ends of collectives differ
-	// after the correction, in the median and at most.
+	// ResidualMedianNS and ResidualMaxNS are by how much the ends of collectives differ after the correction.
 	ResidualMedianNS op.Int `json:"residual_median_ns"`
 	ResidualMaxNS    op.Int `json:"residual_max_ns"`
 	// DriftNSPerS is by how many nanoseconds in a second the clock gains on that of Via;

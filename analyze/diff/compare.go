@@ -167,10 +167,9 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 
 // setAbsent decides what one side has and the other has not.
 func (c *Comparison) setAbsent(inBase, inHead bool) {
-	switch {
-	case !inBase:
+	if !inBase {
 		c.Verdict = Added
-	case !inHead:
+	} else if !inHead {
 		c.Verdict = Removed
 	}
 }
@@ -252,9 +251,8 @@ func (r *Report) judge(c *Comparison) {
 // comparisons: the quantiles of the normal distribution for 0.975 and 0.8, by the first one.
 const power = (1.960 + 0.842) / 1.960
 
-// needed returns about how many runs, steps, windows or entries a side would decide a row. The
-// interval becomes shorter by the root of their number; it must come to exclude either no
-// change, in spite of the adjustment for all tests, or one by the bound.
+// needed returns about how many runs, steps, windows or entries a side would decide a row: the interval, which becomes
+// shorter by the root of their number, must exclude either no change, adjusted for all tests, or one by the bound.
 func (r *Report) needed(c *Comparison) op.Int {
 	if !c.Delta.Known {
 		return op.Int{}

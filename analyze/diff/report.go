@@ -37,13 +37,12 @@ type Report struct {
 
 // Side describes the base or the head.
 type Side struct {
-	// Files is the number of files, Runs that of the inputs.
 	Files int64 `json:"files"`
 	Runs  int   `json:"runs"`
-	// Entries is the number of operations, Steps that of the iterations.
+	// Entries is the number of operations, Steps that of the iterations, and LeftOut of those that are not in the steady
+	// state and not compared.
 	Entries int64 `json:"entries"`
 	Steps   int   `json:"steps"`
-	// LeftOut is the number of steps that are not compared, since they are not in the steady state.
 	LeftOut int64 `json:"left_out,omitempty"`
 }
 
@@ -119,10 +118,9 @@ type Comparison struct {
 	// arithmetic means.
 	BaseNS op.Float `json:"base_ns"`
 	HeadNS op.Float `json:"head_ns"`
-	// Delta is by how much the head's values are larger, as a part of the base's: the median
-	// of the ratios of all pairs of values, less 1. DeltaLow and DeltaHigh bound it, from -1;
-	// nil where the samples are too small. Where a value is 0, as idle time may be, it is the
-	// median of the differences of all pairs, as a part of BaseNS.
+	// Delta is by how much the head's values are larger, as a part of the base's: the median of the ratios of all pairs of
+	// values, less 1, or, where a value is 0, of their differences as a part of BaseNS. DeltaLow and DeltaHigh bound it,
+	// from -1; nil where the samples are too small.
 	Delta     op.Float `json:"delta"`
 	DeltaLow  op.Float `json:"delta_low"`
 	DeltaHigh op.Float `json:"delta_high"`
@@ -142,10 +140,8 @@ type Comparison struct {
 	half float64 // of the interval
 }
 
-// Slowdown returns by how much, as a part of what it took in the base, the row is slower
-// that became slower by most, and which one that is. A part of the time is slower by what
-// was added to it as a part of the time of all: small parts often grow by a multiple. It
-// returns "" and 0 where nothing became slower.
+// Slowdown returns by how much, as a part of what it took in the base, the row is slower that became slower by most, and
+// which one that is: "" and 0 for none. A part of the time is slower by what was added to it as a part of the time of all.
 func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Rows {
 		if d := r.Rows[i].slowdown(r.Rows[i].BaseNS); d > by {

@@ -73,9 +73,8 @@ func ReportOptions(by []key.Key) analyze.Options {
 // defaultKey is what operations are grouped by.
 const defaultKey = "operation"
 
-// NewRun returns the run that a report describes. The report is one of [analyze.Run] with
-// ReportOptions, or one read back from JSON, which has the figures of the whole run only.
-// Where single is set the run is the only one of its side, and its operations are kept.
+// NewRun returns the run that a report describes: one of [analyze.Run] with ReportOptions, or one read back from JSON, with
+// the figures of the whole run only. Where single is set the run is the only one of its side, and its operations are kept.
 func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, error) {
 	run := &Run{
 		name: name, input: r.Input, total: r.Total, saved: r.Forest == nil, groups: make(map[string]*group),

@@ -13,8 +13,7 @@ type elementTypes struct {
 	count int // of the inputs
 }
 
-// input returns the type of an input. Where nothing is recorded of the inputs' types, that
-// of the operation holds for them.
+// input returns the type of an input.
 func (t *elementTypes) input(i int) op.DType {
 	switch {
 	case t.in == nil:
@@ -25,8 +24,7 @@ func (t *elementTypes) input(i int) op.DType {
 	return ""
 }
 
-// computed returns the type that is computed with: that of the first input from an operand on
-// that has one.
+// computed returns the type that is computed with: the first of the inputs from an operand on.
 func (t *elementTypes) computed(operand int) op.DType {
 	for i := operand; i < t.count; i++ {
 		if d := t.input(i); d != "" {

@@ -6,10 +6,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// convolution counts 2·c·w for each element of the output: a sum over the c channels of
-// its group and the w positions of the kernel. Strides, padding and dilation show in the
-// output, which has to be known. Channels come first in inputs and weights
-// ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
+// convolution counts 2·c·w for each element of the output, which has to be known: a sum over the c channels of its group
+// and the w positions of the kernel. Channels come first ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
 func convolution(o operands) result {
 	x, w := o.input(0), o.input(1)
 	n := len(x)

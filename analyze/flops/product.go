@@ -130,9 +130,8 @@ func linear(o operands) result {
 	return result{flops: times(times(outputs, k), 2), elements: outputs}
 }
 
-// kernelProduct counts a kernel of a library for products, which has the inputs of the
-// operator that launched it: two matrices, or those behind what they are added to. An
-// operation with an output is no such kernel.
+// kernelProduct counts a kernel of a library for products, which has the inputs of the operator that launched it, two
+// matrices or those behind what they are added to, and no output.
 func kernelProduct(o operands) result {
 	if o.out != nil {
 		return noResult()
@@ -143,10 +142,9 @@ func kernelProduct(o operands) result {
 	return addedProduct(o)
 }
 
-// attention counts two batches of products, of queries and keys and of the weights from
-// these and values: 2·(d+e)·q·k for each head, where d and e are the sizes of a key and a
-// value. The softmax between them is not counted, and masked elements are. The shapes are
-// [batch, length, size] or [batch, heads, length, size].
+// attention counts two batches of products, without the softmax between them and with masked elements: 2·(d+e)·q·k for
+// each head, where d and e are the sizes of a key and a value. The shapes are [batch, length, size] or [batch, heads,
+// length, size].
 func attention(o operands) result {
 	q, k, v := o.input(0), o.input(1), o.input(2)
 	n := len(q)
@@ -181,9 +179,8 @@ func multiHeadAttention(o operands) result {
 	return attention(o)
 }
 
-// onnxAttention counts ONNX's Attention, and the operator of ONNX Runtime that has the name
-// too: it multiplies its input by the weights of queries, keys and values first, which have
-// one size here.
+// onnxAttention counts ONNX's Attention, and the operator of ONNX Runtime of that name, which multiplies its input by the
+// weights of queries, keys and values, of one size, first.
 func onnxAttention(o operands) result {
 	x, w := o.input(0), o.input(1)
 	switch {

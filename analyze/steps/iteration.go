@@ -41,9 +41,8 @@ type search struct {
 	parts  []*part
 }
 
-// iterationsOf returns for each of the rows, which are by start, the number of
-// the iteration that it belongs to, and how many there are. They are numbered by
-// start, those without one last.
+// iterationsOf returns for each of the rows, which are by start, the number of the iteration that it belongs to, and how
+// many there are. They are numbered by start, those without one last.
 //
 // Operations of one step are of different iterations when they are of different
 // services, or on one stream of a device and
@@ -125,9 +124,8 @@ type lane struct {
 
 type lanes map[int32]*lane
 
-// meet joins parts of different lanes, which are by start. A part joins the
-// nearest iteration behind that of its lanes' part before, unless a part of a
-// lane there that is still to come is nearer to it.
+// meet joins parts of different lanes, which are by start. A part joins the nearest iteration behind that of its lanes'
+// part before, unless a part of a lane there that is still to come is nearer to it.
 func meet(parts []*part) []*part {
 	all := make(lanes)
 	for _, p := range parts {

@@ -17,10 +17,8 @@ type loop struct {
 	later  laterStep
 }
 
-// request returns the number of the request that row r belongs to, as
-// RequestOwners has it, a negative number below trace.NoRow for a shared execution, and
-// trace.NoRow for none. A duplicate, which has no place in the tree, belongs where the
-// first of its ids does.
+// request returns the number of the request that row r belongs to, as RequestOwners has it, a number below trace.NoRow
+// for a shared execution, and trace.NoRow for none. A duplicate belongs where the first of its ids does.
 func (s *search) request(r int32) int32 {
 	if s.f.Has(r, trace.FlagDuplicate) {
 		r = s.f.Tree.Originals[r]
@@ -67,14 +65,10 @@ func (s *search) addTo(l *loop, lane, request, at int32) {
 	l.later.add(at, number)
 }
 
-// comesAgain reports whether row r belongs to another iteration than the operations
-// of its step before. It does where the loop has begun again, or where it is far from
-// them and in another trace, with no request to hold them together.
-//
-// The loop has begun again if a later step has begun since and nothing of this step is
-// running any more. Of two steps in a row one may begin before the other is over, with
-// the copy of its data for instance: then the pause has to be as long as what ran of
-// this step.
+// comesAgain reports whether row r belongs to another iteration than the operations of its step before: where the loop
+// has begun again, or where r is far from them and in another trace, with no request to hold them together. The loop has
+// begun again if a later step has begun since and nothing of this step is running any more. The step that follows may
+// begin before this one is over, with the copy of its data: then the pause has to be as long as what ran of this step.
 func (s *search) comesAgain(l *loop, p *part, r int32) bool {
 	pause := timeBetween(p.last, s.f.Start(r))
 	later, ok := l.later.since(p.places[len(p.places)-1])

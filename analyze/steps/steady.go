@@ -28,11 +28,9 @@ const (
 	mostSteady, leastLevel = 6, 5
 )
 
-// SteadyOf returns the longest run of steps of one loop without a change of level, the first of those
-// that are as long, nil for none of at least eight steps. A level is the median of the wall times of
-// five steps in a row, which one or two that are slow by chance do not change; the highest of a run is
-// at most 1.2 times the lowest. Steps at either end of the run that are further than that from the
-// median of all its steps are not part of it.
+// SteadyOf returns the longest run of steps of one loop without a change of level, the first of several, nil for none of
+// at least eight steps. A level is the median of the wall times of five steps in a row; the highest of a run is at most 1.2
+// times the lowest. Steps at either end that are further than that from the median of the run are not part of it.
 //
 //	wall      90 50 | 10 11 10 10 35 10 11 10 | 30 31 30 30 31
 //	steady            1  2  3  4  5  6  7  8

@@ -204,8 +204,7 @@ func (f *finder) take(length int) {
 	}
 }
 
-// isFree reports whether nothing of the sequence of items is covered. What covers it is of its length or
-// longer, so that its ends tell.
+// isFree reports whether nothing of the sequence of items is covered: by what is as long or longer, so that its ends tell.
 func (f *finder) isFree(at, length int) bool { return !f.covered[at] && !f.covered[at+length-1] }
 
 // size returns how many numbers a sequence of items has.
