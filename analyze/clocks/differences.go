@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
@@ -54,18 +55,13 @@ func (c *comparison) add(parts []rankedPart) {
 		if max(difference, -difference) > maxDifference {
 			continue
 		}
-		d := c.pairs[pair{lowest.rank, p.rank}]
-		if d == nil {
-			d = &differences{stride: 1}
-			c.pairs[pair{lowest.rank, p.rank}] = d
-		}
-		d.add(sample{at: lowest.end, difference: difference})
+		order.At(c.pairs, pair{lowest.rank, p.rank}).add(sample{at: lowest.end, difference: difference})
 	}
 }
 
 // add adds a difference.
 func (d *differences) add(s sample) {
-	if d.seen%d.stride == 0 {
+	if d.stride = max(d.stride, 1); d.seen%d.stride == 0 {
 		if len(d.samples) == maxSamples {
 			for i := range maxSamples / 2 {
 				d.samples[i] = d.samples[2*i]

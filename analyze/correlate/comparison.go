@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -77,19 +78,13 @@ func compare(sorted []*Request, links Link) *Comparison {
 	for i := range slowest.CriticalPath {
 		exemplar[slowest.CriticalPath[i].key()] = slowest.CriticalPath[i].Link
 	}
-	add := func(k partKey) {
+	both := maps.Clone(inSlow)
+	maps.Copy(both, inTypical)
+	for k := range both {
 		c.Parts = append(c.Parts, PartDifference{
 			Operation: k.operation, Kind: k.kind, Key: k.device,
 			SlowNS: inSlow[k], TypicalNS: inTypical[k], DifferenceNS: inSlow[k] - inTypical[k], Link: exemplar[k],
 		})
-	}
-	for k := range inSlow {
-		add(k)
-	}
-	for k := range inTypical {
-		if _, both := inSlow[k]; !both {
-			add(k)
-		}
 	}
 	slices.SortFunc(c.Parts, func(a, b PartDifference) int {
 		ka, kb := partKey{a.Operation, a.Kind, a.Key}, partKey{b.Operation, b.Kind, b.Key}

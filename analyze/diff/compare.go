@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -119,13 +120,10 @@ func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 		}
 		all = append(all, row)
 	}
-	for p := range b {
+	both := maps.Clone(b)
+	maps.Copy(both, h)
+	for p := range both {
 		add(p)
-	}
-	for p := range h {
-		if b[p] == nil {
-			add(p)
-		}
 	}
 	return all
 }

@@ -142,10 +142,10 @@ func (d *Doctor) isSample() bool { return d.ids.Overflowed() > 0 }
 func (d *Doctor) absent(total int64, of func(*references) int64) int64 {
 	var kept, missing int64
 	for r, other := range d.ids.All() {
-		if !other {
-			kept += of(r)
+		if other {
+			continue
 		}
-		if !other && !r.there {
+		if kept += of(r); !r.there {
 			missing += of(r)
 		}
 	}

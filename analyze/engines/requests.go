@@ -193,14 +193,11 @@ func addBelow(f *trace.Forest, rows map[int32]*span) {
 		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) != 0 || !names[f.Node(r).Name()] {
 			continue
 		}
-		above := f.Tree.Parent[r]
-		for range maxAbove {
-			if above == trace.NoRow || rows[above] != nil && rows[above].dialect >= 0 {
-				break
-			}
+		above, isRequest := f.Tree.Parent[r], func(r int32) bool { return rows[r] != nil && rows[r].dialect >= 0 }
+		for n := 0; n < maxAbove && above != trace.NoRow && !isRequest(above); n++ {
 			above = f.Tree.Parent[above]
 		}
-		if above == trace.NoRow || rows[above] == nil || rows[above].dialect < 0 {
+		if above == trace.NoRow || !isRequest(above) {
 			continue
 		}
 		s := rows[above]

@@ -115,13 +115,11 @@ func (r *Requests) Rows(most int, numbers ...int) []Engine {
 			by = []string{q.service, q.texts[0]}
 		}
 		k := dialects[q.dialect].name + "\x00" + strings.Join(by, "\x00")
+		if groups[k] == nil && len(order) >= most {
+			k = dialects[q.dialect].name
+		}
 		if groups[k] == nil {
-			if len(order) >= most {
-				k = dialects[q.dialect].name
-			}
-			if groups[k] == nil {
-				order = append(order, k)
-			}
+			order = append(order, k)
 		}
 		groups[k] = append(groups[k], q)
 	}

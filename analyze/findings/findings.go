@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
@@ -35,7 +36,7 @@ const (
 	// Straggler is a device that others wait for, Imbalance one that has more to do than others.
 	Straggler Kind = "straggler"
 	Imbalance Kind = "imbalance"
-	// SlowRequest is a request slower than others of its name, or requests that wait in a queue.
+	// SlowRequest is a request slower than others of its name, or several that wait in a queue.
 	SlowRequest Kind = "slow_request"
 	// FirstStep is a first step or request that takes much longer than the others.
 	FirstStep Kind = "first_step"
@@ -157,18 +158,10 @@ func Of(f *Facts) []Finding {
 	l.all = append(l.all, engineFindings(f.Engines, false)...)
 	slices.SortStableFunc(l.all, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(b.saved(), a.saved()), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+			order.Ints(b.SavedNS, a.SavedNS), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
 		)
 	})
 	return append(l.first, l.all...)
-}
-
-// saved is negative where it is not known.
-func (f *Finding) saved() int64 {
-	if !f.SavedNS.Known {
-		return -1
-	}
-	return f.SavedNS.V
 }
 
 // list collects the findings of a run.
@@ -201,14 +194,11 @@ func (l *list) add(f Finding, ns int64) {
 
 // part returns a time with its part of the whole.
 func (l *list) part(ns int64) string {
-	return units.Duration(ns) + " (" + l.share(ns) + ")"
-}
-
-func (l *list) share(ns int64) string {
-	if l.whole == 0 {
-		return "0 %"
+	share := "0 %"
+	if l.whole != 0 {
+		share = units.Percent(float64(ns) / float64(l.whole))
 	}
-	return units.Percent(float64(ns) / float64(l.whole))
+	return units.Duration(ns) + " (" + share + ")"
 }
 
 func (l *list) label(k device.Key) string {

@@ -123,11 +123,10 @@ func launchedRows(f *trace.Forest) *launched {
 		return nil
 	}
 	slices.SortFunc(l.order, l.compare)
-	l.before = make([]int32, len(l.order))
+	l.before = slices.Repeat([]int32{trace.NoRow}, len(l.order))
 	last := make(map[int32]int32) // by stream
 	for i, r := range l.order {
 		place, stream := int32(i), f.DeviceStreamOf(r)
-		l.before[i] = trace.NoRow
 		if j, ok := last[stream]; ok {
 			l.before[i] = j
 		}

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -20,10 +21,7 @@ type Iterations struct {
 // Find returns the iterations of steps.
 func Find(f *trace.Forest) *Iterations {
 	f.Build()
-	it := &Iterations{forest: f, of: make([]int32, f.Len())}
-	for i := range it.of {
-		it.of[i] = trace.NoRow
-	}
+	it := &Iterations{forest: f, of: slices.Repeat([]int32{trace.NoRow}, f.Len())}
 	rows := rowsWithSteps(f)
 	var numbers []int32
 	numbers, it.count = iterationsOf(f, rows)
