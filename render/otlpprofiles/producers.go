@@ -22,20 +22,17 @@ type Producers struct {
 	changed  bool            // resource is another one than that of the last operation
 	last     stacks.Producer // of the last operation
 	host     string
-	all      *common
-	of       map[stacks.Producer]*common
+	// all and of are the attributes that all resources have in common, sorted by key; of is nil before the first one.
+	all []op.Attr
+	of  map[stacks.Producer][]op.Attr
 }
 
-// common are the attributes that all resources have in common, sorted by key.
-type common struct{ attrs []op.Attr }
-
-// with returns what c, nil where there was no resource yet, has in common with other attributes.
-func (c *common) with(attrs []op.Attr) *common {
-	if c == nil {
-		return &common{slices.Clone(attrs)}
+// common returns what attributes, unless they are the first, have in common with others.
+func common(first bool, attrs, others []op.Attr) []op.Attr {
+	if first {
+		return slices.Clone(others)
 	}
-	c.attrs = slices.DeleteFunc(c.attrs, func(a op.Attr) bool { return !slices.Contains(attrs, a) })
-	return c
+	return slices.DeleteFunc(attrs, func(a op.Attr) bool { return !slices.Contains(others, a) })
 }
 
 // Resource tells the resource of the operations that follow. Nothing of r is kept.
@@ -48,17 +45,17 @@ func (p *Producers) Resource(r *op.Resource) {
 // Operation takes an operation.
 func (p *Producers) Operation(e *op.Entry) {
 	who := stacks.ProducerOf(e)
-	if p.all != nil && !p.changed && who == p.last && e.Host == p.host {
+	if p.of != nil && !p.changed && who == p.last && e.Host == p.host {
 		return
 	}
 	p.last, p.host, p.changed = who, e.Host, false
 	attrs := p.attributes()
-	p.all = p.all.with(attrs)
+	p.all = common(p.of == nil, p.all, attrs)
 	if p.of == nil {
-		p.of = make(map[stacks.Producer]*common)
+		p.of = make(map[stacks.Producer][]op.Attr)
 	}
-	if c := p.of[who]; c != nil || len(p.of) < maxProducers {
-		p.of[who] = c.with(attrs)
+	if own, known := p.of[who]; known || len(p.of) < maxProducers {
+		p.of[who] = common(!known, own, attrs)
 	}
 }
 
@@ -80,11 +77,8 @@ func (p *Producers) attributes() []op.Attr {
 // Of returns the attributes of a producer; those that all have in common for one that is not
 // known.
 func (p *Producers) Of(who stacks.Producer) []op.Attr {
-	if c := p.of[who]; c != nil {
-		return c.attrs
+	if attrs, known := p.of[who]; known {
+		return attrs
 	}
-	if p.all == nil {
-		return nil
-	}
-	return p.all.attrs
+	return p.all
 }
