@@ -74,17 +74,11 @@ type Wait struct {
 // sequence number as inferred.
 func (j *Joins) Rows() []Row {
 	rows := []Row{}
-	var sum *collectiveSum
-	for parts := range j.All() {
-		if sum == nil || parts[0].Name != sum.name {
-			if sum != nil {
-				rows = append(rows, sum.row())
-			}
-			sum = newSum(j, parts[0].Name)
+	for of := range order.RunsOf(slices.Collect(j.All()), func(parts *[]Part) int32 { return (*parts)[0].Name }) {
+		sum := newSum(j, of[0][0].Name)
+		for _, parts := range of {
+			sum.add(parts)
 		}
-		sum.add(parts)
-	}
-	if sum != nil {
 		rows = append(rows, sum.row())
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.TransferNS.V, a.TransferNS.V) })
@@ -94,7 +88,6 @@ func (j *Joins) Rows() []Row {
 // collectiveSum sums up the collectives of one name and group.
 type collectiveSum struct {
 	joins *Joins
-	name  int32
 	trace.CollectiveName
 	count, inferred, single, repeats int64
 	transfer, wait                   wide.Sum
@@ -118,7 +111,7 @@ type collectiveDevice struct {
 
 func newSum(j *Joins, name int32) *collectiveSum {
 	s := &collectiveSum{
-		joins: j, name: name, CollectiveName: j.forest.Names.Collectives.Values[name], devices: make(map[int32]*collectiveDevice),
+		joins: j, CollectiveName: j.forest.Names.Collectives.Values[name], devices: make(map[int32]*collectiveDevice),
 	}
 	s.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s.Name))
 	return s

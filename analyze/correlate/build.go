@@ -84,15 +84,14 @@ func (j *Join) Report(opts Options) *Report {
 	return r
 }
 
-// counts returns the counts of both sides.
+// counts returns those of the local batch, or else of the other side.
 func (r *Report) counts(f *trace.Forest) *analyze.Envelope {
-	all := analyze.Envelope{Spans: f.Counts.Spans + f.Counts.Ops, Entries: f.Counts.Ops}
 	if r.Input != nil {
-		all = *r.Input
+		return r.Input
 	} else if r.Service != nil {
-		all = r.Service.Envelope
+		return &r.Service.Envelope
 	}
-	return &all
+	return &analyze.Envelope{Spans: f.Counts.Spans + f.Counts.Ops, Entries: f.Counts.Ops}
 }
 
 // addShared lists the executions that work for the requests that were kept, and adds

@@ -86,12 +86,11 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	}
 	found := repeats.Find(texts, weights)
 	s.Count = int64(len(found))
-	rows := make([]Sequence, len(found))
 	for i := range found {
-		rows[i] = runs.sequence(&found[i], whole)
+		s.Rows = append(s.Rows, runs.sequence(&found[i], whole))
 	}
-	slices.SortFunc(rows, Sequence.compare)
-	s.Rows = append(s.Rows, rows[:min(len(rows), max(0, top))]...)
+	slices.SortFunc(s.Rows, Sequence.compare)
+	s.Rows = s.Rows[:min(len(s.Rows), max(0, top))]
 	for i := range s.Rows {
 		slices.SortFunc(s.Rows[i].Streams, func(a, b Stream) int { return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream)) })
 	}
@@ -221,8 +220,7 @@ func (s *shortRuns) run() *shortRun {
 	for _, name := range s.names {
 		s.key = binary.LittleEndian.AppendUint32(s.key, uint32(name))
 	}
-	i, ok := s.index[string(s.key)]
-	if ok {
+	if i, ok := s.index[string(s.key)]; ok {
 		return &s.list[i]
 	}
 	n := len(s.names)
