@@ -109,8 +109,7 @@ func compareNumbers(a, b *Part) int {
 	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.Number, b.Number))
 }
 
-// compareOnDevice orders parts of a name and sequence number by device, and those of a device by start: without one they
-// come last.
+// compareOnDevice orders parts of a name and sequence number by device, and those of a device by start, unknown ones last.
 func (j *Joins) compareOnDevice(a, b Part) int {
 	started := a.Is(trace.CollectiveStarted)
 	if d := cmp.Or(compareNumbers(&a, &b), cmp.Compare(a.Device, b.Device), order.Flags(!started, !b.Is(trace.CollectiveStarted))); d != 0 {

@@ -17,11 +17,9 @@ type Report struct {
 	Schema string `json:"schema"`
 	// Input describes the input, and what of it could not be read.
 	Input analyze.Envelope `json:"input"`
-	// Findings has one for each thing that was looked for, missing or not, always in the
-	// same order.
+	// Findings has one for each thing that was looked for, missing or not, in one order.
 	Findings []Finding `json:"findings"`
-	// Engines has how many requests there are of which engines tell in spans that are no operations, by the
-	// name of the dialect.
+	// Engines counts the requests of which engines tell in spans that are no operations, by dialect.
 	Engines map[string]int64 `json:"engines,omitempty"`
 }
 
@@ -29,8 +27,7 @@ type Report struct {
 type Finding struct {
 	// Name is what was looked for, such as "launch_times".
 	Name string `json:"name"`
-	// Of says where, such as "operations on accelerators", and Count how many of those the
-	// input has.
+	// Of says where, such as "operations on accelerators", and Count how many of those there are.
 	Of    string `json:"of"`
 	Count int64  `json:"count"`
 	// Missing is how many of them lack it; Share is their part, nil where Count is 0.
@@ -49,11 +46,11 @@ type Operation struct {
 	Missing   int64  `json:"missing"`
 }
 
-// maxOperations bounds the names of a finding.
-const maxOperations = 5
-
-// otherOperations stands for the names beyond the limit.
-const otherOperations = "(other)"
+// maxOperations bounds the names of a finding, and otherOperations stands for those beyond the limit of all.
+const (
+	maxOperations   = 5
+	otherOperations = "(other)"
+)
 
 // Advice is what can be said of a thing whatever the input.
 type Advice struct {
@@ -69,8 +66,7 @@ type Advice struct {
 
 // Attribute is an attribute, or a field of a span that SDKs fill in.
 type Attribute struct {
-	// Where it stands: "span attribute", "resource attribute", "link attribute", or "span
-	// field", which is one of OTLP.
+	// Where it stands: "span attribute", "resource attribute", "link attribute", or "span field" of OTLP.
 	Where string `json:"where"`
 	Key   string `json:"key"`
 	// Type is the type of the value, Example one: a text, an integer, or a list.

@@ -19,8 +19,7 @@ const minRatio = 1.1
 // uneven is the device with the most work of several alike.
 type uneven struct {
 	*timeline.DeviceWork
-	// time is how many times that of the others its operations take, work how many times as much they
-	// do, measured in what of says.
+	// time is how many times that of the others its operations take, work how many times as much of what of says they do.
 	time, work float64
 	of         string
 	// ns is how much longer its operations take than the mean, and p the probability of as much.
@@ -64,8 +63,8 @@ func (l *list) devices() {
 	}
 }
 
-// blame finds the group of collectives and the device of it that holds up the others most, where chance does not explain
-// it. Where devices wait and none is found, spread says that it is nobody in particular.
+// blame finds the group of collectives and the device of it that holds up the others most by more than chance. Where
+// devices wait and none is found, spread says so.
 func (l *list) blame() {
 	for i := range l.Lateness {
 		g := &l.Lateness[i]
@@ -95,8 +94,7 @@ func (l *list) blame() {
 // tellsSpread reports whether a finding has what spread says.
 func (l *list) tellsSpread(f Finding) bool { return strings.HasSuffix(f.Text, l.spread) }
 
-// mostWork returns the device with the most work among all devices, where they are of one kind and it has
-// at least minRatio times that of the others; nil otherwise.
+// mostWork returns the device with at least minRatio times the work of the others, nil if none has, or not all are of one kind.
 func (l *list) mostWork() *uneven {
 	devices := l.extent.Devices
 	if len(devices) < 2 {

@@ -15,9 +15,8 @@ import (
 type Path struct {
 	StartNS    int64 `json:"start_unix_ns"`
 	DurationNS int64 `json:"duration_ns"`
-	// BoundBy divides the time of operations; HostNS is the time that the host took from
-	// the end of an operation to the end of the next launching call, IdleNS the time of which nothing is
-	// known.
+	// BoundBy divides the time of operations; HostNS is the time from the end of an operation to the end of the next
+	// launching call, IdleNS the time of which nothing is known.
 	BoundBy path.BoundBy `json:"bound_by"`
 	// LaunchNS is the time from the end of a launching call to the start, QueueNS that between the
 	// operation waited for and the start.
@@ -29,8 +28,7 @@ type Path struct {
 
 // Edges counts the steps of a [Path].
 type Edges struct {
-	// Launch: its launch. The path goes on with the operation that ended last before
-	// the launch, on any stream.
+	// Launch: its launch. The path goes on with the operation that ended last before, on any stream.
 	Launch int64 `json:"launch"`
 	// Stream: the operation before it on its stream.
 	Stream int64 `json:"stream"`
@@ -47,8 +45,7 @@ type launchWalk struct {
 	edges              Edges
 }
 
-// path returns the critical path. Every step leads to an operation that stands before
-// in the order of ends, so that it takes no more steps than there are operations.
+// path returns the critical path. Every step leads to an operation before, in the order of ends.
 func (l *launched) path() *Path {
 	w := launchWalk{launched: l}
 	f := l.f

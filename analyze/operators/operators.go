@@ -35,13 +35,11 @@ type Row struct {
 	// Calls is how many of them are in the input; 0 where operations name one that is not. A CUDA graph
 	// has as many as there are launches of it.
 	Calls int64 `json:"calls"`
-	// DeviceSelfNS is the time of the operations of devices that they launched themselves, and
-	// Kernels the number of these. DeviceTotalNS is with those of the operators inside them, each
-	// once where an operator calls itself.
+	// DeviceSelfNS is the time of the operations of devices that they launched themselves, Kernels the number of these.
+	// DeviceTotalNS is with those of the operators inside them, each once where an operator calls itself.
 	DeviceSelfNS  int64 `json:"device_self_ns"`
 	DeviceTotalNS int64 `json:"device_total_ns"`
-	// HostSelfNS is their own time without that of the operators inside them, HostTotalNS with it,
-	// once where an operator calls itself; unknown without calls.
+	// HostSelfNS is without the time of the operators inside them, HostTotalNS with it, likewise; unknown without calls.
 	HostSelfNS  op.Int `json:"host_self_ns"`
 	HostTotalNS op.Int `json:"host_total_ns"`
 	Kernels     int64  `json:"kernels"`

@@ -20,17 +20,15 @@ type Alike struct {
 	Name, Service string
 	// Count is how many there are, DurationNS the sum of their durations and MedianNS the median.
 	Count, DurationNS, MedianNS int64
-	// QueuedNS is the part of the time from their starts to their first operations in which others had
-	// begun theirs and had not ended, in sum; QueuedIn divides it by the names of the spans on their
-	// critical paths.
+	// QueuedNS is the part of the time from their starts to their first operations in which others had begun theirs and had
+	// not ended, in sum; QueuedIn divides it by the names of the spans on their critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
 	// First is the first request to start where it takes at least Slower times the median of at
 	// least three others, nil otherwise.
 	First *Standout
-	// Slow is the slowest of the others, nil where it takes less than Slower times their median.
-	// SlowCount is how many of them take as much, and ChanceOf the probability that the slowest of as many
-	// requests is as slow by chance.
+	// Slow is the slowest of the others, nil where it takes less than Slower times their median. SlowCount is how many of them
+	// take as much, and ChanceOf the probability that the slowest of as many is as slow by chance.
 	Slow      *Standout
 	SlowCount int64
 	ChanceOf  float64

@@ -19,17 +19,14 @@ import (
 // operation instead, or part of a graph.
 type Sequences struct {
 	// ShortNS is the longest duration of a short operation, and the longest time from the end
-	// of one to the start of the next within a sequence.
-	ShortNS int64 `json:"short_ns"`
-	// MaxOperations is the longest sequence that is looked for.
+	// of one to the start of the next within a sequence. MaxOperations is the longest sequence that is looked for.
+	ShortNS       int64 `json:"short_ns"`
 	MaxOperations int64 `json:"max_operations"`
-	// Runs is how many runs there are of two or more short operations, RunOperations how
-	// many operations they have.
+	// Runs is how many runs there are of two or more short operations, RunOperations how many operations they have, and
+	// LeftOut how many of these were not looked at, because too many runs differ.
 	Runs          int64 `json:"runs"`
 	RunOperations int64 `json:"run_operations"`
-	// LeftOut is how many of these operations were not looked at, because too many runs
-	// differ.
-	LeftOut int64 `json:"left_out"`
+	LeftOut       int64 `json:"left_out"`
 	// Count is how many sequences were found, Rows has those that take longest, gaps
 	// included.
 	Count int64      `json:"count"`
