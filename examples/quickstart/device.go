@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/optrace/optrace"
@@ -28,9 +29,7 @@ type Device struct {
 // start starts the operation name for the layer at path. Names have few
 // distinct values; what distinguishes the calls are attributes.
 func (d *Device) start(ctx context.Context, name, path string) optrace.Op {
-	// The context returned is for operations that consist of others. Kernels do
-	// not.
-	_, o := d.tracer.Start(ctx, name, d.id)
+	_, o := d.tracer.Start(ctx, name, d.id) // the context is for operations that consist of others
 	return o.DType(op.F64).Path(path).Stream(computeStream)
 }
 
@@ -51,12 +50,8 @@ func (d *Device) MatMul(ctx context.Context, path string, dst *mat.Dense, a, b m
 // AddBias adds bias to each row of x.
 func (d *Device) AddBias(ctx context.Context, path string, x *mat.Dense, bias []float64) {
 	o := d.start(ctx, "bias_add", path)
-	rows, _ := x.Dims()
-	for i := range rows {
-		row := x.RawRowView(i)
-		for j, b := range bias {
-			row[j] += b
-		}
+	for i := range x.RawMatrix().Rows {
+		floats.Add(x.RawRowView(i), bias)
 	}
 	o.In(dims(x)...).In(int64(len(bias))).Out(dims(x)...).End()
 }
@@ -65,11 +60,8 @@ func (d *Device) AddBias(ctx context.Context, path string, x *mat.Dense, bias []
 func (d *Device) BiasGrad(ctx context.Context, path string, grad []float64, dy *mat.Dense) {
 	o := d.start(ctx, "bias_grad", path)
 	clear(grad)
-	rows, _ := dy.Dims()
-	for i := range rows {
-		for j, g := range dy.RawRowView(i) {
-			grad[j] += g
-		}
+	for i := range dy.RawMatrix().Rows {
+		floats.Add(grad, dy.RawRowView(i))
 	}
 	o.In(dims(dy)...).Out(int64(len(grad))).End()
 }
@@ -77,46 +69,32 @@ func (d *Device) BiasGrad(ctx context.Context, path string, grad []float64, dy *
 // ReLU sets the negative elements of x to zero.
 func (d *Device) ReLU(ctx context.Context, path string, x *mat.Dense) {
 	o := d.start(ctx, "relu", path)
-	rows, _ := x.Dims()
-	for i := range rows {
-		row := x.RawRowView(i)
-		for j, v := range row {
-			row[j] = max(v, 0)
-		}
-	}
+	x.Apply(func(_, _ int, v float64) float64 { return max(v, 0) }, x)
 	o.In(dims(x)...).Out(dims(x)...).End()
 }
 
 // ReLUGrad sets the elements of dy to zero where y, which ReLU made, is zero.
 func (d *Device) ReLUGrad(ctx context.Context, path string, dy, y *mat.Dense) {
 	o := d.start(ctx, "relu_grad", path)
-	rows, _ := dy.Dims()
-	for i := range rows {
-		grad := dy.RawRowView(i)
-		for j, v := range y.RawRowView(i) {
-			if v == 0 {
-				grad[j] = 0
-			}
+	dy.Apply(func(i, j int, v float64) float64 {
+		if y.At(i, j) == 0 {
+			return 0
 		}
-	}
+		return v
+	}, dy)
 	o.In(dims(dy)...).In(dims(y)...).Out(dims(dy)...).End()
 }
 
 // Softmax makes probabilities of each row of x.
 func (d *Device) Softmax(ctx context.Context, path string, x *mat.Dense) {
 	o := d.start(ctx, "softmax", path)
-	rows, _ := x.Dims()
-	for i := range rows {
+	for i := range x.RawMatrix().Rows {
 		row := x.RawRowView(i)
 		largest := slices.Max(row) // keeps exp from overflowing
-		sum := 0.0
 		for j, v := range row {
 			row[j] = math.Exp(v - largest)
-			sum += row[j]
 		}
-		for j := range row {
-			row[j] /= sum
-		}
+		floats.Scale(1/floats.Sum(row), row)
 	}
 	o.In(dims(x)...).Out(dims(x)...).End()
 }
@@ -145,19 +123,14 @@ func (d *Device) CrossEntropyGrad(ctx context.Context, path string, probs *mat.D
 	o.In(dims(probs)...).In(int64(len(labels))).Out(dims(probs)...).Attrs(tensorconv.InputDTypes(op.F64, op.I64)).End()
 }
 
-// CopyIn returns a copy on the device of a matrix of the host.
-func (d *Device) CopyIn(ctx context.Context, path string, m *mat.Dense) *mat.Dense {
-	return d.copy(ctx, "Memcpy HtoD", path, m)
-}
+// The names of copies, which say in which direction.
+const (
+	toDevice = "Memcpy HtoD"
+	toHost   = "Memcpy DtoH"
+)
 
-// CopyOut returns a copy on the host of a matrix of the device.
-func (d *Device) CopyOut(ctx context.Context, path string, m *mat.Dense) *mat.Dense {
-	return d.copy(ctx, "Memcpy DtoH", path, m)
-}
-
-func (d *Device) copy(ctx context.Context, name, path string, m *mat.Dense) *mat.Dense {
-	// These names are known to be copies, and in which direction. Other names are
-	// taken for arithmetic unless OpKind says what they are.
+// Copy returns a copy of a matrix.
+func (d *Device) Copy(ctx context.Context, name, path string, m *mat.Dense) *mat.Dense {
 	o := d.start(ctx, name, path).Kind(op.KindMemory)
 	c := mat.DenseCopyOf(m)
 	o.In(dims(m)...).Out(dims(c)...).End()

@@ -8,10 +8,9 @@
 //	device.go    the kernels, each recorded as an operation: the one place
 //	             that an engine instruments
 //	model.go     the network, built on the kernels
-//	parallel.go  training steps on all devices at once
+//	parallel.go  training steps on all devices at once, and requests
 //	ring.go      the all-reduce
-//	serve.go     requests
-//	main.go      registering exporter and processor
+//	main.go      setting up
 //	report.go    analysing the batch that was written
 //
 // Usage:
@@ -30,9 +29,8 @@ import (
 	"io"
 	"path/filepath"
 
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/examples/internal/demo"
@@ -72,40 +70,26 @@ func record(ctx context.Context, cfg config, batch string, out io.Writer) (err e
 	if err := demo.NewFile(batch); err != nil {
 		return err
 	}
-
-	// 1. The exporter writes entries, the processor turns finished spans into them.
-	exporter, err := optrace.NewFileExporter(batch)
+	// 1. Setup makes a TracerProvider with a processor, which turns finished operations into
+	// entries of the file. To send the same spans to Jaeger or to a Collector as well, add
+	// optrace.WithSpanExporter.
+	sdk, err := optrace.Setup(batch,
+		optrace.WithResourceAttributes(semconv.ServiceName("quickstart"), tensorconv.Rank(0), tensorconv.WorldSize(1)))
 	if err != nil {
 		return err
 	}
-	processor, err := optrace.NewProcessor(exporter)
-	if err != nil {
-		return errors.Join(err, exporter.Shutdown(ctx))
-	}
-
-	// 2. Any TracerProvider will do. To send the same spans to Jaeger or to a
-	// Collector as well, add a second processor: sdktrace.WithBatcher(otlp).
-	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(processor),
-		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL,
-			semconv.ServiceName("quickstart"),
-			tensorconv.Rank(0), tensorconv.WorldSize(1),
-		)),
-	)
-
-	// 3. Shutdown writes what is still buffered. It must not be cut short by the
+	// 2. Shutdown writes what is still buffered. It must not be cut short by the
 	// interrupt that ended the training.
 	defer func() {
-		err = errors.Join(err, provider.Shutdown(context.WithoutCancel(ctx)))
-		stats := processor.Stats()
+		err = errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx)))
+		stats := sdk.Processor().Stats()
 		fmt.Fprintf(out, "%d operations recorded, %d written, %d dropped\n\n", stats.Recorded, stats.Written, stats.Dropped)
 	}()
-
-	return workload(ctx, cfg, provider, out)
+	return workload(ctx, cfg, sdk.TracerProvider(), out)
 }
 
 // workload trains the network and answers requests with it.
-func workload(ctx context.Context, cfg config, provider *sdktrace.TracerProvider, out io.Writer) error {
+func workload(ctx context.Context, cfg config, provider trace.TracerProvider, out io.Writer) error {
 	data := newDataset()
 	trainer, err := newTrainer(provider, cfg.devices)
 	if err != nil {
@@ -124,10 +108,9 @@ func workload(ctx context.Context, cfg config, provider *sdktrace.TracerProvider
 
 	const requests, rows = 8, 16
 	right := 0
-	server := newServer(provider, trainer)
-	for range requests {
+	for request := range requests {
 		b := data.Batch(rows)
-		for i, class := range server.Predict(ctx, b.images) {
+		for i, class := range trainer.Predict(ctx, request, b.images) {
 			if class == b.labels[i] {
 				right++
 			}

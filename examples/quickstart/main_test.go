@@ -204,8 +204,8 @@ func TestDevicesDoNotChangeTheResult(t *testing.T) {
 	if !floats.EqualApprox(lossOne, lossFour, tolerance) {
 		t.Errorf("losses %v and %v", lossOne, lossFour)
 	}
-	for i, l := range one.replicas[0].model.layers {
-		if !floats.EqualApprox(l.params, four.replicas[0].model.layers[i].params, tolerance) {
+	for i, l := range one.replicas[0].model {
+		if !floats.EqualApprox(l.params, four.replicas[0].model[i].params, tolerance) {
 			t.Errorf("%s: parameters differ", l.path)
 		}
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -22,7 +24,8 @@ const (
 )
 
 // Trainer trains one model on several devices: each has a replica, computes
-// gradients on its part of the batch, and takes the mean of all gradients.
+// gradients on its part of the batch, and takes the mean of all gradients. Then it
+// answers requests with it.
 type Trainer struct {
 	// spans makes the spans around the operations. They are ordinary ones, made
 	// by an ordinary tracer: steps, requests, phases.
@@ -58,18 +61,44 @@ func (t *Trainer) Step(ctx context.Context, step int64, b batch) float64 {
 	losses := make([]float64, len(t.replicas))
 	var devices sync.WaitGroup
 	for i, r := range t.replicas {
-		devices.Go(func() { losses[i] = r.step(ctx, b.part(i, len(t.replicas))) })
+		devices.Go(func() {
+			own := b.part(i, len(t.replicas))
+			probs, loss := r.forward(ctx, own)
+			r.backward(ctx, probs, own.labels)
+			r.updateParameters(ctx)
+			losses[i] = loss
+		})
 	}
 	devices.Wait()
 	return floats.Sum(losses) / float64(len(losses))
+}
+
+// Predict answers a request on one of the devices: it returns the most probable class of
+// each image.
+func (t *Trainer) Predict(ctx context.Context, request int, images *mat.Dense) []int {
+	// In a service this span comes from the HTTP middleware. Operations started
+	// below it are found under the request, here and in Jaeger.
+	ctx, span := t.spans.Start(ctx, "POST /v1/predict", trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(semconv.HTTPRequestMethodPost, semconv.HTTPRoute("/v1/predict")))
+	defer span.End()
+
+	r := t.replicas[request%len(t.replicas)]
+	probs := r.model.Forward(ctx, r.device, r.device.Copy(ctx, toDevice, "input", images))
+	r.device.Softmax(ctx, "output", probs)
+	probs = r.device.Copy(ctx, toHost, "output", probs)
+	predicted := make([]int, probs.RawMatrix().Rows)
+	for i := range predicted {
+		predicted[i] = floats.MaxIdx(probs.RawRowView(i))
+	}
+	return predicted
 }
 
 // replica is a device with its copy of the model.
 type replica struct {
 	index  int
 	device *Device
-	model  *MLP
-	ring   *ring
+	model  MLP
+	ring   ring
 	spans  trace.Tracer
 
 	// Operations that repeat with the same shapes are described once. Recording
@@ -79,43 +108,35 @@ type replica struct {
 }
 
 func (r *replica) prepare(devices int) error {
-	for _, l := range r.model.layers {
+	var failed error
+	prepare := func(spec optrace.OpSpec) *optrace.Prepared {
+		p, err := r.device.tracer.Prepare(spec)
+		failed = errors.Join(failed, err)
+		return p
+	}
+	for _, l := range r.model {
 		shape := op.Shape{int64(len(l.params))}
-		reduce, err := r.device.tracer.Prepare(optrace.OpSpec{
+		r.reduce = append(r.reduce, prepare(optrace.OpSpec{
 			Name: "all_reduce", Device: r.device.id, Stream: op.Known(communicationStream), Path: l.path, Kind: op.KindCollective,
 			Inputs: []op.Shape{shape}, Output: shape, DType: op.F64,
 			Attrs: []attribute.KeyValue{
 				tensorconv.CollectiveName("all_reduce"),
 				tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(int64(devices)),
 			},
-		})
-		if err != nil {
-			return err
-		}
-		update, err := r.device.tracer.Prepare(optrace.OpSpec{
+		}))
+		r.update = append(r.update, prepare(optrace.OpSpec{
 			Name: "sgd_update", Device: r.device.id, Stream: op.Known(computeStream), Path: l.path,
 			Inputs: []op.Shape{shape, shape}, Output: shape, DType: op.F64,
 			FLOPs: op.Known(2 * shape[0]),
-		})
-		if err != nil {
-			return err
-		}
-		r.reduce, r.update = append(r.reduce, reduce), append(r.update, update)
+		}))
 	}
-	return nil
-}
-
-func (r *replica) step(ctx context.Context, b batch) float64 {
-	probs, loss := r.forward(ctx, b)
-	r.backward(ctx, probs, b.labels)
-	r.updateParameters(ctx)
-	return loss
+	return failed
 }
 
 func (r *replica) forward(ctx context.Context, b batch) (probs *mat.Dense, loss float64) {
 	ctx, span := r.spans.Start(ctx, "forward")
 	defer span.End()
-	x := r.device.CopyIn(ctx, "input", b.images)
+	x := r.device.Copy(ctx, toDevice, "input", b.images)
 	probs = r.model.Forward(ctx, r.device, x)
 	r.device.Softmax(ctx, "loss", probs)
 	return probs, r.device.CrossEntropy(ctx, "loss", probs, b.labels)
@@ -126,7 +147,7 @@ func (r *replica) forward(ctx context.Context, b batch) (probs *mat.Dense, loss 
 func (r *replica) backward(ctx context.Context, probs *mat.Dense, labels []int) {
 	ctx, span := r.spans.Start(ctx, "backward")
 	defer span.End()
-	ready := make(chan int, len(r.model.layers))
+	ready := make(chan int, len(r.model))
 	var communication sync.WaitGroup
 	communication.Go(func() {
 		for layer := range ready {
@@ -143,7 +164,7 @@ func (r *replica) backward(ctx context.Context, probs *mat.Dense, labels []int) 
 // same layers in the same order on each.
 func (r *replica) allReduce(ctx context.Context, layer int) {
 	_, o := r.reduce[layer].Start(ctx)
-	r.ring.allReduce(r.index, r.model.layers[layer].grads)
+	r.ring.allReduce(r.index, r.model[layer].grads)
 	// Group and sequence number tell which operations of the devices belong
 	// together.
 	o.Attrs(tensorconv.CollectiveSequence(r.sequence)).End()
@@ -154,9 +175,9 @@ func (r *replica) allReduce(ctx context.Context, layer int) {
 func (r *replica) updateParameters(ctx context.Context) {
 	ctx, span := r.spans.Start(ctx, "update")
 	defer span.End()
-	for i, l := range r.model.layers {
+	for i, l := range r.model {
 		_, o := r.update[i].Start(ctx)
-		floats.AddScaled(l.params, -learningRate/float64(len(r.ring.links)), l.grads)
+		floats.AddScaled(l.params, -learningRate/float64(len(r.ring)), l.grads)
 		o.End()
 	}
 }

@@ -35,12 +35,12 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	}
 	base := strings.TrimSuffix(batch, filepath.Ext(batch))
 	folded, page := base+".folded", base+".html"
-	if err := writeFile(folded, func(w io.Writer) error { return stacks.WriteForest(r.Forest, w) }); err != nil {
-		return err
-	}
-	if err := writeFile(page, func(w io.Writer) error {
-		return html.Write(w, r, html.Options{Title: filepath.Base(batch), Version: optrace.Version})
-	}); err != nil {
+	err = errors.Join(
+		writeFile(folded, func(w io.Writer) error { return stacks.WriteForest(r.Forest, w) }),
+		writeFile(page, func(w io.Writer) error {
+			return html.Write(w, r, html.Options{Title: filepath.Base(batch), Version: optrace.Version})
+		}))
+	if err != nil {
 		return err
 	}
 	absolute, err := filepath.Abs(page)
@@ -53,13 +53,9 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 
 // widthOf returns the width of a terminal, 0 for anything else.
 func widthOf(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
+	width := 0
+	if f, ok := out.(*os.File); ok {
+		width, _, _ = term.GetSize(int(f.Fd())) // 0 with an error
 	}
 	return width
 }
