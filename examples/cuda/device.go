@@ -33,11 +33,12 @@ type device struct {
 	clock   *eventClock
 	free    []*event // events that may be used again
 	cleanup []func() error
+	err     error // of the first call that failed; those behind it are left out
 }
 
 // openDevice makes the first device's primary context that of the goroutine's thread, and
 // the streams and the kernel in it.
-func openDevice(drv *driver) (_ *device, err error) {
+func openDevice(drv *driver) (*device, error) {
 	d := &device{driver: drv}
 	ordinal, err := d.find()
 	if err != nil {
@@ -45,69 +46,60 @@ func openDevice(drv *driver) (_ *device, err error) {
 	}
 	runtime.LockOSThread()
 	d.cleanup = append(d.cleanup, func() error { runtime.UnlockOSThread(); return nil })
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.close())
-		}
-	}()
 	var ctx, module handle
-	if err := d.check("cuDevicePrimaryCtxRetain", d.PrimaryRetain(&ctx, ordinal)); err != nil {
-		return nil, err
-	}
-	d.atClose("cuDevicePrimaryCtxRelease", func() result { return d.PrimaryRelease(ordinal) })
-	if err := d.check("cuCtxSetCurrent", d.CtxSetCurrent(ctx)); err != nil {
-		return nil, err
-	}
-	d.atClose("cuCtxSetCurrent", func() result { return d.CtxSetCurrent(0) })
-	if err := d.check("cuModuleLoadData", d.ModuleLoadData(&module, cString(matmulPTX))); err != nil {
-		return nil, err
-	}
-	d.atClose("cuModuleUnload", func() result { return d.ModuleUnload(module) })
-	if err := d.check("cuModuleGetFunction", d.ModuleGetFunction(&d.matmul, module, cString("matmul"))); err != nil {
-		return nil, err
-	}
+	d.create("cuDevicePrimaryCtxRetain", func() result { return d.PrimaryRetain(&ctx, ordinal) },
+		"cuDevicePrimaryCtxRelease", func() result { return d.PrimaryRelease(ordinal) })
+	d.create("cuCtxSetCurrent", func() result { return d.CtxSetCurrent(ctx) },
+		"cuCtxSetCurrent", func() result { return d.CtxSetCurrent(0) })
+	d.create("cuModuleLoadData", func() result { return d.ModuleLoadData(&module, cString(matmulPTX)) },
+		"cuModuleUnload", func() result { return d.ModuleUnload(module) })
+	d.do("cuModuleGetFunction", func() result { return d.ModuleGetFunction(&d.matmul, module, cString("matmul")) })
 	for i := range d.streams {
-		if err := d.check("cuStreamCreate", d.StreamCreate(&d.streams[i], streamNonBlocking)); err != nil {
-			return nil, err
-		}
-		d.atClose("cuStreamDestroy", func() result { return d.StreamDestroy(d.streams[i]) })
+		d.create("cuStreamCreate", func() result { return d.StreamCreate(&d.streams[i], streamNonBlocking) },
+			"cuStreamDestroy", func() result { return d.StreamDestroy(d.streams[i]) })
 	}
-	d.clock, err = newEventClock(d, d.streams[clockStream])
-	return d, err
+	if d.err == nil {
+		d.clock, d.err = newEventClock(d, d.streams[clockStream])
+	}
+	if d.err != nil {
+		return nil, errors.Join(d.err, d.close())
+	}
+	return d, nil
 }
 
 // find returns the first device. Where there is none, or the driver cannot begin, the
 // error is errNoDevice.
-func (d *device) find() (devHandle, error) {
+func (d *device) find() (ordinal devHandle, err error) {
 	if err := d.check("cuInit", d.Init(0)); err != nil {
 		return 0, fmt.Errorf("%w: %w", errNoDevice, err)
 	}
 	var n int32
-	if err := d.check("cuDeviceGetCount", d.DeviceCount(&n)); err != nil {
-		return 0, err
-	}
-	if n == 0 {
+	if d.do("cuDeviceGetCount", func() result { return d.DeviceCount(&n) }); d.err == nil && n == 0 {
 		return 0, fmt.Errorf("%w: the driver has none", errNoDevice)
 	}
-	var ordinal devHandle
-	if err := d.check("cuDeviceGet", d.DeviceGet(&ordinal, 0)); err != nil {
-		return 0, err
-	}
 	name := make([]byte, 256)
-	if err := d.check("cuDeviceGetName", d.DeviceName(&name[0], int32(len(name)-1), ordinal)); err != nil {
-		return 0, err
-	}
+	d.do("cuDeviceGet", func() result { return d.DeviceGet(&ordinal, 0) })
+	d.do("cuDeviceGetName", func() result { return d.DeviceName(&name[0], int32(len(name)-1), ordinal) })
 	d.name = goString(&name[0])
-	return ordinal, nil
+	return ordinal, d.err
+}
+
+// do calls the driver, unless a call before failed.
+func (d *device) do(call string, f func() result) {
+	if d.err == nil {
+		d.err = d.check(call, f())
+	}
+}
+
+// create is do for a call that another one undoes when the device is closed, the last one first.
+func (d *device) create(call string, f func() result, undo string, g func() result) {
+	if d.do(call, f); d.err == nil {
+		d.cleanup = append(d.cleanup, func() error { return d.check(undo, g()) })
+	}
 }
 
 // cString returns the text with a zero behind it.
 func cString(text string) *byte { return &append([]byte(text), 0)[0] }
-
-// atClose calls the driver when the device is closed, the last call first.
-func (d *device) atClose(call string, do func() result) {
-	d.cleanup = append(d.cleanup, func() error { return d.check(call, do()) })
-}
 
 func (d *device) close() error {
 	var errs []error
@@ -122,33 +114,35 @@ func (d *device) close() error {
 }
 
 // memory returns n numbers in the device's memory.
-func (d *device) memory(n int) (p address, err error) {
-	if err := d.check("cuMemAlloc", d.MemAlloc(&p, sizeOf(n))); err != nil {
-		return 0, err
-	}
-	d.atClose("cuMemFree", func() result { return d.MemFree(p) })
-	return p, nil
+func (d *device) memory(n int) (p address) {
+	d.create("cuMemAlloc", func() result { return d.MemAlloc(&p, sizeOf(n)) }, "cuMemFree", func() result { return d.MemFree(p) })
+	return p
 }
 
 // pinned returns n numbers of the host, which the device copies from and to while the host
-// goes on.
-func (d *device) pinned(n int) ([]float32, error) {
+// goes on; none after an error.
+func (d *device) pinned(n int) []float32 {
 	var p unsafe.Pointer
-	if err := d.check("cuMemHostAlloc", d.MemHostAlloc(&p, sizeOf(n), 0)); err != nil {
-		return nil, err
+	d.create("cuMemHostAlloc", func() result { return d.MemHostAlloc(&p, sizeOf(n), 0) },
+		"cuMemFreeHost", func() result { return d.MemFreeHost(p) })
+	if d.err != nil {
+		return nil
 	}
-	d.atClose("cuMemFreeHost", func() result { return d.MemFreeHost(p) })
-	return unsafe.Slice((*float32)(p), n), nil
+	return unsafe.Slice((*float32)(p), n)
 }
 
 func sizeOf(n int) uintptr { return uintptr(n) * unsafe.Sizeof(float32(0)) }
 
-func (d *device) copyIn(stream int, to address, from []float32) error {
-	return d.check("cuMemcpyHtoDAsync", d.CopyToDevice(to, unsafe.Pointer(&from[0]), sizeOf(len(from)), d.streams[stream]))
+func (d *device) copyIn(stream int, to address, from []float32) {
+	d.do("cuMemcpyHtoDAsync", func() result {
+		return d.CopyToDevice(to, unsafe.Pointer(&from[0]), sizeOf(len(from)), d.streams[stream])
+	})
 }
 
-func (d *device) copyOut(stream int, to []float32, from address) error {
-	return d.check("cuMemcpyDtoHAsync", d.CopyToHost(unsafe.Pointer(&to[0]), from, sizeOf(len(to)), d.streams[stream]))
+func (d *device) copyOut(stream int, to []float32, from address) {
+	d.do("cuMemcpyDtoHAsync", func() result {
+		return d.CopyToHost(unsafe.Pointer(&to[0]), from, sizeOf(len(to)), d.streams[stream])
+	})
 }
 
 // product is a batched matrix product with its arguments, made once.
@@ -165,12 +159,13 @@ func newProduct(a, b, c address, n, batch int) *product {
 	return p
 }
 
-func (d *device) multiply(stream int, p *product) error {
+func (d *device) multiply(stream int, p *product) {
 	side := (p.n + blockSide - 1) / blockSide
-	return d.check("cuLaunchKernel", d.LaunchKernel(d.matmul, side, side, p.batch, blockSide, blockSide, 1, 0,
-		d.streams[stream], &p.params[0], nil))
+	d.do("cuLaunchKernel", func() result {
+		return d.LaunchKernel(d.matmul, side, side, p.batch, blockSide, blockSide, 1, 0, d.streams[stream], &p.params[0], nil)
+	})
 }
 
-func (d *device) synchronize(stream int) error {
-	return d.check("cuStreamSynchronize", d.StreamSynchronize(d.streams[stream]))
+func (d *device) synchronize(stream int) {
+	d.do("cuStreamSynchronize", func() result { return d.StreamSynchronize(d.streams[stream]) })
 }

@@ -76,61 +76,44 @@ func (e *engine) prepare() error {
 	return failed
 }
 
-// launch enqueues an operation between two events. These lines, and poll, are all that an
+// launch enqueues an operation between two events. These lines, and polls of the queue, are all that an
 // engine adds to record what a device does.
-func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, enqueue func() error) error {
+func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, enqueue func()) {
 	if e.off {
-		return enqueue()
+		enqueue()
+		return
 	}
 	l := e.queue.Begin(ctx, p)
-	start, err := e.dev.mark(stream)
-	if err != nil {
-		return err
+	start := e.dev.mark(stream)
+	enqueue()
+	end := e.dev.mark(stream)
+	if e.dev.err == nil {
+		e.queue.Launched(l, start, end)
+		e.launched[stream] = append(e.launched[stream], launched{start, end, p == e.matmul[stream%numCompute]})
 	}
-	if err := enqueue(); err != nil {
-		return err
-	}
-	end, err := e.dev.mark(stream)
-	if err != nil {
-		return err
-	}
-	e.queue.Launched(l, start, end)
-	e.launched[stream] = append(e.launched[stream], launched{start, end, p == e.matmul[stream%numCompute]})
-	return nil
-}
-
-// poll records what the device has got through, without waiting, and gives events back.
-func (e *engine) poll() error {
-	e.queue.Poll()
-	return e.reap()
 }
 
 // reap gives the events back whose times the queue has asked for. Before that it takes
 // the times of kernels as a program without a recorder would, unless steps are timed.
-func (e *engine) reap() error {
-	for stream := range e.launched {
-		waiting := e.launched[stream]
+func (e *engine) reap() {
+	for stream, waiting := range e.launched {
 		for len(waiting) > 0 && waiting[0].start.passed && waiting[0].end.passed {
 			o := waiting[0]
-			if o.kernel && !e.timed {
-				ns, err := e.dev.between(o.start.handle, o.end.handle)
-				if err != nil {
-					return err
-				}
+			if o.kernel && !e.timed && e.dev.err == nil {
+				var ns int64
+				ns, e.dev.err = e.dev.between(o.start.handle, o.end.handle)
 				e.byHand[stream] = append(e.byHand[stream], time.Duration(ns))
 			}
-			e.dev.release(o.start)
-			e.dev.release(o.end)
+			e.dev.free = append(e.dev.free, o.start, o.end)
 			waiting = waiting[1:]
 		}
 		e.launched[stream] = waiting
 	}
-	return nil
 }
 
 // step enqueues a step and returns its stream: the host does not wait for the device.
 // Steps take turns on the two compute streams.
-func (e *engine) step(ctx context.Context) (stream int, err error) {
+func (e *engine) step(ctx context.Context) (stream int) {
 	stream = firstCompute + e.sent%numCompute
 	e.sent++
 	if !e.off {
@@ -142,21 +125,14 @@ func (e *engine) step(ctx context.Context) (stream int, err error) {
 		defer host.Attrs(tensorconv.OpSideHost).End()
 	}
 	l := e.net.lanes[stream]
-	if err := e.dev.follow(copyStream, stream, l.mark); err != nil { // the step before is done with the input
-		return stream, err
-	}
-	if err := e.launch(ctx, copyStream, e.copyIn, func() error { return e.dev.copyIn(copyStream, l.first, l.input) }); err != nil {
-		return stream, err
-	}
-	if err := e.dev.follow(stream, copyStream, e.net.copied); err != nil {
-		return stream, err
-	}
+	e.dev.follow(copyStream, stream, l.mark) // the step before is done with the input
+	e.launch(ctx, copyStream, e.copyIn, func() { e.dev.copyIn(copyStream, l.first, l.input) })
+	e.dev.follow(stream, copyStream, e.net.copied)
 	for _, p := range l.products {
-		if err := e.launch(ctx, stream, e.matmul[stream], func() error { return e.dev.multiply(stream, p) }); err != nil {
-			return stream, err
-		}
+		e.launch(ctx, stream, e.matmul[stream], func() { e.dev.multiply(stream, p) })
 	}
 	// The stream that made the result copies it out: in the copy stream, which works in
 	// order, the copies of later steps would have to wait for it.
-	return stream, e.launch(ctx, stream, e.copyOut[stream], func() error { return e.dev.copyOut(stream, l.result, l.last) })
+	e.launch(ctx, stream, e.copyOut[stream], func() { e.dev.copyOut(stream, l.result, l.last) })
+	return stream
 }

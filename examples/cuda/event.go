@@ -29,39 +29,27 @@ func (e *event) Time() (at int64, done bool, err error) {
 }
 
 // mark enqueues an event, which is new or was released.
-func (d *device) mark(stream int) (*event, error) {
-	var e *event
+func (d *device) mark(stream int) (e *event) {
 	if last := len(d.free) - 1; last >= 0 {
 		e, d.free = d.free[last], d.free[:last]
 	} else {
-		h, err := d.newEvent(eventTimed)
-		if err != nil {
-			return nil, err
-		}
-		e = &event{dev: d, handle: h}
+		e = &event{dev: d, handle: d.newEvent(eventTimed)}
 	}
 	e.base, e.passed = d.clock.base, false
-	return e, d.check("cuEventRecord", d.EventRecord(e.handle, d.streams[stream]))
+	d.do("cuEventRecord", func() result { return d.EventRecord(e.handle, d.streams[stream]) })
+	return e
 }
 
-// release gives an event back that nobody asks for its time any more.
-func (d *device) release(e *event) { d.free = append(d.free, e) }
-
-func (d *device) newEvent(flags uint32) (h handle, err error) {
-	if err := d.check("cuEventCreate", d.EventCreate(&h, flags)); err != nil {
-		return 0, err
-	}
-	d.atClose("cuEventDestroy", func() result { return d.EventDestroy(h) })
-	return h, nil
+func (d *device) newEvent(flags uint32) (h handle) {
+	d.create("cuEventCreate", func() result { return d.EventCreate(&h, flags) }, "cuEventDestroy", func() result { return d.EventDestroy(h) })
+	return h
 }
 
 // follow makes a stream wait for all that another one has been given. The host does not
 // wait. The mark is an event without time that belongs to the two streams.
-func (d *device) follow(stream, other int, mark handle) error {
-	if err := d.check("cuEventRecord", d.EventRecord(mark, d.streams[other])); err != nil {
-		return err
-	}
-	return d.check("cuStreamWaitEvent", d.StreamWaitEvent(d.streams[stream], mark, 0))
+func (d *device) follow(stream, other int, mark handle) {
+	d.do("cuEventRecord", func() result { return d.EventRecord(mark, d.streams[other]) })
+	d.do("cuStreamWaitEvent", func() result { return d.StreamWaitEvent(d.streams[stream], mark, 0) })
 }
 
 // eventClock is the device's clock, in nanoseconds since its first base event.
@@ -94,11 +82,7 @@ const resolution = 1200
 const baseEvery = 2 * time.Second
 
 func newEventClock(d *device, stream handle) (*eventClock, error) {
-	c := &eventClock{dev: d, stream: stream, every: baseEvery}
-	var err error
-	if c.now, err = d.newEvent(eventTimed); err != nil {
-		return nil, err
-	}
+	c := &eventClock{dev: d, stream: stream, every: baseEvery, now: d.newEvent(eventTimed)}
 	return c, c.rebase()
 }
 
@@ -117,29 +101,22 @@ func (c *eventClock) read() (int64, error) {
 
 // rebase takes a new base.
 func (c *eventClock) rebase() error {
-	h, err := c.dev.newEvent(eventTimed)
-	if err != nil {
-		return err
+	next := &base{handle: c.dev.newEvent(eventTimed)}
+	err := c.record(next.handle)
+	if err == nil && c.base != nil {
+		next.at, err = c.base.time(c.dev, next.handle)
 	}
-	if err := c.record(h); err != nil {
-		return err
+	if err == nil {
+		c.base, c.taken = next, time.Now()
 	}
-	next := &base{handle: h}
-	if c.base != nil {
-		if next.at, err = c.base.time(c.dev, h); err != nil {
-			return err
-		}
-	}
-	c.base, c.taken = next, time.Now()
-	return nil
+	return err
 }
 
 // record enqueues an event and waits for it.
 func (c *eventClock) record(h handle) error {
-	if err := c.dev.check("cuEventRecord", c.dev.EventRecord(h, c.stream)); err != nil {
-		return err
-	}
-	return c.dev.check("cuEventSynchronize", c.dev.EventSynchronize(h))
+	c.dev.do("cuEventRecord", func() result { return c.dev.EventRecord(h, c.stream) })
+	c.dev.do("cuEventSynchronize", func() result { return c.dev.EventSynchronize(h) })
+	return c.dev.err
 }
 
 // time returns when the device passed an event.

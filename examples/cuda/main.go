@@ -74,10 +74,7 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.close()) }()
-	net, err := newNetwork(dev, cfg.n)
-	if err != nil {
-		return err
-	}
+	net := newNetwork(dev, cfg.n)
 	compared, err := net.check()
 	if err != nil {
 		return err
@@ -117,5 +114,6 @@ func record(
 	if err != nil {
 		return nil, err
 	}
-	return e, e.reap()
+	e.reap()
+	return e, e.dev.err
 }

@@ -69,7 +69,7 @@ func TestTimes(t *testing.T) {
 	defer dev.close()
 	dev.clock.every = 3 * time.Millisecond
 	first := dev.clock.base
-	net := check.Must(newNetwork(dev, 4))(t)
+	net := newNetwork(dev, 4)
 	e := check.Must(record(t.Context(), net, file, func(ctx context.Context, e *engine) error {
 		for range 8 {
 			if err := sendAll(ctx, e, 10); err != nil {

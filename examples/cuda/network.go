@@ -1,8 +1,6 @@
 package main
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // The network: each layer multiplies a batch of n×n matrices by its weights.
 const batch, layers = 8, 2
@@ -24,65 +22,34 @@ type lane struct {
 	mark          handle // a mark in the stream
 }
 
-func newNetwork(d *device, n int) (*network, error) {
-	net := &network{dev: d, n: n}
-	var err error
-	if net.copied, err = d.newEvent(eventUntimed); err != nil {
-		return nil, err
-	}
-	if net.weights, err = d.pinned(n * n); err != nil {
-		return nil, err
-	}
+func newNetwork(d *device, n int) *network {
+	net := &network{dev: d, n: n, copied: d.newEvent(eventUntimed), weights: d.pinned(n * n)}
 	for i := range net.weights {
 		net.weights[i] = float32((i/n*5+i%n*3)%7 - 3)
 	}
-	weights, err := d.memory(n * n)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.copyIn(copyStream, weights, net.weights); err != nil {
-		return nil, err
-	}
-	if err := d.synchronize(copyStream); err != nil {
-		return nil, err
-	}
+	weights := d.memory(n * n)
+	d.copyIn(copyStream, weights, net.weights)
+	d.synchronize(copyStream)
 	for i := range net.lanes {
-		if net.lanes[i], err = newLane(d, weights, n); err != nil {
-			return nil, err
-		}
+		net.lanes[i] = newLane(d, weights, n)
 	}
-	return net, nil
+	return net
 }
 
-func newLane(d *device, weights address, n int) (*lane, error) {
-	l := &lane{}
+func newLane(d *device, weights address, n int) *lane {
 	size := batch * n * n
-	var err error
-	if l.input, err = d.pinned(size); err != nil {
-		return nil, err
-	}
+	l := &lane{input: d.pinned(size), result: d.pinned(size), mark: d.newEvent(eventUntimed)}
 	for i := range l.input {
 		l.input[i] = float32((i*7+i/n*3)%11 - 5)
 	}
-	if l.result, err = d.pinned(size); err != nil {
-		return nil, err
-	}
-	x, err := d.memory(size)
-	if err != nil {
-		return nil, err
-	}
-	y, err := d.memory(size)
-	if err != nil {
-		return nil, err
-	}
+	x, y := d.memory(size), d.memory(size)
 	l.first = x
 	for i := range l.products {
 		l.products[i] = newProduct(x, weights, y, n, batch)
 		x, y = y, x
 	}
 	l.last = x
-	l.mark, err = d.newEvent(eventUntimed)
-	return l, err
+	return l
 }
 
 // checkedRows is how many rows of each matrix are checked at most.
@@ -94,17 +61,11 @@ const checkedRows = 32
 func (net *network) check() (compared int, err error) {
 	for stream, l := range net.lanes {
 		first := l.products[0]
-		if err := net.dev.copyIn(stream, first.a, l.input); err != nil {
-			return 0, err
-		}
-		if err := net.dev.multiply(stream, first); err != nil {
-			return 0, err
-		}
-		if err := net.dev.copyOut(stream, l.result, first.c); err != nil {
-			return 0, err
-		}
-		if err := net.dev.synchronize(stream); err != nil {
-			return 0, err
+		net.dev.copyIn(stream, first.a, l.input)
+		net.dev.multiply(stream, first)
+		net.dev.copyOut(stream, l.result, first.c)
+		if net.dev.synchronize(stream); net.dev.err != nil {
+			return 0, net.dev.err
 		}
 		for row := 0; row < batch*net.n; row += max(1, net.n/checkedRows) {
 			at := row * net.n
