@@ -35,15 +35,15 @@ func writeFile(path string, l layout, n int) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	t := newTrace(w, l)
+	t := newTrace(f, l)
 	t.write(n)
-	return errors.Join(t.err, w.Flush(), f.Close())
+	return errors.Join(t.w.Flush(), f.Close())
 }
 
 // summarise returns what the trace of n events adds up to.
 func summarise(n int) totals {
 	t := newTrace(io.Discard, indented)
+	t.dry = true
 	t.write(n)
 	return t.sum
 }
@@ -52,11 +52,11 @@ func summarise(n int) totals {
 // the calls that launch kernels and copies, arrows between those, kernels and copies on
 // two streams. Times, shapes and kernels differ at random from step to step.
 type trace struct {
-	w      io.Writer
+	w      *bufio.Writer
 	layout layout
+	dry    bool // events are only counted
 	rng    *rand.Rand
 	sum    totals
-	err    error
 
 	text, small  bytes.Buffer
 	host, device int64 // ns at which the next event can start
@@ -66,50 +66,46 @@ type trace struct {
 
 func newTrace(w io.Writer, l layout) *trace {
 	const start = 4_458_676_524_648_797
-	return &trace{w: w, layout: l, rng: rand.New(rand.NewPCG(1, version)), host: start, device: start, external: 2049, correlation: 57541}
+	return &trace{
+		w: bufio.NewWriterSize(w, 1<<20), layout: l, rng: rand.New(rand.NewPCG(1, version)), host: start, device: start,
+		external: 2049, correlation: 57541,
+	}
 }
 
 func (t *trace) write(n int) {
-	t.put(`{
+	fmt.Fprint(t.w, `{
   "schemaVersion": 1,
   "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
   "traceEvents": [
 `)
-	for step := 1; t.sum.events < int64(n) && t.err == nil; step++ {
+	for step := 1; t.sum.events < int64(n); step++ {
 		t.step(step, n)
 	}
 	t.event(`  {
     "name": "Record Window End", "ph": "i", "s": "g",
     "pid": "", "tid": "", "ts": %s
   }`, micros(t.host))
-	t.put("\n  ],\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1711964646000000000\n}\n")
+	fmt.Fprint(t.w, "\n  ],\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1711964646000000000\n}\n")
 }
 
-func (t *trace) put(text string) {
-	if t.err == nil {
-		_, t.err = io.WriteString(t.w, text)
-	}
-}
-
+// event writes an event. The first error of the writer is that of its Flush.
 func (t *trace) event(format string, args ...any) {
 	if t.sum.events > 0 {
-		t.put(",\n")
+		fmt.Fprint(t.w, ",\n")
 	}
 	t.sum.events++
-	if t.w == io.Discard {
+	if t.dry {
+		return
+	}
+	if t.layout == indented {
+		fmt.Fprintf(t.w, format, args...)
 		return
 	}
 	t.text.Reset()
+	t.small.Reset()
 	fmt.Fprintf(&t.text, format, args...)
-	text := &t.text
-	if t.layout == compact && t.err == nil {
-		t.small.Reset()
-		t.err = json.Compact(&t.small, t.text.Bytes())
-		text = &t.small
-	}
-	if t.err == nil {
-		_, t.err = t.w.Write(text.Bytes())
-	}
+	_ = json.Compact(&t.small, t.text.Bytes()) // events are JSON
+	_, _ = t.w.Write(t.small.Bytes())
 }
 
 // micros is a time in nanoseconds as the profiler writes it.

@@ -105,15 +105,9 @@ func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened,
 		return nil, err
 	}
 	lines, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
-	if err != nil {
-		return nil, err
-	}
-	entriesExp, err := optrace.NewExporter(io.Discard)
-	if err != nil {
-		return nil, err
-	}
-	protoExp, err := optrace.NewExporter(io.Discard, optrace.WithFormat(optrace.FormatOTLPProto))
-	if err != nil {
+	entriesExp, err1 := optrace.NewExporter(io.Discard)
+	protoExp, err2 := optrace.NewExporter(io.Discard, optrace.WithFormat(optrace.FormatOTLPProto))
+	if err := errors.Join(err, err1, err2); err != nil {
 		return nil, err
 	}
 	theirs := otlptrace.NewUnstarted(new(marshallingClient))

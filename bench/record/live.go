@@ -64,7 +64,14 @@ func openLive(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, e
 				return errors.Join(err, consumeAll(ctx, peer, all))
 			}),
 		},
-		Check: func() error { return sameCalls(ctx, spans, decoded) },
+		Check: func() error {
+			p, err := live.NewProcessor()
+			if err != nil {
+				return err
+			}
+			end(p, spans.batches)
+			return errors.Join(sameCount(ctx, decoded, spans.count(), p.Report().Total.Count, nil), p.Shutdown(ctx))
+		},
 		Close: func() error { return errors.Join(peer.Shutdown(ctx), p.Shutdown(ctx)) },
 	}, nil
 }
@@ -125,41 +132,26 @@ func start(ctx context.Context, f connector.Factory, cfg component.Config, next 
 	return c, c.Start(ctx, componenttest.NewNopHost())
 }
 
-// sameCalls returns an error unless both sides count as many operations.
-func sameCalls(ctx context.Context, spans *spans, decoded []ptrace.Traces) error {
-	p, err := live.NewProcessor()
-	if err != nil {
-		return err
-	}
-	end(p, spans.batches)
-	got, err := spanMetricsCalls(ctx, decoded, spans.count(), nil)
-	if n := p.Report().Total.Count; got != n || n != spans.count() {
-		err = errors.Join(err, fmt.Errorf("the connector counts %d operations, live %d", got, n))
-	}
-	return errors.Join(err, p.Shutdown(ctx))
-}
-
-// spanMetricsCalls returns how many calls the spanmetricsconnector counts, for which it
-// has some seconds.
-func spanMetricsCalls(ctx context.Context, decoded []ptrace.Traces, want int64, change func(*spanmetricsconnector.Config)) (
-	n int64, err error,
-) {
+// sameCount returns an error unless ours, a count of operations, and that of the spanmetricsconnector,
+// which has some seconds for it, are what is wanted.
+func sameCount(ctx context.Context, decoded []ptrace.Traces, want, ours int64, change func(*spanmetricsconnector.Config)) error {
 	var sink consumertest.MetricsSink
 	c, err := newSpanMetrics(ctx, &sink, 10*time.Millisecond, change)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	err = consumeAll(ctx, c, decoded)
-	for range 1000 {
-		if all := sink.AllMetrics(); len(all) > 0 {
-			n = counted(all[len(all)-1]) // of cumulative metrics
-		}
-		if n >= want {
-			break
-		}
+	theirs := int64(0)
+	for i := 0; i < 1000 && theirs < want; i++ {
 		time.Sleep(10 * time.Millisecond)
+		if all := sink.AllMetrics(); len(all) > 0 {
+			theirs = counted(all[len(all)-1]) // of cumulative metrics
+		}
 	}
-	return n, errors.Join(err, c.Shutdown(ctx))
+	if theirs != want || ours != want {
+		err = errors.Join(err, fmt.Errorf("of %d operations spanmetrics counts %d, ours %d", want, theirs, ours))
+	}
+	return errors.Join(err, c.Shutdown(ctx))
 }
 
 // counted returns how many operations metrics count, by calls or by the durations in histograms.

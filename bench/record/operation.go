@@ -77,7 +77,10 @@ func openOperations(_ context.Context, env *measure.Env, s *set) (*measure.Opene
 	open := &measure.Opened{
 		Sides: map[string]measure.Side{},
 		After: func(context.Context) (map[string]float64, error) { return nil, w.lossless() },
-		Close: func() error { return errors.Join(w.close()...) },
+		Close: func() error {
+			return errors.Join(w.nothing.Shutdown(context.Background()), w.processor.Shutdown(context.Background()),
+				w.provider.Shutdown(context.Background()))
+		},
 	}
 	n := env.Size(opsPerRound, opsPerRound)
 	for name, work := range w.sides() {
@@ -140,6 +143,24 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 			return nil
 		}
 	}
+	after := func(record func(ctx context.Context, r *run, i int, t optrace.Times)) func(context.Context, int) error {
+		r := newRun(w.set, w.ops, w.byHand, 0)
+		at := time.Now().UnixNano() // times that count up, as those of a device do
+		return func(ctx context.Context, n int) error {
+			r.each(ctx, n, func(ctx context.Context, i int) {
+				at += 10_000
+				record(ctx, r, i, optrace.Times{Start: at, End: at + 9_000, Launch: at - 50_000})
+			})
+			return nil
+		}
+	}
+	attrs := make([][]attribute.KeyValue, len(w.ops))
+	afterwards := w.nothing.Recorder(context.Background())
+	recordAfter := after(func(_ context.Context, r *run, i int, t optrace.Times) {
+		r.turn(afterwards)
+		afterwards.RecordPrepared(w.preps[i], t)
+	})
+	encoded := w.recorded(w.processor, len(w.ops) > 1)
 	return map[string]func(context.Context, int) error{
 		// The cheapest span by hand: attributes made before, set with one call.
 		sdkSpan: spans(func(ctx context.Context, r *run, i int) {
@@ -153,40 +174,21 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 		}),
 		dynamic: spans(func(ctx context.Context, r *run, i int) { w.dynamic(ctx, r.inStep, i) }),
 		// The launch time takes a place of its own in the attributes made before.
-		sdkAfter: w.after(func() func(context.Context, *run, int, optrace.Times) {
-			attrs := make([][]attribute.KeyValue, len(w.ops))
-			return func(ctx context.Context, r *run, i int, t optrace.Times) {
-				own := r.attrs(i)
-				attrs[i] = append(append(attrs[i][:0], own...), tensorconv.LaunchTime(t.Launch))
-				_, span := w.byHand.Start(ctx, w.ops[i].Name, trace.WithTimestamp(time.Unix(0, t.Start)))
-				span.SetAttributes(attrs[i]...)
-				span.End(trace.WithTimestamp(time.Unix(0, t.End)))
-			}
-		}()),
-		preparedAfter: w.after(func(ctx context.Context, _ *run, i int, t optrace.Times) { w.preps[i].Record(ctx, t) }),
-		recorderAfter: func() func(context.Context, int) error {
-			rec, count := w.nothing.Recorder(context.Background()), 0
-			record := w.after(func(_ context.Context, r *run, i int, t optrace.Times) {
-				if count++; count%opsPerStep == 0 {
-					rec.Finish()
-					if w.set.steps {
-						rec.Step(r.number)
-					}
-				}
-				rec.RecordPrepared(w.preps[i], t)
-			})
-			return func(ctx context.Context, n int) error {
-				defer rec.Finish()
-				return record(ctx, n)
-			}
-		}(),
+		sdkAfter: after(func(ctx context.Context, r *run, i int, t optrace.Times) {
+			attrs[i] = append(append(attrs[i][:0], r.attrs(i)...), tensorconv.LaunchTime(t.Launch))
+			_, span := w.byHand.Start(ctx, w.ops[i].Name, trace.WithTimestamp(time.Unix(0, t.Start)))
+			span.SetAttributes(attrs[i]...)
+			span.End(trace.WithTimestamp(time.Unix(0, t.End)))
+		}),
+		preparedAfter: after(func(ctx context.Context, _ *run, i int, t optrace.Times) { w.preps[i].Record(ctx, t) }),
+		recorderAfter: func(ctx context.Context, n int) error {
+			defer afterwards.Finish()
+			return recordAfter(ctx, n)
+		},
 		recorder: w.recorded(w.nothing, len(w.ops) > 1),
-		recorderAll: func() func(context.Context, int) error {
-			record := w.recorded(w.processor, len(w.ops) > 1)
-			return func(ctx context.Context, n int) error {
-				return errors.Join(record(ctx, n), w.processor.ForceFlush(ctx)) // the last entry is with the writer
-			}
-		}(),
+		recorderAll: func(ctx context.Context, n int) error {
+			return errors.Join(encoded(ctx, n), w.processor.ForceFlush(ctx)) // the last entry is with the writer
+		},
 	}
 }
 
@@ -194,29 +196,14 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 // where shapes are known at run time only.
 const batchSizes = 64
 
-// after returns a function that records n operations with times that count up, as
-// those of a device do.
-func (w *operations) after(record func(ctx context.Context, r *run, i int, t optrace.Times)) func(context.Context, int) error {
-	r := newRun(w.set, w.ops, w.byHand, 0)
-	at := time.Now().UnixNano()
-	return func(ctx context.Context, n int) error {
-		r.each(ctx, n, func(ctx context.Context, i int) {
-			at += 10_000
-			record(ctx, r, i, optrace.Times{Start: at, End: at + 9_000, Launch: at - 50_000})
-		})
-		return nil
-	}
-}
-
 func (w *operations) dynamic(ctx context.Context, n, i int) {
+	s := &w.ops[i]
+	_, o := w.ours.Start(ctx, s.Name, s.Device)
 	if len(w.ops) == 1 {
 		rows := int64(1 + n%batchSizes)
-		_, o := w.ours.Start(ctx, w.ops[i].Name, w.ops[i].Device)
 		o.DType(op.F32).In(rows, inner).In(inner, columns).Out(rows, columns).End()
 		return
 	}
-	s := &w.ops[i]
-	_, o := w.ours.Start(ctx, s.Name, s.Device)
 	o.DType(s.DType).Attrs(s.extra...)
 	for _, shape := range s.Inputs {
 		o.In(shape...)
@@ -230,14 +217,8 @@ func (w *operations) recorded(p *optrace.Processor, prepared bool) func(context.
 	r := newRun(w.set, w.ops, w.byHand, 0)
 	rec := p.Recorder(context.Background())
 	return func(ctx context.Context, n int) error {
-		count := 0
 		r.each(ctx, n, func(_ context.Context, i int) {
-			if count++; count%opsPerStep == 0 {
-				rec.Finish()
-				if w.set.steps {
-					rec.Step(r.number)
-				}
-			}
+			r.turn(rec)
 			if prepared {
 				rec.BeginPrepared(w.preps[i])
 				return
@@ -263,11 +244,6 @@ func (w *operations) lossless() error {
 		return fmt.Errorf("of %d operations of the Recorder %d were written and %d dropped", st.Recorded, st.Written, st.Dropped)
 	}
 	return nil
-}
-
-func (w *operations) close() []error {
-	ctx := context.Background()
-	return []error{w.nothing.Shutdown(ctx), w.processor.Shutdown(ctx), w.provider.Shutdown(ctx)}
 }
 
 type noopProcessor struct{}

@@ -47,11 +47,6 @@ const (
 
 func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Opened, error) {
 	ops := env.Size(opsPerRun, opsPerRun)
-	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
-	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
-	toEntries := func() (pipeline, error) {
-		return newOurs(optrace.WithPolicy(optrace.PolicyBlock))
-	}
 	o := &measure.Opened{Sides: map[string]measure.Side{}}
 	if set.name == sets[0].name {
 		o.After = func(ctx context.Context) (map[string]float64, error) { return losses(ctx, set, ops, env.Size(5, 3)) }
@@ -63,20 +58,17 @@ func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Open
 		}
 		return err
 	}
-	for _, s := range []struct {
-		name string
-		open func() (pipeline, error)
-	}{
-		{batchOTLP, toOTLP},
-		{batchDiscard, toNothing},
-		{oursEntries, toEntries},
+	for name, open := range map[string]func() (pipeline, error){
+		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
+		batchDiscard: func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) },
+		oursEntries:  func() (pipeline, error) { return newOurs(optrace.WithPolicy(optrace.PolicyBlock)) },
 	} {
-		p, err := newProducers(s.open, set, ops)
+		p, err := newProducers(open, set, ops)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), o.Close())
+			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), o.Close())
 		}
 		opened = append(opened, p)
-		o.Sides[s.name] = p.lossless
+		o.Sides[name] = p.lossless
 	}
 	return o, nil
 }

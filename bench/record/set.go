@@ -105,6 +105,7 @@ type run struct {
 	tracer trace.Tracer // of the steps' spans
 	next   int
 	inStep int
+	turns  int
 	number int64
 	ctx    context.Context
 	step   trace.Span
@@ -135,6 +136,20 @@ func (r *run) each(ctx context.Context, n int, do func(ctx context.Context, i in
 	}
 	r.end()
 	r.ctx, r.inStep = nil, 0
+}
+
+// turn begins another step of a Recorder where there have been enough operations.
+func (r *run) turn(rec *optrace.Recorder) {
+	if r.turns++; r.turns%opsPerStep == 0 {
+		r.begin(rec)
+	}
+}
+
+func (r *run) begin(rec *optrace.Recorder) {
+	rec.Finish()
+	if r.set.steps {
+		rec.Step(r.number)
+	}
 }
 
 func (r *run) end() {
