@@ -5,7 +5,6 @@ package process
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
@@ -41,20 +40,15 @@ func Suite() []measure.Measure {
 	}
 	const quickOTLP = 200_000
 	for _, k := range []workload.Kind{workload.G512, workload.G1} {
-		suite := func(name string, rounds, quickRounds int, in input) *measure.Suite {
-			return &measure.Suite{
-				Name: "whole processes, " + name + ", " + string(k), Unit: "op", Cold: true, Rounds: rounds, QuickRounds: quickRounds,
-				Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
-					return in.open(ctx, env, k)
-				},
-			}
-		}
-		entries := suite("entries", 9, 3, input{workload.Entries, million, false, statements{duck: entriesSQL}})
-		table := suite("Parquet", 9, 3, input{workload.Entries, million, true, statements{duckFile: parquetSQL}})
-		tuned := suite("OTLP JSON tuned", 5, 3, input{workload.OTLPJSON, quickOTLP, false, statements{duckTuned: tunedOTLPSQL}})
-		for i, c := range []measure.Case{{Suite: entries, Peer: duck}, {Suite: tuned, Peer: duckTuned}, {Suite: table, Peer: duckFile}} {
-			c.Data, c.Ours = string(k), ours
-			measures[i].Cases = append(measures[i].Cases, c)
+		for i, in := range []input{
+			{"entries", workload.Entries, million, false, 9, duck, entriesSQL},
+			{"OTLP JSON tuned", workload.OTLPJSON, quickOTLP, false, 5, duckTuned, tunedOTLPSQL},
+			{"Parquet", workload.Entries, million, true, 9, duckFile, parquetSQL},
+		} {
+			measures[i].Cases = append(measures[i].Cases, measure.Case{Data: string(k), Peer: in.peer, Ours: ours, Suite: &measure.Suite{
+				Name: "whole processes, " + in.name + ", " + string(k), Unit: "op", Cold: true, Rounds: in.rounds, QuickRounds: 3,
+				Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) { return in.open(ctx, env, k) },
+			}})
 		}
 	}
 	kineto := measure.Measure{Name: "kineto_vs_python_json", Target: 6, Limit: limitKineto}
@@ -72,16 +66,16 @@ func Suite() []measure.Measure {
 // million is how many operations and events the files have.
 const million = 1_000_000
 
-// statements are DuckDB's, as functions of the path of a file, by the side.
-type statements map[string]func(path string) string
-
 // input is a file that optrace and DuckDB read.
 type input struct {
+	name     string
 	format   workload.Format
 	quickOps int
-	// parquet has optrace convert make a Parquet file of it.
-	parquet bool
-	statements
+	parquet  bool // optrace convert makes a Parquet file of it
+	rounds   int
+	// peer is the side of DuckDB, and statement what it runs, by the path of the file.
+	peer      string
+	statement func(path string) string
 }
 
 func (in *input) open(ctx context.Context, env *measure.Env, k workload.Kind) (*measure.Opened, error) {
@@ -104,30 +98,22 @@ func (in *input) open(ctx context.Context, env *measure.Env, k workload.Kind) (*
 		}
 		file.Path = table
 	}
-	answers := map[string][]row{}
-	sides := map[string]measure.Side{ours: func(ctx context.Context) (measure.Sample, error) {
-		s, out, err := measure.Command(ctx, file.Ops, program, reportArgs(file.Path)...)
-		if err == nil {
-			answers[ours], err = parseReport(out)
-		}
-		s.Sum = digest(answers[ours])
-		return s, err
-	}}
-	for name, statement := range in.statements {
-		sides[name] = func(ctx context.Context) (measure.Sample, error) {
-			s, rows, err := db.query(ctx, file.Ops, statement(file.Path))
-			s.Sum, answers[name] = digest(rows), rows
-			return s, err
-		}
-	}
-	return &measure.Opened{Sides: sides, Check: func() error {
-		for name, rows := range answers {
-			if err := samePercentiles(rows, answers[ours]); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+	var answer, theirs []row
+	return &measure.Opened{Sides: map[string]measure.Side{
+		ours: func(ctx context.Context) (measure.Sample, error) {
+			s, out, err := measure.Command(ctx, file.Ops, program, reportArgs(file.Path)...)
+			if err == nil {
+				answer, err = parseReport(out)
 			}
-		}
-		return nil
-	}}, nil
+			s.Sum = digest(answer)
+			return s, err
+		},
+		in.peer: func(ctx context.Context) (s measure.Sample, err error) {
+			s, theirs, err = db.query(ctx, file.Ops, in.statement(file.Path))
+			s.Sum = digest(theirs)
+			return s, err
+		},
+	}, Check: func() error { return samePercentiles(theirs, answer) }}, nil
 }
 
 // reportArgs are the arguments of optrace for a report on a file, grouped by device.

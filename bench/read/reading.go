@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
@@ -16,42 +15,32 @@ import (
 
 type reader func(path string) (*analyze.Report, error)
 
-// timing is a side that reads the file. Its sum is a digest of the report.
-func timing(file workload.File, read reader) measure.Side {
-	return func(context.Context) (measure.Sample, error) {
-		var rep *analyze.Report
-		s, err := measure.Timed(file.Spans, func() (err error) {
-			rep, err = read(file.Path)
-			return err
-		})
-		if err != nil {
-			return s, fmt.Errorf("reading %s: %w", file.Path, err)
-		}
-		if rep.Total.Count != file.Ops || rep.Total.SumNS != file.SumNS {
-			return s, fmt.Errorf("reading %s: %d operations of %d ns, want %d of %d ns",
-				file.Path, rep.Total.Count, rep.Total.SumNS, file.Ops, file.SumNS)
-		}
-		s.Sum, err = digest(rep)
-		return s, err
-	}
-}
-
-func inTurn(sides []measure.Side) measure.Side {
-	return func(ctx context.Context) (measure.Sample, error) {
-		var total measure.Sample
-		var sums []string
-		for _, side := range sides {
-			s, err := side(ctx)
+// timing is a side that reads files, one after the other. Its sum is a digest of each report.
+func timing(files []workload.File, read reader) measure.Side {
+	return func(context.Context) (total measure.Sample, err error) {
+		for _, file := range files {
+			var rep *analyze.Report
+			s, err := measure.Timed(file.Spans, func() (err error) {
+				rep, err = read(file.Path)
+				return err
+			})
 			if err != nil {
-				return total, err
+				return s, fmt.Errorf("reading %s: %w", file.Path, err)
+			}
+			if rep.Total.Count != file.Ops || rep.Total.SumNS != file.SumNS {
+				return s, fmt.Errorf("reading %s: %d operations of %d ns, want %d of %d ns",
+					file.Path, rep.Total.Count, rep.Total.SumNS, file.Ops, file.SumNS)
+			}
+			sum, err := digest(rep)
+			if err != nil {
+				return s, err
 			}
 			total.N += s.N
 			total.CPU += s.CPU
 			total.Wall += s.Wall
 			total.Allocs += s.Allocs
-			sums = append(sums, s.Sum)
+			total.Sum += sum + "; "
 		}
-		total.Sum = strings.Join(sums, "; ")
 		return total, nil
 	}
 }
@@ -66,13 +55,11 @@ func digest(rep *analyze.Report) (string, error) {
 	return fmt.Sprintf("%d operations, %d ns, report %08x", rep.Total.Count, rep.Total.SumNS, crc32.ChecksumIEEE(text)), nil
 }
 
-// readOurs and readOursTwice read as the command optrace does, with one worker and with two.
-func readOurs(path string) (*analyze.Report, error)      { return readWith(1, path) }
-func readOursTwice(path string) (*analyze.Report, error) { return readWith(2, path) }
-
 // readWith reads as the command optrace does where there are that many cores.
-func readWith(workers int, path string) (*analyze.Report, error) {
-	return analyze.Run(context.Background(), ingest.Open(path), analyze.Options{SumsOnly: true, Workers: workers})
+func readWith(workers int) reader {
+	return func(path string) (*analyze.Report, error) {
+		return analyze.Run(context.Background(), ingest.Open(path), analyze.Options{SumsOnly: true, Workers: workers})
+	}
 }
 
 // newProfile returns the Profile that peers add to, the same as ours.

@@ -35,10 +35,10 @@ const (
 // process per span, garbage collection with the default GOGC included.
 func Suite() []measure.Measure {
 	suites := map[workload.Format]map[workload.Kind]*measure.Suite{}
-	for _, f := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
+	for f, sides := range readers {
 		suites[f] = map[workload.Kind]*measure.Suite{}
 		for _, k := range workload.Kinds() {
-			suites[f][k] = newSuite(f, k)
+			suites[f][k] = newSuite("reading "+string(f)+", "+string(k), 5, k, sides, f)
 		}
 	}
 	of := func(f workload.Format, name string, target float64, peer, limit string) measure.Measure {
@@ -65,73 +65,48 @@ const (
 	limitWorkers   = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )
 
-func newSuite(f workload.Format, k workload.Kind) *measure.Suite {
+// newSuite returns a suite of readers of files of a kind, one in each of the formats. All must come to the same.
+func newSuite(name string, rounds int, k workload.Kind, sides map[string]reader, formats ...workload.Format) *measure.Suite {
 	return &measure.Suite{
-		Name: "reading " + string(f) + ", " + string(k), Unit: "span", Rounds: 5, QuickRounds: 3,
+		Name: name, Unit: "span", Rounds: rounds, QuickRounds: 3,
 		Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
-			file, err := fileOf(ctx, env, f, k)
-			if err != nil {
-				return nil, err
+			var files []workload.File
+			for _, f := range formats {
+				file, err := workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
+				if err != nil {
+					return nil, err
+				}
+				files = append(files, file)
 			}
-			return newSides(f, file), nil
+			open := &measure.Opened{Sides: map[string]measure.Side{}}
+			for name, read := range sides {
+				open.Sides[name] = timing(files, read)
+			}
+			return open, nil
 		},
 	}
 }
 
-func fileOf(ctx context.Context, env *measure.Env, f workload.Format, k workload.Kind) (workload.File, error) {
-	return workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
-}
-
-// newSides returns the sides over a file. All must come to the same.
-func newSides(f workload.Format, file workload.File) *measure.Opened {
-	sides := map[string]measure.Side{ours: timing(file, readOurs)}
-	for name, read := range peers[f] {
-		sides[name] = timing(file, read)
-	}
-	return &measure.Opened{Sides: sides}
-}
-
-// peers are the other readers of each format.
-var peers = map[workload.Format]map[string]reader{
-	workload.OTLPJSON:  {pdata: readPdata(bufio.ScanLines, new(ptrace.JSONUnmarshaler).UnmarshalTraces)},
-	workload.OTLPProto: {pdata: readPdata(frames, new(ptrace.ProtoUnmarshaler).UnmarshalTraces)},
-	workload.Entries:   {encodingJSON: readEncodingJSON, sonicJSON: readSonic},
+// readers are the readers of each format.
+var readers = map[workload.Format]map[string]reader{
+	workload.OTLPJSON: {
+		ours: readWith(1), pdata: readPdata(bufio.ScanLines, new(ptrace.JSONUnmarshaler).UnmarshalTraces),
+	},
+	workload.OTLPProto: {ours: readWith(1), pdata: readPdata(frames, new(ptrace.ProtoUnmarshaler).UnmarshalTraces)},
+	workload.Entries:   {ours: readWith(1), encodingJSON: readEncodingJSON, sonicJSON: readSonic},
 }
 
 // workers returns the gain of a second worker: the time that passes while a file of
 // each format is read, one after the other, and while one large message is.
 func workers() measure.Measure {
 	m := measure.Measure{Name: "workers_2_vs_1", Target: 1.7, Wall: true, Limit: limitWorkers}
-	lines := []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries}
+	add := func(data string, k workload.Kind, formats ...workload.Format) {
+		s := newSuite(fmt.Sprintf("workers, %s %v", k, formats), 7, k, map[string]reader{ours: readWith(1), oursTwice: readWith(2)}, formats...)
+		m.Cases = append(m.Cases, measure.Case{Data: data, Suite: s, Peer: ours, Ours: oursTwice})
+	}
 	for _, k := range workload.Kinds() {
-		m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: workerSuite(k, lines...), Peer: ours, Ours: oursTwice})
+		add(string(k), k, workload.OTLPJSON, workload.OTLPProto, workload.Entries)
 	}
-	message := workerSuite(workload.G1, workload.OTLPMessage)
-	m.Cases = append(m.Cases, measure.Case{Data: "one message", Suite: message, Peer: ours, Ours: oursTwice})
+	add("one message", workload.G1, workload.OTLPMessage)
 	return m
-}
-
-func workerSuite(k workload.Kind, formats ...workload.Format) *measure.Suite {
-	return &measure.Suite{
-		Name: fmt.Sprintf("workers, %s %v", k, formats), Unit: "span", Rounds: 7, QuickRounds: 3,
-		Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
-			var files []workload.File
-			for _, f := range formats {
-				file, err := fileOf(ctx, env, f, k)
-				if err != nil {
-					return nil, err
-				}
-				files = append(files, file)
-			}
-			return &measure.Opened{Sides: workerSides(files)}, nil
-		},
-	}
-}
-
-func workerSides(files []workload.File) map[string]measure.Side {
-	one, two := make([]measure.Side, len(files)), make([]measure.Side, len(files))
-	for i, file := range files {
-		one[i], two[i] = timing(file, readOurs), timing(file, readOursTwice)
-	}
-	return map[string]measure.Side{ours: inTurn(one), oursTwice: inTurn(two)}
 }
