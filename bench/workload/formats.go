@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -33,34 +34,17 @@ func writeEntries(w io.Writer, c Config) (Summary, error) {
 func writeOTLP(w io.Writer, f Format, c Config) (Summary, error) {
 	out := newCollector(w, f)
 	sum, err := record(c, func() (sdktrace.SpanProcessor, error) {
-		return &batcher{exporter: otlptrace.NewUnstarted(out)}, nil
+		return sdktrace.NewBatchSpanProcessor(otlptrace.NewUnstarted(out), sdktrace.WithBlocking(),
+			sdktrace.WithMaxExportBatchSize(BatchSize), sdktrace.WithBatchTimeout(time.Hour)), nil
 	})
-	return sum, errors.Join(err, out.close())
-}
-
-// batcher is a processor that exports its spans when it is flushed.
-type batcher struct {
-	exporter sdktrace.SpanExporter
-	spans    []sdktrace.ReadOnlySpan
-}
-
-func (b *batcher) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-func (b *batcher) OnEnd(s sdktrace.ReadOnlySpan)                   { b.spans = append(b.spans, s) }
-
-func (b *batcher) ForceFlush(ctx context.Context) error {
-	spans := b.spans
-	b.spans = nil
-	return b.exporter.ExportSpans(ctx, spans)
-}
-
-func (b *batcher) Shutdown(ctx context.Context) error {
-	return errors.Join(b.ForceFlush(ctx), b.exporter.Shutdown(ctx))
+	return sum, errors.Join(err, out.err, out.w.Flush())
 }
 
 // collector is an OTLP client that writes as the Collector's file exporter does.
 type collector struct {
 	w      *bufio.Writer
 	format Format
+	err    error // the first one
 }
 
 func newCollector(w io.Writer, f Format) *collector {
@@ -72,44 +56,30 @@ func (c *collector) Stop(context.Context) error  { return nil }
 
 func (c *collector) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
 	sent, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
-	if err != nil {
-		return err
-	}
-	var received ptrace.ProtoUnmarshaler
-	td, err := received.UnmarshalTraces(sent)
-	if err != nil {
-		return err
-	}
-	return c.write(td)
-}
-
-func (c *collector) write(td ptrace.Traces) error {
-	if c.format == OTLPProto || c.format == OTLPMessage {
-		var m ptrace.ProtoMarshaler
-		frame, err := m.MarshalTraces(td)
-		if err != nil {
-			return err
+	if err == nil {
+		var td ptrace.Traces
+		if td, err = new(ptrace.ProtoUnmarshaler).UnmarshalTraces(sent); err == nil {
+			err = c.write(td)
 		}
-		if c.format == OTLPMessage { // messages behind one another are one
-			_, err = c.w.Write(frame)
-			return err
-		}
-		var head [4]byte
-		binary.BigEndian.PutUint32(head[:], uint32(len(frame)))
-		_, err = c.w.Write(append(head[:], frame...))
-		return err
 	}
-	var m ptrace.JSONMarshaler
-	line, err := m.MarshalTraces(td)
-	if err != nil {
-		return err
-	}
-	_, err = c.w.Write(append(line, '\n'))
+	c.err = errors.Join(c.err, err)
 	return err
 }
 
-func (c *collector) close() error {
-	return c.w.Flush()
+func (c *collector) write(td ptrace.Traces) error {
+	var text []byte
+	var err error
+	if c.format == OTLPJSON {
+		text, err = new(ptrace.JSONMarshaler).MarshalTraces(td)
+		text = append(text, '\n')
+	} else {
+		text, err = new(ptrace.ProtoMarshaler).MarshalTraces(td)
+	}
+	if c.format == OTLPProto { // messages without their lengths are one
+		_ = binary.Write(c.w, binary.BigEndian, uint32(len(text))) // its error is that of what follows
+	}
+	_, failed := c.w.Write(text)
+	return errors.Join(err, failed)
 }
 
 func create(path string, write func(*os.File) error) (err error) {

@@ -74,7 +74,7 @@ func convertRecorded(ctx context.Context, env *measure.Env, entries, path string
 				return err
 			}
 		}
-		return out.close()
+		return out.w.Flush()
 	})
 }
 
