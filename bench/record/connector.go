@@ -25,9 +25,9 @@ const (
 // connectorSuite compares connectors from traces to metrics in a Collector, over the same
 // decoded spans.
 func connectorSuite() []measure.Measure {
-	suites := newSuites("connectors", "span", exportSets, openConnectors)
+	cases := newSuites("connectors", "span", 31, 7, exportSets, openConnectors)
 	return []measure.Measure{{
-		Name: "connector_vs_spanmetrics", Target: 2, Cases: suites.cases(spanMetricsExponential, operationsConnector),
+		Name: "connector_vs_spanmetrics", Target: 2, Cases: cases(spanMetricsExponential, operationsConnector),
 		Limit: limitConnector,
 	}}
 }

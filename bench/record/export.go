@@ -34,17 +34,17 @@ const (
 // exportSuite compares exports of batches of 512 real SDK spans to a writer that
 // takes everything.
 func exportSuite() []measure.Measure {
-	suites := newSuites("exporting", "span", exportSets, openExport)
+	cases := newSuites("exporting", "span", 31, 7, exportSets, openExport)
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
 		{
-			Name: "export_vs_stdouttrace", Target: 30, Cases: suites.cases(stdout, entries), Allocs: perSpan,
+			Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Allocs: perSpan,
 			Limit: limitEncode,
 		},
-		{Name: "export_vs_otlp", Target: 7, Cases: suites.cases(otlp, entries), Limit: limitEncode},
+		{Name: "export_vs_otlp", Target: 7, Cases: cases(otlp, entries), Limit: limitEncode},
 		{
-			Name: "export_otlp_vs_otlp", Target: 12, Cases: suites.cases(otlp, otlpProto), Allocs: perBatch,
+			Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Allocs: perBatch,
 			Limit: limitEncode,
 		},
 	}

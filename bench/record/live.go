@@ -32,9 +32,9 @@ const (
 // by the Collector's connector, which has them when they have been exported and received.
 // Sending is not counted.
 func liveSuite() []measure.Measure {
-	suites := newSuites("profiling", "span", exportSets, openLive)
+	cases := newSuites("profiling", "span", 31, 7, exportSets, openLive)
 	return []measure.Measure{
-		{Name: "live_vs_spanmetrics", Target: 10, Cases: suites.cases(spanMetrics, liveProfile), Limit: limitLive},
+		{Name: "live_vs_spanmetrics", Target: 10, Cases: cases(spanMetrics, liveProfile), Limit: limitLive},
 	}
 }
 

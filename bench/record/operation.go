@@ -34,12 +34,9 @@ const (
 // operationSuite compares the cost of one operation to the application. All spans
 // are sampled, and each provider has a processor that does nothing.
 func operationSuite() []measure.Measure {
-	suites := newSuites("recording", "op", sets, openOperations)
-	for _, s := range suites.suites {
-		s.Rounds, s.QuickRounds = 61, 15
-	}
+	cases := newSuites("recording", "op", 61, 15, sets, openOperations)
 	of := func(name string, target float64, peer, ours, limit string, allocs *measure.AllocTarget) measure.Measure {
-		return measure.Measure{Name: name, Target: target, Cases: suites.cases(peer, ours), Limit: limit, Allocs: allocs}
+		return measure.Measure{Name: name, Target: target, Cases: cases(peer, ours), Limit: limit, Allocs: allocs}
 	}
 	none := func(extra bool) *measure.AllocTarget {
 		return &measure.AllocTarget{Per: 1, PerName: "op", Extra: extra}

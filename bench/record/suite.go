@@ -14,34 +14,25 @@ func Suite() []measure.Measure {
 	return slices.Concat(operationSuite(), exportSuite(), pipelineSuite(), liveSuite(), connectorSuite())
 }
 
-// setSuites are suites on one set of operations each, in the order of the names.
-type setSuites struct {
-	names  []string
-	suites []*measure.Suite
-}
-
 type opener func(context.Context, *measure.Env, *set) (*measure.Opened, error)
 
-// newSuites makes suites of a kind on sets of operations. Each side runs 31 times, in
-// quick runs 7 times.
-func newSuites(kind, unit string, sets []set, open opener) setSuites {
-	var all setSuites
+// newSuites makes suites of a kind on one set of operations each, and returns a function that returns
+// the cases of two sides.
+func newSuites(kind, unit string, rounds, quickRounds int, sets []set, open opener) func(peer, ours string) []measure.Case {
+	var all []measure.Case
 	for _, s := range sets {
-		all.names = append(all.names, s.name)
-		all.suites = append(all.suites, &measure.Suite{
-			Name: kind + ", " + s.name, Unit: unit, Rounds: 31, QuickRounds: 7,
+		all = append(all, measure.Case{Data: s.name, Suite: &measure.Suite{
+			Name: kind + ", " + s.name, Unit: unit, Rounds: rounds, QuickRounds: quickRounds,
 			Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
 				return open(ctx, env, &s)
 			},
-		})
+		}})
 	}
-	return all
-}
-
-func (all setSuites) cases(peer, ours string) []measure.Case {
-	var cases []measure.Case
-	for i, s := range all.suites {
-		cases = append(cases, measure.Case{Data: all.names[i], Suite: s, Peer: peer, Ours: ours})
+	return func(peer, ours string) []measure.Case {
+		cases := slices.Clone(all)
+		for i := range cases {
+			cases[i].Peer, cases[i].Ours = peer, ours
+		}
+		return cases
 	}
-	return cases
 }

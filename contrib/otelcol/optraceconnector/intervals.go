@@ -22,29 +22,12 @@ func (v *intervals) add(start, end int64) (more int64) {
 	if end <= start {
 		return 0
 	}
-	n := len(v.list)
-	if n == 0 || start > v.list[n-1].end {
-		v.list = append(v.list, interval{start, end})
-		if len(v.list) > v.most {
-			v.forget()
-		}
-		return end - start
-	}
-	if start >= v.list[n-1].start {
-		last := &v.list[n-1]
-		more = max(0, end-last.end)
-		last.end += more
-		return more
-	}
-	if start >= v.list[0].start && end <= v.list[0].end { // in the time that was forgotten
-		return 0
-	}
 	// The intervals from first to before after touch the new one.
 	first, _ := slices.BinarySearchFunc(v.list, start, func(o interval, start int64) int { return cmp.Compare(o.end, start) })
 	after := first
 	more = end - start
 	joined := interval{start, end}
-	for after < n && v.list[after].start <= end {
+	for after < len(v.list) && v.list[after].start <= end {
 		o := v.list[after]
 		more -= min(o.end, end) - max(o.start, start)
 		joined.start, joined.end = min(joined.start, o.start), max(joined.end, o.end)
