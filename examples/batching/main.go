@@ -25,16 +25,12 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/examples/internal/demo"
-	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/render/text"
 )
 
 type config struct {
@@ -57,8 +53,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := demo.NewFile(cfg.file); err != nil {
 		return err
 	}
-	service := resource.NewSchemaless(semconv.ServiceName("generator"))
-	sdk, err := optrace.Setup(cfg.file, optrace.WithProviderOptions(sdktrace.WithResource(service)))
+	sdk, err := optrace.Setup(cfg.file, optrace.WithResourceAttributes(semconv.ServiceName("generator")))
 	if err != nil {
 		return err
 	}
@@ -66,7 +61,8 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
-	return printRequests(cfg.file, out)
+	fmt.Fprintf(out, "operations are in %s\n", cfg.file)
+	return completions.PrintRequests(out, cfg.file, correlate.Options{Findings: true}, 8)
 }
 
 // newService returns the service. Every eighth request to itself has a long prompt, which takes most of the first step that it is
@@ -82,17 +78,4 @@ func newService(sdk *optrace.SDK) *completions.Service {
 			return request
 		},
 	}
-}
-
-// printRequests prints what "optrace correlate FILE" does.
-func printRequests(file string, out io.Writer) error {
-	join := correlate.NewJoin()
-	for rec, err := range ingest.Open(file).Records() {
-		if err != nil {
-			return err
-		}
-		join.AddLocal(rec)
-	}
-	fmt.Fprintf(out, "operations are in %s\n", file)
-	return text.WriteCorrelation(out, join.Report(correlate.Options{Findings: true}), text.Options{Top: 8})
 }

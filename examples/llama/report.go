@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
@@ -27,15 +28,8 @@ func report(ctx context.Context, file string, out io.Writer) error {
 	if err := text.WriteOverview(out, r, text.Options{}); err != nil {
 		return err
 	}
-	join := correlate.NewJoin()
-	for rec, err := range ingest.Open(file).Records() {
-		if err != nil {
-			return err
-		}
-		join.AddLocal(rec)
-	}
 	fmt.Fprintln(out)
-	if err := text.WriteCorrelation(out, join.Report(correlate.Options{}), text.Options{Top: 4}); err != nil {
+	if err := completions.PrintRequests(out, file, correlate.Options{}, 4); err != nil {
 		return err
 	}
 	page := strings.TrimSuffix(file, filepath.Ext(file)) + ".html"

@@ -15,8 +15,23 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/examples/internal/demo"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/render/text"
 )
+
+// PrintRequests prints what "optrace correlate FILE" does.
+func PrintRequests(out io.Writer, file string, opts correlate.Options, top int) error {
+	join := correlate.NewJoin()
+	for rec, err := range ingest.Open(file).Records() {
+		if err != nil {
+			return err
+		}
+		join.AddLocal(rec)
+	}
+	return text.WriteCorrelation(out, join.Report(opts), text.Options{Top: top})
+}
 
 // Route is where requests are posted to.
 const Route = "/v1/completions"

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
@@ -35,8 +33,7 @@ func Record(
 	if err := demo.NewFile(file); err != nil {
 		return err
 	}
-	about := resource.NewSchemaless(semconv.ServiceName(service))
-	sdk, err := optrace.Setup(file, optrace.WithProviderOptions(sdktrace.WithResource(about)))
+	sdk, err := optrace.Setup(file, optrace.WithResourceAttributes(semconv.ServiceName(service)))
 	if err != nil {
 		return err
 	}
