@@ -33,31 +33,34 @@ var (
 // damage holds the reason.
 type content struct {
 	src io.Reader
-	// compressed counts the compressed bytes that src takes; nil for uncompressed input.
-	compressed *countingReader
-	total      int64
-	damage     error
-	close      func()
+	// stored counts the bytes that src takes.
+	stored       *countingReader
+	isCompressed bool
+	total        int64
+	damage       error
+	close        func()
 }
 
 // decompress looks at the beginning of file and returns its content. The count
 // that file keeps is of the bytes as they are stored.
-func decompress(file *countingReader) (*content, error) {
+func decompress(file *countingReader, t *tail) (*content, error) {
 	buffered := bufio.NewReaderSize(file, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))
+	for errors.Is(err, io.EOF) && t.grows() && t.wait() {
+		head, err = buffered.Peek(len(zstdMagic))
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	isGzip, isZstd := bytes.HasPrefix(head, gzipMagic), bytes.Equal(head, zstdMagic)
-	c := &content{src: buffered, close: func() {}}
-	if !isGzip && !isZstd {
+	c := &content{src: buffered, stored: file, close: func() {}, isCompressed: isGzip || isZstd}
+	if !c.isCompressed {
 		return c, nil
 	}
-	c.compressed = file
 	if isGzip {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
-			c.src, c.compressed, c.damage = bytes.NewReader(nil), nil, err
+			c.src, c.damage = bytes.NewReader(nil), err
 			return c, nil
 		}
 		c.src = z
@@ -81,16 +84,16 @@ func (c *content) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := c.src.Read(p)
-	if c.compressed == nil {
+	if !c.isCompressed {
 		return n, err
 	}
 	c.total += int64(n)
 	switch {
-	case c.total > freeDecompressedBytes && c.total > maxRatio*c.compressed.n:
+	case c.total > freeDecompressedBytes && c.total > maxRatio*c.stored.n:
 		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", maxRatio)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", maxWindowBytes, err)
-	case err != nil && err != io.EOF && c.compressed.err == nil:
+	case err != nil && err != io.EOF && c.stored.err == nil:
 		// The file itself could be read: its compressed data are damaged or cut off.
 		c.damage, err = err, io.EOF
 	}

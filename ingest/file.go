@@ -58,13 +58,21 @@ func (in *Input) open(s source) (*file, error) {
 	f := &file{in: in, number: int64(number), path: s.path, mapping: in.mapping, closers: []func(){closeFile}}
 	f.users.Store(1)
 	f.counted = &countingReader{src: src, seen: in.count}
-	if f.content, err = decompress(f.counted); err == nil {
+	t := in.opts.tail
+	if t != nil {
+		t.open(src)
+		f.counted.src = t
+	}
+	if f.content, err = decompress(f.counted, t); err == nil {
 		f.closers = append(f.closers, f.content.close)
 		f.anywhere = seekable(src, f.content, f.counted)
 		err = f.detect(in.opts.Format)
 	}
 	if err == nil && f.format != nil && f.format.partial && !in.partials {
 		err = errPartial
+	}
+	if err == nil && f.format != nil && t != nil {
+		t.started(f.format, f.content.isCompressed)
 	}
 	if err != nil {
 		f.close()
@@ -118,8 +126,13 @@ func (f *file) release() {
 
 // detect finds the format of the file, whose name may be given.
 func (f *file) detect(name string) (err error) {
+	t := f.in.opts.tail
+	if f.content.isCompressed {
+		t = nil
+	}
 	var head []byte
-	f.format, head, f.src, err = detect(f.content, name)
+	f.format, head, err = detect(f.content, name, t)
+	f.src = io.MultiReader(bytes.NewReader(head), f.content)
 	if f.isReport() {
 		err = &refusedError{"a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite " + filepath.Base(f.path)}
 	}

@@ -33,7 +33,7 @@ func follow(t *testing.T, path string, steps ...func(seen *following)) *followin
 	f := ingest.Follower{
 		Interval: time.Millisecond,
 		Started:  func(format string) { seen.format = format },
-		Read:     func(n int) { seen.bytes += n },
+		Options:  ingest.Options{Progress: func(n int) { seen.bytes += n }},
 		Idle: func() {
 			if len(steps) == 0 {
 				cancel()
@@ -194,14 +194,12 @@ func TestFollowWhole(t *testing.T) {
 	for sample, format := range map[string]string{
 		"kineto/testdata/train.json": "chrome", "otlp/testdata/gate_on/traces.pb.zst": "otlp-proto",
 	} {
-		if _, err := os.Stat(sample); err != nil {
-			t.Error(err)
-			continue
-		}
+		info := check.Must(os.Stat(sample))(t)
 		operations, spans := counted(t, sample)
 		seen := follow(t, sample)
-		if seen.operations != operations || seen.spans != spans || seen.format != format || seen.final != nil {
-			t.Errorf("%s: %+v, read at once %d operations and %d spans", sample, seen, operations, spans)
+		if seen.operations != operations || seen.spans != spans || seen.format != format || seen.final != nil ||
+			int64(seen.bytes) != info.Size() {
+			t.Errorf("%s of %d bytes: %+v, read at once %d operations and %d spans", sample, info.Size(), seen, operations, spans)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -155,34 +156,49 @@ const (
 	lastLook  = 1 << 20
 )
 
-// detect finds the format of src, by the text at its start unless its name is given. The
-// reader it returns yields all of src. An empty file has no format: nil.
-func detect(src io.Reader, name string) (*Format, []byte, io.Reader, error) {
-	var text []byte
-	for size := firstLook; ; size *= 4 {
-		grown := make([]byte, min(size, lastLook))
-		n := copy(grown, text)
-		m, err := io.ReadFull(src, grown[n:])
-		text = grown[:n+m]
-		atEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+// minBinary is how much of a binary file that grows there must be to tell its format.
+const minBinary = 64
+
+// detect finds the format of src, by the text at its start unless its name is given, and returns that
+// text. An empty file has no format: nil. Of a file that is followed the first line suffices, or as much of
+// a binary file as tells its format.
+func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
+	text := make([]byte, 0, firstLook)
+	for {
+		n, err := src.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		atEnd := errors.Is(err, io.EOF)
 		if err != nil && !atEnd {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		h := newHead(text, atEnd)
-		if h.empty() {
-			if atEnd {
-				return nil, nil, nil, nil
+		ended, isFull := atEnd && !t.grows(), len(text) == cap(text)
+		if t == nil && !ended && !isFull {
+			continue
+		}
+		h := newHead(text, ended)
+		isEmpty, isLine, isBinary := h.empty(), bytes.IndexByte(text, '\n') >= 0, h.opening == 0
+		if isEmpty && ended {
+			return nil, nil, nil
+		}
+		if !isEmpty && (ended || isFull || isLine || atEnd && isBinary && len(text) >= minBinary) {
+			if err := h.laterSchema(); err != nil {
+				return nil, nil, err
 			}
-		} else if err := h.laterSchema(); err != nil {
-			return nil, nil, nil, err
-		} else if f := h.format(name); f != nil {
-			return f, text, io.MultiReader(bytes.NewReader(text), src), nil
+			if f := h.format(name); f != nil {
+				return f, text, nil
+			}
 		}
-		if atEnd || len(text) == lastLook {
+		if ended || len(text) == lastLook || atEnd && isLine && !isEmpty && (len(h.members) > 0 || isBinary) {
 			if f := h.damagedFormat(name); f != nil {
-				return f, text, io.MultiReader(bytes.NewReader(text), src), nil
+				return f, text, nil
 			}
-			return nil, nil, nil, h.refusal()
+			return nil, nil, h.refusal()
+		}
+		if isFull {
+			text = append(make([]byte, 0, min(4*cap(text), lastLook)), text...)
+		}
+		if atEnd && !t.wait() {
+			return nil, nil, context.Cause(t.ctx)
 		}
 	}
 }

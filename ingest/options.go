@@ -29,4 +29,6 @@ type Options struct {
 	// Exclude reports whether a file found in a directory is left out; nil leaves
 	// out none. It is not called for files that are named.
 	Exclude func(fs.FileInfo) bool
+
+	tail *tail // where the one input is followed
 }

@@ -34,7 +34,7 @@ func (o *Options) expand(paths []string) ([]source, error) {
 	}
 	var sources []source
 	for _, path := range paths {
-		if path == Stdin {
+		if path == Stdin || o.tail != nil {
 			sources = append(sources, source{path: path})
 			continue
 		}

@@ -20,7 +20,7 @@ type countingReaderAt struct {
 // else, such as a pipe, or is compressed.
 func seekable(src io.Reader, c *content, counted *countingReader) *countingReaderAt {
 	file, ok := src.(*os.File)
-	if !ok || file == os.Stdin || c.compressed != nil || !isRegular(src) {
+	if !ok || file == os.Stdin || c.isCompressed || !isRegular(src) {
 		return nil // standard input may not stand at its beginning
 	}
 	info, err := file.Stat()

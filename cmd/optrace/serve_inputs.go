@@ -54,8 +54,10 @@ func (s *server) followFile(ctx context.Context, std streams.Streams, path strin
 	w := in.Writer()
 	defer w.Flush()
 	f := ingest.Follower{
-		Options: ingest.Options{Stdin: std.In, Format: s.flags.format, Mapping: livepage.Mapping()}, Started: in.SetFormat, Idle: w.Flush,
-		Read: func(n int) { in.AddBytes(int64(n)) },
+		Options: ingest.Options{
+			Stdin: std.In, Format: s.flags.format, Mapping: livepage.Mapping(), Progress: func(n int) { in.AddBytes(int64(n)) },
+		},
+		Started: in.SetFormat, Idle: w.Flush,
 	}
 	for rec, err := range f.Records(ctx, path) {
 		syntax, ok := errors.AsType[*op.SyntaxError](err)

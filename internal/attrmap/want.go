@@ -26,7 +26,7 @@ func With(m *Mapping, w Want) *Mapping {
 	for _, key := range w.Keep {
 		c.Keep(key)
 	}
-	if c.spans = nil; len(w.Spans) > 0 {
+	if len(w.Spans) > 0 {
 		c.spans = newTargets(false)
 		c.spans.table = newKeyIndex(conventions, false, w.Spans)
 	}
