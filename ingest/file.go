@@ -60,7 +60,7 @@ func (in *Input) open(s source) (*file, error) {
 	f.counted = &countingReader{src: src, seen: in.count}
 	t := in.opts.tail
 	if t != nil {
-		t.open(src)
+		t.open(src, s.path != Stdin)
 		f.counted.src = t
 	}
 	if f.content, err = decompress(f.counted, t); err == nil {
@@ -72,7 +72,7 @@ func (in *Input) open(s source) (*file, error) {
 		err = errPartial
 	}
 	if err == nil && f.format != nil && t != nil {
-		t.started(f.format, f.content.isCompressed)
+		t.started(f.format.Name, f.format.grows && !f.content.isCompressed)
 	}
 	if err != nil {
 		f.close()

@@ -1,0 +1,104 @@
+package ingest
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+)
+
+// tail reads a file that may grow. It is nil where an input is not followed.
+type tail struct {
+	ctx      context.Context
+	path     string
+	interval time.Duration
+	format   func(name string) // is told of the format; nil for no call
+	idle     func()            // is called before waiting; nil for no call
+	src      io.Reader
+	file     *os.File // nil for what has an end, such as a pipe
+	read     int64    // bytes
+	// waits is set where reading waits at the end of the file.
+	waits bool
+	// replaced is set where another file, or another content, was found at the path.
+	replaced bool
+}
+
+// open makes t read src, which may grow if it is a regular file at the path.
+func (t *tail) open(src io.Reader, isAtPath bool) {
+	t.src = src
+	if isAtPath && isRegular(src) {
+		t.file = src.(*os.File)
+	}
+}
+
+// grows reports whether there may be more behind the end.
+func (t *tail) grows() bool { return t != nil && t.file != nil && !t.replaced }
+
+// Read implements io.Reader. At the end of a file that grows it waits for more. It ends
+// when ctx does, with the error of that, and where the file has been replaced.
+func (t *tail) Read(p []byte) (int, error) {
+	for {
+		n, err := t.src.Read(p)
+		t.read += int64(n)
+		switch {
+		case n > 0:
+			return n, nil
+		case err != io.EOF || !t.waits || !t.grows():
+			return 0, err
+		case !t.wait():
+			return 0, context.Cause(t.ctx)
+		}
+	}
+}
+
+// wait waits for more behind the end, and reports whether to look for it. Where the file has been
+// replaced, there may be what was written before that.
+func (t *tail) wait() bool {
+	if t.idle != nil {
+		t.idle()
+	}
+	t.replaced = t.isReplaced()
+	return t.sleep()
+}
+
+// started notes the format of the file, and whether reading waits for more.
+func (t *tail) started(name string, waits bool) {
+	t.waits = waits
+	if t.format != nil {
+		t.format(name)
+	}
+}
+
+// isReplaced reports whether another file is at the path, or the file is shorter than what
+// was read.
+func (t *tail) isReplaced() bool {
+	now, err := os.Stat(t.path)
+	if err != nil {
+		return false // it may be on its way
+	}
+	old, err := t.file.Stat()
+	return err != nil || !os.SameFile(old, now) || now.Size() < t.read
+}
+
+// awaitFile waits until there is a file at the path, and reports whether there is.
+func (t *tail) awaitFile() bool {
+	for {
+		if _, err := os.Stat(t.path); err == nil {
+			return true
+		}
+		if !t.sleep() {
+			return false
+		}
+	}
+}
+
+func (t *tail) sleep() bool {
+	timer := time.NewTimer(t.interval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.ctx.Done():
+		return false
+	}
+}
