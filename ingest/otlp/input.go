@@ -3,6 +3,8 @@ package otlp
 import (
 	"bytes"
 	"io"
+
+	"github.com/optrace/optrace/internal/lineio"
 )
 
 // bufferSize is how much is asked of a source at a time.
@@ -47,19 +49,9 @@ func (b *buffer) slide(n int) {
 
 // read reads once.
 func (b *buffer) read() {
-	const maxEmptyReads = 100
-	for range maxEmptyReads {
-		n, err := b.src.Read(b.buf[len(b.buf):cap(b.buf)])
-		b.buf = b.buf[:len(b.buf)+n]
-		if err != nil {
-			b.err = err
-			return
-		}
-		if n > 0 {
-			return
-		}
-	}
-	b.err = io.ErrNoProgress
+	n, err := lineio.Read(b.src, b.buf[len(b.buf):cap(b.buf)])
+	b.buf = b.buf[:len(b.buf)+n]
+	b.err = err
 }
 
 // input reads a stream piece by piece.

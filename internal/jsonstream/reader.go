@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
 )
 
@@ -204,22 +205,10 @@ func (r *Reader) fill() bool {
 		copy(grown, r.buf)
 		r.buf = grown
 	}
-	const maxEmptyReads = 100
-	for range maxEmptyReads {
-		n, err := r.src.Read(r.buf[r.end:])
-		r.end += n
-		if err != nil {
-			r.srcErr = err
-			if err != io.EOF {
-				r.err = fmt.Errorf("reading JSON: %w", err)
-			}
-			return n > 0 && r.err == nil
-		}
-		if n > 0 {
-			return true
-		}
+	n, err := lineio.Read(r.src, r.buf[r.end:])
+	r.end += n
+	if r.srcErr = err; err != nil && err != io.EOF {
+		r.err = fmt.Errorf("reading JSON: %w", err)
 	}
-	r.srcErr = io.ErrNoProgress
-	r.err = fmt.Errorf("reading JSON: %w", io.ErrNoProgress)
-	return false
+	return n > 0 && r.err == nil
 }

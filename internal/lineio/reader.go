@@ -153,17 +153,17 @@ func (r *Reader) fill() {
 		copy(grown, r.buf[:r.end])
 		r.buf, r.own = grown, grown
 	}
-	const maxEmptyReads = 100
-	for range maxEmptyReads {
-		n, err := r.src.Read(r.buf[r.end:])
-		r.end += n
-		if err != nil {
-			r.err = err
-			return
-		}
-		if n > 0 {
-			return
+	n, err := Read(r.src, r.buf[r.end:])
+	r.end += n
+	r.err = err
+}
+
+// Read reads from src once, but again where that gives nothing, up to a hundred times.
+func Read(src io.Reader, p []byte) (n int, err error) {
+	for range 100 {
+		if n, err = src.Read(p); n > 0 || err != nil {
+			return n, err
 		}
 	}
-	r.err = io.ErrNoProgress
+	return 0, io.ErrNoProgress
 }
