@@ -32,8 +32,9 @@ const (
 type Writer struct {
 	file     *parquet.GenericWriter[any]
 	row      row
-	rows     int // of the current row group
-	resource oneResource
+	rows     int          // of the current row group
+	resource *op.Resource // the first
+	several  bool         // there are others
 	err      error
 }
 
@@ -66,7 +67,10 @@ func (w *Writer) Span(s *op.Span) error {
 // Resource writes r: what follows comes from there.
 func (w *Writer) Resource(r *op.Resource) error {
 	w.row.resource(r)
-	w.resource.add(r)
+	if w.resource == nil {
+		w.resource = r.Clone()
+	}
+	w.several = w.several || !opfile.SameResource(w.resource, r)
 	return w.end()
 }
 
@@ -111,8 +115,8 @@ func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
-	if text := w.resource.header(); text != nil {
-		w.file.SetKeyValueMetadata(resourceKey, string(text))
+	if w.resource != nil && !w.several {
+		w.file.SetKeyValueMetadata(resourceKey, string(op.AppendHeader(nil, w.resource)))
 	}
 	w.fail(w.file.Close())
 	if w.err == nil {
@@ -120,28 +124,4 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	return w.err
-}
-
-// oneResource is the resource of all rows, as long as there is one.
-type oneResource struct {
-	resource *op.Resource
-	several  bool
-}
-
-func (o *oneResource) add(r *op.Resource) {
-	switch {
-	case o.resource == nil:
-		o.resource = r.Clone()
-	case !opfile.SameResource(o.resource, r):
-		o.several = true
-	}
-}
-
-// header returns the header record of entries JSON Lines with the resource, nil if there is
-// none or there are several.
-func (o *oneResource) header() []byte {
-	if o.resource == nil || o.several {
-		return nil
-	}
-	return op.AppendHeader(nil, o.resource)
 }

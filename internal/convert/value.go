@@ -40,7 +40,7 @@ func attrOf(kv attribute.KeyValue) op.Attr {
 func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	switch v.Type() {
 	case attribute.STRING:
-		return appendString(dst, v.AsString())
+		return jsontext.AppendString(dst, v.AsString())
 	case attribute.INT64:
 		return strconv.AppendInt(dst, v.AsInt64(), 10)
 	case attribute.FLOAT64:
@@ -70,7 +70,7 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, string(kv.Key)), ':')
+			dst = append(jsontext.AppendString(dst, string(kv.Key)), ':')
 			dst = appendJSON(dst, kv.Value, depth+1)
 		}
 		return append(dst, '}')
@@ -92,9 +92,4 @@ func (c *Converter) areIntLists(v attribute.Value) bool {
 		c.ends = append(c.ends, len(c.numbers))
 	}
 	return true
-}
-
-func appendString(dst []byte, s string) []byte {
-	text := op.Attr{Value: s}
-	return text.AppendJSONValue(dst)
 }

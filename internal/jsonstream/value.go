@@ -12,30 +12,17 @@ import (
 // Elements enters an array and yields the text of each element, or an
 // *[op.SyntaxError] for one that is longer than MaxElement. What ends the walk
 // early is not yielded but returned by Err.
-func (r *Reader) Elements() iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for r.Array(); r.More(); {
-			text, err := r.Value()
-			if r.err != nil {
-				return
-			}
-			if !yield(text, err) {
-				return
-			}
-		}
-	}
-}
+func (r *Reader) Elements() iter.Seq2[[]byte, error] { return r.values(r.Array, r.More) }
 
 // Documents yields the text of each document on the top level, and otherwise
 // does as Elements.
-func (r *Reader) Documents() iter.Seq2[[]byte, error] {
+func (r *Reader) Documents() iter.Seq2[[]byte, error] { return r.values(func() {}, r.Next) }
+
+func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for r.Next() {
+		for enter(); more(); {
 			text, err := r.Value()
-			if r.err != nil {
-				return
-			}
-			if !yield(text, err) {
+			if r.err != nil || !yield(text, err) {
 				return
 			}
 		}

@@ -66,18 +66,8 @@ func FindAttr(attrs []op.Attr, key string) *op.Attr {
 	return nil
 }
 
-// SetAttr sets an attribute among attrs: of equal keys the last wins.
-func SetAttr(attrs []op.Attr, a op.Attr) []op.Attr {
-	if old := FindAttr(attrs, a.Key); old != nil {
-		*old = a
-		return attrs
-	}
-	return append(attrs, a)
-}
-
-// AttrIndex sets attributes as [SetAttr] does, in the same time in a list of any length, which
-// is one that it has set from the first attributes on. The zero value is ready, also for the
-// next list.
+// AttrIndex sets attributes in the same time in a list of any length, which is one that it has set
+// from the first attributes on. The zero value is ready, also for the next list.
 type AttrIndex struct{ at map[string]int }
 
 // indexedFrom is the length from which a list is indexed: short ones are quick to look through.
@@ -89,7 +79,11 @@ func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
 		if x.at != nil {
 			x.at = nil
 		}
-		return SetAttr(attrs, a)
+		if old := FindAttr(attrs, a.Key); old != nil {
+			*old = a
+			return attrs
+		}
+		return append(attrs, a)
 	}
 	if len(x.at) != len(attrs) {
 		x.at = make(map[string]int, 2*len(attrs))

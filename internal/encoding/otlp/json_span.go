@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/span"
@@ -12,18 +13,10 @@ import (
 // span appends v and a comma. Identifiers are hexadecimal, 64-bit integers
 // strings and enumerations numbers; empty fields are left out.
 func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
-	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
-
-	dst = append(dst, `{"traceId":"`...)
-	dst = jsontext.AppendHex(dst, traceID[:])
-	dst = append(dst, `","spanId":"`...)
-	dst = jsontext.AppendHex(dst, spanID[:])
-	dst = append(dst, '"')
+	dst = appendIDs(dst, v.Context)
 	dst = appendTextMember(dst, `,"traceState":`, v.Context.TraceState().String())
-	if parentID.IsValid() {
-		dst = append(dst, `,"parentSpanId":"`...)
-		dst = jsontext.AppendHex(dst, parentID[:])
-		dst = append(dst, '"')
+	if parentID := v.Parent.SpanID(); parentID.IsValid() {
+		dst = append(jsontext.AppendHex(append(dst, `,"parentSpanId":"`...), parentID[:]), '"')
 	}
 	dst = appendNumberMember(dst, `,"flags":`, uint64(flags(v.Context.TraceFlags(), v.Parent)))
 	if cached != nil {
@@ -48,6 +41,13 @@ func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	return append(dst, '}', ',')
 }
 
+// appendIDs appends the beginning of an object: the ids of a span.
+func appendIDs(dst []byte, s trace.SpanContext) []byte {
+	traceID, spanID := s.TraceID(), s.SpanID()
+	dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), traceID[:])
+	return append(jsontext.AppendHex(append(dst, `","spanId":"`...), spanID[:]), '"')
+}
+
 func (c *jsonCodec) nameField(dst []byte, name string) []byte {
 	return appendTextMember(dst, `,"name":`, name)
 }
@@ -59,8 +59,7 @@ func (c *jsonCodec) events(dst []byte, events []sdktrace.Event) []byte {
 	dst = append(dst, `,"events":[`...)
 	for i := range events {
 		e := &events[i]
-		dst = append(dst, `{"name":`...)
-		dst = jsontext.AppendString(dst, e.Name)
+		dst = jsontext.AppendString(append(dst, `{"name":`...), e.Name)
 		dst = appendTimeMember(dst, `,"timeUnixNano":"`, unixNano(e.Time))
 		dst = c.attributes(dst, `,"attributes":[`, e.Attributes, 0)
 		dst = appendNumberMember(dst, `,"droppedAttributesCount":`, count32(e.DroppedAttributeCount))
@@ -76,12 +75,7 @@ func (c *jsonCodec) links(dst []byte, links []sdktrace.Link) []byte {
 	dst = append(dst, `,"links":[`...)
 	for i := range links {
 		l := &links[i]
-		traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
-		dst = append(dst, `{"traceId":"`...)
-		dst = jsontext.AppendHex(dst, traceID[:])
-		dst = append(dst, `","spanId":"`...)
-		dst = jsontext.AppendHex(dst, spanID[:])
-		dst = append(dst, '"')
+		dst = appendIDs(dst, l.SpanContext)
 		dst = c.attributes(dst, `,"attributes":[`, l.Attributes, 0)
 		dst = appendNumberMember(dst, `,"droppedAttributesCount":`, count32(l.DroppedAttributeCount))
 		dst = appendNumberMember(dst, `,"flags":`, uint64(flags(l.SpanContext.TraceFlags(), l.SpanContext)))
@@ -95,8 +89,7 @@ func appendStatusMember(dst []byte, s sdktrace.Status) []byte {
 	if code == 0 && s.Description == "" {
 		return dst
 	}
-	dst = append(dst, `,"status":{"code":`...)
-	dst = strconv.AppendUint(dst, code, 10)
+	dst = strconv.AppendUint(append(dst, `,"status":{"code":`...), code, 10)
 	dst = appendTextMember(dst, `,"message":`, s.Description)
 	return append(dst, '}')
 }
