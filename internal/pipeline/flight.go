@@ -153,7 +153,7 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	if p.cfg.OnError && out == encoding.Entry && e.Span.Status().Code == codes.Error {
 		return true
 	}
-	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && span.Duration(e.Span) >= p.cfg.OnSlow
+	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && e.Span.EndTime().Sub(e.Span.StartTime()) >= p.cfg.OnSlow
 }
 
 // Dump writes the operations that are kept, and returns when they have been

@@ -1,8 +1,6 @@
 package span
 
 import (
-	"time"
-
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -38,9 +36,6 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	}
 	return e.Span
 }
-
-// Duration returns how long s took.
-func Duration(s sdktrace.ReadOnlySpan) time.Duration { return s.EndTime().Sub(s.StartTime()) }
 
 // IsLocalRoot reports whether a span with the given parent has no parent in this
 // process.

@@ -31,7 +31,7 @@ var importRules = map[string]struct {
 	"op":                  {own: []string{"internal/attrkey", "internal/jsontext"}},
 	"internal/opfile":     {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"}},
 	"internal/opmodel":    {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
-	"internal/jsonstream": {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
+	"internal/jsonstream": {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/lineio"}},
 	"internal/marks":      {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
 	"internal/attrmap":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern"}},
 	"op/attr":             {own: modelImports},

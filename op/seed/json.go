@@ -46,26 +46,19 @@ func (w *Encoder) Entry(e *op.Entry) {
 	if w.n > 0 {
 		dst = append(dst, ',')
 	}
-	dst = append(dst, "\n    {\n      \"step\": "...)
-	dst = strconv.AppendInt(dst, max(0, e.Step.Or(w.n)), 10)
-	dst = append(dst, ",\n      \"operation\": "...)
-	dst = jsontext.AppendString(dst, e.Operation)
+	dst = strconv.AppendInt(append(dst, "\n    {\n      \"step\": "...), max(0, e.Step.Or(w.n)), 10)
+	dst = jsontext.AppendString(append(dst, ",\n      \"operation\": "...), e.Operation)
 	dst = append(dst, ",\n      \"device_id\": "...)
 	if e.HasDevice() {
 		dst = jsontext.AppendString(dst, e.DeviceID)
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = append(dst, ",\n      \"input_shapes\": "...)
-	dst = appendIndentedShapes(dst, e.InputShapes)
-	dst = append(dst, ",\n      \"output_shape\": "...)
-	dst = appendIndentedDims(dst, e.OutputShape, "        ", "      ")
-	dst = append(dst, ",\n      \"duration_us\": "...)
-	dst = appendSeedMicros(dst, e.Duration)
-	dst = append(dst, ",\n      \"output_elements\": "...)
-	dst = strconv.AppendInt(dst, e.OutputElements.V, 10)
-	dst = append(dst, ",\n      \"memory_bytes\": "...)
-	dst = strconv.AppendInt(dst, e.MemoryBytes.V, 10)
+	dst = appendIndentedShapes(append(dst, ",\n      \"input_shapes\": "...), e.InputShapes)
+	dst = appendIndentedDims(append(dst, ",\n      \"output_shape\": "...), e.OutputShape, "        ", "      ")
+	dst = appendSeedMicros(append(dst, ",\n      \"duration_us\": "...), e.Duration)
+	dst = strconv.AppendInt(append(dst, ",\n      \"output_elements\": "...), e.OutputElements.V, 10)
+	dst = strconv.AppendInt(append(dst, ",\n      \"memory_bytes\": "...), e.MemoryBytes.V, 10)
 	if e.Side == op.SideHost {
 		dst = append(dst, ",\n      \"side\": \"host\""...)
 	}
@@ -80,17 +73,14 @@ func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
 	if w.n > 0 {
 		dst = append(dst, "\n  "...)
 	}
-	dst = append(dst, "],\n  \"total_duration_us\": "...)
-	dst = appendSeedMicros(dst, totalDuration)
+	dst = appendSeedMicros(append(dst, "],\n  \"total_duration_us\": "...), totalDuration)
 	dst = append(dst, ",\n  \"metadata\": {"...)
 	for i, k := range slices.Sorted(maps.Keys(metadata)) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, "\n    "...)
-		dst = jsontext.AppendString(dst, k)
-		dst = append(dst, ": "...)
-		dst = jsontext.AppendString(dst, metadata[k])
+		dst = jsontext.AppendString(append(dst, "\n    "...), k)
+		dst = jsontext.AppendString(append(dst, ": "...), metadata[k])
 	}
 	if len(metadata) > 0 {
 		dst = append(dst, "\n  "...)
