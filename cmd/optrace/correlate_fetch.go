@@ -68,14 +68,8 @@ func (f *fetch) search(ctx context.Context) error {
 		MinDuration: flags.minDuration, Limit: flags.limit,
 	}
 	for t, err := range f.client.Search(ctx, query) {
-		var syntax *op.SyntaxError
-		switch {
-		case errors.As(err, &syntax):
-			f.emit(op.Record{}, syntax)
-		case err != nil:
+		if err := f.add(t, err); err != nil {
 			return err
-		default:
-			f.add(t)
 		}
 	}
 	f.about.AtLimit = f.about.Traces == int64(flags.limit)
@@ -122,21 +116,22 @@ func (f *fetch) trace(ctx context.Context, id op.TraceID) error {
 	for _, p := range problems {
 		f.emit(op.Record{}, p)
 	}
-	var syntax *op.SyntaxError
-	switch {
-	case errors.Is(err, jaeger.ErrTraceNotFound):
+	if errors.Is(err, jaeger.ErrTraceNotFound) {
 		f.about.NotThere++
-	case errors.As(err, &syntax):
-		f.emit(op.Record{}, syntax)
-	case err != nil:
-		return err
-	default:
-		f.add(t)
+		return nil
 	}
-	return nil
+	return f.add(t, err)
 }
 
-func (f *fetch) add(t *jaeger.Trace) {
+// add adds a trace, or the error of one that could not be read.
+func (f *fetch) add(t *jaeger.Trace, err error) error {
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
+		f.emit(op.Record{}, syntax)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	f.wanted.traces[t.ID] = struct{}{}
 	f.about.Traces++
 	for _, e := range t.Entries {
@@ -148,4 +143,5 @@ func (f *fetch) add(t *jaeger.Trace) {
 	for _, p := range t.Pruned {
 		f.join.AddPruned(p)
 	}
+	return nil
 }
