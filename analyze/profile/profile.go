@@ -128,7 +128,7 @@ func (p *Profile) AddWork(e *op.Entry, w work.Work) {
 	if e.Duration >= p.slowest.shortest {
 		p.slowest.offer(e, p.at)
 	}
-	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.compare(p.hotspots.last) < 0 {
+	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.before(p.hotspots.last) {
 		p.hotspots.offer(e, p.at)
 	}
 }

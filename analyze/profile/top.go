@@ -18,6 +18,9 @@ func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(p.part, o.part), cmp.Compare(p.n, o.n))
 }
 
+// before is compare(o) < 0, for most entries.
+func (p position) before(o position) bool { return p.part < o.part || p.part == o.part && p.n < o.n }
+
 type placedEntry struct {
 	entry *op.Entry
 	at    position
@@ -63,7 +66,7 @@ func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
 // offer keeps a copy of e if it may be among the first.
 func (t *topEntries) offer(e *op.Entry, at position) {
-	if t.limit == 0 || e.Duration == t.shortest && at.compare(t.last) >= 0 {
+	if t.limit == 0 || e.Duration == t.shortest && !at.before(t.last) {
 		return
 	}
 	e = e.Clone()
