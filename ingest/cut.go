@@ -18,10 +18,9 @@ const (
 )
 
 // cutFunc cuts text, which starts with a record, behind a record: it returns the end of
-// the last whole record that ends behind the first seen bytes, 0 if there is none, and
-// whether the records are known to be lines, which it need not find out where known says
-// so. first is the beginning of the file.
-type cutFunc func(text, first []byte, seen int, known bool) (end int, lines bool)
+// the last whole record, 0 if there is none, and whether the records are known to be lines, which it
+// need not find out where known says so. first is the beginning of the file.
+type cutFunc func(text, first []byte, known bool) (end int, lines bool)
 
 // cutter cuts a file into parts.
 type cutter struct {
@@ -30,9 +29,7 @@ type cutter struct {
 	first []byte  // the beginning of the file
 	// lines is set once the records are known to be lines.
 	lines bool
-	// size is how much of the file makes a part, and long is set once one took more.
-	size int
-	long bool
+	size  int // how much of the file makes a part
 	// rest is what was read behind the part before, in that part's buffer: nobody
 	// writes there until the next call of next.
 	rest []byte
@@ -46,21 +43,11 @@ const maxFirst = 64
 // next returns the next part, in a buffer that is the caller's. Where the file
 // cannot be cut, or reading fails, the rest of it comes as a stream, which yields
 // the failure too.
-//
-// A part is read up to its size and then little by little, until little text is left
-// behind the last record: that text has to be copied.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
 	buf = append(buf[:0], c.rest...)
-	little := max(1, c.size/4)
-	end, seen := 0, 0
-	for n := max(c.size-len(buf), little); ; n = max(little, len(buf)/4) {
-		c.long = c.long || seen > 0
-		room := n
-		if c.long {
-			room = max(n, 2*c.size-len(buf)) // mostly all that it takes
-		}
-		buf = slices.Grow(buf, room)
+	for n := max(c.size-len(buf), c.size/4, 1); ; n = len(buf) {
+		buf = slices.Grow(buf, n)
 		m, err := io.ReadFull(c.src, buf[len(buf):len(buf)+n])
 		buf = buf[:len(buf)+m]
 		if c.first == nil {
@@ -74,18 +61,14 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), failing{err}), at
 		}
-		last, lines := c.cut(buf, c.first, seen, c.lines)
-		if last > 0 {
-			end, c.lines = last, c.lines || lines
-		}
-		seen = len(buf)
-		switch {
-		case end > 0 && (len(buf)-end <= little || len(buf) >= 2*c.size):
+		if end, lines := c.cut(buf, c.first, c.lines); end > 0 {
+			c.lines = c.lines || lines
 			c.rest = buf[end:]
 			c.at.Offset += int64(end)
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
 			return buf[:end], nil, at
-		case end == 0 && len(buf) >= maxPart:
+		}
+		if len(buf) >= maxPart {
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
 		}
@@ -99,17 +82,15 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // cutLines cuts behind the last newline.
-func cutLines(text, _ []byte, seen int, _ bool) (end int, lines bool) {
-	if n := bytes.LastIndexByte(text[seen:], '\n'); n >= 0 {
-		return seen + n + 1, true
-	}
-	return 0, false
+func cutLines(text, _ []byte, _ bool) (end int, lines bool) {
+	end = bytes.LastIndexByte(text, '\n') + 1
+	return end, end > 0
 }
 
 // cutDocuments cuts behind the last newline that is followed by a document which
 // starts with the same member as the first one. Within a document that is spread
 // over lines none does: they are indented, or start with other members.
-func cutDocuments(text, first []byte, seen int, known bool) (end int, lines bool) {
+func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 	if !bytes.HasPrefix(first, []byte(`{"`)) {
 		return 0, false
 	}
@@ -118,11 +99,10 @@ func cutDocuments(text, first []byte, seen int, known bool) (end int, lines bool
 		return 0, false
 	}
 	start := first[:2+name+1]
-	n := max(0, seen-len(start)) // the newline may be the last byte that was seen
-	second := !known && bytes.IndexByte(text[:n], '\n') < 0
 	// Forwards, because IndexByte is many times as fast as LastIndexByte and such
 	// documents are long lines.
-	for ; ; second = false {
+	n := 0
+	for second := !known; ; second = false {
 		newline := bytes.IndexByte(text[n:], '\n')
 		if newline < 0 {
 			return end, lines
@@ -136,5 +116,5 @@ func cutDocuments(text, first []byte, seen int, known bool) (end int, lines bool
 
 // cutFrames returns a function that cuts behind frames.
 func cutFrames(f otlp.Framing) cutFunc {
-	return func(text, _ []byte, _ int, _ bool) (end int, lines bool) { return otlp.CutFrames(text, f), false }
+	return func(text, _ []byte, _ bool) (end int, lines bool) { return otlp.CutFrames(text, f), false }
 }
