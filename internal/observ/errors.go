@@ -8,10 +8,8 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// Errors hands errors that no caller can receive to OpenTelemetry's
-// error handler: at most one per pause, because a sink that fails, fails often,
-// and on a goroutine of its own, because the application's handler may block or
-// panic.
+// Errors hands errors that no caller can receive to OpenTelemetry's error handler: at most one per pause,
+// and on a goroutine of its own, because the handler may block or panic.
 type Errors struct {
 	last       atomic.Pointer[time.Time] // when the last one was handed over
 	suppressed atomic.Int64

@@ -1,8 +1,5 @@
-// Package observ is how the plugin reports about itself: metrics in the names of
-// the semantic conventions, and errors that no caller can receive, at a limited
-// rate.
-//
-// It observes numbers and errors only; exporters and pipelines call it.
+// Package observ is how the plugin reports about itself: metrics in the names of the semantic conventions,
+// and errors that no caller can receive, at a limited rate. Exporters and pipelines call it.
 package observ
 
 import (
@@ -22,12 +19,8 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 )
 
-// Metrics about exporters and processors are recorded as the SDK's own
-// components do it: when the environment variable OTEL_GO_X_OBSERVABILITY is
-// "true", under the names of the semantic conventions, with the global
-// MeterProvider. They are experimental there, and so they are here.
-
-// observabilityVariable switches the metrics on.
+// observabilityVariable switches the metrics on, as it does those of the SDK's own components: with the
+// global MeterProvider, under the names of the semantic conventions.
 const observabilityVariable = "OTEL_GO_X_OBSERVABILITY"
 
 func observabilityEnabled() bool {
@@ -40,8 +33,7 @@ const (
 	processorComponent = ".Processor"
 )
 
-// componentIDs number the exporters and processors of this process, from 0, so
-// that their metrics can be told apart.
+// componentIDs number the exporters and processors of this process.
 var componentIDs struct{ exporter, processor atomic.Int64 }
 
 func component(typ string, ids *atomic.Int64) []attribute.KeyValue {
@@ -71,8 +63,7 @@ type Exporter struct {
 	set      metric.MeasurementOption
 }
 
-// NewExporter returns nil if metrics are off. Errors of instruments that cannot be
-// made go to the error handler of OpenTelemetry; the others are used.
+// NewExporter returns nil if metrics are off. Errors go to the error handler of OpenTelemetry.
 func NewExporter(s instrumentation.Scope) *Exporter {
 	if !observabilityEnabled() {
 		return nil
@@ -90,8 +81,7 @@ func NewExporter(s instrumentation.Scope) *Exporter {
 	return e
 }
 
-// Export observes the export of n spans. The function it returns is called at
-// the end, with how many of them were exported.
+// Export observes the export of n spans. The function it returns is called at the end.
 func (e *Exporter) Export(n int) func(exported int, err error) {
 	if e == nil {
 		return func(int, error) {}
@@ -111,8 +101,7 @@ func (e *Exporter) Export(n int) func(exported int, err error) {
 	}
 }
 
-// errorType returns the attribute that classifies err: what its ErrorType method
-// says, if it has one.
+// errorType returns the attribute that classifies err, as its ErrorType method says if it has one.
 func errorType(err error) attribute.KeyValue {
 	var typed interface{ ErrorType() string }
 	if errors.As(err, &typed) {

@@ -16,9 +16,8 @@ type Processor struct {
 	registration metric.Registration
 }
 
-// Counts are the spans that a processor has taken, those of them that it handed to its
-// exporter, whatever came of it, and those that it lost before; and spans and sums that
-// it has forgotten.
+// Counts are the spans that a processor has taken, those that it handed to its exporter, those that it
+// lost before; and spans and sums that it has forgotten.
 type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed uint64 }
 
 // Metrics that the semantic conventions do not have.
@@ -27,9 +26,8 @@ const (
 	unsummedMetric  = "optrace.processor.operation.unsummed"
 )
 
-// NewProcessor returns nil if metrics are off. It calls counts when metrics are
-// collected: nothing is counted per span. No capacity is reported, because
-// buffers are bounded in bytes. Errors go to the error handler of OpenTelemetry.
+// NewProcessor returns nil if metrics are off. It calls counts when metrics are collected. No capacity is
+// reported, because buffers are bounded in bytes. Errors go to the error handler of OpenTelemetry.
 func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
 	if !observabilityEnabled() {
 		return nil

@@ -1,8 +1,5 @@
-// Package prune keeps short operations away from an exporter of spans and sums them
-// up on the local root above them.
-//
-// It decides about spans one at a time, when they end; the Processor asks it
-// before a span goes to a pipeline. The summary is events named attrkey.PrunedEvent.
+// Package prune keeps short operations away from an exporter of spans and sums them up on the local root
+// above them, in events named attrkey.PrunedEvent. The Processor asks it when a span ends.
 package prune
 
 import (
@@ -29,9 +26,8 @@ import (
 
 // Pruner decides which spans are forwarded. It is safe for concurrent use.
 //
-// Roots that never end would keep their sums for ever. Where they take too much
-// memory, the sums of those that have not grown lately are forgotten; what is below
-// such a root is forwarded from then on.
+// Where sums take too much memory, those that have not grown lately are forgotten; what is below such a
+// root is forwarded from then on.
 type Pruner struct {
 	threshold time.Duration
 	ratio     float64 // of the operations below the threshold, forwarded all the same
@@ -65,8 +61,8 @@ type sum struct {
 }
 
 const (
-	// maxOps bounds the events on one root, and maxNames the bytes of their names;
-	// further operations are summed up under attrkey.PrunedOthers.
+	// maxOps bounds the events on one root, and maxNames the bytes of their names; further operations
+	// are summed up under attrkey.PrunedOthers.
 	maxOps   = 128
 	maxNames = 32 << 10
 	// maxShardBytes bounds the memory of a shard.
@@ -75,8 +71,7 @@ const (
 	sumBytes = 24 + 2*(32+8)
 )
 
-// New returns a Pruner of operations that take less than threshold. It forwards
-// the given share of them all the same.
+// New returns a Pruner of operations that take less than threshold, but for the given share of them.
 func New(threshold time.Duration, ratio float64) *Pruner {
 	return &Pruner{
 		threshold: threshold, ratio: ratio,
@@ -86,8 +81,7 @@ func New(threshold time.Duration, ratio float64) *Pruner {
 
 func (p *Pruner) shard(id trace.TraceID) *shard { return &p.shards[id[15]%traces.Shards] }
 
-// Started makes room for the summary of a local root. Operations are pruned only
-// while their root has it, so that none is lost to a root that has ended.
+// Started makes room for the summary of a local root. Operations are pruned only while their root has it.
 func (p *Pruner) Started(s sdktrace.ReadOnlySpan) {
 	if !span.IsLocalRoot(s.Parent()) {
 		return
@@ -116,12 +110,11 @@ func (p *Pruner) makeRoom(sh *shard, r root) {
 	}
 }
 
-// Forgotten returns how many operations were pruned and are in no summary, because
-// there were too many roots.
+// Forgotten returns how many operations were pruned and are in no summary.
 func (p *Pruner) Forgotten() uint64 { return p.forgotten.Load() }
 
-// Ended returns the span to forward for one that ended: nil for an operation that
-// is pruned, and a local root with the summary of those below it.
+// Ended returns the span to forward for one that ended: nil for an operation that is pruned, and a local
+// root with the summary of those below it.
 func (p *Pruner) Ended(s sdktrace.ReadOnlySpan, r span.Root) sdktrace.ReadOnlySpan {
 	if span.IsLocalRoot(s.Parent()) {
 		return p.summarise(s)
@@ -136,8 +129,7 @@ func (p *Pruner) Ended(s sdktrace.ReadOnlySpan, r span.Root) sdktrace.ReadOnlySp
 	return nil
 }
 
-// prunable reports whether s may be left out: it is short, has no error, and no
-// children, which would lose their parent.
+// prunable reports whether s may be left out: it is short, has no error, and no children.
 func (p *Pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 	if s.ChildSpanCount() > 0 || s.Status().Code == codes.Error || s.EndTime().Sub(s.StartTime()) >= p.threshold {
 		return false
@@ -166,8 +158,7 @@ func (p *Pruner) operation(s sdktrace.ReadOnlySpan) (o operation, ok bool) {
 	return operation{e.Operation, e.DeviceID}, true
 }
 
-// add adds an operation to the sums of a root. It reports false if the root is not
-// known.
+// add adds an operation to the sums of a root. It reports false if the root is not known.
 func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
@@ -219,8 +210,7 @@ func (p *Pruner) Forget(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// summarise returns the local root s with an event for each operation that was
-// pruned below it.
+// summarise returns the local root s with an event for each operation that was pruned below it.
 func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	sc := s.SpanContext()
 	key := root{sc.TraceID(), op.SpanID(sc.SpanID())}

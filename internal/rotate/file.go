@@ -1,9 +1,6 @@
-// Package rotate is an append-only file that follows renames, is rotated by size
-// and age, bounds the total of its rotated files, and refuses symbolic links to
-// regular files.
-//
-// It knows no format: an [Inspect] function examines how a file that it opens
-// ends. The sink in internal/sink writes to a [File].
+// Package rotate is an append-only file that follows renames, is rotated by size and age, bounds the
+// total of its rotated files, and refuses symbolic links to regular files. It knows no format: an
+// [Inspect] function examines how a file ends. The sink in internal/sink writes to a [File].
 package rotate
 
 import (
@@ -16,8 +13,8 @@ import (
 	"time"
 )
 
-// File is a file that is appended to, and the files that it was before. It is
-// used by one goroutine at a time, except for Deleted.
+// File is a file that is appended to, and the files that it was before. But for Deleted it is used by
+// one goroutine at a time.
 type File struct {
 	path    string
 	examine Inspect
@@ -42,9 +39,8 @@ type File struct {
 // rotationPause is the time between attempts to rotate after a failure.
 const rotationPause = 10 * time.Second
 
-// Inspect returns how the size bytes of r end, and up to where they are whole.
-// Up to from they are known to be whole. An error means that nothing should be
-// appended to them.
+// Inspect returns how the size bytes of r end, and up to where they are whole, which they are known to be
+// up to from. An error means that nothing should be appended to them.
 type Inspect func(r io.ReaderAt, from, size int64) (end Ending, whole int64, err error)
 
 // Ending is how a file ends.
@@ -57,8 +53,8 @@ const (
 	EndsDamaged        // what is appended could not be read
 )
 
-// Open opens the file at path, or creates it, and inspects it without changing
-// it. The path is the one that it is now, wherever the process goes later.
+// Open opens the file at path, or creates it, and inspects it without changing it. The path is the one
+// that it is now, wherever the process goes later.
 func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 	if path == "" {
 		return nil, &os.PathError{Op: "open", Path: path, Err: os.ErrNotExist}
@@ -83,8 +79,7 @@ func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 	return r, nil
 }
 
-// Deleted returns how many rotated files have been deleted to bound the total.
-// It may be called at any time.
+// Deleted returns how many rotated files have been deleted. It may be called at any time.
 func (r *File) Deleted() uint64 { return r.deleted.Load() }
 
 // open opens the file that is at the path now, or creates it.
@@ -108,8 +103,7 @@ func (r *File) open() error {
 		r.f = nil
 		return err
 	}
-	// A file that an earlier process started was started when the one before it
-	// ended, and in any case before it was last written.
+	// A file of an earlier process was started when the one before it ended, before it was last written.
 	now := time.Now()
 	r.startedAt = now
 	if info.Size() > 0 {
@@ -146,8 +140,7 @@ type State struct {
 	Torn  bool // it ends within a line
 }
 
-// rotationError is the error of a file that could not be rotated or deleted but
-// can be written to.
+// rotationError is the error of a file that could not be rotated or deleted but can be written to.
 type rotationError struct{ err error }
 
 func (e *rotationError) Error() string { return "rotating: " + e.err.Error() }
@@ -159,11 +152,9 @@ func IsNotice(err error) bool {
 	return errors.As(err, &rotation)
 }
 
-// Ready prepares for a write of about n bytes: it opens the path again if the file
-// was renamed or removed, and starts another file if it is full or old, or ends
-// with what another process left incomplete. An error for which [IsNotice] is
-// true is no reason not to write. Until Release no other process writes to the
-// file.
+// Ready prepares for a write of about n bytes: it opens the path again if the file was renamed or removed,
+// and starts another file if it is full or old, or damaged. An error for which [IsNotice] is true is no
+// reason not to write. Until Release no other process writes to the file.
 func (r *File) Ready(n int) (State, error) {
 	if err := r.hold(); err != nil {
 		return State{}, err
@@ -190,9 +181,8 @@ func (r *File) Ready(n int) (State, error) {
 	return state, failed
 }
 
-// passDamage starts another file where what is appended to this one could not be
-// read, and reports whether the file ends within a line. Nothing is removed: what
-// looks incomplete may be what another process is writing.
+// passDamage starts another file where what is appended to this one could not be read, and reports
+// whether the file ends within a line. Nothing is removed: another process may be writing it.
 func (r *File) passDamage() (torn bool, err error) {
 	for range openAttempts {
 		end, err := r.inspect()
@@ -209,9 +199,8 @@ func (r *File) passDamage() (torn bool, err error) {
 	return false, fmt.Errorf("%s: is damaged again and again", r.path)
 }
 
-// Continue reports whether a write can go on where the one before ended. It
-// cannot if the file was renamed, removed, truncated or written to by others.
-// Until Release no other process writes to the file.
+// Continue is Ready for a write that is to go on where the one before ended. It cannot if the file was
+// renamed, removed, truncated or written to by others.
 func (r *File) Continue() (bool, error) {
 	if err := r.hold(); err != nil {
 		return false, err
@@ -226,8 +215,7 @@ func (r *File) Release() {
 	}
 }
 
-// hold locks the file that the path leads to, which it opens if that is another
-// than before.
+// hold locks the file that the path leads to, which it opens if that is another than before.
 func (r *File) hold() error {
 	for range openAttempts {
 		if r.f == nil {
@@ -247,8 +235,7 @@ func (r *File) hold() error {
 	return &os.PathError{Op: "open", Path: r.path, Err: errReplaced}
 }
 
-// inPlace reports whether the path leads to the open file, and notices how that
-// has changed.
+// inPlace reports whether the path leads to the open file, and notices how that has changed.
 func (r *File) inPlace() bool {
 	found, err := os.Lstat(r.path)
 	if err != nil {
@@ -314,8 +301,8 @@ func (r *File) rotate() error {
 	return err
 }
 
-// Reserve deletes the oldest rotated files until n more bytes fit the bound on
-// the total. An error for which [IsNotice] is true is no reason not to write.
+// Reserve deletes the oldest rotated files until n more bytes fit the bound on the total. Its error is a
+// notice.
 func (r *File) Reserve(n int) error {
 	if r.limits.MaxTotal == 0 {
 		return nil

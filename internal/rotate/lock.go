@@ -5,20 +5,16 @@ import (
 	"time"
 )
 
-// lock is an advisory lock on a file, which ends at the latest with the process
-// or with the file's closing. Processes that append to one file hold it from
-// their look at the end of the file until they have written.
-//
-// It is a courtesy, not a condition: without it, be it that the file system has
-// none or that its holder has been stopped, a process writes all the same.
+// lock is an advisory lock on a file, which ends at the latest with the process. Processes that append
+// to one file hold it from their look at its end until they have written. It is a courtesy: where the
+// file system has none, or its holder has been stopped, a process writes all the same.
 type lock struct {
 	held bool
 	// pause is until when the lock is not waited for, because that was in vain.
 	pause time.Time
 }
 
-// lockWait bounds the wait for a lock that others hold, and lockPause is the time
-// after a wait in vain in which the lock is only tried.
+// lockWait bounds the wait for a lock; after a wait in vain it is only tried for lockPause.
 const (
 	lockWait  = 200 * time.Millisecond
 	lockPause = 10 * time.Second

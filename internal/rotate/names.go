@@ -65,8 +65,7 @@ func (n names) stamp(name string) (time.Time, bool) {
 	return t, err == nil && t.Format(rotatedStamp) == middle
 }
 
-// list returns the rotated files, oldest first. Links and directories that are
-// named like them are not among them.
+// list returns the rotated files, oldest first, without links and directories that are named like them.
 func (n names) list() ([]rotatedFile, error) {
 	entries, err := os.ReadDir(cmp.Or(n.dir, "."))
 	if err != nil {
@@ -86,9 +85,8 @@ func (n names) list() ([]rotatedFile, error) {
 	return files, nil
 }
 
-// move renames the file at from to the first free name of t after last, the newest
-// name. Names of the same millisecond before last may have become free and are not
-// used again. No existing file is touched, and no link is followed.
+// move renames the file at from to the first free name of t after last, the newest name. No existing
+// file is touched, and no link is followed.
 func (n names) move(from string, t time.Time, last string) error {
 	stamp := t.UTC().Format(rotatedStamp)
 	for i := range maxPerInstant + 1 {
@@ -119,8 +117,7 @@ func renameNew(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
-// renameReserved renames a file where the system cannot rename without replacing: an
-// empty file holds the new name meanwhile.
+// renameReserved is renameNew with an empty file that holds the new name meanwhile.
 func renameReserved(from, to string) error {
 	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
 	if err != nil {

@@ -11,17 +11,14 @@ const ownerOnly = 0o600
 // errSymlink is why a path is refused: nobody is to lead the data elsewhere.
 var errSymlink = errors.New("is a symbolic link to a regular file, or to nothing")
 
-// errPlanted is why a file of another user is refused in a directory such as
-// /tmp.
+// errPlanted is why a file of another user is refused in a directory such as /tmp.
 var errPlanted = errors.New("belongs to another user, in a directory in which all may create files")
 
-// openAttempts bounds how often a file is opened again that others create and
-// remove meanwhile.
+// openAttempts bounds how often a file is opened again that others create and remove meanwhile.
 const openAttempts = 100
 
-// openAppending opens the file at path, or creates it. A symbolic link is
-// followed only where it leads to something other than a regular file, such as
-// a terminal.
+// openAppending opens the file at path, or creates it. A symbolic link is followed only to something
+// other than a regular file, such as a terminal.
 func openAppending(path string) (*os.File, error) {
 	var err error
 	for range openAttempts {
@@ -38,8 +35,7 @@ func openAppending(path string) (*os.File, error) {
 	return nil, err
 }
 
-// errReplaced is the error for a file that was replaced while it was being
-// opened.
+// errReplaced is the error for a file that was replaced while it was being opened.
 var errReplaced = errors.New("another file took its place")
 
 func openExisting(path string) (*os.File, error) {

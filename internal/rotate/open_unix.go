@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// noFollow makes opening a symbolic link fail, and noWait opening a named pipe
-// that nobody reads.
+// noFollow makes opening a symbolic link fail, and noWait opening a named pipe that nobody reads.
 const (
 	noFollow = syscall.O_NOFOLLOW
 	noWait   = syscall.O_NONBLOCK
@@ -21,10 +20,9 @@ func nobodyReads(err error) bool {
 	return errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.EPIPE)
 }
 
-// isPlanted reports whether another user may have put the file there for others
-// to write to: it is in a directory in which all may create files, but not remove
-// those of others, and belongs neither to this process nor to the owner of the
-// directory. Linux refuses such files to those who open them for creating.
+// isPlanted reports whether another user may have put the file there for others to write to: it is in a
+// directory in which all may create files, but not remove those of others, and belongs neither to this
+// process nor to the owner of the directory.
 func isPlanted(path string, file os.FileInfo) bool {
 	dir, err := os.Stat(filepath.Dir(path))
 	if err != nil {

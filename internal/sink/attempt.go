@@ -10,9 +10,8 @@ import (
 // attempts is how often a write is tried.
 const attempts = 5
 
-// writeRetrying writes p, after a pause once more where nothing was taken for a reason
-// that passes, such as a signal or the full buffer of a socket. Files do that
-// themselves.
+// writeRetrying writes p, after a pause once more where nothing was taken for a reason that passes,
+// such as the full buffer of a socket.
 func writeRetrying(w io.Writer, p []byte) (n int, err error) {
 	pause := time.Millisecond
 	for range attempts - 1 {
@@ -26,8 +25,7 @@ func writeRetrying(w io.Writer, p []byte) (n int, err error) {
 	return writeRecovering(w, p)
 }
 
-// isTemporary reports whether err is one that says that it passes, as EINTR and EAGAIN
-// do.
+// isTemporary reports whether err says that it passes, as EINTR and EAGAIN do.
 func isTemporary(err error) bool {
 	temporary, ok := errors.AsType[interface {
 		error

@@ -5,10 +5,8 @@ import (
 	"time"
 )
 
-// Await runs f and returns its error, or that of ctx if f has not returned by the
-// time that grace has passed after ctx was done; f is then left running. With a
-// context that is already done f still has the grace: closing a local file needs
-// milliseconds.
+// Await runs f and returns its error, or that of ctx if f has not returned by the time that grace has
+// passed after ctx was done; f is then left running.
 func Await(ctx context.Context, grace time.Duration, f func() error) error {
 	if ctx.Done() == nil {
 		return f()

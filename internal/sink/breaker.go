@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// breaker stops writing to a target that keeps failing: after maxFailures
-// failures in a row it lets one attempt through per pause, and the pause
-// doubles while attempts fail.
+// breaker stops writing to a target that keeps failing: after maxFailures failures in a row it lets one
+// attempt through per pause, which doubles while attempts fail.
 type breaker struct {
 	failures int
 	pause    time.Duration

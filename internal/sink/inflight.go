@@ -18,7 +18,6 @@ type inflight struct {
 }
 
 // remainder is the part of a batch that was not written while its beginning was.
-// There is at most one, so that it takes the memory of one batch.
 type remainder struct {
 	*inflight
 	bytes []byte
@@ -31,8 +30,7 @@ func (s *Sink) begin(b *encoding.Batch, recycle func(*encoding.Batch)) *inflight
 	return &inflight{batch: b, recycle: recycle, observed: s.metrics.Export(b.Entries)}
 }
 
-// account records the outcome for the entries of o: some were written, the others
-// are dropped for reason. It hands the batch back.
+// account records that some entries of o were written, the others dropped, and hands the batch back.
 func (s *Sink) account(o *inflight, written int, reason string, err error) {
 	b := o.batch
 	b.Written = written
@@ -45,8 +43,7 @@ func (s *Sink) account(o *inflight, written int, reason string, err error) {
 	}
 }
 
-// keepGaps leaves the losses that were not written with o to the next batch. head is
-// what was written before the records.
+// keepGaps leaves the losses of o that are not in head, which was written, to the next batch.
 func (s *Sink) keepGaps(o *inflight, head []byte) {
 	for _, g := range o.gaps {
 		if !bytes.Contains(head, g.AppendJSON(nil)) {
@@ -55,13 +52,11 @@ func (s *Sink) keepGaps(o *inflight, head []byte) {
 	}
 }
 
-// errTakenAway is the error for a batch that was written in part to a file that
-// has been renamed, removed, truncated or written to since.
+// errTakenAway is the error for a batch whose file has been renamed, removed or changed meanwhile.
 var errTakenAway = errors.New("the file that holds its beginning has been taken away")
 
-// writeRemainder writes the remainder of the batch before, if there is one. Where
-// there is nothing that it could complete the batch is lost; that is no reason
-// not to write the next one, and lost tells of it.
+// writeRemainder writes the remainder of the batch before, if there is one. Where there is nothing that
+// it could complete the batch is lost; lost tells of it, and the next one is written.
 func (s *Sink) writeRemainder() (lost, err error) {
 	if s.remainder == nil {
 		return nil, nil
@@ -88,8 +83,7 @@ func (s *Sink) writeRemainder() (lost, err error) {
 	return nil, nil
 }
 
-// abandonRemainder drops the entries of a batch whose remainder cannot be
-// written.
+// abandonRemainder drops the entries of a batch whose remainder cannot be written.
 func (s *Sink) abandonRemainder(err error) {
 	o := s.remainder.inflight
 	s.remainder = nil

@@ -75,8 +75,7 @@ func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error)
 	return c.judge(head)
 }
 
-// inspectStart looks at as much of the beginning of a compressed file as can be
-// read.
+// inspectStart looks at as much of the beginning of a compressed file as can be read.
 func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
 	plain, err := c.compression.decompress(src)
 	if err != nil {
@@ -102,11 +101,9 @@ func (c inspector) judge(head []byte) (rotate.Ending, error) {
 	return 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.Name())
 }
 
-// inspectCompressed reads all after from, where a block begins: nothing else shows
-// where blocks end.
+// inspectCompressed reads all after from, where a block begins: nothing else shows where blocks end.
 func (c inspector) inspectCompressed(f io.ReaderAt, from, size int64) (end rotate.Ending, whole int64, err error) {
-	// An error of reading the file itself must not be taken for an incomplete
-	// block.
+	// An error of reading the file itself must not be taken for an incomplete block.
 	file := &errorKeeper{src: io.NewSectionReader(f, from, size-from)}
 	plain, err := c.compression.decompress(bufio.NewReader(file))
 	if err != nil {

@@ -1,10 +1,8 @@
-// Package sink writes the batches of an exporter to one writer, one at a time, and
-// accounts for every entry: it is written, or counted as dropped and reported by a
-// gap record in the next batch that is written.
+// Package sink writes the batches of an exporter to one writer, one at a time, and accounts for every
+// entry: it is written, or counted as dropped and reported by a gap record in the next batch.
 //
-// It compresses, recovers from partial writes, and stops trying for a while when
-// writes keep failing. The content of batches is package encoding's business, and
-// the file, its rotation included, that of package rotate.
+// It compresses, recovers from partial writes, and stops trying for a while when writes keep failing.
+// The content of batches is package encoding's business, and the file that of package rotate.
 package sink
 
 import (
@@ -36,18 +34,15 @@ func (shutdownError) ErrorType() string { return "already_shutdown" } // for met
 // Sink owns the writer of an exporter. Batches are written one at a time, each in
 // one Write call.
 //
-// A partial write leaves an incomplete line, which a newline ends. Where a batch is
-// one record, as in other formats, and compressed, only the remainder of the batch
-// can complete it. That remainder is then written first with the next batch.
+// A partial write leaves an incomplete line, which a newline ends. In other formats, and compressed,
+// only the remainder of the batch can complete it, which is written before the next batch.
 type Sink struct {
 	target     Target
 	format     encoding.Format
 	compressor compressor // nil for none
 	lines      bool       // a newline ends an incomplete record
 
-	// busy is held while a batch is written. It is a channel, not a mutex, so
-	// that waiting for it ends with the context.
-	busy chan struct{}
+	busy chan struct{} // held while a batch is written
 	// The following belong to whoever holds busy.
 	writer    string
 	sequence  int64
@@ -81,8 +76,7 @@ func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink,
 	}, nil
 }
 
-// newWriterID returns an id that no other exporter has, in this process or
-// another: it distinguishes the sequence numbers of several writers to one file.
+// newWriterID returns an id that no other exporter has, in this process or another.
 func newWriterID() string {
 	var id [6]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -163,13 +157,9 @@ func (s *Sink) Release() {
 	}
 }
 
-// Submit writes b, which the caller hands over: recycle is called with it once it
-// is known how many entries were written, by the goroutine that then holds the
-// sink. Submit returns when the batch is written or ctx is done; in the latter
-// case the write goes on, holding the sink, and its entries are accounted for
-// when it ends.
-//
-// The caller has acquired the sink, and Submit releases it.
+// Submit writes b and releases the sink, which the caller has acquired. recycle is called with b once it
+// is known how many entries were written, by the goroutine that then holds the sink. When ctx is done
+// before, the write goes on, holding the sink, and its entries are accounted for when it ends.
 func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*encoding.Batch)) error {
 	o := s.begin(b, recycle)
 	if ctx.Done() == nil {
@@ -249,8 +239,8 @@ func (s *Sink) committed(b *encoding.Batch) {
 	}
 }
 
-// assemble returns the bytes to write for o, and the length of the part before the
-// records. notice is an error that does not keep them from being written.
+// assemble returns the bytes to write for o, and the length of the part before the records. notice is
+// an error that does not keep them from being written.
 func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 	out, head = s.frame(o)
 	if len(out) == 0 {
@@ -292,8 +282,7 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	return s.packed, 0
 }
 
-// failed accounts for the entries of a write that failed after n bytes of out, as
-// the writer says, or keeps the remainder of the batch.
+// failed accounts for the entries of a write that failed after n bytes of out, or keeps the remainder.
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
 	whole := max(0, min(n, len(out)))
@@ -331,8 +320,8 @@ func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	s.account(o, complete, "write_failed", err)
 }
 
-// Shutdown writes the last gaps and closes the target. If the sink is busy until
-// ctx is done, the write under way closes it.
+// Shutdown writes the last gaps and closes the target. If the sink is busy until ctx is done, the write
+// under way closes it.
 func (s *Sink) Shutdown(ctx context.Context) error {
 	if err := s.Acquire(ctx); err != nil {
 		s.shutdownMissed.Store(true)
@@ -350,9 +339,7 @@ func (s *Sink) Shutdown(ctx context.Context) error {
 	})
 }
 
-// lastFinish is how long Shutdown with a context that is done still waits for the
-// last gaps to be written and the target to be closed: a local file needs
-// milliseconds.
+// lastFinish is how long Shutdown with a context that is done waits: a local file needs milliseconds.
 const lastFinish = 100 * time.Millisecond
 
 // closeNow is Shutdown for a sink that Shutdown found busy.

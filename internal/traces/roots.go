@@ -1,9 +1,6 @@
-// Package traces knows about traces under way: which local root spans are open
-// in them, and which traces hold operations.
-//
-// Both answers are kept in bounded memory and may be "not known" for traces
-// beyond it. The Processor reports spans that start and end; the encoders ask
-// [WithOps] whether the ancestors of a span are worth writing.
+// Package traces knows about traces under way: which local root spans are open in them, and which traces
+// hold operations. Both are kept in bounded memory and may be "not known". The Processor reports spans
+// that start and end; the encoders ask [WithOps] whether the ancestors of a span are worth writing.
 package traces
 
 import (
@@ -18,22 +15,19 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Roots holds the open local root spans: those without a parent in this process.
-// It finds the one above an operation that ends. It is safe for concurrent use.
+// Roots holds the open local root spans: those without a parent in this process. It finds the one above an
+// operation that ends. It is safe for concurrent use.
 //
-// Nearly always one local root is open in a trace, and every operation of the
-// trace lies below it. Where a service calls itself several are; from then on
-// each span of the trace that starts is noted with its local root, until the
-// last root ends.
+// Nearly always one local root is open in a trace, and every operation of the trace lies below it. Where a
+// service calls itself several are; from then on each span of the trace that starts is noted with its
+// local root, until the last root ends.
 //
-// Spans that never end would stay for ever. Where there are too many, the traces
-// whose spans have not been asked for lately are forgotten, and so are spans of a
-// trace that has too many: below them the root is then not known.
+// Where there are too many, the traces whose spans have not been asked for lately are forgotten, and so are
+// spans of a trace that has too many: below them the root is then not known.
 type Roots struct {
 	shards    [Shards]shard
 	forgotten atomic.Uint64
-	// evicted are traces that were forgotten: what is noted of them later is not
-	// all there is.
+	// evicted are traces that were forgotten: what is noted of them later is not all there is.
 	evicted set
 }
 
@@ -47,8 +41,6 @@ const (
 	maxEnded      = 1 << 8
 )
 
-// shard has a plain mutex: it is held so briefly that one which lets readers in
-// together would cost more.
 type shard struct {
 	mu     sync.Mutex
 	traces recent.Table[trace.TraceID, traceRoots]
@@ -58,13 +50,12 @@ type shard struct {
 
 // traceRoots are the local roots open in one trace.
 type traceRoots struct {
-	// first is the root that opened first, and the one above every span that
-	// was started before a second one, unless spans have been forgotten.
+	// first is the root above every span that was started before a second one, unless lossy.
 	first span.Root
 	lossy bool
 	open  int
-	// spans leads to the local roots at or above the spans that were started since
-	// a second root opened; nil while there has been one root only.
+	// spans leads to the local roots at or above the spans that were started since a second root opened;
+	// nil while there has been one root only.
 	spans *recent.Table[op.SpanID, span.Root]
 	// ended leads to the roots of those of spans that ended last: others may start below them.
 	ended recent.Table[op.SpanID, span.Root]
@@ -72,8 +63,7 @@ type traceRoots struct {
 
 func (t *Roots) shard(id trace.TraceID) *shard { return &t.shards[id[15]%Shards] }
 
-// Forgotten returns how many spans that had not ended have been forgotten: local
-// roots, and other spans of traces with several.
+// Forgotten returns how many spans that had not ended have been forgotten.
 func (t *Roots) Forgotten() uint64 { return t.forgotten.Load() }
 
 // Started records a span that starts.
@@ -102,8 +92,7 @@ func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// open adds a trace with its first root. One of which a root has been forgotten may
-// have spans below that.
+// open adds a trace with its first root. One of which a root has been forgotten may have spans below that.
 func (t *Roots) open(sh *shard, id trace.TraceID, r span.Root) {
 	if t.evicted.Has(op.TraceID(id)) {
 		tr := traceRoots{lossy: true, spans: new(recent.Table[op.SpanID, span.Root])}
@@ -194,8 +183,7 @@ func (t *Roots) At(traceID trace.TraceID, id op.SpanID) span.Root {
 	return span.Root{}
 }
 
-// rootOf returns the local root at or above a span. One that is not noted was
-// started before the second root, hence below the first.
+// rootOf returns the local root at or above a span. One that is not noted was started below the first.
 func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
 	if tr.spans != nil {
 		if r := tr.spans.Find(id); r != nil {

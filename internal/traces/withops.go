@@ -7,12 +7,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// WithOps remembers which traces hold operations, or are linked to by spans that are
-// recorded, in bounded memory: the spans
-// above operations end after them and are written only for such traces. It is
-// safe for concurrent use, takes no lock, and allocates nothing before the
-// first Add. A trace is forgotten when enough newer ones share its slots; one
-// that goes on recording operations is put back by them.
+// WithOps remembers which traces hold operations, or are linked to by spans that are recorded: the spans
+// above operations end after them and are written only for such traces. It is safe for concurrent use,
+// takes no lock, and allocates nothing before the first Add. A trace is forgotten when enough newer ones
+// share its slots.
 type WithOps struct{ set }
 
 // set is a set of traces that forgets old ones.
@@ -57,9 +55,7 @@ func (t *set) Add(id op.TraceID) {
 	if table[base].Load() == f {
 		return
 	}
-	// Move the newest to the front and the others back by one; the last falls
-	// out. Concurrent additions may lose one of them, which is as if it had
-	// been forgotten.
+	// The newest comes to the front, and the last falls out. Concurrent additions may lose one.
 	carry := table[base].Swap(f)
 	for i := base + 1; i < base+ways && carry != 0 && carry != f; i++ {
 		carry = table[i].Swap(carry)
