@@ -33,10 +33,11 @@ type Decoder struct {
 
 	// dims, ends and list are buffers for a list: lists of integers one behind the
 	// other and the end of each, or strings.
-	dims []int64
-	ends []int
-	list []string
-	json []byte // of a value
+	dims  []int64
+	ends  []int
+	list  []string
+	links []op.Link // that have not been given to the builder
+	json  []byte    // of a value
 }
 
 // New returns a decoder; m is the table from attribute keys to fields, nil for the

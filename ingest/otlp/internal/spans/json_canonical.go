@@ -1,6 +1,10 @@
 package spans
 
-import "github.com/optrace/optrace/internal/jsontext"
+import (
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/op"
+)
 
 // The methods in this file read spans in canonical form, as pdata and this project
 // write them: the members in the order of the schema, no white space, no escapes in
@@ -32,6 +36,7 @@ func (r *JSON) ReadSpans(b []byte) (behind bool) {
 // canonicalSpan reads the span at b[i], which is the lexer's position.
 func (r *JSON) canonicalSpan(b []byte, i int) int {
 	r.begin()
+	r.attributes.start()
 	f := &r.fields
 	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), f.trace[:])
 	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), f.id[:])
@@ -68,13 +73,20 @@ func (r *JSON) canonicalSpan(b []byte, i int) int {
 		i = r.canonicalAttributes(b, j)
 	}
 	for jsontext.Has(b, i, ",") {
-		if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
-			i = j
-		} else {
-			i = r.otherMember(b, i+1)
-		}
+		i = r.lastMember(b, i)
 	}
 	return jsontext.Literal(b, i, "}")
+}
+
+// lastMember reads a member behind the attributes, with the comma in front of it.
+func (r *JSON) lastMember(b []byte, i int) int {
+	if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
+		return j
+	}
+	if j := r.canonicalLinks(b, jsontext.Literal(b, i, `,"links":[`)); j > 0 {
+		return j
+	}
+	return r.otherMember(b, i+1)
 }
 
 // otherMember reads any member.
@@ -128,18 +140,29 @@ func (r *JSON) canonicalAttributes(b []byte, i int) int {
 	if i < len(b) && b[i] == ']' {
 		return i + 1
 	}
+	before := r.attributes.before
 	for start := i - 1; ; i++ {
+		a := before.next
+		if a == nil || !jsontext.Has(b, i, a.text) {
+			a = r.attributeAt(b, i, before)
+		}
 		end := -1
-		if a := r.attributeAt(b, i); a != nil {
-			end = r.canonicalValue(b, i+a.size, a)
+		if a != nil {
+			before = a
+			end = r.canonicalValue(b, i+len(a.text), a)
 		}
 		if end < 0 {
 			end = r.otherAttribute(start, i)
 		}
-		if i = end; !jsontext.Has(b, i, ",") {
-			return jsontext.Literal(b, i, "]")
+		if i = end; uint(i) >= uint(len(b)) || b[i] != ',' {
+			break
 		}
 	}
+	if uint(i) >= uint(len(b)) || b[i] != ']' {
+		return -1
+	}
+	r.attributes.before = before
+	return i + 1
 }
 
 // otherAttribute reads the attribute at i, whose list starts at start.
@@ -162,8 +185,20 @@ var canonicalKinds = [...]struct {
 	{kindString, `stringValue":"`}, {kindInt, `intValue":"`}, {kindList, `arrayValue":{"values":[`},
 }
 
-// attributeAt returns the attribute at b[i], nil for one that is not canonical.
-func (r *JSON) attributeAt(b []byte, i int) *attribute {
+// attributeAt returns the attribute at b[i], which follows another one and was not
+// expected. It returns nil for an attribute that is not canonical.
+func (r *JSON) attributeAt(b []byte, i int, before *attribute) *attribute {
+	a := before.other
+	if a == nil || !jsontext.Has(b, i, a.text) {
+		if a = r.newAttributeAt(b, i); a == nil {
+			return nil
+		}
+	}
+	before.expect(a)
+	return a
+}
+
+func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 	name, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
 	end = jsontext.Literal(b, end, `,"value":{"`)
 	for _, k := range canonicalKinds {
@@ -172,10 +207,10 @@ func (r *JSON) attributeAt(b []byte, i int) *attribute {
 			if len(text) > maxAttributeText {
 				return nil
 			}
-			if a := r.attributes[string(text)]; a != nil {
+			if a := r.attributes.find(text); a != nil {
 				return a
 			}
-			return r.attributes.add(text, k.kind, r.builder.Target(string(name)))
+			return r.attributes.add(&attribute{text: string(text), kind: k.kind, target: r.builder.Target(string(name))})
 		}
 	}
 	return nil
@@ -289,6 +324,65 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		dst = append(dst, v)
 		if b[i] != ',' {
 			return dst, jsontext.Literal(b, i, `]`)
+		}
+		i++
+	}
+}
+
+// canonicalLinks gives the links at b[i], whose bracket has been read, to the builder,
+// and returns the index behind the closing bracket. It returns -1 before anything is
+// added.
+func (r *JSON) canonicalLinks(b []byte, i int) int {
+	if r.links = r.links[:0]; r.builder.KeepsAll() {
+		return -1
+	}
+	for {
+		var link op.Link
+		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), link.TraceID[:])
+		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), link.SpanID[:])
+		if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
+			i = canonicalLinkAttributes(b, j, &link)
+		}
+		if j := jsontext.Literal(b, i, `,"flags":`); j > 0 {
+			_, i = jsontext.Digits(b, j)
+		}
+		if i = jsontext.Literal(b, i, "}"); i < 0 {
+			return -1
+		}
+		r.links = append(r.links, link)
+		if !jsontext.Has(b, i, ",") {
+			break
+		}
+		i++
+	}
+	if i = jsontext.Literal(b, i, "]"); i > 0 {
+		for _, link := range r.links {
+			r.builder.AddLink(link)
+		}
+	}
+	return i
+}
+
+// canonicalLinkAttributes reads the attributes of a link, which are integers that it
+// takes and texts that it has no use for.
+func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
+	for {
+		key, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
+		end = jsontext.Literal(b, end, `,"value":{"`)
+		if j := jsontext.Literal(b, end, `intValue":"`); j > 0 {
+			var n int64
+			n, end = jsontext.Integer(b, j)
+			if i = jsontext.Literal(b, end, `"}}`); i < 0 || opmodel.LinkInt(link, string(key), n) != 0 {
+				return -1
+			}
+		} else {
+			_, end = jsontext.Quoted(b, jsontext.Literal(b, end, `stringValue":`))
+			if i = jsontext.Literal(b, end, `}}`); i < 0 || opmodel.LinkWeight(link, string(key)) != nil {
+				return -1
+			}
+		}
+		if !jsontext.Has(b, i, ",") {
+			return jsontext.Literal(b, i, "]")
 		}
 		i++
 	}

@@ -11,7 +11,7 @@ import (
 // Proto reads messages in protobuf.
 type Proto struct {
 	*Decoder
-	msg, value wire
+	msg        wire
 	attributes attributeTable
 }
 

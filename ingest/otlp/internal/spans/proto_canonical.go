@@ -5,35 +5,111 @@ import (
 	"math"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read the attributes of spans in canonical form, as programs encode
-// them: tags and lengths of no more bytes than needed. Any other one and any other field is read by
+// The methods in this file read the fields of spans in canonical form, as programs encode
+// them: tags and lengths of no more bytes than needed. Any other field is read by
 // parseSpanField, and an attribute value that is not canonical by parseValue.
 
-// The tags of attributes and of what is in them.
+// The tags of the fields of a span. Those of the flags take two bytes, all others one.
 const (
+	tagTraceID   = fieldSpanTraceID<<3 | WireBytes
+	tagSpanID    = fieldSpanID<<3 | WireBytes
+	tagParentID  = fieldSpanParentID<<3 | WireBytes
+	tagName      = fieldSpanName<<3 | WireBytes
+	tagKind      = fieldSpanKind<<3 | WireVarint
+	tagStart     = fieldSpanStart<<3 | WireI64
+	tagEnd       = fieldSpanEnd<<3 | WireI64
 	tagAttribute = fieldSpanAttributes<<3 | WireBytes
-	tagKey       = fieldKey<<3 | WireBytes
-	tagValue     = fieldValue<<3 | WireBytes
-	tagString    = fieldString<<3 | WireBytes
-	tagInt       = fieldInt<<3 | WireVarint
-	tagArray     = fieldArray<<3 | WireBytes
-	tagValues    = fieldValues<<3 | WireBytes
+	tagStatus    = fieldSpanStatus<<3 | WireBytes
+	tagFlags     = fieldSpanFlags<<3 | WireI32
+	tagFlags0    = tagFlags&0x7f | 0x80
+	tagFlags1    = tagFlags >> 7
+
+	tagKey    = fieldKey<<3 | WireBytes
+	tagValue  = fieldValue<<3 | WireBytes
+	tagString = fieldString<<3 | WireBytes
+	tagInt    = fieldInt<<3 | WireVarint
+	tagArray  = fieldArray<<3 | WireBytes
+	tagValues = fieldValues<<3 | WireBytes
 )
 
 // readSpan reads a span.
 func (r *Proto) readSpan(b []byte) error {
 	r.begin()
-	w := &r.msg
-	for w.reset(b); w.err == nil && w.pos < len(b); {
-		if end := r.canonicalAttributes(b, w.pos); end > w.pos {
-			w.pos = end
-		} else if w.next() {
-			r.parseSpanField(w)
+	r.attributes.start()
+	for i := 0; i < len(b); {
+		end := r.canonicalField(b, i)
+		if end < 0 {
+			r.msg.reset(b)
+			r.msg.pos = i
+			if r.msg.next() {
+				r.parseSpanField(&r.msg)
+			}
+			if r.msg.err != nil {
+				return r.msg.err
+			}
+			end = r.msg.pos
+		}
+		i = end
+	}
+	return nil
+}
+
+// canonicalField reads the field of a span at b[i], or a run of attributes, and returns the
+// index behind it. It returns -1, and has read nothing, if that is not canonical.
+func (r *Proto) canonicalField(b []byte, i int) int {
+	f := &r.fields
+	switch v := b[i:]; v[0] {
+	case tagAttribute:
+		return r.canonicalAttributes(b, i)
+	case tagTraceID:
+		if len(v) >= 18 && v[1] == 16 {
+			f.trace = op.TraceID(v[2:18])
+			return i + 18
+		}
+	case tagSpanID:
+		if len(v) >= 10 && v[1] == 8 {
+			f.id = op.SpanID(v[2:10])
+			return i + 10
+		}
+	case tagParentID:
+		if len(v) >= 10 && v[1] == 8 {
+			f.parent = op.SpanID(v[2:10])
+			return i + 10
+		}
+	case tagStart:
+		if len(v) >= 9 {
+			f.start = binary.LittleEndian.Uint64(v[1:])
+			return i + 9
+		}
+	case tagEnd:
+		if len(v) >= 9 {
+			f.end = binary.LittleEndian.Uint64(v[1:])
+			return i + 9
+		}
+	case tagName:
+		if start, end := extent(b, i+1); end <= len(b) {
+			f.rawName = b[start:end]
+			return end
+		}
+	case tagKind:
+		if len(v) >= 2 && v[1] < 0x80 {
+			f.kind = int64(v[1])
+			return i + 2
+		}
+	case tagStatus:
+		if len(v) >= 2 && v[1] == 0 { // pdata writes it always
+			return i + 2
+		}
+	case tagFlags0:
+		if len(v) >= 6 && v[1] == tagFlags1 {
+			f.flags = binary.LittleEndian.Uint32(v[2:])
+			return i + 6
 		}
 	}
-	return w.err
+	return -1
 }
 
 // tooFar is an end that is not within any message.
@@ -42,11 +118,15 @@ const tooFar = math.MaxInt
 // extent reads the length at b[i] and returns the start and the end of the content
 // behind it. The end may be beyond b.
 func extent(b []byte, i int) (start, end int) {
+	if i < len(b) && b[i] < 0x80 {
+		return i + 1, i + 1 + int(b[i])
+	}
+	return longExtent(b, i)
+}
+
+func longExtent(b []byte, i int) (start, end int) {
 	if i >= len(b) {
 		return 0, tooFar
-	}
-	if b[i] < 0x80 {
-		return i + 1, i + 1 + int(b[i])
 	}
 	size, n := binary.Uvarint(b[i:])
 	if start = i + n; n <= 0 || size > uint64(len(b)-start) {
@@ -56,29 +136,65 @@ func extent(b []byte, i int) (start, end int) {
 }
 
 // canonicalAttributes adds the attributes from b[i] on to the builder and returns the
-// index behind the last one in the run that is canonical.
+// index behind the last one in the run that is canonical, -1 if the first one is not.
 func (r *Proto) canonicalAttributes(b []byte, i int) int {
+	before, first := r.attributes.before, i
 	for i < len(b) && b[i] == tagAttribute {
-		a, from, to, end := r.attributeAt(b, i)
-		if a == nil {
-			break
+		a := before.next
+		from, to, end := a.valueAt(b, i)
+		if end == 0 {
+			if a, from, to, end = r.attributeAt(b, i, before); a == nil {
+				break
+			}
 		}
 		if !a.wanted {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
-			r.value.reset(b[from:to])
-			if r.parseValue(&r.value, a.target); r.value.err != nil {
+			r.msg.reset(b[from:to])
+			if r.parseValue(&r.msg, a.target); r.msg.err != nil {
 				break
 			}
 		}
-		i = end
+		before, i = a, end
 	}
+	if i == first {
+		return -1
+	}
+	r.attributes.before = before
 	return i
 }
 
-// attributeAt returns the attribute at b[i], where its value stands, and where the attribute ends. It returns nil
-// for one that is not canonical. Either part of a KeyValue may come first: pdata writes the value in front.
-func (r *Proto) attributeAt(b []byte, i int) (a *attribute, from, to, end int) {
+// valueAt returns where the value stands in the attribute at b[i], and where that ends. The
+// end is 0 if the key is not a's, or the attribute takes more than 127 bytes. Either part of
+// a KeyValue may come first: pdata writes the value in front.
+func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
+	if a == nil || len(b)-i < 4 {
+		return 0, 0, 0
+	}
+	size, key := int(b[i+1]), len(a.text)
+	i += 2
+	end = i + size
+	value := size - key - 2
+	if size >= 0x80 || end > len(b) || value < 0 {
+		return 0, 0, 0
+	}
+	if b[i] == tagValue && b[i+1] == byte(value) {
+		if to = end - key; string(b[to:end]) == a.text {
+			return i + 2, to, end
+		}
+	} else if b[i+key] == tagValue && b[i+key+1] == byte(value) && string(b[i:i+key]) == a.text {
+		return end - value, end, end
+	}
+	return 0, 0, 0
+}
+
+// attributeAt returns the attribute at b[i], which follows another one and was not the one
+// expected first, and what valueAt does. It returns nil for one that is not canonical.
+func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
+	if from, to, end = before.other.valueAt(b, i); end > 0 {
+		before.expect(before.other)
+		return before.next, from, to, end
+	}
 	i, end = extent(b, i+1)
 	if end > len(b) || end-i < 4 {
 		return nil, 0, 0, 0
@@ -103,8 +219,11 @@ func (r *Proto) attributeAt(b []byte, i int) (a *attribute, from, to, end int) {
 	if len(text) > maxKeyField {
 		return nil, 0, 0, 0
 	}
-	if a = r.attributes[string(text)]; a == nil {
-		a = r.attributes.add(text, kindString, r.builder.Target(string(text[2:])))
+	if a = r.attributes.find(text); a == nil {
+		a = r.attributes.add(&attribute{text: string(text), target: r.builder.Target(string(text[2:]))})
+	}
+	if a != before.next {
+		before.expect(a)
 	}
 	return a, from, to, end
 }

@@ -173,6 +173,28 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
+// Keys are told apart by every one of their bytes, whichever was expected and wherever the
+// value stands.
+func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
+	span := func(key []byte, valueFirst bool) []byte {
+		parts := [][]byte{protoField(fieldKey, key), protoField(fieldValue, protoField(fieldString, []byte("value")))}
+		if valueFirst {
+			slices.Reverse(parts)
+		}
+		return protoField(fieldSpanAttributes, slices.Concat(parts...))
+	}
+	for n := 1; n < 40; n++ {
+		key := bytes.Repeat([]byte("k"), n)
+		spans := [][]byte{span(key, true), span(key, false), span(key[1:], true), span(append(key, 'k'), false)}
+		for i := range key {
+			other := bytes.Clone(key)
+			other[i] = 'x'
+			spans = append(spans, span(key, i%2 == 0), span(other, true), span(key, i%3 == 0), span(other, false))
+		}
+		checkProtoSpans(t, spans...)
+	}
+}
+
 // Nothing behind a span is read, whatever lengths it holds.
 func TestCanonicalProtoSpanStaysWithinItsBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
