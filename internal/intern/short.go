@@ -1,10 +1,34 @@
 package intern
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
-// Words stand for a short text, as jsontext.QuotedWords returns them: different ones for
-// different texts, and all 0 for an empty one.
+// Words stand for a short text, different ones for different texts. All are 0 for an
+// empty one.
 type Words struct{ First, Second, Third uint64 }
+
+// maxShort is the length of the longest text that has words.
+const maxShort = 23
+
+// WordsOf returns the words of b as jsontext.QuotedWords does, its length in the highest
+// byte. It returns none where b is longer than 23 bytes, or stands in the last 24 bytes of
+// its memory.
+func WordsOf(b []byte) (w Words, ok bool) {
+	n := len(b)
+	if n > maxShort || cap(b) <= maxShort {
+		return Words{}, false
+	}
+	text := (*[maxShort + 1]byte)(b[:maxShort+1])
+	w.First = binary.LittleEndian.Uint64(text[:]) & lowBytes(n)
+	w.Second = binary.LittleEndian.Uint64(text[8:]) & lowBytes(n-8)
+	w.Third = binary.LittleEndian.Uint64(text[16:])&lowBytes(n-16) | uint64(n)<<56
+	return w, true
+}
+
+// lowBytes returns a word whose n lowest bytes are set: none below 1, all above 7.
+func lowBytes(n int) uint64 { return 1<<(8*max(n, 0)) - 1 }
 
 // Short is a cache of texts by their words: nothing but these is compared. The zero
 // value is ready to use.

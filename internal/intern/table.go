@@ -46,7 +46,11 @@ func (t *Table) String(b []byte) string {
 	if s, ok := t.Find(b); ok {
 		return s
 	}
-	return t.add(string(b))
+	s := string(b)
+	if len(s) <= maxLength {
+		t.add(s)
+	}
+	return s
 }
 
 // Find returns the string that the table holds for b. It never adds one: a caller
@@ -81,7 +85,7 @@ func (t *Table) Valid(b []byte) (s string, ok bool) {
 	if !utf8.Valid(b) {
 		return "", false
 	}
-	return t.add(string(b)), true
+	return t.String(b), true
 }
 
 // holds reports whether r is the string b, whose sample it has.
@@ -93,13 +97,12 @@ func (r *recent) holds(b []byte) bool {
 // holds none.
 func (t *Table) Limit(bytes int) { t.limit = max(1, bytes) }
 
-// add adds a string that is not too long, and returns it.
-func (t *Table) add(s string) string {
+func (t *Table) add(s string) {
 	bytes := len(s) + entryBytes
-	if len(s) > maxLength || t.limit > 0 && bytes > t.limit {
-		return s
-	}
 	if t.limit > 0 && t.bytes+bytes > t.limit {
+		if bytes > t.limit {
+			return
+		}
 		t.strings, t.recent = nil, [recentSlots]recent{}
 	}
 	if t.strings == nil || len(t.strings) >= maxEntries {
@@ -109,7 +112,6 @@ func (t *Table) add(s string) string {
 	t.bytes += bytes
 	x := sampleOf([]byte(s))
 	t.recent[x.slot(len(s))] = recent{x, s}
-	return s
 }
 
 // sample is the first and the last bytes of a string, and some from its middle. With

@@ -117,10 +117,7 @@ func Value(b []byte, i int) int {
 		case 'n':
 			i = Literal(b, i, "null")
 		default:
-			var ok bool
-			if i, ok = number(b, i); !ok {
-				return -1
-			}
+			i = passNumber(b, i)
 		}
 		// Leave the brackets that close here, and step to the next element.
 		for more := false; !more; {
@@ -169,33 +166,36 @@ func passString(b []byte, i int) int {
 	return i + 1
 }
 
-// number returns the index behind the number at i, or that of the first byte that should
-// be a digit and is none.
-func number(b []byte, i int) (end int, ok bool) {
+// passNumber passes over a number.
+func passNumber(b []byte, i int) int {
 	if Has(b, i, "-") {
 		i++
 	}
-	ok = true
 	if Has(b, i, "0") {
 		i++ // a leading zero stands alone
 	} else {
-		i, ok = digits(b, i)
+		i = passDigits(b, i)
 	}
-	if ok && Has(b, i, ".") {
-		i, ok = digits(b, i+1)
+	if Has(b, i, ".") {
+		i = passDigits(b, i+1)
 	}
-	if ok && i < len(b) && b[i]|0x20 == 'e' {
+	if uint(i) < uint(len(b)) && b[i]|0x20 == 'e' {
 		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
-		i, ok = digits(b, i)
+		i = passDigits(b, i)
 	}
-	return i, ok
+	return i
 }
 
-// digits returns the index behind the digits at i, of which there must be one.
-func digits(b []byte, i int) (end int, ok bool) {
-	for end = i; end < len(b) && b[end]-'0' <= 9; end++ {
+// passDigits passes over one or more digits.
+func passDigits(b []byte, i int) int {
+	start := i
+	for uint(i) < uint(len(b)) && b[i]-'0' <= 9 {
+		i++
 	}
-	return end, end > i
+	if i == start {
+		return -1
+	}
+	return i
 }

@@ -16,9 +16,55 @@ import (
 // has read, -1 where the text is not canonical, as the functions of jsontext do. Such a
 // line is read by Record, from its start.
 
+// The names of the members that most entries have.
+var (
+	nameStep           = jsontext.NewName(`{"step":`)
+	nameOperation      = jsontext.NewName(`,"operation":`)
+	nameDeviceID       = jsontext.NewName(`,"device_id":`)
+	nameInputShapes    = jsontext.NewName(`,"input_shapes":`)
+	nameOutputShape    = jsontext.NewName(`,"output_shape":`)
+	nameDurationUS     = jsontext.NewName(`,"duration_us":`)
+	nameOutputElements = jsontext.NewName(`,"output_elements":`)
+	nameMemoryBytes    = jsontext.NewName(`,"memory_bytes":`)
+	nameKind           = jsontext.NewName(`,"kind":`)
+	nameKindRule       = jsontext.NewName(`,"kind_rule":`)
+	valueCompute       = jsontext.NewName(`"compute"`)
+	nameDType          = jsontext.NewName(`,"dtype":`)
+	nameStartUnixNS    = jsontext.NewName(`,"start_unix_ns":`)
+	nameDurationNS     = jsontext.NewName(`,"duration_ns":`)
+	nameLaunchUnixNS   = jsontext.NewName(`,"launch_unix_ns":`)
+	nameStream         = jsontext.NewName(`,"stream":`)
+	nameRank           = jsontext.NewName(`,"rank":`)
+	nameFLOPs          = jsontext.NewName(`,"flops":`)
+	nameRoot           = jsontext.NewName(`,"root":`)
+	nameRootSpanID     = jsontext.NewName(`,"root_span_id":`)
+	nameService        = jsontext.NewName(`,"service":`)
+	nameScope          = jsontext.NewName(`,"scope":`)
+	namePath           = jsontext.NewName(`,"path":`)
+	nameTraceID        = jsontext.NewName(`,"trace_id":`)
+	nameSpanID         = jsontext.NewName(`,"span_id":`)
+	nameParentSpanID   = jsontext.NewName(`,"parent_span_id":`)
+)
+
 // Canonical reads the entry or ancestry record in canonical form at the start of
 // text. It returns the length of the line with its newline, 0 where it is something else.
 func (d *Decoder) Canonical(text []byte) (size int) {
+	if size = d.canonicalLine(text); size == 0 && len(text) < maxTail {
+		d.tail = append(append(d.tail[:0], text...), tailMargin...)
+		size = d.canonicalLine(d.tail)
+	}
+	return size
+}
+
+// Names are not read in the last bytes of a text. Up to maxTail bytes are read again
+// with tailMargin behind them.
+const (
+	maxTail    = 2048
+	tailMargin = "                                "
+)
+
+// canonicalLine is Canonical, but may take no line at the end of text.
+func (d *Decoder) canonicalLine(text []byte) (size int) {
 	if d.IsSpan = jsontext.Has(text, 0, `{"span":`); d.IsSpan {
 		size = d.canonicalSpan(text)
 	} else if size = d.canonicalEntry(text); size > 0 {
@@ -32,31 +78,31 @@ func (d *Decoder) Canonical(text []byte) (size int) {
 
 // canonicalEntry reads an entry, which starts the line b.
 func (d *Decoder) canonicalEntry(b []byte) (i int) {
-	if i = jsontext.Literal(b, 0, `{"step":`); i < 0 {
+	if i = nameStep.Read(b, 0); i < 0 {
 		return -1
 	}
 	d.Reset()
 	e := &d.Entry
 	d.has = hasAny | hasDuration | hasElements | hasMemory
 	e.Step, i = optionalInt(b, i)
-	e.Operation, i = d.canonicalText(b, jsontext.Literal(b, i, `,"operation":`))
-	if i = jsontext.Literal(b, i, `,"device_id":`); jsontext.Has(b, i, "null") {
+	e.Operation, i = d.canonicalText(b, nameOperation.Read(b, i))
+	if i = nameDeviceID.Read(b, i); jsontext.Has(b, i, "null") {
 		i += len("null")
 	} else {
 		e.DeviceID, i = d.canonicalText(b, i)
 		e.EmptyDevice = e.DeviceID == ""
 	}
-	e.InputShapes, i = d.canonicalShapes(b, jsontext.Literal(b, i, `,"input_shapes":`))
-	e.OutputShape, i = d.canonicalShape(b, jsontext.Literal(b, i, `,"output_shape":`))
-	e.Duration, i = jsontext.Micros(b, jsontext.Literal(b, i, `,"duration_us":`))
-	e.OutputElements, i = optionalAmount(b, jsontext.Literal(b, i, `,"output_elements":`))
-	e.MemoryBytes, i = optionalAmount(b, jsontext.Literal(b, i, `,"memory_bytes":`))
+	e.InputShapes, i = d.canonicalShapes(b, nameInputShapes.Read(b, i))
+	e.OutputShape, i = d.canonicalShape(b, nameOutputShape.Read(b, i))
+	e.Duration, i = jsontext.Micros(b, nameDurationUS.Read(b, i))
+	e.OutputElements, i = optionalAmount(b, nameOutputElements.Read(b, i))
+	e.MemoryBytes, i = optionalAmount(b, nameMemoryBytes.Read(b, i))
 
-	if j := jsontext.Literal(b, i, `,"kind":`); j > 0 {
+	if j := nameKind.Read(b, i); j > 0 {
 		if e.Kind, i = d.canonicalKind(b, j); e.Kind == op.KindUnknown {
 			return -1
 		}
-		if j := jsontext.Literal(b, i, `,"kind_rule":`); j > 0 {
+		if j := nameKindRule.Read(b, i); j > 0 {
 			var name string
 			name, i = d.canonicalText(b, j)
 			var ok bool
@@ -66,46 +112,46 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 			d.has |= hasRule
 		}
 	}
-	if j := jsontext.Literal(b, i, `,"dtype":`); j > 0 {
+	if j := nameDType.Read(b, i); j > 0 {
 		if e.DType, i = d.canonicalDType(b, j); e.DType == "" {
 			return -1
 		}
 	}
-	if j := jsontext.Literal(b, i, `,"start_unix_ns":`); j > 0 {
+	if j := nameStartUnixNS.Read(b, i); j > 0 {
 		e.Start, i = amount(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"duration_ns":`); j > 0 {
+	if j := nameDurationNS.Read(b, i); j > 0 {
 		e.Duration, i = jsontext.Digits(b, j)
 		d.has |= hasDurationNS
 	}
-	if j := jsontext.Literal(b, i, `,"launch_unix_ns":`); j > 0 {
+	if j := nameLaunchUnixNS.Read(b, i); j > 0 {
 		e.Launch, i = amount(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"stream":`); j > 0 {
+	if j := nameStream.Read(b, i); j > 0 {
 		e.Stream, i = integer(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"rank":`); j > 0 {
+	if j := nameRank.Read(b, i); j > 0 {
 		e.Rank, i = amount(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"flops":`); j > 0 {
+	if j := nameFLOPs.Read(b, i); j > 0 {
 		e.FLOPs, i = amount(b, j)
 	}
 	if i = canonicalIDs(b, i, &e.TraceID, &e.SpanID, &e.ParentSpanID); i < 0 {
 		return -1
 	}
-	if j := jsontext.Literal(b, i, `,"root":`); j > 0 {
+	if j := nameRoot.Read(b, i); j > 0 {
 		e.Root, i = d.repeatedText(b, j, &d.lastRoot)
 	}
-	if j := jsontext.Literal(b, i, `,"root_span_id":`); j > 0 {
+	if j := nameRootSpanID.Read(b, i); j > 0 {
 		i = jsontext.QuotedHex(b, j, e.RootSpanID[:])
 	}
-	if j := jsontext.Literal(b, i, `,"service":`); j > 0 {
+	if j := nameService.Read(b, i); j > 0 {
 		e.Service, i = d.repeatedText(b, j, &d.lastService)
 	}
-	if j := jsontext.Literal(b, i, `,"scope":`); j > 0 {
+	if j := nameScope.Read(b, i); j > 0 {
 		e.Scope, i = d.repeatedText(b, j, &d.lastScope)
 	}
-	if j := jsontext.Literal(b, i, `,"path":`); j > 0 {
+	if j := namePath.Read(b, i); j > 0 {
 		e.Path, i = d.canonicalText(b, j)
 	}
 	if j := jsontext.Literal(b, i, `,"input_dtypes":[`); j > 0 {
@@ -172,17 +218,17 @@ func (d *Decoder) canonicalSpan(b []byte) (i int) {
 // canonicalIDs reads the ids of a span, none of which AppendJSON writes where it
 // is zero.
 func canonicalIDs(b []byte, i int, trace *op.TraceID, span, parent *op.SpanID) int {
-	if j := jsontext.Literal(b, i, `,"trace_id":`); j > 0 {
+	if j := nameTraceID.Read(b, i); j > 0 {
 		if i = jsontext.QuotedHex(b, j, trace[:]); trace.IsZero() {
 			return -1
 		}
 	}
-	if j := jsontext.Literal(b, i, `,"span_id":`); j > 0 {
+	if j := nameSpanID.Read(b, i); j > 0 {
 		if i = jsontext.QuotedHex(b, j, span[:]); span.IsZero() {
 			return -1
 		}
 	}
-	if j := jsontext.Literal(b, i, `,"parent_span_id":`); j > 0 {
+	if j := nameParentSpanID.Read(b, i); j > 0 {
 		i = jsontext.QuotedHex(b, j, parent[:])
 	}
 	return i

@@ -40,7 +40,7 @@ func (d *Decoder) otherText(b []byte, i int) (string, int) {
 
 // canonicalKind reads a kind.
 func (d *Decoder) canonicalKind(b []byte, i int) (op.Kind, int) {
-	if end := jsontext.Literal(b, i, `"compute"`); end > 0 { // most do
+	if end := valueCompute.Read(b, i); end > 0 { // most do
 		return op.KindCompute, end
 	}
 	name, i := d.canonicalText(b, i)

@@ -30,6 +30,7 @@ type Decoder struct {
 
 	// What Canonical read is a span, else the entry.
 	IsSpan bool
+	tail   []byte // see Canonical
 
 	inputs []op.Shape
 	dims   []int64 // backs all shapes of an entry

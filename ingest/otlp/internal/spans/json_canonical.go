@@ -13,6 +13,24 @@ import (
 // canonical. A single member or attribute that is not canonical is read by the lexer;
 // any other span is read by parseSpan, from its start.
 
+// The texts in front of the values of a span.
+var (
+	textTraceID  = jsontext.NewName(`{"traceId":`)
+	textSpanID   = jsontext.NewName(`,"spanId":`)
+	textState    = jsontext.NewName(`,"traceState":"`)
+	textParentID = jsontext.NewName(`,"parentSpanId":`)
+	textFlags    = jsontext.NewName(`,"flags":`)
+	textName     = jsontext.NewName(`,"name":`)
+	textKind     = jsontext.NewName(`,"kind":`)
+	textStart    = jsontext.NewName(`,"startTimeUnixNano":`)
+	textEnd      = jsontext.NewName(`,"endTimeUnixNano":`)
+	textAttrs    = jsontext.NewName(`,"attributes":[`)
+	textInt      = jsontext.NewName(`{"intValue":"`)
+	textString   = jsontext.NewName(`{"stringValue":"`)
+	textArray    = jsontext.NewName(`{"arrayValue":`)
+	textValues   = jsontext.NewName(`{"values":[`)
+)
+
 // ReadSpans reads and hands out spans in b, which is the lexer's text, beginning at the
 // lexer's position, as long as they are canonical. It leaves the lexer behind the last one
 // and reports true, or in front of a span that is not canonical and reports false.
@@ -38,38 +56,38 @@ func (r *JSON) canonicalSpan(b []byte, i int) int {
 	r.begin()
 	r.attributes.start()
 	f := &r.fields
-	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), f.trace[:])
-	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), f.id[:])
-	if j := jsontext.Literal(b, i, `,"traceState":"`); j > 0 {
+	i = jsontext.QuotedHex(b, textTraceID.Read(b, i), f.trace[:])
+	i = jsontext.QuotedHex(b, textSpanID.Read(b, i), f.id[:])
+	if j := textState.Read(b, i); j > 0 {
 		f.state, i = r.canonicalString(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"parentSpanId":`); j > 0 {
+	if j := textParentID.Read(b, i); j > 0 {
 		if i = jsontext.Literal(b, j, `""`); i < 0 {
 			i = jsontext.QuotedHex(b, j, f.parent[:])
 		}
 	}
-	if j := jsontext.Literal(b, i, `,"flags":`); j > 0 {
+	if j := textFlags.Read(b, i); j > 0 {
 		var flags int64
 		flags, i = jsontext.Digits(b, j)
 		f.flags = uint32(flags)
 	}
-	if j := jsontext.Literal(b, i, `,"name":`); j > 0 {
+	if j := textName.Read(b, i); j > 0 {
 		f.rawName, i = jsontext.Quoted(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"kind":`); j > 0 {
+	if j := textKind.Read(b, i); j > 0 {
 		f.kind, i = jsontext.Digits(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"startTimeUnixNano":`); j > 0 {
+	if j := textStart.Read(b, i); j > 0 {
 		var start int64
 		start, i = jsontext.QuotedDigits(b, j)
 		f.start = uint64(start)
 	}
-	if j := jsontext.Literal(b, i, `,"endTimeUnixNano":`); j > 0 {
+	if j := textEnd.Read(b, i); j > 0 {
 		var end int64
 		end, i = jsontext.QuotedDigits(b, j)
 		f.end = uint64(end)
 	}
-	if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
+	if j := textAttrs.Read(b, i); j > 0 {
 		i = r.canonicalAttributes(b, j)
 	}
 	for jsontext.Has(b, i, ",") {
@@ -242,7 +260,7 @@ func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 			r.builder.SetInt(a.target, v)
 		}
 	default:
-		if jsontext.Literal(b, i, `{"stringValue":"`) > 0 {
+		if textString.Read(b, i) > 0 {
 			return r.canonicalStrings(b, i, a)
 		}
 		nested, end := r.canonicalList(b, i)
@@ -268,7 +286,7 @@ func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	for {
-		start := jsontext.Literal(b, jsontext.Literal(b, i, `{"arrayValue":`), `{"values":[`)
+		start := textValues.Read(b, textArray.Read(b, i))
 		if start < 0 {
 			break
 		}
@@ -290,7 +308,7 @@ func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 	r.list = r.list[:0]
 	for {
-		text, end := r.canonicalString(b, jsontext.Literal(b, i, `{"stringValue":"`))
+		text, end := r.canonicalString(b, textString.Read(b, i))
 		if i = jsontext.Literal(b, end, `}`); i < 0 {
 			return -1
 		}
@@ -313,7 +331,7 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		return dst, i + 1
 	}
 	for {
-		start := jsontext.Literal(b, i, `{"intValue":"`)
+		start := textInt.Read(b, i)
 		v, end := jsontext.Digits(b, start)
 		if end < 0 {
 			v, end = jsontext.Integer(b, start)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -13,6 +14,7 @@ type Proto struct {
 	*Decoder
 	msg        wire
 	attributes attributeTable
+	texts      intern.Short // of valid UTF-8
 }
 
 // NewProto returns a reader of messages, which hands the records to d.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -247,7 +248,7 @@ func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 		if to != end {
 			return false
 		}
-		text, ok := r.strings.Valid(b[start:end])
+		text, ok := r.canonicalText(b[start:end])
 		if !ok {
 			return false
 		}
@@ -313,4 +314,18 @@ func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 		b = b[3+n:]
 	}
 	return dst, true
+}
+
+// canonicalText returns b as a string if it is valid UTF-8.
+func (r *Proto) canonicalText(b []byte) (text string, ok bool) {
+	w, short := intern.WordsOf(b)
+	if short {
+		if text, ok = r.texts.Find(w); ok {
+			return text, true
+		}
+	}
+	if text, ok = r.strings.Valid(b); ok && short {
+		r.texts.Add(w, text)
+	}
+	return text, ok
 }
