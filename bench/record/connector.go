@@ -32,7 +32,8 @@ func connectorSuite() []measure.Measure {
 	}}
 }
 
-const limitConnector = "encoding spans for the reader of OTLP, two fifths of ours, and reading them, two fifths: the peer reads fewer attributes"
+const limitConnector = "encoding spans for the reader of OTLP, two fifths of ours, and reading them, two fifths: " +
+	"the peer reads fewer attributes"
 
 func openConnectors(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	spans, decoded, err := decodedSpans(ctx, env, s)

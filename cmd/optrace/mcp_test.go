@@ -89,7 +89,8 @@ func TestMCPTools(t *testing.T) {
 		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
 		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"}, false},
 		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
-		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000}, []string{"lines were left out: ask for fewer rows"}, false},
+		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000},
+			[]string{"lines were left out: ask for fewer rows"}, false},
 		{"table", map[string]any{"inputs": head, "where": map[string]string{"device": "cuda"}}, []string{"did you mean cuda:0?"}, false},
 
 		{"overview", map[string]any{"inputs": []string{}}, []string{"no input", "base.jsonl"}, true},

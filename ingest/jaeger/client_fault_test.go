@@ -51,7 +51,8 @@ func zipped(write func(io.Writer)) http.HandlerFunc {
 func TestR3ServerFaults(t *testing.T) {
 	const v3, v1 = `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{}`, `{"data":[{"traceID":"1","spans":[{}`
 	const million = 1 << 20
-	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true, "not gzip": true} // for a deadline to come
+	// Those that a deadline ends.
+	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true, "not gzip": true}
 	for name, tc := range map[string]struct {
 		handler http.HandlerFunc
 		want    string

@@ -95,8 +95,10 @@ var randomValues = map[protoreflect.Name][]any{
 	},
 	"dropped_attributes_count": {uint32(0), uint32(0), uint32(3), uint32(math.MaxUint32)},
 	"dropped_links_count":      {uint32(0), uint32(0), uint32(0), uint32(1)},
-	"code":                     {protoreflect.EnumNumber(0), protoreflect.EnumNumber(0), protoreflect.EnumNumber(1), protoreflect.EnumNumber(2)},
-	"bool_value":               {false, true},
+	"code": {
+		protoreflect.EnumNumber(0), protoreflect.EnumNumber(0), protoreflect.EnumNumber(1), protoreflect.EnumNumber(2),
+	},
+	"bool_value": {false, true},
 	"int_value": {
 		int64(0), int64(1), int64(2), int64(3), int64(7), int64(-1), int64(-2), int64(1 << 40), int64(math.MaxInt64), int64(math.MinInt64),
 	},

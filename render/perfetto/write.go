@@ -160,7 +160,8 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 
 // slice writes an event of a slice with arguments and the flows of a node.
 func (w *writer) slice(at int64, kind int32, track int64, s *timeline.Slice, args string, f *flows, node int) {
-	w.event(at, kind, track, field(10, "name_iid", int64(w.labels.ID(s.Label))+1), field(3, "category_iids", int64(w.categories.ID(s.Category))+1),
+	w.event(at, kind, track, field(10, "name_iid", int64(w.labels.ID(s.Label))+1),
+		field(3, "category_iids", int64(w.categories.ID(s.Category))+1),
 		field(4, "debug_annotations", wire.Encoded(args)), field(47, "flow_ids", f.starts[node]),
 		field(48, "terminating_flow_ids", f.ends[node]))
 }

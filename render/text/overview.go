@@ -154,7 +154,8 @@ func (o *overview) head(v *view) {
 	in := &v.r.Input
 	skipped, others, missing := splitSkipped(in.SkippedBy)
 	text := inputText(in) + ": " + plural(in.Spans, "span")
-	text += ifAny(in.Skipped, ", "+units.Count(in.Skipped)+" skipped"+strings.Replace(reasons(skipped), " "+units.Count(in.Skipped)+")", ")", 1))
+	n := units.Count(in.Skipped)
+	text += ifAny(in.Skipped, ", "+n+" skipped"+strings.Replace(reasons(skipped), " "+n+")", ")", 1))
 	text += ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", "))
 	v.field("input", text, false)
 	v.missingTables(missing)

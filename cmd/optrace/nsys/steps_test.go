@@ -25,7 +25,8 @@ WITH r AS (SELECT *, globalTid / 0x1000000 p FROM NVTX_EVENTS),
 		SELECT p, start, end, text, row_number() OVER (PARTITION BY p ORDER BY start) - 1 FROM r
 		WHERE text = 'batch' AND p NOT IN (SELECT p FROM marked) AND p IN (SELECT p FROM r WHERE text = 'batch' GROUP BY p HAVING count(*) >= 4))
 SELECT k.start || ' ' ||
-	coalesce((SELECT number || ' ' || text FROM steps WHERE p = c.globalTid / 0x1000000 AND start <= c.start AND c.start < end), 'none ') || ' ' ||
+	coalesce((SELECT number || ' ' || text FROM steps
+		WHERE p = c.globalTid / 0x1000000 AND start <= c.start AND c.start < end), 'none ') || ' ' ||
 	coalesce((SELECT trim(text, '# ') FROM r WHERE globalTid = c.globalTid AND start <= c.start AND c.start < end
 		AND (text = 'forward' OR text = '## backward ##') ORDER BY start DESC LIMIT 1), '') || ' ' ||
 	coalesce((SELECT group_concat(text, '/') FROM (SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start

@@ -51,7 +51,8 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 	checkRules(t, known)
 	for _, s := range samplesOf(p) {
 		want := "" // cuda where a CUDA device computed the leaf
-		if strings.HasPrefix(s.attributes["tensor.device.id"], "cuda:") && s.attributes["tensor.op.kind"] != "memory" && s.names[0] != "(deeper)" {
+		if strings.HasPrefix(s.attributes["tensor.device.id"], "cuda:") && s.attributes["tensor.op.kind"] != "memory" &&
+			s.names[0] != "(deeper)" {
 			want = "cuda"
 		}
 		check.Equal(t, fmt.Sprintf("%q, %v: the type of the frame", s.names, s.attributes), want, s.frameType)
@@ -119,8 +120,9 @@ func samplesOf(p pprofile.Profiles) (list []sample) {
 			for _, s := range one.Samples().All() {
 				l := d.LinkTable().At(int(s.LinkIndex()))
 				to := sample{
-					resource: of.Resource().Attributes().AsRaw(), kind: text(one.SampleType().TypeStrindex()), attributes: attributes(s.AttributeIndices()),
-					link: l.TraceID().String() + l.SpanID().String(), value: s.Values().At(0),
+					resource: of.Resource().Attributes().AsRaw(), kind: text(one.SampleType().TypeStrindex()),
+					attributes: attributes(s.AttributeIndices()),
+					link:       l.TraceID().String() + l.SpanID().String(), value: s.Values().At(0),
 				}
 				leaf := d.StackTable().At(int(s.StackIndex())).LocationIndices().At(0)
 				to.frameType = attributes(d.LocationTable().At(int(leaf)).AttributeIndices())["profile.frame.type"]
