@@ -30,6 +30,8 @@ type Columns struct {
 	pair     []int32 // number in pairs
 	duration []int64 // ns
 	memory   []int64 // bytes
+	// durations and memories bound every sum of durations or memory sizes.
+	durations, memories magnitude
 }
 
 // NewColumns returns the columns of t, which does not change; a nil t is empty.
@@ -50,6 +52,8 @@ func NewColumns(t *seed.Trace) *Columns {
 func (t *Columns) Add(e *op.Entry) {
 	t.pair = append(t.pair, t.pairs.number(e))
 	t.duration, t.memory = append(t.duration, e.Duration), append(t.memory, e.MemoryBytes.V)
+	t.durations.add(e.Duration)
+	t.memories.add(e.MemoryBytes.V)
 	if e.Side != op.SideHost {
 		t.TotalDuration = wide.AddSaturating(t.TotalDuration, e.Duration)
 	}
@@ -88,3 +92,22 @@ func longestFirst(entries []Slow) []Slow {
 	slices.SortStableFunc(entries, func(a, b Slow) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
 	return entries
 }
+
+// magnitude is the sum of the magnitudes of numbers, which bounds the sum of any
+// of them.
+type magnitude struct{ sum uint64 }
+
+func (m *magnitude) add(v int64) {
+	if !m.fitsInt64() {
+		return // any more might wrap
+	}
+	if v < 0 {
+		m.sum -= uint64(v)
+	} else {
+		m.sum += uint64(v)
+	}
+}
+
+// fitsInt64 reports whether sums fit an int64, in whatever order and of
+// whichever numbers.
+func (m magnitude) fitsInt64() bool { return m.sum <= math.MaxInt64 }

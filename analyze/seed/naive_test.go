@@ -174,8 +174,8 @@ func (n naiveSeed) hotspots(threshold int64) []*op.Entry {
 
 // wildTrace is a random trace with what tells implementations apart: names in
 // both cases, without a device or on one called "" or "unknown", stacks that read the
-// same, durations around rounding, of zero and below it, or, where huge is set,
-// sums beyond 64 bits of what is not negative.
+// same, durations around rounding, of zero, below it, and, where huge is set,
+// sums beyond 64 bits.
 func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
 	t, still := &seed.Trace{}, r.IntN(8) == 0
 	for i := range n {
@@ -186,11 +186,9 @@ func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
 		e.Duration = pick(r, 0, 1, 499, 500, 501, 999, 1000, 1499, 1500, e.Duration, -e.Duration, -700)
 		if still {
 			e.Duration = 0
-		} else if huge {
-			if e.Duration = max(e.Duration, 0); r.IntN(3) == 0 {
-				e.Duration = pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2)
-				e.MemoryBytes = op.Known(pick[int64](r, math.MaxInt64, math.MaxInt64/3))
-			}
+		} else if huge && r.IntN(3) == 0 {
+			e.Duration = pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
+			e.MemoryBytes = op.Known(pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
 		}
 		t.AddEntry(&e)
 	}

@@ -19,13 +19,20 @@ type Summary struct {
 }
 
 // totals are the sums over some entries.
-type totals struct{ count, duration, memory, weight int64 }
+type totals struct{ count, duration, memory int64 }
 
-func (s *totals) add(o totals) {
-	s.count += o.count
-	s.duration = wide.AddSaturating(s.duration, o.duration)
-	s.memory = wide.AddSaturating(s.memory, o.memory)
-	s.weight = wide.AddSaturating(s.weight, o.weight)
+func (s *totals) add(duration, memory int64) {
+	s.count++
+	s.duration = wide.AddSaturating(s.duration, duration)
+	s.memory = wide.AddSaturating(s.memory, memory)
+}
+
+// add adds an entry.
+func (s *Summary) add(number int32, duration, memory int64) {
+	p := s.names.pairs[number]
+	s.byOperation[p.operation].add(duration, memory)
+	s.byDevice[p.device].add(duration, memory)
+	s.weights[number] = wide.AddSaturating(s.weights[number], roundMicros(duration))
 }
 
 // Summary adds up the entries in one pass for all analyses together. It keeps
@@ -39,16 +46,46 @@ func (t *Columns) Summary() *Summary {
 		weights:     make([]int64, len(names.pairs)),
 		total:       t.TotalDuration,
 	}
-	pairs := make([]totals, len(names.pairs))
-	for i, number := range t.pair {
-		pairs[number].add(totals{1, t.duration[i], t.memory[i], roundMicros(t.duration[i])})
+	if t.durations.fitsInt64() && t.memories.fitsInt64() {
+		s.addPairs(t.sumPairs())
+		return s
 	}
-	for number, p := range names.pairs {
-		s.byOperation[p.operation].add(pairs[number])
-		s.byDevice[p.device].add(pairs[number])
-		s.weights[number] = pairs[number].weight
+	for i, number := range t.pair {
+		s.add(number, t.duration[i], t.memory[i])
 	}
 	return s
+}
+
+// pairSum is the sum over the entries of a pair. At 32 bytes the sums of hundreds
+// of pairs fit into the processor's first cache.
+type pairSum struct{ count, duration, memory, weight int64 }
+
+// sumPairs returns the sums by number of the pair. It checks no addition: the
+// caller has checked that the sums fit 64 bits.
+func (t *Columns) sumPairs() []pairSum {
+	sums := make([]pairSum, len(t.pairs.all.Values))
+	durations, memories := t.duration[:len(t.pair)], t.memory[:len(t.pair)]
+	for i, p := range t.pair {
+		sum := &sums[p]
+		sum.count++
+		sum.duration += durations[i]
+		sum.memory += memories[i]
+		sum.weight += roundMicros(durations[i])
+	}
+	return sums
+}
+
+// addPairs adds sums by number of the pair, which together fit 64 bits.
+func (s *Summary) addPairs(sums []pairSum) {
+	for number, sum := range sums {
+		p := s.names.pairs[number]
+		for _, by := range []*totals{&s.byOperation[p.operation], &s.byDevice[p.device]} {
+			by.count += sum.count
+			by.duration += sum.duration
+			by.memory += sum.memory
+		}
+		s.weights[number] = sum.weight
+	}
 }
 
 // OperationSummary returns count, duration and memory per operation.
