@@ -46,7 +46,7 @@ fmt: ## fail where gofmt would change something
 
 vet: ## go vet of what depends on the system, for the others that users have; golangci has the rest
 	@set -e; for system in $(OTHERS); do echo "== vet $$system"; GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
-		$(GO) vet -trimpath . ./internal/endsignal ./internal/producer ./internal/rotate ./examples/cuda; done
+		$(GO) vet -trimpath . ./internal/producer ./internal/rotate ./examples/cuda; done
 
 lint: fmt vet golangci tree ## all that reads the tree and runs no code of it
 

@@ -226,8 +226,7 @@ func (e *extents) innermost(at, limit int64) (i int32, until int64, ok bool) {
 		}
 	}
 	for k := range e.open {
-		for n := len(e.open[k]) - 1; n >= 0; n-- {
-			i = e.open[k][n]
+		for n, i := range slices.Backward(e.open[k]) {
 			if _, end := e.times(i); end > at {
 				return i, min(end, limit), true
 			}
