@@ -289,7 +289,8 @@ func (v *variety) merge(o *variety) {
 	mix(v, o, mixesOutput, &v.OutputShape, o.OutputShape, equalShapes, slices.Clone)
 	mix(v, o, mixesDTypes, &v.InputDTypes, o.InputDTypes, slices.Equal, slices.Clone)
 	switch {
-	case (v.Mixes|o.Mixes)&mixesDType != 0 || v.DType != "" && o.DType != "" && !symbols.SameString(string(v.DType), string(o.DType)):
+	case v.Mixes&mixesDType != 0:
+	case o.Mixes&mixesDType != 0 || v.DType != "" && o.DType != "" && !symbols.SameString(string(v.DType), string(o.DType)):
 		v.Mixes |= mixesDType
 		v.DType = ""
 	case v.DType == "":
@@ -300,7 +301,8 @@ func (v *variety) merge(o *variety) {
 // mix merges one property, of which v has the first value seen.
 func mix[S ~[]T, T any](v, o *variety, property set, first *S, value S, equal func(a, b S) bool, clone func(S) S) {
 	switch {
-	case (v.Mixes|o.Mixes)&property != 0 || *first != nil && value != nil && !equal(*first, value):
+	case v.Mixes&property != 0:
+	case o.Mixes&property != 0 || *first != nil && value != nil && !equal(*first, value):
 		v.Mixes |= property
 		*first = nil
 	case *first == nil && value != nil:
