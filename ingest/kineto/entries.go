@@ -311,7 +311,7 @@ type deviceKey struct {
 // PyTorch too. One of another maker has no number where that would be the id of a host's process.
 func (m *entryMaker) deviceName(d *deviceOp) string {
 	key := deviceKey{d.maker, d.device}
-	if d.maker != 0 && d.has&hasProcess != 0 && slices.ContainsFunc(m.threads.keys, func(t threadKey) bool { return t.process == d.process }) {
+	if d.maker != 0 && d.has&hasProcess != 0 && slices.ContainsFunc(m.threads.Values, func(t threadKey) bool { return t.process == d.process }) {
 		key.device = -1
 	}
 	name, ok := m.devices[key]

@@ -149,5 +149,5 @@ func (t *tables) heldBytes() int64 {
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
-	return int64(rows) + t.threads.heldBytes() + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
+	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
