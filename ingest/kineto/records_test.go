@@ -165,7 +165,8 @@ func TestRecordsWithMapping(t *testing.T) {
 	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,"duration_us":2,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.1","side":"host"}
 {"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
-		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":0,"correlation":8,"grid":[1,2]}}
+		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0",` +
+		`"attrs":{"queued":0,"correlation":8,"grid":[1,2]}}
 `
 	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
 }

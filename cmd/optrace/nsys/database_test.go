@@ -33,20 +33,22 @@ CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid I
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER);
 CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
 CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER,
+	nameId INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
 	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, registersPerThread INTEGER,
 	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER,
 	dynamicSharedMemory INTEGER, graphNodeId INTEGER, graphId INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
 	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER, dstKind INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
 CREATE TABLE SOMETHING_NEW (x BLOB);
 `
 
 // nodes is the table of the nodes of graphs, which is there where there are any.
-const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER, globalTid INTEGER);`
+const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER,
+	globalTid INTEGER);`
 
 const (
 	process1, process2 = 0x1000001000000, 0x1000002000000
@@ -55,7 +57,8 @@ const (
 
 // small is a database of two processes with one device each, whose correlation ids are the same.
 var small = schema + fmt.Sprintf(`
-INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker'), (5, 'cudaLaunchKernel_v7000');
+INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker'),
+	(5, 'cudaLaunchKernel_v7000');
 INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
 INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
 INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '', 1000);
@@ -69,7 +72,8 @@ INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
 	(1300, 1400, 0, 7, 5, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, NULL),
 	(1310, 1330, 1, 15, 5, %[2]d, 2, 2, 32, 1, 1, 1, 32, 1, 1, 0, 0, 99, 7),
 	(2800, 2900, 0, 7, 7, %[1]d, 1, 1, 32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, 0);
-INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1800, 1850, 0, 7, 6, %[1]d, 4096, 1, 1, 2), (1810, 1820, 1, 15, 404, %[2]d, 8, 10, NULL, NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1800, 1850, 0, 7, 6, %[1]d, 4096, 1, 1, 2),
+	(1810, 1820, 1, 15, 404, %[2]d, 8, 10, NULL, NULL);
 INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (3000, 3500, 1, 15, 0, %[2]d, 12);
 `, process1, process2, thread1, thread2)
 
@@ -312,7 +316,8 @@ func TestRecordedAgainstSQL(t *testing.T) {
 			` 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
 		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET
 			JOIN ENUM_CUDA_MEM_KIND e ON e.id = memKind GROUP BY 1`,
-		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END || ' (' || s.label || ' -> ' || d.label || ')',
+		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END ||
+			' (' || s.label || ' -> ' || d.label || ')',
 			count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
 			JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind GROUP BY 1`,
 		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000 FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,

@@ -56,10 +56,11 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-const instructions = `optrace profiles tensor operations that were recorded as traces: OpenTelemetry spans of OTLP or Jaeger, PyTorch and Chrome
-traces, Nsight Systems, ONNX Runtime, Perfetto. To find why a run is slow, call overview first: it says what the run is bound by and what would make it
-faster, the most important first. Where a line ends in "→ idle", call table with that section. Follow an operation with the tool operation,
-a slow request with request, two runs with compare. Figures that look incomplete are explained by doctor.`
+const instructions = `optrace profiles tensor operations that were recorded as traces: OpenTelemetry spans of OTLP or Jaeger,
+PyTorch and Chrome traces, Nsight Systems, ONNX Runtime, Perfetto. To find why a run is slow, call overview first: it says what
+the run is bound by and what would make it faster, the most important first. Where a line ends in "→ idle", call table with that
+section. Follow an operation with the tool operation, a slow request with request, two runs with compare. Figures that look
+incomplete are explained by doctor.`
 
 // Run serves one client until its end of the streams closes or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
