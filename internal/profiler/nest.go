@@ -24,19 +24,50 @@ type Intervals struct {
 
 // Order returns the numbers of the intervals by thread and start, outer ones first.
 func (s *Intervals) Order() []int32 {
-	list := make([]int32, s.N)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	slices.SortFunc(list, func(i, j int32) int {
-		a, b := s.At(i), s.At(j)
-		order := cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
-		if order == 0 && s.InnerFirst {
-			return cmp.Compare(j, i)
+	list := s.byThread()
+	for start := 0; start < len(list); {
+		thread := s.At(list[start]).Thread
+		end := start + 1
+		for end < len(list) && s.At(list[end]).Thread == thread {
+			end++
 		}
-		return cmp.Or(order, cmp.Compare(i, j))
-	})
+		slices.SortFunc(list[start:end], s.compare) // mostly in order already
+		start = end
+	}
 	return list
+}
+
+// byThread returns the numbers of the intervals by thread, and those of a thread as they are.
+func (s *Intervals) byThread() []int32 {
+	var ends []int // of each thread in the list
+	for i := range int32(s.N) {
+		t := s.At(i).Thread
+		for uint32(len(ends)) <= t {
+			ends = append(ends, 0)
+		}
+		ends[t]++
+	}
+	sum := 0
+	for t, count := range ends {
+		ends[t] = sum
+		sum += count
+	}
+	list := make([]int32, s.N)
+	for i := range int32(s.N) {
+		t := s.At(i).Thread
+		list[ends[t]] = i
+		ends[t]++
+	}
+	return list
+}
+
+func (s *Intervals) compare(i, j int32) int {
+	a, b := s.At(i), s.At(j)
+	order := cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	if order == 0 && s.InnerFirst {
+		return cmp.Compare(j, i)
+	}
+	return cmp.Or(order, cmp.Compare(i, j))
 }
 
 // maxOverlaps is how many intervals that end too early are passed over to find one around another.

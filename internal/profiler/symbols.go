@@ -34,15 +34,21 @@ func (s *Symbols) Add(text []byte) uint32 {
 	}
 	n, ok := s.index[string(text)] // does not allocate
 	if !ok {
-		if s.index == nil {
-			s.index, s.texts = make(map[string]uint32), make([]string, 1)
-		}
-		n = uint32(len(s.texts))
-		s.texts = append(s.texts, string(text))
-		s.index[s.texts[n]] = n
-		s.bytes += int64(len(text)) + symbolBytes
+		n = s.addNew(string(text))
 	}
 	*slot = n
+	return n
+}
+
+func (s *Symbols) addNew(text string) uint32 {
+	if s.index == nil {
+		s.index = make(map[string]uint32)
+		s.texts = make([]string, 1)
+	}
+	n := uint32(len(s.texts))
+	s.index[text] = n
+	s.texts = append(s.texts, text)
+	s.bytes += int64(len(text)) + symbolBytes
 	return n
 }
 
