@@ -1,9 +1,11 @@
 package csv
 
 import (
+	"cmp"
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -26,104 +28,70 @@ var (
 // EntryWriter writes a row for each entry. Shapes are written as in reports,
 // "64x784", separated by spaces. Call Flush at the end. It is not safe for
 // concurrent use.
-type EntryWriter struct {
-	w       *writer
-	columns []*op.Column[op.Entry]
-}
+type EntryWriter struct{ table *tableWriter[op.Entry] }
 
 // NewEntryWriter returns an EntryWriter to w and writes the header row.
 func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
-	ew := &EntryWriter{}
-	for _, name := range entryColumns {
-		ew.columns = append(ew.columns, &op.Columns[slices.IndexFunc(op.Columns, func(c op.Column[op.Entry]) bool { return c.Name == name })])
-	}
-	for i := range op.Columns {
-		if c := &op.Columns[i]; !slices.Contains(entryColumns, c.Name) && !slices.Contains(unwritten, c.Name) {
-			ew.columns = append(ew.columns, c)
-		}
-	}
-	var header []string
-	for _, c := range ew.columns {
-		switch c.Name {
-		case "error":
-			header = append(header, "failed", c.Name)
-		case "collective":
-			header = append(header, c.Name)
-			for _, c := range op.CollectiveColumns[1:] { // the first is its name
-				header = append(header, c.Name)
-			}
-		default:
-			header = append(header, c.Name)
-		}
-	}
-	var err error
-	if ew.w, err = newWriter(w, opts, header); err != nil {
-		return nil, err
-	}
-	return ew, nil
-}
-
-// Write writes e.
-func (w *EntryWriter) Write(e *op.Entry) error {
-	r := w.w
-	for _, c := range w.columns {
+	written := slices.DeleteFunc(slices.Clone(op.Columns), func(c op.Column[op.Entry]) bool { return slices.Contains(unwritten, c.Name) })
+	slices.SortStableFunc(written, func(a, b op.Column[op.Entry]) int { return cmp.Compare(place(a.Name), place(b.Name)) })
+	var columns []column[op.Entry]
+	for _, c := range written {
 		switch c.Name {
 		case "duration_us":
-			r.row = append(r.row, string(jsontext.AppendMicros(nil, e.Duration)))
+			columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) {
+				w.plain(string(jsontext.AppendMicros(nil, e.Duration)), true)
+			}})
+			continue
 		case "collective":
-			about := e.Collective
-			if about == nil {
-				about = &op.Collective{}
+			for i, of := range op.CollectiveColumns {
+				if i > 0 {
+					c.Name = of.Name // the first is that of the collective
+				}
+				columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) { field(w, &of, cmp.Or(e.Collective, &noCollective)) }})
 			}
-			for i := range op.CollectiveColumns {
-				field(r, &op.CollectiveColumns[i], about)
-			}
+			continue
 		case "error":
-			failed := "false"
-			if e.Failed {
-				failed = "true"
-			}
-			r.row = append(r.row, failed)
-			r.text(e.Error)
-		default:
-			field(r, c, e)
+			columns = append(columns, column[op.Entry]{"failed", func(w *writer, e *op.Entry) { w.plain(strconv.FormatBool(e.Failed), true) }})
 		}
+		columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) { field(w, &c, e) }})
 	}
-	return r.end()
+	table, err := newTable(w, opts, columns)
+	return &EntryWriter{table}, err
 }
 
+// noCollective is what is known of an operation that is none.
+var noCollective op.Collective
+
+// place returns where a column stands: those that are not listed come last.
+func place(name string) uint { return uint(slices.Index(entryColumns, name)) }
+
+// Write writes e.
+func (w *EntryWriter) Write(e *op.Entry) error { return w.table.write(e) }
+
 // Flush writes the buffered rows.
-func (w *EntryWriter) Flush() error { return w.w.flush() }
+func (w *EntryWriter) Flush() error { return w.table.flush() }
 
 // field adds a field, or an empty one if it is unknown.
 func field[T any](w *writer, c *op.Column[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
-		w.known(*at(v))
+		w.value(at(v))
 	case func(*T) *string:
 		w.text(*at(v))
 	case func(*T) op.Name:
 		w.text(at(v).String())
 	case func(*T) []byte:
+		text := ""
 		if id := at(v); slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
-			w.row = append(w.row, string(jsontext.AppendHex(nil, id)))
-		} else {
-			w.empty()
+			text = string(jsontext.AppendHex(nil, id))
 		}
+		w.plain(text, true)
 	case func(*T) *int64:
 		w.int(*at(v))
 	case func(*T) *float64:
-		if f := *at(v); f != 0 {
-			w.float(f)
-		} else {
-			w.empty()
-		}
+		w.float(*at(v), *at(v) != 0)
 	case func(*T) *op.Shape:
-		if s := *at(v); s != nil {
-			w.row = append(w.row, s.String())
-		} else {
-			w.empty()
-		}
+		w.plain(at(v).String(), *at(v) != nil)
 	case func(*T) *[]op.Shape:
 		w.text(join(slices.Values(*at(v))))
 	case func(*T) *[]op.DType:

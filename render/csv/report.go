@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,12 +23,18 @@ import (
 
 // tables are the tables of a report by the names of their sections.
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
-	"operations": writeOperations,
-	"groups":     writeGroups,
+	"operations": func(w io.Writer, r *analyze.Report, opts Options) error {
+		return writeTable(w, opts, r.Operations, append(fields[profile.Operation]("operation"), statColumns[profile.Operation](r)...))
+	},
+	"groups": writeGroups,
 	"findings": table("kind text saved_ns of_ns chance"+
 		" section=where.section operation=where.operation device_id=where.device_id rank=where.rank",
 		func(r *analyze.Report) []findings.Finding { return r.Findings }),
-	"operators": writeOperators,
+	"operators": func(w io.Writer, r *analyze.Report, opts Options) error {
+		return writeTable(w, opts, cmp.Or(r.Operators, &operators.Operators{}).Rows,
+			fields[operators.Row]("operator calls device_self_ns device_total_ns host_self_ns host_total_ns kernels"+
+				" memory_bytes flops device_idle_ns"+rooflineKeys(r)))
+	},
 	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns exposed_memory_ns"+
 		" other_ns idle_ns communication_ns memory_ns overlap_ns overlap_ratio service host",
 		func(r *analyze.Report) []profile.Device { return r.Devices }),
@@ -45,12 +52,7 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 		" idle_dependency_gaps=idle.dependency.count idle_dependency_ns=idle.dependency.sum_ns"+
 		" idle_queue_gaps=idle.queue.count idle_queue_ns=idle.queue.sum_ns"+
 		" idle_other_gaps=idle.other.count idle_other_ns=idle.other.sum_ns service host",
-		func(r *analyze.Report) []launch.Stream {
-			if r.Launches == nil {
-				return nil
-			}
-			return r.Launches.Streams
-		}),
+		func(r *analyze.Report) []launch.Stream { return cmp.Or(r.Launches, &launch.Launches{}).Streams }),
 	"critical_path": table("operation kind device_id rank ns share segments service host drag_ns",
 		func(r *analyze.Report) []path.Share { return r.CriticalPath }),
 	"sequences": writeSequences,
@@ -99,12 +101,6 @@ func rooflineKeys(r *analyze.Report) string {
 		" roofline.share roofline.compute_share roofline.bound"
 }
 
-// writeOperations writes the table by operation.
-func writeOperations(w io.Writer, r *analyze.Report, opts Options) error {
-	columns := append(fields[profile.Operation]("operation"), statColumns[profile.Operation](r)...)
-	return writeTable(w, opts, r.Operations, columns)
-}
-
 // writeGroups writes the table of the groups, with a column for each key.
 func writeGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	var columns []column[profile.Group]
@@ -113,10 +109,8 @@ func writeGroups(w io.Writer, r *analyze.Report, opts Options) error {
 			switch {
 			case g.Key.Other:
 				w.text(g.Key.String())
-			case !g.Key.Values[k].Known:
-				w.empty()
 			case g.Key.Values[k].Number.Known:
-				w.row = append(w.row, g.Key.Values[k].Text)
+				w.plain(g.Key.Values[k].Text, true)
 			default:
 				w.text(g.Key.Values[k].Text)
 			}
@@ -125,58 +119,32 @@ func writeGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Groups, append(columns, statColumns[profile.Group](r)...))
 }
 
-// writeOperators writes the table of the operators on the host.
-func writeOperators(w io.Writer, r *analyze.Report, opts Options) error {
-	var rows []operators.Row
-	if r.Operators != nil {
-		rows = r.Operators.Rows
-	}
-	return writeTable(w, opts, rows, fields[operators.Row]("operator calls device_self_ns device_total_ns host_self_ns host_total_ns kernels"+
-		" memory_bytes flops device_idle_ns"+rooflineKeys(r)))
-}
-
 // writeBalance writes the load of each device and its part of the ideal one.
 func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
-	type load struct {
-		Device  string   `json:"device"`
-		US      float64  `json:"duration_us"`
-		IdealUS float64  `json:"ideal_duration_us"`
-		OfIdeal op.Float `json:"of_ideal"`
+	b := cmp.Or(r.LoadBalance, &profile.Balance{})
+	type load = seed.DeviceDuration
+	columns := []column[load]{
+		{"device", func(w *writer, d *load) { w.text(d.Device) }},
+		{"duration_us", func(w *writer, d *load) { w.float(d.DurationUS, true) }},
+		{"ideal_duration_us", func(w *writer, _ *load) { w.float(b.IdealDurationUS, true) }},
+		{"of_ideal", func(w *writer, d *load) { w.float(d.DurationUS/b.IdealDurationUS, b.IdealDurationUS > 0) }},
 	}
-	var rows []load
-	if b := r.LoadBalance; b != nil {
-		for _, d := range b.PerDeviceDurationUS {
-			row := load{Device: d.Device, US: d.DurationUS, IdealUS: b.IdealDurationUS}
-			if b.IdealDurationUS > 0 {
-				row.OfIdeal = op.KnownFloat(d.DurationUS / b.IdealDurationUS)
-			}
-			rows = append(rows, row)
-		}
-	}
-	return writeTable(w, opts, rows, fields[load]("device duration_us ideal_duration_us of_ideal"))
+	return writeTable(w, opts, b.PerDeviceDurationUS, columns)
 }
 
 // writeSequences writes the table of repeated sequences; the names of the operations are a
 // list in JSON.
 func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
-	type row struct {
-		*sequences.Sequence
-		Operations string `json:"operations"`
-		Length     int64  `json:"length"`
-		Streams    int64  `json:"streams"`
+	columns := []column[sequences.Sequence]{
+		{"operations", func(w *writer, s *sequences.Sequence) {
+			list, _ := json.Marshal(s.Operations) // texts only
+			w.text(string(list))
+		}},
+		{"length", func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Operations))) }},
 	}
-	var rows []row
-	if r.Sequences != nil {
-		for i := range r.Sequences.Rows {
-			s := &r.Sequences.Rows[i]
-			list, err := json.Marshal(s.Operations)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, row{s, string(list), int64(len(s.Operations)), int64(len(s.Streams))})
-		}
-	}
-	return writeTable(w, opts, rows, fields[row]("operations length count rounds sum_ns share gap_ns gap_share streams"))
+	columns = append(columns, fields[sequences.Sequence]("count rounds sum_ns share gap_ns gap_share")...)
+	columns = append(columns, column[sequences.Sequence]{"streams", func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Streams))) }})
+	return writeTable(w, opts, cmp.Or(r.Sequences, &sequences.Sequences{}).Rows, columns)
 }
 
 // writeEngines writes the table of the requests of engines.

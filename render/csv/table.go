@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"reflect"
@@ -36,7 +37,7 @@ func fields[T any](list string) []column[T] {
 			v := reflect.ValueOf(row)
 			for _, index := range path {
 				if v = reflect.Indirect(v); !v.IsValid() {
-					w.empty()
+					w.plain("", false)
 					return
 				}
 				v = v.FieldByIndex(index)
@@ -68,11 +69,11 @@ func (w *writer) value(at any) {
 	case *int64:
 		w.int(*at)
 	case *op.Int:
-		w.known(*at)
+		w.plain(at.String(), at.Known)
 	case *float64:
-		w.float(*at)
+		w.float(*at, true)
 	case *op.Float:
-		w.knownFloat(*at)
+		w.float(at.V, at.Known)
 	case *[]string:
 		w.text(strings.Join(*at, " "))
 	case fmt.Stringer: // an id
@@ -82,23 +83,38 @@ func (w *writer) value(at any) {
 	}
 }
 
+// tableWriter writes a table row by row.
+type tableWriter[T any] struct {
+	writer
+	columns []column[T]
+}
+
+// newTable returns a tableWriter to w and writes the header.
+func newTable[T any](w io.Writer, opts Options, columns []column[T]) (*tableWriter[T], error) {
+	t := &tableWriter[T]{writer{csv: csv.NewWriter(w), opts: opts}, columns}
+	for _, c := range columns {
+		t.plain(c.name, true)
+	}
+	return t, t.end()
+}
+
+func (t *tableWriter[T]) write(row *T) error {
+	for i := range t.columns {
+		t.columns[i].add(&t.writer, row)
+	}
+	return t.end()
+}
+
 // writeTable writes the header and the rows.
 func writeTable[T any](w io.Writer, opts Options, rows []T, columns []column[T]) error {
-	header := make([]string, len(columns))
-	for i := range columns {
-		header[i] = columns[i].name
-	}
-	out, err := newWriter(w, opts, header)
+	t, err := newTable(w, opts, columns)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
-		for _, c := range columns {
-			c.add(out, &rows[i])
-		}
-		if err := out.end(); err != nil {
+		if err := t.write(&rows[i]); err != nil {
 			return err
 		}
 	}
-	return out.flush()
+	return t.flush()
 }

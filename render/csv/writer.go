@@ -3,12 +3,10 @@ package csv
 import (
 	"encoding/csv"
 	"fmt"
-	"io"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/op"
 )
 
 // Options are the options of all tables.
@@ -24,14 +22,6 @@ type writer struct {
 	csv  *csv.Writer
 	opts Options
 	row  []string
-}
-
-func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {
-	out := &writer{csv: csv.NewWriter(w), opts: opts}
-	if err := out.csv.Write(header); err != nil {
-		return nil, fmt.Errorf("writing CSV: %w", err)
-	}
-	return out, nil
 }
 
 // text adds a field of text from the input.
@@ -58,43 +48,32 @@ func guard(s string) string {
 	return s
 }
 
-func (w *writer) int(n int64) { w.row = append(w.row, strconv.FormatInt(n, 10)) }
-
-func (w *writer) known(n op.Int) {
-	if n.Known {
-		w.int(n.V)
-	} else {
-		w.empty()
+// plain adds a field that is no text from the input, an empty one if it is unknown.
+func (w *writer) plain(s string, known bool) {
+	if !known {
+		s = ""
 	}
+	w.row = append(w.row, s)
 }
 
-func (w *writer) float(f float64) {
-	w.row = append(w.row, strconv.FormatFloat(f, 'f', -1, 64))
-}
+func (w *writer) int(n int64) { w.plain(strconv.FormatInt(n, 10), true) }
 
-func (w *writer) knownFloat(f op.Float) {
-	if f.Known {
-		w.float(f.V)
-	} else {
-		w.empty()
-	}
-}
-
-func (w *writer) empty() { w.row = append(w.row, "") }
+func (w *writer) float(f float64, known bool) { w.plain(strconv.FormatFloat(f, 'f', -1, 64), known) }
 
 // end completes the row.
 func (w *writer) end() error {
 	err := w.csv.Write(w.row)
 	w.row = w.row[:0]
-	if err != nil {
-		return fmt.Errorf("writing CSV: %w", err)
-	}
-	return nil
+	return failure(err)
 }
 
 func (w *writer) flush() error {
 	w.csv.Flush()
-	if err := w.csv.Error(); err != nil {
+	return failure(w.csv.Error())
+}
+
+func failure(err error) error {
+	if err != nil {
 		return fmt.Errorf("writing CSV: %w", err)
 	}
 	return nil
