@@ -136,6 +136,6 @@ func (in *counter) eachLine(f func(name string, line any)) {
 		in.reasons[i].Each(func(_ string, row *reasonCount, other *table.Other) { f("reason", reasonLine{of, *row, other}) })
 	}
 	in.writers.Each(func(writer string, row *sequence.Set, other *table.Other) {
-		f("writer", writerLine{writer, row.Ranges(), other})
+		f("writer", writerLine{writer, append([][2]int64{}, row.Ranges...), other})
 	})
 }

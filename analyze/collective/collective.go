@@ -85,13 +85,11 @@ func (j *Joins) Rows() []Row {
 	return rows
 }
 
-// collectiveSum sums up the collectives of one name and group.
+// collectiveSum sums up the collectives of one name and group. The counts of its row and the skew are those so far.
 type collectiveSum struct {
-	joins *Joins
-	trace.CollectiveName
-	count, inferred, single, repeats int64
-	transfer, wait                   wide.Sum
-	skew                             op.Int
+	Row
+	joins          *Joins
+	transfer, wait wide.Sum
 	// timed and carried are of the collectives whose sizes are known.
 	timed, moved wide.Sum
 	carried      float64
@@ -110,24 +108,25 @@ type collectiveDevice struct {
 }
 
 func newSum(j *Joins, name int32) *collectiveSum {
-	s := &collectiveSum{
-		joins: j, CollectiveName: j.forest.Names.Collectives.Values[name], devices: make(map[int32]*collectiveDevice),
+	of := j.forest.Names.Collectives.Values[name]
+	return &collectiveSum{
+		Row:   Row{Name: of.Name, Group: of.Group, Stragglers: []Straggler{}, Waits: []Wait{}},
+		joins: j, devices: make(map[int32]*collectiveDevice),
+		plain: strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(of.Name)),
 	}
-	s.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s.Name))
-	return s
 }
 
 // add adds one collective, given its parts: one of each device that took part.
 func (s *collectiveSum) add(parts []Part) {
-	s.count++
+	s.Count++
 	switch {
 	case parts[0].Is(trace.CollectiveInferred):
-		s.inferred++
+		s.Inferred++
 	case parts[0].Occurrence > 0:
-		s.repeats++
+		s.Repeats++
 	}
 	if len(parts) == 1 {
-		s.single++
+		s.Single++
 		return
 	}
 	last := &parts[0]
@@ -175,16 +174,13 @@ func (s *collectiveSum) addSkew(parts []Part) {
 		}
 		first, latest = min(first, parts[i].Start), max(latest, parts[i].Start)
 	}
-	s.skew = op.Known(max(s.skew.V, latest-first))
+	s.MaxStartSkewNS = op.Known(max(s.MaxStartSkewNS.V, latest-first))
 }
 
 // row returns the sums.
 func (s *collectiveSum) row() Row {
-	row := Row{
-		Name: s.Name, Group: s.Group, Count: s.count, Inferred: s.inferred, Single: s.single, Repeats: s.repeats,
-		MaxStartSkewNS: s.skew, Stragglers: []Straggler{}, Waits: []Wait{},
-	}
-	if s.count > s.single {
+	row := s.Row
+	if row.Count > row.Single {
 		row.TransferNS, row.WaitNS = op.Known(s.transfer.Int64()), op.Known(s.wait.Int64())
 	}
 	if seconds := s.timed.Float64() / 1e9; seconds > 0 {

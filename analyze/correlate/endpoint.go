@@ -49,7 +49,7 @@ type Endpoint struct {
 	Link Link `json:"link"`
 }
 
-// Path sums up critical paths. It adds examples to an [path.Summary].
+// Path sums up critical paths. It adds rows with examples to a [path.Summary].
 type Path struct {
 	path.Summary
 	// Shares has a row per operation, kind and device, the largest first.
@@ -77,7 +77,7 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 	}
 	all := []Endpoint{}
 	for name, requests := range byName {
-		row := Endpoint{Name: name.root, Service: name.service, Path: withExamples(paths[name].Summary(), requests)}
+		row := Endpoint{Name: name.root, Service: name.service, Path: withExamples(paths[name], requests)}
 		var timed []*Request
 		for _, r := range requests {
 			row.add(r)
@@ -120,7 +120,7 @@ func (e *Endpoint) add(r *Request) {
 }
 
 // withExamples adds to the shares of a path where to look at them.
-func withExamples(sum *path.Summary, requests []*Request) Path {
+func withExamples(sum *path.Sum, requests []*Request) Path {
 	type example struct {
 		request *Request
 		part    *PathPart
@@ -134,8 +134,8 @@ func withExamples(sum *path.Summary, requests []*Request) Path {
 			}
 		}
 	}
-	path := Path{Summary: *sum, Shares: []Share{}}
-	for _, s := range sum.Shares {
+	path := Path{Summary: sum.Summary(), Shares: []Share{}}
+	for _, s := range sum.List() {
 		row := Share{Share: s}
 		if e, found := longest[partKey{s.Operation, s.Kind, s.Key}]; found {
 			row.TraceID, row.SpanID, row.Link = e.request.TraceID, e.part.SpanID, e.part.Link

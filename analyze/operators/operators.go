@@ -68,14 +68,13 @@ type Below struct {
 
 // sums adds up a row.
 type sums struct {
-	calls, kernels                       int64
-	self, total, hostSelf, hostTotal     wide.Sum
-	bytes, flops, kernelFLOPs            wide.Sum
-	idle                                 wide.Sum
-	knowsBytes, knowsFLOPs, knowsKernels bool
-	until                                int32 // the place behind the outermost call that was met last
-	graph                                *graph
-	bounds                               work.Bounds
+	calls, kernels                   int64
+	self, total, hostSelf, hostTotal wide.Sum
+	bytes, flops, kernelFLOPs, idle  wide.Sum
+	knowsBytes                       bool
+	until                            int32 // the place behind the outermost call that was met last
+	graph                            *graph
+	bounds                           work.Bounds
 }
 
 // graph adds up what a CUDA graph launched.
@@ -150,10 +149,7 @@ func (s *sums) addKernel(f *trace.Forest, r int32) {
 		s.bytes.Add(f.Memory(r))
 		s.knowsBytes = true
 	}
-	if n := f.Flops(r); n > 0 {
-		s.kernelFLOPs.Add(n)
-		s.knowsKernels = true
-	}
+	s.kernelFLOPs.Add(f.Flops(r))
 }
 
 // addGraph adds the operation in row r to a CUDA graph, and reports whether one launched it.
@@ -221,10 +217,7 @@ func addHosts(f *trace.Forest, below []wide.Sum, processes []int32, row func(str
 		s := row(f.RowName(r))
 		s.calls++
 		s.hostSelf.Add(timeline.SelfTime(f, r, &descent))
-		if n := f.Flops(r); n > 0 {
-			s.flops.Add(n)
-			s.knowsFLOPs = true
-		}
+		s.flops.Add(f.Flops(r))
 		if int32(place) < s.until {
 			continue
 		}
@@ -267,11 +260,8 @@ func (s *sums) row(name string) Row {
 	if s.knowsBytes {
 		r.MemoryBytes = op.Known(s.bytes.Int64())
 	}
-	switch {
-	case s.knowsFLOPs:
-		r.FLOPs = op.Known(s.flops.Int64())
-	case s.knowsKernels:
-		r.FLOPs = op.Known(s.kernelFLOPs.Int64())
+	if flops := cmp.Or(s.flops, s.kernelFLOPs); flops != (wide.Sum{}) {
+		r.FLOPs = op.Known(flops.Int64())
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,13 +40,10 @@ func operationsOf(shares []Share) []Operation {
 		operation  string
 		host, idle bool
 	}
-	rows, at := []Operation{}, make(map[place]int)
+	rows, at := []Operation{}, symbols.Table[place]{}
 	for _, s := range shares {
-		k := place{s.Operation, s.Kind == KindHost, s.Kind == KindIdle}
-		i, ok := at[k]
-		if !ok {
-			i = len(rows)
-			at[k] = i
+		i := int(at.ID(place{s.Operation, s.Kind == KindHost, s.Kind == KindIdle}))
+		if i == len(rows) {
 			rows = append(rows, Operation{Operation: s.Operation, Kind: s.Kind})
 		}
 		row := &rows[i]
@@ -84,17 +82,16 @@ type shareSet struct {
 	set int16
 }
 
-// addDrag computes the drag of the largest rows of s, which was made of sum, and of
-// operations, and counts the edges that it goes by.
-func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, joins func() *collective.Joins) {
-	d := newDrags(f, joins())
+// addDrag computes the drag of the largest of the rows of sum, by device and not, and counts the edges that it goes by there.
+func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collective.Joins) {
+	d := newDrags(sum.forest, joins)
 	names, shares := make(map[string]int16), make(map[Share]int16)
 	for _, row := range operations {
 		if isOnDevice(row.Kind) && len(names) < dragRows {
 			names[row.Operation] = d.addSet(schedule.None)
 		}
 	}
-	for _, s := range s.Shares {
+	for _, s := range byDevice {
 		if row := s.key(); isOnDevice(row.Kind) && len(shares) < dragRows {
 			of, ok := names[row.Operation]
 			if !ok {
@@ -115,25 +112,19 @@ func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, join
 			d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
 		}
 	}
-	addEdges(d, s)
+	d.run(sum)
 	for i := range operations {
 		row := &operations[i]
 		if set, ok := names[row.Operation]; ok && isOnDevice(row.Kind) {
 			row.DragNS = op.Known(d.drag[set])
 		}
 	}
-	for i := range s.Shares {
-		row := &s.Shares[i]
+	for i := range byDevice {
+		row := &byDevice[i]
 		if set, ok := shares[row.key()]; ok {
 			row.DragNS = op.Known(d.drag[set])
 		}
 	}
-}
-
-// addEdges computes the drags and adds their edges to those of s.
-func addEdges(d *drags, s *Summary) {
-	d.run()
-	s.Edges.Stream, s.Edges.Collective = d.edges.Stream, d.edges.Collective
 }
 
 // isOnDevice reports whether the kind of a row is that of operations on devices.
@@ -171,8 +162,8 @@ func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 	return sets
 }
 
-// run computes the drags over all traces.
-func (d *drags) run() {
+// run computes the drags over all traces, and counts the edges that they go by in sum.
+func (d *drags) run(sum *Sum) {
 	d.drag = make([]int64, len(d.within))
 	for w, roots := range traceWindows(d.forest) {
 		if w.From == w.To {
@@ -183,6 +174,7 @@ func (d *drags) run() {
 			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
 		}
 	}
+	sum.edges.Stream, sum.edges.Collective = d.edges.Stream, d.edges.Collective
 }
 
 // savedIn returns by how much an execution is shorter without each set.
@@ -235,19 +227,18 @@ func (d *drags) equalsItsOperation(set int, executions bool) bool {
 // with their drag, and the sums of all. Rows beyond most share one.
 func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share, []Operation, *Totals) {
 	sum := sumAll(f)
-	path := sum.Summary()
-	operations := operationsOf(path.Shares)
-	addDrag(f, path, sum, operations, joins)
-	totals := pathTotals(f, path)
-	return fold(path.Shares, most, Share{Operation: Other, Kind: key.Mixed}, (*Share).add),
-		fold(operations, most, Operation{Operation: Other, Kind: key.Mixed}, (*Operation).add), totals
+	shares := sum.List()
+	operations := operationsOf(shares)
+	addDrag(sum, shares, operations, joins())
+	return fold(shares, most, Share{Operation: Other, Kind: key.Mixed}, (*Share).add),
+		fold(operations, most, Operation{Operation: Other, Kind: key.Mixed}, (*Operation).add), pathTotals(sum)
 }
 
 // TotalsOf returns the sums of all critical paths.
 func TotalsOf(f *trace.Forest) *Totals {
-	path := sumAll(f).Summary()
-	addEdges(newDrags(f, collective.FindJoins(f)), path)
-	return pathTotals(f, path)
+	sum := sumAll(f)
+	newDrags(f, collective.FindJoins(f)).run(sum)
+	return pathTotals(sum)
 }
 
 // Other is the name of the row of what is beyond the rows of a table.

@@ -225,9 +225,9 @@ func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, 
 		return edges, 0 // links in a circle
 	}
 	sum, joins := sumAll(forest), naiveJoins(naive)
-	path := sum.Summary()
-	operations := operationsOf(path.Shares)
-	addDrag(forest, path, sum, operations, func() *collective.Joins { return collective.FindJoins(forest) })
+	shares := sum.List()
+	operations := operationsOf(shares)
+	addDrag(sum, shares, operations, collective.FindJoins(forest))
 	for _, row := range operations {
 		if !row.DragNS.Known {
 			continue
@@ -236,7 +236,7 @@ func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, 
 		check.Equal(t, fmt.Sprintf("%s: drag of %s", name, row.Operation), want, row.DragNS.V)
 		dragged += want
 	}
-	for _, row := range path.Shares {
+	for _, row := range shares {
 		if !row.DragNS.Known || row.Key.Service+row.Key.Host != "" { // the naive program tells devices by rank and name alone
 			continue
 		}
@@ -245,7 +245,7 @@ func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, 
 		})
 		check.Equal(t, fmt.Sprintf("%s: drag of %s on %v", name, row.Operation, row.Key), want, row.DragNS.V)
 	}
-	return path.Edges, dragged
+	return sum.edges, dragged
 }
 
 func TestDragAgainstNaive(t *testing.T) {

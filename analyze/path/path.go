@@ -72,8 +72,7 @@ func Of(f *trace.Forest, n trace.Node) *Path {
 
 func collectPath(f *trace.Forest, w Window, roots []int32) *Path {
 	path := &Path{StartNS: w.From, DurationNS: w.To - w.From}
-	var walk Walk
-	walk.Run(f, w, roots, nil, func(row int32, from, to int64) {
+	path.Edges = new(Walk).Run(f, w, roots, nil, func(row int32, from, to int64) {
 		s := Segment{StartNS: from, DurationNS: to - from}
 		if row != trace.NoRow {
 			s.Node = f.Node(row)
@@ -81,7 +80,6 @@ func collectPath(f *trace.Forest, w Window, roots []int32) *Path {
 		path.Segments = append(path.Segments, s)
 	})
 	slices.Reverse(path.Segments)
-	path.Edges = walk.edges
 	return path
 }
 
@@ -99,16 +97,15 @@ type pathFrame struct {
 }
 
 // Walk finds critical paths; its memory is used again for each.
-type Walk struct {
-	stack []pathFrame
-	edges Edges
-}
+type Walk struct{ stack []pathFrame }
 
 // Run walks back from the end of w and calls emit for each segment, the last
 // first. roots stand for the children of a window that has no row: at any time the
 // path goes through the one of them that runs and ends last. A child that pass, if not nil, reports true of is not
-// entered. The time is linear in the nodes below w.
-func (p *Walk) Run(forest *trace.Forest, w Window, roots []int32, pass func(Window) bool, emit func(row int32, from, to int64)) {
+// entered. It returns the steps of the path outside these. The time is linear in the nodes below w.
+func (p *Walk) Run(
+	forest *trace.Forest, w Window, roots []int32, pass func(Window) bool, emit func(row int32, from, to int64),
+) (edges Edges) {
 	children := roots
 	if w.Row != trace.NoRow {
 		children = forest.PathChildren(w.Row)
@@ -129,15 +126,16 @@ func (p *Walk) Run(forest *trace.Forest, w Window, roots []int32, pass func(Wind
 		}
 		f.at = child.From
 		if f.Row != trace.NoRow && forest.Tree.Parent[child.Row] != f.Row {
-			p.edges.Links++
+			edges.Links++
 		} else {
-			p.edges.Tree++
+			edges.Tree++
 		}
 		if pass != nil && pass(child) {
 			continue
 		}
 		p.stack = append(p.stack, pathFrame{Window: child, at: child.To, children: forest.PathChildren(child.Row)})
 	}
+	return edges
 }
 
 // next takes from frame the child through which the path goes on: the one that

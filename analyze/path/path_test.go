@@ -174,9 +174,9 @@ func checkSummary(t *testing.T, seed uint64, forest *trace.Forest, total int64) 
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: trace %v: the segments end at", seed, id), path.StartNS+path.DurationNS, at)
 	}
-	sum := sumAll(forest).Summary()
-	shares, part := int64(0), 0.0
-	for _, s := range sum.Shares {
+	all := sumAll(forest)
+	sum, shares, part := all.Summary(), int64(0), 0.0
+	for _, s := range all.List() {
 		shares += s.TimeNS
 		part += s.Share
 	}

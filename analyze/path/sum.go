@@ -25,9 +25,8 @@ type Summary struct {
 	DurationNS int64 `json:"duration_ns"`
 	// BoundBy divides DurationNS by the kind of work on the paths.
 	BoundBy BoundBy `json:"bound_by"`
-	// Shares has a row per operation, kind and device, the largest first.
-	Shares []Share `json:"shares"`
-	Edges  Edges   `json:"edges"`
+	// Edges says where the order on the paths was taken from.
+	Edges Edges `json:"edges"`
 }
 
 // BoundBy divides the duration of critical paths by the kind of work on them. The
@@ -151,28 +150,31 @@ func (s *Sum) Merge(o *Sum) {
 	for key, share := range o.Shares {
 		order.At(s.Shares, key).merge(share)
 	}
-	s.edges.Tree += o.edges.Tree
-	s.edges.Links += o.edges.Links
+	s.edges.add(o.edges)
 }
 
-// Summary returns the sums in their final order.
-func (s *Sum) Summary() *Summary {
-	total := &Summary{
-		Paths:      s.paths,
-		DurationNS: s.duration.Int64(),
-		Shares:     make([]Share, 0, len(s.Shares)),
-		Edges:      s.edges,
-	}
+func (e *Edges) add(o Edges) {
+	e.Tree += o.Tree
+	e.Links += o.Links
+}
+
+// Summary returns the sums over all paths.
+func (s *Sum) Summary() Summary {
+	return Summary{Paths: s.paths, DurationNS: s.duration.Int64(), BoundBy: s.BoundBy(), Edges: s.edges}
+}
+
+// List returns a row per operation, kind and device, the largest first.
+func (s *Sum) List() []Share {
+	list := make([]Share, 0, len(s.Shares))
 	for row, sum := range s.Rows() {
 		row.TimeNS, row.Segments = sum.Time.Int64(), sum.Segments
 		if d := s.duration.Float64(); d > 0 {
 			row.Share = sum.Time.Float64() / d
 		}
-		total.Shares = append(total.Shares, row)
+		list = append(list, row)
 	}
-	slices.SortFunc(total.Shares, comparePathShares)
-	total.BoundBy = s.BoundBy()
-	return total
+	slices.SortFunc(list, comparePathShares)
+	return list
 }
 
 // Rows returns the sums by their rows.
@@ -244,24 +246,18 @@ func comparePathShares(a, b Share) int {
 	)
 }
 
-// Totals sums up the critical paths.
+// Totals sums up the critical paths of all traces.
 type Totals struct {
-	Paths      int64 `json:"paths"`
-	DurationNS int64 `json:"duration_ns"`
-	// BoundBy divides DurationNS by the kind of work on the paths.
-	BoundBy BoundBy `json:"bound_by"`
-	// Edges says where the order on the paths was taken from.
-	Edges Edges `json:"edges"`
+	Summary
 	// NoIDs is the number of operations and spans without a trace id, NoStart the
 	// number of traces whose roots have no start: they have no path.
 	NoIDs   int64 `json:"no_ids"`
 	NoStart int64 `json:"no_start"`
 }
 
-// pathTotals returns the sums of s, the summary of all traces, and counts what has
-// no path.
-func pathTotals(f *trace.Forest, s *Summary) *Totals {
-	totals := &Totals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
+// pathTotals returns the sums of s, the paths of all traces, and counts what has no path.
+func pathTotals(s *Sum) *Totals {
+	f, totals := s.forest, &Totals{Summary: s.Summary()}
 	for r := range f.Rows() {
 		if !isTraced(f, r) && !f.Has(r, trace.FlagRepeat) {
 			totals.NoIDs++

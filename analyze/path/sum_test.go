@@ -22,21 +22,24 @@ func TestCriticalPathSummary(t *testing.T) {
 		// load 10, idle 10, copy 20
 		tracetest.OpAt("load", 1, 0, 0, 10).In(3).On("").As(op.KindIO), tracetest.OpAt("copy", 2, 0, 20, 40).In(3).As(op.KindMemory),
 	)
-	want := &Summary{
+	want := Summary{
 		Paths:      3,
 		DurationNS: 200,
 		BoundBy:    BoundBy{ComputeNS: 70, CommunicationNS: 20, MemoryNS: 20, OtherNS: 10, HostNS: 70, IdleNS: 10},
-		Shares: []Share{
-			{Operation: "matmul", Kind: "compute", Key: gpu, TimeNS: 70, Share: 0.35, Segments: 3},
-			{Operation: "request", Kind: KindHost, TimeNS: 60, Share: 0.3, Segments: 3},
-			{Operation: "all_reduce", Kind: "collective", Key: gpu, TimeNS: 20, Share: 0.1, Segments: 1},
-			{Operation: "copy", Kind: "memory", Key: gpu, TimeNS: 20, Share: 0.1, Segments: 1},
-			{Operation: "", Kind: KindIdle, TimeNS: 10, Share: 0.05, Segments: 1},
-			{Operation: "aten::mm", Kind: KindHost, Key: device.Key{DeviceID: "cpu"}, TimeNS: 10, Share: 0.05, Segments: 1},
-			{Operation: "load", Kind: "io", Key: device.Key{DeviceID: device.Unknown}, TimeNS: 10, Share: 0.05, Segments: 1},
-		},
-		Edges: Edges{Tree: 6},
+		Edges:      Edges{Tree: 6},
 	}
-	check.Equal(t, "summary", want, sumAll(forest).Summary())
-	check.Equal(t, "summary of nothing", &Summary{Shares: []Share{}}, sumAll(trace.New()).Summary())
+	shares := []Share{
+		{Operation: "matmul", Kind: "compute", Key: gpu, TimeNS: 70, Share: 0.35, Segments: 3},
+		{Operation: "request", Kind: KindHost, TimeNS: 60, Share: 0.3, Segments: 3},
+		{Operation: "all_reduce", Kind: "collective", Key: gpu, TimeNS: 20, Share: 0.1, Segments: 1},
+		{Operation: "copy", Kind: "memory", Key: gpu, TimeNS: 20, Share: 0.1, Segments: 1},
+		{Operation: "", Kind: KindIdle, TimeNS: 10, Share: 0.05, Segments: 1},
+		{Operation: "aten::mm", Kind: KindHost, Key: device.Key{DeviceID: "cpu"}, TimeNS: 10, Share: 0.05, Segments: 1},
+		{Operation: "load", Kind: "io", Key: device.Key{DeviceID: device.Unknown}, TimeNS: 10, Share: 0.05, Segments: 1},
+	}
+	sum, none := sumAll(forest), sumAll(trace.New())
+	check.Equal(t, "summary", want, sum.Summary())
+	check.Equal(t, "shares", shares, sum.List())
+	check.Equal(t, "summary of nothing", Summary{}, none.Summary())
+	check.Equal(t, "shares of nothing", []Share{}, none.List())
 }

@@ -21,7 +21,6 @@ func NewWalks(f *trace.Forest) *Walks {
 func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
 	sum.paths++
 	sum.duration.Add(w.To - w.From)
-	p.walk.edges = Edges{}
 	var pass func(Window) bool
 	if len(p.forest.Executions.List) > 0 {
 		pass = func(child Window) bool {
@@ -32,9 +31,7 @@ func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
 			return inside != nil
 		}
 	}
-	p.walk.Run(p.forest, w, roots, pass, sum.add)
-	sum.edges.Tree += p.walk.edges.Tree
-	sum.edges.Links += p.walk.edges.Links
+	sum.edges.add(p.walk.Run(p.forest, w, roots, pass, sum.add))
 }
 
 // inside returns the sum of the path within an execution that several requests share, nil
@@ -49,9 +46,7 @@ func (p *Walks) inside(w Window) *Sum {
 		return sum
 	}
 	sum := NewSum(f)
-	p.inner.edges = Edges{}
-	p.inner.Run(f, w, nil, nil, sum.add)
-	sum.edges = p.inner.edges
+	sum.edges = p.inner.Run(f, w, nil, nil, sum.add)
 	p.within[w.Row] = sum
 	return sum
 }

@@ -12,12 +12,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// eachOperation calls f for every row of both sides in no particular order;
-// other marks the row of the names beyond the limit.
-func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool)) {
+// eachOperation calls f for every row of both sides, with the name that it is listed by, in no particular order.
+func (p *Profile) eachOperation(f func(side int, name string, row *operationRow)) {
 	for side, t := range p.operations {
 		for row, other := range t.All() {
-			f(side, row, other)
+			name := row.Name
+			if other {
+				name = key.Other
+			}
+			f(side, name, row)
 		}
 	}
 }
@@ -27,7 +30,7 @@ func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool))
 func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 	var sum accumulator
 	entries := int64(0)
-	p.eachOperation(func(side int, row *operationRow, _ bool) {
+	p.eachOperation(func(side int, _ string, row *operationRow) {
 		entries += row.Count
 		if row.saturates() {
 			saturated++
@@ -70,11 +73,7 @@ func (t *Total) Whole() int64 {
 
 func (p *Profile) operationRows(totalNS int64, estimates bool) []Operation {
 	rows := []Operation{}
-	p.eachOperation(func(side int, row *operationRow, other bool) {
-		name := row.Name
-		if other {
-			name = key.Other
-		}
+	p.eachOperation(func(side int, name string, row *operationRow) {
 		rows = append(rows, Operation{Operation: name, Stats: row.sideStats(side, totalNS, estimates)})
 	})
 	slices.SortFunc(rows, func(a, b Operation) int {
@@ -120,13 +119,13 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 
 // sharedDevices returns the devices that are told apart by their services.
 func (p *Profile) sharedDevices() device.Shared {
-	return device.FindShared(func(yield func(device.Key) bool) {
-		for row, other := range p.devices.All() {
-			if !other && !yield(row.Key) {
-				return
-			}
+	var keys []device.Key
+	for row, other := range p.devices.All() {
+		if !other {
+			keys = append(keys, row.Key)
 		}
-	})
+	}
+	return device.FindShared(slices.Values(keys))
 }
 
 // deviceSums returns the sums of each device in no particular order.
@@ -194,15 +193,10 @@ func balanceOf(sums []*deviceRow) *Balance {
 
 func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []seed.Bottleneck {
 	var found []seed.Sum
-	p.eachOperation(func(_ int, row *operationRow, other bool) {
-		if row.Communications == 0 {
-			return
+	p.eachOperation(func(_ int, name string, row *operationRow) {
+		if row.Communications > 0 {
+			found = append(found, seed.Sum{Name: name, Count: row.Communications, NS: row.Communicated.Int64()})
 		}
-		name := row.Name
-		if other {
-			name = key.Other
-		}
-		found = append(found, seed.Sum{Name: name, Count: row.Communications, NS: row.Communicated.Int64()})
 	})
 	return seed.Bottlenecks(found, totalNS, minRatio)
 }

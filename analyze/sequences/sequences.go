@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -127,7 +128,7 @@ type runParent struct {
 func (s *shortRuns) addDevice(device int32) {
 	f := s.forest
 	rows := f.Devices.Of(device)
-	numbers := make(map[runParent]int32)
+	var numbers symbols.Table[runParent]
 	s.parents = slices.Grow(s.parents[:0], len(rows))
 	var below timeline.Descent
 	latest, number := runParent{}, trace.NoRow
@@ -137,18 +138,13 @@ func (s *shortRuns) addDevice(device int32) {
 			continue
 		}
 		if parent := parentOf(f, r); number == trace.NoRow || parent != latest {
-			found := false
-			if number, found = numbers[parent]; !found {
-				number = int32(len(numbers))
-				numbers[parent] = number
-			}
-			latest = parent
+			latest, number = parent, numbers.ID(parent)
 		}
 		s.parents = append(s.parents, number)
 	}
 	var first []int32
-	s.grouped, first = order.GroupRows(rows, len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
-	for g := range len(numbers) {
+	s.grouped, first = order.GroupRows(rows, len(numbers.Values), s.grouped, func(i int32) int32 { return s.parents[i] })
+	for g := range numbers.Values {
 		s.addGroup(s.grouped[first[g]:first[g+1]])
 	}
 }
@@ -228,7 +224,7 @@ func (s *shortRuns) run() *shortRun {
 	s.different += int64(n)
 	s.index[string(s.key)] = int32(len(s.list))
 	s.list = append(s.list, shortRun{
-		names: append([]int32(nil), s.names...), durations: make([]int64, n), gaps: make([]int64, n), streams: make(map[int32]int64),
+		names: slices.Clone(s.names), durations: make([]int64, n), gaps: make([]int64, n), streams: make(map[int32]int64),
 	})
 	return &s.list[len(s.list)-1]
 }

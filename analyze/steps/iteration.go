@@ -130,10 +130,8 @@ func meet(parts []*part) []*part {
 	all := make(lanes)
 	for _, p := range parts {
 		for _, n := range p.lanes {
-			if all[n] == nil {
-				all[n] = new(lane)
-			}
-			all[n].starts = append(all[n].starts, p.first)
+			l := order.At(all, n)
+			l.starts = append(l.starts, p.first)
 		}
 	}
 	var met []*part

@@ -143,10 +143,6 @@ func (f *Forest) add(r *row, start op.Int) bool {
 		r.flags |= FlagStart
 		r.start = start.V
 	}
-	return f.append(r)
-}
-
-func (f *Forest) append(r *row) bool {
 	if f.Len() >= f.limit {
 		f.Counts.Overflow++
 		return false

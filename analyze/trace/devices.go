@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -28,14 +27,13 @@ func (f *Forest) buildDevices() {
 	}
 	order.Rows(d.ByStart, f.Start, f.CompareStart)
 	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] })
-	f.orderDevices()
 	d.FirstStart, d.LastEnd = MaxTime, -MaxTime
 	for _, r := range d.Rows {
 		d.FirstStart, d.LastEnd = min(d.FirstStart, f.Start(r)), max(d.LastEnd, f.End(r))
 	}
 }
 
-// nameDevices numbers the devices and finds out which of them are seen.
+// nameDevices numbers the devices, and lists those that any operation names, with a start or not.
 func (f *Forest) nameDevices() {
 	lanes := f.Names.Lanes.Values
 	seen := make([]bool, len(lanes))
@@ -45,9 +43,14 @@ func (f *Forest) nameDevices() {
 		}
 	}
 	d := &f.Devices
-	d.Shared = f.apart
-	if d.Shared == nil {
-		d.Shared = device.FindShared(f.devicesOf(seen))
+	if d.Shared = f.apart; d.Shared == nil {
+		var named []device.Key
+		for i, l := range lanes {
+			if seen[i] {
+				named = append(named, l.Device)
+			}
+		}
+		d.Shared = device.FindShared(slices.Values(named))
 	}
 	var keys symbols.Table[device.Key]
 	var streams symbols.Table[deviceStream]
@@ -57,31 +60,14 @@ func (f *Forest) nameDevices() {
 		d.Lanes[i] = keys.Within(f.MaxDevices, d.Shared.Key(lanes[i].Device), other)
 		d.Streams[i] = streams.ID(deviceStream{d.Lanes[i], lanes[i].Stream})
 	}
-	d.Keys, d.seen = keys.Values, make([]bool, len(keys.Values))
-	for i := range lanes {
-		d.seen[d.Lanes[i]] = d.seen[d.Lanes[i]] || seen[i]
-	}
-}
-
-func (f *Forest) devicesOf(seen []bool) iter.Seq[device.Key] {
-	return func(yield func(device.Key) bool) {
-		for i, l := range f.Names.Lanes.Values {
-			if seen[i] && !yield(l.Device) {
-				return
-			}
+	d.Keys, d.Order, d.Ranks = keys.Values, d.Order[:0], false
+	listed := make([]bool, len(d.Keys))
+	for i, device := range d.Lanes {
+		if seen[i] && !listed[device] {
+			listed[device] = true
+			d.Order = append(d.Order, device)
+			d.Ranks = d.Ranks || d.Keys[device].Rank != d.Keys[d.Order[0]].Rank
 		}
 	}
-}
-
-func (f *Forest) orderDevices() {
-	keys := f.Devices.Keys
-	d := &f.Devices
-	d.Order, d.Ranks = d.Order[:0], false
-	for i := range keys {
-		if d.seen[i] {
-			d.Order = append(d.Order, int32(i))
-			d.Ranks = d.Ranks || keys[i].Rank != keys[d.Order[0]].Rank
-		}
-	}
-	slices.SortFunc(d.Order, func(a, b int32) int { return keys[a].Compare(keys[b]) })
+	slices.SortFunc(d.Order, func(a, b int32) int { return d.Keys[a].Compare(d.Keys[b]) })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -127,14 +128,10 @@ func (f *Forest) Processes() []int32 {
 		service string
 		rank    op.Int
 	}
-	numbers := make(map[key]int32)
+	var numbers symbols.Table[key]
 	of := make([]int32, len(f.Names.Lanes.Values))
 	for i, lane := range f.Names.Lanes.Values {
-		k := key{lane.Service, lane.Device.Rank}
-		if _, ok := numbers[k]; !ok {
-			numbers[k] = int32(len(numbers))
-		}
-		of[i] = numbers[k]
+		of[i] = numbers.ID(key{lane.Service, lane.Device.Rank})
 	}
 	return of
 }

@@ -16,7 +16,7 @@ func (c *partRuns) start(next run) {
 	runs := *c
 	last := len(runs) - 1
 	switch {
-	case next.part == runs.last():
+	case last < 0 && next.part == 0, last >= 0 && runs[last].part == next.part:
 		return
 	case last >= 0 && runs[last].row == next.row: // nothing was added to it
 		runs[last] = next
@@ -25,12 +25,4 @@ func (c *partRuns) start(next run) {
 		runs = append(runs, run{})
 	}
 	*c = append(runs, next)
-}
-
-// last returns the part to which rows are being added.
-func (c partRuns) last() int64 {
-	if len(c) == 0 {
-		return 0
-	}
-	return c[len(c)-1].part
 }

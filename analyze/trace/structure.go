@@ -70,8 +70,6 @@ type Devices struct {
 	ByStart []int32
 	Rows    []int32
 	first   []int32
-	// seen reports whether any operation names the device, with a start or not.
-	seen []bool
 	// Order lists the devices seen, by rank and name.
 	Order []int32
 	// Ranks reports whether there are operations of several ranks.

@@ -234,9 +234,6 @@ func (f *Forest) SortByEnd(rows []int32) {
 
 // linksByTrace returns the indexes of the links that lead to spans of each trace.
 func (f *Forest) linksByTrace() map[int32][]int32 {
-	if len(f.links) == 0 {
-		return nil
-	}
 	byTrace := make(map[int32][]int32)
 	for i := range f.links {
 		trace := f.links[i].trace

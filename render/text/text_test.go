@@ -125,10 +125,10 @@ func full() *analyze.Report {
 		CriticalPath: []path.Share{
 			{Operation: "matmul", Kind: "compute", Key: cuda0, TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
 			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
-		PathTotals: &path.Totals{
+		PathTotals: &path.Totals{Summary: path.Summary{
 			Paths: 1, DurationNS: 1000, BoundBy: path.BoundBy{ComputeNS: 900, IdleNS: 100},
 			Edges: path.Edges{Tree: 3, Links: 1, Stream: 2, Collective: 1},
-		},
+		}},
 		PathOperations: []path.Operation{
 			{Operation: hostile, Kind: "compute", TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
 			{Kind: "idle", TimeNS: 100, Share: 0.1},
@@ -164,7 +164,7 @@ func full() *analyze.Report {
 			LoadBalance: &profile.Balance{Balance: seed.Balance{
 				DeviceCount: 2, TotalDurationUS: 300, IdealDurationUS: 150, MaxDurationUS: 200, ImbalanceRatio: 0.3333,
 			}},
-			PathTotals: &path.Totals{Paths: 1, DurationNS: 400, BoundBy: path.BoundBy{ComputeNS: 400}},
+			PathTotals: &path.Totals{Summary: path.Summary{Paths: 1, DurationNS: 400, BoundBy: path.BoundBy{ComputeNS: 400}}},
 		},
 		Utilisation: &timeline.Utilisation{
 			TimeAxis: timeline.TimeAxis{WidthNS: 100, Buckets: 4},

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
+
+	"github.com/optrace/optrace/internal/symbols"
 )
 
 // MaxLength is the length of the longest sequence that is found.
@@ -43,7 +45,7 @@ type Place struct{ Text, From, Rounds int }
 //	a a a b   a a          is a, two occurrences with 5 rounds
 //	a a b x   a a b y      is a a b, two occurrences of a round each
 func Find(texts [][]int32, weights []int64) []Sequence {
-	f := &finder{texts: texts, weights: weights, index: make(map[string]int)}
+	f := &finder{texts: texts, weights: weights}
 	f.cut()
 	f.sort()
 	for length := MaxLength; length >= 2; length-- {
@@ -63,12 +65,12 @@ type finder struct {
 	weights []int64
 
 	items   []item  // of all texts, one behind the other
-	ids     []int   // of the items: those with equal numbers and rounds have the same
+	ids     []int32 // of the items: those with equal numbers and rounds have the same
 	covered []bool  // items that sequences have taken
 	sorted  []start // by the ids from there on
 
 	found []Sequence
-	index map[string]int // of found, by the numbers
+	index symbols.Texts // of found, by the numbers
 	key   []byte
 }
 
@@ -89,18 +91,13 @@ type start struct {
 
 // cut cuts the texts into items.
 func (f *finder) cut() {
-	known := make(map[string]int)
+	var known symbols.Texts
 	for i, text := range f.texts {
 		first := len(f.items)
 		for at := 0; at < len(text); {
 			length, n := roundsAt(text[at:])
-			key := f.keyOf(text[at:at+length], n)
-			id, ok := known[string(key)]
-			if !ok {
-				id = len(known)
-				known[string(key)] = id
-			}
-			f.items, f.ids = append(f.items, item{Place{i, at, n}, length, 0}), append(f.ids, id)
+			f.items = append(f.items, item{Place{i, at, n}, length, 0})
+			f.ids = append(f.ids, known.ID(f.keyOf(text[at:at+length], n)))
 			at += length * n
 		}
 		for k := range f.items[first:] {
@@ -137,7 +134,7 @@ func (f *finder) keyOf(numbers []int32, rounds int) []byte {
 
 // sort sorts the places, so that equal sequences of any length are neighbours.
 func (f *finder) sort() {
-	from := func(at int) []int { return f.ids[at : at+min(f.items[at].left, MaxLength)] }
+	from := func(at int) []int32 { return f.ids[at : at+min(f.items[at].left, MaxLength)] }
 	for at := range f.items {
 		s := start{at: at}
 		if f.weights[f.items[at].Text] > 1 {
@@ -239,10 +236,8 @@ func (f *finder) count(places []int, length int) (n int64) {
 // add adds the occurrences of a sequence.
 func (f *finder) add(s Sequence) {
 	first := s.At[0]
-	key := f.keyOf(f.texts[first.Text][first.From:first.From+s.Length], 0)
-	i, ok := f.index[string(key)]
-	if !ok {
-		f.index[string(key)] = len(f.found)
+	i := f.index.ID(f.keyOf(f.texts[first.Text][first.From:first.From+s.Length], 0))
+	if int(i) == len(f.found) {
 		f.found = append(f.found, s)
 		return
 	}

@@ -16,62 +16,48 @@ const maxRanges = 1 << 16
 // Set is a set of sequence numbers, kept as ranges: it stays small as long as
 // the numbers have few holes. The zero value is ready to use.
 type Set struct {
-	ranges []numbers // sorted, with at least one number missing between two
+	// Ranges has the first and the last number of each range, ascending, with at least one number missing between two.
+	Ranges [][2]int64
 }
 
-// numbers are the numbers from first to last.
-type numbers struct{ first, last int64 }
-
 // Add adds a number.
-func (s *Set) Add(n int64) { s.addRange(numbers{n, n}) }
+func (s *Set) Add(n int64) { s.AddRange(n, n) }
 
 // Merge adds the numbers of o.
 func (s *Set) Merge(o *Set) {
-	for _, r := range o.ranges {
-		s.addRange(r)
+	for _, r := range o.Ranges {
+		s.AddRange(r[0], r[1])
 	}
 }
 
-// addRange adds the numbers from r.first to r.last. With maxRanges ranges,
+// AddRange adds the numbers from first to last, which is not less. With maxRanges ranges,
 // numbers that would start another one are ignored.
-func (s *Set) addRange(r numbers) {
-	// The ranges from i to j-1 touch r.
-	i, _ := slices.BinarySearchFunc(s.ranges, r.first, func(have numbers, first int64) int {
-		return cmp.Compare(have.last, max(first, math.MinInt64+1)-1)
+func (s *Set) AddRange(first, last int64) {
+	// The ranges from i to j-1 touch the numbers.
+	i, _ := slices.BinarySearchFunc(s.Ranges, first, func(have [2]int64, first int64) int {
+		return cmp.Compare(have[1], max(first, math.MinInt64+1)-1)
 	})
 	j := i
-	for j < len(s.ranges) && (s.ranges[j].first <= r.last || s.ranges[j].first-1 == r.last) {
+	for j < len(s.Ranges) && (s.Ranges[j][0] <= last || s.Ranges[j][0]-1 == last) {
 		j++
 	}
 	if i == j {
-		if len(s.ranges) < maxRanges {
-			s.ranges = slices.Insert(s.ranges, i, r)
+		if len(s.Ranges) < maxRanges {
+			s.Ranges = slices.Insert(s.Ranges, i, [2]int64{first, last})
 		}
 		return
 	}
-	s.ranges[i] = numbers{min(r.first, s.ranges[i].first), max(r.last, s.ranges[j-1].last)}
-	s.ranges = slices.Delete(s.ranges, i+1, j)
+	s.Ranges[i] = [2]int64{min(first, s.Ranges[i][0]), max(last, s.Ranges[j-1][1])}
+	s.Ranges = slices.Delete(s.Ranges, i+1, j)
 }
-
-// Ranges returns the first and the last number of each range of the set, ascending.
-func (s *Set) Ranges() [][2]int64 {
-	list := make([][2]int64, len(s.ranges))
-	for i, r := range s.ranges {
-		list[i] = [2]int64{r.first, r.last}
-	}
-	return list
-}
-
-// AddRange adds the numbers from first to last, which is not less.
-func (s *Set) AddRange(first, last int64) { s.addRange(numbers{first, last}) }
 
 // Missing returns how many numbers between the smallest and the largest are not
 // in the set.
 func (s *Set) Missing() int64 {
 	n := int64(0)
-	for i := 1; i < len(s.ranges); i++ {
+	for i := 1; i < len(s.Ranges); i++ {
 		// As unsigned numbers the difference fits whatever the signs.
-		hole := uint64(s.ranges[i].first) - uint64(s.ranges[i-1].last) - 1
+		hole := uint64(s.Ranges[i][0]) - uint64(s.Ranges[i-1][1]) - 1
 		n = wide.AddSaturating(n, int64(min(hole, math.MaxInt64)))
 	}
 	return n
@@ -80,8 +66,8 @@ func (s *Set) Missing() int64 {
 // Before returns how many numbers from 0 up to the smallest are not in the set, 0 for an
 // empty one.
 func (s *Set) Before() int64 {
-	if len(s.ranges) == 0 {
+	if len(s.Ranges) == 0 {
 		return 0
 	}
-	return max(0, s.ranges[0].first)
+	return max(0, s.Ranges[0][0])
 }
