@@ -87,7 +87,7 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	var document *measure.Section
 	if *update != "" { // now, rather than fail when all is done
 		var err error
-		if document, err = measure.FindSection(*update, "table"); err != nil {
+		if document, err = measure.FindSection(*update); err != nil {
 			return err
 		}
 	}

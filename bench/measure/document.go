@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Section is a part of a document that a program writes: the text between two
-// lines with the section's name,
+// Section is the part of a document that is written here: the text between the lines
 //
 //	<!-- table -->
 //	<!-- end of table -->
@@ -16,13 +15,13 @@ type Section struct {
 	path           string
 }
 
-// FindSection finds the section of that name in the document at path.
-func FindSection(path, name string) (*Section, error) {
+// FindSection finds the section in the document at path.
+func FindSection(path string) (*Section, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	start, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
+	const start, end = "<!-- table -->\n", "<!-- end of table -->\n"
 	before, rest, found := strings.Cut(string(text), start)
 	_, behind, foundEnd := strings.Cut(rest, end)
 	if !found || !foundEnd {
@@ -30,9 +29,6 @@ func FindSection(path, name string) (*Section, error) {
 	}
 	return &Section{before + start, end + behind, path}, nil
 }
-
-// Rest returns the document without the section.
-func (s *Section) Rest() string { return s.before + s.behind }
 
 // Replace replaces the text of the section in the document.
 func (s *Section) Replace(text string) error {

@@ -9,6 +9,8 @@
 package measure
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -38,6 +40,25 @@ type Case struct {
 
 // Compare returns the cases of a measure with one kind of data.
 func Compare(s *Suite, peer, ours string) []Case { return []Case{{Suite: s, Peer: peer, Ours: ours}} }
+
+// Over makes a suite like s on each kind of data, for which open prepares the sides, and returns a function that
+// returns the cases of two sides.
+func Over[D any](s Suite, data []D, open func(context.Context, *Env, D) (*Opened, error)) func(peer, ours string) []Case {
+	var all []Case
+	for _, d := range data {
+		own := s
+		own.Name = fmt.Sprintf("%s, %v", s.Name, d)
+		own.Open = func(ctx context.Context, env *Env) (*Opened, error) { return open(ctx, env, d) }
+		all = append(all, Case{Data: fmt.Sprint(d), Suite: &own})
+	}
+	return func(peer, ours string) []Case {
+		cases := slices.Clone(all)
+		for i := range cases {
+			cases[i].Peer, cases[i].Ours = peer, ours
+		}
+		return cases
+	}
+}
 
 // AllocTarget bounds allocations.
 type AllocTarget struct {

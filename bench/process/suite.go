@@ -39,28 +39,19 @@ func Suite() []measure.Measure {
 		{Name: "profile_parquet_vs_duckdb", Target: 0.8, Limit: limitParquet},
 	}
 	const quickOTLP = 200_000
-	for _, k := range []workload.Kind{workload.G512, workload.G1} {
-		for i, in := range []input{
-			{"entries", workload.Entries, million, false, 9, duck, entriesSQL},
-			{"OTLP JSON tuned", workload.OTLPJSON, quickOTLP, false, 5, duckTuned, tunedOTLPSQL},
-			{"Parquet", workload.Entries, million, true, 9, duckFile, parquetSQL},
-		} {
-			measures[i].Cases = append(measures[i].Cases, measure.Case{Data: string(k), Peer: in.peer, Ours: ours, Suite: &measure.Suite{
-				Name: "whole processes, " + in.name + ", " + string(k), Unit: "op", Cold: true, Rounds: in.rounds, QuickRounds: 3,
-				Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) { return in.open(ctx, env, k) },
-			}})
-		}
+	for i, in := range []input{
+		{"entries", workload.Entries, million, false, 9, duck, entriesSQL},
+		{"OTLP JSON tuned", workload.OTLPJSON, quickOTLP, false, 5, duckTuned, tunedOTLPSQL},
+		{"Parquet", workload.Entries, million, true, 9, duckFile, parquetSQL},
+	} {
+		s := measure.Suite{Name: "whole processes, " + in.name, Unit: "op", Cold: true, Rounds: in.rounds, QuickRounds: 3}
+		measures[i].Cases = measure.Over(s, []workload.Kind{workload.G512, workload.G1}, in.open)(in.peer, ours)
 	}
-	kineto := measure.Measure{Name: "kineto_vs_python_json", Target: 6, Limit: limitKineto}
-	for _, l := range []layout{indented, compact} {
-		kineto.Cases = append(kineto.Cases, measure.Case{Data: string(l), Peer: python, Ours: ours, Suite: &measure.Suite{
-			Name: "Kineto, " + string(l), Unit: "event", Cold: true, Rounds: 5, QuickRounds: 3,
-			Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
-				return openKineto(ctx, env, l)
-			},
-		}})
-	}
-	return append(measures, kineto)
+	kineto := measure.Suite{Name: "Kineto", Unit: "event", Cold: true, Rounds: 5, QuickRounds: 3}
+	return append(measures, measure.Measure{
+		Name: "kineto_vs_python_json", Target: 6, Limit: limitKineto,
+		Cases: measure.Over(kineto, []layout{indented, compact}, openKineto)(python, ours),
+	})
 }
 
 // million is how many operations and events the files have.

@@ -13,13 +13,14 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
 // readPdata reads the parts of a file with pdata.
 func readPdata(split bufio.SplitFunc, unmarshal func([]byte) (ptrace.Traces, error)) reader {
 	return func(path string) (*analyze.Report, error) {
-		w := &walker{profile: newProfile(), kinds: kinds{}}
+		w := &walker{profile: newProfile()}
 		err := each(path, split, func(part []byte) error {
 			td, err := unmarshal(part)
 			if err == nil {
@@ -68,7 +69,7 @@ type walker struct {
 	profile *profile.Profile
 	entry   op.Entry
 	coll    op.Collective
-	kinds   kinds
+	kinds   opmodel.KindCache
 	dims    op.Shape // backs the entry's shapes
 	shapes  []op.Shape
 }
@@ -137,7 +138,7 @@ func (w *walker) span(s ptrace.Span) {
 	case e.Collective != nil:
 		e.Kind = op.KindCollective
 	default:
-		e.Kind, e.KindRule = w.kinds.of(e.Operation)
+		e.Kind, e.KindRule = w.kinds.Infer(e.Operation)
 	}
 	e.Start = op.Known(int64(s.StartTimestamp()))
 	e.Duration = int64(s.EndTimestamp() - s.StartTimestamp())
@@ -167,21 +168,4 @@ func (w *walker) shape(dims pcommon.Slice) op.Shape {
 		w.dims = append(w.dims, d.Int())
 	}
 	return w.dims[start:len(w.dims):len(w.dims)]
-}
-
-// kinds remembers the kinds of operations by name.
-type kinds map[string]kind
-
-type kind struct {
-	kind op.Kind
-	rule op.KindRule
-}
-
-func (k kinds) of(name string) (op.Kind, op.KindRule) {
-	found, ok := k[name]
-	if !ok {
-		found.kind, found.rule = op.InferKind(name)
-		k[name] = found
-	}
-	return found.kind, found.rule
 }

@@ -5,7 +5,6 @@ package read
 import (
 	"bufio"
 	"context"
-	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -34,19 +33,12 @@ const (
 // reports must be the same to the last digit. The cost is the processor time of the
 // process per span, garbage collection with the default GOGC included.
 func Suite() []measure.Measure {
-	suites := map[workload.Format]map[workload.Kind]*measure.Suite{}
+	cases := map[workload.Format]func(peer, ours string) []measure.Case{}
 	for f, sides := range readers {
-		suites[f] = map[workload.Kind]*measure.Suite{}
-		for _, k := range workload.Kinds() {
-			suites[f][k] = newSuite("reading "+string(f)+", "+string(k), 5, k, sides, f)
-		}
+		cases[f] = over("reading "+string(f), 5, workload.Kinds(), sides, f)
 	}
 	of := func(f workload.Format, name string, target float64, peer, limit string) measure.Measure {
-		m := measure.Measure{Name: name, Target: target, Limit: limit}
-		for _, k := range workload.Kinds() {
-			m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: suites[f][k], Peer: peer, Ours: ours})
-		}
-		return m
+		return measure.Measure{Name: name, Target: target, Limit: limit, Cases: cases[f](peer, ours)}
 	}
 	return []measure.Measure{
 		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 8, pdata, limitOTLPJSON),
@@ -65,26 +57,26 @@ const (
 	limitWorkers   = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )
 
-// newSuite returns a suite of readers of files of a kind, one in each of the formats. All must come to the same.
-func newSuite(name string, rounds int, k workload.Kind, sides map[string]reader, formats ...workload.Format) *measure.Suite {
-	return &measure.Suite{
-		Name: name, Unit: "span", Rounds: rounds, QuickRounds: 3,
-		Open: func(ctx context.Context, env *measure.Env) (*measure.Opened, error) {
-			var files []workload.File
-			for _, f := range formats {
-				file, err := workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
-				if err != nil {
-					return nil, err
-				}
-				files = append(files, file)
+// over makes suites of readers of files of each kind, one in each of the formats. All must come to the same.
+func over(
+	name string, rounds int, kinds []workload.Kind, sides map[string]reader, formats ...workload.Format,
+) func(peer, ours string) []measure.Case {
+	s := measure.Suite{Name: name, Unit: "span", Rounds: rounds, QuickRounds: 3}
+	return measure.Over(s, kinds, func(ctx context.Context, env *measure.Env, k workload.Kind) (*measure.Opened, error) {
+		var files []workload.File
+		for _, f := range formats {
+			file, err := workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
+			if err != nil {
+				return nil, err
 			}
-			open := &measure.Opened{Sides: map[string]measure.Side{}}
-			for name, read := range sides {
-				open.Sides[name] = timing(files, read)
-			}
-			return open, nil
-		},
-	}
+			files = append(files, file)
+		}
+		open := &measure.Opened{Sides: map[string]measure.Side{}}
+		for name, read := range sides {
+			open.Sides[name] = timing(files, read)
+		}
+		return open, nil
+	})
 }
 
 // readers are the readers of each format.
@@ -99,14 +91,9 @@ var readers = map[workload.Format]map[string]reader{
 // workers returns the gain of a second worker: the time that passes while a file of
 // each format is read, one after the other, and while one large message is.
 func workers() measure.Measure {
-	m := measure.Measure{Name: "workers_2_vs_1", Target: 1.7, Wall: true, Limit: limitWorkers}
-	add := func(data string, k workload.Kind, formats ...workload.Format) {
-		s := newSuite(fmt.Sprintf("workers, %s %v", k, formats), 7, k, map[string]reader{ours: readWith(1), oursTwice: readWith(2)}, formats...)
-		m.Cases = append(m.Cases, measure.Case{Data: data, Suite: s, Peer: ours, Ours: oursTwice})
-	}
-	for _, k := range workload.Kinds() {
-		add(string(k), k, workload.OTLPJSON, workload.OTLPProto, workload.Entries)
-	}
-	add("one message", workload.G1, workload.OTLPMessage)
-	return m
+	sides := map[string]reader{ours: readWith(1), oursTwice: readWith(2)}
+	files := over("workers", 7, workload.Kinds(), sides, workload.OTLPJSON, workload.OTLPProto, workload.Entries)(ours, oursTwice)
+	message := over("workers, one message", 7, []workload.Kind{workload.G1}, sides, workload.OTLPMessage)(ours, oursTwice)
+	message[0].Data = "one message"
+	return measure.Measure{Name: "workers_2_vs_1", Target: 1.7, Wall: true, Limit: limitWorkers, Cases: append(files, message...)}
 }

@@ -25,7 +25,7 @@ const (
 // connectorSuite compares connectors from traces to metrics in a Collector, over the same
 // decoded spans.
 func connectorSuite() []measure.Measure {
-	cases := newSuites("connectors", "span", 31, 7, exportSets, openConnectors)
+	cases := measure.Over(measure.Suite{Name: "connectors", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openConnectors)
 	return []measure.Measure{{
 		Name: "connector_vs_spanmetrics", Target: 2, Cases: cases(spanMetricsExponential, operationsConnector),
 		Limit: limitConnector,

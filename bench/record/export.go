@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -34,7 +36,7 @@ const (
 // exportSuite compares exports of batches of 512 real SDK spans to a writer that
 // takes everything.
 func exportSuite() []measure.Measure {
-	cases := newSuites("exporting", "span", 31, 7, exportSets, openExport)
+	cases := measure.Over(measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openExport)
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
@@ -136,9 +138,9 @@ func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened,
 
 // sdkBatches returns n batches of operations as the SDK hands them to exporters.
 func sdkBatches(ctx context.Context, s *set, ops []operation, n int) ([][]sdktrace.ReadOnlySpan, error) {
-	kept := new(keeping)
+	ended := tracetest.NewSpanRecorder()
 	res := resource.NewSchemaless(attribute.String(attrkey.ServiceName, workload.ServiceName), tensorconv.Rank(0))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(res))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(ended), sdktrace.WithResource(res))
 	preps, err := prepareAll(optrace.NewTracer(tp), ops)
 	if err != nil {
 		return nil, err
@@ -149,26 +151,9 @@ func sdkBatches(ctx context.Context, s *set, ops []operation, n int) ([][]sdktra
 		o.End()
 	})
 	request.End()
-	batches := make([][]sdktrace.ReadOnlySpan, n)
-	for i := range batches {
-		batches[i] = kept.spans[i*batchSize:][:batchSize]
-	}
-	return batches, tp.Shutdown(ctx)
+	spans := slices.DeleteFunc(ended.Ended(), func(s sdktrace.ReadOnlySpan) bool { return s.InstrumentationScope().Name != optrace.ScopeName })
+	return slices.Collect(slices.Chunk(spans, batchSize)), tp.Shutdown(ctx)
 }
-
-// keeping is an exporter that keeps the spans of operations.
-type keeping struct{ spans []sdktrace.ReadOnlySpan }
-
-func (k *keeping) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
-	for _, s := range spans {
-		if s.InstrumentationScope().Name == optrace.ScopeName {
-			k.spans = append(k.spans, s)
-		}
-	}
-	return nil
-}
-
-func (k *keeping) Shutdown(context.Context) error { return nil }
 
 // marshallingClient does everything that OTLP clients do with spans short of
 // sending them.

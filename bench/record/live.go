@@ -32,7 +32,7 @@ const (
 // by the Collector's connector, which has them when they have been exported and received.
 // Sending is not counted.
 func liveSuite() []measure.Measure {
-	cases := newSuites("profiling", "span", 31, 7, exportSets, openLive)
+	cases := measure.Over(measure.Suite{Name: "profiling", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openLive)
 	return []measure.Measure{
 		{Name: "live_vs_spanmetrics", Target: 10, Cases: cases(spanMetrics, liveProfile), Limit: limitLive},
 	}

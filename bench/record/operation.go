@@ -34,7 +34,7 @@ const (
 // operationSuite compares the cost of one operation to the application. All spans
 // are sampled, and each provider has a processor that does nothing.
 func operationSuite() []measure.Measure {
-	cases := newSuites("recording", "op", 61, 15, sets, openOperations)
+	cases := measure.Over(measure.Suite{Name: "recording", Unit: "op", Rounds: 61, QuickRounds: 15}, sets, openOperations)
 	of := func(name string, target float64, peer, ours, limit string, allocs *measure.AllocTarget) measure.Measure {
 		return measure.Measure{Name: name, Target: target, Cases: cases(peer, ours), Limit: limit, Allocs: allocs}
 	}

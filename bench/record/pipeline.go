@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/bench/measure"
@@ -27,7 +28,7 @@ const (
 // the processor time of the process per operation, spans included. Nothing may be
 // lost.
 func pipelineSuite() []measure.Measure {
-	cases := newSuites("processing", "op", 31, 7, sets, openPipelines)
+	cases := measure.Over(measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 7}, sets, openPipelines)
 	return []measure.Measure{
 		{Name: "processor_vs_batch_otlp", Target: 2.7, Cases: cases(batchOTLP, oursEntries), Limit: limitSpan},
 		{
@@ -60,7 +61,7 @@ func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Open
 	}
 	for name, open := range map[string]func() (pipeline, error){
 		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
-		batchDiscard: func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) },
+		batchDiscard: func() (pipeline, error) { return newBatch(tracetest.NewNoopExporter(), sdktrace.WithBlocking()) },
 		oursEntries:  func() (pipeline, error) { return newOurs(optrace.WithPolicy(optrace.PolicyBlock)) },
 	} {
 		p, err := newProducers(open, set, ops)
@@ -139,7 +140,7 @@ func losses(ctx context.Context, set *set, ops, rounds int) (map[string]float64,
 	found := map[string]float64{}
 	for name, open := range map[string]func() (pipeline, error){
 		"lost_default_batch":         func() (pipeline, error) { return newBatch(newOTLPExporter()) },
-		"lost_default_batch_discard": func() (pipeline, error) { return newBatch(discarding{}) },
+		"lost_default_batch_discard": func() (pipeline, error) { return newBatch(tracetest.NewNoopExporter()) },
 		"lost_ours":                  func() (pipeline, error) { return newOurs() },
 	} {
 		var shares []float64
@@ -194,8 +195,3 @@ func (c *counting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	}
 	return c.SpanExporter.ExportSpans(ctx, spans)
 }
-
-type discarding struct{}
-
-func (discarding) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (discarding) Shutdown(context.Context) error                             { return nil }

@@ -23,9 +23,11 @@ type set struct {
 	ops   func() []operation
 }
 
+func (s *set) String() string { return s.name }
+
 // sets are the sets of operations. The last is the realistic one: the 2,000
 // operations of a graph on each of 8 devices that run at the same time.
-var sets = []set{
+var sets = []*set{
 	{"one op", false, func() []operation { return []operation{oneOp()} }},
 	{"one op, steps", true, func() []operation { return []operation{oneOp()} }},
 	{"16,000 ops, steps", true, func() []operation { return graphOps(8) }},
@@ -33,7 +35,7 @@ var sets = []set{
 
 // exportSets are the sets of operations that are exported: one alone would be
 // found in every cache.
-var exportSets = []set{
+var exportSets = []*set{
 	{"2,000 ops", false, func() []operation { return graphOps(1) }},
 	{"2,000 ops, steps", true, func() []operation { return graphOps(1) }},
 	sets[2],

@@ -37,17 +37,11 @@ type stream struct {
 	own     []*Spec // those of the graph that have run on the device
 	clock   int64   // Unix nanoseconds
 
-	at          int   // the next operation
-	number      int64 // of the step
-	sequence    int64 // of the next collective
-	step, layer openSpan
+	at          int             // the next operation
+	number      int64           // of the step
+	sequence    int64           // of the next collective
+	step, layer context.Context // of the spans that have not ended, nil where there is none
 	attrs       []attribute.KeyValue
-}
-
-// openSpan is a span that has not ended; its context is nil where there is none.
-type openSpan struct {
-	ctx  context.Context
-	span trace.Span
 }
 
 // streams returns a stream per device.
@@ -87,7 +81,7 @@ func (s *stream) spec(i int) *Spec {
 // the operation in nanoseconds, and false for another span.
 func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 	switch {
-	case s.layer.ctx != nil && s.at > 0 && s.at%opsPerLayer == 0:
+	case s.layer != nil && s.at > 0 && s.at%opsPerLayer == 0:
 		s.end(&s.layer)
 		return 0, false
 	case s.at == opsPerGraph:
@@ -96,11 +90,11 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 		s.number++
 		return 0, false
 	}
-	if s.step.ctx == nil {
+	if s.step == nil {
 		s.step = s.begin(r, context.Background(), stepName)
 	}
-	if s.layer.ctx == nil {
-		s.layer = s.begin(r, s.step.ctx, layerName)
+	if s.layer == nil {
+		s.layer = s.begin(r, s.step, layerName)
 	}
 	spec := s.spec(s.at)
 	s.at++
@@ -112,7 +106,7 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 		s.sequence++
 	}
 	r.ids.from = s.rng
-	_, span := r.operations.Start(s.layer.ctx, spec.Name, at(start))
+	_, span := r.operations.Start(s.layer, spec.Name, at(start))
 	span.SetAttributes(s.attrs...)
 	span.End(at(s.clock))
 	return s.clock - start, true
@@ -120,25 +114,25 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 
 // finish ends the spans that are open and returns how many they were.
 func (s *stream) finish() (n int64) {
-	for _, o := range []*openSpan{&s.layer, &s.step} {
-		if o.ctx != nil {
-			s.end(o)
+	for _, open := range []*context.Context{&s.layer, &s.step} {
+		if *open != nil {
+			s.end(open)
 			n++
 		}
 	}
 	return n
 }
 
-func (s *stream) begin(r *recorder, parent context.Context, name string) openSpan {
+func (s *stream) begin(r *recorder, parent context.Context, name string) context.Context {
 	r.ids.from = s.rng
-	ctx, span := r.layers.Start(parent, name, at(s.clock))
-	return openSpan{ctx, span}
+	ctx, _ := r.layers.Start(parent, name, at(s.clock))
+	return ctx
 }
 
-func (s *stream) end(o *openSpan) {
+func (s *stream) end(open *context.Context) {
 	s.clock += 1_000
-	o.span.End(at(s.clock))
-	*o = openSpan{}
+	trace.SpanFromContext(*open).End(at(s.clock))
+	*open = nil
 }
 
 func at(ns int64) trace.SpanEventOption { return trace.WithTimestamp(time.Unix(0, ns)) }
