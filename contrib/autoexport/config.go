@@ -12,6 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/env"
 )
 
 // configFile names the file of the declarative configuration, for all languages.
@@ -124,11 +125,10 @@ func named[T fmt.Stringer](key, text string, set func(T), choices ...T) error {
 	if text == "" {
 		return nil
 	}
-	for _, c := range choices {
-		if c.String() == text {
-			set(c)
-			return nil
-		}
+	choice, err := env.OneOf(text, choices...)
+	if err != nil {
+		return fmt.Errorf("%s: %q is none of %v", key, text, choices)
 	}
-	return fmt.Errorf("%s: %q is none of %v", key, text, choices)
+	set(choice)
+	return nil
 }

@@ -189,16 +189,14 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 }
 
 // take returns the sums of a local root and forgets the root.
-func (p *Pruner) take(r root) map[operation]*sum {
+func (p *Pruner) take(r root) (taken map[operation]*sum) {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	all := sh.roots.Find(r)
-	if all == nil {
-		return nil
+	if all := sh.roots.Find(r); all != nil {
+		taken = all.of
+		sh.roots.Remove(r)
 	}
-	taken := all.of
-	sh.roots.Remove(r)
 	return taken
 }
 

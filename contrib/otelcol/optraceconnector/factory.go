@@ -6,29 +6,21 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
 	"go.opentelemetry.io/collector/connector/xconnector"
-	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.uber.org/zap"
 )
 
 // NewFactory returns the factory of the connector, whose type is "operations".
 func NewFactory() connector.Factory {
 	return xconnector.NewFactory(component.MustNewType("operations"), createDefaultConfig,
-		xconnector.WithTracesToMetrics(createTracesToMetrics, component.StabilityLevelAlpha),
-		xconnector.WithTracesToProfiles(createTracesToProfiles, component.StabilityLevelDevelopment))
+		xconnector.WithTracesToMetrics(create(newMetricsConnector), component.StabilityLevelAlpha),
+		xconnector.WithTracesToProfiles(create(newProfilesConnector), component.StabilityLevelDevelopment))
 }
 
-func createTracesToMetrics(
-	_ context.Context, set connector.Settings, cfg component.Config, next consumer.Metrics,
-) (connector.Traces, error) {
-	c := newMetricsConnector(cfg.(*Config), next)
-	c.logger = set.Logger
-	return c, nil
-}
-
-func createTracesToProfiles(
-	_ context.Context, set connector.Settings, cfg component.Config, next xconsumer.Profiles,
-) (connector.Traces, error) {
-	c := newProfilesConnector(cfg.(*Config), next)
-	c.logger = set.Logger
-	return c, nil
+// create makes of what returns a connector to a consumer what a factory takes.
+func create[N any, C connector.Traces](
+	of func(*Config, *zap.Logger, N) C,
+) func(context.Context, connector.Settings, component.Config, N) (connector.Traces, error) {
+	return func(_ context.Context, set connector.Settings, cfg component.Config, next N) (connector.Traces, error) {
+		return of(cfg.(*Config), set.Logger, next), nil
+	}
 }

@@ -2,19 +2,31 @@ package optraceconnector
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
 	"go.uber.org/zap"
+
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 )
 
-// flusher calls flush at an interval while a component runs, and when it ends.
+// flusher is what the connectors have in common: it calls flush at an interval while a component runs, and when it ends.
 type flusher struct {
 	interval time.Duration
 	flush    func(context.Context) error
 	logger   *zap.Logger
 
+	mu     sync.Mutex // guards what the connector holds
+	reader *pdataop.Reader
+
 	stop, done chan struct{} // nil until Start
+}
+
+// Capabilities implements consumer.Traces.
+func (*flusher) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: false}
 }
 
 // Start implements component.Component.

@@ -2,7 +2,6 @@ package optraceconnector
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/consumer"
@@ -22,22 +21,15 @@ type metricsConnector struct {
 	next consumer.Metrics
 	now  func() time.Time
 
-	mu       sync.Mutex
-	reader   *pdataop.Reader
 	resource pcommon.Resource // of the spans that are being added
 	sources  table[string, source]
 }
 
-func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
-	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now, reader: pdataop.NewReader(nil)}
+func newMetricsConnector(cfg *Config, logger *zap.Logger, next consumer.Metrics) *metricsConnector {
+	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now}
 	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, begin: c.beginSource}
-	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
+	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send, logger: logger, reader: pdataop.NewReader(nil)}
 	return c
-}
-
-// Capabilities implements consumer.Traces.
-func (*metricsConnector) Capabilities() consumer.Capabilities {
-	return consumer.Capabilities{MutatesData: false}
 }
 
 // ConsumeTraces implements consumer.Traces.

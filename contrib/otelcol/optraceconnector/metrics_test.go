@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
@@ -34,7 +35,7 @@ func newTestConnector(change func(*Config)) *metricsConnector {
 	if change != nil {
 		change(cfg)
 	}
-	c := newMetricsConnector(cfg, consumertest.NewNop())
+	c := newMetricsConnector(cfg, zap.NewNop(), consumertest.NewNop())
 	c.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
 	return c
 }

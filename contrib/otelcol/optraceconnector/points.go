@@ -45,9 +45,7 @@ func (w *writer) write(out pmetric.Metrics, s *source) {
 	}
 	for _, d := range s.devices.all {
 		if d.busyNS > 0 {
-			p := w.point(w.deviceUse, d.start)
-			p.SetDoubleValue(float64(d.busyNS) / 1e9)
-			d.attributes(p.Attributes())
+			w.point(w.deviceUse, d).SetDoubleValue(float64(d.busyNS) / 1e9)
 		}
 	}
 	sm.Metrics().RemoveIf(func(m pmetric.Metric) bool {
@@ -73,31 +71,24 @@ func (w *writer) sum(sm pmetric.ScopeMetrics, name, unit, description string) pm
 	return sum.DataPoints()
 }
 
-func (w *writer) point(to pmetric.NumberDataPointSlice, start pcommon.Timestamp) pmetric.NumberDataPoint {
+func (w *writer) point(to pmetric.NumberDataPointSlice, s *series) pmetric.NumberDataPoint {
 	p := to.AppendEmpty()
-	p.SetStartTimestamp(start)
+	p.SetStartTimestamp(s.start)
 	p.SetTimestamp(w.now)
+	s.attributes(p.Attributes())
 	return p
 }
 
 func (w *writer) series(s *series) {
-	attributes := pcommon.NewMap()
-	s.attributes(attributes)
-	w.histogram(s, attributes)
+	w.histogram(s)
 	if s.knowsMemory {
-		p := w.point(w.memory, s.start)
-		p.SetIntValue(int64(s.memory))
-		attributes.CopyTo(p.Attributes())
+		w.point(w.memory, s).SetIntValue(int64(s.memory))
 	}
 	if s.knowsFLOPs {
-		p := w.point(w.flops, s.start)
-		p.SetDoubleValue(s.flops)
-		attributes.CopyTo(p.Attributes())
+		w.point(w.flops, s).SetDoubleValue(s.flops)
 	}
 	if len(s.busy.list) > 0 {
-		p := w.point(w.busy, s.start)
-		p.SetDoubleValue(float64(s.busyNS) / 1e9)
-		attributes.CopyTo(p.Attributes())
+		w.point(w.busy, s).SetDoubleValue(float64(s.busyNS) / 1e9)
 	}
 }
 
@@ -122,9 +113,9 @@ func (s *series) attributes(to pcommon.Map) {
 
 // histogram adds the histogram of the durations of a series, with its exemplars, which
 // are those of an interval.
-func (w *writer) histogram(s *series, attributes pcommon.Map) {
+func (w *writer) histogram(s *series) {
 	p := w.duration.AppendEmpty()
-	attributes.CopyTo(p.Attributes())
+	s.attributes(p.Attributes())
 	p.SetStartTimestamp(s.start)
 	p.SetTimestamp(w.now)
 	p.SetCount(s.duration.Count())

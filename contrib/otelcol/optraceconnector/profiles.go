@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"sync"
 
-	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
@@ -27,18 +25,16 @@ type profilesConnector struct {
 	cfg  *Profiles
 	next xconsumer.Profiles
 
-	mu     sync.Mutex
-	reader *pdataop.Reader
 	forest *trace.Forest
 	spans  int // in it, operations included
 	n      int // operations in it
 	from   otlpprofiles.Producers
 }
 
-func newProfilesConnector(cfg *Config, next xconsumer.Profiles) *profilesConnector {
-	c := &profilesConnector{cfg: &cfg.Profiles, next: next, reader: pdataop.NewReader(nil)}
+func newProfilesConnector(cfg *Config, logger *zap.Logger, next xconsumer.Profiles) *profilesConnector {
+	c := &profilesConnector{cfg: &cfg.Profiles, next: next}
 	c.forget()
-	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
+	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send, logger: logger, reader: pdataop.NewReader(nil)}
 	return c
 }
 
@@ -46,11 +42,6 @@ func newProfilesConnector(cfg *Config, next xconsumer.Profiles) *profilesConnect
 func (c *profilesConnector) forget() {
 	c.forest, c.spans, c.n, c.from = trace.New(), 0, 0, otlpprofiles.Producers{}
 	c.forest.KeepShapes()
-}
-
-// Capabilities implements consumer.Traces.
-func (*profilesConnector) Capabilities() consumer.Capabilities {
-	return consumer.Capabilities{MutatesData: false}
 }
 
 // ConsumeTraces implements consumer.Traces.

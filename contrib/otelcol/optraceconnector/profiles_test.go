@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/stacks"
@@ -53,7 +54,7 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 
 func TestProfileEqualsOffline(t *testing.T) {
 	all := pdatatest.Training(1, 3, 4)
-	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
+	c := newProfilesConnector(createDefaultConfig().(*Config), zap.NewNop(), consumertest.NewNop())
 	for _, td := range all {
 		check.OK(t, c.ConsumeTraces(t.Context(), td))
 	}
@@ -98,7 +99,7 @@ func TestProfilesLifecycle(t *testing.T) {
 func TestProfilesOfSeveralServices(t *testing.T) {
 	td := pdatatest.Training(3, 2, 1)[0]
 	td.ResourceSpans().At(1).Resource().Attributes().PutStr(attrkey.ServiceName, "other")
-	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
+	c := newProfilesConnector(createDefaultConfig().(*Config), zap.NewNop(), consumertest.NewNop())
 	check.OK(t, c.ConsumeTraces(t.Context(), td))
 	got := check.Must(c.take())(t)
 	services := make(map[string]bool)
@@ -113,7 +114,7 @@ func TestProfilesConcurrentSafe(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Profiles.MaxSpans = 60
 	var sink consumertest.ProfilesSink
-	c := newProfilesConnector(cfg, &sink)
+	c := newProfilesConnector(cfg, zap.NewNop(), &sink)
 	var wg sync.WaitGroup
 	for _, td := range pdatatest.Training(4, 1, 8) {
 		wg.Go(func() {

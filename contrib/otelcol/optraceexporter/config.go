@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
+	"github.com/optrace/optrace/internal/env"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/op/attr"
@@ -81,12 +82,11 @@ func (c *Config) compression() (sink.Compression, error) {
 	if c.Format != "entries" {
 		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files", c.Format)
 	}
-	for _, z := range []sink.Compression{sink.None, sink.Gzip, sink.Zstd} {
-		if c.Compression == z.String() {
-			return z, nil
-		}
+	z, err := env.OneOf(c.Compression, sink.None, sink.Gzip, sink.Zstd)
+	if err != nil {
+		return z, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
 	}
-	return sink.None, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
+	return z, nil
 }
 
 func (c *Config) mapping() *attr.Mapping {
