@@ -51,14 +51,10 @@ const (
 type timeRange struct {
 	start, end int64
 	thread     uint32
-	parent     int32 // the one that began last of those around it, -1 for none
-	rangeText
-}
-
-type rangeText struct {
-	name   uint32 // index of symbols
-	shapes uint32 // those of the inputs: index of symbols
-	plain  bool   // not an operator of PyTorch's
+	parent     int32  // the one that began last of those around it, -1 for none
+	name       uint32 // index of symbols
+	shapes     uint32 // those of the inputs: index of symbols
+	plain      bool   // not an operator of PyTorch's
 }
 
 type launch struct {
@@ -112,6 +108,7 @@ const textBytes = 64
 func (r *reader) readTables() bool {
 	t := &r.tables
 	t.texts, t.threadIDs, t.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
+	t.copies = make(map[nodeKey]int64)
 	return r.scan(textTable, []string{"id", "value"}, func(_ int64, v []sqlite.Value) error {
 		id, ok := v[0].Number()
 		switch {
@@ -191,21 +188,17 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 		return errType("globalTid", v[5])
 	}
 	before := t.symbols.Bytes()
-	text := t.rangeText(v[3], v[4])
-	t.ranges = append(t.ranges, timeRange{start: start, end: end, thread: r.thread(id), rangeText: text, parent: -1})
-	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
-	r.more(int(t.symbols.Bytes() - before))
-	return nil
-}
-
-// rangeText takes a text apart, or the one that an id refers to.
-func (t *tables) rangeText(text, id sqlite.Value) rangeText {
-	raw := shortText(text.Text)
-	if n, ok := id.Number(); ok && text.Kind != sqlite.Text {
+	raw := shortText(v[3].Text)
+	if n, ok := v[4].Number(); ok && v[3].Kind != sqlite.Text {
 		raw = []byte(t.text(n))
 	}
 	name, shapes, plain := rangeName(raw)
-	return rangeText{t.symbol(name), t.symbol(shapes), plain}
+	t.ranges = append(t.ranges, timeRange{
+		start: start, end: end, thread: r.thread(id), parent: -1, name: t.symbol(name), shapes: t.symbol(shapes), plain: plain,
+	})
+	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
+	r.more(int(t.symbols.Bytes() - before))
+	return nil
 }
 
 // text returns the text of an id, and says so where there is none.
@@ -254,9 +247,6 @@ func (r *reader) addNode(_ int64, v []sqlite.Value) error {
 		return nil
 	}
 	if original, _ := v[2].Number(); original != 0 && original != node {
-		if t.copies == nil {
-			t.copies = make(map[nodeKey]int64)
-		}
 		t.copies[nodeKey{processOf(id), node}] = original
 	} else {
 		t.nodes = append(t.nodes, launch{correlation: node, start: start, thread: r.thread(id), at: -1})
