@@ -80,21 +80,24 @@ type correlateFlags struct {
 	jaeger, service, operation, trace string
 	since, minDuration, timeout       time.Duration
 	linkPatterns, reportURL, price    string
-	limit, top, rows                  int
+	limit, top                        int
 	redirects, json                   bool
 	display                           streams.DisplayFlags
 	flags.InOut
 
-	prices   *price.Table
-	traceID  op.TraceID
-	sinceSet bool
+	line    *flags.Line
+	now     time.Time
+	prices  *price.Table
+	traceID op.TraceID
+	// asked are the traces that Jaeger was asked for, nil if it was not asked.
+	asked map[op.TraceID]struct{}
 }
 
 const defaultTraceLimit = 1000
 
 func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	inputs := line.Inputs
-	f.sinceSet, f.rows = line.IsSet("since"), line.Rows()
+	f.line, f.now = line, time.Now()
 	if err := f.check(len(inputs)); err != nil {
 		return err
 	}
@@ -141,8 +144,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 		join.TakeLocal(forest)
 		input = env
 	}
-	w := &wanted{flags: f, now: time.Now()}
-	opts := correlate.Options{Input: input, Findings: f.trace == "", Keep: w.request, KeepTrace: w.trace, Price: f.prices}
+	opts := correlate.Options{Input: input, Findings: f.trace == "", Keep: f.wantsRequest, KeepTrace: f.wantsTrace, Price: f.prices}
 	var service *correlate.Service
 	if f.jaeger != "" {
 		mapping := &attr.Mapping{}
@@ -157,7 +159,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 			return nil, exit.Usagef("-jaeger: %w", err)
 		}
 		opts.Jaeger = client.Base()
-		if service, err = readService(ctx, client, w, join); err != nil {
+		if service, err = f.readService(ctx, client, join); err != nil {
 			return nil, exit.Input(err)
 		}
 	}
@@ -213,7 +215,7 @@ func (f *correlateFlags) check(inputs int) error {
 		}
 	}
 	switch {
-	case f.trace != "" && (f.service != "" || f.operation != "" || f.minDuration != 0 || f.sinceSet):
+	case f.trace != "" && (f.service != "" || f.operation != "" || f.minDuration != 0 || f.line.IsSet("since")):
 		return exit.Usagef("-trace goes without -service, -operation, -since and -min-duration")
 	case f.jaeger == "" && inputs == 0 && f.linkPatterns == "":
 		return exit.Usagef("no input: give -jaeger, files, or both; use - for standard input")
@@ -247,72 +249,60 @@ func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Repo
 	if f.json {
 		return output.JSON(w, r)
 	}
-	opts.Top, opts.Rows = f.top, f.rows
+	opts.Top, opts.Rows = f.top, f.line.Rows()
 	return text.WriteCorrelation(w, r, opts)
 }
 
-// wanted selects the requests and operations of the report.
-type wanted struct {
-	flags *correlateFlags
-	now   time.Time
-	// traces are the traces that Jaeger was asked for, nil if it was not asked.
-	traces map[op.TraceID]struct{}
-}
-
-// trace reports whether operations of the trace without a request are shown.
-func (w *wanted) trace(id op.TraceID) bool {
-	if w.flags.trace != "" {
-		return id == w.flags.traceID
+// wantsTrace reports whether operations of the trace without a request are shown.
+func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
+	if f.trace != "" {
+		return id == f.traceID
 	}
-	if w.traces == nil {
+	if f.asked == nil {
 		return true
 	}
-	_, asked := w.traces[id]
-	return asked || w.flags.service == "" && id.IsZero()
+	_, asked := f.asked[id]
+	return asked || f.service == "" && id.IsZero()
 }
 
-// request reports whether q is part of the report. In the traces that Jaeger found
+// wantsRequest reports whether q is part of the report. In the traces that Jaeger found
 // all requests of the service are: the search may have matched a span within the
 // request.
-func (w *wanted) request(q *requests.Request) bool {
-	f := w.flags
+func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
 	if f.trace != "" {
-		return w.ofTrace(q)
+		return f.ofTrace(q)
 	}
-	if w.traces == nil {
-		return w.local(q)
+	if f.asked == nil {
+		return f.wantsLocal(q)
 	}
-	_, asked := w.traces[q.TraceID]
-	return asked && w.service(q) && w.duration(q)
+	_, asked := f.asked[q.TraceID]
+	return asked && f.matches(q)
 }
 
-// local is request for traces that Jaeger has not been asked for, where no trace is asked for by its id.
-func (w *wanted) local(q *requests.Request) bool {
-	f := w.flags
+// wantsLocal is wantsRequest for traces that Jaeger has not been asked for, where no trace is asked for by its id.
+func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	// The default of one hour applies to the search only.
-	anyTime := !f.sinceSet && (f.jaeger == "" || f.service == "")
-	recent := q.StartNS.Known && q.StartNS.V >= w.now.Add(-f.since).UnixNano()
-	return (anyTime || recent) && w.service(q) && w.duration(q) && (f.operation == "" || q.Name == f.operation)
+	anyTime := !f.line.IsSet("since") && (f.jaeger == "" || f.service == "")
+	recent := q.StartNS.Known && q.StartNS.V >= f.now.Add(-f.since).UnixNano()
+	return (anyTime || recent) && f.matches(q) && (f.operation == "" || q.Name == f.operation)
 }
 
 // ofTrace reports whether q or an execution that works for it is of the trace that was
 // asked for.
-func (w *wanted) ofTrace(q *requests.Request) bool {
-	if q.TraceID == w.flags.traceID {
+func (f *correlateFlags) ofTrace(q *requests.Request) bool {
+	if q.TraceID == f.traceID {
 		return true
 	}
 	for e := range q.Executions() {
-		if e.TraceID == w.flags.traceID {
+		if e.TraceID == f.traceID {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *wanted) service(q *requests.Request) bool {
-	return w.flags.service == "" || q.Service == w.flags.service || q.Root.IsZero()
-}
-
-func (w *wanted) duration(q *requests.Request) bool {
-	return w.flags.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(w.flags.minDuration)
+// matches reports whether q is of the service and took as long as was asked for.
+func (f *correlateFlags) matches(q *requests.Request) bool {
+	return (f.service == "" || q.Service == f.service || q.Root.IsZero()) &&
+		(f.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(f.minDuration))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 type fetch struct {
+	*correlateFlags
 	client *jaeger.Client
-	wanted *wanted
 	join   *correlate.Join
 	about  correlate.Service
 	yield  func(op.Record, error) bool
@@ -20,21 +20,21 @@ type fetch struct {
 }
 
 // readService adds the traces of Jaeger that are wanted to the join.
-func readService(ctx context.Context, client *jaeger.Client, w *wanted, join *correlate.Join) (*correlate.Service, error) {
-	w.traces = make(map[op.TraceID]struct{})
-	f := &fetch{client: client, wanted: w, join: join}
+func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client, join *correlate.Join) (*correlate.Service, error) {
+	f.asked = make(map[op.TraceID]struct{})
+	from := &fetch{correlateFlags: f, client: client, join: join}
 	env, err := analyze.Read(ctx, analyze.Records(func(yield func(op.Record, error) bool) {
-		f.yield = yield
-		if err := f.all(ctx); err != nil {
-			f.emit(op.Record{}, err)
+		from.yield = yield
+		if err := from.all(ctx); err != nil {
+			from.emit(op.Record{}, err)
 		}
 	}), join.AddService)
 	if err != nil {
 		return nil, err
 	}
-	f.about.API = client.API()
-	f.about.Envelope = *env
-	return &f.about, nil
+	from.about.API = client.API()
+	from.about.Envelope = *env
+	return &from.about, nil
 }
 
 // emit yields a record, or the error of one that could not be read, unless no
@@ -48,11 +48,10 @@ func (f *fetch) emit(rec op.Record, err error) {
 // all asks for the one trace that is wanted, or else searches and then asks for
 // the traces of the local batch that the search did not find.
 func (f *fetch) all(ctx context.Context) error {
-	flags := f.wanted.flags
-	if flags.trace != "" {
-		return f.trace(ctx, flags.traceID)
+	if f.trace != "" {
+		return f.fetchTrace(ctx, f.traceID)
 	}
-	if flags.service != "" {
+	if f.service != "" {
 		if err := f.search(ctx); err != nil {
 			return err
 		}
@@ -61,18 +60,17 @@ func (f *fetch) all(ctx context.Context) error {
 }
 
 func (f *fetch) search(ctx context.Context) error {
-	flags, now := f.wanted.flags, f.wanted.now
 	query := jaeger.Query{
-		Service: flags.service, Operation: flags.operation,
-		Start: now.Add(-flags.since), End: now,
-		MinDuration: flags.minDuration, Limit: flags.limit,
+		Service: f.service, Operation: f.operation,
+		Start: f.now.Add(-f.since), End: f.now,
+		MinDuration: f.minDuration, Limit: f.limit,
 	}
 	for t, err := range f.client.Search(ctx, query) {
 		if err := f.add(t, err); err != nil {
 			return err
 		}
 	}
-	f.about.AtLimit = f.about.Traces == int64(flags.limit)
+	f.about.AtLimit = f.about.Traces == int64(f.limit)
 	return nil
 }
 
@@ -83,7 +81,7 @@ func (f *fetch) lookUp(ctx context.Context) error {
 	list := f.join.LocalRequests().List
 	for i := len(list) - 1; i >= 0; i-- {
 		q := &list[i]
-		if q.TraceID.IsZero() || !f.wanted.local(q) {
+		if q.TraceID.IsZero() || !f.wantsLocal(q) {
 			continue
 		}
 		if err := f.lookUpTrace(ctx, q.TraceID); err != nil {
@@ -100,18 +98,18 @@ func (f *fetch) lookUp(ctx context.Context) error {
 
 // lookUpTrace asks for one trace unless that has been done or the limit is reached.
 func (f *fetch) lookUpTrace(ctx context.Context, id op.TraceID) error {
-	if _, asked := f.wanted.traces[id]; asked {
+	if _, asked := f.asked[id]; asked {
 		return nil
 	}
-	if len(f.wanted.traces) >= f.wanted.flags.limit {
+	if len(f.asked) >= f.limit {
 		f.about.NotAsked++
 		return nil
 	}
-	return f.trace(ctx, id)
+	return f.fetchTrace(ctx, id)
 }
 
-func (f *fetch) trace(ctx context.Context, id op.TraceID) error {
-	f.wanted.traces[id] = struct{}{}
+func (f *fetch) fetchTrace(ctx context.Context, id op.TraceID) error {
+	f.asked[id] = struct{}{}
 	t, problems, err := f.client.Trace(ctx, id)
 	for _, p := range problems {
 		f.emit(op.Record{}, p)
@@ -132,7 +130,7 @@ func (f *fetch) add(t *jaeger.Trace, err error) error {
 	if err != nil {
 		return err
 	}
-	f.wanted.traces[t.ID] = struct{}{}
+	f.asked[t.ID] = struct{}{}
 	f.about.Traces++
 	for _, e := range t.Entries {
 		f.emit(op.Record{Entry: e}, nil)

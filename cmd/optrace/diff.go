@@ -75,7 +75,6 @@ type diffFlags struct {
 
 	keys            []key.Key
 	gate            bool
-	rows            int
 	base, head, all []string
 }
 
@@ -83,8 +82,7 @@ func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 	if err := f.check(line); err != nil {
 		return err
 	}
-	wrote := false
-	err := output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
+	return output.Produce(ctx, s, cmp.Or(f.html, f.Output), f.all, func(out *output.File) error {
 		r, head, err := f.report(ctx, s, out)
 		if err != nil {
 			return err
@@ -93,17 +91,13 @@ func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 			out.Verdict = f.failure(r)
 		}
 		if f.html != "" {
-			wrote = true
+			out.Done = func() { showPage(ctx, s, f.html, false) }
 			return exit.Output(html.Write(out, head, html.Options{
 				Title: input.Title(f.head[:1]) + " against " + input.Title(f.base), Version: version(), Diff: r,
 			}))
 		}
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r))
 	})
-	if wrote && ctx.Err() == nil && exit.Code(err) != exit.BadOutput {
-		showPage(ctx, s, f.html, false)
-	}
-	return err
 }
 
 // failure returns why the gate fails, nil where it does not.
@@ -146,7 +140,7 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 		return exit.Usagef("both sides of -- must have an input")
 	}
 	f.base, f.head, f.all = line.Inputs[:before], line.Inputs[before:], line.Inputs
-	f.gate, f.rows = line.IsSet("fail-above"), line.Rows()
+	f.gate = line.IsSet("fail-above")
 	if f.keys, err = flags.Keys(f.by); err != nil {
 		return err
 	}
@@ -268,9 +262,9 @@ func (f *diffFlags) write(w io.Writer, opts text.Options, r *diff.Report) error 
 	case f.json:
 		return output.JSON(w, r)
 	case f.markdown:
-		return markdown.WriteDiff(w, r, markdown.Options{Rows: max(f.rows, 0)})
+		return markdown.WriteDiff(w, r, markdown.Options{Rows: f.top})
 	default:
-		opts.Rows = f.rows
+		opts.Rows = f.top
 		return text.WriteDiff(w, r, opts)
 	}
 }

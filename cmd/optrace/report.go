@@ -154,8 +154,7 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	if f.html != "" {
 		f.Output = f.html
 	}
-	wrote := false
-	err = output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
+	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		src := input.Source{
 			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())), Exclude: out.Exclude,
 		}
@@ -181,15 +180,11 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 			fmt.Fprintf(s.Err, "optrace report: %s\n", r.LeftOut)
 		}
 		if f.html != "" {
-			wrote = true
+			out.Done = func() { showPage(ctx, s, f.html, f.open) }
 			return exit.Output(html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()}))
 		}
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r, chosen))
 	})
-	if wrote && ctx.Err() == nil && exit.Code(err) != exit.BadOutput {
-		showPage(ctx, s, f.html, f.open)
-	}
-	return err
 }
 
 // showPage says which page was written, and opens it if that was asked for.

@@ -47,9 +47,12 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
 	}
 	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
-	c, err := t.create(options{out, version, &found})
-	if err != nil {
-		return exit.Output(err)
+	var c *converter
+	begin := func(first *op.Resource) (err error) {
+		if c == nil {
+			c, err = t.create(options{out, version, &found, first})
+		}
+		return err
 	}
 	if t.attributes && !drop {
 		src.Mapping = new(attr.Mapping)
@@ -72,11 +75,15 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 			if drop {
 				dropAttributes(rec)
 			}
-			if err := c.record(rec); err != nil {
+			err := begin(rec.Resource)
+			if err == nil {
+				err = c.record(rec)
+			}
+			if err != nil {
 				return exit.Output(err)
 			}
 		}
-		if n++; c.holds != nil && n%checkInterval == 0 {
+		if n++; c != nil && c.holds != nil && n%checkInterval == 0 {
 			more := c.holds() - held
 			held += more
 			if err := in.Hold(more); err != nil {
@@ -89,6 +96,9 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 		fmt.Fprintf(s.Err, "optrace convert: left out %d records in all\n", found.Malformed)
 	}
 	out.Verdict = input.Unread(src.Inputs, &found)
+	if err := begin(nil); err != nil {
+		return exit.Output(err)
+	}
 	return exit.Output(c.end())
 }
 

@@ -22,6 +22,7 @@ type options struct {
 	out     *output.File
 	version string            // of the program
 	found   *analyze.Envelope // what was read, once all has been
+	first   *op.Resource      // the one that is in front of all other records, if any is
 }
 
 // converter writes records in a format, or collects them for end.
@@ -33,7 +34,6 @@ type converter struct {
 	gap      func(*op.Gap) error
 	batch    func(*op.Batch) error
 	total    func(*op.Total) error
-	other    func() error // every other record
 
 	// end writes the rest of the output.
 	end func() error
@@ -55,8 +55,6 @@ func (c *converter) record(rec op.Record) error {
 		return c.batch(rec.Batch)
 	case rec.Total != nil && c.total != nil:
 		return c.total(rec.Total)
-	case c.other != nil:
-		return c.other()
 	}
 	return nil
 }
@@ -69,10 +67,12 @@ func always[T any](f func(T)) func(T) error {
 	}
 }
 
-// changed passes on the resources that differ from the last one: files of the Collector
+// changed passes on the resources that differ from the last one, which may be nil: files of the Collector
 // repeat them with every batch.
-func changed(f func(*op.Resource) error) func(*op.Resource) error {
-	var last *op.Resource
+func changed(last *op.Resource, f func(*op.Resource) error) func(*op.Resource) error {
+	if last != nil {
+		last = last.Clone()
+	}
 	return func(r *op.Resource) error {
 		if last != nil && opfile.SameResource(last, r) {
 			return nil
@@ -82,33 +82,11 @@ func changed(f func(*op.Resource) error) func(*op.Resource) error {
 	}
 }
 
-// newEntries writes entries JSON Lines. The first header has the resource that is in front of all other
-// records, if any is.
+// newEntries writes entries JSON Lines.
 func newEntries(o options) (*converter, error) {
-	var w *entries.Writer
-	start := func(r *op.Resource) *entries.Writer {
-		if w == nil {
-			w = entries.NewWriter(o.out, r)
-		}
-		return w
-	}
+	w := entries.NewWriter(o.out, o.first)
 	return &converter{
-		entry: func(e *op.Entry) error { return start(nil).Entry(e) },
-		span:  func(s *op.Span) error { return start(nil).Span(s) },
-		gap:   func(g *op.Gap) error { return start(nil).Gap(g) },
-		batch: func(b *op.Batch) error { return start(nil).Batch(b) },
-		other: func() error {
-			start(nil)
-			return nil
-		},
-		resource: changed(func(r *op.Resource) error {
-			if w == nil {
-				start(r)
-				return nil
-			}
-			return w.Resource(r)
-		}),
-		end: func() error { return start(nil).Flush() },
+		entry: w.Entry, span: w.Span, gap: w.Gap, batch: w.Batch, resource: changed(o.first, w.Resource), end: w.Flush,
 	}, nil
 }
 
@@ -155,7 +133,7 @@ func newOTLP(o options) (*converter, error) {
 func newParquet(o options) (*converter, error) {
 	w := parquet.NewWriter(o.out)
 	return &converter{
-		entry: w.Entry, span: w.Span, resource: changed(w.Resource), gap: w.Gap, batch: w.Batch, end: w.Close,
+		entry: w.Entry, span: w.Span, resource: changed(nil, w.Resource), gap: w.Gap, batch: w.Batch, end: w.Close,
 	}, nil
 }
 

@@ -47,6 +47,9 @@ func Produce(ctx context.Context, s streams.Streams, path string, inputs []strin
 		out.discard()
 		return err
 	}
+	if out.Done != nil {
+		out.Done()
+	}
 	return out.Verdict
 }
 
@@ -87,6 +90,8 @@ type File struct {
 	Terminal bool
 	// Verdict is the error that the command ends with where the output is complete.
 	Verdict error
+	// Done is called once the output is complete; nil for nothing to call.
+	Done func()
 	// existing is the regular file that is written or replaced, nil for none.
 	existing fs.FileInfo
 }
