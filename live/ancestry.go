@@ -16,8 +16,8 @@ import (
 type ancestry struct {
 	mu    sync.Mutex
 	open  recent.Table[spanKey, *frame]
-	lost  int64     // open spans that there was no room for
-	ended []spanKey // in open still; the oldest is at next once there are as many as there may be
+	lost  atomic.Int64      // open spans that there was no room for
+	ended [maxEnded]spanKey // in open still; the oldest is at next
 	next  int
 }
 
@@ -72,7 +72,7 @@ func (a *ancestry) start(s sdktrace.ReadOnlySpan) {
 		}
 		if !old.hasEnded {
 			old.missed.Store(true)
-			a.lost++
+			a.lost.Add(1)
 		}
 	}
 }
@@ -91,19 +91,8 @@ func (a *ancestry) end(s sdktrace.ReadOnlySpan) *frame {
 		a.open.Remove(key)
 		return f
 	}
-	if len(a.ended) < maxEnded {
-		a.ended = append(a.ended, key)
-		return f
-	}
 	a.open.Remove(a.ended[a.next])
 	a.ended[a.next] = key
-	a.next = (a.next + 1) % len(a.ended)
+	a.next = (a.next + 1) % maxEnded
 	return f
-}
-
-// forgotten returns how many open spans there was no room for.
-func (a *ancestry) forgotten() int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.lost
 }

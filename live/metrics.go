@@ -68,20 +68,13 @@ func newSeries(e *op.Entry) *series {
 }
 
 // record measures an operation, in the context of its span.
-func (m *metrics) record(d *span.Data, of *measured) {
+func (m *metrics) record(d *span.Data, of *template, duration int64) {
 	ctx := context.Background()
 	if d.Context.IsSampled() {
 		ctx = trace.ContextWithSpanContext(ctx, d.Context)
 	}
-	m.duration.Record(ctx, float64(of.duration)/1e9, of.series.record...)
-	if of.memory.Known {
-		m.memory.Add(ctx, of.memory.V, of.series.add...)
+	m.duration.Record(ctx, float64(duration)/1e9, of.series.record...)
+	if memory := of.entry.MemoryBytes; memory.Known {
+		m.memory.Add(ctx, memory.V, of.series.add...)
 	}
-}
-
-func (m *metrics) shutdown() error {
-	if m.registration == nil {
-		return nil
-	}
-	return m.registration.Unregister()
 }

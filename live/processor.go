@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"net/http"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -23,7 +22,6 @@ import (
 // Processor profiles the operations among the spans that end. It is an
 // sdktrace.SpanProcessor, and safe for concurrent use.
 type Processor struct {
-	cfg     config
 	seed    maphash.Seed
 	shards  []*shard // the length is a power of two
 	withOps traces.WithOps
@@ -32,10 +30,8 @@ type Processor struct {
 	stopped atomic.Bool
 	dropped atomic.Uint64 // operations that a panic took
 
-	page livepage.Page
-	// filling is held while records are moved from the shards to the window.
-	filling sync.Mutex
-	writer  *livepage.Writer
+	page   livepage.Page
+	writer *livepage.Writer // for fill
 }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
@@ -44,19 +40,15 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 // sdktrace.WithSpanProcessor.
 func NewProcessor(opts ...Option) (*Processor, error) {
 	cfg, err := newConfig(opts)
+	p := &Processor{seed: maphash.MakeSeed()}
+	if err == nil && cfg.pushURL != "" {
+		p.push, err = newPush(cfg)
+	}
+	if err == nil && cfg.meters != nil {
+		p.metrics, err = newMetrics(cfg.meters, &p.dropped, p.push)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("live: new processor: %w", err)
-	}
-	p := &Processor{cfg: cfg, seed: maphash.MakeSeed()}
-	if cfg.pushURL != "" {
-		if p.push, err = newPush(cfg); err != nil {
-			return nil, fmt.Errorf("live: new processor: %w", err)
-		}
-	}
-	if cfg.meters != nil {
-		if p.metrics, err = newMetrics(cfg.meters, &p.dropped, p.push); err != nil {
-			return nil, fmt.Errorf("live: new processor: %w", err)
-		}
 	}
 	// A few for each processor, so that hardly any is taken when a span ends.
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
@@ -114,9 +106,9 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 func (p *Processor) end(d *span.Data, f *frame) {
 	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
 	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
-	measured := sh.end(d, &p.withOps, f)
-	if p.metrics != nil && measured.series != nil {
-		p.metrics.record(d, &measured)
+	of, duration := sh.end(d, &p.withOps, f)
+	if p.metrics != nil && of != nil {
+		p.metrics.record(d, of, duration)
 	}
 }
 
@@ -174,7 +166,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 		errs[0] = p.push.shutdown(ctx)
 	}
 	if p.metrics != nil {
-		errs[1] = p.metrics.shutdown()
+		errs[1] = p.metrics.registration.Unregister()
 	}
 	return errors.Join(errs[:]...)
 }
@@ -199,13 +191,10 @@ func (p *Processor) serve(w http.ResponseWriter, r *http.Request) {
 	p.page.ServeHTTP(w, r)
 }
 
+// fill moves the records from the shards to the window.
 func (p *Processor) fill() {
-	p.filling.Lock()
-	defer p.filling.Unlock()
-	lost := livepage.Lost{}
 	for _, sh := range p.shards {
-		sh.drain(p.writer, &lost)
+		sh.drain(p.writer, p.page.Window)
 	}
 	p.writer.Flush()
-	p.page.Window.AddLost(lost)
 }

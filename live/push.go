@@ -44,11 +44,6 @@ const (
 	maxHeld    = 1 << 16
 )
 
-// pushLimits bounds the profile of an interval, so that receivers take it.
-func pushLimits() stacks.Limits {
-	return stacks.Limits{Stacks: 1 << 14, Shapes: 1 << 15, Requests: 1 << 16}
-}
-
 // pushed is an operation that is to be in a profile.
 type pushed struct {
 	record
@@ -88,8 +83,10 @@ func newPush(cfg config) (*push, error) {
 	return p, nil
 }
 
+// begin begins the profile of an interval, which is bounded so that receivers take it.
 func (p *push) begin() {
-	p.table, p.from = stacks.NewTable(pushLimits()), new(otlpprofiles.Producers)
+	p.table = stacks.NewTable(stacks.Limits{Stacks: 1 << 14, Shapes: 1 << 15, Requests: 1 << 16})
+	p.from = new(otlpprofiles.Producers)
 }
 
 // add makes an operation wait for the next fold, which comes early when half of the room is taken.
@@ -237,7 +234,7 @@ func (p *push) stats() PushStats {
 	s := p.pusher.Stats()
 	return PushStats{
 		Profiles: s.Profiles, Operations: s.Operations, Rejected: s.Rejected, LostProfiles: s.LostProfiles,
-		LostOperations: s.LostOperations, Missed: p.missed.Load(), Forgotten: p.ancestry.forgotten(),
+		LostOperations: s.LostOperations, Missed: p.missed.Load(), Forgotten: p.ancestry.lost.Load(),
 		Waiting: s.Waiting, LastError: s.LastError,
 	}
 }

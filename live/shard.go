@@ -66,16 +66,10 @@ func newShard(cfg config, records, cacheBytes int, m *metrics, p *push) *shard {
 	}
 }
 
-// measured is what metrics record of an operation.
-type measured struct {
-	series   *series // nil for a span
-	duration int64
-	memory   op.Int
-}
-
-// end takes the data of a span that has ended, and its frame where profiles are pushed. The
-// shard is locked, and unlocked by end.
-func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (m measured) {
+// end takes the data of a span that has ended, and its frame where profiles are pushed. It
+// returns what metrics record of an operation, a nil template for another span. The shard is
+// locked, and unlocked by end.
+func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (of *template, duration int64) {
 	defer s.mu.Unlock()
 	r := record{trace: d.TraceID(), id: d.SpanID(), parent: d.ParentID()}
 	t, isOperation := s.template(d, &r)
@@ -83,7 +77,7 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (m measured
 		if withOps.Has(r.trace) {
 			s.add(record{span: s.conv.Ancestor(d).Clone(), resource: s.conv.Resource(d.Resource)})
 		}
-		return measured{}
+		return nil, 0
 	}
 	withOps.Add(r.trace)
 	r.template, r.resource = t, t.resource
@@ -93,7 +87,7 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (m measured
 	if s.push != nil {
 		s.push.add(pushed{r, f})
 	}
-	return measured{t.series, r.duration, t.entry.MemoryBytes}
+	return t, r.duration
 }
 
 // copyTo sets e to the entry of an operation.
@@ -184,8 +178,8 @@ func (s *shard) add(r record) {
 	}
 }
 
-// drain writes the records, and adds what was lost.
-func (s *shard) drain(w *livepage.Writer, lost *livepage.Lost) {
+// drain moves the records to a window, and tells it what was lost.
+func (s *shard) drain(w *livepage.Writer, window *livepage.Window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range slices.Concat(s.records[s.oldest:], s.records[:s.oldest]) {
@@ -199,7 +193,7 @@ func (s *shard) drain(w *livepage.Writer, lost *livepage.Lost) {
 	}
 	clear(s.records) // what they refer to
 	s.records, s.oldest = s.records[:0], 0
-	lost.Add(s.lost)
+	window.AddLost(s.lost)
 	s.lost = livepage.Lost{}
 }
 

@@ -93,7 +93,7 @@ func TestReportOfWindow(t *testing.T) {
 	want := check.Must(analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{}))(t)
 	w := NewWindow(Limits{})
 	fill(w.Input(""), mixed(5000))
-	got := check.Must(w.view().report(t.Context(), analyze.Options{}))(t)
+	got := check.Must(analyze.Run(t.Context(), w.view(), analyze.Options{}))(t)
 	got.Input.Files, want.Input.Files = 0, 0
 	got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
 	check.Equal(t, "window against records", asJSON(t, want), asJSON(t, got))
@@ -175,7 +175,7 @@ func TestLongTexts(t *testing.T) {
 	if w.bytes > 6*1200 {
 		t.Errorf("%d bytes", w.bytes)
 	}
-	r := check.Must(w.view().report(t.Context(), analyze.Options{By: []key.Key{key.Path}}))(t)
+	r := check.Must(analyze.Run(t.Context(), w.view(), analyze.Options{By: []key.Key{key.Path}}))(t)
 	if len(r.Operations) != 2 || r.Operations[0].Count != 3 ||
 		!strings.HasPrefix(r.Operations[0].Operation, strings.Repeat("é", longText/2)+"…") {
 		t.Errorf("operations %+v", r.Operations)
@@ -223,7 +223,7 @@ func TestRecordTooLarge(t *testing.T) {
 	e.OutputShape = make(op.Shape, entries.MaxLineBytes/2)
 	out.Add(op.Record{Entry: e}, nil)
 	out.Flush()
-	r := check.Must(w.view().report(t.Context(), analyze.Options{}))(t)
+	r := check.Must(analyze.Run(t.Context(), w.view(), analyze.Options{}))(t)
 	if r.Input.Entries != 0 || r.Input.Malformed != 1 {
 		t.Errorf("envelope %+v", r.Input)
 	}

@@ -39,8 +39,8 @@ type Page struct {
 	Version string
 	// Options are those of the reports.
 	Options analyze.Options
-	// Fill is called before each look at the window, to put into it what is pending; nil for
-	// no call.
+	// Fill is called before each look at the window, to put into it what is pending, and never twice at once;
+	// nil for no call.
 	Fill func()
 	// Notes returns more notes for the head of the page; nil for none.
 	Notes func() []html.Note
@@ -171,7 +171,7 @@ func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
 	opts := p.Options
 	opts.KeepForest = true
 	opts.MaxGroups = cmp.Or(opts.MaxGroups, maxGroups)
-	return v.report(ctx, opts)
+	return analyze.Run(ctx, v, opts)
 }
 
 // ServeJSON answers with a report.

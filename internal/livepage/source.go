@@ -2,22 +2,17 @@ package livepage
 
 import (
 	"bytes"
-	"context"
 	"iter"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/chrome"
 )
 
-// source is the view of a window as the input of a report.
-type source struct{ *view }
-
 // Read implements [analyze.Source], with one worker.
-func (s *source) Read(_ int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+func (v *view) Read(_ int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
 	r := newReader()
-	for i, b := range s.blocks {
+	for i, b := range v.blocks {
 		if err := read(0, 0, int64(i), b.read(r)); err != nil {
 			return err
 		}
@@ -26,9 +21,9 @@ func (s *source) Read(_ int, read func(worker int, file, part int64, records ite
 }
 
 // Files implements [analyze.Source].
-func (s *source) Files() iter.Seq2[string, int64] {
+func (v *view) Files() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
-		for _, in := range s.inputs {
+		for _, in := range v.inputs {
 			if !yield(in.format, in.bytes) {
 				return
 			}
@@ -59,10 +54,6 @@ func (b *block) read(r *entries.Reader) iter.Seq2[op.Record, error] {
 			}
 		}
 	}
-}
-
-func (v *view) report(ctx context.Context, opts analyze.Options) (*analyze.Report, error) {
-	return analyze.Run(ctx, &source{view: v}, opts)
 }
 
 // timeline returns the operations and spans of a view, to be written as a Chrome trace.

@@ -136,6 +136,7 @@ func (w *Window) trim() {
 	}
 }
 
+// view is what a window holds at one time, and the input of a report.
 type view struct {
 	version uint64
 	blocks  []*block

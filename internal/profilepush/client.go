@@ -178,9 +178,6 @@ const maxRetryAfter = time.Hour
 
 // retryAfter returns the time in a header Retry-After, in seconds or a date; 0 for none.
 func retryAfter(header string, now time.Time) time.Duration {
-	if header == "" {
-		return 0
-	}
 	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
 		return min(maxRetryAfter, time.Duration(seconds)*time.Second)
 	}

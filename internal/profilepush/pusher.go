@@ -71,8 +71,8 @@ type Pusher struct {
 
 	taking, sending         context.Context // of the goroutines
 	stopTaking, stopSending context.CancelFunc
-	ended                   chan struct{} // closed when both have
-	hurried                 bool          // the sending goroutine has seen the end of taking
+	both                    sync.WaitGroup
+	hurried                 bool // the sending goroutine has seen the end of taking
 
 	changed chan struct{} // closed when nothing more comes
 	mu      sync.Mutex
@@ -83,9 +83,7 @@ type Pusher struct {
 
 // New returns a Pusher, which takes nothing before it is started.
 func New(opts Options) *Pusher {
-	p := &Pusher{
-		opts: opts, ended: make(chan struct{}), changed: make(chan struct{}, 1),
-	}
+	p := &Pusher{opts: opts, changed: make(chan struct{}, 1)}
 	p.taking, p.stopTaking = context.WithCancel(context.Background())
 	p.sending, p.stopSending = context.WithCancel(context.Background())
 	return p
@@ -93,13 +91,8 @@ func New(opts Options) *Pusher {
 
 // Start starts p, which Shutdown ends.
 func (p *Pusher) Start() {
-	var both sync.WaitGroup
-	both.Go(p.takeAll)
-	both.Go(p.sendAll)
-	go func() {
-		both.Wait()
-		close(p.ended)
-	}()
+	p.both.Go(p.takeAll)
+	p.both.Go(p.sendAll)
 }
 
 // takeAll takes a profile at every interval, and one at the end.
@@ -165,8 +158,7 @@ func (p *Pusher) lose(profile Profile) {
 
 // sendAll sends what waits until nothing more comes.
 func (p *Pusher) sendAll() {
-	for open := true; open; {
-		_, open = <-p.changed
+	for range p.changed {
 		for {
 			p.mu.Lock()
 			if len(p.waiting) == 0 {
@@ -247,12 +239,9 @@ func (p *Pusher) Shutdown(ctx context.Context) error {
 		defer cancel()
 	}
 	p.stopTaking()
-	select {
-	case <-p.ended:
-	case <-ctx.Done():
-	}
+	defer context.AfterFunc(ctx, p.stopSending)()
+	p.both.Wait()
 	p.stopSending()
-	<-p.ended
 	p.opts.Client.close()
 	if stats := p.Stats(); stats.LostProfiles > 0 {
 		return fmt.Errorf("%d profiles of %d operations were lost: %s", stats.LostProfiles, stats.LostOperations, stats.LastError)
