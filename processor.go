@@ -36,17 +36,17 @@ import (
 // All methods are safe for concurrent use. OnStart and OnEnd do not block, except under
 // [PolicyBlock]. A nil or zero Processor does nothing.
 type Processor struct {
-	cfg      processorConfig
-	next     sdktrace.SpanExporter
-	exp      *Exporter         // next, if it is one
-	pipeline pipeline.Pipeline // nil if nothing is recorded
-	roots    traces.Roots
-	pruner   *prune.Pruner // nil if everything is forwarded
-	stopped  atomic.Bool
-	skipped  atomic.Uint64
-	lost     atomic.Uint64 // before the pipeline had them
-	errs     observ.Errors
-	metrics  *observ.Processor
+	cfg       processorConfig
+	next      sdktrace.SpanExporter
+	exp       *Exporter         // next, if it is one
+	pipeline  pipeline.Pipeline // nil if nothing is recorded
+	roots     traces.Roots
+	pruner    *prune.Pruner // nil if everything is forwarded
+	stopped   atomic.Bool
+	skipped   atomic.Uint64
+	lost      atomic.Uint64 // before the pipeline had them
+	errs      observ.Errors
+	unobserve func() error
 
 	// For the operations of a Recorder, which are not spans.
 	mapping  *attr.Mapping
@@ -109,7 +109,7 @@ func (p *Processor) toExporter(exp *Exporter) pipeline.Output {
 // start makes next the pipeline of p.
 func (p *Processor) start(next pipeline.Pipeline) {
 	p.pipeline = next
-	p.metrics = observ.NewProcessor(scope, func() observ.Counts {
+	p.unobserve = observ.ObserveProcessor(scope, func() observ.Counts {
 		st, lost := p.Stats(), p.lost.Load()
 		n := p.pipeline.Stats()
 		return observ.Counts{
@@ -231,7 +231,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 		defer cancel()
 		flushCtx = short
 	}
-	err := errors.Join(p.pipeline.Stop(flushCtx), p.metrics.Shutdown())
+	err := errors.Join(p.pipeline.Stop(flushCtx), p.unobserve())
 	wait := p.cfg.exportTimeout
 	if errors.Is(err, pipeline.ErrStuck) {
 		wait = lastFlush

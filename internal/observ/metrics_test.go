@@ -144,7 +144,7 @@ func TestProcessor(t *testing.T) {
 	t.Setenv(variable, "true")
 	read := observe(t)
 	counts := observ.Counts{}
-	p := observ.NewProcessor(scope, func() observ.Counts { return counts })
+	stop := observ.ObserveProcessor(scope, func() observ.Counts { return counts })
 	for _, tt := range []struct {
 		counts                observ.Counts
 		queue, written, drops float64
@@ -163,7 +163,7 @@ func TestProcessor(t *testing.T) {
 			"optrace.processor.operation.unsummed":         float64(tt.counts.Unsummed),
 		})
 	}
-	check.OK(t, p.Shutdown())
+	check.OK(t, stop())
 	read().check(t, map[string]float64{})
 }
 
@@ -173,8 +173,8 @@ func TestComponentNames(t *testing.T) {
 	read := observe(t)
 	for range 2 {
 		observ.NewExporter(scope).Export(1)(1, nil)
-		p := observ.NewProcessor(scope, func() observ.Counts { return observ.Counts{} })
-		t.Cleanup(func() { _ = p.Shutdown() })
+		stop := observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })
+		t.Cleanup(func() { _ = stop() })
 	}
 	n := map[string]int{}
 	for _, name := range read().components {
@@ -190,13 +190,13 @@ func TestMetricsOff(t *testing.T) {
 			t.Setenv(variable, value)
 			read := observe(t)
 			e := observ.NewExporter(scope)
-			p := observ.NewProcessor(scope, func() observ.Counts { t.Error("counts are asked for"); return observ.Counts{} })
-			if e != nil || p != nil {
-				t.Errorf("exporter %v, processor %v, want none", e, p)
+			stop := observ.ObserveProcessor(scope, func() observ.Counts { t.Error("counts are asked for"); return observ.Counts{} })
+			if e != nil {
+				t.Errorf("exporter %v, want none", e)
 			}
 			e.Export(1)(0, errors.New("disk full"))
 			read().check(t, map[string]float64{})
-			check.OK(t, p.Shutdown())
+			check.OK(t, stop())
 		})
 	}
 }
@@ -225,7 +225,7 @@ func TestInstrumentsThatCannotBeMade(t *testing.T) {
 	errs := handled(t)
 	setProvider(t, faulty{})
 	observ.NewExporter(scope).Export(3)(1, errInstrument)
-	check.OK(t, observ.NewProcessor(scope, func() observ.Counts { return observ.Counts{} }).Shutdown())
+	check.OK(t, observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })())
 	const want = "optrace: making instruments: no such instrument"
 	check.Equal(t, "errors", []string{want, want}, errs())
 }

@@ -11,11 +11,6 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 )
 
-// Processor observes a processor. A nil Processor observes nothing.
-type Processor struct {
-	registration metric.Registration
-}
-
 // Counts are the spans that a processor has taken, those that it handed to its exporter, those that it
 // lost before; and spans and sums that it has forgotten.
 type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed uint64 }
@@ -26,11 +21,13 @@ const (
 	unsummedMetric  = "optrace.processor.operation.unsummed"
 )
 
-// NewProcessor returns nil if metrics are off. It calls counts when metrics are collected. No capacity is
-// reported, because buffers are bounded in bytes. Errors go to the error handler of OpenTelemetry.
-func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
+// ObserveProcessor observes a processor, unless metrics are off, until stop is called. It calls counts when
+// metrics are collected. No capacity is reported, because buffers are bounded in bytes. Errors go to the error
+// handler of OpenTelemetry.
+func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func() error) {
+	stop = func() error { return nil }
 	if !observabilityEnabled() {
-		return nil
+		return stop
 	}
 	m := meter(s)
 	queue, err1 := otelconv.NewSDKProcessorSpanQueueSize(m)
@@ -41,7 +38,7 @@ func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
 		metric.WithDescription("The number of operations that were not forwarded, and are in no summary for want of memory"))
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		handle(err)
-		return nil
+		return stop
 	}
 	attrs := component(s.Name+processorComponent, &componentIDs.processor)
 	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
@@ -55,14 +52,9 @@ func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
 		o.ObserveInt64(unsummed, int64(st.Unsummed), set)
 		return nil
 	}, processed.Inst(), queue.Inst(), forgotten, unsummed)
-	handle(err)
-	return &Processor{registration}
-}
-
-// Shutdown stops observing.
-func (p *Processor) Shutdown() error {
-	if p == nil || p.registration == nil {
-		return nil
+	if err != nil {
+		handle(err)
+		return stop
 	}
-	return p.registration.Unregister()
+	return registration.Unregister
 }
