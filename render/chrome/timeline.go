@@ -36,23 +36,11 @@ func tracks(lanes []timeline.Lane) (all, threads []track) {
 		if i == 0 || l.Group != lanes[i-1].Group {
 			pid++
 			tid = 0
-			all = append(all, track{pid: pid, title: title(l.Group)})
+			all = append(all, track{pid: pid, title: l.Group.Title()})
 		}
 		tid++
 		thread := track{pid, tid, l.Title()}
 		all, threads = append(all, thread), append(threads, thread)
 	}
 	return all, threads
-}
-
-// title names the process of a group.
-func title(g timeline.Group) string {
-	title := g.Name
-	switch {
-	case g.IsService:
-		title = "service " + g.Name
-	case g.Rank.Known:
-		title = "rank " + g.Rank.String() + " " + g.Name
-	}
-	return title + g.Note()
 }

@@ -24,7 +24,7 @@ func (t *Timeline) Write(w io.Writer) error {
 	for _, tr := range all {
 		out.track(tr)
 	}
-	for pass := range t.events.Passes() {
+	for _, pass := range t.events.Passes() {
 		for _, s := range pass {
 			out.slice(s)
 		}
@@ -32,7 +32,7 @@ func (t *Timeline) Write(w io.Writer) error {
 	n := 0
 	for f := range t.events.Flows() {
 		n++
-		out.arrow(n, f.Kind.String(), &t.events.Slices[f.From], &t.events.Slices[f.To])
+		out.arrow(n, f.Name, &t.events.Slices[f.From], &t.events.Slices[f.To])
 	}
 	out.w.Write(append(out.buf, "\n]}\n"...))
 	if err := out.w.Flush(); err != nil {

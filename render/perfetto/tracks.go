@@ -1,7 +1,6 @@
 package perfetto
 
 import (
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
@@ -30,35 +29,23 @@ func (l *layout) add(t track) int64 {
 	return int64(len(l.tracks))
 }
 
-// process identifies a process: a service, or the devices of a rank.
-type process struct {
-	isService bool
-	service   string
-	rank      op.Int
-}
-
-func processOf(g timeline.Group) process {
+// processOf returns the group of all tracks of a process: a service, or the devices of a rank.
+func processOf(g timeline.Group) timeline.Group {
 	if g.IsService {
-		return process{isService: true, service: g.Name}
+		return timeline.Group{IsService: true, Name: g.Name}
 	}
-	return process{rank: g.Rank}
-}
-
-func (p process) title() string {
-	switch {
-	case p.isService:
-		return "service " + p.service
-	case p.rank.Known:
-		return "rank " + p.rank.String()
-	}
-	return "devices"
+	return timeline.Group{Rank: g.Rank}
 }
 
 // layoutOf arranges a timeline and lays out its tracks. The counters of a device stand
 // above its streams, and launches above the track that they lead to.
 func layoutOf(t *timeline.Timeline) *layout {
 	lanes := t.Arrange()
-	launches := launchedOn(t, len(lanes))
+	launches := make([]bool, len(lanes)) // the lanes with operations whose launches are shown
+	for i := range t.Slices {
+		s := &t.Slices[i]
+		launches[s.Lane] = launches[s.Lane] || hasLaunch(s)
+	}
 	l := &layout{lanes: make([]int64, len(lanes)), launches: make([]int64, len(lanes)), counters: t.Counters()}
 	var parent int64
 	rank, counter := 0, 0
@@ -69,7 +56,7 @@ func layoutOf(t *timeline.Timeline) *layout {
 	for i := range lanes {
 		lane := &lanes[i]
 		if i == 0 || processOf(lane.Group) != processOf(lanes[i-1].Group) {
-			parent = l.add(track{title: processOf(lane.Group).title()})
+			parent = l.add(track{title: processOf(lane.Group).Title()})
 			rank = 0
 		}
 		prefix := ""
@@ -78,7 +65,7 @@ func layoutOf(t *timeline.Timeline) *layout {
 		}
 		for ; counter < len(l.counters) && l.counters[counter].Group == lane.Group; counter++ {
 			c := &l.counters[counter]
-			add(prefix+c.Unit.String(), c)
+			add(prefix+c.Name, c)
 		}
 		if launches[i] {
 			l.launches[i] = add(prefix+lane.Title()+" launches", nil)
@@ -86,17 +73,6 @@ func layoutOf(t *timeline.Timeline) *layout {
 		l.lanes[i] = add(prefix+lane.Title()+lane.Group.Note(), nil)
 	}
 	return l
-}
-
-// launchedOn reports for each lane whether launches of its operations are known.
-func launchedOn(t *timeline.Timeline, lanes int) []bool {
-	on := make([]bool, lanes)
-	for i := range t.Slices {
-		if hasLaunch(&t.Slices[i]) {
-			on[t.Slices[i].Lane] = true
-		}
-	}
-	return on
 }
 
 // hasLaunch reports whether the launch of a slice is shown.

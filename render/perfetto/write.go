@@ -112,9 +112,9 @@ func (w *writer) track(uuid int64, t *track) {
 		m = append(m, field(5, "parent_uuid", t.parent), field(12, "sibling_order_rank", int64(t.rank)))
 	}
 	if t.counter != nil {
-		unit := field(6, "unit_name", "%")
-		if t.counter.Unit == timeline.MemoryInUse {
-			unit = field(3, "unit", unitBytes)
+		unit := field(3, "unit", unitBytes)
+		if t.counter.IsPercent {
+			unit = field(6, "unit_name", "%")
 		}
 		m = append(m, field(8, "counter", message{unit}))
 	}
@@ -143,7 +143,7 @@ func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
 // slices writes the slices track by track, in order of time on each, and ends those of a pass before the next one.
 func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, those that have begun, innermost last
-	for pass := range t.Passes() {
+	for _, pass := range t.Passes() {
 		for i, s := range pass {
 			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
 			if hasLaunch(s) {

@@ -8,28 +8,12 @@ import (
 // Counter is what is counted on a device over time.
 type Counter struct {
 	Group Group
-	Unit  Unit
+	// Name is "memory in use" for the bytes of the operations that run, or "utilisation" for the percentage of the
+	// time in which anything ran.
+	Name      string
+	IsPercent bool
 	// Points are in order of time. A value holds until the next one.
 	Points []Point
-}
-
-// Unit is what a counter counts.
-type Unit uint8
-
-const (
-	// MemoryInUse counts the bytes of the operations that run. A sum beyond 64 bits
-	// wraps around.
-	MemoryInUse Unit = iota
-	// Utilisation is the percentage of the time in which anything ran.
-	Utilisation
-)
-
-// String returns the name of the counter.
-func (u Unit) String() string {
-	if u == Utilisation {
-		return "utilisation"
-	}
-	return "memory in use"
 }
 
 // Point is a value from a time on, in Unix nanoseconds.
@@ -58,17 +42,17 @@ func (t *Timeline) Counters() []Counter {
 		}
 		slices.SortStableFunc(work, func(a, b *Slice) int { return cmp.Compare(a.Start, b.Start) })
 		if points := memoryInUse(work); len(points) > 0 {
-			all = append(all, Counter{group, MemoryInUse, points})
+			all = append(all, Counter{group, "memory in use", false, points})
 		}
 		if points := utilisation(work); len(points) > 0 {
-			all = append(all, Counter{group, Utilisation, points})
+			all = append(all, Counter{group, "utilisation", true, points})
 		}
 	}
 	return all
 }
 
 // memoryInUse returns the memory of operations while they run; nothing where none states
-// any.
+// any. A sum beyond 64 bits wraps around.
 func memoryInUse(work []*Slice) []Point {
 	var changes []Point
 	for _, s := range work {

@@ -6,27 +6,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// FlowKind says what a flow means.
-type FlowKind uint8
-
-const (
-	// FlowCauses leads from a span to an operation whose parent it is.
-	FlowCauses FlowKind = iota
-	// FlowLink leads to what has a link to where it comes from.
-	FlowLink
-)
-
-// String returns the name of events that show the flow.
-func (k FlowKind) String() string {
-	if k == FlowLink {
-		return "link"
-	}
-	return "causes"
-}
-
 // Flow leads from one slice to another, given by their places among the slices.
 type Flow struct {
-	Kind     FlowKind
+	// Name is that of events which show the flow: "causes" from a span to an operation whose parent it is, "link" to
+	// what has a link to where the flow comes from.
+	Name     string
 	From, To int
 }
 
@@ -49,13 +33,13 @@ func (t *Timeline) Flows() iter.Seq[Flow] {
 			}
 			if !s.IsService && !s.parent.IsZero() {
 				from, ok := spans[spanKey{s.trace, s.parent}]
-				if ok && t.Slices[from].IsService && !yield(Flow{FlowCauses, from, i}) {
+				if ok && t.Slices[from].IsService && !yield(Flow{"causes", from, i}) {
 					return
 				}
 			}
 			for _, l := range s.links {
 				from, ok := spans[spanKey{l.TraceID, l.SpanID}]
-				if ok && from != i && !yield(Flow{FlowLink, from, i}) {
+				if ok && from != i && !yield(Flow{"link", from, i}) {
 					return
 				}
 			}

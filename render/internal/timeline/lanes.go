@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/optrace/optrace/op"
@@ -72,6 +73,20 @@ func (g Group) Note() string {
 		return " (no start times: in order)"
 	}
 	return ""
+}
+
+// Title names the group: a service, or a device, or the devices of a rank where it has no name.
+func (g Group) Title() string {
+	title := cmp.Or(g.Name, "devices")
+	switch {
+	case g.IsService:
+		title = "service " + g.Name
+	case g.Rank.Known && g.Name == "":
+		title = "rank " + g.Rank.String()
+	case g.Rank.Known:
+		title = "rank " + g.Rank.String() + " " + g.Name
+	}
+	return title + g.Note()
 }
 
 // Title names the lane within its group.

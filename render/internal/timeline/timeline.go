@@ -137,23 +137,19 @@ func (t *Timeline) markAgain() {
 	}
 }
 
-// Passes yields the places of the slices to write, track by track, in two passes: those whose ids others
+// Passes are the slices to write with their places, track by track, in two passes: those whose ids others
 // had before come behind all others, so that who reads them meets the same one of an id first.
-func (t *Timeline) Passes() iter.Seq[iter.Seq2[int, *Slice]] {
-	return func(yield func(iter.Seq2[int, *Slice]) bool) {
-		for _, again := range []bool{false, true} {
-			pass := func(yield func(int, *Slice) bool) {
-				for i := range t.Slices {
-					if t.Slices[i].again == again && !yield(i, &t.Slices[i]) {
-						return
-					}
+func (t *Timeline) Passes() [2]iter.Seq2[int, *Slice] {
+	pass := func(again bool) iter.Seq2[int, *Slice] {
+		return func(yield func(int, *Slice) bool) {
+			for i := range t.Slices {
+				if t.Slices[i].again == again && !yield(i, &t.Slices[i]) {
+					return
 				}
-			}
-			if !yield(pass) {
-				return
 			}
 		}
 	}
+	return [2]iter.Seq2[int, *Slice]{pass(false), pass(true)}
 }
 
 // compare orders services before devices, and devices by rank and name.
