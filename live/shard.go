@@ -160,9 +160,6 @@ const maxText = 8 << 10
 // add puts a record in the place of the oldest one. The shard is locked.
 func (s *shard) add(r record) {
 	if len(s.records) < s.most {
-		if s.records == nil {
-			s.records = make([]record, 0, min(s.most, 64))
-		}
 		s.records = append(s.records, r)
 		return
 	}

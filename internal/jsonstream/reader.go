@@ -201,9 +201,7 @@ func (r *Reader) fill() bool {
 		r.pos = 0
 	}
 	if r.end == len(r.buf) {
-		grown := make([]byte, 2*len(r.buf))
-		copy(grown, r.buf)
-		r.buf = grown
+		r.buf = append(r.buf, make([]byte, len(r.buf))...)
 	}
 	n, err := lineio.Read(r.src, r.buf[r.end:])
 	r.end += n

@@ -47,34 +47,22 @@ func (w *Window) Delta(limits stacks.Limits) *Delta {
 
 // Next ends an interval, and returns the sums of that before it; those of both the last time.
 func (d *Delta) Next(last bool) (*Interval, error) {
-	v, now := d.window.viewFrom(d.marks[0].blocks)
-	from, to := d.marks[1], d.marks[2]
+	v := d.window.view()
+	before, from, to := d.marks[0], d.marks[1], d.marks[2]
+	d.marks = [3]mark{from, to, v.came}
 	if last {
-		to = now
+		to = v.came
 	}
-	d.marks = [3]mark{d.marks[1], d.marks[2], now}
-	return v.interval(now.blocks-int64(len(v.blocks)), from, to, d.limits)
-}
-
-// viewFrom returns what the window holds of the blocks from a number on, and what has come in.
-func (w *Window) viewFrom(block int64) (*view, mark) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	v := w.viewLocked()
-	first := w.came.blocks - int64(len(v.blocks))
-	v.blocks = v.blocks[min(max(0, block-first), int64(len(v.blocks))):]
-	return v, w.came
-}
-
-// interval adds up the operations between two marks, with the rest of the view around them.
-// The first block of the view has the number first.
-func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Interval, error) {
+	first := v.came.blocks - int64(len(v.blocks)) // the number of the first block
 	all := &Interval{Came: to.operations - from.operations, Lost: to.operations - from.operations}
 	forest, reader := trace.New(), newReader()
 	forest.KeepShapes()
 	start, end := -1, -1 // of the rows that count
 	for i, b := range v.blocks {
 		number := first + int64(i)
+		if number < before.blocks {
+			continue
+		}
 		counts := from.blocks <= number && number < to.blocks
 		if counts {
 			all.Lost -= int64(b.operations)
@@ -96,7 +84,7 @@ func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Inte
 			end = forest.Len()
 		}
 	}
-	all.Stacks = stacks.NewTable(limits)
+	all.Stacks = stacks.NewTable(d.limits)
 	all.Stacks.Merge(stacks.OfRange(forest, start, end))
 	return all, nil
 }

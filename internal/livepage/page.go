@@ -53,7 +53,6 @@ type Page struct {
 // built is the answer to requests for data, made of one version of the window.
 type built struct {
 	version uint64
-	tag     string
 	data    []byte
 	at      time.Time
 	took    time.Duration
@@ -206,8 +205,10 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", b.tag)
-	if r.Header.Get("If-None-Match") == b.tag {
+	// Another process that serves the page counts from the start again.
+	tag := fmt.Sprintf(`"%s-%d"`, p.Window.id, b.version)
+	w.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -234,9 +235,7 @@ func (p *Page) data(ctx context.Context) (built, error) {
 	if err := html.WriteData(&text, report, p.options(v)); err != nil {
 		return built{}, err
 	}
-	// Another process that serves the page counts from the start again.
-	tag := fmt.Sprintf(`"%s-%d"`, p.Window.id, v.version)
-	p.built = built{version: v.version, tag: tag, data: text.Bytes(), at: time.Now(), took: time.Since(start)}
+	p.built = built{version: v.version, data: text.Bytes(), at: time.Now(), took: time.Since(start)}
 	return p.built, nil
 }
 

@@ -142,18 +142,15 @@ type view struct {
 	blocks  []*block
 	lost    Lost
 	inputs  []Input // as they were
+	came    mark
 }
 
 // view returns what the window holds.
 func (w *Window) view() *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.viewLocked()
-}
-
-func (w *Window) viewLocked() *view {
 	w.trim()
-	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost}
+	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost, came: w.came}
 	for _, in := range w.inputs {
 		v.inputs = append(v.inputs, *in)
 	}

@@ -30,17 +30,8 @@ const (
 	keyFrameType = "profile.frame.type"
 )
 
-// values are the values that there are profiles of. Tools show the first one.
-var values = []struct {
-	name, unit string
-	of         func(*stacks.Row) int64
-}{
-	{"time", "nanoseconds", func(r *stacks.Row) int64 { return r.TimeNS }},
-	{"self", "nanoseconds", func(r *stacks.Row) int64 { return r.SelfNS }},
-	{"count", "count", func(r *stacks.Row) int64 { return r.Count }},
-	{"bytes", "bytes", func(r *stacks.Row) int64 { return r.Bytes }},
-	{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
-}
+// values are the values that there are profiles of. Tools show the first one, and that is the time.
+var values = slices.Concat(stacknotes.Values[1:3], stacknotes.Values[:1], stacknotes.Values[3:])
 
 // build returns the message ProfilesData of a table: the profiles of each producer.
 func build(t *stacks.Table, opts Options) message {
@@ -89,12 +80,12 @@ func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all
 	for _, v := range values {
 		var samples []message
 		for i := range rows {
-			if n := v.of(&rows[i].Row); n != 0 {
+			if n := v.Of(&rows[i].Row); n != 0 {
 				samples = append(samples, append(slices.Clip(rows[i].identity), field(4, "values", []int64{n})))
 			}
 		}
 		all = append(all, message{
-			field(1, "sampleType", d.valueType(v.name, v.unit)), field(2, "samples", samples), field(3, "timeUnixNano", start),
+			field(1, "sampleType", d.valueType(v.Name, v.Unit)), field(2, "samples", samples), field(3, "timeUnixNano", start),
 			field(4, "durationNano", duration),
 			field(5, "periodType", d.valueType("count", "count")), field(6, "period", int64(1)), // every operation counts
 			field(11, "attributeIndices", comments),

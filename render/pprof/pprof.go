@@ -31,18 +31,6 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 	return nil
 }
 
-// values are those of a sample.
-var values = []struct {
-	name, unit string
-	of         func(*stacks.Row) int64
-}{
-	{"count", "count", func(r *stacks.Row) int64 { return r.Count }},
-	{"time", "nanoseconds", func(r *stacks.Row) int64 { return r.TimeNS }},
-	{"self", "nanoseconds", func(r *stacks.Row) int64 { return r.SelfNS }},
-	{"bytes", "bytes", func(r *stacks.Row) int64 { return r.Bytes }},
-	{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
-}
-
 type message = wire.Message
 
 func field(number protowire.Number, name string, value any) wire.Field {
@@ -57,10 +45,10 @@ const mapping = int64(1)
 //
 // [profile.proto]: https://github.com/google/pprof/blob/main/proto/profile.proto
 func profile(t *stacks.Table, opts Options) (out []byte) {
-	b := &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(values))}
+	b := &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(stacknotes.Values))}
 	b.text("")
-	for _, v := range values {
-		out = message{field(1, "sample_type", b.valueType(v.name, v.unit))}.AppendProto(out)
+	for _, v := range stacknotes.Values {
+		out = message{field(1, "sample_type", b.valueType(v.Name, v.Unit))}.AppendProto(out)
 	}
 	for _, row := range t.Rows() {
 		out = message{field(2, "sample", b.sample(&row))}.AppendProto(out)
@@ -116,9 +104,9 @@ func (b *builder) valueType(name, unit string) message {
 
 // sample returns the sample of a row.
 func (b *builder) sample(row *stacks.Row) message {
-	amounts := make(wire.Ints, len(values))
-	for i, v := range values {
-		if amounts[i] = v.of(row); amounts[i] > b.room[i] {
+	amounts := make(wire.Ints, len(b.room))
+	for i, v := range stacknotes.Values {
+		if amounts[i] = v.Of(row); amounts[i] > b.room[i] {
 			amounts[i], b.cut = b.room[i], true
 		}
 		b.room[i] -= amounts[i]

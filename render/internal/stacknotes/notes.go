@@ -1,5 +1,5 @@
-// Package stacknotes says in sentences what a profile was made of, for the writers of
-// profiles in all formats.
+// Package stacknotes holds what the writers of profiles in all formats share: which values
+// a profile has, and sentences on what it was made of.
 package stacknotes
 
 import (
@@ -9,6 +9,18 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/units"
 )
+
+// Values are the values of a row.
+var Values = []struct {
+	Name, Unit string
+	Of         func(*stacks.Row) int64
+}{
+	{"count", "count", func(r *stacks.Row) int64 { return r.Count }},
+	{"time", "nanoseconds", func(r *stacks.Row) int64 { return r.TimeNS }},
+	{"self", "nanoseconds", func(r *stacks.Row) int64 { return r.SelfNS }},
+	{"bytes", "bytes", func(r *stacks.Row) int64 { return r.Bytes }},
+	{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
+}
 
 // Options says what a profile tells about itself.
 type Options struct {
