@@ -36,11 +36,7 @@ func newExporterConfig(variables []env.Variable[exporterConfig], opts []Exporter
 		otel.Handle(fmt.Errorf("optrace: ignoring the environment: %w", err))
 		cfg = defaults
 	}
-	for _, o := range opts {
-		if o != nil {
-			o.applyExporter(&cfg)
-		}
-	}
+	apply(&cfg, opts, ExporterOption.applyExporter)
 	return cfg, cfg.validate()
 }
 

@@ -88,11 +88,7 @@ func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error)
 			cfg = env.Apply(cfg, variables)
 		}
 	}
-	for _, o := range opts {
-		if o != nil {
-			o.applyProcessor(&cfg)
-		}
-	}
+	apply(&cfg, opts, ProcessorOption.applyProcessor)
 	if err := cfg.validate(); err != nil {
 		return cfg, fmt.Errorf("optrace: new %v: %w", r, err)
 	}

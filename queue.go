@@ -148,11 +148,7 @@ func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
 		return nil, errors.New("optrace: new queue: there is nothing to record with")
 	}
 	cfg := queueConfig{size: 4096, timeout: time.Minute}
-	for _, o := range opts {
-		if o != nil {
-			o.applyQueue(&cfg)
-		}
-	}
+	apply(&cfg, opts, QueueOption.applyQueue)
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("optrace: new queue: %w", err)
 	}

@@ -225,11 +225,7 @@ func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	if path != "" {
 		cfg.path = path
 	}
-	for _, o := range opts {
-		if o != nil {
-			o.applySetup(&cfg)
-		}
-	}
+	apply(&cfg, opts, SetupOption.applySetup)
 	return cfg
 }
 

@@ -39,11 +39,12 @@ func NewTracer(tp trace.TracerProvider, opts ...TracerOption) *Tracer {
 	if tp == nil {
 		tp = noop.NewTracerProvider()
 	}
-	return &Tracer{
+	t := &Tracer{
 		tracer: tp.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
-		cfg:    newTracerConfig(opts),
 		pool:   sync.Pool{New: func() any { return new(opState) }},
 	}
+	apply(&t.cfg, opts, TracerOption.applyTracer)
+	return t
 }
 
 // off stands for a nil or zero Tracer.
@@ -109,36 +110,30 @@ func stepFromContext(ctx context.Context) (step int64, ok bool) {
 }
 
 // TracerOption configures a [Tracer].
-type TracerOption interface {
-	applyTracer(tracerConfig) tracerConfig
-}
+type TracerOption interface{ applyTracer(*tracerConfig) }
 
 type tracerConfig struct {
 	startAttributes bool
 }
 
-func newTracerConfig(opts []TracerOption) tracerConfig {
-	var cfg tracerConfig
-	for _, o := range opts {
-		if o != nil {
-			cfg = o.applyTracer(cfg)
-		}
-	}
-	return cfg
-}
+type tracerOption func(*tracerConfig)
 
-type tracerOption func(tracerConfig) tracerConfig
-
-func (o tracerOption) applyTracer(cfg tracerConfig) tracerConfig { return o(cfg) }
+func (o tracerOption) applyTracer(cfg *tracerConfig) { o(cfg) }
 
 // WithStartAttributes passes the operation's name and device to the SDK when a span starts, so that
 // samplers see more than the span's name. Each operation then makes four more allocations. Prepared
 // operations and those of a [Recorder] are not affected. Default: off.
 func WithStartAttributes() TracerOption {
-	return tracerOption(func(cfg tracerConfig) tracerConfig {
-		cfg.startAttributes = true
-		return cfg
-	})
+	return tracerOption(func(cfg *tracerConfig) { cfg.startAttributes = true })
+}
+
+// apply applies options, of which nil ones are ignored.
+func apply[O, C any](cfg *C, opts []O, apply func(O, *C)) {
+	for _, o := range opts {
+		if any(o) != nil {
+			apply(o, cfg)
+		}
+	}
 }
 
 // orBackground returns ctx, or the background for nil.

@@ -47,19 +47,16 @@ func ParseSpanID(s []byte) (id SpanID, ok bool) {
 
 // UnmarshalText reads the hexadecimal form.
 func (id *TraceID) UnmarshalText(text []byte) error {
-	parsed, ok := ParseTraceID(text)
-	if !ok {
-		return fmt.Errorf("%q is no trace id", text)
-	}
-	*id = parsed
-	return nil
+	return unmarshalID(id, ParseTraceID, text, "trace")
 }
 
 // UnmarshalText reads the hexadecimal form.
-func (id *SpanID) UnmarshalText(text []byte) error {
-	parsed, ok := ParseSpanID(text)
+func (id *SpanID) UnmarshalText(text []byte) error { return unmarshalID(id, ParseSpanID, text, "span") }
+
+func unmarshalID[ID any](id *ID, parse func([]byte) (ID, bool), text []byte, of string) error {
+	parsed, ok := parse(text)
 	if !ok {
-		return fmt.Errorf("%q is no span id", text)
+		return fmt.Errorf("%q is no %s id", text, of)
 	}
 	*id = parsed
 	return nil

@@ -190,23 +190,14 @@ const (
 	ErrorUnreadable
 )
 
+var classNames = [...]string{"syntax", "invalid_record", "limit_exceeded", "damaged", "unknown_format", "other", "unreadable"}
+
 // String returns the key of the class in reports.
 func (c ErrorClass) String() string {
-	switch c {
-	case ErrorSyntax:
-		return "syntax"
-	case ErrorRecord:
-		return "invalid_record"
-	case ErrorLimit:
-		return "limit_exceeded"
-	case ErrorDamaged:
-		return "damaged"
-	case ErrorFormat:
-		return "unknown_format"
-	case ErrorUnreadable:
-		return "unreadable"
+	if int(c) >= len(classNames) {
+		c = ErrorOther
 	}
-	return "other"
+	return classNames[c]
 }
 
 // Span is a span that is not an operation: a request, a step, a layer. The tree

@@ -222,44 +222,14 @@ func (l *Lexer) Number() []byte {
 		l.fail("expected a number")
 		return nil
 	}
-	start := l.pos
-	if c == '-' {
-		l.pos++
-	}
-	if l.pos < len(l.buf) && l.buf[l.pos] == '0' {
-		l.pos++ // a leading zero stands alone
-	} else if !l.digits() {
+	start, end := l.pos, passNumber(l.buf, l.pos)
+	if end < 0 {
+		l.pos = ^end
+		l.fail("expected a digit")
 		return nil
 	}
-	if l.pos < len(l.buf) && l.buf[l.pos] == '.' {
-		l.pos++
-		if !l.digits() {
-			return nil
-		}
-	}
-	if l.pos < len(l.buf) && l.buf[l.pos]|0x20 == 'e' {
-		l.pos++
-		if l.pos < len(l.buf) && (l.buf[l.pos] == '+' || l.buf[l.pos] == '-') {
-			l.pos++
-		}
-		if !l.digits() {
-			return nil
-		}
-	}
-	return l.buf[start:l.pos]
-}
-
-// digits passes over one or more digits.
-func (l *Lexer) digits() bool {
-	start := l.pos
-	for l.pos < len(l.buf) && '0' <= l.buf[l.pos] && l.buf[l.pos] <= '9' {
-		l.pos++
-	}
-	if l.pos == start {
-		l.fail("expected a digit")
-		return false
-	}
-	return true
+	l.pos = end
+	return l.buf[start:end]
 }
 
 // QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst. It

@@ -117,7 +117,7 @@ func Value(b []byte, i int) int {
 		case 'n':
 			i = Literal(b, i, "null")
 		default:
-			i = passNumber(b, i)
+			i = max(-1, passNumber(b, i))
 		}
 		// Leave the brackets that close here, and step to the next element.
 		for more := false; !more; {
@@ -166,7 +166,7 @@ func passString(b []byte, i int) int {
 	return i + 1
 }
 
-// passNumber passes over a number.
+// passNumber passes over a number. Where a digit is missing at an index it returns ^index, which is negative.
 func passNumber(b []byte, i int) int {
 	if Has(b, i, "-") {
 		i++
@@ -195,7 +195,7 @@ func passDigits(b []byte, i int) int {
 		i++
 	}
 	if i == start {
-		return -1
+		return ^i
 	}
 	return i
 }

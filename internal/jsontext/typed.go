@@ -55,16 +55,6 @@ func CutDouble(text string) (f float64, ok bool) {
 	return 0, false
 }
 
-// IsScalar reports whether an object stands for bytes or for a number that is not finite.
-func IsScalar(text []byte) bool {
-	if !bytes.HasPrefix(text, []byte(bytesPrefix)) && !bytes.HasPrefix(text, []byte(doublePrefix)) {
-		return false
-	}
-	_, isBytes := CutBytes(string(text))
-	_, isDouble := CutDouble(string(text))
-	return isBytes || isDouble
-}
-
 // cutScalar returns the text between a prefix and the end of an object with one member.
 func cutScalar(text, prefix string) (inner string, ok bool) {
 	if text, ok = strings.CutPrefix(text, prefix); !ok {

@@ -233,8 +233,6 @@ func (p *buffered) dropRest() {
 	}
 }
 
-func (p *buffered) Flush(ctx context.Context) error { return p.flush(ctx) }
-
 func (p *buffered) Stop(ctx context.Context) error {
 	p.buffers.stop()
 	// The goroutine's waits end with their contexts: it always ends.

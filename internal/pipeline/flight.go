@@ -158,7 +158,7 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 
 // Dump writes the operations that are kept, and returns when they have been
 // written or ctx is done.
-func (p *Flight) Dump(ctx context.Context) error { return p.flush(ctx) }
+func (p *Flight) Dump(ctx context.Context) error { return p.worker.Flush(ctx) }
 
 // end writes a dump that has been requested, and gives up the rest.
 func (p *Flight) end(ctx context.Context) (err error) {

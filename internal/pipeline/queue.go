@@ -234,8 +234,6 @@ func (p *queue) dropRest() {
 	p.spans, p.head, p.bytes = nil, 0, 0
 }
 
-func (p *queue) Flush(ctx context.Context) error { return p.flush(ctx) }
-
 func (p *queue) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	p.stopped = true

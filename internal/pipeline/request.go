@@ -76,9 +76,9 @@ func (p *worker) notify() {
 	}
 }
 
-// flush makes the worker work, and waits until it has done so, until ctx is done, or until the worker
+// Flush makes the worker work, and waits until it has done so, until ctx is done, or until the worker
 // has ended.
-func (p *worker) flush(ctx context.Context) error {
+func (p *worker) Flush(ctx context.Context) error {
 	req := flushRequest{ctx: ctx, done: make(chan error, 1)}
 	select {
 	case p.flushes <- req:
@@ -149,16 +149,12 @@ func (p *worker) stop(ctx context.Context) (ended bool, err error) {
 	defer timer.Stop()
 	select {
 	case <-p.done:
-		return true, errors.Join(<-req.done, onlyStuck(ctx))
+		err := <-req.done
+		if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
+			err = errors.Join(err, cause)
+		}
+		return true, err
 	case <-timer.C:
 		return false, context.Cause(ctx)
 	}
-}
-
-// onlyStuck returns ErrStuck if that ended ctx.
-func onlyStuck(ctx context.Context) error {
-	if err := context.Cause(ctx); errors.Is(err, ErrStuck) {
-		return err
-	}
-	return nil
 }

@@ -19,15 +19,13 @@ const (
 	Zstd
 )
 
+// compressions has the names of the compressions, and the first bytes of compressed files.
+var compressions = [...]struct{ name, magic string }{None: {name: "none"}, Gzip: {"gzip", "\x1f\x8b"}, Zstd: {"zstd", "\x28\xb5\x2f\xfd"}}
+
 // String returns the name of the compression.
 func (c Compression) String() string {
-	switch c {
-	case None:
-		return "none"
-	case Gzip:
-		return "gzip"
-	case Zstd:
-		return "zstd"
+	if int(c) < len(compressions) {
+		return compressions[c].name
 	}
 	return fmt.Sprintf("Compression(%d)", uint8(c))
 }
@@ -58,15 +56,7 @@ func newCompressor(c Compression) (compressor, error) {
 }
 
 // magic returns the first bytes of a compressed file.
-func (c Compression) magic() []byte {
-	switch c {
-	case Gzip:
-		return []byte{0x1f, 0x8b}
-	case Zstd:
-		return []byte{0x28, 0xb5, 0x2f, 0xfd}
-	}
-	return nil
-}
+func (c Compression) magic() []byte { return []byte(compressions[c].magic) }
 
 // decompress returns a reader of the content of src, which must be closed.
 func (c Compression) decompress(src io.Reader) (io.ReadCloser, error) {

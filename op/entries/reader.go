@@ -140,20 +140,13 @@ func (r *Reader) nextOther() (op.Record, error) {
 // follow notes what a record says about resources, and returns the one to hand out.
 func (r *Reader) follow(rec op.Record) op.Record {
 	switch {
-	case rec.Entry != nil || rec.Span != nil:
-		if r.sources.unsettled {
-			return r.settle(rec)
-		}
-		r.dec.Entry.Host = r.host
-	case rec.Batch != nil:
-		r.sources.Batch(rec.Batch)
+	case rec.Entry == nil && rec.Span == nil:
+		r.sources.follow(&rec, r.dec.Header)
 		r.host = orEmpty(r.sources.Resource()).Host
-	case rec.Resource != nil:
-		r.sources.Header(rec.Resource.Clone())
-	case r.dec.Header && rec.Gap == nil:
-		r.sources.Header(nil)
+	case r.sources.unsettled:
+		return r.settle(rec)
 	default:
-		r.sources.Other()
+		r.dec.Entry.Host = r.host
 	}
 	return rec
 }

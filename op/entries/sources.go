@@ -104,7 +104,7 @@ func (s *Sources) Follow(lines []byte) {
 		switch {
 		case isBlank(line):
 		case s.unsettled || mayHead(line):
-			s.follow(line)
+			s.read(line)
 		default:
 			s.Other()
 		}
@@ -119,20 +119,28 @@ func mayHead(line []byte) bool {
 	return bytes.Contains(line, []byte(`"schema"`)) || bytes.Contains(line, []byte(`"resource"`)) || bytes.Contains(line, []byte(`"batch"`))
 }
 
-func (s *Sources) follow(line []byte) {
+func (s *Sources) read(line []byte) {
 	var d decode.Decoder
 	rec, _, err := d.Record(bytes.TrimPrefix(line, []byte("\ufeff")))
 	switch {
 	case err != nil || len(line) > MaxLineBytes:
 		s.Other()
+	case rec.Entry == nil && rec.Span == nil:
+		s.follow(&rec, d.Header)
+	case s.unsettled:
+		s.Settle()
+	}
+}
+
+// follow takes a record that is no entry or span; header is set if it says where those behind it come from.
+func (s *Sources) follow(rec *op.Record, header bool) {
+	switch {
 	case rec.Batch != nil:
 		s.Batch(rec.Batch)
-	case d.Header && rec.Entry == nil && rec.Span == nil && rec.Gap == nil:
-		s.Header(rec.Resource) // which d does not use again
-	case rec.Entry != nil || rec.Span != nil:
-		if s.unsettled {
-			s.Settle()
-		}
+	case rec.Resource != nil:
+		s.Header(rec.Resource.Clone())
+	case header && rec.Gap == nil:
+		s.Header(nil)
 	default:
 		s.Other()
 	}

@@ -54,8 +54,10 @@ func (w *Encoder) Entry(e *op.Entry) {
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = appendIndentedShapes(append(dst, ",\n      \"input_shapes\": "...), e.InputShapes)
-	dst = appendIndentedDims(append(dst, ",\n      \"output_shape\": "...), e.OutputShape, "        ", "      ")
+	dst = appendList(append(dst, ",\n      \"input_shapes\": "...), e.InputShapes, "\n      ", func(dst []byte, s op.Shape) []byte {
+		return appendList(dst, s, "\n        ", appendDim)
+	})
+	dst = appendList(append(dst, ",\n      \"output_shape\": "...), e.OutputShape, "\n      ", appendDim)
 	dst = appendSeedMicros(append(dst, ",\n      \"duration_us\": "...), e.Duration)
 	dst = strconv.AppendInt(append(dst, ",\n      \"output_elements\": "...), e.OutputElements.V, 10)
 	dst = strconv.AppendInt(append(dst, ",\n      \"memory_bytes\": "...), e.MemoryBytes.V, 10)
@@ -112,38 +114,22 @@ func appendUnknownInputs(dst []byte, shapes []op.Shape) []byte {
 		return dst
 	}
 	dst = append(dst, ",\n      \"unknown_inputs\": "...)
-	return appendIndentedDims(dst, unknown, "        ", "      ")
+	return appendList(dst, unknown, "\n      ", appendDim)
 }
 
-func appendIndentedShapes(dst []byte, shapes []op.Shape) []byte {
-	if len(shapes) == 0 {
-		return append(dst, "[]"...)
-	}
+func appendDim(dst []byte, d int64) []byte { return strconv.AppendInt(dst, max(0, d), 10) }
+
+// appendList appends a list, each element on a line of its own behind a newline and two spaces more than those of the list.
+func appendList[T any](dst []byte, list []T, newline string, element func([]byte, T) []byte) []byte {
 	dst = append(dst, '[')
-	for i, s := range shapes {
+	for i, v := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, "\n        "...)
-		dst = appendIndentedDims(dst, s, "          ", "        ")
+		dst = element(append(append(dst, newline...), "  "...), v)
 	}
-	return append(dst, "\n      ]"...)
-}
-
-func appendIndentedDims(dst []byte, dims op.Shape, indent, closing string) []byte {
-	if len(dims) == 0 {
-		return append(dst, "[]"...)
+	if len(list) > 0 {
+		dst = append(dst, newline...)
 	}
-	dst = append(dst, '[')
-	for i, d := range dims {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, '\n')
-		dst = append(dst, indent...)
-		dst = strconv.AppendInt(dst, max(0, d), 10)
-	}
-	dst = append(dst, '\n')
-	dst = append(dst, closing...)
 	return append(dst, ']')
 }

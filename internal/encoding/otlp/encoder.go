@@ -23,20 +23,9 @@ type encoder struct {
 }
 
 func newEncoder(m *attr.Mapping, cacheBytes int, c codec) *encoder {
-	return &encoder{mapping: m, codec: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes / 8 * 7)}
-}
-
-func newProtoEncoder(m *attr.Mapping, cacheBytes int) *encoder {
-	c := new(protoCodec)
-	e := newEncoder(m, cacheBytes, c)
-	e.proto = c
-	return e
-}
-
-func newJSONEncoder(m *attr.Mapping, cacheBytes int) *encoder {
-	c := new(jsonCodec)
-	e := newEncoder(m, cacheBytes, c)
-	e.json = c
+	e := &encoder{mapping: m, codec: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes / 8 * 7)}
+	e.proto, _ = c.(*protoCodec)
+	e.json, _ = c.(*jsonCodec)
 	return e
 }
 

@@ -31,7 +31,7 @@ func (jsonFormat) Recognize(head []byte) encoding.Origin {
 func (jsonFormat) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
 func (jsonFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
-	return newJSONEncoder(m, cacheBytes)
+	return newEncoder(m, cacheBytes, new(jsonCodec))
 }
 
 // Complete looks for the whole object that a batch is, which may lack its newline.

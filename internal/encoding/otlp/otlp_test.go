@@ -57,7 +57,7 @@ func TestWhole(t *testing.T) {
 
 func TestRecognize(t *testing.T) {
 	res := resource.NewSchemaless(attribute.String("service.name", "trainer"))
-	enc := newProtoEncoder(nil, encoding.DefaultCacheBytes)
+	enc := newEncoder(nil, encoding.DefaultCacheBytes, new(protoCodec))
 	batch := encoding.NewBatch(0)
 	enc.Add(batch, span.Ended{Data: &span.Data{
 		Name: "matmul", Resource: res, Attrs: []attribute.KeyValue{attribute.String(attrkey.Name, "matmul")},

@@ -44,7 +44,7 @@ func (protoFormat) Name() string { return "otlp-proto" }
 func (protoFormat) Lines() bool { return false }
 
 func (protoFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
-	return newProtoEncoder(m, cacheBytes)
+	return newEncoder(m, cacheBytes, new(protoCodec))
 }
 
 // Complete is not called: the next write completes an incomplete one.
