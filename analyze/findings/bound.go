@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// divide finds what the time is divided of: the paths of the requests, or the extent of the run on each
-// device.
+// divide divides the time of the paths of the requests, or the extent of the run on each device.
 func (l *list) divide() {
 	var first op.Int
 	for i := range l.Devices {
@@ -22,11 +21,29 @@ func (l *list) divide() {
 			first = rank
 		}
 	}
-	l.devicesNum = max(1, int64(len(l.extent.Devices)))
-	l.whole = l.extent.DurationNS
+	l.devicesNum = max(1, int64(len(l.Extent.Devices)))
+	l.whole = l.Extent.DurationNS
+	by := &l.by
 	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() {
-		l.byRequest, l.whole, l.devicesNum = true, l.Paths.DurationNS, 1
+		l.byRequest, l.whole, l.devicesNum, *by = true, l.Paths.DurationNS, 1, l.Paths.BoundBy
+		for i := range l.Alike {
+			l.queuedNS += l.Alike[i].QueuedNS
+		}
+	} else {
+		for i := range l.Devices {
+			d := &l.Devices[i]
+			by.ComputeNS += d.ComputeNS.V
+			by.CommunicationNS += d.ExposedCommunicationNS.V
+			by.MemoryNS += d.ExposedMemoryNS.V
+			by.OtherNS += d.OtherNS.V
+		}
+		by.HostNS = l.Extent.HostNS
+		by.IdleNS = l.whole*l.devicesNum - by.ComputeNS - by.CommunicationNS - by.MemoryNS - by.OtherNS - by.HostNS
+		for _, d := range l.IdleCauses.Devices {
+			l.quietNS += d.NoRequest.SumNS
+		}
 	}
+	l.queuedNS, l.quietNS = min(l.queuedNS, by.HostNS), min(l.quietNS, by.IdleNS)
 }
 
 // waitForDevices reports whether requests wait for what devices do: a tenth of the time in which a device works lies
@@ -50,28 +67,11 @@ type boundPart struct {
 	ns   int64
 }
 
-// parts divides the time of all devices, or that of the paths.
-func (l *list) parts() (by path.BoundBy) {
-	if l.byRequest {
-		return l.Paths.BoundBy
-	}
-	for i := range l.Devices {
-		d := &l.Devices[i]
-		by.ComputeNS += d.ComputeNS.V
-		by.CommunicationNS += d.ExposedCommunicationNS.V
-		by.MemoryNS += d.ExposedMemoryNS.V
-		by.OtherNS += d.OtherNS.V
-	}
-	by.HostNS = l.extent.HostNS
-	by.IdleNS = l.whole*l.devicesNum - by.ComputeNS - by.CommunicationNS - by.MemoryNS - by.OtherNS - by.HostNS
-	return by
-}
-
 // bound says what most of the time goes to: the largest part, or two where none has half.
 func (l *list) bound() Finding {
-	f := Finding{Kind: Bound, Where: Where{Section: "devices", Command: "optrace report -section devices"}}
+	f := Finding{Kind: Bound, Where: Where{Section: "devices"}}
 	if l.byRequest {
-		f.Where = Where{Section: "critical_path", Command: "optrace report -section critical_path"}
+		f.Where.Section = "critical_path"
 	}
 	if l.whole == 0 {
 		f.Text = fmt.Sprintf("No operation has a start, so that the bound is not known: %s, %s in all.",
@@ -82,13 +82,12 @@ func (l *list) bound() Finding {
 		}
 		return f
 	}
-	by := l.parts()
-	queued, quiet := l.queuedNS(), l.noRequestNS()
-	by.HostNS, by.IdleNS = by.HostNS-queued, by.IdleNS-quiet
+	by := l.by
+	by.HostNS, by.IdleNS = by.HostNS-l.queuedNS, by.IdleNS-l.quietNS
 	all := []boundPart{
 		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
 		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
-		{"waiting in a queue", queued}, {"time without a request", quiet},
+		{"waiting in a queue", l.queuedNS}, {"time without a request", l.quietNS},
 	}
 	slices.SortStableFunc(all, func(a, b boundPart) int { return cmp.Compare(b.ns, a.ns) })
 	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
@@ -113,26 +112,6 @@ func (l *list) bound() Finding {
 	return f
 }
 
-// queuedNS returns the time on the paths of requests in which these waited for others.
-func (l *list) queuedNS() (ns int64) {
-	if l.byRequest {
-		for i := range l.Alike {
-			ns += l.Alike[i].QueuedNS
-		}
-	}
-	return min(ns, l.parts().HostNS)
-}
-
-// noRequestNS returns the idle time of all devices in which no request was under way.
-func (l *list) noRequestNS() (ns int64) {
-	if !l.byRequest && l.IdleCauses != nil {
-		for i := range l.IdleCauses.Devices {
-			ns += l.IdleCauses.Devices[i].NoRequest.SumNS
-		}
-	}
-	return min(ns, l.parts().IdleNS)
-}
-
 // wholeText names the time that is divided.
 func (l *list) wholeText() string {
 	switch {
@@ -140,10 +119,10 @@ func (l *list) wholeText() string {
 		return units.Duration(l.whole) + ", the path of one request"
 	case l.byRequest:
 		return units.Duration(l.whole) + ", the paths of " + units.Count(l.Paths.Paths) + " requests"
-	case len(l.extent.Devices) == 0:
+	case len(l.Extent.Devices) == 0:
 		return units.Duration(l.whole) + ", with no operation of a device recorded"
 	case l.devicesNum == 1:
-		return units.Duration(l.whole) + " on " + l.label(l.extent.Devices[0].Key)
+		return units.Duration(l.whole) + " on " + l.label(l.Extent.Devices[0].Key)
 	}
 	return units.Duration(l.whole) + " on each of " + units.Count(l.devicesNum) + " devices"
 }
@@ -162,7 +141,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		if len(mostly) > 0 {
 			text = " It was mostly in " + strings.Join(mostly, " and ") + "."
 		}
-		if !l.byRequest && len(l.extent.Devices) > 0 {
+		if !l.byRequest && len(l.Extent.Devices) > 0 {
 			text += " The devices worked for " + units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "." + l.launchedBy()
 		}
 		return text
@@ -188,7 +167,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 
 // launchedBy says which operators launched most of what the devices did, "" where none is known.
 func (l *list) launchedBy() string {
-	if l.Operators == nil || l.Total.SumNS == 0 {
+	if l.Total.SumNS == 0 {
 		return ""
 	}
 	const most, least = 3, 0.05
@@ -220,7 +199,7 @@ func (l *list) hostParts() (parts []boundPart) {
 		}
 		return parts
 	}
-	for _, h := range l.extent.Host {
+	for _, h := range l.Extent.Host {
 		parts = append(parts, boundPart{h.Operation, h.TimeNS / l.devicesNum})
 	}
 	return parts
@@ -228,9 +207,6 @@ func (l *list) hostParts() (parts []boundPart) {
 
 // idleText divides the idle time between operations by cause.
 func (l *list) idleText() string {
-	if l.IdleCauses == nil {
-		return ""
-	}
 	var host, queue, other int64
 	for _, d := range l.IdleCauses.Devices {
 		host, queue, other = host+d.Host.SumNS, queue+d.Queue.SumNS, other+d.Other.SumNS

@@ -42,10 +42,9 @@ func (l *list) devices() {
 	switch {
 	case late != nil:
 		key := late.Devices[late.device]
-		f := Finding{Kind: Straggler, Chance: op.KnownFloat(late.p), Where: whereDevice("communication", key)}
-		f.Where.Operation = late.Name
-		f.Text = fmt.Sprintf("%s comes last to %s and holds up the other devices by %s, chance %s.", l.label(key), named(late.Name),
-			l.part(late.ns), probability(late.p))
+		f := says(Straggler, whereDevice("communication", key), "%s comes last to %s and holds up the other devices by %s, chance %s.",
+			l.label(key), named(late.Name), l.part(late.ns), probability(late.p))
+		f.Where.Operation, f.Chance = late.Name, op.KnownFloat(late.p)
 		if most != nil && most.Key == key {
 			if f.Text += " " + most.text(); most.hasMore() {
 				f.Kind = Imbalance
@@ -53,12 +52,12 @@ func (l *list) devices() {
 		}
 		l.add(f, late.ns)
 	case most != nil && most.p <= maxChance:
-		f := Finding{Kind: Straggler, Chance: op.KnownFloat(most.p), Where: whereDevice("balance", most.Key)}
+		f := says(Straggler, whereDevice("balance", most.Key), "%s takes %s longer than the mean of %s, chance %s. %s", l.label(most.Key),
+			l.part(most.ns), plural(int64(len(l.Extent.Devices)), "device"), probability(most.p), most.text())
+		f.Chance = op.KnownFloat(most.p)
 		if most.hasMore() {
 			f.Kind = Imbalance
 		}
-		f.Text = fmt.Sprintf("%s takes %s longer than the mean of %s, chance %s. %s", l.label(most.Key), l.part(most.ns),
-			plural(int64(len(l.extent.Devices)), "device"), probability(most.p), most.text())
 		l.add(f, most.ns)
 	}
 }
@@ -96,7 +95,7 @@ func (l *list) tellsSpread(f Finding) bool { return strings.HasSuffix(f.Text, l.
 
 // mostWork returns the device with at least minRatio times the work of the others, nil if none has, or not all are of one kind.
 func (l *list) mostWork() *uneven {
-	devices := l.extent.Devices
+	devices := l.Extent.Devices
 	if len(devices) < 2 {
 		return nil
 	}

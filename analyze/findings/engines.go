@@ -21,10 +21,9 @@ var partInText = map[string]string{
 // engineFindings says what the slow requests of engines have more of than others and, where alone is set because there
 // are no operations that tell it, what all of them wait for.
 func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
-	const section = "engines"
 	for i := range rows[:min(len(rows), maxEngines)] {
 		e := &rows[i]
-		where := Where{Section: section, Command: "optrace report -section " + section}
+		where := Where{Section: "engines"}
 		if alone {
 			found = append(found, Finding{Kind: Bound, Text: engineText(e), Where: where})
 		}

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
@@ -133,51 +134,70 @@ const (
 
 // Of returns the findings, the most important first.
 func Of(f *Facts) []Finding {
-	l := &list{Facts: f, extent: f.Extent}
+	l := &list{Facts: *f}
+	l.Extent, l.IdleCauses = cmp.Or(l.Extent, new(timeline.Extent)), cmp.Or(l.IdleCauses, new(timeline.IdleCauses))
+	l.Operators, l.Launches = cmp.Or(l.Operators, new(operators.Operators)), cmp.Or(l.Launches, new(launch.Launches))
+	l.Sequences = cmp.Or(l.Sequences, new(sequences.Sequences))
 	l.input()
-	if f.Input.Entries == 0 && len(f.Engines) == 0 {
-		return append(l.first, append(l.all, nothing(&f.Input))...)
+	switch {
+	case f.Input.Entries > 0:
+		l.run()
+	case len(f.Engines) > 0:
+		l.first = append(l.first, engineFindings(f.Engines, true)...)
+	default:
+		l.all = append(l.all, nothing(&f.Input))
 	}
-	if f.Input.Entries == 0 {
-		return append(l.first, append(engineFindings(f.Engines, true), l.all...)...)
+	found := append(l.first, l.all...)
+	for i := range found {
+		if w := &found[i].Where; w.Section != "" {
+			w.Command = "optrace report -section " + w.Section
+		}
 	}
-	if l.extent == nil {
-		l.extent = new(timeline.Extent)
-	}
+	return found
+}
+
+// run finds what operations tell.
+func (l *list) run() {
 	l.divide()
 	l.blame()
 	l.first = append(l.first, l.bound())
 	l.standouts()
 	l.devices()
 	l.operations()
-	if bound := &l.first[len(l.first)-1]; 10*l.parts().CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, l.tellsSpread) {
+	if bound := &l.first[len(l.first)-1]; 10*l.by.CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, l.tellsSpread) {
 		bound.Text += l.spread
 	}
 	l.hostTimes()
 	l.others()
-	l.all = append(l.all, engineFindings(f.Engines, false)...)
+	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	slices.SortStableFunc(l.all, func(a, b Finding) int {
 		return cmp.Or(
 			order.Ints(b.SavedNS, a.SavedNS), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
 		)
 	})
-	return append(l.first, l.all...)
 }
 
 // list collects the findings of a run.
 type list struct {
-	*Facts
-	extent *timeline.Extent
+	Facts
 	// first has what comes before all others: what puts the figures in doubt, and the bound.
 	first, all []Finding
 	// whole is the time that is divided, devices by how many it was multiplied: the paths of the
 	// requests, where there are any, or the extent on each device.
 	whole, devicesNum int64
 	byRequest         bool
+	// by divides it. Of the host's part requests waited in a queue for queuedNS, and in quietNS of the idle time none was under way.
+	by                path.BoundBy
+	queuedNS, quietNS int64
 	ranks             bool // there are several
 	// late is the device that holds up the others in collectives, nil for none; spread is what is said then.
 	late   *blamed
 	spread string
+}
+
+// says returns a finding with a text.
+func says(kind Kind, where Where, format string, args ...any) Finding {
+	return Finding{Kind: kind, Where: where, Text: fmt.Sprintf(format, args...)}
 }
 
 // add adds a finding that would save ns, if that is enough.
@@ -186,9 +206,6 @@ func (l *list) add(f Finding, ns int64) {
 		return
 	}
 	f.SavedNS, f.OfNS = op.Known(min(ns, l.whole)), op.Known(l.whole)
-	if f.Where.Section != "" {
-		f.Where.Command = "optrace report -section " + f.Where.Section
-	}
 	l.all = append(l.all, f)
 }
 

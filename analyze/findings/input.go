@@ -3,7 +3,6 @@ package findings
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,44 +18,36 @@ const much = 0.1
 // input says what is missing or in doubt.
 func (l *list) input() {
 	in := &l.Input
-	where := Where{Section: "summary", Command: "optrace report -section summary"}
-	if n := in.Dropped + in.MissingEntries; n > 0 || in.Truncated > 0 {
-		var what []string
-		for _, p := range []struct {
-			n    int64
-			what string
-		}{{in.Dropped, "dropped by the recorder"}, {in.MissingEntries, "announced and not in the input"}} {
-			if p.n > 0 {
-				what = append(what, units.Count(p.n)+" "+p.what)
-			}
-		}
-		if in.Truncated > 0 {
-			what = append(what, plural(in.Truncated, "file")+" cut off")
-		}
-		text := "The recording is lossy: " + strings.Join(what, ", ")
+	where := Where{Section: "summary"}
+	var lost []string
+	if in.Dropped > 0 {
+		lost = append(lost, units.Count(in.Dropped)+" dropped by the recorder")
+	}
+	if in.MissingEntries > 0 {
+		lost = append(lost, units.Count(in.MissingEntries)+" announced and not in the input")
+	}
+	if in.Truncated > 0 {
+		lost = append(lost, plural(in.Truncated, "file")+" cut off")
+	}
+	if len(lost) > 0 {
+		n, text := in.Dropped+in.MissingEntries, "The recording is lossy: "+strings.Join(lost, ", ")
 		if n > 0 {
 			text += fmt.Sprintf(", %s of all operations; sums and times are too small by them", units.Percent(float64(n)/float64(n+in.Entries)))
 		}
 		l.note(Finding{Kind: Lost, Text: text + ".", Where: where}, float64(n) > much*float64(n+in.Entries))
 	}
-	classes := notUnderstood(in)
+	var what []string
 	n := in.Malformed
-	for _, c := range classes {
+	if n > 0 {
+		what = append(what, "malformed "+units.Count(n))
+	}
+	for _, c := range notUnderstood(in) {
 		n += in.SkippedBy[c]
+		what = append(what, strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")+" "+units.Count(in.SkippedBy[c]))
 	}
 	if n > 0 {
-		var what []string
-		if in.Malformed > 0 {
-			what = append(what, "malformed "+units.Count(in.Malformed))
-		}
-		for _, c := range classes {
-			what = append(what, strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")+" "+units.Count(in.SkippedBy[c]))
-		}
-		l.note(Finding{
-			Kind:  NotUnderstood,
-			Text:  plural(n, "record") + " that may be operations were not understood: " + strings.Join(what, ", ") + ".",
-			Where: where,
-		}, float64(n) > much*float64(n+in.Entries))
+		l.note(says(NotUnderstood, where, "%s that may be operations were not understood: %s.", plural(n, "record"), strings.Join(what, ", ")),
+			float64(n) > much*float64(n+in.Entries))
 	}
 	l.failures()
 	l.suspect()
@@ -80,11 +71,9 @@ func (l *list) failures() {
 	if len(rows) > most {
 		what = append(what, plural(int64(len(rows)-most), "other operation"))
 	}
-	l.note(Finding{
-		Kind:  failed,
-		Text:  fmt.Sprintf("%s of %s ended with an error: %s.", units.Count(n), plural(l.Total.Count, "operation"), strings.Join(what, ", ")),
-		Where: Where{Section: "operations", Operation: rows[0].Operation, Command: "optrace report -section operations"},
-	}, float64(n) > much*float64(l.Total.Count))
+	l.note(says(failed, Where{Section: "operations", Operation: rows[0].Operation},
+		"%s of %s ended with an error: %s.", units.Count(n), plural(l.Total.Count, "operation"), strings.Join(what, ", ")),
+		float64(n) > much*float64(l.Total.Count))
 }
 
 // note adds a finding about the input, before all others if it puts the figures in doubt.
@@ -99,15 +88,9 @@ func (l *list) note(f Finding, first bool) {
 // notUnderstood returns the reasons of what was skipped and may be operations, the most frequent first.
 func notUnderstood(in *Input) []string {
 	var classes []string
-	for reason, n := range maps.All(in.SkippedBy) {
-		switch op.SkipReason(reason) {
-		case op.SkipUnknownRecord, op.SkipUnpaired:
-		default:
-			if !strings.HasPrefix(reason, string(op.SkipCategory)) {
-				continue
-			}
-		}
-		if n > 0 {
+	for reason, n := range in.SkippedBy {
+		isOne := op.SkipReason(reason) == op.SkipUnknownRecord || op.SkipReason(reason) == op.SkipUnpaired
+		if n > 0 && (isOne || strings.HasPrefix(reason, string(op.SkipCategory))) {
 			classes = append(classes, reason)
 		}
 	}
@@ -124,17 +107,15 @@ func (l *list) suspect() {
 		return
 	}
 	s := &l.Input.Suspects[i]
-	text := fmt.Sprintf("%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
+	found := says(Suspect, Where{Section: "operations", Operation: s.Operation, DeviceID: s.DeviceID, Rank: s.Rank},
+		"%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
 		plural(l.Input.SuspectDurations, "suspect duration"), named(s.Operation), units.Duration(s.DurationNS))
-	found := Finding{Kind: Suspect, Where: Where{Section: "operations", Operation: s.Operation, DeviceID: s.DeviceID, Rank: s.Rank}}
 	doubt := false
-	found.Where.Command = "optrace report -section operations"
 	if w := l.WithoutSuspects; w != nil {
-		text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.SumNS),
+		found.Text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.SumNS),
 			units.Duration(l.Total.SumNS))
 		doubt = float64(w.SumNS) < (1-much)*float64(l.Total.SumNS)
 	}
-	found.Text = text
 	l.note(found, doubt)
 }
 

@@ -21,28 +21,30 @@ const maxOperations = 5
 // requests, otherwise by the time in which devices ran nothing else.
 func (l *list) operations() {
 	var all []saving
-	add := func(name, kind, text string, ns int64) { all = append(all, saving{name, kind, text, ns}) }
-	defer func() { l.savings(all) }()
+	add := func(name, kind string, ns int64, format string, args ...any) {
+		all = append(all, saving{name, kind, fmt.Sprintf(format, args...), ns})
+	}
 	if l.byRequest {
 		rows := slices.DeleteFunc(slices.Clone(l.PathOperations), func(o path.Operation) bool {
 			return o.Kind == path.KindHost || o.Kind == path.KindIdle || !o.DragNS.Known
 		})
 		slices.SortStableFunc(rows, func(a, b path.Operation) int { return int(min(1, max(-1, b.DragNS.V-a.DragNS.V))) })
 		for _, o := range rows {
-			add(o.Operation, o.Kind,
-				fmt.Sprintf("Without %s the %s would be %s shorter; it is %s of %s.", named(o.Operation), l.number("request", "requests"),
-					l.part(o.DragNS.V), units.Percent(o.Share), l.number("its path", "their paths")), o.DragNS.V)
+			add(o.Operation, o.Kind, o.DragNS.V, "Without %s the %s would be %s shorter; it is %s of %s.", named(o.Operation),
+				l.number("request", "requests"), l.part(o.DragNS.V), units.Percent(o.Share), l.number("its path", "their paths"))
 		}
+		l.savings(all)
 		return
 	}
-	for _, a := range l.extent.Alone {
+	for _, a := range l.Extent.Alone {
 		ns := a.TimeNS / l.devicesNum
 		if a.Kind == op.KindCollective {
 			ns -= l.waiting(a.TimeNS) / l.devicesNum // it would go on if this took no time
 		}
-		add(a.Operation, a.Kind.String(), fmt.Sprintf("Without %s the run would be up to %s shorter: for so long %s.", named(a.Operation),
-			l.part(ns), l.each("nothing else ran")), ns)
+		add(a.Operation, a.Kind.String(), ns, "Without %s the run would be up to %s shorter: for so long %s.", named(a.Operation),
+			l.part(ns), l.each("nothing else ran"))
 	}
+	l.savings(all)
 }
 
 // saving is an operation of devices, and how much shorter the run would be without it.
@@ -88,7 +90,7 @@ func (l *list) waiting(ns int64) int64 {
 	for i := range l.Lateness {
 		wait += l.Lateness[i].WaitNS
 	}
-	for _, a := range l.extent.Alone {
+	for _, a := range l.Extent.Alone {
 		if a.Kind == op.KindCollective {
 			all += a.TimeNS
 		}
@@ -122,14 +124,14 @@ func (l *list) hostTimes() {
 		return
 	}
 	n := 0
-	for _, h := range l.extent.Host {
+	for _, h := range l.Extent.Host {
 		if l.inFirst(h.Longest) {
 			continue
 		}
 		ns, name := h.TimeNS/l.devicesNum, named(h.Operation)
-		f := Finding{Kind: HostGap, Where: l.gapPlace(h)}
+		f := Finding{Kind: HostGap, Where: whereGap(h.Longest, h.Operation)}
 		switch {
-		case len(l.extent.Devices) == 0:
+		case len(l.Extent.Devices) == 0:
 			f.Kind, f.Where = Operation, Where{Section: "operations", Operation: h.Operation}
 			f.Text = fmt.Sprintf("The host ran %s for %s.", name, l.part(ns))
 		case l.isStartUp(h):
@@ -169,20 +171,20 @@ func (l *list) hostCalls(h timeline.HostTime) int64 {
 // hostOnPaths finds the spans in which requests spend their time between operations.
 func (l *list) hostOnPaths() {
 	for _, o := range l.PathOperations {
-		ns := o.TimeNS - l.queued(o.Operation)
 		if o.Kind != path.KindHost {
 			continue
 		}
-		f := Finding{Kind: HostGap, Where: Where{Section: "critical_path", Operation: o.Operation}}
-		f.Text = fmt.Sprintf("%s of the %s on the host in %s, with no operation to wait for.",
+		ns := o.TimeNS - l.queued(o.Operation)
+		f := says(HostGap, Where{Section: "critical_path", Operation: o.Operation},
+			"%s of the %s on the host in %s, with no operation to wait for.",
 			l.part(ns), l.number("request's path passes", "requests' paths pass"), named(o.Operation))
-		for _, h := range l.extent.Host {
+		for _, h := range l.Extent.Host {
 			if h.Operation == o.Operation {
 				if l.inFirst(h.Longest) && 2*h.Longest.HostNS >= ns {
 					ns = 0
 				}
 				f.Text += fmt.Sprintf(" The longest idle time of a device in it is %s.", l.gapText(h.Longest, h.Longest.HostNS))
-				f.Where = l.gapPlace(h)
+				f.Where = whereGap(h.Longest, h.Operation)
 				break
 			}
 		}
@@ -195,9 +197,9 @@ func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	text := units.Duration(ns) + " of " + l.label(g.Key)
 	switch {
 	case !slices.ContainsFunc(l.Devices, func(d profile.Device) bool { return d.Key() == g.Key }):
-	case g.StartNS == l.extent.StartNS:
+	case g.StartNS == l.Extent.StartNS:
 		text += ", before its first operation"
-	case g.StartNS+g.DurationNS == l.extent.StartNS+l.extent.DurationNS:
+	case g.StartNS+g.DurationNS == l.Extent.StartNS+l.Extent.DurationNS:
 		text += ", after its last operation"
 	}
 	return text
@@ -211,10 +213,11 @@ func (l *list) number(one, several string) string {
 	return several
 }
 
-func (l *list) gapPlace(h timeline.HostTime) Where {
-	w := whereDevice("idle", h.Longest.Key)
-	w.Operation = h.Operation
-	w.FromNS, w.ToNS = op.Known(h.Longest.StartNS), op.Known(h.Longest.StartNS+h.Longest.DurationNS)
+// whereGap returns the place of an idle time in which the host ran an operation, "" for none.
+func whereGap(g timeline.HostGap, operation string) Where {
+	w := whereDevice("idle", g.Key)
+	w.Operation = operation
+	w.FromNS, w.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
 	return w
 }
 
@@ -229,15 +232,13 @@ func (l *list) inFirst(g timeline.HostGap) bool {
 
 // unexplained finds idle time in which nothing was recorded on the host.
 func (l *list) unexplained() {
-	g := &l.extent.Quiet
-	if len(l.extent.Devices) == 0 {
+	g := &l.Extent.Quiet
+	if len(l.Extent.Devices) == 0 {
 		return
 	}
 	gaps, _ := l.sequenceGaps()
-	ns := (l.parts().IdleNS - l.noRequestNS() - gaps) / l.devicesNum
-	f := Finding{Kind: HostGap, Where: whereDevice("idle", g.Key)}
-	f.Where.FromNS, f.Where.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
-	f.Text = fmt.Sprintf("%s for %s, and no operation was recorded on the host meanwhile%s; the longest such time is %s",
+	ns := (l.by.IdleNS - l.quietNS - gaps) / l.devicesNum
+	f := says(HostGap, whereGap(*g, ""), "%s for %s, and no operation was recorded on the host meanwhile%s; the longest such time is %s",
 		l.each("Nothing ran"), l.part(ns), l.calls(ns), l.gapText(*g, g.DurationNS-g.HostNS))
 	for i := range l.Idle {
 		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
@@ -251,8 +252,8 @@ func (l *list) unexplained() {
 // calls tells in which calls the host was for most of an idle time, "" where none is known.
 func (l *list) calls(idle int64) string {
 	var most []string
-	for i := range l.extent.Calls {
-		c := &l.extent.Calls[i]
+	for i := range l.Extent.Calls {
+		c := &l.Extent.Calls[i]
 		if ns := min(c.TimeNS/l.devicesNum, idle); 10*ns >= idle && len(most) < 3 {
 			most = append(most, fmt.Sprintf("in %s for %s", named(c.Operation), units.Duration(ns)))
 		}
@@ -265,9 +266,6 @@ func (l *list) calls(idle int64) string {
 
 // sequenceGaps returns the time between the operations of repeated sequences, and the sequence with most of it.
 func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
-	if l.Sequences == nil {
-		return 0, nil
-	}
 	for i := range l.Sequences.Rows {
 		s := &l.Sequences.Rows[i]
 		gaps += s.GapNS
@@ -281,48 +279,36 @@ func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
 // others finds launches, sequences of short operations, and operations below their roofline.
 func (l *list) others() {
 	n := l.devicesNum
-	if l.Launches != nil {
-		ns, count := int64(0), int64(0)
-		for _, s := range l.Launches.Streams {
-			ns += s.Overhead.Count * s.Overhead.MedianNS.V
-			count += s.Overhead.Count
-		}
-		room := l.whole
-		if !l.byRequest { // it lies in the time in which the devices run nothing
-			by := l.parts()
-			room = (by.HostNS + by.IdleNS) / n
-		}
-		if count > 0 && ns/n <= room {
-			l.add(Finding{
-				Kind:  Launch,
-				Where: Where{Section: "launches"},
-				Text: fmt.Sprintf("%s waited for nothing but their launch, for %s in sum by the median of their streams, %s each.",
-					plural(count, "operation"), l.part(ns/n), units.Duration(ns/count)),
-			}, ns/n)
-		}
+	ns, count, room := int64(0), int64(0), l.whole
+	for _, s := range l.Launches.Streams {
+		ns += s.Overhead.Count * s.Overhead.MedianNS.V
+		count += s.Overhead.Count
+	}
+	if !l.byRequest { // it lies in the time in which the devices run nothing
+		room = (l.by.HostNS + l.by.IdleNS) / n
+	}
+	if count > 0 && ns/n <= room {
+		l.add(says(Launch, Where{Section: "launches"},
+			"%s waited for nothing but their launch, for %s in sum by the median of their streams, %s each.",
+			plural(count, "operation"), l.part(ns/n), units.Duration(ns/count)), ns/n)
 	}
 	if gaps, most := l.sequenceGaps(); most != nil {
 		names := slices.Compact(slices.Clone(most.Operations))
 		if len(names) > 3 {
 			names = append(names[:3], "…")
 		}
-		l.add(Finding{
-			Kind:  SmallOperations,
-			Where: Where{Section: "sequences", Operation: most.Operations[0]},
-			Text: fmt.Sprintf("Between short operations that come again one behind the other pass %s; most of it in %s, %s, %s. "+
+		l.add(says(SmallOperations, Where{Section: "sequences", Operation: most.Operations[0]},
+			"Between short operations that come again one behind the other pass %s; most of it in %s, %s, %s. "+
 				"One operation in their place would save it.", l.part(gaps/n), named(strings.Join(names, ", ")),
-				plural(int64(len(most.Operations)), "operation"), plural(most.Rounds, "time")),
-		}, gaps/n)
+			plural(int64(len(most.Operations)), "operation"), plural(most.Rounds, "time")), gaps/n)
 	}
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		l.roofline("operations", o.Operation, o.Roofline)
 	}
-	if l.Operators != nil {
-		for i := range l.Operators.Rows {
-			o := &l.Operators.Rows[i]
-			l.roofline("operators", o.Operator, o.Roofline)
-		}
+	for i := range l.Operators.Rows {
+		o := &l.Operators.Rows[i]
+		l.roofline("operators", o.Operator, o.Roofline)
 	}
 }
 
@@ -332,17 +318,14 @@ func (l *list) roofline(section, name string, r *work.Roofline) {
 	if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
 		return
 	}
-	n := max(1, int64(len(l.extent.Devices)))
+	n := max(1, int64(len(l.Extent.Devices)))
 	ns := (r.SumNS - int64(r.BoundNS)) / n
 	less := l.part(ns) + " less"
 	if busy := l.busyNS(); r.SumNS > busy {
 		less = fmt.Sprintf("%s less of %s in sum, as it overlaps", units.Duration(ns), units.Duration(r.SumNS/n))
 		ns = min(ns, busy/n)
 	}
-	l.add(Finding{
-		Kind:  Roofline,
-		Where: Where{Section: section, Operation: name},
-		Text: fmt.Sprintf("%s reaches %s of what its device can do, bound by %s: at best it would take %s.", named(name),
-			units.Percent(r.Share.V), r.Bound, less),
-	}, ns)
+	l.add(says(Roofline, Where{Section: section, Operation: name},
+		"%s reaches %s of what its device can do, bound by %s: at best it would take %s.", named(name),
+		units.Percent(r.Share.V), r.Bound, less), ns)
 }

@@ -1,8 +1,6 @@
 package findings
 
 import (
-	"fmt"
-
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -11,32 +9,29 @@ import (
 // standouts finds the first step that takes long, slow requests, and queues in front of them.
 func (l *list) standouts() {
 	if s := l.First; s != nil {
-		f := Finding{Kind: FirstStep, Where: Where{Section: "steps"}}
-		f.Where.FromNS, f.Where.ToNS = op.Known(s.StartNS), op.Known(s.EndNS)
-		f.Text = fmt.Sprintf("The first step took %s, the median of the %s others %s: it warms up. Without that the run would be %s shorter.",
-			units.Duration(s.WallNS.V), units.Count(int64(s.Others)), units.Duration(s.MedianNS), l.part(s.WallNS.V-s.MedianNS))
-		l.add(f, s.WallNS.V-s.MedianNS)
+		l.add(says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
+			"The first step took %s, the median of the %s others %s: it warms up. Without that the run would be %s shorter.",
+			units.Duration(s.WallNS.V), units.Count(int64(s.Others)), units.Duration(s.MedianNS), l.part(s.WallNS.V-s.MedianNS)),
+			s.WallNS.V-s.MedianNS)
 	}
 	for i := range l.Alike {
 		a := &l.Alike[i]
 		if a.First != nil && l.First == nil {
-			f := Finding{Kind: FirstStep, Where: whereRequest(a.First)}
-			f.Text = fmt.Sprintf("The first %s took %s, the median of the others %s: it warms up.%s", named(a.Name),
-				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
-			l.add(f, a.First.BeyondNS)
+			l.add(says(FirstStep, whereRequest(a.First), "The first %s took %s, the median of the others %s: it warms up.%s", named(a.Name),
+				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First)), a.First.BeyondNS)
 		}
 		if s := a.Slow; s != nil && a.ChanceOf <= maxChance {
-			f := Finding{Kind: SlowRequest, Where: whereRequest(s), Chance: op.KnownFloat(a.ChanceOf)}
-			f.Text = fmt.Sprintf("The slowest %s took %s, the median %s, chance %s; as slow, by %g times the median, are %s of %s.%s", named(a.Name),
-				units.Duration(s.DurationNS), units.Duration(s.MedianNS), probability(a.ChanceOf), float64(requests.Slower),
+			f := says(SlowRequest, whereRequest(s),
+				"The slowest %s took %s, the median %s, chance %s; as slow, by %d times the median, are %s of %s.%s", named(a.Name),
+				units.Duration(s.DurationNS), units.Duration(s.MedianNS), probability(a.ChanceOf), requests.Slower,
 				units.Count(a.SlowCount), units.Count(a.Count), cause(s))
+			f.Chance = op.KnownFloat(a.ChanceOf)
 			l.add(f, s.BeyondNS)
 		}
 		if a.QueuedNS > 0 {
-			f := Finding{Kind: SlowRequest, Where: Where{Section: "critical_path", Operation: a.Name}}
-			f.Text = fmt.Sprintf("%s waited in a queue: %s passed before their first operation while others ran, of %s in all.",
-				plural(a.Count, "request")+" "+named(a.Name), units.Duration(a.QueuedNS), units.Duration(a.DurationNS))
-			l.add(f, a.QueuedNS)
+			l.add(says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
+				"%s waited in a queue: %s passed before their first operation while others ran, of %s in all.",
+				plural(a.Count, "request")+" "+named(a.Name), units.Duration(a.QueuedNS), units.Duration(a.DurationNS)), a.QueuedNS)
 		}
 	}
 }
