@@ -124,11 +124,12 @@ func (r *Requests) Causes(q *Request) []Cause {
 	return r.causes.causes(q.Root.Row)
 }
 
-// causeFinder finds what requests waited for.
+// causeFinder finds what requests waited for, one after the other.
 type causeFinder struct {
 	forest *trace.Forest
 	walk   path.Walk
 	joins  *collective.Joins
+	parts  map[causeKey]*partSum // of the request that is looked at
 }
 
 // last returns the part that began last of the collective that the operation in row r is a
@@ -155,47 +156,44 @@ func (c *causeFinder) causes(r int32) []Cause {
 		segments = append(segments, path.Window{Row: row, From: from, To: to})
 	})
 	slices.Reverse(segments)
-	sums := causeSums{forest: f, parts: make(map[causeKey]*partSum)}
+	c.parts = make(map[causeKey]*partSum)
 	cause := CauseBefore
 	for len(segments) > 0 {
-		outside := 0
-		for outside < len(segments) && !f.IsDeviceSide(segments[outside].Row) {
-			outside++
-		}
-		if outside == 0 {
-			c.addOperation(&sums, segments[0])
+		outside, next := slices.IndexFunc(segments, func(s path.Window) bool { return f.IsDeviceSide(s.Row) }), trace.NoRow
+		switch outside {
+		case 0:
+			c.addOperation(segments[0])
 			segments, cause = segments[1:], CauseHost
 			continue
-		}
-		next := trace.NoRow
-		if outside == len(segments) {
-			cause = CauseAfter
-		} else {
+		case -1:
+			outside, cause = len(segments), CauseAfter
+		default:
 			next = segments[outside].Row
 		}
-		c.addOutside(&sums, segments[:outside], next, cause, f.Duration(r)/minMeanwhile)
+		c.addOutside(segments[:outside], next, cause, f.Duration(r)/minMeanwhile)
 		segments = segments[outside:]
 	}
-	return sums.causes(f.Duration(r))
+	return c.largestFirst(f.Duration(r))
 }
 
 // addOperation adds the time of an operation.
-func (c *causeFinder) addOperation(sums *causeSums, s path.Window) {
+func (c *causeFinder) addOperation(s path.Window) {
 	f := c.forest
 	switch timeline.ClassOf(f.Kind(s.Row)) {
 	case timeline.ClassCompute:
-		sums.add(CauseCompute, s)
+		c.add(CauseCompute, s)
 	case timeline.ClassMemory:
-		sums.add(CauseMemory, s)
+		c.add(CauseMemory, s)
 	case timeline.ClassCommunication:
 		if last, ok := c.last(s.Row); ok && s.From < f.Start(last) {
-			waited := path.Window{Row: s.Row, From: s.From, To: min(s.To, f.Start(last))}
-			c.addStraggler(sums, waited, last)
-			s.From = waited.To
+			part, until := c.part(CauseStraggler, s.Row, f.DeviceKey(last)), min(s.To, f.Start(last))
+			part.TimeNS += until - s.From
+			c.addMeanwhile(part, last, path.Window{Row: s.Row, From: s.From, To: until}, "", false)
+			s.From = until
 		}
-		sums.add(CauseCommunication, s)
+		c.add(CauseCommunication, s)
 	default:
-		sums.add(CauseOther, s)
+		c.add(CauseOther, s)
 	}
 }
 
@@ -205,36 +203,29 @@ const minMeanwhile = 1000
 
 // addOutside adds time in which the path lies in no operation, next is the operation
 // behind it. What ran meanwhile is looked up for segments of least ns or more.
-func (c *causeFinder) addOutside(sums *causeSums, spans []path.Window, next int32, cause string, least int64) {
+func (c *causeFinder) addOutside(spans []path.Window, next int32, cause string, least int64) {
 	f := c.forest
 	if next != trace.NoRow && f.Has(next, trace.FlagLaunch) {
 		from, to := spans[0].From, spans[len(spans)-1].To
 		launch := min(max(f.Launch(next), from), to)
-		sums.add(CauseLaunch, path.Window{Row: next, From: from, To: launch})
-		c.addWaiting(sums, CauseQueue, path.Window{Row: next, From: launch, To: to}, next, least)
+		c.add(CauseLaunch, path.Window{Row: next, From: from, To: launch})
+		c.addWaiting(CauseQueue, path.Window{Row: next, From: launch, To: to}, next, least)
 		return
 	}
 	for _, s := range spans {
-		c.addWaiting(sums, cause, s, next, least)
+		c.addWaiting(cause, s, next, least)
 	}
 }
 
 // addWaiting adds a segment at whose end, or later, the operation in row next began, and what
 // its device ran of other traces.
-func (c *causeFinder) addWaiting(sums *causeSums, cause string, s path.Window, next int32, least int64) {
-	part := sums.add(cause, s)
+func (c *causeFinder) addWaiting(cause string, s path.Window, next int32, least int64) {
+	part := c.add(cause, s)
 	if part == nil || next == trace.NoRow || s.To-s.From < least {
 		return
 	}
 	device := c.forest.DeviceKey(next).Label(c.forest.Devices.Ranks)
 	c.addMeanwhile(part, next, s, device, true)
-}
-
-// addStraggler adds time in which a collective waited for the operation in row last.
-func (c *causeFinder) addStraggler(sums *causeSums, s path.Window, last int32) {
-	part := sums.part(CauseStraggler, s.Row, c.forest.DeviceKey(last))
-	part.TimeNS += s.To - s.From
-	c.addMeanwhile(part, last, s, "", false)
 }
 
 // maxMeanwhile bounds how many operations are looked at that began before a time.
@@ -260,12 +251,6 @@ type causeKey struct {
 	device           device.Key
 }
 
-// causeSums sums up times by cause.
-type causeSums struct {
-	forest *trace.Forest
-	parts  map[causeKey]*partSum
-}
-
 // partSum is a part with the times of what ran meanwhile.
 type partSum struct {
 	CausePart
@@ -280,34 +265,34 @@ func (k meanwhileKey) compare(o meanwhileKey) int {
 }
 
 // add adds a segment, if it takes time, and returns its part.
-func (s *causeSums) add(cause string, segment path.Window) *partSum {
-	if segment.From == segment.To {
+func (c *causeFinder) add(cause string, s path.Window) *partSum {
+	if s.From == s.To {
 		return nil
 	}
 	var device device.Key
-	if s.forest.Has(segment.Row, trace.FlagOp) {
-		device = s.forest.DeviceKey(segment.Row)
+	if c.forest.Has(s.Row, trace.FlagOp) {
+		device = c.forest.DeviceKey(s.Row)
 	}
-	part := s.part(cause, segment.Row, device)
-	part.TimeNS += segment.To - segment.From
+	part := c.part(cause, s.Row, device)
+	part.TimeNS += s.To - s.From
 	return part
 }
 
 // part returns the part of a cause that the row belongs to.
-func (s *causeSums) part(cause string, row int32, device device.Key) *partSum {
-	key := causeKey{cause, s.forest.RowName(row), device}
-	part := s.parts[key]
+func (c *causeFinder) part(cause string, row int32, device device.Key) *partSum {
+	key := causeKey{cause, c.forest.RowName(row), device}
+	part := c.parts[key]
 	if part == nil {
 		part = &partSum{CausePart{Operation: key.operation, Key: device}, make(map[meanwhileKey]int64)}
-		s.parts[key] = part
+		c.parts[key] = part
 	}
 	return part
 }
 
-// causes returns the sums, the largest first.
-func (s *causeSums) causes(duration int64) []Cause {
+// largestFirst returns the sums, the largest first.
+func (c *causeFinder) largestFirst(duration int64) []Cause {
 	byCause := make(map[string]*Cause)
-	for key, part := range s.parts {
+	for key, part := range c.parts {
 		cause := order.At(byCause, key.cause)
 		cause.Cause = key.cause
 		for k, ns := range part.meanwhile {
@@ -324,7 +309,7 @@ func (s *causeSums) causes(duration int64) []Cause {
 			return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.Key.Compare(b.Key))
 		})
 		cause.Share = float64(cause.TimeNS) / float64(duration)
-		cause.Text = cause.sentence(s.forest.Devices.Ranks)
+		cause.Text = cause.sentence(c.forest.Devices.Ranks)
 		causes = append(causes, *cause)
 	}
 	slices.SortFunc(causes, func(a, b Cause) int {

@@ -111,8 +111,16 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 	}
 	isAttention := make(map[int32]bool) // by name
 	for i := range f.Executions.List {
-		e, row := &work.list[i], &f.Executions.List[i]
-		*e = execution(f, row, ops[first[i]:first[i+1]:first[i+1]])
+		e, row, ops := &work.list[i], &f.Executions.List[i], ops[first[i]:first[i+1]:first[i+1]]
+		n := f.Node(row.Row)
+		*e = Execution{
+			Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+			StartNS: n.Start(), DurationNS: n.Duration(), Links: row.Links, Requests: len(row.Requests),
+			DroppedLinks: f.Unlinked(row.Row), SumNS: sumDeviceSide(f, ops), Root: n, forest: f, ops: ops,
+		}
+		if n.IsOp() {
+			e.Service = f.Service(row.Row)
+		}
 		for k, ns := range e.divide(row, isAttention) {
 			work.parts[row.Requests[k]] = append(work.parts[row.Requests[k]], sharedPart{execution: e, ns: ns})
 		}
@@ -129,25 +137,6 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 		}
 	}
 	return work
-}
-
-// execution describes a shared execution with its operations.
-func execution(f *trace.Forest, e *trace.Execution, ops []int32) Execution {
-	n := f.Node(e.Row)
-	return Execution{
-		Name: n.Name(), Service: rowService(f, e.Row), TraceID: n.TraceID(), SpanID: n.SpanID(),
-		StartNS: n.Start(), DurationNS: n.Duration(),
-		Links: e.Links, Requests: len(e.Requests), DroppedLinks: f.Unlinked(e.Row), SumNS: sumDeviceSide(f, ops), Root: n,
-		forest: f, ops: ops,
-	}
-}
-
-// rowService returns the service of the operation or span in row r.
-func rowService(f *trace.Forest, r int32) string {
-	if f.Has(r, trace.FlagOp) {
-		return f.Service(r)
-	}
-	return f.Names.Spans.Values[f.Name(r)].Service
 }
 
 // sumDeviceSide returns the sum of the durations of operations, without those that

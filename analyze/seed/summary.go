@@ -21,18 +21,15 @@ type Summary struct {
 // totals are the sums over some entries.
 type totals struct{ count, duration, memory int64 }
 
-func (s *totals) add(duration, memory int64) {
-	s.count++
-	s.duration = wide.AddSaturating(s.duration, duration)
-	s.memory = wide.AddSaturating(s.memory, memory)
-}
-
-// add adds an entry.
-func (s *Summary) add(number int32, duration, memory int64) {
+// add adds the sums over some entries of a pair.
+func (s *Summary) add(number int, sum pairSum) {
 	p := s.names.pairs[number]
-	s.byOperation[p.operation].add(duration, memory)
-	s.byDevice[p.device].add(duration, memory)
-	s.weights[number] = wide.AddSaturating(s.weights[number], roundMicros(duration))
+	for _, by := range []*totals{&s.byOperation[p.operation], &s.byDevice[p.device]} {
+		by.count += sum.count
+		by.duration = wide.AddSaturating(by.duration, sum.duration)
+		by.memory = wide.AddSaturating(by.memory, sum.memory)
+	}
+	s.weights[number] = wide.AddSaturating(s.weights[number], sum.weight)
 }
 
 // Summary adds up the entries in one pass for all analyses together. It keeps
@@ -47,11 +44,13 @@ func (t *Columns) Summary() *Summary {
 		total:       t.TotalDuration,
 	}
 	if t.durations.fitsInt64() && t.memories.fitsInt64() {
-		s.addPairs(t.sumPairs())
+		for number, sum := range t.sumPairs() {
+			s.add(number, sum)
+		}
 		return s
 	}
 	for i, number := range t.pair {
-		s.add(number, t.duration[i], t.memory[i])
+		s.add(int(number), pairSum{1, t.duration[i], t.memory[i], roundMicros(t.duration[i])})
 	}
 	return s
 }
@@ -73,19 +72,6 @@ func (t *Columns) sumPairs() []pairSum {
 		sum.weight += roundMicros(durations[i])
 	}
 	return sums
-}
-
-// addPairs adds sums by number of the pair, which together fit 64 bits.
-func (s *Summary) addPairs(sums []pairSum) {
-	for number, sum := range sums {
-		p := s.names.pairs[number]
-		for _, by := range []*totals{&s.byOperation[p.operation], &s.byDevice[p.device]} {
-			by.count += sum.count
-			by.duration += sum.duration
-			by.memory += sum.memory
-		}
-		s.weights[number] = sum.weight
-	}
 }
 
 // OperationSummary returns count, duration and memory per operation.
