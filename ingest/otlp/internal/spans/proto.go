@@ -1,8 +1,8 @@
 package spans
 
 import (
-	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/optrace/optrace/internal/intern"
@@ -32,60 +32,44 @@ func (r *Proto) ReadTraces(text []byte) error {
 			continue
 		}
 		if m := w.bytes(); w.err == nil {
-			w.err = r.OtherSignal(r.ReadResourceSpans(m))
+			w.err = r.readResourceSpans(m)
+		}
+		if signal, ok := errors.AsType[signalError](w.err); ok {
+			r.Emit(OfSignal(string(signal)), nil)
+			w.err = nil
 		}
 	}
 	return w.err
 }
 
-// ReadResourceSpans reads a ResourceSpans message. Fields may come in any order:
-// the resource is read first.
-func (r *Proto) ReadResourceSpans(text []byte) error {
-	w := wire{buf: text}
+// readResourceSpans reads a ResourceSpans message.
+func (r *Proto) readResourceSpans(text []byte) error {
 	r.Resource = op.Resource{}
-	if b, err := header(w); err != nil || b != nil && r.EmitResource(b) != nil {
-		return cmp.Or(err, r.msg.err)
-	}
-	for w.next() && !r.Stopped {
-		if w.field != FieldList {
-			w.skip()
-			continue
+	return r.readGroup(text, func(m message) {
+		if r.parseResource(m); m.failure() == nil {
+			r.Emit(op.Record{Resource: &r.Resource}, nil)
 		}
-		if m := w.bytes(); w.err == nil {
-			w.err = r.ReadScopeSpans(m)
-		}
-	}
-	return w.err
+	}, r.readScopeSpans)
 }
 
-// ReadResource reads the header of a group of scopes.
-func (r *Proto) ReadResource(text []byte) error { return r.read(text, r.parseResource) }
-
-// ReadScope reads the header of a group of spans.
-func (r *Proto) ReadScope(text []byte) error { return r.read(text, r.parseScope) }
-
-// EmitResource reads a resource and hands it out.
-func (r *Proto) EmitResource(text []byte) error {
-	err := r.ReadResource(text)
-	if err == nil {
-		r.Emit(op.Record{Resource: &r.Resource}, nil)
-	}
-	return err
-}
-
-// read reads a message.
-func (r *Proto) read(text []byte, parse func(message)) error {
-	r.msg.reset(text)
-	parse(&r.msg)
-	return r.msg.err
-}
-
-// ReadScopeSpans reads a ScopeSpans message.
-func (r *Proto) ReadScopeSpans(text []byte) error {
-	w := wire{buf: text}
+// readScopeSpans reads a ScopeSpans message.
+func (r *Proto) readScopeSpans(text []byte) error {
 	r.Scope = op.Scope{}
-	if b, err := header(w); err != nil || b != nil && r.ReadScope(b) != nil {
-		return cmp.Or(err, r.msg.err)
+	return r.readGroup(text, r.parseScope, r.ReadSpan)
+}
+
+// readGroup reads a message of a header and a list. Fields may come in any order: the header is read first.
+func (r *Proto) readGroup(text []byte, parseHeader func(message), readElement func([]byte) error) error {
+	w := wire{buf: text}
+	b, err := header(w)
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		r.msg.reset(b)
+		if parseHeader(&r.msg); r.msg.err != nil {
+			return r.msg.err
+		}
 	}
 	for !r.Stopped {
 		b := w.listed()
@@ -100,7 +84,7 @@ func (r *Proto) ReadScopeSpans(text []byte) error {
 			b = w.bytes()
 		}
 		if w.err == nil {
-			w.err = r.ReadSpan(b)
+			w.err = readElement(b)
 		}
 	}
 	return w.err

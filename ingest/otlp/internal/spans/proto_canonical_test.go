@@ -35,7 +35,9 @@ func checkProtoSpans(t *testing.T, spans ...[]byte) {
 			err := r.readSpan(slices.Clip(span))
 			got := keep(r.end())
 			parsed := &Proto{Decoder: New(m)}
-			if want := parsed.read(span, parsed.parseSpan); err != want {
+			parsed.msg.reset(span)
+			parsed.parseSpan(&parsed.msg)
+			if want := parsed.msg.err; err != want {
 				t.Fatalf("the error is %v, want %v\n%x", err, want, span)
 			}
 			if diff := cmp.Diff(keep(parsed.end()), got); diff != "" && err == nil {

@@ -1,7 +1,5 @@
 package spans
 
-import "errors"
-
 // Messages of metrics, logs and profiles are like TracesData, down to the lists of scopes: what their
 // elements are is told by the wire types of the fields.
 
@@ -34,15 +32,6 @@ type signalError string
 
 // Error describes the message.
 func (e signalError) Error() string { return "records of OTLP " + string(e) }
-
-// OtherSignal hands a record of another signal out in place of its error, and returns any other error.
-func (d *Decoder) OtherSignal(err error) error {
-	if signal, ok := errors.AsType[signalError](err); ok {
-		d.Emit(OfSignal(string(signal)), nil)
-		return nil
-	}
-	return err
-}
 
 // IsDictionary reports whether b may be the start of the dictionary of profiles, of a size: lists of
 // messages and of strings.

@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -35,8 +36,9 @@ type wire struct {
 	err error
 
 	// field and typ are the number and the wire type of the current field.
-	field int
-	typ   byte
+	field  int
+	typ    byte
+	groups int // that are open
 }
 
 // next goes to the next field and reports whether there is one. Its value has
@@ -182,26 +184,16 @@ func (w *wire) passList() {
 // skipGroup passes over a group and the groups in it.
 func (w *wire) skipGroup() {
 	const maxOpen = 64
-	open := []int{w.field}
-	for len(open) > 0 {
-		if !w.next() {
-			if w.err == nil {
-				w.err = ErrEnd
-			}
+	if w.groups++; w.groups > maxOpen {
+		w.err = ErrWireType
+	}
+	for group := w.field; w.next(); w.skip() {
+		if w.typ == WireEnd && w.field == group {
+			w.groups--
 			return
-		}
-		switch {
-		case w.typ == WireStart && len(open) < maxOpen:
-			open = append(open, w.field)
-		case w.typ == WireEnd && w.field == open[len(open)-1]:
-			open = open[:len(open)-1]
-		case w.typ == WireStart || w.typ == WireEnd:
-			w.err = ErrWireType
-			return
-		default:
-			w.skip()
 		}
 	}
+	w.err = cmp.Or(w.err, ErrEnd)
 }
 
 func (w *wire) has(n int) bool {
