@@ -76,7 +76,7 @@ func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
 		}
 		if doc != nil {
 			c.partial.held = held + doc.profile.Bytes()
-			if err := c.account.set(c.bytes()); err != nil {
+			if err := c.held.Set(c.bytes(), 1); err != nil {
 				return nil, err
 			}
 		}

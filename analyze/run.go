@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -91,7 +92,9 @@ func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newColle
 	workers := make([]*collector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector()
-		workers[i].account.holder, _ = src.(holder)
+		if h, ok := src.(holder); ok {
+			workers[i].held.Hold = h.Hold
+		}
 	}
 	if s, ok := src.(wanter); ok && want != nil {
 		s.Want(*want)
@@ -205,7 +208,7 @@ type collector struct {
 	forest  *trace.Forest    // nil where neither the structure nor local roots are asked for
 	opts    Options
 	works   work.Finder
-	account account
+	held    budget.Account
 	partial partialReader
 }
 
@@ -251,7 +254,7 @@ func (c *collector) startPart(file, part int64) {
 
 func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
 	var failed error
-	err := each(ctx, records, func() error { return c.account.set(c.bytes()) }, func(rec op.Record, err error) {
+	err := each(ctx, records, func() error { return c.held.Set(c.bytes(), 1) }, func(rec op.Record, err error) {
 		if rec.Partial != nil && c.profile != nil && err == nil && failed == nil {
 			failed = c.addPartial(rec.Partial)
 			return

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -22,15 +23,12 @@ const partialChunk = 64 << 10
 func partialRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		var text []byte
-		held := int64(0)
-		defer func() { _ = hold(-held) }() // giving back does not fail
+		held := budget.Account{Hold: hold}
+		defer held.Free()
 		for {
 			if len(text) == cap(text) {
-				before := cap(text)
-				text = slices.Grow(text, max(partialChunk, before))
-				more := int64(cap(text) - before)
-				held += more
-				if err := hold(more); err != nil {
+				text = slices.Grow(text, max(partialChunk, cap(text)))
+				if err := held.Set(int64(cap(text)), 1); err != nil {
 					yield(op.Record{}, err)
 					return
 				}

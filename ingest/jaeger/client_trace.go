@@ -124,7 +124,7 @@ func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 // records reads the spans of an answer, whose white space it may change.
 func (c *Client) records(v version, url string, body []byte, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	if v == v1 {
-		return RecordsHolding(bytes.NewReader(body), url, m, upTo(c.opts.MaxMemory/2))
+		return RecordsHolding(bytes.NewReader(body), url, m, upTo(c.opts.MaxMemory/2, nil))
 	}
 	// An answer is one document. Lines in it would look like documents of their
 	// own, and between the tokens any white space is as good as another.

@@ -29,7 +29,7 @@ func TestTraceIsLimited(t *testing.T) {
 				last = err
 				return true
 			})
-			r.hold = upTo(100)
+			r.held.Hold = upTo(100, nil)
 			r.answers()
 			if spans != test.spans || (last != nil) != test.err {
 				t.Errorf("%d spans, err = %v", spans, last)

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"unsafe"
 
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -38,11 +39,9 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
-		if hold != nil {
-			r.hold = hold
-		}
+		r.held.Hold = upTo(maxTraceBytes, hold)
 		r.answers()
-		_ = r.holdAll(0) // less than before
+		r.held.Free()
 	}
 }
 
@@ -51,8 +50,7 @@ type reader struct {
 	stream *jsonstream.Reader
 	dec    *decoder
 	yield  func(op.Record, error) bool
-	hold   func(bytes int64) error
-	held   int64 // what hold knows of
+	held   budget.Account
 
 	failure *ServerError // what the answer under way says is wrong
 	hasData bool         // it has data
@@ -73,28 +71,12 @@ type spanText struct {
 }
 
 func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record, error) bool) *reader {
-	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, hold: upTo(maxTraceBytes)}
+	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield}
 }
 
-// upTo returns a function that holds up to a number of bytes.
-func upTo(most int64) func(int64) error {
-	held := int64(0)
-	return func(bytes int64) error {
-		if held += bytes; held > most {
-			return fmt.Errorf("%w: more than %d MiB", errTraceTooLarge, most>>20)
-		}
-		return nil
-	}
-}
-
-// holdAll makes n what is held.
-func (r *reader) holdAll(n int64) error {
-	more := n - r.held
-	if more == 0 {
-		return nil
-	}
-	r.held = n
-	return r.hold(more)
+// upTo returns hold, or where that is nil a function that holds up to a number of bytes.
+func upTo(most int64, hold func(bytes int64) error) func(bytes int64) error {
+	return budget.UpTo(most, fmt.Errorf("%w: more than %d MiB", errTraceTooLarge, most>>20), hold)
 }
 
 // answers reads all answers.
@@ -205,7 +187,7 @@ func (r *reader) readSpans() bool {
 			start := len(r.texts)
 			r.texts = append(r.texts, text...)
 			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
-			if err := r.holdAll(int64(cap(r.texts)) + int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{}))); err != nil {
+			if err := r.held.Set(int64(cap(r.texts))+int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{})), 1); err != nil {
 				r.yield(op.Record{}, err)
 				return false
 			}
@@ -225,7 +207,7 @@ func (r *reader) heldSpans() bool {
 	const keep = 1 << 20
 	if cap(r.texts) > keep { // release the memory of a large trace
 		r.texts, r.spans = nil, nil
-		_ = r.holdAll(0) // less than before
+		r.held.Free()
 	}
 	return true
 }

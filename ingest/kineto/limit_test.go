@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -95,7 +96,7 @@ func TestTablesAreLimited(t *testing.T) {
 		last = err
 		return true
 	}
-	r.hold = upTo(100_000)
+	r.held.Hold = budget.UpTo(100_000, errTooLarge, nil)
 	if r.readEvents() || n != 1 || last == nil || !strings.Contains(last.Error(), "of memory") {
 		t.Errorf("%d records, err = %v", n, last)
 	}

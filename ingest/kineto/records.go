@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/op"
@@ -69,10 +70,8 @@ func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) ite
 // read yields the records of a trace.
 func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error) bool) {
 	r.yield = yield
-	if hold != nil {
-		r.hold = hold
-		defer func() { _ = hold(-r.held) }() // less than before
-	}
+	r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, hold)
+	defer r.held.Free()
 	if !r.readEvents() {
 		return
 	}
@@ -98,25 +97,15 @@ type reader struct {
 	pairs   pairs
 	skipped map[op.SkipReason]int64 // events that are no operations
 
-	hold     func(bytes int64) error
-	held     int64 // what hold knows of
+	held     budget.Account
 	baseless int64 // spans yielded while the time base was not known
 	span     op.Span
 }
 
-// holdStep is how much more is held before hold is told.
+// holdStep is how much more is held before that is told.
 const holdStep = 64 << 10
 
-// upTo returns a function that holds up to a number of bytes.
-func upTo(most int64) func(int64) error {
-	held := int64(0)
-	return func(bytes int64) error {
-		if held += bytes; held > most {
-			return fmt.Errorf("joining events: the trace takes more than %d MiB of memory", most>>20)
-		}
-		return nil
-	}
-}
+var errTooLarge = fmt.Errorf("joining events: the trace takes more than %d MiB of memory", MaxHeldBytes>>20)
 
 func newReader(src io.Reader, name string, m *attr.Mapping) *reader {
 	events := traceevent.NewReader(src, name, memberDistributed, MemberBase)
@@ -131,7 +120,6 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 		events: events,
 		build:  build,
 		feed:   attrjson.NewFeeder(build),
-		hold:   upTo(MaxHeldBytes),
 
 		skipped: make(map[op.SkipReason]int64),
 	}
@@ -170,12 +158,9 @@ func (r *reader) readEvents() bool {
 		if err != nil && !r.yield(op.Record{}, err) {
 			return false
 		}
-		if more := r.tables.heldBytes() - r.held; more >= holdStep {
-			r.held += more
-			if err := r.hold(more); err != nil {
-				r.yield(op.Record{}, err)
-				return false
-			}
+		if err := r.held.Set(r.tables.heldBytes(), holdStep); err != nil {
+			r.yield(op.Record{}, err)
+			return false
 		}
 	}
 	return true

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -36,9 +37,8 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
-		if d.hold = hold; hold != nil {
-			defer func() { _ = hold(-d.bytes) }() // less than before
-		}
+		d.held.Hold = hold
+		defer d.held.Free()
 		// yieldAll yields what has become known.
 		yieldAll := func() bool {
 			for i := range d.out {
@@ -84,9 +84,9 @@ type decoder struct {
 	by      string            // op_name of a kernel
 	grid    [6]int64          // of a kernel: grid and block, 0 where not stated
 
-	hold     func(bytes int64) error
-	bytes    int64 // what hold knows of
-	full     bool  // it returned an error
+	held     budget.Account
+	bytes    int64 // that are held
+	full     bool  // there is no memory for more
 	threads  map[string]*thread
 	order    []*thread       // as they come
 	last     *thread         // of the last event that is no kernel

@@ -97,10 +97,7 @@ func (d *decoder) addKernel(e *op.Entry) (taken bool, err error) {
 
 func (d *decoder) more(bytes int64) error {
 	d.bytes += bytes
-	if d.hold == nil {
-		return nil
-	}
-	return d.hold(bytes)
+	return d.held.Set(d.bytes, 1)
 }
 
 // finish releases all that is held. Nodes on the threads of a pool come last: their runs are then known.

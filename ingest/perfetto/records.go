@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -31,31 +32,17 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 // [kineto.MaxHeldBytes].
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		hold := hold
-		if hold == nil {
-			hold = upTo(kineto.MaxHeldBytes)
-		}
+		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, hold)
 		s := &source{
-			packets: newPacketReader(src, name), hold: hold,
+			packets: newPacketReader(src, name), held: budget.Account{Hold: hold},
 			sequences: make(map[uint64]*sequence), tracks: make(tracks),
 		}
-		defer s.end()
+		defer s.held.Free()
 		for rec, err := range kineto.RecordsOf(s, m, hold) {
 			if !yield(rec, err) {
 				return
 			}
 		}
-	}
-}
-
-// upTo returns a function that holds up to a number of bytes.
-func upTo(most int64) func(int64) error {
-	held := int64(0)
-	return func(bytes int64) error {
-		if held += bytes; held > most {
-			return fmt.Errorf("matching slices: the trace takes more than %d MiB of memory", most>>20)
-		}
-		return nil
 	}
 }
 
@@ -66,9 +53,9 @@ type source struct {
 	tracks    tracks
 	clocks    clocks
 
-	hold       func(bytes int64) error
-	held, told int64 // what is held, and what hold knows of
-	err        error // what ended the reading
+	held  budget.Account
+	bytes int64 // that are held
+	err   error // what ended the reading
 
 	event                          traceevent.Event
 	args, pid, tid, category, name []byte // the buffers behind the event's
@@ -76,8 +63,10 @@ type source struct {
 	yield                          func(*traceevent.Event, error) bool
 }
 
-// holdStep is how much more is held before hold is told.
+// holdStep is how much more is held before that is told.
 const holdStep = 64 << 10
+
+var errTooLarge = fmt.Errorf("matching slices: the trace takes more than %d MiB of memory", kineto.MaxHeldBytes>>20)
 
 // Err returns what ended the reading early.
 func (s *source) Err() error { return s.err }
@@ -93,22 +82,11 @@ func (s *source) Member(key string) []byte {
 	return strconv.AppendInt(nil, s.clocks.real.V, 10)
 }
 
-// end gives back what is held.
-func (s *source) end() {
-	_ = s.hold(-s.told) // less than before
-}
-
 // keep notes that more bytes are held, or less, and reports whether they may be.
 func (s *source) keep(bytes int64) bool {
-	s.held += bytes
-	if more := s.held + s.clocks.bytes - s.told; more >= holdStep || more <= -holdStep {
-		s.told += more
-		if err := s.hold(more); err != nil {
-			s.err = err
-			return false
-		}
-	}
-	return true
+	s.bytes += bytes
+	s.err = s.held.Set(s.bytes, holdStep)
+	return s.err == nil
 }
 
 // Events yields the events of the trace.
@@ -168,9 +146,9 @@ func (s *source) packet(b []byte, isInner bool) bool {
 	if seq == nil {
 		seq = new(sequence)
 		s.sequences[p.sequence] = seq
-		s.held += sequenceBytes
+		s.bytes += sequenceBytes
 	}
-	before := seq.bytes
+	before := seq.bytes + s.clocks.bytes
 	if p.dropped {
 		seq.valid = false
 	}
@@ -181,7 +159,7 @@ func (s *source) packet(b []byte, isInner bool) bool {
 		!(p.snapshot == nil || s.clocks.snapshot(p.snapshot, seq)) {
 		return s.fail("a packet that is not well formed")
 	}
-	if !s.keep(seq.bytes - before) {
+	if !s.keep(seq.bytes + s.clocks.bytes - before) {
 		return false
 	}
 	at, timed := s.clocks.time(&p, seq)

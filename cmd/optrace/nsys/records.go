@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
 )
@@ -64,11 +65,11 @@ type reader struct {
 	tables  tables
 	skipped map[op.SkipReason]int64
 
-	hold       func(bytes int64) error
-	held, told int64 // what is held, and what hold knows of
+	held  budget.Account
+	bytes int64 // that are held
 }
 
-// maxUntold is how much may be held more than hold knows of.
+// maxUntold is how much more may be held before that is told.
 const maxUntold = 64 << 10
 
 func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield func(op.Record, error) bool) {
@@ -77,8 +78,8 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		yield(op.Record{}, err)
 		return
 	}
-	r := &reader{db: db, name: name, yield: yield, hold: m.Hold, skipped: make(map[op.SkipReason]int64)}
-	defer func() { _ = r.hold(-r.told) }() // less than before
+	r := &reader{db: db, name: name, yield: yield, held: budget.Account{Hold: m.Hold}, skipped: make(map[op.SkipReason]int64)}
+	defer r.held.Free()
 	if !r.isExport() {
 		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", some(db.Tables())))
 		return
@@ -99,7 +100,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 	make := r.newMaker()
 	for i := range r.tables.ranges {
-		if !yield(op.Record{Entry: make.host(i)}, nil) || !r.tell() {
+		if !yield(op.Record{Entry: make.host(i)}, nil) || !r.tell(1) {
 			return
 		}
 	}
@@ -152,7 +153,7 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 		switch {
 		case err == errEnough,
 			err != nil && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err), Class: class}),
-			r.held > r.told+maxUntold && !r.tell():
+			!r.tell(maxUntold):
 			return false
 		}
 	}
@@ -165,13 +166,11 @@ func (r *reader) fail(err *op.SyntaxError) (more bool) {
 }
 
 // more notes that so many bytes more are held.
-func (r *reader) more(bytes int) { r.held += int64(bytes) }
+func (r *reader) more(bytes int) { r.bytes += int64(bytes) }
 
-// tell tells whoever bounds the memory what is held, and reports false where that is too much.
-func (r *reader) tell() bool {
-	more := r.held - r.told
-	r.told = r.held
-	if err := r.hold(more); err != nil {
+// tell tells whoever bounds the memory what is held if that is step more, and reports false where it is too much.
+func (r *reader) tell(step int64) bool {
+	if err := r.held.Set(r.bytes, step); err != nil {
 		r.yield(op.Record{}, err)
 		return false
 	}

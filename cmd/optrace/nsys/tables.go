@@ -283,7 +283,7 @@ func (r *reader) readRanks() bool {
 			process := t.process(v[2])
 			if _, ok := seen[process]; !ok {
 				seen[process] = struct{}{}
-				if r.more(textBytes); r.held > r.told+maxUntold && !r.tell() {
+				if r.more(textBytes); !r.tell(maxUntold) {
 					return false
 				}
 			}
@@ -295,7 +295,7 @@ func (r *reader) readRanks() bool {
 			t.ranks[p] = int64(rank)
 		}
 	}
-	return r.tell()
+	return r.tell(1)
 }
 
 // process returns the process that a row names, or the only one that there is.

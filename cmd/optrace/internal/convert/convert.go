@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -60,7 +61,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	}
 	in, done := src.Open(s)
 	defer done()
-	n, held := 0, int64(0)
+	n, held := 0, budget.Account{Hold: in.Hold}
 	for rec, err := range in.Records() {
 		switch syntax, ok := errors.AsType[*op.SyntaxError](err); {
 		case ok:
@@ -84,9 +85,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 			}
 		}
 		if n++; c != nil && c.holds != nil && n%checkInterval == 0 {
-			more := c.holds() - held
-			held += more
-			if err := in.Hold(more); err != nil {
+			if err := held.Set(c.holds(), 1); err != nil {
 				return exit.Input(err)
 			}
 		}

@@ -1,0 +1,36 @@
+// Package budget keeps account of the memory that a reader holds, for whoever bounds it.
+package budget
+
+// Account is what somebody holds.
+type Account struct {
+	// Hold is told how many bytes more are held, or less for a negative number. An error ends what needs them. Nil is told nothing.
+	Hold func(bytes int64) error
+	told int64
+}
+
+// Set tells Hold that so many bytes are held, unless that differs by less than step from what it was told.
+func (a *Account) Set(held, step int64) error {
+	more := held - a.told
+	if a.Hold == nil || max(more, -more) < step {
+		return nil
+	}
+	a.told = held
+	return a.Hold(more)
+}
+
+// Free tells Hold that nothing is held any more.
+func (a *Account) Free() { _ = a.Set(0, 1) } // less than before
+
+// UpTo returns hold, or where that is nil a function that holds up to most bytes and returns an error beyond.
+func UpTo(most int64, tooMuch error, hold func(bytes int64) error) func(bytes int64) error {
+	if hold != nil {
+		return hold
+	}
+	held := int64(0)
+	return func(bytes int64) error {
+		if held += bytes; held > most {
+			return tooMuch
+		}
+		return nil
+	}
+}
