@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/optrace/optrace/internal/intern"
@@ -121,17 +122,10 @@ func (a *arguments) finishCollective() {
 	case "":
 		*c = collective{}
 	case "send":
-		c.PeerRank = firstKnown(a.target, a.peer)
+		c.PeerRank = cmp.Or(a.target, a.peer)
 	case "recv":
-		c.PeerRank = firstKnown(a.source, a.peer)
+		c.PeerRank = cmp.Or(a.source, a.peer)
 	}
-}
-
-func firstKnown(a, b op.Int) op.Int {
-	if a.Known {
-		return a
-	}
-	return b
 }
 
 // keep appends an argument to extra or geometry, if it is one of theirs: that the mapping wants

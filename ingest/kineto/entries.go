@@ -50,8 +50,15 @@ type deviceKind struct {
 	rule op.KindRule
 }
 
-// maxInputs bounds how many parsed input lists are kept.
-const maxInputs = 1 << 14
+// remember adds a value to those that are kept by a key, which start anew when there are many.
+func remember[K comparable, V any](values *map[K]V, key K, v V) V {
+	const most = 1 << 14
+	if *values == nil || len(*values) >= most {
+		*values = make(map[K]V)
+	}
+	(*values)[key] = v
+	return v
+}
 
 // begin starts the entry of a row.
 func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
@@ -104,7 +111,7 @@ func (m *entryMaker) host(i int) *op.Entry {
 	m.build.SetIDs(m.trace, hostID(int32(i)), hostID(o.parent))
 	m.build.Str(attrkey.Device, "cpu")
 	m.build.Str(attrkey.Side, op.SideHost.String())
-	m.setStep(m.threads.process(o.thread), o.start)
+	m.setStep(m.processOf(o.thread), o.start)
 	e := m.finish(o.inputs, o.collective)
 	m.setRanges(e, o.thread, o.start, int32(i))
 	if o.inputs != 0 {
@@ -184,9 +191,9 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	switch {
 	case call != nil:
-		m.setStep(m.threads.process(call.thread), call.start)
+		m.setStep(m.processOf(call.thread), call.start)
 	case o != nil:
-		m.setStep(m.threads.process(o.thread), o.start)
+		m.setStep(m.processOf(o.thread), o.start)
 	default:
 		m.setStep(d.process, d.start)
 	}
@@ -233,11 +240,7 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 func (m *entryMaker) number(n int64) string {
 	text, ok := m.numbers[n]
 	if !ok {
-		if m.numbers == nil || len(m.numbers) >= maxInputs {
-			m.numbers = make(map[int64]string)
-		}
-		text = strconv.FormatInt(n, 10)
-		m.numbers[n] = text
+		text = remember(&m.numbers, n, strconv.FormatInt(n, 10))
 	}
 	return text
 }
@@ -246,12 +249,12 @@ func (m *entryMaker) number(n int64) string {
 func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 	attrs, ok := m.attrs[symbol]
 	if !ok {
-		if m.attrs == nil || len(m.attrs) >= maxInputs {
+		if m.keeper == nil {
 			keep := &attr.Mapping{}
 			for _, key := range geometry {
 				keep.Keep(key)
 			}
-			m.attrs, m.keeper = make(map[uint32][]op.Attr), attrmap.NewBuilder(keep)
+			m.keeper = attrmap.NewBuilder(keep)
 		}
 		m.keeper.Reset()
 		m.keeper.Str(attrkey.Name, "kernel")
@@ -262,7 +265,7 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 		slices.SortFunc(attrs, func(a, b op.Attr) int { // whatever order the file has
 			return slices.Index(geometry[:], a.Key) - slices.Index(geometry[:], b.Key)
 		})
-		m.attrs[symbol] = attrs
+		remember(&m.attrs, symbol, attrs)
 	}
 	return attrs
 }
@@ -281,12 +284,7 @@ func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	if in, ok := m.inputs[symbol]; ok {
 		return in
 	}
-	if m.inputs == nil || len(m.inputs) >= maxInputs {
-		m.inputs = make(map[uint32]*inputs)
-	}
-	in := parseInputs(m.symbols.Text(symbol))
-	m.inputs[symbol] = in
-	return in
+	return remember(&m.inputs, symbol, parseInputs(m.symbols.Text(symbol)))
 }
 
 // kindOf returns the kind of an event on a device.
@@ -316,9 +314,6 @@ func (m *entryMaker) deviceName(d *deviceOp) string {
 	}
 	name, ok := m.devices[key]
 	if !ok {
-		if m.devices == nil || len(m.devices) >= maxInputs {
-			m.devices = make(map[deviceKey]string)
-		}
 		name = "cuda"
 		if d.maker != 0 {
 			name = jsontext.ValidUTF8(m.makers[d.maker-1])
@@ -326,7 +321,7 @@ func (m *entryMaker) deviceName(d *deviceOp) string {
 		if key.device >= 0 {
 			name += ":" + strconv.Itoa(int(d.device))
 		}
-		m.devices[key] = name
+		remember(&m.devices, key, name)
 	}
 	return name
 }

@@ -52,7 +52,7 @@ func (m *entryMaker) forwardOf(g *gradient) int32 {
 		}
 		forward := m.hostOps.at(f.op)
 		switch {
-		case m.threads.process(forward.thread) != m.threads.process(o.thread), m.plainOf(forward.name).own != name:
+		case m.processOf(forward.thread) != m.processOf(o.thread), m.plainOf(forward.name).own != name:
 		case found < 0:
 			found = f.op
 		case forward.thread != m.hostOps.at(found).thread:

@@ -117,7 +117,7 @@ func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] 
 				continue
 			}
 			if !yield(r.thread, marks.Step{
-				Process: int64(t.threads.process(r.thread)), Start: r.start, End: r.start + r.dur, Name: r.name,
+				Process: int64(t.processOf(r.thread)), Start: r.start, End: r.start + r.dur, Name: r.name,
 			}) {
 				return
 			}

@@ -96,16 +96,13 @@ func (m *entryMaker) operatorPhase(i int32) string {
 		}
 		i = m.hostOps.at(i).parent
 	}
-	if m.phases == nil {
-		m.phases = make(map[uint32]string)
-	}
 	name := m.hostOps.at(i).name
 	phase, ok := m.phases[name]
 	if !ok {
 		if mark, known := marks.Of(m.symbols.Text(name)); known && !mark.IsStep() {
 			phase = mark.Phase
 		}
-		m.phases[name] = phase
+		remember(&m.phases, name, phase)
 	}
 	return phase
 }
@@ -128,9 +125,6 @@ func (m *entryMaker) pathOf(i int32) string {
 	if i < 0 {
 		return ""
 	}
-	if m.paths == nil {
-		m.paths = make(map[int32]string)
-	}
 	path, ok := m.paths[i]
 	if !ok {
 		var names []string
@@ -141,8 +135,7 @@ func (m *entryMaker) pathOf(i int32) string {
 			names = append(names, jsontext.ValidUTF8(m.notes.Text(m.ranges.at(at).name)))
 		}
 		slices.Reverse(names)
-		path = strings.Join(names, op.PathSeparator)
-		m.paths[i] = path
+		path = remember(&m.paths, i, strings.Join(names, op.PathSeparator))
 	}
 	return path
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/internal/profiler"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -106,7 +107,7 @@ type timeRange struct {
 type tables struct {
 	symbols     profiler.Symbols
 	notes       profiler.Symbols // what does not tell a trace from others: names of ranges and calls, geometry
-	threads     threads
+	threads     symbols.Table[threadKey]
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator
 	launches    rows[launch]
@@ -121,6 +122,17 @@ type tables struct {
 	// first row is that of the inner one.
 	innerFirst bool
 }
+
+// threadKey is the process and thread id of an event, as numbers of symbols.
+type threadKey struct{ process, thread uint32 }
+
+// addThread returns the number of the thread with the ids of an event.
+func (t *tables) addThread(pid, tid []byte) uint32 {
+	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
+}
+
+// processOf returns the process of a thread, a number of symbols.
+func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
 // makerOf returns the number of the maker of a device, 0 for CUDA.
 func (t *tables) makerOf(cat []byte) uint16 {
