@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,9 +20,13 @@ const (
 	v3 version = 3 // OTLP
 )
 
-// request is the path and the query of a call, as each version of the API has them.
+// paths are those of traces.
+var paths = map[version]string{v1: "/api/traces", v3: "/api/v3/traces"}
+
+// request is what a call asks for, below the path of traces, with its query as each version of the API has it. What is
+// empty in a query is not sent.
 type request struct {
-	path  map[version]string
+	below string
 	query map[version]url.Values
 }
 
@@ -67,7 +72,8 @@ func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 // callVersion is call with one API. It tries again where that may help.
 func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer, error) {
 	u := *c.base
-	u.Path += r.path[v]
+	u.Path += paths[v] + r.below
+	maps.DeleteFunc(r.query[v], func(_ string, values []string) bool { return values[0] == "" })
 	u.RawQuery = r.query[v].Encode()
 	deadline, _ := ctx.Deadline()
 	for attempt, wait := 1, firstBackoff; ; attempt, wait = attempt+1, 2*wait {

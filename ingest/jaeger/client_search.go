@@ -34,29 +34,18 @@ func (q *Query) request(w window, limit int) request {
 	if q.MinDuration > 0 {
 		duration = q.MinDuration.String()
 	}
-	// values returns parameters, each a name and a value, without those that are empty.
-	values := func(parameters ...string) url.Values {
-		v := url.Values{}
-		for p := range slices.Chunk(parameters, 2) {
-			if p[1] != "" {
-				v.Set(p[0], p[1])
-			}
-		}
-		return v
-	}
-	return request{
-		map[version]string{v3: "/api/v3/traces", v1: "/api/traces"},
-		map[version]url.Values{
-			v3: values(
-				"query.service_name", q.Service, "query.operation_name", q.Operation, "query.duration_min", duration,
-				"query.start_time_min", w.from.UTC().Format(time.RFC3339Nano), "query.start_time_max", w.to.UTC().Format(time.RFC3339Nano),
-				"query.num_traces", strconv.Itoa(limit), "query.raw_traces", "true"),
-			v1: values(
-				"service", q.Service, "operation", q.Operation, "minDuration", duration,
-				"start", strconv.FormatInt(w.from.UnixMicro(), 10), "end", strconv.FormatInt(w.to.UnixMicro(), 10),
-				"limit", strconv.Itoa(limit), "raw", "true"),
+	return request{query: map[version]url.Values{
+		v3: {
+			"query.service_name": {q.Service}, "query.operation_name": {q.Operation}, "query.duration_min": {duration},
+			"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)}, "query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
+			"query.num_traces": {strconv.Itoa(limit)}, "query.raw_traces": {"true"},
 		},
-	}
+		v1: {
+			"service": {q.Service}, "operation": {q.Operation}, "minDuration": {duration},
+			"start": {strconv.FormatInt(w.from.UnixMicro(), 10)}, "end": {strconv.FormatInt(w.to.UnixMicro(), 10)},
+			"limit": {strconv.Itoa(limit)}, "raw": {"true"},
+		},
+	}}
 }
 
 // The bounds of a search.

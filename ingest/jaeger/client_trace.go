@@ -40,9 +40,9 @@ func (t *Trace) starts(start op.Int) {
 // not to ask for others; and any other where Jaeger cannot be asked.
 func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.SyntaxError, error) {
 	ans, err := c.call(ctx, request{
-		map[version]string{v3: "/api/v3/traces/" + id.String(), v1: "/api/traces/" + id.String()},
+		below: "/" + id.String(),
 		// Adjusted spans differ from the spans sent: Jaeger moves them and adds to them.
-		map[version]url.Values{v3: {"raw_traces": {"true"}}, v1: {"raw": {"true"}}},
+		query: map[version]url.Values{v3: {"raw_traces": {"true"}}, v1: {"raw": {"true"}}},
 	})
 	failed, ok := errors.AsType[*answerError](err)
 	switch {
