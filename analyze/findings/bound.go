@@ -75,7 +75,7 @@ func (l *list) bound() Finding {
 	}
 	if l.whole == 0 {
 		f.Text = fmt.Sprintf("No operation has a start, so that the bound is not known: %s, %s in all.",
-			plural(l.Total.Count, "operation"), units.Duration(l.Total.SumNS))
+			units.Plural(l.Total.Count, "operation"), units.Duration(l.Total.SumNS))
 		if len(l.Operations) > 0 && l.Operations[0].Share.Known {
 			o := &l.Operations[0]
 			f.Text += fmt.Sprintf(" The most is that of %s, %s (%s).", named(o.Operation), units.Duration(o.SumNS), units.Percent(o.Share.V))
@@ -162,7 +162,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 			names++
 		}
 	}
-	return fmt.Sprintf(" %s of %s ran.", plural(l.Total.Count, "operation"), plural(int64(names), "name"))
+	return fmt.Sprintf(" %s of %s ran.", units.Plural(l.Total.Count, "operation"), units.Plural(int64(names), "name"))
 }
 
 // launchedBy says which operators launched most of what the devices did, "" where none is known.

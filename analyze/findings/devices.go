@@ -53,7 +53,7 @@ func (l *list) devices() {
 		l.add(f, late.ns)
 	case most != nil && most.p <= maxChance:
 		f := says(Straggler, whereDevice("balance", most.Key), "%s takes %s longer than the mean of %s, chance %s. %s", l.label(most.Key),
-			l.part(most.ns), plural(int64(len(l.Extent.Devices)), "device"), probability(most.p), most.text())
+			l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.p), most.text())
 		f.Chance = op.KnownFloat(most.p)
 		if most.hasMore() {
 			f.Kind = Imbalance

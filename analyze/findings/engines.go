@@ -51,7 +51,7 @@ func engineText(e *engines.Engine) string {
 			most, part = sum, name
 		}
 	}
-	of := plural(e.Requests, "request") + " of " + engineName(e)
+	of := units.Plural(e.Requests, "request") + " of " + engineName(e)
 	if part == "" {
 		return fmt.Sprintf("%s: %s; the engine does not say what for.", of, timesText(e.E2E))
 	}
@@ -83,12 +83,12 @@ func timesText(t *engines.Times) string {
 func slowText(e *engines.Engine) string {
 	s := e.Slow
 	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean", units.Count(s.Requests),
-		plural(e.Requests, "request"), engineName(e), engines.Slower, units.Duration(s.MoreNS))
+		units.Plural(e.Requests, "request"), engineName(e), engines.Slower, units.Duration(s.MoreNS))
 	if s.Part != "" {
 		text += fmt.Sprintf(": %s of it %s", units.Duration(s.PartNS), partInText[s.Part])
 	}
 	if s.Part == "decode" && s.TokensOut.Known && s.TypicalOut.Known {
-		text += fmt.Sprintf(", for %s written instead of %s", plural(s.TokensOut.V, "token"), units.Count(s.TypicalOut.V))
+		text += fmt.Sprintf(", for %s written instead of %s", units.Plural(s.TokensOut.V, "token"), units.Count(s.TypicalOut.V))
 	}
 	return text + fmt.Sprintf(". The slowest took %s.", units.Duration(e.E2E.Max))
 }

@@ -232,11 +232,3 @@ func whereDevice(section string, k device.Key) Where {
 
 // named returns a name as it stands in a sentence.
 func named(name string) string { return requests.NameInText(name) }
-
-// plural returns a number of things.
-func plural(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return units.Count(n) + " " + thing + "s"
-}

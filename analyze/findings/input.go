@@ -27,7 +27,7 @@ func (l *list) input() {
 		lost = append(lost, units.Count(in.MissingEntries)+" announced and not in the input")
 	}
 	if in.Truncated > 0 {
-		lost = append(lost, plural(in.Truncated, "file")+" cut off")
+		lost = append(lost, units.Plural(in.Truncated, "file")+" cut off")
 	}
 	if len(lost) > 0 {
 		n, text := in.Dropped+in.MissingEntries, "The recording is lossy: "+strings.Join(lost, ", ")
@@ -46,7 +46,8 @@ func (l *list) input() {
 		what = append(what, strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")+" "+units.Count(in.SkippedBy[c]))
 	}
 	if n > 0 {
-		l.note(says(NotUnderstood, where, "%s that may be operations were not understood: %s.", plural(n, "record"), strings.Join(what, ", ")),
+		l.note(says(NotUnderstood, where, "%s that may be operations were not understood: %s.",
+			units.Plural(n, "record"), strings.Join(what, ", ")),
 			float64(n) > much*float64(n+in.Entries))
 	}
 	l.failures()
@@ -69,10 +70,10 @@ func (l *list) failures() {
 		}
 	}
 	if len(rows) > most {
-		what = append(what, plural(int64(len(rows)-most), "other operation"))
+		what = append(what, units.Plural(int64(len(rows)-most), "other operation"))
 	}
 	l.note(says(failed, Where{Section: "operations", Operation: rows[0].Operation},
-		"%s of %s ended with an error: %s.", units.Count(n), plural(l.Total.Count, "operation"), strings.Join(what, ", ")),
+		"%s of %s ended with an error: %s.", units.Count(n), units.Plural(l.Total.Count, "operation"), strings.Join(what, ", ")),
 		float64(n) > much*float64(l.Total.Count))
 }
 
@@ -109,7 +110,7 @@ func (l *list) suspect() {
 	s := &l.Input.Suspects[i]
 	found := says(Suspect, Where{Section: "operations", Operation: s.Operation, DeviceID: s.DeviceID, Rank: s.Rank},
 		"%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
-		plural(l.Input.SuspectDurations, "suspect duration"), named(s.Operation), units.Duration(s.DurationNS))
+		units.Plural(l.Input.SuspectDurations, "suspect duration"), named(s.Operation), units.Duration(s.DurationNS))
 	doubt := false
 	if w := l.WithoutSuspects; w != nil {
 		found.Text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.SumNS),
@@ -122,11 +123,11 @@ func (l *list) suspect() {
 // nothing says that there are no operations, and how to send some.
 func nothing(in *Input) Finding {
 	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
-		return Finding{Kind: Nothing, Text: plural(n, "operation") + " came in, and none of them is what is asked for."}
+		return Finding{Kind: Nothing, Text: units.Plural(n, "operation") + " came in, and none of them is what is asked for."}
 	}
 	text := "Nothing came in."
 	if in.Spans > 0 {
-		text = plural(in.Spans, "span") + " came in, none of them an operation: " +
+		text = units.Plural(in.Spans, "span") + " came in, none of them an operation: " +
 			"operations have the attribute tensor.op.name, or come from a profiler."
 	}
 	return Finding{

@@ -76,7 +76,7 @@ func (l *list) savings(all []saving) {
 		if same < alike {
 			same = 1
 		} else {
-			f.Text += fmt.Sprintf(" The same, within a tenth, holds for each of %s.", plural(int64(same-1), "other operation"))
+			f.Text += fmt.Sprintf(" The same, within a tenth, holds for each of %s.", units.Plural(int64(same-1), "other operation"))
 		}
 		l.add(f, first.ns)
 		all = all[same:]
@@ -111,7 +111,7 @@ func (l *list) copyText(name string) string {
 	for _, c := range l.Copies {
 		if c.Direction != "" && strings.Contains(strings.ToLower(name), strings.ToLower(c.Direction)) && c.BytesPerSecond.Known {
 			return fmt.Sprintf(" %s copied %s at %s.",
-				plural(c.Count, "call"), units.Bytes(c.MemoryBytes.V), units.BytesPerSecond(c.BytesPerSecond.V))
+				units.Plural(c.Count, "call"), units.Bytes(c.MemoryBytes.V), units.BytesPerSecond(c.BytesPerSecond.V))
 		}
 	}
 	return ""
@@ -137,7 +137,7 @@ func (l *list) hostTimes() {
 		case l.isStartUp(h):
 			f.Kind = FirstStep
 			f.Text = fmt.Sprintf("The first of %s of %s took %s on the host, in which %s: start-up that later calls do not have.",
-				plural(l.hostCalls(h), "call"), name, l.part(ns), l.each("nothing ran"))
+				units.Plural(l.hostCalls(h), "call"), name, l.part(ns), l.each("nothing ran"))
 		case 2*h.Longest.HostNS*l.devicesNum >= h.TimeNS || !h.IsOp:
 			f.Text = fmt.Sprintf("%s while the host ran %s for %s; the longest such time is %s.", l.each("Nothing ran"), name, l.part(ns),
 				l.gapText(h.Longest, h.Longest.HostNS))
@@ -290,7 +290,7 @@ func (l *list) others() {
 	if count > 0 && ns/n <= room {
 		l.add(says(Launch, Where{Section: "launches"},
 			"%s waited for nothing but their launch, for %s in sum by the median of their streams, %s each.",
-			plural(count, "operation"), l.part(ns/n), units.Duration(ns/count)), ns/n)
+			units.Plural(count, "operation"), l.part(ns/n), units.Duration(ns/count)), ns/n)
 	}
 	if gaps, most := l.sequenceGaps(); most != nil {
 		names := slices.Compact(slices.Clone(most.Operations))
@@ -300,7 +300,7 @@ func (l *list) others() {
 		l.add(says(SmallOperations, Where{Section: "sequences", Operation: most.Operations[0]},
 			"Between short operations that come again one behind the other pass %s; most of it in %s, %s, %s. "+
 				"One operation in their place would save it.", l.part(gaps/n), named(strings.Join(names, ", ")),
-			plural(int64(len(most.Operations)), "operation"), plural(most.Rounds, "time")), gaps/n)
+			units.Plural(int64(len(most.Operations)), "operation"), units.Plural(most.Rounds, "time")), gaps/n)
 	}
 	for i := range l.Operations {
 		o := &l.Operations[i]

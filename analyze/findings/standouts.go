@@ -31,7 +31,7 @@ func (l *list) standouts() {
 		if a.QueuedNS > 0 {
 			l.add(says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
 				"%s waited in a queue: %s passed before their first operation while others ran, of %s in all.",
-				plural(a.Count, "request")+" "+named(a.Name), units.Duration(a.QueuedNS), units.Duration(a.DurationNS)), a.QueuedNS)
+				units.Plural(a.Count, "request")+" "+named(a.Name), units.Duration(a.QueuedNS), units.Duration(a.DurationNS)), a.QueuedNS)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 type unit struct {
@@ -96,6 +97,21 @@ func Count(n int64) string {
 		out = append(out, digits[i])
 	}
 	return string(out)
+}
+
+// Plural writes a number and a noun: "1 span", "2 spans", "3 batches", "4 entries".
+func Plural(n int64, noun string) string {
+	switch stem, ends := strings.CutSuffix(noun, "y"); {
+	case n == 1:
+		return "1 " + noun
+	case ends:
+		noun = stem + "ies"
+	case strings.HasSuffix(noun, "ch"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return Count(n) + " " + noun
 }
 
 // Percent writes a share: 0.125 becomes "12.5 %".

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,10 +29,7 @@ var pageSections = map[string]string{"critical_path": "requests", "idle": "timel
 // selectionOf returns what to select to see the evidence of a finding.
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
-	s := selection{Section: cmp.Or(pageSections[w.Section], w.Section), Operation: w.Operation}
-	if s.Section == "" {
-		s.Section = "timeline"
-	}
+	s := selection{Section: cmp.Or(pageSections[w.Section], w.Section, "timeline"), Operation: w.Operation}
 	for i, d := range v.Devices {
 		if w.DeviceID != "" && d.Row >= 0 && r.Devices[d.Row].DeviceID == w.DeviceID && r.Devices[d.Row].Rank == w.Rank {
 			s.Device = &i
@@ -59,10 +57,11 @@ func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 // sentence describes the input in one sentence, and notes what is wrong with it.
 func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
-	text := fmt.Sprintf("%s in %s on %s", count(in.Entries, "operation"), count(in.Spans, "span"), count(int64(devices), "device"))
+	text := units.Plural(in.Entries, "operation") + " in " + units.Plural(in.Spans, "span")
 	if r.Total.Count == 0 && in.Entries > 0 {
-		text = fmt.Sprintf("%s in %s, all the host's view: none of a device was recorded",
-			count(in.Entries, "operation"), count(in.Spans, "span"))
+		text += ", all the host's view: none of a device was recorded"
+	} else {
+		text += " on " + units.Plural(int64(devices), "device")
 	}
 	if extent := cmp.Or(r.ExtentNS, r.Total.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
@@ -70,20 +69,16 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	var chips []Note
 	add := func(n int64, noun, detail string) {
 		if n > 0 {
-			chips = append(chips, Note{count(n, noun), detail})
+			chips = append(chips, Note{units.Plural(n, noun), detail})
 		}
 	}
 	add(in.Dropped, "lost operation", "Lost before they were written: "+reasons(in.DroppedBy)+". Sums are too small by them.")
-	add(in.MissingEntries, "missing operation", fmt.Sprintf("In %s that the files do not hold.", count(in.MissingBatches, "batch")))
+	add(in.MissingEntries, "missing operation", fmt.Sprintf("In %s that the files do not hold.", units.Plural(in.MissingBatches, "batch")))
 	problems := strings.Join(in.Problems, "; ")
 	add(in.Malformed, "malformed record", "Left out: "+reasons(in.MalformedBy)+". "+problems)
 	add(in.Truncated, "cut-off file", "The last record of a file is incomplete. "+problems)
-	if in.Orphans.Known {
-		add(in.Orphans.V, "orphan", "Operations whose parent is none of the spans read; they stand at the top of their trace.")
-	}
-	if in.Duplicates.Known {
-		add(in.Duplicates.V, "duplicate", "Operations and spans whose ids were seen before. The timeline shows the first of them.")
-	}
+	add(in.Orphans.V, "orphan", "Operations whose parent is none of the spans read; they stand at the top of their trace.")
+	add(in.Duplicates.V, "duplicate", "Operations and spans whose ids were seen before. The timeline shows the first of them.")
 	add(in.SuspectDurations.V, "suspect duration", "Operations that were still running when a later one of their stream had ended.")
 	add(in.Clock.V, "clock problem", "Operations and spans that start more than 1 ms before their parent started or after it ended.")
 	add(in.Cycles.V, "cycle", "Rings of parents, each cut at the span that starts first.")
@@ -93,7 +88,7 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	}
 	if c := r.Clocks; c != nil && len(c.Offsets) > 0 {
 		chips = append(chips, Note{"clocks aligned", fmt.Sprintf("Times of %s are on the clock of rank %d, by when collectives end.",
-			count(int64(len(c.Offsets)), "rank"), *c.Reference)})
+			units.Plural(int64(len(c.Offsets)), "rank"), *c.Reference)})
 	}
 	if len(chips) == 0 {
 		return text + "; nothing lost.", nil
@@ -101,23 +96,9 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	return text + ".", chips
 }
 
-func count(n int64, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "ch"):
-		return units.Count(n) + " " + noun + "es"
-	}
-	return units.Count(n) + " " + noun + "s"
-}
-
 // reasons lists counts by reason, the largest first.
 func reasons(by map[string]int64) string {
-	keys := make([]string, 0, len(by))
-	for k := range by {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
+	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
 	for i, k := range keys {
 		keys[i] = k + " " + units.Count(by[k])
 	}

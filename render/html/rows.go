@@ -14,13 +14,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The numbers of kinds in the page's module rows that no operation of a device has.
+// The numbers in the page's module rows of what is no operation of a device.
 const (
 	kindSpan = 6
 	kindHost = 7 // the host's view of an operation
 )
 
-// kindNumber returns the number of a node's kind in the page's module rows.
+// kindNumber returns the number of a node's kind in the page's module rows, for operations of devices that of [op.Kind].
 func kindNumber(n trace.Node) uint64 {
 	switch {
 	case !n.IsOp():
@@ -28,19 +28,7 @@ func kindNumber(n trace.Node) uint64 {
 	case n.Side() == op.SideHost:
 		return kindHost
 	}
-	switch n.Kind() {
-	case op.KindCompute:
-		return 1
-	case op.KindCollective:
-		return 2
-	case op.KindMemory:
-		return 3
-	case op.KindIO:
-		return 4
-	case op.KindControl:
-		return 5
-	}
-	return 0
+	return uint64(n.Kind())
 }
 
 // timed is an operation or a span that has a start.

@@ -123,8 +123,9 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
-	v.severalRanks = severalRanks(columns.devices.Values)
-	for _, k := range columns.devices.Values {
+	devices := columns.devices.Values
+	v.severalRanks = slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
+	for _, k := range devices {
 		one := shownDevice{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), IdleRow: none}
 		one.Row = slices.IndexFunc(r.Devices, func(d profile.Device) bool { return d.Key() == k })
 		if r.IdleCauses != nil {
@@ -174,10 +175,6 @@ func (v *view) reportedDevices() int {
 		}
 	}
 	return n
-}
-
-func severalRanks(devices []device.Key) bool {
-	return slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
 }
 
 // request describes request number i of a run, whose rows are there, with its critical path where that has no

@@ -110,15 +110,6 @@ func shorten(name string, width int) string {
 	return termtext.Shorten(short, width)
 }
 
-func plural(n int64, noun string) string { return pluralOf(n, noun, noun+"s") }
-
-func pluralOf(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return units.Count(n) + " " + many
-}
-
 // barWidth is the width of the bar of a whole.
 const barWidth = 10
 

@@ -47,8 +47,8 @@ func (v *correlation) envelope() {
 	if c.Jaeger != "" {
 		text := termtext.Clean(string(c.Jaeger))
 		if s := c.Service; s != nil {
-			text += fmt.Sprintf(", api %s: %s with %s and %s", cmp.Or(s.API, absent), plural(s.Traces, "trace"),
-				plural(s.Entries, "operation"), plural(s.Skipped, "other span"))
+			text += fmt.Sprintf(", api %s: %s with %s and %s", cmp.Or(s.API, absent), units.Plural(s.Traces, "trace"),
+				units.Plural(s.Entries, "operation"), units.Plural(s.Skipped, "other span"))
 		}
 		v.field("jaeger", text, false)
 	}
@@ -57,12 +57,12 @@ func (v *correlation) envelope() {
 		if s.AtLimit {
 			v.field("limit", "reached: there may be more traces", true)
 		}
-		v.fault("not there", s.NotThere, plural(s.NotThere, "trace")+" of the input not in Jaeger")
-		v.fault("not asked", s.NotAsked, plural(s.NotAsked, "trace")+" of the input beyond the limit")
+		v.fault("not there", s.NotThere, units.Plural(s.NotThere, "trace")+" of the input not in Jaeger")
+		v.fault("not asked", s.NotAsked, units.Plural(s.NotAsked, "trace")+" of the input beyond the limit")
 	}
 	if in := c.Input; in != nil {
-		v.field("input", fmt.Sprintf("%s, %s: %s and %s", plural(in.Files, "file"), units.Bytes(in.Bytes),
-			plural(in.Entries, "operation"), plural(in.Skipped, "other span")), false)
+		v.field("input", fmt.Sprintf("%s, %s: %s and %s", units.Plural(in.Files, "file"), units.Bytes(in.Bytes),
+			units.Plural(in.Entries, "operation"), units.Plural(in.Skipped, "other span")), false)
 		v.faults(in)
 	}
 	executions := int64(len(c.Shared))
@@ -74,17 +74,17 @@ func (v *correlation) envelope() {
 		e := &c.Shared[i]
 		shared, sharedNS, dropped = shared+e.Ops, sharedNS+e.SumNS, dropped+e.DroppedLinks
 	}
-	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+plural(own, "operation")+ifAny(executions, " of their own"), false)
+	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+units.Plural(own, "operation")+ifAny(executions, " of their own"), false)
 	v.fact("shared", executions, fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
-		plural(executions, "execution"), plural(shared, "operation"), units.Duration(sharedNS)))
+		units.Plural(executions, "execution"), units.Plural(shared, "operation"), units.Duration(sharedNS)))
 	v.missingLinks(c.MissingLinks)
 	v.droppedLinks(dropped)
 	v.fact("left out", c.LeftOut.Requests+c.LeftOut.Ops, fmt.Sprintf("%s and %s that were not asked for",
-		plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")))
-	v.fact("pruned", c.PrunedOps, plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request")
+		units.Plural(c.LeftOut.Requests, "request"), units.Plural(c.LeftOut.Ops, "operation")))
+	v.fact("pruned", c.PrunedOps, units.Plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request")
 	if c.Service != nil && c.Input != nil {
 		v.field("missing", fmt.Sprintf("%s in Jaeger; %s locally, %s of them",
-			plural(c.MissingInJaeger, "operation"), plural(c.MissingLocally, "span"), plural(c.MissingOpsLocally, "operation")),
+			units.Plural(c.MissingInJaeger, "operation"), units.Plural(c.MissingLocally, "span"), units.Plural(c.MissingOpsLocally, "operation")),
 			c.MissingInJaeger > 0)
 	}
 }
@@ -339,7 +339,11 @@ func (v *correlation) unattached() {
 		return
 	}
 	v.heading("UNATTACHED")
-	v.note(pluralOf(v.c.UnattachedOps, "operation belongs", "operations belong") + " to no request")
+	belong := " belong"
+	if v.c.UnattachedOps == 1 {
+		belong = " belongs"
+	}
+	v.note(units.Plural(v.c.UnattachedOps, "operation") + belong + " to no request")
 	shown := v.c.Unattached[:min(len(v.c.Unattached), max(0, v.Top))]
 	if len(shown) == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 func (v *view) memory() {
 	m := &v.r.Memory
 	v.heading("MEMORY")
-	text := fmt.Sprintf("%s above %s", entries(m.HotspotCount), units.Bytes(m.ThresholdBytes))
+	text := fmt.Sprintf("%s above %s", units.Plural(m.HotspotCount, "entry"), units.Bytes(m.ThresholdBytes))
 	if n := int64(len(m.Hotspots)); n < m.HotspotCount {
 		text += ", the first " + units.Count(n)
 	}

@@ -105,19 +105,11 @@ func deviceRows(rows []profile.Device) map[device.Key]*profile.Device {
 // deviceLabel is the device, in front of it the rank, or the service and the host,
 // where there are several.
 func (v *view) deviceLabel(d *profile.Device) string {
-	label := deviceName(d.DeviceID)
-	if d.Named {
-		label = strconv.Quote(d.DeviceID) // unlike the row of entries without a device
+	k := d.Key()
+	if k.DeviceID = deviceName(k.DeviceID); k.Named {
+		k.DeviceID = strconv.Quote(k.DeviceID) // unlike the row of entries without a device
 	}
-	if v.ranks && d.Rank.Known {
-		label = d.Rank.String() + "/" + label
-	}
-	for _, source := range []string{d.Host, d.Service} {
-		if source != "" {
-			label = source + " " + label
-		}
-	}
-	return label
+	return k.Label(v.ranks)
 }
 
 // deviceName is a device's id, quotes for an empty one.

@@ -35,14 +35,15 @@ func (v *comparison) envelope() {
 		name string
 		of   diff.Side
 	}{{"base", v.r.Base}, {"head", v.r.Head}} {
-		text := plural(int64(side.of.Runs), "run") + ": " + plural(side.of.Files, "file") + ", " + plural(side.of.Entries, "operation")
-		text += ifAny(int64(side.of.Steps), ", "+plural(int64(side.of.Steps), "step"))
+		text := fmt.Sprintf("%s: %s, %s", units.Plural(int64(side.of.Runs), "run"), units.Plural(side.of.Files, "file"),
+			units.Plural(side.of.Entries, "operation"))
+		text += ifAny(int64(side.of.Steps), ", "+units.Plural(int64(side.of.Steps), "step"))
 		text += ifAny(side.of.LeftOut, " of the steady state, "+units.Count(side.of.LeftOut)+" others left out")
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+
 		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%", unitText(v.r.Unit),
-		plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64),
+		units.Plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64),
 		strconv.FormatFloat(100*v.r.Bound, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)
 	for i := range v.r.Rows {
@@ -143,10 +144,10 @@ func (t *table) addComparison(names []string, c *diff.Comparison, count, countCh
 	if c.P.Known {
 		p = formatP(c.P.V)
 		if change = "~"; c.Verdict.Changed() && c.Delta.Known {
-			change = signedPercent(c.Delta.V)
+			change = fmt.Sprintf("%+.1f %%", 100*c.Delta.V)
 		}
 		if c.DeltaLow.Known && c.Verdict != diff.TooFew {
-			interval = "[" + signedPercent(c.DeltaLow.V) + ", " + signedPercent(c.DeltaHigh.V) + "]"
+			interval = fmt.Sprintf("[%+.1f %%, %+.1f %%]", 100*c.DeltaLow.V, 100*c.DeltaHigh.V)
 		}
 	}
 	if c.Verdict == diff.CannotTell && c.Needed.Known {
@@ -162,11 +163,4 @@ func formatP(p float64) string {
 		return "<0.001"
 	}
 	return fmt.Sprintf("%.3f", p)
-}
-
-func signedPercent(share float64) string {
-	if share < 0 {
-		return "-" + units.Percent(-share)
-	}
-	return "+" + units.Percent(share)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -41,11 +40,11 @@ type examination struct {
 
 func (v *examination) envelope() {
 	in := &v.r.Input
-	v.field("input", fmt.Sprintf("%s, %s", plural(in.Files, "file"), units.Bytes(in.Bytes)), false)
+	v.field("input", fmt.Sprintf("%s, %s", units.Plural(in.Files, "file"), units.Bytes(in.Bytes)), false)
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
-		units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped)), false)
+		units.Count(in.Spans), units.Plural(in.Entries, "entry"), units.Count(in.Skipped)), false)
 	reasons, n := unknownCategories(in.SkippedBy)
-	v.fault("unknown", n, plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
+	v.fault("unknown", n, units.Plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
 	v.faults(in)
 	var missing []string
 	for i := range v.r.Findings {
@@ -68,14 +67,14 @@ func (v *examination) envelope() {
 // unknownCategories returns the categories of a profiler's events that are not known, and how many
 // events these are.
 func unknownCategories(skipped map[string]int64) (list string, n int64) {
-	var parts []string
-	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+	unknown := make(map[string]int64)
+	for reason, events := range skipped {
 		if name, ok := strings.CutPrefix(reason, string(op.SkipCategory)); ok {
-			parts = append(parts, termtext.Clean(name)+" "+units.Count(skipped[reason]))
-			n += skipped[reason]
+			unknown[name] = events
+			n += events
 		}
 	}
-	return strings.Join(parts, ", "), n
+	return strings.Join(counted(unknown), ", "), n
 }
 
 // nothing says why a recording usually has no operations.
@@ -83,14 +82,14 @@ func (v *examination) nothing() {
 	if len(v.r.Engines) > 0 {
 		v.heading("REQUESTS OF ENGINES")
 		for _, name := range slices.Sorted(maps.Keys(v.r.Engines)) {
-			v.note(plural(v.r.Engines[name], "request") + " of " + name + ", in spans: report says what they waited for")
+			v.note(units.Plural(v.r.Engines[name], "request") + " of " + name + ", in spans: report says what they waited for")
 		}
 		v.code(0, "shell", "optrace report FILE")
 		return
 	}
 	v.heading("NO OPERATIONS")
 	if n := v.r.Input.Spans; n > 0 {
-		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", plural(n, "span"), attrkey.Name))
+		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", units.Plural(n, "span"), attrkey.Name))
 		v.code(0, "Go", `ctx, o := tr.Start(ctx, "matmul", "cuda:0") // a Tracer of optrace; o.End() when it has ended`)
 		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul", Where: "span attribute"}))
 		return
@@ -100,7 +99,7 @@ func (v *examination) nothing() {
 		return
 	}
 	if n := v.r.Input.SkippedBy[string(op.SkipOtherSignal)]; n > 0 {
-		v.note(plural(n, "record") + " of OTLP metrics, logs or profiles: operations are in its traces")
+		v.note(units.Plural(n, "record") + " of OTLP metrics, logs or profiles: operations are in its traces")
 		return
 	}
 	v.note("Nothing was recorded, or the program ended before it was written.")

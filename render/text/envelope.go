@@ -23,7 +23,7 @@ func (v *view) envelope() {
 	in := &v.r.Input
 	v.field("input", inputText(in), false)
 	skipped, others, missing := splitSkipped(in.SkippedBy)
-	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), entries(in.Entries), units.Count(in.Skipped))+
+	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), units.Plural(in.Entries, "entry"), units.Count(in.Skipped))+
 		reasons(skipped), false)
 	v.fact("others", int64(len(others)), "records that are no spans: "+strings.Join(counted(others), ", "))
 	v.missingTables(missing)
@@ -34,7 +34,7 @@ func (v *view) envelope() {
 	v.missingLinks(in.MissingLinks.V)
 	if c := in.DeviceClock; c != nil {
 		v.field("clock", fmt.Sprintf("the times of %s come from devices and may be off by %s",
-			plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
+			units.Plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
 	}
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
@@ -50,7 +50,7 @@ func inputText(in *analyze.Envelope) string {
 	if len(in.Formats) > 0 {
 		formats = strings.Join(in.Formats, ", ")
 	}
-	return fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes))
+	return fmt.Sprintf("%s, %s, %s", units.Plural(in.Files, "file"), formats, units.Bytes(in.Bytes))
 }
 
 // splitSkipped divides what was passed over into spans and other records, and lists the tables that were missing.
@@ -75,41 +75,41 @@ func (p *page) missingTables(names []string) {
 
 // droppedLinks says how many links recorders dropped.
 func (p *page) droppedLinks(n int64) {
-	p.fault("dropped", n, plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
+	p.fault("dropped", n, units.Plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
 }
 
 // missingLinks says how many links lead nowhere.
 func (p *page) missingLinks(n int64) {
-	p.fault("links", n, plural(n, "link")+" to spans that are not in the input")
+	p.fault("links", n, units.Plural(n, "link")+" to spans that are not in the input")
 }
 
 // faults lists what was lost or is wrong; nothing where all is well.
 func (p *page) faults(in *analyze.Envelope) {
-	p.fault("malformed", in.Malformed, plural(in.Malformed, "record")+" could not be read"+reasons(in.MalformedBy))
-	p.fault("truncated", in.Truncated, plural(in.Truncated, "input")+" cut off within a record")
+	p.fault("malformed", in.Malformed, units.Plural(in.Malformed, "record")+" could not be read"+reasons(in.MalformedBy))
+	p.fault("truncated", in.Truncated, units.Plural(in.Truncated, "input")+" cut off within a record")
 	for _, problem := range in.Problems {
 		p.note(termtext.Clean(problem))
 	}
-	p.fault("dropped", in.Dropped, entries(in.Dropped)+" lost before they were written"+reasons(in.DroppedBy))
+	p.fault("dropped", in.Dropped, units.Plural(in.Dropped, "entry")+" lost before they were written"+reasons(in.DroppedBy))
 	p.fault("missing", in.MissingBatches+in.MissingEntries,
-		fmt.Sprintf("%s and %s that were announced", batches(in.MissingBatches), entries(in.MissingEntries)))
-	p.fact("earlier", in.EarlierBatches, batches(in.EarlierBatches)+" written before the first of the input, to other files")
+		fmt.Sprintf("%s and %s that were announced", units.Plural(in.MissingBatches, "batch"), units.Plural(in.MissingEntries, "entry")))
+	p.fact("earlier", in.EarlierBatches, units.Plural(in.EarlierBatches, "batch")+" written before the first of the input, to other files")
 	p.droppedLinks(in.DroppedLinks)
-	p.fault("orphans", in.Orphans.V, entries(in.Orphans.V)+" whose parent is not in the input")
+	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V, "entry")+" whose parent is not in the input")
 	repeats := ifAny(in.Repeated.V, ", "+units.Count(in.Repeated.V)+" of them with the same times: counted once")
-	p.fault("duplicates", in.Duplicates.V, plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
+	p.fault("duplicates", in.Duplicates.V, units.Plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
 		"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
-	p.fault("overflow", in.OverflowedGroups, plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
+	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), warnings(in.Warnings))
 	n := in.SuspectDurations.V
-	p.fault("suspect", n, plural(n, "duration")+", still running when a later operation of the stream had ended")
+	p.fault("suspect", n, units.Plural(n, "duration")+", still running when a later operation of the stream had ended")
 	p.example(in, n, suspects.Duration, "the longest: ")
 	n = in.Clock.V
-	p.fault("clock", n, plural(n, "start")+" more than 1 ms before the parent started or after it ended")
+	p.fault("clock", n, units.Plural(n, "start")+" more than 1 ms before the parent started or after it ended")
 	p.example(in, n, suspects.Clock, "farthest off: ")
 	n = in.Cycles.V
-	p.fault("cycles", n, plural(n, "ring")+" of parents, cut at the span that starts first")
+	p.fault("cycles", n, units.Plural(n, "ring")+" of parents, cut at the span that starts first")
 	p.example(in, n, suspects.Cycle, "the first: ")
 }
 
@@ -121,10 +121,6 @@ func (p *page) example(in *analyze.Envelope, n int64, what suspects.Kind, label 
 		}
 	}
 }
-
-func entries(n int64) string { return pluralOf(n, "entry", "entries") }
-
-func batches(n int64) string { return pluralOf(n, "batch", "batches") }
 
 func samplingText(s analyze.Sampling) string {
 	switch s {
@@ -139,7 +135,7 @@ func samplingText(s analyze.Sampling) string {
 // total sums the operations up, in brief without what is said of memory and derived FLOPs.
 func (v *view) total(brief bool) {
 	t := &v.r.Total
-	text := plural(t.Count, "operation") + ", " + units.Duration(t.SumNS)
+	text := units.Plural(t.Count, "operation") + ", " + units.Duration(t.SumNS)
 	if extent := cmp.Or(v.r.ExtentNS, t.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
@@ -246,7 +242,7 @@ func (v *view) without() {
 		v.field("without", "suspect times: no operation is left", true)
 		return
 	}
-	v.field("without", fmt.Sprintf("suspect times: %s, %s instead of %s", plural(w.Total.Count, "operation"),
+	v.field("without", fmt.Sprintf("suspect times: %s, %s instead of %s", units.Plural(w.Total.Count, "operation"),
 		units.Duration(w.Total.SumNS), units.Duration(v.r.Total.SumNS)), true)
 	v.largestWithout(w)
 	v.spanWithout(w)

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/kernelname"
@@ -43,17 +44,11 @@ func distinct(names []string, width int) []string {
 	return cut
 }
 
-// alike returns the names of each short form, in the order of their first names.
-func alike(names []string, short map[string]string) (lists [][]string) {
-	index := make(map[string]int)
+// alike returns the names of each short form.
+func alike(names []string, short map[string]string) map[string][]string {
+	lists := make(map[string][]string)
 	for _, name := range names {
-		i, ok := index[short[name]]
-		if !ok {
-			i = len(lists)
-			index[short[name]] = i
-			lists = append(lists, nil)
-		}
-		lists[i] = append(lists[i], name)
+		lists[short[name]] = append(lists[short[name]], name)
 	}
 	return lists
 }
@@ -65,12 +60,11 @@ func showDifferences(same []string, width int, short map[string]string) {
 	if len(same) < 2 {
 		return
 	}
-	texts, seen := make([]string, len(same)), make(map[string]bool)
+	texts := make([]string, len(same))
 	for i, name := range same {
 		texts[i] = kernelname.Long(name)
-		seen[texts[i]] = true
 	}
-	if len(seen) < len(same) {
+	if len(slices.Compact(slices.Sorted(slices.Values(texts)))) < len(same) {
 		texts = same
 	}
 	differs := commonPrefix(texts)
@@ -86,18 +80,12 @@ func showDifferences(same []string, width int, short map[string]string) {
 
 // commonPrefix returns the length of the beginning that all names share, in whole
 // characters.
-func commonPrefix(names []string) int {
-	n := len(names[0])
-	for _, name := range names[1:] {
-		n = min(n, len(name))
-		for i := range n {
-			if name[i] != names[0][i] {
-				n = i
-				break
-			}
-		}
+func commonPrefix(names []string) (n int) {
+	first, last := slices.Min(names), slices.Max(names)
+	for n < len(first) && first[n] == last[n] { // last has not ended, or it would come before first
+		n++
 	}
-	for n > 0 && n < len(names[0]) && !utf8.RuneStart(names[0][n]) {
+	for n > 0 && n < len(first) && !utf8.RuneStart(first[n]) {
 		n--
 	}
 	return n

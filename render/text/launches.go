@@ -27,7 +27,7 @@ func (v *view) launches() {
 	v.queues(l)
 	if l.Early > 0 {
 		v.note(fmt.Sprintf("%s started before the launch, by up to %s: the clocks of host and device differ",
-			plural(l.Early, "operation"), units.Duration(l.EarlyMaxNS)))
+			units.Plural(l.Early, "operation"), units.Duration(l.EarlyMaxNS)))
 	}
 	if l.EnqueueNS > 0 {
 		v.note("the host took " + units.Duration(l.EnqueueNS) + " for operations that launch others")

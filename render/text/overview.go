@@ -153,7 +153,7 @@ func (o *overview) told(left int) (told []string, rest int) {
 func (o *overview) head(v *view) {
 	in := &v.r.Input
 	skipped, others, missing := splitSkipped(in.SkippedBy)
-	text := inputText(in) + ": " + plural(in.Spans, "span")
+	text := inputText(in) + ": " + units.Plural(in.Spans, "span")
 	n := units.Count(in.Skipped)
 	text += ifAny(in.Skipped, ", "+n+" skipped"+strings.Replace(reasons(skipped), " "+n+")", ")", 1))
 	text += ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", "))

@@ -45,7 +45,7 @@ func (v *view) criticalPath() {
 	v.dragNotes(totals)
 	if n := totals.Edges.Links; n > 0 {
 		v.note(fmt.Sprintf("%s of %s on the paths lead to executions that requests share",
-			units.Count(n), plural(n+totals.Edges.Tree, "step")))
+			units.Count(n), units.Plural(n+totals.Edges.Tree, "step")))
 	}
 }
 
@@ -53,7 +53,7 @@ func (v *view) criticalPath() {
 func whyNoPath(totals *path.Totals) string {
 	switch {
 	case totals.NoIDs > 0 && totals.NoStart > 0:
-		return plural(totals.NoIDs, "record") + " without a trace id, and no root of a trace has a start time"
+		return units.Plural(totals.NoIDs, "record") + " without a trace id, and no root of a trace has a start time"
 	case totals.NoIDs > 0:
 		return "no operation has a trace id"
 	case totals.NoStart > 0:
@@ -64,7 +64,7 @@ func whyNoPath(totals *path.Totals) string {
 
 // pathText sums the critical paths up.
 func pathText(totals *path.Totals) string {
-	return fmt.Sprintf("%s, %s in all, bound by %s", plural(totals.Paths, "path"), units.Duration(totals.DurationNS),
+	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"), units.Duration(totals.DurationNS),
 		boundBy(&totals.BoundBy, totals.DurationNS))
 }
 
@@ -100,10 +100,10 @@ func (v *view) dragNotes(totals *path.Totals) {
 	text := "drag: how much shorter the paths are if the operation takes no time; what else they wait for then decides"
 	var edges []string
 	if n := totals.Edges.Stream; n > 0 {
-		edges = append(edges, "the order on streams ("+plural(n, "operation")+")")
+		edges = append(edges, "the order on streams ("+units.Plural(n, "operation")+")")
 	}
 	if n := totals.Edges.Collective; n > 0 {
-		edges = append(edges, "the last to arrive in collectives ("+plural(n, "wait")+")")
+		edges = append(edges, "the last to arrive in collectives ("+units.Plural(n, "wait")+")")
 	}
 	if len(edges) > 0 {
 		text += "; beside the tree it goes by " + strings.Join(edges, " and ")
