@@ -34,12 +34,20 @@ func openOTLPJSON(o readerOptions) readFunc {
 	}
 }
 
-func openFrames(f otlp.Framing) func(readerOptions) readFunc {
-	return func(o readerOptions) readFunc {
-		r := otlp.NewFrameReader(o.mapping, f)
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-			return r.Records(src, at.name, at.Position)
-		}
+// framed returns the format of OTLP in a framing.
+func framed(f otlp.Framing, name, short, summary string) Format {
+	isRaw := f == otlp.FramingRaw
+	return Format{
+		Name: name, Short: short, Summary: summary, framing: f, grows: !isRaw,
+		// JSON may start like a message: "\n{\n".
+		detect: func(h *head) bool { return (h.opening == 0 || !isRaw) && otlp.Sniff(h.text) == f },
+		open: func(o readerOptions) readFunc {
+			r := otlp.NewFrameReader(o.mapping, f)
+			return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+				return r.Records(src, at.name, at.Position)
+			}
+		},
+		cut: func(text, _ []byte, _ bool) (end int, lines bool) { return otlp.CutFrames(text, f), false },
 	}
 }
 

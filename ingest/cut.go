@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 )
 
@@ -112,9 +111,4 @@ func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 			end, lines = n, lines || second
 		}
 	}
-}
-
-// cutFrames returns a function that cuts behind frames.
-func cutFrames(f otlp.Framing) cutFunc {
-	return func(text, _ []byte, _ bool) (end int, lines bool) { return otlp.CutFrames(text, f), false }
 }

@@ -7,23 +7,15 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 )
 
-// formatNamed returns the first format of a name.
-func formatNamed(name string) *Format {
-	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
-	return &formats[i]
-}
-
 // matchDamaged returns the format of a file whose beginning is damaged, nil where the file is
 // something else: it has frames behind the damage, or most of its lines are records.
 func (h *head) matchDamaged() *Format {
 	if h.isForeign() {
 		return nil
 	}
-	switch otlp.SniffDamaged(h.text) {
-	case otlp.FramingProto:
-		return formatNamed("otlp-proto")
-	case otlp.FramingJSON:
-		return framesOfJSON()
+	f := otlp.SniffDamaged(h.text)
+	if i := slices.IndexFunc(formats, func(known Format) bool { return known.framing == f }); f != otlp.FramingNone {
+		return &formats[i]
 	}
 	return matchLines(h.text)
 }
@@ -31,12 +23,6 @@ func (h *head) matchDamaged() *Format {
 // isForeign reports whether the file is known to be something else.
 func (h *head) isForeign() bool {
 	return h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<"))
-}
-
-// framesOfJSON returns the format of JSON in frames, which is the second one of its name.
-func framesOfJSON() *Format {
-	first := slices.IndexFunc(formats, func(f Format) bool { return f.Name == "otlp-json" })
-	return &formats[first+1]
 }
 
 // maxLines bounds the lines that are looked at, each of which is taken apart.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -38,6 +39,8 @@ type Format struct {
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
 	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
+	// framing is that of OTLP in frames.
+	framing otlp.Framing
 	// grows is set where records can be read as they are appended, see [Follower].
 	grows bool
 	// registers is set where [Register] says how files are read.
@@ -55,10 +58,6 @@ type readerOptions struct {
 	// hold bounds what the reader holds, see [Input.Hold]; memory is what it allows in all.
 	hold   func(bytes int64) error
 	memory int64
-}
-
-func newReaderOptions(m *attr.Mapping, memory *memory) readerOptions {
-	return readerOptions{mapping: m, hold: memory.hold, memory: memory.limit}
 }
 
 // readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any

@@ -71,27 +71,9 @@ var formats = []Format{
 		cut:   cutDocuments,
 		grows: true,
 	},
-	{
-		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
-		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
-		open:   openFrames(otlp.FramingJSON),
-		cut:    cutFrames(otlp.FramingJSON),
-		grows:  true,
-	},
-	{
-		Name: "otlp-proto", Summary: "OTLP in protobuf: messages, frames of the Collector",
-		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
-		open:   openFrames(otlp.FramingProto),
-		cut:    cutFrames(otlp.FramingProto),
-		grows:  true,
-	},
-	{
-		Name: "otlp-proto", Summary: "OTLP in protobuf: messages, frames of the Collector",
-		// JSON may start like a message: "\n{\n".
-		detect: func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
-		open:   openFrames(otlp.FramingRaw),
-		cut:    cutFrames(otlp.FramingRaw),
-	},
+	framed(otlp.FramingJSON, "otlp-json", "otlp", "OTLP in JSON: documents, JSON Lines, frames of the Collector"),
+	framed(otlp.FramingProto, "otlp-proto", "", "OTLP in protobuf: messages, frames of the Collector"),
+	framed(otlp.FramingRaw, "otlp-proto", "", "OTLP in protobuf: messages, frames of the Collector"),
 	{
 		Name: "jaeger-v3", Summary: "answers of Jaeger's API v3",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -100,12 +101,7 @@ func (h *head) value(key string) []byte {
 
 // has reports whether the first record has a member of one of the keys.
 func (h *head) has(keys ...string) bool {
-	for _, key := range keys {
-		if h.value(key) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(key string) bool { return h.value(key) != nil })
 }
 
 // startsWith reports whether the member key has a value that starts with c.

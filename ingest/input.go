@@ -153,7 +153,9 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 }
 
 // readerOptions returns what readers are made with.
-func (in *Input) readerOptions() readerOptions { return newReaderOptions(in.mapping, in.memory) }
+func (in *Input) readerOptions() readerOptions {
+	return readerOptions{mapping: in.mapping, hold: in.memory.hold, memory: in.memory.limit}
+}
 
 // count counts n bytes of a file, which were read or, for a negative number, will be read again.
 func (in *Input) count(n int) {
