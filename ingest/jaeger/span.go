@@ -210,12 +210,7 @@ func (d *decoder) valid(text []byte) string {
 
 // micros reads a number of microseconds, as nanoseconds.
 func (d *decoder) micros() op.Int {
-	l := &d.lex
-	if c := l.Peek(); c != '-' && (c < '0' || c > '9') {
-		l.Skip()
-		return op.Int{}
-	}
-	ns, ok := jsontext.ParseMicros(l.Number())
+	ns, ok := jsontext.ParseMicros(d.lex.AnyNumber())
 	if !ok {
 		return op.Int{}
 	}

@@ -131,12 +131,8 @@ func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
 
 // dimension reads one dimension; Dynamic-1 stands for one that is none.
 func (in *inputs) dimension(l *jsontext.Lexer) int64 {
-	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
-		if n, ok := jsontext.ParseInt(l.Number()); ok {
-			return n
-		}
-	} else {
-		l.Skip()
+	if n, ok := jsontext.ParseInt(l.AnyNumber()); ok {
+		return n
 	}
 	return op.Dynamic - 1
 }

@@ -7,17 +7,10 @@ import (
 
 // readInt reads a number, or one in quotes; anything else is unknown.
 func readInt(l *jsontext.Lexer) op.Int {
-	var text []byte
-	switch l.Peek() {
-	case '"':
-		text = l.Str()
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		text = l.Number()
-	default:
-		l.Skip()
-		return op.Int{}
+	if l.Peek() == '"' {
+		return parseInt(l.Str())
 	}
-	return parseInt(text)
+	return parseInt(l.AnyNumber())
 }
 
 func parseInt(text []byte) op.Int {

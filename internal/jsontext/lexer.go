@@ -232,6 +232,15 @@ func (l *Lexer) Number() []byte {
 	return l.buf[start:end]
 }
 
+// AnyNumber is Number for a value that need not be a number: it passes over any other, and returns nil.
+func (l *Lexer) AnyNumber() []byte {
+	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
+		return l.Number()
+	}
+	l.Skip()
+	return nil
+}
+
 // QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst. It
 // reports false, and reads nothing, where something else stands there.
 func (l *Lexer) QuotedHex(dst []byte) bool {

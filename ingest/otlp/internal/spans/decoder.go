@@ -154,7 +154,10 @@ func (d *Decoder) end() (*op.Entry, *op.Span) {
 // setExtra gives the builder what no field of an entry holds.
 func (d *Decoder) setExtra() {
 	f, x := &d.fields, d.builder.Extra()
-	x.Kind, x.Flags, x.TraceState = kindName(f.kind), f.flags, valid(f.state)
+	x.Kind, x.Flags, x.TraceState = kinds[0], f.flags, valid(f.state)
+	if f.kind >= 0 && f.kind < int64(len(kinds)) {
+		x.Kind = kinds[f.kind]
+	}
 	x.OK = f.code == statusOK
 	if !f.failed {
 		x.Message = valid(f.message)
@@ -162,25 +165,11 @@ func (d *Decoder) setExtra() {
 	x.DroppedEvents = f.droppedEvents
 }
 
-// kindName returns the name of a span's kind.
-func kindName(kind int64) string {
-	switch kind {
-	case 1:
-		return ""
-	case 2:
-		return "server"
-	case 3:
-		return "client"
-	case 4:
-		return "producer"
-	case 5:
-		return "consumer"
-	}
-	return "unspecified"
-}
+// kinds are the kinds of spans by their number.
+var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
-// eventTime returns the time of an event, which is not known where it does not fit.
-func eventTime(ns uint64) op.Int {
+// knownTime returns a time, which is not known where it is zero or does not fit.
+func knownTime(ns uint64) op.Int {
 	if ns == 0 || ns > math.MaxInt64 {
 		return op.Int{}
 	}
@@ -199,16 +188,13 @@ func (d *Decoder) setTimes() (start op.Int, duration int64) {
 		b.SetDuration(int64(f.end))
 		return op.Int{}, int64(f.end)
 	}
-	startOK := f.start != 0 && f.start <= math.MaxInt64
-	endOK := f.end != 0 && f.end <= math.MaxInt64
-	if startOK {
-		start = op.Known(int64(f.start))
-	}
-	if startOK && endOK {
-		duration = int64(f.end) - int64(f.start)
+	start = knownTime(f.start)
+	end := knownTime(f.end)
+	if start.Known && end.Known {
+		duration = end.V - start.V
 	}
 	b.SetTime(start, duration)
-	if !startOK || !endOK || f.invalidTimes {
+	if !start.Known || !end.Known || f.invalidTimes {
 		b.Warn(op.WarnBadTime)
 	}
 	return start, duration

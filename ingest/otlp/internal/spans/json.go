@@ -1,8 +1,6 @@
 package spans
 
 import (
-	"strconv"
-
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -94,33 +92,20 @@ func (m *jsonMessage) id(dst []byte) (ok bool) {
 }
 
 func (m *jsonMessage) integer() (int64, bool) {
-	text, ok := m.numberText()
-	if !ok {
-		return 0, false
-	}
-	return jsontext.ParseInt(text)
+	return jsontext.ParseInt(m.numberText())
 }
 
 // double reads a number, or one of the texts that stand for what JSON has no number for.
 func (m *jsonMessage) double() (float64, bool) {
-	text, ok := m.numberText()
-	if !ok {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
-	return f, err == nil
+	return jsontext.ParseFloat(m.numberText())
 }
 
-// numberText reads a number that may stand in quotes and returns its text.
-func (m *jsonMessage) numberText() ([]byte, bool) {
-	switch c := m.Peek(); {
-	case c == '"':
-		return m.Str(), true
-	case c == '-' || '0' <= c && c <= '9':
-		return m.Number(), true
+// numberText reads a number that may stand in quotes and returns its text, nil for any other value.
+func (m *jsonMessage) numberText() []byte {
+	if m.Peek() == '"' {
+		return m.Str()
 	}
-	m.Skip()
-	return nil, false
+	return m.AnyNumber()
 }
 
 func (m *jsonMessage) boolean() (v, ok bool) {

@@ -135,7 +135,7 @@ func (d *Decoder) parseEvent(m message) {
 		switch m.number() {
 		case fieldEventTime:
 			ns, _ := m.time()
-			e.Time = eventTime(ns)
+			e.Time = knownTime(ns)
 		case fieldEventName:
 			e.Name = valid(d.parseText(m))
 		case fieldEventAttributes:
