@@ -2,7 +2,6 @@ package spans
 
 import (
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
 )
 
 // JSON reads the messages that stand next in a lexer.
@@ -77,18 +76,7 @@ func (m *jsonMessage) id(dst []byte) (ok bool) {
 		return true
 	}
 	text := m.Str()
-	if len(text) == 0 {
-		return true
-	}
-	if len(dst) == len(op.TraceID{}) {
-		var id op.TraceID
-		id, ok = op.ParseTraceID(text)
-		copy(dst, id[:])
-		return ok
-	}
-	id, ok := op.ParseSpanID(text)
-	copy(dst, id[:])
-	return ok
+	return len(text) == 0 || jsontext.ParseID(dst, text)
 }
 
 func (m *jsonMessage) integer() (int64, bool) {
