@@ -61,7 +61,7 @@ func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.S
 		r.name, r.Yield, r.Stopped = name, yield, false
 		for !r.Stopped && r.frame() {
 		}
-		if err := r.in.err; err != nil && err != io.EOF {
+		if err := r.in.Err; err != nil && err != io.EOF {
 			r.Emit(op.Record{}, fmt.Errorf("reading OTLP: %w", err))
 		}
 	}
@@ -89,7 +89,7 @@ func (r *FrameReader) frame() (more bool) {
 	text := in.peek(head + size)
 	missing := head + size - len(text)
 	switch {
-	case in.err != nil && in.err != io.EOF && (err != nil || missing > 0):
+	case in.Err != nil && in.Err != io.EOF && (err != nil || missing > 0):
 		return false // which Records reports
 	case err == io.EOF:
 		return false
@@ -149,7 +149,7 @@ func (r *FrameReader) extent() (head, size int, err error) {
 func (r *FrameReader) resume() (found bool) {
 	in := &r.in
 	for r.framing != FramingRaw {
-		in.pos = min(in.pos+1, len(in.buf))
+		in.pos = min(in.pos+1, len(in.Text))
 		text := in.peek(frameHead)
 		if len(text) == 0 {
 			break

@@ -108,7 +108,7 @@ func (r *jsonReader) documents() {
 		if !ok {
 			break
 		}
-		w.lex.Reset(w.buf)
+		w.lex.Reset(w.Text)
 		w.lex.Rewind(jsontext.Mark{}.At(at + 1))
 	}
 	if err := w.sourceError(); err != nil && !r.Stopped {
@@ -249,7 +249,7 @@ func (r *jsonReader) spans() {
 		w.hold()
 		behind := 0 // what is damaged
 		if w.more() {
-			if r.ReadSpans(w.buf) {
+			if r.ReadSpans(w.Text) {
 				continue
 			}
 			w.peek()
@@ -266,7 +266,7 @@ func (r *jsonReader) spans() {
 			continue
 		}
 		bad := w.syntaxError()
-		if w.sourceError() != nil || !r.nextSpan(w.offset+int64(w.held.Pos()+behind)) {
+		if w.sourceError() != nil || !r.nextSpan(w.Offset+int64(w.held.Pos()+behind)) {
 			r.bad = bad
 		} else {
 			r.fault(bad)
@@ -287,19 +287,19 @@ func (r *jsonReader) nextSpan(from int64) bool {
 		if !ok {
 			return false
 		}
-		switch w.buf[at] {
+		switch w.Text[at] {
 		case '\n':
 			return false
 		case '{':
-			w.lex.Replace(w.buf, 0)
+			w.lex.Replace(w.Text, 0)
 			w.lex.Rewind(w.held.At(at))
 			return true
 		}
 		r.Scope = op.Scope{}
-		if bytes.HasPrefix(w.buf[at:], []byte(`"resource"`)) {
+		if bytes.HasPrefix(w.Text[at:], []byte(`"resource"`)) {
 			r.Resource = op.Resource{}
 			r.Emit(op.Record{Resource: &r.Resource}, nil)
 		}
-		from = w.offset + int64(at) + 1
+		from = w.Offset + int64(at) + 1
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
 )
 
@@ -15,15 +17,15 @@ import (
 // runs into the end, tried again with more. So nearly everything is read
 // once, without a scan for where elements end.
 type window struct {
-	buffer
+	lineio.Buffer
 	name string
 	lex  jsontext.Lexer
 
-	lines int64 // newlines in front of buf[counted]
-	// counted is how much of buf the newlines have been counted of: each is
+	lines int64 // newlines in front of Text[counted]
+	// counted is how much of Text the newlines have been counted of: each is
 	// looked at once, however many lines are bad.
 	counted int
-	// held is a place to come back to, which keeps what is behind it in buf.
+	// held is a place to come back to, which keeps what is behind it in Text.
 	held    jsontext.Mark
 	holding bool
 	// tooLong is set if the limit ended a step.
@@ -33,10 +35,10 @@ type window struct {
 // reset makes w read src, which starts at a position of the file. What is in
 // memory already is read where it lies.
 func (w *window) reset(src io.Reader, name string, at op.Position) {
-	w.buffer.reset(src, at.Offset)
+	w.Reset(src, at.Offset)
 	w.name, w.lines, w.counted = name, at.Lines, 0
 	w.holding, w.tooLong = false, false
-	w.lex.Reset(w.buf)
+	w.lex.Reset(w.Text)
 }
 
 // do runs a step. It may run several times and has to start from scratch each
@@ -50,7 +52,7 @@ func (w *window) do(step func(l *jsontext.Lexer)) {
 		m := w.lex.Mark()
 		step(&w.lex)
 		// A number that ends with the window may go on behind it.
-		if !w.lex.Truncated() && (w.lex.Err() != nil || !w.lex.AtEnd()) || w.err != nil {
+		if !w.lex.Truncated() && (w.lex.Err() != nil || !w.lex.AtEnd()) || w.Err != nil {
 			return
 		}
 		if !w.fill(m) {
@@ -66,17 +68,17 @@ func (w *window) fill(m jsontext.Mark) bool {
 	if w.holding {
 		keep = min(keep, w.held.Pos())
 	}
-	if len(w.buf)-keep >= MaxElementBytes {
+	if len(w.Text)-keep >= MaxElementBytes {
 		w.tooLong = true
 		return false
 	}
 	w.slide(keep)
 	w.held = w.held.Shift(keep)
-	n := len(w.buf)
-	for n == len(w.buf) && w.err == nil {
-		w.read()
+	n := len(w.Text)
+	for n == len(w.Text) && w.Err == nil {
+		w.Read()
 	}
-	w.lex.Replace(w.buf, keep)
+	w.lex.Replace(w.Text, keep)
 	w.lex.Rewind(m.Shift(keep))
 	return true
 }
@@ -85,7 +87,7 @@ func (w *window) fill(m jsontext.Mark) bool {
 func (w *window) slide(n int) {
 	w.countTo(max(n, w.counted))
 	w.counted -= n
-	w.buffer.slide(n)
+	w.Slide(n, math.MaxInt)
 }
 
 // The steps. They return zero values after an error.
@@ -141,10 +143,10 @@ func (w *window) failed() bool { return w.tooLong || w.lex.Err() != nil }
 
 // sourceError returns the error of the source other than its end.
 func (w *window) sourceError() error {
-	if w.err == io.EOF {
+	if w.Err == io.EOF {
 		return nil
 	}
-	return w.err
+	return w.Err
 }
 
 // syntaxError describes what failed.
@@ -159,8 +161,8 @@ func (w *window) syntaxError() *op.SyntaxError {
 
 // errorAt returns an error where the lexer stands.
 func (w *window) errorAt(msg string, class op.ErrorClass) *op.SyntaxError {
-	at := min(w.lex.Offset(), len(w.buf))
-	return &op.SyntaxError{File: w.name, Offset: w.offset + int64(at), Line: w.line(), Msg: msg, Class: class}
+	at := min(w.lex.Offset(), len(w.Text))
+	return &op.SyntaxError{File: w.name, Offset: w.Offset + int64(at), Line: w.line(), Msg: msg, Class: class}
 }
 
 // The places where reading goes on behind damage. A document starts with a line where documents are lines, else
@@ -183,17 +185,17 @@ const maxStart = 4 << 10
 // false where there is none.
 func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	w.tooLong, w.holding = false, false
-	at = min(max(0, int(offset-w.offset)), len(w.buf))
+	at = min(max(0, int(offset-w.Offset)), len(w.Text))
 	for {
-		if found := places.FindIndex(w.buf[at:]); found != nil {
+		if found := places.FindIndex(w.Text[at:]); found != nil {
 			return at + found[0], true
 		}
-		if w.err != nil {
+		if w.Err != nil {
 			return 0, false
 		}
-		w.slide(max(at, len(w.buf)-maxStart))
+		w.slide(max(at, len(w.Text)-maxStart))
 		at = 0
-		w.read()
+		w.Read()
 	}
 }
 
@@ -218,7 +220,7 @@ func (w *window) null() (null bool) {
 // document, as far as the window shows: the next line starts with the same
 // member. Within a document that is spread over lines none does.
 func (w *window) startsLines() bool {
-	rest := w.buf[min(w.lex.Offset(), len(w.buf)):]
+	rest := w.Text[min(w.lex.Offset(), len(w.Text)):]
 	line, next, ok := bytes.Cut(rest, []byte{'\n'})
 	if !ok || !bytes.HasPrefix(line, []byte(`{"`)) {
 		return false
@@ -235,8 +237,8 @@ func (w *window) startsSpread() (spread bool) {
 		l.Object()
 		from := l.Pos()
 		next := l.Peek()
-		spread = (next == '"' || next == '}') && bytes.IndexByte(w.buf[from:l.Pos()], '\n') >= 0
-		if next != 0 || l.Err() != nil || w.err != nil { // else it is tried again with more
+		spread = (next == '"' || next == '}') && bytes.IndexByte(w.Text[from:l.Pos()], '\n') >= 0
+		if next != 0 || l.Err() != nil || w.Err != nil { // else it is tried again with more
 			l.Rewind(m)
 		}
 	})
@@ -245,17 +247,17 @@ func (w *window) startsSpread() (spread bool) {
 
 // line returns the number of the line where the lexer stands, from 1.
 func (w *window) line() int64 {
-	w.countTo(min(w.lex.Offset(), len(w.buf)))
+	w.countTo(min(w.lex.Offset(), len(w.Text)))
 	return w.lines + 1
 }
 
-// countTo makes lines the number of newlines in front of buf[at].
+// countTo makes lines the number of newlines in front of Text[at].
 func (w *window) countTo(at int) {
 	newline := []byte{'\n'}
 	if at >= w.counted {
-		w.lines += int64(bytes.Count(w.buf[w.counted:at], newline))
+		w.lines += int64(bytes.Count(w.Text[w.counted:at], newline))
 	} else {
-		w.lines -= int64(bytes.Count(w.buf[at:w.counted], newline))
+		w.lines -= int64(bytes.Count(w.Text[at:w.counted], newline))
 	}
 	w.counted = at
 }

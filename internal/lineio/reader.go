@@ -11,10 +11,6 @@ import (
 // one is passed over up to its newline and reported as such.
 const MaxLine = 16 << 20
 
-// bufferSize is how much is asked of the underlying reader at a time. Reads of
-// this size cost little compared to parsing the text.
-const bufferSize = 256 << 10
-
 // Line is one line of the input.
 type Line struct {
 	// Text is the line without its newline or carriage return, valid until the
@@ -33,16 +29,11 @@ type Line struct {
 
 // Reader reads lines. It is not safe for concurrent use.
 type Reader struct {
-	src   io.Reader
-	limit int
-
-	buf        []byte
-	own        []byte // the memory to read into; buf may be the source's
-	start, end int    // the unread part of buf
-	scanned    int    // bytes from start in which there is no newline
-	consumed   int64  // bytes of the input before start
-	line       int64
-	err        error // of src
+	in      Buffer
+	limit   int
+	start   int // of the unread part of the buffer
+	scanned int // bytes from start in which there is no newline
+	line    int64
 }
 
 // NewReader returns a Reader of src whose lines are limited to limit bytes,
@@ -59,15 +50,8 @@ func NewReader(src io.Reader, limit int) *Reader {
 // Reset makes r read src, which starts behind so many bytes and lines of its
 // input. The contents of a *bytes.Buffer are read in place, without a copy.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
-	*r = Reader{src: src, limit: r.limit, own: r.own, consumed: offset, line: lines}
-	if text, ok := src.(*bytes.Buffer); ok {
-		r.buf, r.end, r.err = text.Bytes(), text.Len(), io.EOF
-		return
-	}
-	if r.own == nil && src != nil {
-		r.own = make([]byte, min(bufferSize, r.limit+2))
-	}
-	r.buf = r.own
+	r.in.Reset(src, offset)
+	r.start, r.scanned, r.line = 0, 0, lines
 }
 
 // Next returns the next line. At the end of the input the error is io.EOF;
@@ -75,9 +59,9 @@ func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 // the reader gave has been returned.
 func (r *Reader) Next() (Line, error) {
 	tooLong := false
-	offset := r.consumed
+	offset := r.in.Offset + int64(r.start)
 	for {
-		unread := r.buf[r.start:r.end]
+		unread := r.Buffered()
 		if i := bytes.IndexByte(unread[r.scanned:], '\n'); i >= 0 {
 			return r.take(offset, r.scanned+i, 1, tooLong), nil
 		}
@@ -87,19 +71,21 @@ func (r *Reader) Next() (Line, error) {
 			tooLong = true
 			r.drop(len(unread))
 		}
-		if r.err != nil {
-			if r.end == r.start && !tooLong {
-				return Line{}, r.err
+		if r.in.Err != nil {
+			if r.start == len(r.in.Text) && !tooLong {
+				return Line{}, r.in.Err
 			}
-			return r.take(offset, r.end-r.start, 0, tooLong), nil
+			return r.take(offset, len(r.in.Text)-r.start, 0, tooLong), nil
 		}
-		r.fill()
+		r.in.Slide(r.start, r.limit+2)
+		r.start = 0
+		r.in.Read()
 	}
 }
 
 // Buffered returns the text that has been read from the source and not yet been
 // returned, valid until the next call of another method. It may end within a line.
-func (r *Reader) Buffered() []byte { return r.buf[r.start:r.end] }
+func (r *Reader) Buffered() []byte { return r.in.Text[r.start:] }
 
 // Skip passes over the next n bytes, which are buffered and one line with its
 // newline.
@@ -111,7 +97,7 @@ func (r *Reader) Skip(n int) {
 // SkipEmpty passes over the empty lines that are buffered and come next: a file may hold
 // little else.
 func (r *Reader) SkipEmpty() {
-	unread := r.buf[r.start:r.end]
+	unread := r.Buffered()
 	if n := len(unread) - len(bytes.TrimLeft(unread, "\n")); n > 0 {
 		r.drop(n)
 		r.line += int64(n)
@@ -120,7 +106,7 @@ func (r *Reader) SkipEmpty() {
 
 // take cuts n bytes, and the newline behind them, off the unread part.
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
-	text := r.buf[r.start : r.start+n]
+	text := r.in.Text[r.start : r.start+n]
 	r.drop(n + newline)
 	r.line++
 	if len(text) > 0 && text[len(text)-1] == '\r' {
@@ -137,25 +123,7 @@ func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 
 func (r *Reader) drop(n int) {
 	r.start += n
-	r.consumed += int64(n)
 	r.scanned = 0
-}
-
-// fill makes room and reads once.
-func (r *Reader) fill() {
-	if r.start > 0 {
-		copy(r.buf, r.buf[r.start:r.end])
-		r.end -= r.start
-		r.start = 0
-	}
-	if r.end == len(r.buf) {
-		grown := make([]byte, min(2*len(r.buf), r.limit+2))
-		copy(grown, r.buf[:r.end])
-		r.buf, r.own = grown, grown
-	}
-	n, err := Read(r.src, r.buf[r.end:])
-	r.end += n
-	r.err = err
 }
 
 // Read reads from src once, but again where that gives nothing, up to a hundred times.

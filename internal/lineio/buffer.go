@@ -1,0 +1,52 @@
+package lineio
+
+import (
+	"bytes"
+	"io"
+)
+
+// bufferSize is how much is asked of a source at a time. Reads of this size cost little compared to parsing the text.
+const bufferSize = 256 << 10
+
+// Buffer is the part of an input that is looked at, and slides forward. The contents of a *bytes.Buffer are not copied.
+type Buffer struct {
+	// Text has been read and not been dropped, and stands at Offset of the input.
+	Text   []byte
+	Offset int64
+	// Err is what the source returned, io.EOF at the end of the input.
+	Err error
+
+	src io.Reader
+	own []byte // the memory to read into; Text may be the source's
+}
+
+// Reset makes b read src, which starts at an offset of its input.
+func (b *Buffer) Reset(src io.Reader, offset int64) {
+	*b = Buffer{src: src, Offset: offset, own: b.own}
+	if text, ok := src.(*bytes.Buffer); ok {
+		b.Text, b.Err = text.Bytes(), io.EOF
+		return
+	}
+	if b.own == nil && src != nil {
+		b.own = make([]byte, 0, bufferSize)
+	}
+	b.Text = b.own[:0]
+}
+
+// Slide drops the first n bytes and makes room behind the rest, in memory of up to most bytes where it holds less.
+func (b *Buffer) Slide(n, most int) {
+	b.Offset += int64(n)
+	rest := b.Text[n:]
+	if size := min(2*cap(b.Text), most); len(rest) > cap(b.Text)/2 && size > cap(b.Text) {
+		b.own = append(make([]byte, 0, size), rest...)
+		b.Text = b.own
+		return
+	}
+	b.Text = b.Text[:copy(b.Text, rest)]
+}
+
+// Read reads once.
+func (b *Buffer) Read() {
+	n, err := Read(b.src, b.Text[len(b.Text):cap(b.Text)])
+	b.Text, b.Err = b.Text[:len(b.Text)+n], err
+}
