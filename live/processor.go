@@ -99,16 +99,11 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		}
 	}()
 	d := span.Read(s, s.SpanContext(), s.Parent())
-	p.end(&d, f)
-}
-
-// end takes the data of a span, and its frame where profiles are pushed.
-func (p *Processor) end(d *span.Data, f *frame) {
 	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
 	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
-	of, duration := sh.end(d, &p.withOps, f)
+	of, duration := sh.end(&d, &p.withOps, f)
 	if p.metrics != nil && of != nil {
-		p.metrics.record(d, of, duration)
+		p.metrics.record(&d, of, duration)
 	}
 }
 

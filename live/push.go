@@ -142,7 +142,11 @@ func (p *push) take(last bool) (profilepush.Profile, error) {
 // not ended yet wait for it, unless it is the last time.
 func (p *push) fold(last bool) {
 	p.folds++
-	f := newFold(p)
+	f := &folding{
+		push: p, conv: convert.New(p.mapping, textBytes), forest: trace.New(),
+		operations: make(map[*frame]bool), spans: make(map[*frame]bool),
+	}
+	f.forest.KeepShapes()
 	all := append(p.held, p.takePending()...)
 	for i := range all {
 		all[i].frame.pushed = p.folds
@@ -169,15 +173,6 @@ type folding struct {
 	// and spans which are in the forest.
 	operations, spans map[*frame]bool
 	entry             op.Entry // of one operation
-}
-
-func newFold(p *push) *folding {
-	f := &folding{
-		push: p, conv: convert.New(p.mapping, textBytes), forest: trace.New(),
-		operations: make(map[*frame]bool), spans: make(map[*frame]bool),
-	}
-	f.forest.KeepShapes()
-	return f
 }
 
 // runsBelow reports whether an operation above one has not ended.

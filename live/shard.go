@@ -149,8 +149,7 @@ func (s *shard) convert(d *span.Data) (*op.Entry, bool) {
 	if len(d.Name)+span.Memory(d.Attrs) <= maxText {
 		return e, true
 	}
-	bounded := d.Bounded()
-	return s.conv.Entry(&bounded, span.Root{})
+	return s.conv.Entry(new(d.Bounded()), span.Root{})
 }
 
 // maxText is how many bytes the name and the attributes of an operation may take that are

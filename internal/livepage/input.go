@@ -77,12 +77,9 @@ const (
 // package ingest yield them. Nothing of rec is kept. What was added shows after Flush at
 // the latest.
 func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
-	if err != nil {
-		w.open.errors = append(w.open.errors, err)
-		w.flushFull()
-		return
-	}
 	switch {
+	case err != nil:
+		w.open.errors = append(w.open.errors, err)
 	case rec.Resource != nil:
 		if w.resource == nil || !opfile.SameResource(w.resource, rec.Resource) {
 			w.Flush()
@@ -103,17 +100,18 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 		}
 		w.line(s.AppendJSON, &w.open.spans)
 	case rec.Gap != nil:
-		gap := *rec.Gap
-		w.open.others = append(w.open.others, op.Record{Gap: &gap})
+		w.open.others = append(w.open.others, op.Record{Gap: new(*rec.Gap)})
 	case rec.Batch != nil:
 		// The end of a batch may not be written yet: it promises no entries.
 		w.open.others = append(w.open.others, op.Record{Batch: &op.Batch{Writer: rec.Batch.Writer, Sequence: rec.Batch.Sequence}})
 	case rec.Total != nil:
-		total := *rec.Total
-		w.open.others = append(w.open.others, op.Record{Total: &total})
+		w.open.others = append(w.open.others, op.Record{Total: new(*rec.Total)})
 	}
 	w.skip(rec.Skipped)
-	w.flushFull()
+	if len(w.text) >= blockText || len(w.open.others)+len(w.open.errors) >= blockOthers ||
+		w.open.records() >= max(1, w.window.limits.Records/blockShare) {
+		w.Flush()
+	}
 }
 
 // longText is the length above which a text of a record is cut: a window may have as many as it
@@ -143,8 +141,7 @@ func withShortTexts(e *op.Entry) *op.Entry {
 			continue
 		}
 		if short == e {
-			own := *e
-			short = &own
+			short = new(*e)
 		}
 		*text(short) = cutText(*text(e))
 	}
@@ -179,13 +176,6 @@ func (w *Writer) skip(s op.Skipped) {
 		}
 	}
 	w.open.others = append(w.open.others, op.Record{Skipped: s})
-}
-
-func (w *Writer) flushFull() {
-	if len(w.text) >= blockText || len(w.open.others)+len(w.open.errors) >= blockOthers ||
-		w.open.records() >= max(1, w.window.limits.Records/blockShare) {
-		w.Flush()
-	}
 }
 
 // Flush puts what was added into the window.

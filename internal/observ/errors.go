@@ -29,8 +29,7 @@ func (r *Errors) Report(err error) {
 		r.suppressed.Add(1)
 		return
 	}
-	at := now
-	r.last.Store(&at)
+	r.last.Store(new(now))
 	if n := r.suppressed.Swap(0); n > 0 {
 		err = fmt.Errorf("%w (and %d more errors since the last report)", err, n)
 	}
