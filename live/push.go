@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -12,11 +11,11 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
 // PushStats counts what became of the profiles that WithProfilePush sends.
@@ -63,11 +62,10 @@ type push struct {
 	pending []pushed
 
 	// What follows is the pusher's goroutine's.
-	folds uint64
-	held  []pushed // below operations that have not ended
-	table *stacks.Table
-	from  *otlpprofiles.Producers
-	told  int64 // of missed, what profiles have told
+	folds    uint64
+	held     []pushed // below operations that have not ended
+	interval livepage.Interval
+	told     int64 // of missed, what profiles have told
 }
 
 func newPush(cfg config) (*push, error) {
@@ -83,10 +81,8 @@ func newPush(cfg config) (*push, error) {
 	return p, nil
 }
 
-// begin begins the profile of an interval, which is bounded so that receivers take it.
 func (p *push) begin() {
-	p.table = stacks.NewTable(stacks.Limits{Stacks: 1 << 14, Shapes: 1 << 15, Requests: 1 << 16})
-	p.from = new(otlpprofiles.Producers)
+	p.interval = livepage.Interval{Stacks: stacks.NewTable(livepage.ProfileLimits)}
 }
 
 // add makes an operation wait for the next fold, which comes early when half of the room is taken.
@@ -124,18 +120,13 @@ func (p *push) miss(f *frame) {
 // take returns the profile of the interval, and begins another one.
 func (p *push) take(last bool) (profilepush.Profile, error) {
 	p.fold(last)
-	table, from := p.table, p.from
+	i := p.interval
 	p.begin()
-	profile := profilepush.Profile{Operations: table.Operations()}
-	if profile.Operations == 0 {
-		return profile, nil
+	if i.Stacks.Operations() > 0 {
+		missed := p.missed.Load()
+		i.Dropped, p.told = missed-p.told, missed
 	}
-	missed := p.missed.Load()
-	opts := otlpprofiles.Options{Producers: from}
-	opts.Lost, p.told = missed-p.told, missed
-	var err error
-	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, table, opts) })
-	return profile, err
+	return i.Profile("")
 }
 
 // fold adds the operations that have ended to the table; those below an operation that has
@@ -161,7 +152,7 @@ func (p *push) fold(last bool) {
 		}
 		f.add(o)
 	}
-	p.table.Merge(stacks.Of(f.forest))
+	p.interval.Stacks.Merge(stacks.Of(f.forest))
 }
 
 // folding is one fold under way.
@@ -209,8 +200,8 @@ func (f *folding) add(o *pushed) {
 	}
 	o.copyTo(&f.entry)
 	f.forest.Add(op.Record{Entry: &f.entry})
-	f.from.Resource(o.resource)
-	f.from.Operation(&f.entry)
+	f.interval.Producers.Resource(o.resource)
+	f.interval.Producers.Operation(&f.entry)
 }
 
 // addAncestor adds a span above operations.

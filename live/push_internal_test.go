@@ -50,11 +50,11 @@ func TestBelowWhatStillRuns(t *testing.T) {
 		step.span.End(trace.WithTimestamp(start.Add(step.at)))
 		ended++
 		p.push.fold(false)
-		if got := p.push.table.Operations(); got != step.want || int64(len(p.push.held)) != ended-step.want {
+		if got := p.push.interval.Stacks.Operations(); got != step.want || int64(len(p.push.held)) != ended-step.want {
 			t.Errorf("after %d: %d in the profile, %d wait", ended, got, len(p.push.held))
 		}
 	}
-	for _, row := range p.push.table.Rows() {
+	for _, row := range p.push.interval.Stacks.Rows() {
 		want := map[string]int64{
 			"[request outer]": 50, "[request outer middle]": 20, "[request outer middle inner]": 30, "[request beside]": 5,
 		}[fmt.Sprint(row.Frames)]
@@ -138,7 +138,7 @@ func TestBelowWhatHasEnded(t *testing.T) {
 	b.End()
 	p.push.fold(false)
 	got := make(map[string]string)
-	for _, row := range p.push.table.Rows() {
+	for _, row := range p.push.interval.Stacks.Rows() {
 		got[fmt.Sprint(row.Frames)] = row.Request.Name
 	}
 	want := map[string]string{

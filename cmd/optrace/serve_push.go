@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/render/html"
-	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
 // defaultPushInterval is the time between two profiles, and lastPush how long the command
@@ -32,24 +29,17 @@ func newServePush(f *serveFlags, window *livepage.Window) (*servePush, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &servePush{client: client, delta: window.Delta(stacks.Limits{Stacks: 1 << 14, Shapes: 1 << 15, Requests: 1 << 16})}
+	p := &servePush{client: client, delta: window.Delta(livepage.ProfileLimits)}
 	p.pusher = profilepush.New(profilepush.Options{Client: client, Interval: f.pushInterval, Take: p.take})
 	return p, nil
 }
 
-func (p *servePush) take(last bool) (profile profilepush.Profile, err error) {
+func (p *servePush) take(last bool) (profilepush.Profile, error) {
 	i, err := p.delta.Next(last)
 	if err != nil {
 		return profilepush.Profile{Operations: i.Came}, err
 	}
-	profile.Operations, profile.Missed = i.Stacks.Operations(), i.Lost
-	if profile.Operations == 0 {
-		return profile, nil
-	}
-	opts := otlpprofiles.Options{Producers: &i.Producers}
-	opts.Version, opts.Lost, opts.Unread = version(), i.Lost+i.Dropped, i.Unread
-	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, i.Stacks, opts) })
-	return profile, err
+	return i.Profile(version())
 }
 
 // end pushes the rest, for a short time.

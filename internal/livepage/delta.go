@@ -2,9 +2,11 @@ package livepage
 
 import (
 	"errors"
+	"io"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
@@ -25,7 +27,7 @@ type Delta struct {
 // mark says how many blocks and operations had come into a window.
 type mark struct{ blocks, operations int64 }
 
-// Interval is what Delta says about an interval.
+// Interval is what is known of the operations of an interval.
 type Interval struct {
 	Stacks *stacks.Table
 	// Producers are those of the operations.
@@ -36,6 +38,21 @@ type Interval struct {
 	// Dropped is how many operations the recorders say they lost, Unread how many records
 	// could not be read.
 	Dropped, Unread int64
+}
+
+// ProfileLimits bounds the profile of an interval, so that receivers take it.
+var ProfileLimits = stacks.Limits{Stacks: 1 << 14, Shapes: 1 << 15, Requests: 1 << 16}
+
+// Profile returns the profile of the interval, as a version of the program makes it.
+func (i *Interval) Profile(version string) (profile profilepush.Profile, err error) {
+	profile.Operations, profile.Missed = i.Stacks.Operations(), i.Lost
+	if profile.Operations == 0 {
+		return profile, nil
+	}
+	opts := otlpprofiles.Options{Producers: &i.Producers}
+	opts.Version, opts.Lost, opts.Unread = version, i.Lost+i.Dropped, i.Unread
+	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, i.Stacks, opts) })
+	return profile, err
 }
 
 // Delta returns a Delta of what comes in from now on. It has as many stacks as limits says.
