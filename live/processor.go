@@ -60,10 +60,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	}
 	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
 	p.writer = window.Input("").Writer()
-	p.page = livepage.Page{
-		Window: window, Title: "operations of this program", Fill: p.fill,
-		Options: analyze.Options{Workers: 1}, // the rest is the program's
-	}
+	p.page = livepage.Page{Window: window, Title: "operations of this program", Fill: p.fill}
 	return p, nil
 }
 

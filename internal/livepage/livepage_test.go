@@ -196,7 +196,7 @@ func TestFurtherGroups(t *testing.T) {
 		out.Add(op.Record{Entry: e}, nil)
 	}
 	out.Flush()
-	r := check.Must((&Page{Window: w}).report(t.Context(), w.view()))(t)
+	r := check.Must(w.view().report(t.Context()))(t)
 	operations, devices, path := int64(0), int64(0), int64(0)
 	for i := range r.Operations {
 		operations += r.Operations[i].Count

@@ -2,7 +2,6 @@ package livepage
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,8 +36,6 @@ type Page struct {
 	Title string
 	// Version is the version of the program.
 	Version string
-	// Options are those of the reports.
-	Options analyze.Options
 	// Fill is called before each look at the window, to put into it what is pending, and never twice at once;
 	// nil for no call.
 	Fill func()
@@ -58,7 +55,7 @@ type built struct {
 	took    time.Duration
 }
 
-// maxGroups bounds the rows of a table by default; further groups share one.
+// maxGroups bounds the rows of a table; further groups share one.
 const maxGroups = 1000
 
 // maxPause bounds how long data may be behind the window where reports take long.
@@ -116,7 +113,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	p.run.Lock()
 	defer p.run.Unlock()
 	v := p.view()
-	report, err := p.report(r.Context(), v)
+	report, err := v.report(r.Context())
 	if err != nil {
 		return err
 	}
@@ -166,11 +163,8 @@ func writeSection(w io.Writer, r *analyze.Report, section string) (known bool, e
 
 const plain = "text/plain; charset=utf-8"
 
-func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
-	opts := p.Options
-	opts.KeepForest = true
-	opts.MaxGroups = cmp.Or(opts.MaxGroups, maxGroups)
-	return analyze.Run(ctx, v, opts)
+func (v *view) report(ctx context.Context) (*analyze.Report, error) {
+	return analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
 }
 
 // ServeJSON answers with a report.
@@ -227,7 +221,7 @@ func (p *Page) data(ctx context.Context) (built, error) {
 		return p.built, nil
 	}
 	start := time.Now()
-	report, err := p.report(ctx, v)
+	report, err := v.report(ctx)
 	if err != nil {
 		return built{}, err
 	}
