@@ -30,14 +30,12 @@ func (t *tables) join() (byThread []int32) {
 	return byThread
 }
 
-// starts returns the starts of calls.
 func starts(calls []launch) *profiler.Intervals {
 	return &profiler.Intervals{N: len(calls), At: func(i int32) profiler.Interval {
 		return profiler.Interval{Thread: calls[i].thread, Start: calls[i].start, End: calls[i].start}
 	}}
 }
 
-// nodeKey is a node of a CUDA graph of a process.
 type nodeKey struct{ process, node int64 }
 
 // captured notes the range in which a node of a CUDA graph was made or captured, unless it is a copy of another one or was
@@ -75,23 +73,22 @@ func (t *tables) mark(i int32) *marks.Mark {
 // findSteps finds the steps of each process, from ranges on whatever thread. Operators of PyTorch are none
 // for coming again.
 func (r *reader) findSteps(byThread []int32) {
-	t := &r.tables
-	step := func(r *timeRange) marks.Step {
-		return marks.Step{Process: t.threads[r.thread].process, Start: r.start, End: r.end, Name: r.name}
+	step := func(o *timeRange) marks.Step {
+		return marks.Step{Process: r.threads[o.thread].process, Start: o.start, End: o.end, Name: o.name}
 	}
-	for i := range t.ranges {
-		if m := t.mark(int32(i)); m.IsStep() {
-			t.steps.Add(m, step(&t.ranges[i]))
+	for i := range r.ranges {
+		if m := r.mark(int32(i)); m.IsStep() {
+			r.steps.Add(m, step(&r.ranges[i]))
 		}
 	}
-	t.steps.Settle(func(yield func(uint32, marks.Step) bool) {
+	r.steps.Settle(func(yield func(uint32, marks.Step) bool) {
 		for _, i := range byThread {
-			if o := &t.ranges[i]; o.parent < 0 && o.plain && !t.mark(i).IsKnown() && !yield(o.thread, step(o)) {
+			if o := &r.ranges[i]; o.parent < 0 && o.plain && !r.mark(i).IsKnown() && !yield(o.thread, step(o)) {
 				return
 			}
 		}
 	})
-	r.more(len(t.marks)*int(unsafe.Sizeof(uintptr(0))) + len(t.steps)*int(unsafe.Sizeof(marks.Step{})))
+	r.more(len(r.marks)*int(unsafe.Sizeof(uintptr(0))) + len(r.steps)*int(unsafe.Sizeof(marks.Step{})))
 }
 
 // launchOf returns the call of a process with a correlation id, nil for none.

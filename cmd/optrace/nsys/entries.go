@@ -9,43 +9,28 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/marks"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
 )
 
-type maker struct {
-	*tables
-	build   *attrmap.Builder
-	trace   op.TraceID
-	count   int // entries of devices so far
-	paths   map[int32]string
-	kernels map[int64]kernelName
-	growing func(bytes int)
-}
-
-// kernelName is the name of a kernel and what it says.
 type kernelName struct {
 	name string
 	kind op.Kind
 	rule op.KindRule
 }
 
-func (r *reader) newMaker() *maker {
-	t := &r.tables
-	for i := range t.ranges {
-		o := &t.ranges[i]
-		t.addToSession(o.start, o.end, int64(o.thread)<<32|int64(o.name))
+// identify makes the trace id of the recording, of the times in it.
+func (r *reader) identify() {
+	for i := range r.ranges {
+		o := &r.ranges[i]
+		r.addToSession(o.start, o.end, int64(o.thread)<<32|int64(o.name))
 	}
-	for i := range t.launches {
-		t.addToSession(t.launches[i].start, t.launches[i].correlation, 0)
+	for i := range r.launches {
+		r.addToSession(r.launches[i].start, r.launches[i].correlation, 0)
 	}
-	t.addToSession(t.base, 0, 0)
-	return &maker{
-		tables: t, build: attrmap.NewBuilder(nil), trace: opfile.LocalTraceID(uint64(t.session)),
-		paths: make(map[int32]string), kernels: make(map[int64]kernelName), growing: r.more,
-	}
+	r.addToSession(r.base, 0, 0)
+	r.trace = opfile.LocalTraceID(uint64(r.session))
 }
 
 // addToSession adds numbers to what tells the recording from others.
@@ -61,35 +46,35 @@ func id(n int) (id op.SpanID) {
 	return id
 }
 
-func (m *maker) begin(name string, n, parent int, start, end int64) {
-	b := m.build
+func (r *reader) begin(name string, n, parent int, start, end int64) {
+	b := r.build
 	b.Reset()
 	b.Str(attrkey.Name, name)
-	b.SetIDs(m.trace, id(n), id(parent))
-	b.SetTime(opfile.UnixTime(m.base, start), end-start)
+	b.SetIDs(r.trace, id(n), id(parent))
+	b.SetTime(opfile.UnixTime(r.base, start), end-start)
 }
 
-func (m *maker) finish(process int64) *op.Entry {
-	e, _ := m.build.Entry() // an operation, for it has a name
-	if rank, ok := m.ranks[process]; ok {
+func (r *reader) finish(process int64) *op.Entry {
+	e, _ := r.build.Entry() // an operation, for it has a name
+	if rank, ok := r.ranks[process]; ok {
 		e.Rank = op.Known(rank)
 	}
-	e.Service = validText(m.processes[process])
+	e.Service = validText(r.processes[process])
 	return e
 }
 
-func (m *maker) host(i int) *op.Entry {
-	r := &m.ranges[i]
-	th := &m.threads[r.thread]
-	m.begin(m.symbols.Text(r.name), i, int(r.parent), r.start, r.end)
-	m.build.Str(attrkey.Device, "cpu")
-	m.build.Str(attrkey.Side, op.SideHost.String())
-	if r.shapes != 0 {
-		m.build.Str(attrkey.InputShapes, m.symbols.Text(r.shapes))
+func (r *reader) host(i int) *op.Entry {
+	o := &r.ranges[i]
+	th := &r.threads[o.thread]
+	r.begin(r.symbols.Text(o.name), i, int(o.parent), o.start, o.end)
+	r.build.Str(attrkey.Device, "cpu")
+	r.build.Str(attrkey.Side, op.SideHost.String())
+	if o.shapes != 0 {
+		r.build.Str(attrkey.InputShapes, r.symbols.Text(o.shapes))
 	}
-	e := m.finish(th.process)
-	e.Path, e.Phase = m.path(r.parent), m.phase(int32(i))
-	m.setStep(e, th.process, r.start)
+	e := r.finish(th.process)
+	e.Path, e.Phase = r.path(o.parent), r.phase(int32(i))
+	r.setStep(e, th.process, o.start)
 	e.Attrs = th.attrs
 	return e
 }
@@ -108,17 +93,17 @@ var (
 	}
 )
 
-func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
+func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	start, end, err := times(v)
 	if err != nil {
 		return nil, err
 	}
-	process := m.process(v[5])
+	process := r.process(v[5])
 	own := v[len(common):]
 	kernel := kernelName{kind: op.KindMemory, rule: op.RuleAttribute}
 	switch table {
 	case kernelTable:
-		kernel = m.kernel(own[0], own[1])
+		kernel = r.kernel(own[0], own[1])
 	case copyTable:
 		kernel.name = copyName(own[1], own[2], own[3])
 	case setTable:
@@ -126,37 +111,37 @@ func (m *maker) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	case graphTable:
 		kernel = kernelName{fmt.Sprintf("CUDA graph %d", own[0].Int), op.KindCompute, op.RuleDefault}
 	}
-	m.begin(kernel.name, len(m.ranges)+m.count, -1, start, end)
-	m.count++
+	r.begin(kernel.name, len(r.ranges)+r.count, -1, start, end)
+	r.count++
 	if n, ok := v[2].Number(); ok && n >= 0 {
-		m.build.Str(attrkey.Device, "cuda:"+strconv.FormatInt(n, 10))
+		r.build.Str(attrkey.Device, "cuda:"+strconv.FormatInt(n, 10))
 	}
 	if n, ok := v[3].Number(); ok && n >= 0 {
-		m.build.Int(attrkey.Stream, n)
+		r.build.Int(attrkey.Stream, n)
 	}
 	if n, ok := own[0].Number(); ok && n >= 0 && (table == copyTable || table == setTable) {
-		m.build.Int(attrkey.Memory, n)
+		r.build.Int(attrkey.Memory, n)
 	}
-	e := m.finish(process)
+	e := r.finish(process)
 	e.Kind, e.KindRule = kernel.kind, kernel.rule
 	if table == kernelTable {
 		e.Attrs = geometry(own[2:11])
 	}
-	m.addGraph(e, process, own[len(own)-2:])
+	r.addGraph(e, process, own[len(own)-2:])
 	if correlation, ok := v[4].Number(); ok {
-		m.launched(e, m.launchOf(process, correlation))
+		r.launched(e, r.launchOf(process, correlation))
 	}
 	return e, nil
 }
 
 // addGraph says of an entry of a process which node of which CUDA graph it is.
-func (m *maker) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
+func (r *reader) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
 	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
 		if n := ids[i].Int; n != 0 {
 			addInt(e, key, n)
 		}
 	}
-	if name := m.nodeName(process, ids[1].Int); name != "" {
+	if name := r.nodeName(process, ids[1].Int); name != "" {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.GraphNodeName, Value: name})
 	}
 }
@@ -165,45 +150,45 @@ func addInt(e *op.Entry, key string, n int64) {
 	e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
 }
 
-func (m *maker) launched(e *op.Entry, call *launch) {
+func (r *reader) launched(e *op.Entry, call *launch) {
 	if call == nil {
 		return
 	}
-	e.Launch = opfile.UnixTime(m.base, call.start)
+	e.Launch = opfile.UnixTime(r.base, call.start)
 	if call.dur > 0 {
 		addInt(e, attrkey.LaunchDuration, call.dur)
 	}
-	if name := m.call(call.name); name != "" {
+	if name := r.call(call.name); name != "" {
 		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchCall, Value: name})
 	}
-	m.setStep(e, m.threads[call.thread].process, call.start)
+	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
-		e.LaunchedBy, e.LaunchSpanID = m.symbols.Text(m.ranges[call.at].name), id(int(call.at))
-		e.Path, e.Phase = m.path(call.at), m.phase(call.at)
+		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))
+		e.Path, e.Phase = r.path(call.at), r.phase(call.at)
 	}
 }
 
 // outside returns a call that lies in no range, nil for one that does, or has no name.
-func (m *maker) outside(call *launch) *op.Entry {
-	name := m.call(call.name)
+func (r *reader) outside(call *launch) *op.Entry {
+	name := r.call(call.name)
 	if call.at >= 0 || name == "" {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: opfile.UnixTime(m.base, call.start), Duration: call.dur}
-	if rank, ok := m.ranks[m.threads[call.thread].process]; ok {
+	e := &op.Entry{Operation: name, Side: op.SideHost, Start: opfile.UnixTime(r.base, call.start), Duration: call.dur}
+	if rank, ok := r.ranks[r.threads[call.thread].process]; ok {
 		e.Rank = op.Known(rank)
 	}
 	return e
 }
 
-func (m *maker) setStep(e *op.Entry, process, at int64) {
-	if s := m.steps.At(process, at); s != nil {
-		e.Step, e.StepName = s.Number, m.symbols.Text(s.Name)
+func (r *reader) setStep(e *op.Entry, process, at int64) {
+	if s := r.steps.At(process, at); s != nil {
+		e.Step, e.StepName = s.Number, r.symbols.Text(s.Name)
 	}
 }
 
 // kernel returns the name of a kernel: the demangled one, or else the short one.
-func (m *maker) kernel(demangled, short sqlite.Value) kernelName {
+func (r *reader) kernel(demangled, short sqlite.Value) kernelName {
 	n, ok := demangled.Number()
 	if !ok {
 		n, ok = short.Number()
@@ -211,18 +196,25 @@ func (m *maker) kernel(demangled, short sqlite.Value) kernelName {
 	if !ok {
 		return kernelName{"kernel", op.KindCompute, op.RuleDefault}
 	}
-	k, known := m.kernels[n]
+	k, known := r.kernels[n]
 	if !known {
-		k.name = validText(m.text(n))
+		k.name = validText(r.text(n))
 		k.kind, k.rule = op.InferDeviceKind(k.name)
-		m.kernels[n] = k
-		m.growing(textBytes)
+		r.kernels[n] = k
+		r.more(textBytes)
 	}
 	return k
 }
 
-// call returns the name of a call of the runtime by its text, "" for none.
-func (m *maker) call(text int64) string { return callName(validText(m.texts[text])) }
+// call returns the name of a call of the runtime by its text, "" for none, without the version of the interface that stands
+// behind it: cudaLaunchKernel for cudaLaunchKernel_v7000.
+func (r *reader) call(text int64) string {
+	name := validText(r.texts[text])
+	if i := strings.LastIndex(name, "_v"); i >= 0 && strings.Trim(name[i+2:], "0123456789") == "" {
+		return name[:i]
+	}
+	return name
+}
 
 // geometry returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
 // writes; none where a version lacks one of the columns of the grid and the blocks.
@@ -241,10 +233,10 @@ func geometry(v []sqlite.Value) []op.Attr {
 }
 
 // path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
-func (m *maker) path(i int32) string {
+func (r *reader) path(i int32) string {
 	plain := func(i int32) int32 {
-		for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges[i].parent {
-			if m.ranges[i].plain && !m.mark(i).IsStep() {
+		for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
+			if r.ranges[i].plain && !r.mark(i).IsStep() {
 				return i
 			}
 		}
@@ -253,24 +245,24 @@ func (m *maker) path(i int32) string {
 	if i = plain(i); i < 0 {
 		return ""
 	}
-	path, ok := m.paths[i]
+	path, ok := r.paths[i]
 	if !ok {
 		var names []string
-		for at := i; at >= 0 && len(names) < marks.MaxPath; at = plain(m.ranges[at].parent) {
-			names = append(names, m.symbols.Text(m.ranges[at].name))
+		for at := i; at >= 0 && len(names) < marks.MaxPath; at = plain(r.ranges[at].parent) {
+			names = append(names, r.symbols.Text(r.ranges[at].name))
 		}
 		slices.Reverse(names)
 		path = strings.Join(names, op.PathSeparator)
-		m.paths[i] = path
-		m.growing(textBytes + len(path))
+		r.paths[i] = path
+		r.more(textBytes + len(path))
 	}
 	return path
 }
 
 // phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
-func (m *maker) phase(i int32) string {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges[i].parent {
-		if phase := m.mark(i).Phase; phase != "" {
+func (r *reader) phase(i int32) string {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
+		if phase := r.mark(i).Phase; phase != "" {
 			return phase
 		}
 	}

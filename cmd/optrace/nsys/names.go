@@ -3,7 +3,6 @@ package nsys
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/jsontext"
@@ -29,16 +28,6 @@ func rangeName(text []byte) (name, shapes []byte, plain bool) {
 		shapes, _, _ = bytes.Cut(after, []byte(", input_op_ids"))
 	}
 	return name, shapes, false
-}
-
-// callName returns the name of a call without the version of the interface that stands behind it: cudaLaunchKernel for
-// cudaLaunchKernel_v7000.
-func callName(text string) string {
-	i := strings.LastIndex(text, "_v")
-	if i < 0 || strings.Trim(text[i+2:], "0123456789") != "" {
-		return text
-	}
-	return text[:i]
 }
 
 // validText returns a text with U+FFFD in the place of what is no UTF-8.

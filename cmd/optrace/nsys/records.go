@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
@@ -62,11 +63,17 @@ type reader struct {
 	db      *sqlite.Database
 	name    string
 	yield   func(op.Record, error) bool
-	tables  tables
 	skipped map[op.SkipReason]int64
 
 	held  budget.Account
 	bytes int64 // that are held
+
+	tables
+	build   *attrmap.Builder
+	trace   op.TraceID
+	count   int // entries of devices so far
+	paths   map[int32]string
+	kernels map[int64]kernelName
 }
 
 // maxUntold is how much more may be held before that is told.
@@ -78,9 +85,17 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		yield(op.Record{}, err)
 		return
 	}
-	r := &reader{db: db, name: name, yield: yield, held: budget.Account{Hold: m.Hold}, skipped: make(map[op.SkipReason]int64)}
+	r := &reader{
+		db: db, name: name, yield: yield, held: budget.Account{Hold: m.Hold}, skipped: make(map[op.SkipReason]int64),
+		build: attrmap.NewBuilder(nil), paths: make(map[int32]string), kernels: make(map[int64]kernelName),
+	}
 	defer r.held.Free()
-	if !r.isExport() {
+	for _, table := range expected {
+		if !db.Has(table) {
+			r.skipped[op.SkipMissing+op.SkipReason(table)]++
+		}
+	}
+	if len(r.skipped) == len(expected) && !db.Has(graphTable) {
 		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", some(db.Tables())))
 		return
 	}
@@ -91,22 +106,21 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	if !r.readTables() {
 		return
 	}
-	byThread := r.tables.join()
-	r.findSteps(byThread)
+	r.findSteps(r.join())
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
 		if !yield(op.Record{Skipped: op.Skipped{Reason: reason, N: r.skipped[reason]}}, nil) {
 			return
 		}
 	}
-	make := r.newMaker()
-	for i := range r.tables.ranges {
-		if !yield(op.Record{Entry: make.host(i)}, nil) || !r.tell(1) {
+	r.identify()
+	for i := range r.ranges {
+		if !yield(op.Record{Entry: r.host(i)}, nil) || !r.tell(1) {
 			return
 		}
 	}
 	for _, table := range deviceTables {
 		if !r.scan(table, slices.Concat(common, deviceColumns[table]), func(_ int64, v []sqlite.Value) error {
-			e, err := make.device(table, v)
+			e, err := r.device(table, v)
 			if err == nil && !yield(op.Record{Entry: e}, nil) {
 				return errEnough
 			}
@@ -115,21 +129,11 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			return
 		}
 	}
-	for i := range r.tables.launches {
-		if e := make.outside(&r.tables.launches[i]); e != nil && !yield(op.Record{Call: e}, nil) {
+	for i := range r.launches {
+		if e := r.outside(&r.launches[i]); e != nil && !yield(op.Record{Call: e}, nil) {
 			return
 		}
 	}
-}
-
-// isExport reports whether one of the tables is there, and notes those that are not.
-func (r *reader) isExport() bool {
-	for _, table := range expected {
-		if !r.db.Has(table) {
-			r.skipped[op.SkipMissing+op.SkipReason(table)]++
-		}
-	}
-	return len(r.skipped) < len(expected) || r.db.Has(graphTable)
 }
 
 // errEnough ends a scan after which nothing more is wanted.
@@ -177,7 +181,6 @@ func (r *reader) tell(step int64) bool {
 	return true
 }
 
-// some lists the first of names.
 func some(names []string) string {
 	const most = 8
 	switch {

@@ -106,9 +106,8 @@ const textBytes = 64
 // readTables reads everything but the rows of devices, of which it finds the processes. It reports
 // false where no more records are wanted.
 func (r *reader) readTables() bool {
-	t := &r.tables
-	t.texts, t.threadIDs, t.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
-	t.copies = make(map[nodeKey]int64)
+	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
+	r.copies = make(map[nodeKey]int64)
 	return r.scan(textTable, []string{"id", "value"}, func(_ int64, v []sqlite.Value) error {
 		id, ok := v[0].Number()
 		switch {
@@ -117,20 +116,20 @@ func (r *reader) readTables() bool {
 		case v[1].Kind != sqlite.Text:
 			return errType("value", v[1])
 		}
-		t.texts[id] = string(shortText(v[1].Text))
-		r.more(textBytes + len(t.texts[id]))
+		r.texts[id] = string(shortText(v[1].Text))
+		r.more(textBytes + len(r.texts[id]))
 		return nil
 	}) && r.scan(processTable, []string{"globalPid", "name"}, func(_ int64, v []sqlite.Value) error {
 		if id, ok := v[0].Number(); ok {
-			t.processes[id] = string(shortText(v[1].Text))
-			r.more(textBytes + len(t.processes[id]))
+			r.processes[id] = string(shortText(v[1].Text))
+			r.more(textBytes + len(r.processes[id]))
 		}
 		return nil
 	}) && r.scan(threadTable, []string{"globalTid", "nameId"}, func(_ int64, v []sqlite.Value) error {
 		id, ok := v[0].Number()
 		name, _ := v[1].Number()
-		if text := t.texts[name]; ok && text != "" {
-			t.threads[r.thread(id)].attrs = []op.Attr{{Key: "thread.name", Value: validText(text)}}
+		if text := r.texts[name]; ok && text != "" {
+			r.threads[r.thread(id)].attrs = []op.Attr{{Key: "thread.name", Value: validText(text)}}
 		}
 		return nil
 	}) && r.readStart() && r.scan(rangeTable, []string{
@@ -157,14 +156,13 @@ func (r *reader) readStart() bool {
 		}
 		clock, _ := v[1].Number()
 		if n == 1 && !normalized && unix >= 0 && clock >= 0 {
-			r.tables.base = unix - clock
+			r.base = unix - clock
 		}
 		return nil
 	})
 }
 
 func (r *reader) addRange(_ int64, v []sqlite.Value) error {
-	t := &r.tables
 	kind, ok := v[2].Number()
 	if !ok {
 		return errType("eventType", v[2])
@@ -187,17 +185,17 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	if !ok && v[5].Kind != sqlite.Null {
 		return errType("globalTid", v[5])
 	}
-	before := t.symbols.Bytes()
+	before := r.symbols.Bytes()
 	raw := shortText(v[3].Text)
 	if n, ok := v[4].Number(); ok && v[3].Kind != sqlite.Text {
-		raw = []byte(t.text(n))
+		raw = []byte(r.text(n))
 	}
 	name, shapes, plain := rangeName(raw)
-	t.ranges = append(t.ranges, timeRange{
-		start: start, end: end, thread: r.thread(id), parent: -1, name: t.symbol(name), shapes: t.symbol(shapes), plain: plain,
+	r.ranges = append(r.ranges, timeRange{
+		start: start, end: end, thread: r.thread(id), parent: -1, name: r.symbol(name), shapes: r.symbol(shapes), plain: plain,
 	})
 	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
-	r.more(int(t.symbols.Bytes() - before))
+	r.more(int(r.symbols.Bytes() - before))
 	return nil
 }
 
@@ -227,7 +225,7 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	r.skipped[op.SkipRuntime]++
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
-		r.tables.launches = append(r.tables.launches, launch{
+		r.launches = append(r.launches, launch{
 			correlation: correlation, start: start, dur: end - start, name: v[4].Int, thread: r.thread(id), at: -1,
 		})
 		r.more(int(unsafe.Sizeof(launch{})))
@@ -236,7 +234,6 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 }
 
 func (r *reader) addNode(_ int64, v []sqlite.Value) error {
-	t := &r.tables
 	start, ok := v[0].Number()
 	if !ok {
 		return errType("start", v[0])
@@ -247,22 +244,20 @@ func (r *reader) addNode(_ int64, v []sqlite.Value) error {
 		return nil
 	}
 	if original, _ := v[2].Number(); original != 0 && original != node {
-		t.copies[nodeKey{processOf(id), node}] = original
+		r.copies[nodeKey{processOf(id), node}] = original
 	} else {
-		t.nodes = append(t.nodes, launch{correlation: node, start: start, thread: r.thread(id), at: -1})
+		r.nodes = append(r.nodes, launch{correlation: node, start: start, thread: r.thread(id), at: -1})
 	}
 	r.more(textBytes)
 	return nil
 }
 
-// thread returns the number of a thread.
 func (r *reader) thread(globalTid int64) uint32 {
-	t := &r.tables
-	n, ok := t.threadIDs[globalTid]
+	n, ok := r.threadIDs[globalTid]
 	if !ok {
-		n = uint32(len(t.threads))
-		t.threadIDs[globalTid] = n
-		t.threads = append(t.threads, thread{process: processOf(globalTid)})
+		n = uint32(len(r.threads))
+		r.threadIDs[globalTid] = n
+		r.threads = append(r.threads, thread{process: processOf(globalTid)})
 		r.more(2 * textBytes)
 	}
 	return n
@@ -272,15 +267,14 @@ func (r *reader) thread(globalTid int64) uint32 {
 // rows to what tells the recording from others. What is wrong with rows is said when they become
 // entries.
 func (r *reader) readRanks() bool {
-	t := &r.tables
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
 		for v, err := range r.db.Rows(table, "start", "end", "globalPid", "deviceId") {
 			if err != nil {
 				continue
 			}
-			t.addToSession(v[0].Int, v[1].Int, v[3].Int)
-			process := t.process(v[2])
+			r.addToSession(v[0].Int, v[1].Int, v[3].Int)
+			process := r.process(v[2])
 			if _, ok := seen[process]; !ok {
 				seen[process] = struct{}{}
 				if r.more(textBytes); !r.tell(maxUntold) {
@@ -290,9 +284,9 @@ func (r *reader) readRanks() bool {
 		}
 	}
 	if len(seen) > 1 {
-		t.ranks = make(map[int64]int64)
+		r.ranks = make(map[int64]int64)
 		for rank, p := range slices.Sorted(maps.Keys(seen)) {
-			t.ranks[p] = int64(rank)
+			r.ranks[p] = int64(rank)
 		}
 	}
 	return r.tell(1)
