@@ -32,7 +32,6 @@ func constants(header string, constant func(*attribute) (name, value string)) fu
 
 const commentWidth = 120
 
-// comment writes a comment of a constant.
 func comment(b *bytes.Buffer, text string) {
 	const start = "\t//"
 	line := start

@@ -50,7 +50,6 @@ func conventions(r *registry, old []byte) ([]byte, error) {
 	return between(old, b.String())
 }
 
-// example returns the first example, "" for none.
 func (a *attribute) example() string {
 	if len(a.Examples) == 0 {
 		return ""

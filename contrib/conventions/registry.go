@@ -14,7 +14,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// registry is the content of the registry's files.
 type registry struct {
 	// spans and groups are in the order in which they are shown: groups of this project's
 	// conventions, then what is adopted, then what is optrace's own.
@@ -149,7 +148,6 @@ func load(dir string) (*registry, error) {
 	return r, r.check()
 }
 
-// read returns the groups of a file.
 func read(text []byte) ([]*group, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -34,37 +34,24 @@ func schema(r *registry, old []byte) ([]byte, error) {
 	return old, nil
 }
 
-// property is the beginning of a property up to what is said of it, the description aside.
-const property = `(?m)^( +"%s": \{ ?(?:\n +)?)(?:"description": "(?:[^"\\]|\\.)*", ?(?:\n +)?)?`
+// property is a definition up to one of its properties, the beginning of that, and its description. What a definition holds
+// is indented further than the definition.
+const property = `(?m)^    "%s": \{\n(?:      .*\n)*?( +"%s": \{ ?(?:\n +)?)(?:"description": "(?:[^"\\]|\\.)*", ?(?:\n +)?)?`
 
 // describeProperty puts a description in front of what the schema says of a key, in the
 // definition of a name.
 func describeProperty(text []byte, name, key string, a *attribute) ([]byte, error) {
-	start := bytes.Index(text, []byte("\n    \""+name+"\": {\n"))
-	if start < 0 {
-		return nil, fmt.Errorf("%s: no definition %s", a.name(), name)
-	}
-	start++
-	end := bytes.Index(text[start:], []byte("\n    }"))
-	if end < 0 {
-		return nil, fmt.Errorf("the definition %s has no end", name)
-	}
-	definition := text[start : start+end]
-	found := regexp.MustCompile(fmt.Sprintf(property, regexp.QuoteMeta(key))).FindSubmatchIndex(definition)
+	found := regexp.MustCompile(fmt.Sprintf(property, name, key)).FindSubmatchIndex(text)
 	if found == nil {
-		return nil, fmt.Errorf("%s: the definition %s has no property %s", a.name(), name, key)
+		return nil, fmt.Errorf("%s: there is no definition %s with a property %s", a.name(), name, key)
 	}
 	description, err := json.Marshal(a.Brief + " Attribute " + a.name() + ".")
 	if err != nil {
 		return nil, err
 	}
-	opening := string(definition[found[2]:found[3]])
 	separator := " "
-	if at := strings.IndexByte(opening, '\n'); at >= 0 {
-		separator = opening[at:]
+	if opening := string(text[found[2]:found[3]]); strings.Contains(opening, "\n") {
+		separator = opening[strings.IndexByte(opening, '\n'):]
 	}
-	return bytes.Join([][]byte{
-		text[:start], definition[:found[0]], []byte(opening + `"description": ` + string(description) + "," + separator),
-		definition[found[1]:], text[start+end:],
-	}, nil), nil
+	return slices.Concat(text[:found[3]], []byte(`"description": `+string(description)+","+separator), text[found[1]:]), nil
 }

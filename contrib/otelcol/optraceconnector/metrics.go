@@ -27,7 +27,9 @@ type metricsConnector struct {
 
 func newMetricsConnector(cfg *Config, logger *zap.Logger, next consumer.Metrics) *metricsConnector {
 	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now}
-	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, begin: c.beginSource}
+	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, begin: func(_ string, overflow bool) *source {
+		return newSource(c.resource, overflow, c.cfg)
+	}}
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send, logger: logger, reader: pdataop.NewReader(nil)}
 	return c
 }
@@ -60,16 +62,6 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 	return nil
 }
 
-// beginSource begins the series of a resource, which all of its attributes tell from others.
-func (c *metricsConnector) beginSource(_ string, overflow bool) *source {
-	r := c.resource
-	if overflow {
-		r = pcommon.NewResource()
-		r.Attributes().PutBool(keyOverflow, true)
-	}
-	return newSource(r, c.cfg)
-}
-
 func (c *metricsConnector) send(ctx context.Context) error {
 	out := c.take()
 	if out.DataPointCount() == 0 {
@@ -88,17 +80,11 @@ func (c *metricsConnector) take() pmetric.Metrics {
 		w.write(out, s)
 	}
 	out.ResourceMetrics().RemoveIf(func(rm pmetric.ResourceMetrics) bool { return rm.ScopeMetrics().At(0).Metrics().Len() == 0 })
-	if c.cfg.Temporality == delta {
-		c.reset(w.now)
+	if c.cfg.Temporality == delta { // without the resources that nothing came from in the last interval
+		for _, s := range c.sources.all {
+			s.reset(w.now)
+		}
+		c.sources.keep(func(s *source) bool { return len(s.series.all) > 0 })
 	}
 	return out
-}
-
-// reset begins another interval of delta metrics, without the resources that nothing
-// came from in the last one.
-func (c *metricsConnector) reset(now pcommon.Timestamp) {
-	for _, s := range c.sources.all {
-		s.reset(now)
-	}
-	c.sources.keep(func(s *source) bool { return len(s.series.all) > 0 })
 }

@@ -16,7 +16,6 @@ const keyOverflow = "otel.metric.overflow"
 
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceconnector"
 
-// writer writes the points of a source at a time.
 type writer struct {
 	temporality pmetric.AggregationTemporality
 	now         pcommon.Timestamp

@@ -38,7 +38,6 @@ func newProfilesConnector(cfg *Config, logger *zap.Logger, next xconsumer.Profil
 	return c
 }
 
-// forget begins another profile.
 func (c *profilesConnector) forget() {
 	c.forest, c.spans, c.n, c.from = trace.New(), 0, 0, otlpprofiles.Producers{}
 	c.forest.KeepShapes()
@@ -74,7 +73,6 @@ func (c *profilesConnector) add(td ptrace.Traces) (full bool) {
 	return c.spans >= c.cfg.MaxSpans
 }
 
-// send sends the profile on and begins another one.
 func (c *profilesConnector) send(ctx context.Context) error {
 	out, err := c.take()
 	if err != nil || out.SampleCount() == 0 {

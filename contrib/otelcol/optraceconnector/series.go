@@ -60,7 +60,6 @@ func (s *sum) add(n int64) {
 	*s += sum(n)
 }
 
-// add adds an operation.
 func (s *series) add(e *op.Entry, exemplars int) {
 	s.duration.Update(float64(e.Duration) / 1e9)
 	s.durationNS.add(e.Duration)
@@ -78,7 +77,6 @@ func (s *series) add(e *op.Entry, exemplars int) {
 	}
 }
 
-// addBusy adds the time of an operation.
 func (s *series) addBusy(e *op.Entry) {
 	if e.Start.Known {
 		s.busyNS += s.busy.add(e.Start.V, e.Start.V+e.Duration)

@@ -19,9 +19,14 @@ type source struct {
 	series, devices table[seriesKey, series]
 }
 
-func newSource(r pcommon.Resource, cfg *Metrics) *source {
+// newSource begins the series of a resource, which all of its attributes tell from others, or of those beyond the limit.
+func newSource(r pcommon.Resource, overflow bool, cfg *Metrics) *source {
 	s := &source{resource: pcommon.NewResource(), cfg: cfg}
-	r.CopyTo(s.resource)
+	if overflow {
+		s.resource.Attributes().PutBool(keyOverflow, true)
+	} else {
+		r.CopyTo(s.resource)
+	}
 	table := func(intervals int) table[seriesKey, series] {
 		return table[seriesKey, series]{limit: cfg.SeriesLimit, begin: func(key seriesKey, overflow bool) *series {
 			return s.begin(key, overflow, intervals)

@@ -90,9 +90,6 @@ func (c *Config) compression() (sink.Compression, error) {
 }
 
 func (c *Config) mapping() *attr.Mapping {
-	if len(c.KeepAttributes) == 0 {
-		return nil
-	}
 	m := new(attr.Mapping)
 	for _, key := range c.KeepAttributes {
 		m.Keep(key)

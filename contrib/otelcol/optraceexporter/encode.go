@@ -50,13 +50,11 @@ func (e *fileExporter) addLinked(links []op.Link) {
 	}
 }
 
-// spanOf is a span that is no operation.
 type spanOf struct {
 	source
 	*op.Span
 }
 
-// source is the resource of records.
 type source struct {
 	id       attribute.Distinct
 	resource *op.Resource
@@ -74,7 +72,6 @@ func newSource(r *op.Resource) source {
 	return source{set.Equivalent(), r}
 }
 
-// batchWriter writes the records of sources into a batch.
 type batchWriter struct {
 	batch  *encoding.Batch
 	source source

@@ -31,7 +31,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// pipelines is a configuration with all that the distribution has: spans come by HTTP to
+// pipelines is a configuration with all that the distribution has: spans and profiles come by HTTP to
 // the first address; metrics and profiles are sent to the second one.
 const pipelines = `
 receivers:
@@ -74,7 +74,7 @@ service:
       receivers: [span_metrics]
       exporters: [otlp_http/calls]
     profiles:
-      receivers: [operations]
+      receivers: [otlp, operations]
       exporters: [otlp_http]
 `
 

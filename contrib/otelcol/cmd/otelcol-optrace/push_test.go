@@ -16,29 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/program"
 )
 
-// profilesThrough is a configuration whose profiles come by HTTP to the first address and are
-// sent to the second one.
-const profilesThrough = `
-receivers:
-  otlp:
-    protocols:
-      http:
-        endpoint: %[1]s
-exporters:
-  otlp_http:
-    endpoint: http://%[2]s
-service:
-  telemetry:
-    metrics:
-      level: none
-    logs:
-      level: warn
-  pipelines:
-    profiles:
-      receivers: [otlp]
-      exporters: [otlp_http]
-`
-
 func textOf(t *testing.T, ps pprofile.Profiles) string {
 	t.Helper()
 	var m pprofile.JSONMarshaler
@@ -52,7 +29,7 @@ func TestCollectorTakesPushedProfiles(t *testing.T) {
 	command := program.Optrace(t, "../../../..")
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
-	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, profilesThrough, address, to.address), 0o600))
+	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600))
 	stop := start(t, config)
 	var want, got []string
 	samples := 0
