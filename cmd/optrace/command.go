@@ -57,7 +57,6 @@ func commands() []command {
 	}
 }
 
-// find returns the command with a name.
 func find(name string) (c command, ok bool) {
 	for _, c := range commands() {
 		if c.name == name {
@@ -84,7 +83,6 @@ func execute(ctx context.Context, s streams.Streams, args []string) error {
 	return c.execute(ctx, s, args[1:])
 }
 
-// execute runs the command with arguments.
 func (c command) execute(ctx context.Context, s streams.Streams, args []string) error {
 	line, err := flags.Parse(c.flagSet(), args)
 	if err == nil && c.needsInput {

@@ -68,7 +68,7 @@ func complete(words []string) []string {
 		return starting(lines, "", last)
 	}
 	if words[0] == "help" {
-		for _, t := range topics() {
+		for _, t := range topics {
 			lines = append(lines, t.name+"\t"+t.summary)
 		}
 		return starting(lines, "", last)

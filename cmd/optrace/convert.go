@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -150,11 +151,8 @@ func pushConverted(ctx context.Context, s streams.Streams, address string, write
 			verdict = out.Verdict
 			return out.Flush()
 		})
-		if failed != nil {
-			return failed
-		}
 		if err != nil {
-			return exit.Output(err)
+			return cmp.Or(failed, exit.Output(err))
 		}
 		answer, err := client.Post(ctx, message)
 		switch {
@@ -170,7 +168,6 @@ func pushConverted(ctx context.Context, s streams.Streams, address string, write
 	})
 }
 
-// newPushClient returns a client of the address that the flag -push has.
 func newPushClient(address string) (*profilepush.Client, error) {
 	client, err := profilepush.NewClient(address, nil)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -151,12 +150,9 @@ const nestedOps = `{"span":{"name":"POST /predict","trace_id":"0a","span_id":"01
 	`"parent_span_id":"06","memory_bytes":4096,"flops":1000}
 `
 
-// nestedFile writes nestedOps to a file, with other durations of an operation.
-func nestedFile(t *testing.T, exp string) string {
+// nestedFile writes nestedOps to a file.
+func nestedFile(t *testing.T) string {
 	t.Helper()
-	text := strings.NewReplacer(`"0a"`, `"0000000000000000000000000000000a"`, `span_id":"0`, `span_id":"000000000000000`,
-		`"duration_ns":500`, `"duration_ns":`+exp).Replace(nestedOps)
-	file := filepath.Join(t.TempDir(), "ops.jsonl")
-	check.OK(t, os.WriteFile(file, []byte(text), 0o600))
-	return file
+	return tempInput(t, "ops.jsonl", strings.NewReplacer(
+		`"0a"`, `"0000000000000000000000000000000a"`, `span_id":"0`, `span_id":"000000000000000`).Replace(nestedOps))
 }

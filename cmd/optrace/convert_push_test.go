@@ -14,7 +14,7 @@ import (
 
 // What is pushed is what would be written.
 func TestConvertPush(t *testing.T) {
-	file := nestedFile(t, "500")
+	file := nestedFile(t)
 	want, _ := converted(t, "otlp-profiles", file)
 	var got []byte
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func partialSuccess(rejected uint64, text string) []byte {
 }
 
 func TestConvertPushFails(t *testing.T) {
-	file := nestedFile(t, "500")
+	file := nestedFile(t)
 	answers := map[string]http.HandlerFunc{
 		"refuses": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no profiles here", http.StatusNotFound) },
 		"rejects": func(w http.ResponseWriter, _ *http.Request) {

@@ -206,7 +206,6 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	f.display.Register(fs)
 }
 
-// check returns an error if the flags and the number of inputs do not fit.
 func (f *correlateFlags) check(inputs int) error {
 	var ok bool
 	if f.trace != "" {
@@ -269,8 +268,13 @@ func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
 // all requests of the service are: the search may have matched a span within the
 // request.
 func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
-	if f.trace != "" {
-		return f.ofTrace(q)
+	if f.trace != "" { // q or an execution that works for it is of that
+		for e := range q.Executions() {
+			if e.TraceID == f.traceID {
+				return true
+			}
+		}
+		return q.TraceID == f.traceID
 	}
 	if f.asked == nil {
 		return f.wantsLocal(q)
@@ -285,20 +289,6 @@ func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	anyTime := !f.line.IsSet("since") && (f.jaeger == "" || f.service == "")
 	recent := q.StartNS.Known && q.StartNS.V >= f.now.Add(-f.since).UnixNano()
 	return (anyTime || recent) && f.matches(q) && (f.operation == "" || q.Name == f.operation)
-}
-
-// ofTrace reports whether q or an execution that works for it is of the trace that was
-// asked for.
-func (f *correlateFlags) ofTrace(q *requests.Request) bool {
-	if q.TraceID == f.traceID {
-		return true
-	}
-	for e := range q.Executions() {
-		if e.TraceID == f.traceID {
-			return true
-		}
-	}
-	return false
 }
 
 // matches reports whether q is of the service and took as long as was asked for.

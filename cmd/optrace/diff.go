@@ -100,7 +100,6 @@ func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 	})
 }
 
-// failure returns why the gate fails, nil where it does not.
 func (f *diffFlags) failure(r *diff.Report) error {
 	const nothing = "the %s has no operations, so nothing was compared"
 	switch what, by := r.Slowdown(); {

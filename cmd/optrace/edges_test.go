@@ -16,14 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 )
 
-func edgeFile(t *testing.T, text []byte, err error) string {
-	t.Helper()
-	check.OK(t, err)
-	name := filepath.Join(t.TempDir(), "in")
-	check.OK(t, os.WriteFile(name, text, 0o600))
-	return name
-}
-
 const anOperation = `{"operation":"relu","duration_us":1}`
 
 // S7: files of OTLP's other signals, in JSON and in protobuf, are named as what they are, with exit code 3.
@@ -37,7 +29,7 @@ func TestS7OtherSignals(t *testing.T) {
 	metric.SetEmptyGauge().DataPoints().AppendEmpty().SetIntValue(3)
 	logs := plog.NewLogs()
 	logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().SetTimestamp(17)
-	operation := edgeFile(t, []byte(anOperation), nil)
+	operation := tempInput(t, "in", anOperation)
 	for signal, marshal := range map[string][2]func() ([]byte, error){
 		"profiles": {
 			func() ([]byte, error) { return new(pprofile.JSONMarshaler).MarshalProfiles(profiles) },
@@ -53,8 +45,7 @@ func TestS7OtherSignals(t *testing.T) {
 		},
 	} {
 		for i, encode := range marshal {
-			text, err := encode()
-			in := edgeFile(t, text, err)
+			in := tempInput(t, "in", string(check.Must(encode())(t)))
 			for _, args := range []string{
 				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile", "correlate", "doctor",
 				"diff " + operation,
@@ -69,7 +60,7 @@ func TestS7OtherSignals(t *testing.T) {
 			}
 		}
 	}
-	damaged := edgeFile(t, bytes.Repeat([]byte(`{"operation":"relu","duration_us":x}`+"\n"), 2), nil)
+	damaged := tempInput(t, "in", strings.Repeat(`{"operation":"relu","duration_us":x}`+"\n", 2))
 	if code, out, errs := ran(t, "report", damaged); code != exit.BadInput || out == "" ||
 		!strings.Contains(errs, "nothing but 2 records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
@@ -83,7 +74,7 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		t.Skip("needs a terminal: ", err)
 	}
 	defer terminal.Close()
-	in := edgeFile(t, []byte(anOperation), nil)
+	in := tempInput(t, "in", anOperation)
 	binary := map[string]bool{"perfetto": true, "parquet": true, "pprof": true, "otlp-profiles": true}
 	for _, to := range convert.Targets() {
 		file := filepath.Join(t.TempDir(), "out")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,9 +120,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 		self := make(map[string]int64)
 		for path, values := range f.Stacks {
 			names := strings.Split(path, "|")
-			for a, b := 0, len(names)-1; a < b; a, b = a+1, b-1 {
-				names[a], names[b] = names[b], names[a]
-			}
+			slices.Reverse(names)
 			self[stacks.Collapse(names...)] += values[2]
 		}
 		var want bytes.Buffer

@@ -42,12 +42,10 @@ type topic struct {
 }
 
 // topics lists the topics in the order of the overview.
-func topics() []topic {
-	return []topic{
-		{"formats", "the formats that are read and written", formatsHelp},
-		{"exit-codes", "what the exit codes mean", func() string { return exit.Help }},
-		{"json", "the keys of the reports in JSON", help.JSON},
-	}
+var topics = []topic{
+	{"formats", "the formats that are read and written", formatsHelp},
+	{"exit-codes", "what the exit codes mean", func() string { return exit.Help }},
+	{"json", "the keys of the reports in JSON", help.JSON},
 }
 
 // run executes one command line and returns the exit code.
@@ -105,7 +103,7 @@ func explain(s streams.Streams, args []string) int {
 	if c, ok := find(args[0]); ok {
 		return show(s, c.help())
 	}
-	for _, t := range topics() {
+	for _, t := range topics {
 		if t.name == args[0] {
 			return show(s, t.text())
 		}
@@ -130,7 +128,7 @@ func overview() string {
 	}
 	b.WriteString("\nAn INPUT is a file, a directory, or - for standard input; its format is found by content.\n" +
 		"Run 'optrace help COMMAND' for the flags and for examples. Further topics are\n\n")
-	for _, t := range topics() {
+	for _, t := range topics {
 		fmt.Fprintf(&b, "  optrace help %-11s %s\n", t.name, t.summary)
 	}
 	return b.String()

@@ -222,8 +222,6 @@ func openBrowser(ctx context.Context, address string) error {
 	return nil
 }
 
-// options returns the options of the analyses, or an error if the flags do not
-// fit.
 func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	var opts analyze.Options
 	switch {

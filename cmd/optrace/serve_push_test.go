@@ -31,7 +31,7 @@ func TestServePush(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	s := startServe(t, "-push", receiver.URL, "-push-interval", "1s", nestedFile(t, "500"))
+	s := startServe(t, "-push", receiver.URL, "-push-interval", "1s", nestedFile(t))
 	s.await(t, 6)
 	if page := fetchText(t, s.page); !strings.Contains(page, "profiles pushed") {
 		t.Error("the page does not tell about profiles")

@@ -111,7 +111,6 @@ func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	return c.attrs
 }
 
-// links gives the links of a span to the builder.
 func (c *Converter) links(v *span.Data) {
 	for i := range v.Links {
 		l := &v.Links[i]
@@ -172,7 +171,6 @@ func convertResource(r *resource.Resource) *op.Resource {
 	return res
 }
 
-// attribute hands an attribute to the builder.
 func (c *Converter) attribute(key string, v attribute.Value) {
 	b := c.builder
 	t := b.Target(key)

@@ -83,7 +83,6 @@ type connections struct {
 	known map[net.Conn]time.Time // since when it is idle or new; zero for one that is not
 }
 
-// changed is called by the server.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

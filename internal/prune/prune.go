@@ -42,7 +42,6 @@ type shard struct {
 	roots recent.Table[root, sums]
 }
 
-// sums are those of a root.
 type sums struct {
 	of    map[operation]*sum // nil until there is one
 	names int                // bytes
@@ -143,7 +142,6 @@ func (p *Pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 	return float64(binary.BigEndian.Uint64(id[:])>>11)/full >= p.ratio
 }
 
-// operation returns the name and device of an operation.
 func (p *Pruner) operation(s sdktrace.ReadOnlySpan) (o operation, ok bool) {
 	attrs := s.Attributes()
 	if !span.IsOperation(nil, attrs) {

@@ -82,7 +82,6 @@ func changed(last *op.Resource, f func(*op.Resource) error) func(*op.Resource) e
 	}
 }
 
-// newEntries writes entries JSON Lines.
 func newEntries(o options) (*converter, error) {
 	w := entries.NewWriter(o.out, o.first)
 	return &converter{
@@ -168,7 +167,6 @@ func ofForest(f *trace.Forest, end func() error) *converter {
 	}
 }
 
-// newCollapsed writes the folded stacks of self time.
 func newCollapsed(o options) (*converter, error) {
 	f := trace.New()
 	return ofForest(f, func() error { return stacks.WriteForest(f, o.out) }), nil

@@ -65,7 +65,6 @@ func Keys(t reflect.Type) []Key {
 // Key is a key, as a path, and what it stands for.
 type Key struct{ Path, About string }
 
-// keyList is a list of keys under way.
 type keyList struct {
 	keys []Key
 	at   map[reflect.Type]string // where the keys of a type are listed
@@ -125,22 +124,20 @@ func (l *keyList) key(path string, t reflect.Type, optional bool) {
 const AsKeys = " with the keys of "
 
 // marshalled describes the types that write their JSON themselves.
-func marshalled() map[reflect.Type]string {
-	return map[reflect.Type]string{
-		reflect.TypeFor[op.Int]():              "integer or null",
-		reflect.TypeFor[op.Float]():            "number or null",
-		reflect.TypeFor[op.Entry]():            "entry",
-		reflect.TypeFor[key.Value]():           "string, integer or null",
-		reflect.TypeFor[key.Group]():           "object, a key for each of -by",
-		reflect.TypeFor[seed.DeviceDuration](): "array of a device and a duration",
-		reflect.TypeFor[correlate.Link]():      "string or null",
-	}
+var marshalled = map[reflect.Type]string{
+	reflect.TypeFor[op.Int]():              "integer or null",
+	reflect.TypeFor[op.Float]():            "number or null",
+	reflect.TypeFor[op.Entry]():            "entry",
+	reflect.TypeFor[key.Value]():           "string, integer or null",
+	reflect.TypeFor[key.Group]():           "object, a key for each of -by",
+	reflect.TypeFor[seed.DeviceDuration](): "array of a device and a duration",
+	reflect.TypeFor[correlate.Link]():      "string or null",
 }
 
 // describeJSON says what a value of the type looks like in JSON, "" for an object, list or
 // map whose parts are looked at.
 func describeJSON(t reflect.Type) string {
-	if text, ok := marshalled()[t]; ok {
+	if text, ok := marshalled[t]; ok {
 		return text
 	}
 	if t.Implements(reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]()) {

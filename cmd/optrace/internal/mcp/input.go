@@ -22,7 +22,10 @@ func (s *Server) resolve(inputs []string) ([]string, error) {
 				path = filepath.Join(root, path)
 			}
 			path, err := filepath.EvalSymlinks(path)
-			if err == nil && slices.ContainsFunc(s.roots, func(root string) bool { return isBelow(path, root) }) {
+			if err == nil && slices.ContainsFunc(s.roots, func(root string) bool {
+				relative, err := filepath.Rel(root, path)
+				return err == nil && filepath.IsLocal(relative)
+			}) {
 				paths[i] = path
 				break
 			}
@@ -34,13 +37,6 @@ func (s *Server) resolve(inputs []string) ([]string, error) {
 	return paths, nil
 }
 
-// isBelow reports whether path is root or below it.
-func isBelow(path, root string) bool {
-	relative, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(relative)
-}
-
-// list names the first files there are.
 func (s *Server) list() string {
 	const most = 20
 	var names []string

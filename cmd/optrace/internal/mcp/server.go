@@ -68,7 +68,7 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	add(s, server, "overview", "call table with a section",
 		"What was read and lost, what the run was bound by, what would make it faster, the largest operations, the devices.",
-		s.overview)
+		func(ctx context.Context, in inputsArgs) (string, error) { return s.run(ctx, in.Inputs, "report") })
 	add(s, server, "table", "ask for fewer rows with top, or for fewer operations with where",
 		"One section of the report, or the operations grouped by any keys, of all operations or of those with certain values.",
 		s.table)
@@ -81,7 +81,8 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	add(s, server, "compare", "compare by fewer keys",
 		"What became slower or faster from a base to a head, and whether that can be told from chance.", s.compare)
 	add(s, server, "doctor", "what is missing in most operations comes first",
-		"What the recording lacks, which figures that costs, and how to record it.", s.doctor)
+		"What the recording lacks, which figures that costs, and how to record it.",
+		func(ctx context.Context, in inputsArgs) (string, error) { return s.run(ctx, in.Inputs, "doctor") })
 	err := server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -95,8 +96,7 @@ func (nopCloser) Close() error { return nil }
 
 // add adds a tool, whose answer f returns. more says how to ask for what does not fit.
 func add[In any](s *Server, server *mcp.Server, name, more, about string, f func(context.Context, In) (string, error)) {
-	closed := false
-	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}}
+	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)}}
 	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout,
 			fmt.Errorf("the call took longer than %v: ask for fewer inputs, or start optrace mcp with a longer -timeout", s.opts.Timeout))
@@ -115,7 +115,6 @@ func add[In any](s *Server, server *mcp.Server, name, more, about string, f func
 	})
 }
 
-// execute returns what a command line prints.
 func (s *Server) execute(ctx context.Context, args []string) (string, error) {
 	var out, notes strings.Builder
 	args = slices.Insert(args, 1, fmt.Sprint("-max-memory=", int64(s.opts.Memory)), "-width=120")

@@ -36,10 +36,6 @@ type inputsArgs struct {
 	Inputs []string `json:"inputs" jsonschema:"files or directories of one run, absolute or relative to a directory of the server"`
 }
 
-func (s *Server) overview(ctx context.Context, in inputsArgs) (string, error) {
-	return s.run(ctx, in.Inputs, "report")
-}
-
 type tableArgs struct {
 	Inputs  []string          `json:"inputs" jsonschema:"files or directories of one run"`
 	Section string            `json:"section,omitempty" jsonschema:"findings, operations, devices, balance, communication, memory, slowest, idle, launches, critical_path, sequences, steps, phases, engines or operators; operations by default"`
@@ -144,8 +140,4 @@ func (s *Server) compare(ctx context.Context, in compareArgs) (string, error) {
 	}
 	command := append([]string{"diff", "-by=" + in.By, "-top=15"}, paths[:len(in.Base)]...)
 	return s.execute(ctx, append(append(command, "--"), paths[len(in.Base):]...))
-}
-
-func (s *Server) doctor(ctx context.Context, in inputsArgs) (string, error) {
-	return s.run(ctx, in.Inputs, "doctor")
 }

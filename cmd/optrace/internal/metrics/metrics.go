@@ -47,24 +47,19 @@ func New() *Metrics {
 
 // Observe counts an operation.
 func (m *Metrics) Observe(e *op.Entry) {
-	l := m.labels(e)
+	l := [3]string{e.Operation, e.DeviceID, e.Kind.String()}
+	m.mu.Lock()
+	if len(m.series) < MaxSeries {
+		m.series[l] = true
+	} else if !m.series[l] {
+		l = [3]string{key.Other, key.Other, key.Other}
+	}
+	m.mu.Unlock()
 	m.duration.WithLabelValues(l[:]...).Observe(float64(e.Duration) / 1e9)
 	bytes := m.memory.WithLabelValues(l[:]...)
 	if e.MemoryBytes.Known {
 		bytes.Add(float64(max(0, e.MemoryBytes.V)))
 	}
-}
-
-// labels returns the labels of the series of an operation.
-func (m *Metrics) labels(e *op.Entry) [3]string {
-	l := [3]string{e.Operation, e.DeviceID, e.Kind.String()}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.series) >= MaxSeries && !m.series[l] {
-		return [3]string{key.Other, key.Other, key.Other}
-	}
-	m.series[l] = true
-	return l
 }
 
 // ServeHTTP answers a scrape. Native histograms are in the protobuf form only, which Prometheus asks for with

@@ -84,8 +84,7 @@ type File struct {
 	target string
 	// mode is the permissions that the target gets. Those of a new target are
 	// narrowed by the permissions of the inputs.
-	mode  fs.FileMode
-	isNew bool
+	mode fs.FileMode
 	// Terminal is set where the output is a terminal.
 	Terminal bool
 	// Verdict is the error that the command ends with where the output is complete.
@@ -140,8 +139,8 @@ func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, er
 // create creates the temporary file that is to replace path. Until it is
 // complete only its owner can read it.
 func (o *File) create(path string) error {
-	o.target, o.isNew = followLinks(path), o.existing == nil
-	if !o.isNew { // a rename would replace a file that may not be written, too
+	o.target = followLinks(path)
+	if o.existing != nil { // a rename would replace a file that may not be written, too
 		f, err := os.OpenFile(o.target, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -155,7 +154,7 @@ func (o *File) create(path string) error {
 	}
 	o.file, o.Writer = file, newWriter(file)
 	like := o.existing
-	if o.isNew {
+	if like == nil {
 		like, err = file.Stat() // what a new file gets
 	}
 	if err == nil {
@@ -209,7 +208,7 @@ func (o *File) Exclude(info fs.FileInfo) bool {
 	if o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info) {
 		return true
 	}
-	if o.isNew && (info.Mode().IsRegular() || info.IsDir()) {
+	if isNew := o.target != "" && o.existing == nil; isNew && (info.Mode().IsRegular() || info.IsDir()) {
 		o.mode &= info.Mode().Perm() | 0o600
 	}
 	return false

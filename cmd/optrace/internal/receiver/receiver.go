@@ -27,7 +27,6 @@ type Receiver struct {
 	protobuf, json encoding
 }
 
-// encoding is how a request is written.
 type encoding struct {
 	input   func() *livepage.Input // is made for the first request
 	records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error]
