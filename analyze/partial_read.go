@@ -18,7 +18,7 @@ import (
 // addPartial adds a file of partial results. Of one that is damaged it counts the error and
 // nothing else; the error that it returns is final.
 func (c *collector) addPartial(p *op.Partial) error {
-	defer func() { c.partial.held = 0 }()
+	defer func() { c.partialBytes = 0 }()
 	docs, err := c.readPartial(p)
 	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 		c.counter.add(op.Record{}, syntax)
@@ -32,14 +32,8 @@ func (c *collector) addPartial(p *op.Partial) error {
 		c.profile.MergeNext(d.profile)
 	}
 	c.counter.inFile.partials++
-	c.partial.files++
+	c.partials++
 	return nil
-}
-
-// partialReader counts what a collector reads of partial results.
-type partialReader struct {
-	files int64 // that were read
-	held  int64 // about how much memory a file takes that is being read
 }
 
 type partialDoc struct {
@@ -75,13 +69,13 @@ func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
 			return nil, &at
 		}
 		if doc != nil {
-			c.partial.held = held + doc.profile.Bytes()
-			if err := c.held.Set(c.bytes(), 1); err != nil {
+			c.partialBytes = held + doc.profile.Bytes()
+			if err := c.hold(); err != nil {
 				return nil, err
 			}
 		}
 		if ended {
-			held, doc = c.partial.held, nil
+			held, doc = c.partialBytes, nil
 		}
 		at.Offset += int64(len(text))
 	}

@@ -27,38 +27,17 @@ func ReportOn(p *profile.Profile) *Report {
 // structural figures are unknown. It may reorder what p holds.
 func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Options) *Report {
 	var moved *clocks.Alignment
-	if forest != nil {
+	var s *profile.Sums
+	if forest == nil {
+		s = p.Sums()
+	} else {
 		if opts.AlignClocks {
 			moved = clocks.Align(forest)
 		}
 		p = profile.Settle(forest, p, false)
+		s = p.SumsOf(forest.Devices.Shared)
 	}
-	sums := p.Sums
-	if forest != nil {
-		sums = func() *profile.Sums { return p.SumsOf(forest.Devices.Shared) }
-	}
-	r := assemble(in, sums(), p.Options())
-	if moved != nil {
-		r.Clocks = moved
-		if moved.WallNS.Known {
-			r.Total.WallNS = moved.WallNS
-		}
-	}
-	if forest != nil {
-		suspects, facts := r.addStructure(forest, opts, p.Options().Top, p.Options().MaxGroups)
-		facts.WithoutSuspects = r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
-		if facts.Extent.DurationNS > 0 || r.Total.WallNS.Known {
-			r.ExtentNS = op.Known(facts.Extent.DurationNS)
-		}
-		if opts.wants("overview findings") {
-			r.addFindings(forest, facts)
-		}
-	}
-	return r
-}
-
-// assemble returns the report on sums, which were made with options.
-func assemble(in Envelope, s *profile.Sums, opts profile.Options) *Report {
+	options := p.Options()
 	r := &Report{
 		Schema:        Schema,
 		Input:         in,
@@ -74,10 +53,10 @@ func assemble(in Envelope, s *profile.Sums, opts profile.Options) *Report {
 		},
 		Slowest: s.Slowest,
 	}
-	if opts.Peaks != nil {
-		r.Peaks = opts.Peaks.Devices
+	if options.Peaks != nil {
+		r.Peaks = options.Peaks.Devices
 	}
-	for _, k := range opts.By {
+	for _, k := range options.By {
 		r.By = append(r.By, k.String())
 	}
 	r.Input.OverflowedGroups = s.OverflowedGroups
@@ -86,6 +65,22 @@ func assemble(in Envelope, s *profile.Sums, opts profile.Options) *Report {
 	}
 	if s.Shared > 0 {
 		r.Input.Warnings[warnDeviceShared] = s.Shared
+	}
+	if moved != nil {
+		r.Clocks = moved
+		if moved.WallNS.Known {
+			r.Total.WallNS = moved.WallNS
+		}
+	}
+	if forest != nil {
+		suspects, facts := r.addStructure(forest, opts, options.Top, options.MaxGroups)
+		facts.WithoutSuspects = r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
+		if facts.Extent.DurationNS > 0 || r.Total.WallNS.Known {
+			r.ExtentNS = op.Known(facts.Extent.DurationNS)
+		}
+		if opts.wants("overview findings") {
+			r.addFindings(forest, facts)
+		}
 	}
 	return r
 }

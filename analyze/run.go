@@ -34,6 +34,13 @@ type Source interface {
 // wanter is a Source that is told what is wanted, before it is read.
 type wanter interface{ Want(attr.Want) }
 
+// holder is a Source that bounds the memory that is taken for it.
+type holder interface {
+	// Hold notes that so many bytes more are held, or less for a negative number. An error
+	// ends the reading.
+	Hold(bytes int64) error
+}
+
 // Run reads an input and returns the report on it. Files of partial results count as the
 // files that they were made of, see [Partial]; one that is damaged is a record that cannot be
 // read, and one that was made with other options an error. A record that cannot be read
@@ -64,9 +71,8 @@ var ErrNotSteady = errors.New("no steady state: it takes at least eight steps in
 // findSteady returns the steady state of an input, and makes opts leave out all else.
 func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, error) {
 	filter := opts.Filter
-	whole := Options{Filter: filter, Workers: opts.Workers}
-	c, err := collectBy(ctx, src, opts.Workers, nil, func() *collector {
-		return &collector{counter: newCounter(), forest: trace.New(), opts: whole}
+	c, err := collectBy(ctx, src, opts.Workers, attr.Want{}, func() *collector {
+		return &collector{counter: newCounter(), forest: trace.New(), opts: Options{Filter: filter}}
 	})
 	if err != nil {
 		return nil, err
@@ -81,14 +87,13 @@ func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, 
 	return steady, nil
 }
 
-// collect reads an input with several workers, and tells it what is wanted.
+// collect reads an input for a report.
 func collect(ctx context.Context, src Source, opts Options) (*collector, error) {
-	want := opts.Want()
-	return collectBy(ctx, src, opts.Workers, &want, func() *collector { return newCollector(opts) })
+	return collectBy(ctx, src, opts.Workers, opts.Want(), func() *collector { return newCollector(opts) })
 }
 
-// collectBy reads an input with n workers. Each has a collector of its own.
-func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newCollector func() *collector) (*collector, error) {
+// collectBy reads an input with n workers, and tells it what is wanted. Each has a collector of its own.
+func collectBy(ctx context.Context, src Source, n int, want attr.Want, newCollector func() *collector) (*collector, error) {
 	workers := make([]*collector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector()
@@ -96,8 +101,8 @@ func collectBy(ctx context.Context, src Source, n int, want *attr.Want, newColle
 			workers[i].held.Hold = h.Hold
 		}
 	}
-	if s, ok := src.(wanter); ok && want != nil {
-		s.Want(*want)
+	if s, ok := src.(wanter); ok {
+		s.Want(want)
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		w := workers[worker]
@@ -138,7 +143,7 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 // its structure and the counts of the input. It keeps the attributes keep of spans, for [trace.Forest.Attr], and those by
 // which engines tell of requests. Errors are those of [Run].
 func ReadForest(ctx context.Context, src Source, workers int, keep ...string) (*trace.Forest, *Envelope, error) {
-	c, err := collectBy(ctx, src, workers, &attr.Want{Keep: keep, Spans: engines.Keys()}, func() *collector {
+	c, err := collectBy(ctx, src, workers, attr.Want{Keep: keep, Spans: engines.Keys()}, func() *collector {
 		c := &collector{counter: newCounter(), forest: trace.New()}
 		c.forest.KeepAttrs(slices.Concat(keep, engines.Keys())...)
 		return c
@@ -163,8 +168,12 @@ func (s recordSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Reco
 func (s recordSource) Files() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
 // checkInterval is the number of records between two looks at the context and at the
-// memory; of records with long texts there are fewer.
-const checkInterval = 1 << 10
+// memory, and longPerCheck that of records with long texts: what follows from them may hold
+// on to all of their text.
+const (
+	checkInterval = 1 << 10
+	longPerCheck  = 4
+)
 
 // each calls f with the records and with the errors of records that could not be
 // read, and now and then check, unless that is nil. It returns the first other error.
@@ -209,7 +218,8 @@ type collector struct {
 	opts    Options
 	works   work.Finder
 	held    budget.Account
-	partial partialReader
+	// partials is how many files of partial results were read, and partialBytes about how much memory one takes that is being read.
+	partials, partialBytes int64
 }
 
 func newCollector(opts Options) *collector {
@@ -230,15 +240,16 @@ func newCollector(opts Options) *collector {
 	return c
 }
 
-func (c *collector) bytes() int64 {
-	n := c.partial.held
+// hold tells how much memory c takes.
+func (c *collector) hold() error {
+	n := c.partialBytes
 	if c.profile != nil {
 		n += c.profile.Bytes()
 	}
 	if c.forest != nil {
 		n += c.forest.Bytes()
 	}
-	return n
+	return c.held.Set(n, 1)
 }
 
 // startPart begins a part of a file. No part is added to two collectors.
@@ -254,7 +265,7 @@ func (c *collector) startPart(file, part int64) {
 
 func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
 	var failed error
-	err := each(ctx, records, func() error { return c.held.Set(c.bytes(), 1) }, func(rec op.Record, err error) {
+	err := each(ctx, records, c.hold, func(rec op.Record, err error) {
 		if rec.Partial != nil && c.profile != nil && err == nil && failed == nil {
 			failed = c.addPartial(rec.Partial)
 			return
@@ -270,10 +281,7 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 		}
 		c.add(rec, err)
 	})
-	if failed != nil {
-		return failed
-	}
-	return err
+	return cmp.Or(failed, err)
 }
 
 // leaveOut counts an operation that the filter leaves out. What runs below it keeps its place.
@@ -328,7 +336,7 @@ func mergeCollectors(workers ...*collector) *collector {
 		if c.profile != nil {
 			c.profile.Merge(o.profile)
 		}
-		c.partial.files += o.partial.files
+		c.partials += o.partials
 		if o.forest != nil {
 			forests = append(forests, o.forest)
 		}
@@ -343,7 +351,7 @@ func mergeCollectors(workers ...*collector) *collector {
 const leftOut = "profiles in the input hold sums, and not the structure of the run that other figures need"
 
 func (c *collector) report() *Report {
-	if c.partial.files > 0 {
+	if c.partials > 0 {
 		r := newReport(c.counter.envelope(), c.profile, nil, &c.opts)
 		if !c.opts.SumsOnly {
 			r.LeftOut = leftOut

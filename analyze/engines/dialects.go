@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -172,9 +173,7 @@ var others = []string{"create_agent", "invoke_agent", "invoke_workflow", "execut
 
 // dialectOf returns the number of the dialect of a span of a name, -1 for one that is no request.
 func dialectOf(name string, attrs []op.Attr) int {
-	has := func(key string) bool {
-		return slices.ContainsFunc(attrs, func(a op.Attr) bool { return a.Key == key })
-	}
+	has := func(key string) bool { return opmodel.FindAttr(attrs, key) != nil }
 	for _, a := range attrs {
 		if a.Key == "gen_ai.operation.name" && slices.Contains(others, a.Value) {
 			return -1

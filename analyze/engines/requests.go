@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -93,23 +94,22 @@ func (r *Requests) read(n trace.Node) *span {
 	some := s.dialect >= 0
 	for i := range attributes {
 		a := &attributes[i]
-		at := slices.IndexFunc(attrs, func(x op.Attr) bool { return x.Key == a.key })
-		if at < 0 || a.as == mark {
+		attr := opmodel.FindAttr(attrs, a.key)
+		if attr == nil || a.as == mark {
 			continue
 		}
-		value := attrs[at].Value
 		if a.as >= model {
 			some = true
 			if text := &s.texts[a.as-model]; *text == "" {
-				*text = value
+				*text = attr.Value
 			}
 		} else if n := &s.numbers[a.as]; !n.Known {
-			*n = a.number(value)
+			*n = a.number(attr.Value)
 		}
 	}
 	for i, key := range r.attrs {
-		if at := slices.IndexFunc(attrs, func(x op.Attr) bool { return x.Key == key }); at >= 0 {
-			s.by[i], some = attrs[at].Value, true
+		if attr := opmodel.FindAttr(attrs, key); attr != nil {
+			s.by[i], some = attr.Value, true
 		}
 	}
 	if !some {

@@ -126,16 +126,15 @@ func medianOf(requests []*Request) int64 {
 
 // runningOf returns when any of the requests had begun its first operation and had not ended.
 func runningOf(list []Request) (running timeline.Times) {
-	byFirst := make([]*Request, 0, len(list))
+	var times [][2]int64
 	for i := range list {
 		if q := &list[i]; q.StartNS.Known && q.QueueingNS.Known {
-			byFirst = append(byFirst, q)
+			times = append(times, [2]int64{q.StartNS.V + q.QueueingNS.V, q.StartNS.V + q.DurationNS.V})
 		}
 	}
-	first := func(q *Request) int64 { return q.StartNS.V + q.QueueingNS.V }
-	slices.SortFunc(byFirst, func(a, b *Request) int { return cmp.Compare(first(a), first(b)) })
-	for _, q := range byFirst {
-		running.Add(first(q), q.StartNS.V+q.DurationNS.V)
+	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	for _, t := range times {
+		running.Add(t[0], t[1])
 	}
 	return running
 }

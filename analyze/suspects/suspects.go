@@ -2,6 +2,7 @@ package suspects
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -143,20 +144,16 @@ func suspect(f *trace.Forest, r int32, what Kind) Suspect {
 // clock.
 func Without(f *trace.Forest, s *Found) []bool {
 	out := make([]bool, f.Len())
+	for pending := slices.Clone(s.Clock); len(pending) > 0; {
+		r := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if !out[r] {
+			out[r] = true
+			pending = append(pending, f.Tree.Children(r)...)
+		}
+	}
 	for _, r := range s.Durations {
 		out[r] = true
-	}
-	below := make([]bool, f.Len())
-	pending := append([]int32(nil), s.Clock...)
-	for len(pending) > 0 {
-		last := len(pending) - 1
-		r := pending[last]
-		pending = pending[:last]
-		if below[r] {
-			continue
-		}
-		below[r], out[r] = true, true
-		pending = append(pending, f.Tree.Children(r)...)
 	}
 	return out
 }

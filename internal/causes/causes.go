@@ -48,15 +48,7 @@ const (
 // there is no such cause.
 func Records(name string, strength float64, seed uint64) ([]op.Record, error) {
 	r := &run{cause: name, strength: strength, random: rand.New(rand.NewPCG(seed, 0))} // #nosec G404 -- the same for a seed
-	switch name {
-	case Training:
-		r.train()
-		return r.records, nil
-	case Serving:
-		r.serve()
-		return r.records, nil
-	}
-	for _, c := range Causes {
+	for _, c := range append([]Cause{{Name: Training, make: (*run).train}, {Name: Serving, make: (*run).serve}}, Causes...) {
 		if c.Name == name {
 			c.make(r)
 			return r.records, nil

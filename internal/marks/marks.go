@@ -58,8 +58,7 @@ func Of(name string) (m Mark, ok bool) {
 		if found == nil {
 			continue
 		}
-		m.Phase = r.phase
-		if r.step {
+		if m.Phase = r.phase; m.Phase == "" {
 			m.Rank = i + 1
 		}
 		m.read(r.pattern.SubexpNames(), found)

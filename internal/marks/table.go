@@ -7,16 +7,15 @@ type rule struct {
 	source  string // the file that sets the name
 	has     string // what each of these names has in it, in lower case; "" for several
 	pattern *regexp.Regexp
-	step    bool
-	phase   string
+	phase   string // "" for a step
 }
 
 func step(source, has, pattern string) rule {
-	return rule{source, has, regexp.MustCompile(pattern), true, ""}
+	return rule{source, has, regexp.MustCompile(pattern), ""}
 }
 
 func phase(source, has, pattern, phase string) rule {
-	return rule{source, has, regexp.MustCompile(pattern), false, phase}
+	return rule{source, has, regexp.MustCompile(pattern), phase}
 }
 
 // Sources of several rules.
