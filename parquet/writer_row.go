@@ -107,11 +107,11 @@ func (r *row) entry(e *op.Entry) {
 		col := r.at[c.Name]
 		switch at := c.At.(type) {
 		case func(*op.Entry) *op.Shape:
-			r.shape(col, *at(e))
+			list(r, col, *at(e), func(d int64, rep int) { r.add(col, parquet.Int64Value(d), rep) })
 		case func(*op.Entry) *[]op.Shape:
-			r.shapes(col, *at(e))
+			list(r, col, *at(e), func(s op.Shape, rep int) { r.innerShape(col, s, rep) })
 		case func(*op.Entry) *[]op.DType:
-			r.dtypes(col, *at(e))
+			list(r, col, *at(e), func(t op.DType, rep int) { r.addText(col, string(t), rep) })
 		case func(*op.Entry) *op.Warning:
 			r.warnings(col, *at(e))
 		case func(*op.Entry) **op.Collective:
@@ -158,43 +158,27 @@ func (r *row) collective(first int, c *op.Collective) {
 	}
 }
 
-// shape sets a column of a list of dimensions, unless s is not known.
-func (r *row) shape(col int, s op.Shape) {
-	if s != nil && len(s) == 0 {
+// list sets a column of a list, unless it is nil, by a function that adds an element at a repetition level.
+func list[E any](r *row, col int, elements []E, add func(e E, rep int)) {
+	if elements != nil && len(elements) == 0 {
 		r.null(col, 0, emptyList)
 	}
-	for i, d := range s {
-		r.add(col, parquet.Int64Value(d), min(i, 1))
+	for i, e := range elements {
+		add(e, min(i, 1))
 	}
 }
 
-// shapes sets a column of a list of shapes, unless it is nil.
-func (r *row) shapes(col int, shapes []op.Shape) {
-	if shapes != nil && len(shapes) == 0 {
-		r.null(col, 0, emptyList)
+// innerShape adds a shape to a column of a list of shapes.
+func (r *row) innerShape(col int, s op.Shape, rep int) {
+	switch {
+	case s == nil:
+		r.null(col, rep, nullInList)
+	case len(s) == 0:
+		r.null(col, rep, emptyInnerList)
 	}
-	for i, s := range shapes {
-		rep := min(i, 1)
-		switch {
-		case s == nil:
-			r.null(col, rep, nullInList)
-		case len(s) == 0:
-			r.null(col, rep, emptyInnerList)
-		}
-		for _, d := range s {
-			r.add(col, parquet.Int64Value(d), rep)
-			rep = 2
-		}
-	}
-}
-
-// dtypes sets a column of a list of element types, unless it is nil.
-func (r *row) dtypes(col int, dtypes []op.DType) {
-	if dtypes != nil && len(dtypes) == 0 {
-		r.null(col, 0, emptyList)
-	}
-	for i, t := range dtypes {
-		r.addText(col, string(t), min(i, 1))
+	for _, d := range s {
+		r.add(col, parquet.Int64Value(d), rep)
+		rep = 2
 	}
 }
 

@@ -24,6 +24,28 @@ type DB interface {
 	Insert(ctx context.Context, id, table string, columns []string) (Batch, error)
 }
 
+// place is an expression that is asked for, and a pointer to where its value goes.
+type place struct {
+	expr string
+	to   any
+}
+
+// ask runs a query, SELECT the places FROM what from says, and calls row for each row of the answer, which is at the
+// places then.
+func ask(ctx context.Context, db DB, places []place, from string, row func() error) error {
+	var exprs []string
+	var to []any
+	for _, p := range places {
+		exprs, to = append(exprs, p.expr), append(to, p.to)
+	}
+	return db.Query(ctx, "SELECT "+names(exprs)+" FROM "+from, func(scan func(...any) error) error {
+		if err := scan(to...); err != nil {
+			return err
+		}
+		return row()
+	})
+}
+
 // Batch is rows that are being inserted.
 type Batch interface {
 	// Append adds a row and keeps nothing of it.

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/opfile"
 )
@@ -24,7 +23,7 @@ type documents struct {
 	entries, malformed int64 // of all documents
 }
 
-func newDocuments(o analyze.Options, recordedFLOPs bool) *documents {
+func newDocuments(o profile.Options, recordedFLOPs bool) *documents {
 	options := line{"max_groups": o.MaxGroups, "top": o.Top, "hotspot_bytes": o.HotspotBytes, "recorded_flops": recordedFLOPs}
 	if len(o.By) > 0 {
 		var by []string
@@ -33,9 +32,8 @@ func newDocuments(o analyze.Options, recordedFLOPs bool) *documents {
 		}
 		options["by"] = by
 	}
-	n := max(1, o.MaxGroups)
-	limits := map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n}
-	return &documents{options: options, limits: limits}
+	n := o.MaxGroups
+	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n}}
 }
 
 func (d *documents) put(l any) {
@@ -111,19 +109,4 @@ func problemOf(text string) line {
 		return n
 	}
 	return line{"file": m[1] + m[5], "line": number(m[2], 0), "offset": number(m[4], -1), "message": m[3] + m[6]}
-}
-
-// withDefaults returns options with the defaults in place of zeros, as package analyze has them.
-func withDefaults(o analyze.Options) analyze.Options {
-	if o.MaxGroups <= 0 {
-		o.MaxGroups = profile.DefaultMaxGroups
-	}
-	if o.Top == 0 {
-		o.Top = profile.DefaultTop
-	}
-	if o.HotspotBytes == 0 {
-		o.HotspotBytes = profile.DefaultHotspotBytes
-	}
-	o.Top, o.HotspotBytes = max(0, o.Top), max(0, o.HotspotBytes)
-	return o
 }

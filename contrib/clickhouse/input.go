@@ -48,20 +48,19 @@ func identify(path string) (*input, error) {
 // were loaded.
 func readInputs(ctx context.Context, db DB) ([]*input, error) {
 	var inputs []*input
-	query := fmt.Sprintf("SELECT input, digest, path, loaded_unix_ns, rows, stated_more_ns, states_total, envelope FROM %s LIMIT %d",
-		tableInputs, maxInputs+1)
-	err := db.Query(ctx, query, func(scan func(...any) error) error {
-		in := new(input)
-		var envelope string
-		var states uint8
-		if err := scan(&in.id, &in.digest, &in.path, &in.loaded, &in.rows, &in.statedMore, &states, &envelope); err != nil {
-			return err
-		}
-		in.states = states != 0
+	var in input
+	var envelope string
+	var states uint8
+	var places []place
+	for i, to := range []any{&in.id, &in.digest, &in.path, &in.loaded, &in.rows, &in.statedMore, &states, &envelope} {
+		places = append(places, place{inputColumns[i].name, to})
+	}
+	err := ask(ctx, db, places, fmt.Sprintf("%s LIMIT %d", tableInputs, maxInputs+1), func() error {
+		in.states, in.envelope = states != 0, analyze.Envelope{}
 		if err := json.Unmarshal([]byte(envelope), &in.envelope); err != nil {
 			return fmt.Errorf("input %s: %w", in.path, err)
 		}
-		inputs = append(inputs, in)
+		inputs = append(inputs, new(in))
 		return nil
 	})
 	switch {

@@ -20,17 +20,17 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 	var rows, traces []string
 	var trace, span string
 	var input, number uint64
-	err := s.entries(ctx, []string{"trace_id", "span_id", "input", "row"}, cond, rest, func(scan func(...any) error) error {
-		err := scan(&trace, &span, &input, &number)
-		traces = append(traces, quote(trace))
+	places := []place{{"trace_id", &trace}, {"span_id", &span}, {"input", &input}, {"row", &number}}
+	err := s.query(ctx, places, s.where(recordEntry, cond), rest, func() error {
+		traces = append(traces, trace)
 		rows = append(rows, fmt.Sprintf("(%s, toUInt64(%d), toUInt64(%d))", quote(span), input, number))
-		return err
+		return nil
 	})
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	var entries []*op.Entry
-	cond = "(" + cond + ") AND trace_id IN (" + names(traces) + ") AND tuple(span_id, input, row) IN (" + names(rows) + ")"
+	cond = "(" + cond + ") AND trace_id IN (" + quoted(traces) + ") AND tuple(span_id, input, row) IN (" + names(rows) + ")"
 	err = s.records(ctx, s.where(recordEntry, cond), rest, func(r *row) error {
 		e := r.entry()
 		if s.listed == "" {
@@ -45,9 +45,9 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 // records calls f for the rows at which a condition holds. A row is valid until f returns.
 func (s *selection) records(ctx context.Context, where, rest string, f func(*row) error) error {
 	list := columns()
-	return s.query(ctx, namesOf(list), where, rest, func(scan func(...any) error) error {
+	return s.db.Query(ctx, "SELECT "+names(namesOf(list))+" FROM "+s.from(where, rest), func(scan func(...any) error) error {
 		var r row
-		if err := scan(r.places(nil, list)...); err != nil {
+		if err := scan(r.places(list)...); err != nil {
 			return err
 		}
 		if err := r.scanned(); err != nil {

@@ -64,7 +64,7 @@ func Load(ctx context.Context, db DB, path string, opts LoadOptions) (*Loaded, e
 	if before != nil {
 		return &Loaded{Rows: before.rows, Envelope: before.envelope}, nil
 	}
-	l := newLoader(db, in, opts)
+	l := &loader{db: db, in: in, opts: opts, list: columns()}
 	for _, step := range []func(context.Context) error{l.awaitInserts, l.load, l.check} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("loading %s: %w", path, err)

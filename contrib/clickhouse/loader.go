@@ -14,11 +14,10 @@ import (
 
 // loader loads a file.
 type loader struct {
-	db    DB
-	in    *input
-	opts  LoadOptions
-	list  []column
-	names []string
+	db   DB
+	in   *input
+	opts LoadOptions
+	list []column
 
 	there []bool // by number: the rows of the file that are in the table before anything is inserted
 
@@ -29,11 +28,6 @@ type loader struct {
 	bytes    int
 	begun    int // batches
 	inserted uint64
-}
-
-func newLoader(db DB, in *input, opts LoadOptions) *loader {
-	list := columns()
-	return &loader{db: db, in: in, opts: opts, list: list, names: namesOf(list)}
 }
 
 // insertPrefix starts the ids of the statements that insert rows of the file.
@@ -47,9 +41,10 @@ const (
 
 // awaitInserts waits until the server inserts nothing of the file.
 func (l *loader) awaitInserts(ctx context.Context) error {
-	query := "SELECT count() FROM system.processes WHERE query_id LIKE " + quote(l.insertPrefix()+"%")
+	var running uint64
+	from := "system.processes WHERE query_id LIKE " + quote(l.insertPrefix()+"%")
 	for deadline := time.Now().Add(insertWait); ; {
-		running, err := l.count(ctx, query)
+		err := ask(ctx, l.db, []place{{"count()", &running}}, from, func() error { return nil })
 		switch {
 		case err != nil:
 			return fmt.Errorf("looking for other loads: %w", err)
@@ -66,19 +61,10 @@ func (l *loader) awaitInserts(ctx context.Context) error {
 	}
 }
 
-func (l *loader) count(ctx context.Context, query string) (n uint64, err error) {
-	err = l.db.Query(ctx, query, func(scan func(...any) error) error { return scan(&n) })
-	return n, err
-}
-
 // findRows returns which rows of the file are in the table, up to the last one. It is an error where one is twice.
 func (l *loader) findRows(ctx context.Context) (there []bool, err error) {
-	query := fmt.Sprintf("SELECT row FROM %s WHERE input = %d", tableOps, l.in.id)
-	err = l.db.Query(ctx, query, func(scan func(...any) error) error {
-		var number uint64
-		if err := scan(&number); err != nil {
-			return err
-		}
+	var number uint64
+	err = ask(ctx, l.db, []place{{"row", &number}}, fmt.Sprintf("%s WHERE input = %d", tableOps, l.in.id), func() error {
 		if number >= maxFileRows {
 			return fmt.Errorf("the table has row %d of the file, and files have %d at most", number, maxFileRows)
 		}
@@ -154,7 +140,7 @@ func (l *loader) add(ctx context.Context, rec op.Record) error {
 
 func (l *loader) insert(ctx context.Context) error {
 	if l.batch == nil {
-		batch, err := l.db.Insert(ctx, fmt.Sprintf("%s%d", l.insertPrefix(), l.begun), tableOps, l.names)
+		batch, err := l.db.Insert(ctx, fmt.Sprintf("%s%d", l.insertPrefix(), l.begun), tableOps, namesOf(l.list))
 		if err != nil {
 			return fmt.Errorf("inserting: %w", err)
 		}

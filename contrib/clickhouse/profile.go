@@ -8,10 +8,12 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
-func (s *selection) read(ctx context.Context, o analyze.Options) (*documents, error) {
+func (s *selection) read(ctx context.Context, opts analyze.Options) (*documents, error) {
+	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top, HotspotBytes: opts.HotspotBytes}.WithDefaults()
 	d := newDocuments(o, s.recordedFLOPs)
 	for _, in := range s.inputs {
 		d.addInput(in)
@@ -27,18 +29,20 @@ func (s *selection) read(ctx context.Context, o analyze.Options) (*documents, er
 	return d, d.failed
 }
 
-func (s *selection) addSums(ctx context.Context, d *documents, o analyze.Options) error {
+func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options) error {
 	totals, err := s.totals(ctx, o.HotspotBytes)
 	if err != nil {
 		return err
 	}
 	input := line{"weighted": totals["weighted"]}
-	if d.entries, err = s.countEntries(ctx, ""); err != nil {
+	if d.entries, err = s.count(ctx, s.where(recordEntry, "")); err != nil {
 		return err
 	}
-	spans, err := s.countSpans(ctx)
-	if err != nil {
-		return err
+	spans := int64(0)
+	if s.inputs == nil { // else their counts have the spans that are no operations, and those that readers passed over
+		if spans, err = s.count(ctx, s.where(recordSpan, "")); err != nil {
+			return err
+		}
 	}
 	input["entries"], input["skipped"] = d.entries, spans
 	if input["warnings"], err = s.warnings(ctx); err != nil {
@@ -66,56 +70,38 @@ func (s *selection) addSums(ctx context.Context, d *documents, o analyze.Options
 func (s *selection) addGaps(ctx context.Context, d *documents) error {
 	var reason string
 	var dropped int64
-	columns := []string{"gap_reason", "sum(greatest(gap_dropped, 0))"}
-	return s.query(ctx, columns, s.where(recordGap, ""), "GROUP BY gap_reason", func(scan func(...any) error) error {
-		err := scan(&reason, &dropped)
+	places := []place{{"gap_reason", &reason}, {"sum(greatest(gap_dropped, 0))", &dropped}}
+	return s.query(ctx, places, s.where(recordGap, ""), "GROUP BY gap_reason", func() error {
 		d.reason("dropped", cmp.Or(reason, "unknown"), dropped)
-		return err
+		return nil
 	})
 }
 
 func (s *selection) count(ctx context.Context, where string) (int64, error) {
 	var n uint64
-	err := s.query(ctx, []string{"count()"}, where, "", func(scan func(...any) error) error { return scan(&n) })
+	err := s.query(ctx, []place{{"count()", &n}}, where, "", func() error { return nil })
 	return int64(n), err
-}
-
-// countEntries returns how many entries there are at which cond holds.
-func (s *selection) countEntries(ctx context.Context, cond string) (int64, error) {
-	return s.count(ctx, s.where(recordEntry, cond))
-}
-
-// countSpans returns how many spans of a view are no operations. Of inputs, their counts have them, and those that
-// readers passed over.
-func (s *selection) countSpans(ctx context.Context) (int64, error) {
-	if s.inputs != nil {
-		return 0, nil
-	}
-	return s.count(ctx, s.where(recordSpan, ""))
 }
 
 func (s *selection) warnings(ctx context.Context) (map[string]uint64, error) {
 	warnings := make(map[string]uint64)
 	var name string
 	var n uint64
-	err := s.entries(ctx, []string{"arrayJoin(warn) AS w", "count()"}, "notEmpty(warn)", "GROUP BY w", func(scan func(...any) error) error {
-		err := scan(&name, &n)
-		if _, ok := op.ParseWarning(name); ok && err == nil {
+	places := []place{{"arrayJoin(warn) AS w", &name}, {"count()", &n}}
+	return warnings, s.query(ctx, places, s.where(recordEntry, "notEmpty(warn)"), "GROUP BY w", func() error {
+		if _, ok := op.ParseWarning(name); ok {
 			warnings[name] = n
 		}
-		return err
+		return nil
 	})
-	return warnings, err
 }
 
 // addWriters adds the numbers of the batches of each writer, in ranges.
 func (s *selection) addWriters(ctx context.Context, d *documents) error {
 	var writer string
 	var numbers []int64
-	columns := []string{"batch_writer", "arraySort(groupUniqArray(batch_seq))"}
-	return s.query(ctx, columns, s.where(recordBatch, ""), "GROUP BY batch_writer", func(scan func(...any) error) error {
-		numbers = nil
-		err := scan(&writer, &numbers)
+	places := []place{{"batch_writer", &writer}, {"arraySort(groupUniqArray(batch_seq))", &numbers}}
+	return s.query(ctx, places, s.where(recordBatch, ""), "GROUP BY batch_writer", func() error {
 		var ranges [][2]int64
 		for _, n := range numbers {
 			if last := len(ranges) - 1; last >= 0 && ranges[last][1] == n-1 {
@@ -125,7 +111,7 @@ func (s *selection) addWriters(ctx context.Context, d *documents) error {
 			}
 		}
 		d.row("writer", line{"writer": writer, "batches": ranges})
-		return err
+		return nil
 	})
 }
 
@@ -138,7 +124,7 @@ func (s *selection) addOperations(ctx context.Context, d *documents) error {
 	return q.each(ctx, s, func(l line) { d.row("operation", l) })
 }
 
-func (s *selection) addGroups(ctx context.Context, d *documents, o analyze.Options) error {
+func (s *selection) addGroups(ctx context.Context, d *documents, o profile.Options) error {
 	if len(o.By) == 0 {
 		return nil
 	}
@@ -172,7 +158,7 @@ func (c keyColumn) value(v *string) json.RawMessage {
 	return text
 }
 
-func (s *selection) addLists(ctx context.Context, d *documents, o analyze.Options) error {
+func (s *selection) addLists(ctx context.Context, d *documents, o profile.Options) error {
 	for _, list := range []struct{ name, cond, order string }{
 		{"slowest", onDevice, "duration_ns DESC, " + s.order()},
 		{"hotspot", fmt.Sprintf("%s AND ifNull(memory_bytes, 0) > %d", onDevice, o.HotspotBytes), s.order()},

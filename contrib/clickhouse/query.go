@@ -6,14 +6,11 @@ type line map[string]any
 
 // reader reads rows of an answer: their columns into places, and from there into the members of an object.
 type reader struct {
-	columns []string
-	places  []any
+	places  []place
 	members []func(line)
 }
 
-func (r *reader) add(expr string, place any) {
-	r.columns, r.places = append(r.columns, expr), append(r.places, place)
-}
+func (r *reader) add(expr string, to any) { r.places = append(r.places, place{expr, to}) }
 
 // member adds a column that is a member.
 func member[T any](r *reader, name, expr string) {
@@ -57,10 +54,5 @@ func object(members []func(line)) line {
 
 // each runs a query on entries and calls f with the object of each row.
 func (r *reader) each(ctx context.Context, s *selection, cond, rest string, f func(line) error) error {
-	return s.entries(ctx, r.columns, cond, rest, func(scan func(...any) error) error {
-		if err := scan(r.places...); err != nil {
-			return err
-		}
-		return f(object(r.members))
-	})
+	return s.query(ctx, r.places, s.where(recordEntry, cond), rest, func() error { return f(object(r.members)) })
 }

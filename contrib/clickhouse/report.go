@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
@@ -30,7 +32,6 @@ const leftOut = "ClickHouse computes sums and the time lines of devices, and not
 // Profile returns the sums of the operations, as optrace convert -to profile writes them:
 // optrace report reads them, together with others.
 func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) {
-	o = withDefaults(o)
 	selected, err := s.selection(ctx, o)
 	if err != nil {
 		return nil, err
@@ -42,17 +43,24 @@ func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) 
 	return d.text.Bytes(), nil
 }
 
-// selection returns the rows that a report with the options is on.
+// selection returns the rows that a report with the options is on: those of all inputs that are in the table as a whole,
+// or of a view.
 func (s Source) selection(ctx context.Context, o analyze.Options) (*selection, error) {
 	if o.Peaks != nil {
 		return nil, errors.New("rooflines are not computed in ClickHouse")
 	}
-	selected, err := newSelection(ctx, s.DB, s.View)
-	if err != nil {
+	if err := checkSettings(ctx, s.DB); err != nil {
 		return nil, err
 	}
-	selected.recordedFLOPs = selected.recordedFLOPs || o.RecordedFLOPs
-	return selected, nil
+	if s.View != "" {
+		return &selection{db: s.DB, table: s.View, recordedFLOPs: true}, nil
+	}
+	inputs, err := readInputs(ctx, s.DB)
+	var ids []string
+	for _, in := range inputs {
+		ids = append(ids, strconv.FormatUint(in.id, 10))
+	}
+	return &selection{s.DB, tableOps, inputs, strings.Join(ids, ","), o.RecordedFLOPs}, err
 }
 
 // Report returns the report on the operations. What needs the structure of the run is not known
@@ -66,7 +74,7 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 	if err != nil {
 		return nil, err
 	}
-	d, err := selected.read(ctx, withDefaults(o))
+	d, err := selected.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}

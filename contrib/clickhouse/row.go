@@ -29,7 +29,7 @@ type row struct {
 	// extra is what no column holds.
 	extra string
 
-	cells   []cell // of the columns in the answer of a query
+	sets    []func() error // what sets the fields by the columns in the answer of a query
 	scratch []byte
 }
 
@@ -41,19 +41,18 @@ func (r *row) values(dst []any, list []column) []any {
 }
 
 // places returns pointers to where the values of the columns go.
-func (r *row) places(dst []any, list []column) []any {
-	r.cells = r.cells[:0]
+func (r *row) places(list []column) (places []any) {
 	for _, c := range list {
-		cell := c.cell(r)
-		r.cells, dst = append(r.cells, cell), append(dst, cell.place)
+		place, set := c.place(r)
+		r.sets, places = append(r.sets, set), append(places, place)
 	}
-	return dst
+	return places
 }
 
 // scanned sets the fields whose columns were read to places.
 func (r *row) scanned() error {
-	for _, c := range r.cells {
-		if err := c.set(); err != nil {
+	for _, set := range r.sets {
+		if err := set(); err != nil {
 			return fmt.Errorf("row %d of input %d: %w", r.number, r.input, err)
 		}
 	}

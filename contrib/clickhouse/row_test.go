@@ -42,7 +42,7 @@ func TestRowsAreChecked(t *testing.T) {
 	} {
 		var r row
 		list := columns()
-		for i, to := range r.places(nil, list) {
+		for i, to := range r.places(list) {
 			if v, ok := values[list[i].name]; ok {
 				reflect.ValueOf(to).Elem().Set(reflect.ValueOf(v))
 			}

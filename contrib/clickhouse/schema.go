@@ -48,15 +48,12 @@ func (s Schema) Statements() []string {
 
 // table returns the statements for a table and, on a cluster, the distributed one.
 func (s Schema) table(name string, columns []column, order, shardBy string) []string {
-	var list strings.Builder
-	for i, c := range columns {
-		if i > 0 {
-			list.WriteString(",")
-		}
-		list.WriteString("\n  " + c.name + " " + c.typ)
+	var list []string
+	for _, c := range columns {
+		list = append(list, "\n  "+c.name+" "+c.typ)
 	}
 	create := func(name, engine string) string {
-		return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s\n) ENGINE = %s", name, list.String(), engine)
+		return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s\n) ENGINE = %s", name, strings.Join(list, ","), engine)
 	}
 	tree := "MergeTree() ORDER BY " + order
 	if s.Cluster == "" {
@@ -81,6 +78,15 @@ func names(list []string) string { return strings.Join(list, ", ") }
 
 func quoteName(name string) string {
 	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
+}
+
+// quoted lists texts.
+func quoted(list []string) string {
+	var all []string
+	for _, text := range list {
+		all = append(all, quote(text))
+	}
+	return names(all)
 }
 
 func quote(text string) string {

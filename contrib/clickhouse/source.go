@@ -18,42 +18,15 @@ type selection struct {
 	recordedFLOPs bool
 }
 
-// newSelection returns the rows of all inputs that are in the table as a whole, or of a view.
-func newSelection(ctx context.Context, db DB, view string) (*selection, error) {
-	if err := checkSettings(ctx, db); err != nil {
-		return nil, err
-	}
-	if view != "" {
-		return &selection{db: db, table: view, recordedFLOPs: true}, nil
-	}
-	inputs, err := readInputs(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	s := &selection{db: db, table: tableOps, inputs: inputs}
-	var list strings.Builder
-	for i, in := range inputs {
-		if i > 0 {
-			list.WriteByte(',')
-		}
-		fmt.Fprintf(&list, "%d", in.id)
-	}
-	s.listed = list.String()
-	return s, nil
-}
-
 // checkSettings fails where limits of the user's profile would cut answers short.
 func checkSettings(ctx context.Context, db DB) error {
 	var modes []string
 	for _, of := range []string{"read", "group_by", "sort", "result", "timeout", "set", "distinct", "transfer"} {
-		modes = append(modes, quote(of+"_overflow_mode"))
+		modes = append(modes, of+"_overflow_mode")
 	}
-	query := "SELECT name, value FROM system.settings WHERE value != 'throw' AND name IN (" + names(modes) + ")"
-	return db.Query(ctx, query, func(scan func(...any) error) error {
-		var name, value string
-		if err := scan(&name, &value); err != nil {
-			return err
-		}
+	var name, value string
+	from := "system.settings WHERE value != 'throw' AND name IN (" + quoted(modes) + ")"
+	return ask(ctx, db, []place{{"name", &name}, {"value", &value}}, from, func() error {
 		return fmt.Errorf("the setting %s is %s: answers might lack rows without an error", name, value)
 	})
 }
@@ -85,15 +58,11 @@ func (s *selection) order() string {
 	return "indexOf([" + s.listed + "], input), row"
 }
 
-// entries runs a query on entries: SELECT columns FROM the table WHERE cond, and what rest says.
-func (s *selection) entries(ctx context.Context, columns []string, cond, rest string, row func(scan func(...any) error) error) error {
-	return s.query(ctx, columns, s.where(recordEntry, cond), rest, row)
+// query asks for the rows at which a condition holds, and what rest says.
+func (s *selection) query(ctx context.Context, places []place, where, rest string, row func() error) error {
+	return ask(ctx, s.db, places, s.from(where, rest), row)
 }
 
-func (s *selection) query(ctx context.Context, columns []string, where, rest string, row func(scan func(...any) error) error) error {
-	query := "SELECT " + names(columns) + " FROM " + s.table + " WHERE " + where
-	if rest != "" {
-		query += " " + rest
-	}
-	return s.db.Query(ctx, query, row)
+func (s *selection) from(where, rest string) string {
+	return strings.TrimSuffix(s.table+" WHERE "+where+" "+rest, " ")
 }

@@ -78,10 +78,10 @@ func sweepColumns(most int) []string {
 // among them for the names that several of them have, as the report says.
 func deviceNames(devices []profile.Device) []string {
 	of := func(column string, has func(*profile.Device) bool) string {
-		list := []string{quote("")}
+		list := []string{""}
 		for i := range devices {
 			if d := &devices[i]; has(d) {
-				list = append(list, quote(d.DeviceID))
+				list = append(list, d.DeviceID)
 			}
 		}
 		if len(list) == 1 {
@@ -91,7 +91,7 @@ func deviceNames(devices []profile.Device) []string {
 			list = list[1:]
 		}
 		return fmt.Sprintf("if(rank IS NULL AND device_id IS NOT NULL AND ifNull(device_id, '') IN (%s), %s, '')",
-			strings.Join(list, ", "), column)
+			quoted(list), column)
 	}
 	return []string{
 		"rank", "device_id",
@@ -183,16 +183,14 @@ func (s *selection) sweep(ctx context.Context, columns []string, cond string, by
 	r.add("sum(operations)", &p.operations)
 	r.add("max(operations)", &p.most)
 	r.add("arrayExists((a, b) -> b.1 < a.2, arrayPopBack("+extents+"), arrayPopFront("+extents+"))", &p.overlapping)
-	query := fmt.Sprintf("SELECT %s FROM (%s) GROUP BY k0, k1, k2, k3", names(r.columns), from)
+	from = "(" + from + ") GROUP BY k0, k1, k2, k3"
 	if byTrace && s.table == tableOps {
-		query += " SETTINGS distributed_group_by_no_merge = 1" // a trace is on one shard
+		from += " SETTINGS distributed_group_by_no_merge = 1" // a trace is on one shard
 	}
 	found := make(map[device.Key]*swept)
-	err := s.db.Query(ctx, query, func(scan func(...any) error) error {
-		err := scan(r.places...)
-		own := p
-		found[d.key()] = &own
-		return err
+	err := ask(ctx, s.db, r.places, from, func() error {
+		found[d.key()] = new(p)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("asking ClickHouse: %w", err)

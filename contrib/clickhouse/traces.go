@@ -101,11 +101,10 @@ func (s *selection) traceIDs(ctx context.Context, t Traces) ([]string, error) {
 	where := "record IN ('entry', 'span') AND trace_id != '' AND start_unix_ns IS NOT NULL" + s.inInputs()
 	const start = "assumeNotNull(start_unix_ns)"
 	rest := fmt.Sprintf("GROUP BY trace_id ORDER BY max(%[1]s + duration_ns) - min(%[1]s) DESC, trace_id LIMIT %[2]d", start, t.Slowest)
-	err := s.query(ctx, []string{"trace_id"}, where, rest, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
+	var id string
+	err := s.query(ctx, []place{{"trace_id", &id}}, where, rest, func() error {
 		ids = append(ids, quote(id))
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("asking ClickHouse: %w", err)

@@ -17,18 +17,15 @@ import (
 // read as it writes it: integers in decimal, lists as JSON.
 func ViewStatement(view, traces string) string {
 	expressions := viewColumns()
-	var list strings.Builder
-	for i, c := range columns() {
-		if i > 0 {
-			list.WriteString(",")
-		}
+	var list []string
+	for _, c := range columns() {
 		expr, ok := expressions[c.name]
 		if !ok {
 			expr = emptyOf(c.typ)
 		}
-		fmt.Fprintf(&list, "\n  CAST(%s AS %s) AS %s", expr, c.typ, c.name)
+		list = append(list, fmt.Sprintf("\n  CAST(%s AS %s) AS %s", expr, c.typ, c.name))
 	}
-	return fmt.Sprintf("CREATE VIEW IF NOT EXISTS %s AS SELECT%s\nFROM %s", quoteName(view), list.String(), quoteName(traces))
+	return fmt.Sprintf("CREATE VIEW IF NOT EXISTS %s AS SELECT%s\nFROM %s", quoteName(view), strings.Join(list, ","), quoteName(traces))
 }
 
 // emptyOf returns the value of a type that says nothing.
@@ -52,8 +49,10 @@ func integer(key string) string { return "toInt64OrNull(" + spanAttr(key) + ")" 
 
 // viewColumns are the columns of the view, as expressions on a span. They refer to one another.
 func viewColumns() map[string]string {
-	collective := []string{attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
-		attrkey.OutElements}
+	collective := []string{ // the keys of op.CollectiveColumns
+		attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
+		attrkey.OutElements,
+	}
 	e := map[string]string{
 		"row":              "greatest(toUnixTimestamp64Nano(Timestamp), 0)",
 		"record":           fmt.Sprintf("if(mapContains(SpanAttributes, %s), 'entry', 'span')", quote(attrkey.Name)),
@@ -86,8 +85,6 @@ func viewColumns() map[string]string {
 		"link_weights":     fmt.Sprintf("arrayMap(m -> toInt64OrZero(m[%s]), Links.Attributes)", quote(attrkey.LinkWeight)),
 		"link_weighted":    fmt.Sprintf("arrayMap(m -> mapContains(m, %s), Links.Attributes)", quote(attrkey.LinkWeight)),
 		"is_collective":    "arrayExists(k -> mapContains(SpanAttributes, k), " + texts(collective) + ")",
-		"collective_name":  spanAttr(attrkey.Collective),
-		"collective_group": spanAttr(attrkey.Group),
 		"extra":            viewExtra,
 		"adjusted_count":   viewWeight,
 		"warn":             viewWarnings(),
@@ -104,22 +101,17 @@ func viewColumns() map[string]string {
 		"kind":             viewKind("'collective'", "'collective'", "'memory'", "'compute'", spanAttr(attrkey.Kind), "'collective'"),
 		"kind_rule":        viewKind("'library'", "'name'", "'name'", "'default'", viewRule, "'attribute'"),
 	}
-	for column, key := range map[string]string{
-		"collective_group_size": attrkey.GroupSize, "collective_sequence": attrkey.Sequence, "collective_peer_rank": attrkey.PeerRank,
-		"collective_in_elements": attrkey.InElements, "collective_out_elements": attrkey.OutElements,
-	} {
-		e[column] = integer(key)
+	for i, key := range collective {
+		c, expr := op.CollectiveColumns[i], integer
+		if _, isText := c.At.(func(*op.Collective) *string); isText {
+			expr = spanAttr
+		}
+		e["collective_"+c.Name] = expr(key)
 	}
 	return e
 }
 
-func texts(list []string) string {
-	quoted := make([]string, len(list))
-	for i, s := range list {
-		quoted[i] = quote(s)
-	}
-	return "[" + names(quoted) + "]"
-}
+func texts(list []string) string { return "[" + quoted(list) + "]" }
 
 // viewExtra has the weights of links for attention, as rows hold what has no column.
 var viewExtra = fmt.Sprintf("if(arrayExists(m -> mapContains(m, %[1]s), Links.Attributes), "+
