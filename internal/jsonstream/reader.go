@@ -3,6 +3,7 @@ package jsonstream
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
@@ -11,9 +12,6 @@ import (
 // MaxElement is the longest element, in bytes, that is taken as text. A longer
 // one is passed over and reported.
 const MaxElement = 16 << 20
-
-// bufferSize is how much is asked of the source at a time.
-const bufferSize = 256 << 10
 
 // Reader walks a sequence of JSON documents. Its methods are called in the
 // order of the document. The first violation of the outer structure, the end
@@ -24,13 +22,9 @@ const bufferSize = 256 << 10
 // A Reader is not safe for concurrent use. The bytes that its methods return
 // are valid until the next call.
 type Reader struct {
-	src  io.Reader
 	name string
-
-	buf      []byte
-	pos, end int   // the unread part of buf
-	consumed int64 // bytes of the input before buf[0]
-	srcErr   error // the error that src returned
+	in   lineio.Buffer
+	pos  int // of what is unread in the buffer
 
 	stack []frame
 	key   []byte
@@ -50,7 +44,9 @@ type frame struct {
 
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
-	return &Reader{src: src, name: name, buf: make([]byte, bufferSize)}
+	r := &Reader{name: name}
+	r.in.Reset(src, 0)
+	return r
 }
 
 // Linewise makes r take an opening brace at the start of a line for the start
@@ -72,7 +68,7 @@ func (r *Reader) Err() error { return r.err }
 func (r *Reader) Offset() int64 { return r.start }
 
 // Position returns where the reader stands, in bytes from the start of the input.
-func (r *Reader) Position() int64 { return r.consumed + int64(r.pos) }
+func (r *Reader) Position() int64 { return r.in.Offset + int64(r.pos) }
 
 // SyntaxError returns an error about the value that was returned last, at an
 // offset within it.
@@ -82,7 +78,7 @@ func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
 
 // Next reports whether another document follows on the top level.
 func (r *Reader) Next() bool {
-	return r.Peek() != 0 || r.err == nil && r.pos < r.end // a zero is a document too, if a broken one
+	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero is a document too, if a broken one
 }
 
 // End reports an error unless only white space is left.
@@ -99,12 +95,12 @@ func (r *Reader) Peek() byte {
 		return 0
 	}
 	for {
-		for r.pos < r.end {
-			switch c := r.buf[r.pos]; c {
+		for r.pos < len(r.in.Text) {
+			switch c := r.in.Text[r.pos]; c {
 			case ' ', '\t', '\n', '\r':
 				r.pos++
 			default:
-				if c == bom[0] && r.consumed == 0 && r.skipBOM() {
+				if c == bom[0] && r.in.Offset == 0 && r.skipBOM() {
 					continue
 				}
 				return c
@@ -120,9 +116,9 @@ const bom = "\xef\xbb\xbf"
 
 // skipBOM passes over a byte order mark at the start of the input.
 func (r *Reader) skipBOM() bool {
-	for r.pos == 0 && r.end < len(bom) && r.fill() {
+	for r.pos == 0 && len(r.in.Text) < len(bom) && r.fill() {
 	}
-	if r.pos != 0 || r.end < len(bom) || string(r.buf[:len(bom)]) != bom {
+	if r.pos != 0 || len(r.in.Text) < len(bom) || string(r.in.Text[:len(bom)]) != bom {
 		return false
 	}
 	r.pos = len(bom)
@@ -179,9 +175,9 @@ func (r *Reader) fail(msg string) {
 	if r.err != nil {
 		return
 	}
-	e := &op.SyntaxError{File: r.name, Offset: r.consumed + int64(r.pos), Msg: msg}
-	if r.pos < r.end {
-		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.buf[r.pos]))
+	e := &op.SyntaxError{File: r.name, Offset: r.Position(), Msg: msg}
+	if r.pos < len(r.in.Text) {
+		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.in.Text[r.pos]))
 	} else {
 		e.Msg, e.Truncated = "unexpected end of JSON text", true
 	}
@@ -191,22 +187,15 @@ func (r *Reader) fail(msg string) {
 // fill reads more input behind the unread part and reports whether there was
 // any. What was read before the unread part is dropped.
 func (r *Reader) fill() bool {
-	if r.srcErr != nil || r.err != nil {
+	if r.in.Err != nil || r.err != nil {
 		return false
 	}
-	if r.pos > 0 {
-		copy(r.buf, r.buf[r.pos:r.end])
-		r.consumed += int64(r.pos)
-		r.end -= r.pos
-		r.pos = 0
-	}
-	if r.end == len(r.buf) {
-		r.buf = append(r.buf, make([]byte, len(r.buf))...)
-	}
-	n, err := lineio.Read(r.src, r.buf[r.end:])
-	r.end += n
-	if r.srcErr = err; err != nil && err != io.EOF {
+	r.in.Slide(r.pos, math.MaxInt)
+	r.pos = 0
+	unread := len(r.in.Text)
+	r.in.Read()
+	if err := r.in.Err; err != nil && err != io.EOF {
 		r.err = fmt.Errorf("reading JSON: %w", err)
 	}
-	return n > 0 && r.err == nil
+	return len(r.in.Text) > unread && r.err == nil
 }

@@ -85,8 +85,8 @@ func (r *Reader) Buffered() []byte {
 	if r.Peek() == 0 {
 		return nil
 	}
-	r.start = r.consumed + int64(r.pos)
-	return r.buf[r.pos:r.end]
+	r.start = r.Position()
+	return r.in.Text[r.pos:]
 }
 
 // Pass goes behind the next value, which is the first n bytes of Buffered.
@@ -99,8 +99,8 @@ func (r *Reader) Skip() { r.scan(0) }
 // that passes over the rest.
 func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	first := r.Peek()
-	r.start = r.consumed + int64(r.pos)
-	if first == 0 && (r.err != nil || r.pos == r.end || !r.linewise) {
+	r.start = r.Position()
+	if first == 0 && (r.err != nil || r.pos == len(r.in.Text) || !r.linewise) {
 		r.fail("expected a value")
 		return nil, false
 	}
@@ -116,26 +116,26 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	s.line = s.lines && first != '{' && first != '['
 	n := 0 // how much of the unread part has been looked at
 	for {
-		m, done := s.scan(r.buf[r.pos:r.end], n)
+		m, done := s.scan(r.in.Text[r.pos:], n)
 		if done {
-			text = r.buf[r.pos : r.pos+m]
+			text = r.in.Text[r.pos : r.pos+m]
 			r.pos += m
 			return text, tooLong || m > limit
 		}
-		n = r.end - r.pos
+		n = len(r.in.Text) - r.pos
 		if n > limit {
 			tooLong = true
-			r.pos, n = r.end, 0
+			r.pos, n = len(r.in.Text), 0
 		}
 		if r.fill() {
 			continue
 		}
 		if r.err == nil && s.bare {
-			text = r.buf[r.pos:r.end] // the input's end delimits a number
-			r.pos = r.end
+			text = r.in.Text[r.pos:] // the input's end delimits a number
+			r.pos = len(r.in.Text)
 			return text, tooLong
 		}
-		r.pos = r.end
+		r.pos = len(r.in.Text)
 		r.fail("")
 		return nil, tooLong
 	}

@@ -45,8 +45,14 @@ func (b *Buffer) Slide(n, most int) {
 	b.Text = b.Text[:copy(b.Text, rest)]
 }
 
-// Read reads once.
+// Read reads once, but again where that gives nothing, up to a hundred times.
 func (b *Buffer) Read() {
-	n, err := Read(b.src, b.Text[len(b.Text):cap(b.Text)])
-	b.Text, b.Err = b.Text[:len(b.Text)+n], err
+	end := len(b.Text)
+	for range 100 {
+		n, err := b.src.Read(b.Text[end:cap(b.Text)])
+		if b.Text, b.Err = b.Text[:end+n], err; n > 0 || err != nil {
+			return
+		}
+	}
+	b.Err = io.ErrNoProgress
 }

@@ -125,13 +125,3 @@ func (r *Reader) drop(n int) {
 	r.start += n
 	r.scanned = 0
 }
-
-// Read reads from src once, but again where that gives nothing, up to a hundred times.
-func Read(src io.Reader, p []byte) (n int, err error) {
-	for range 100 {
-		if n, err = src.Read(p); n > 0 || err != nil {
-			return n, err
-		}
-	}
-	return 0, io.ErrNoProgress
-}
