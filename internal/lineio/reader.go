@@ -1,5 +1,5 @@
 // Package lineio reads text line by line in bounded memory, with the position of
-// each line. It serves formats of a record per line, whose packages parse the lines.
+// each line, and has the buffer that other readers of streams use.
 package lineio
 
 import (
@@ -23,8 +23,6 @@ type Line struct {
 	// Complete is set if a newline ended the line. The last line of a file that was
 	// cut off is not complete.
 	Complete bool
-	// TooLong is set if the line was longer than the limit and passed over.
-	TooLong bool
 }
 
 // Reader reads lines. It is not safe for concurrent use.
@@ -112,13 +110,10 @@ func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 	if len(text) > 0 && text[len(text)-1] == '\r' {
 		text = text[:len(text)-1]
 	}
-	if len(text) > r.limit {
-		tooLong = true
-	}
-	if tooLong {
+	if tooLong || len(text) > r.limit {
 		text = nil
 	}
-	return Line{Text: text, Number: r.line, Offset: offset, Complete: newline > 0, TooLong: tooLong}
+	return Line{Text: text, Number: r.line, Offset: offset, Complete: newline > 0}
 }
 
 func (r *Reader) drop(n int) {

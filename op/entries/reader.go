@@ -112,7 +112,7 @@ func (r *Reader) nextOther() (op.Record, error) {
 		if err != nil {
 			return op.Record{}, r.final(err)
 		}
-		if line.TooLong {
+		if line.Text == nil { // too long
 			err := r.syntaxError(line, 0, fmt.Errorf("line longer than %d bytes", MaxLineBytes), false)
 			err.Class = op.ErrorLimit
 			r.sources.Other()
