@@ -2,6 +2,7 @@ package ort
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -51,14 +52,14 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 			return true
 		}
 		for e, err := range events.Events() {
-			missing := false
 			if err == nil {
-				missing, err = d.event(e)
+				err = d.event(e)
 			}
-			if missing {
+			if err == errNoDuration {
 				err = events.RecordError("node without dur")
 			}
-			if !yieldAll() || err != nil && (!yield(op.Record{}, err) || d.full) {
+			_, goesOn := errors.AsType[*op.SyntaxError](err)
+			if !yieldAll() || err != nil && !(yield(op.Record{}, err) && goesOn) {
 				return
 			}
 		}
@@ -86,7 +87,6 @@ type decoder struct {
 
 	held     budget.Account
 	bytes    int64 // that are held
-	full     bool  // there is no memory for more
 	threads  map[string]*thread
 	order    []*thread       // as they come
 	last     *thread         // of the last event that is no kernel
@@ -116,55 +116,53 @@ var (
 	fenceAfter  = []byte("_fence_after")
 )
 
-// event takes an event. It reports a node that states no duration; the error is about the memory.
-func (d *decoder) event(e *traceevent.Event) (missing bool, err error) {
+// errNoDuration is the error of a node that states no duration.
+var errNoDuration = errors.New("no duration")
+
+// event takes an event. Any error but errNoDuration is about the memory.
+func (d *decoder) event(e *traceevent.Event) error {
 	category := string(e.Category)
+	isOperation := category == "Node" || category == "Kernel"
 	switch {
 	case e.Phase != 'X':
 		d.skip(op.SkipMetadata)
-		return false, nil
+	case category == "Session" && (!e.Start.Known || !e.Duration.Known || bytes.HasPrefix(e.Name, modelLoading) ||
+		string(e.Name) == sessionInit):
+		d.skip(op.SkipAnnotation)
 	case category == "Session":
-		if !e.Start.Known || !e.Duration.Known || bytes.HasPrefix(e.Name, modelLoading) || string(e.Name) == sessionInit {
-			d.skip(op.SkipAnnotation)
-			return false, nil
-		}
-		return false, d.noteFull(d.add(e, held{
+		return d.add(e, held{
 			name: jsontext.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
-		}))
-	case category == "Api":
+		})
+	case category == "Api", isOperation && (bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
 		d.skip(op.SkipRuntime)
-		return false, nil
-	case category != "Node" && category != "Kernel":
+	case isOperation:
+		return d.operation(e, category == "Kernel")
+	default:
 		d.skip(op.SkipNonOp)
-		return false, nil
-	case bytes.HasSuffix(e.Name, fenceBefore), bytes.HasSuffix(e.Name, fenceAfter):
-		d.skip(op.SkipRuntime)
-		return false, nil
 	}
-	kernel := category == "Kernel"
+	return nil
+}
+
+// operation takes a node or a kernel.
+func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	entry := d.entry(e, kernel)
 	switch {
 	case entry == nil:
 		d.skip(op.SkipNonOp)
 	case !e.Duration.Known:
-		return true, nil
+		return errNoDuration
 	case kernel:
 		taken, err := d.addKernel(entry)
 		if !taken {
 			d.out = append(d.out, op.Record{Entry: entry})
 		}
-		return false, d.noteFull(err)
+		return err
 	case entry.Start.Known:
-		return false, d.noteFull(d.add(e, held{entry: entry.Clone(), start: entry.Start.V, duration: entry.Duration}))
+		return d.add(e, held{entry: entry.Clone(), start: entry.Start.V, duration: entry.Duration})
 	default:
 		d.out = append(d.out, op.Record{Entry: entry})
 	}
-	return false, nil
-}
-
-func (d *decoder) noteFull(err error) error {
-	d.full = err != nil
-	return err
+	return nil
 }
 
 // entry makes the entry of a node or a kernel, nil for what is no operation. It is valid until the next one.
