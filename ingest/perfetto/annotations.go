@@ -13,15 +13,15 @@ type annotator struct {
 	// hasJSON is set if there was JSON among the values, and unknown if a name or text is
 	// not interned.
 	hasJSON, unknown bool
-	// bad is set where a message is not well formed, large where there is too much.
-	bad, large bool
+	bad              *bool // as of fields
+	large            bool  // there is too much
 }
 
 // member appends an annotation as a member of an object, behind a comma unless it is the
 // first one.
 func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	key, ok := "", false
-	f := fields{rest: b}
+	f := fields{rest: b, bad: a.bad}
 	for f.next() {
 		switch f.num {
 		case annotationNameIID:
@@ -31,8 +31,7 @@ func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 			key, ok = string(f.data), true
 		}
 	}
-	a.bad = a.bad || f.bad
-	if !ok || a.bad || a.isLarge(dst) {
+	if !ok || *a.bad || a.isLarge(dst) {
 		return dst
 	}
 	dst = append(jsontext.AppendString(comma(dst), key), ':')
@@ -56,7 +55,7 @@ func (a *annotator) isLarge(dst []byte) bool {
 func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 	start := len(dst)
 	open := byte(0) // what a list or an object ends with
-	f := fields{rest: b}
+	f := fields{rest: b, bad: a.bad}
 	for f.next() && !a.isLarge(dst) {
 		switch f.num {
 		case annotationEntries, annotationArray:
@@ -78,7 +77,6 @@ func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 			}
 		}
 	}
-	a.bad = a.bad || f.bad
 	switch {
 	case open != 0:
 		return append(dst, open)
@@ -156,7 +154,7 @@ func isJSON(text []byte) bool {
 // has any is not known.
 func (a *annotator) nested(dst, b []byte) []byte {
 	text := "null"
-	f := fields{rest: b}
+	f := fields{rest: b, bad: a.bad}
 	for f.next() {
 		switch {
 		case f.num == nestedType && f.n == isDict:
@@ -167,6 +165,5 @@ func (a *annotator) nested(dst, b []byte) []byte {
 			text = "null"
 		}
 	}
-	a.bad = a.bad || f.bad
 	return append(dst, text...)
 }

@@ -59,27 +59,22 @@ type reading struct {
 // ns returns the time in nanoseconds.
 func (r *reading) ns() int64 { return int64(r.timestamp) * r.unit }
 
-// snapshot places the clocks of a snapshot, see moment. It reports whether the message is
-// well formed.
-func (c *clocks) snapshot(b []byte, seq *sequence) bool {
+// snapshot places the clocks of a snapshot, see moment.
+func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	var readings []reading
 	trace := uint64(clockBoottime)
-	f := fields{rest: b}
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case snapshotPrimary:
 			trace = f.n
 		case snapshotClocks:
-			r, ok := parseReading(f.data)
-			if !ok {
-				return false
-			}
-			readings = append(readings, r)
+			readings = append(readings, parseReading(f.data, bad))
 		}
 	}
 	at, ok := c.moment(readings, trace, seq)
-	if f.bad || !ok {
-		return !f.bad
+	if *bad || !ok {
+		return
 	}
 	for i := range readings {
 		r := &readings[i]
@@ -89,7 +84,6 @@ func (c *clocks) snapshot(b []byte, seq *sequence) bool {
 			c.real = op.Known(-r.offset)
 		}
 	}
-	return true
 }
 
 // moment returns the time of a snapshot by the clock of the trace: that clock shows it, or
@@ -115,9 +109,9 @@ func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int
 	return 0, false
 }
 
-func parseReading(b []byte) (r reading, ok bool) {
+func parseReading(b []byte, bad *bool) (r reading) {
 	r.unit = 1
-	f := fields{rest: b}
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case clockID:
@@ -130,7 +124,7 @@ func parseReading(b []byte) (r reading, ok bool) {
 			r.unit = max(1, int64(f.n))
 		}
 	}
-	return r, !f.bad
+	return r
 }
 
 // time returns the time of a packet by the clock of the trace, which is that of packets

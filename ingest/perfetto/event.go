@@ -15,14 +15,13 @@ type event struct {
 	problem string
 }
 
-// parseEvent takes an event of a sequence apart and reports whether it is well formed.
-// buf is used for the arguments.
-func parseEvent(b []byte, seq *sequence, buf []byte) (e event, ok bool) {
+// parseEvent takes an event of a sequence apart. buf is used for the arguments.
+func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 	e.args = buf[:0]
 	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
-	a := annotator{seq: seq}
+	a := annotator{seq: seq, bad: bad}
 	hasCategory, named := false, true
-	f := fields{rest: b}
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case eventType:
@@ -52,8 +51,6 @@ func parseEvent(b []byte, seq *sequence, buf []byte) (e event, ok bool) {
 		}
 	}
 	switch {
-	case f.bad || a.bad:
-		return e, false
 	case !named:
 		e.problem = "an event with a name that is not known"
 	case a.unknown:
@@ -66,5 +63,5 @@ func parseEvent(b []byte, seq *sequence, buf []byte) (e event, ok bool) {
 	if e.problem != "" {
 		e.args = e.args[:0]
 	}
-	return e, true
+	return e
 }

@@ -18,9 +18,9 @@ type packet struct {
 	isMetadata, other bool
 }
 
-// parsePacket takes a packet apart and reports whether it is well formed.
-func parsePacket(b []byte) (p packet, ok bool) {
-	f := fields{rest: b}
+// parsePacket takes a packet apart.
+func parsePacket(b []byte, bad *bool) (p packet) {
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case packetTimestamp:
@@ -57,5 +57,5 @@ func parsePacket(b []byte) (p packet, ok bool) {
 			p.other = p.other || f.data != nil
 		}
 	}
-	return p, !f.bad
+	return p
 }

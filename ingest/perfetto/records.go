@@ -56,6 +56,7 @@ type source struct {
 	held  budget.Account
 	bytes int64 // that are held
 	err   error // what ended the reading
+	bad   bool  // the packet is not well formed
 
 	event                          traceevent.Event
 	args, pid, tid, category, name []byte // the buffers behind the event's
@@ -138,8 +139,9 @@ func (s *source) fail(msg string) bool { return s.yield(nil, s.RecordError(msg))
 
 // packet takes a packet, which may be from a compressed one, and reports whether more are wanted.
 func (s *source) packet(b []byte, isInner bool) bool {
-	p, ok := parsePacket(b)
-	if !ok {
+	s.bad = false
+	p := parsePacket(b, &s.bad)
+	if s.bad {
 		return s.fail("a packet that is not well formed")
 	}
 	seq := s.sequences[p.sequence]
@@ -155,8 +157,9 @@ func (s *source) packet(b []byte, isInner bool) bool {
 	if p.cleared {
 		seq.clear()
 	}
-	if !(p.interned == nil || seq.intern(p.interned)) || !(p.defaults == nil || seq.setDefaults(p.defaults)) ||
-		!(p.snapshot == nil || s.clocks.snapshot(p.snapshot, seq)) {
+	seq.intern(p.interned, &s.bad)
+	seq.setDefaults(p.defaults, &s.bad)
+	if s.clocks.snapshot(p.snapshot, seq, &s.bad); s.bad {
 		return s.fail("a packet that is not well formed")
 	}
 	if !s.keep(seq.bytes + s.clocks.bytes - before) {
@@ -186,7 +189,8 @@ func (s *source) packet(b []byte, isInner bool) bool {
 
 // inner takes the packets of a compressed packet. err is about what is behind them.
 func (s *source) inner(packets []byte, err error) bool {
-	f := fields{rest: packets}
+	bad := false
+	f := fields{rest: packets, bad: &bad}
 	for f.next() {
 		if f.num != tracePacket || f.data == nil {
 			return s.fail(fmt.Sprintf("compressed packets: expected a packet, found the field %d", f.num))
@@ -198,7 +202,7 @@ func (s *source) inner(packets []byte, err error) bool {
 	switch {
 	case err != nil:
 		return s.fail("compressed packets: " + err.Error())
-	case f.bad && len(packets) < MaxCompressedBytes:
+	case bad && len(packets) < MaxCompressedBytes:
 		return s.fail("compressed packets end within a packet")
 	}
 	return true
@@ -206,8 +210,8 @@ func (s *source) inner(packets []byte, err error) bool {
 
 // describe takes the descriptor of a track.
 func (s *source) describe(b []byte) bool {
-	isNew, ok := s.tracks.describe(b)
-	if !ok {
+	isNew := s.tracks.describe(b, &s.bad)
+	if s.bad {
 		return s.fail("a track descriptor that is not well formed")
 	}
 	if isNew && !s.keep(trackBytes) {
@@ -218,9 +222,9 @@ func (s *source) describe(b []byte) bool {
 
 // trackEvent takes an event.
 func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool {
-	e, ok := parseEvent(p.event, seq, s.parsed)
+	e := parseEvent(p.event, seq, s.parsed, &s.bad)
 	s.parsed = e.args
-	if !ok {
+	if s.bad {
 		return s.fail("an event that is not well formed")
 	}
 	switch e.kind {

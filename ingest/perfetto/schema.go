@@ -107,18 +107,17 @@ const (
 // fields walks the fields of a message.
 type fields struct {
 	rest []byte
+	bad  *bool // is set where a message is not well formed, which ends the walk
 	num  protowire.Number
 	// n is the value of a number, and data the content of a text or message; the other one
 	// is zero.
 	n    uint64
 	data []byte
-	// bad is set where the message is not well formed.
-	bad bool
 }
 
 // next moves to the next field.
 func (f *fields) next() bool {
-	if len(f.rest) == 0 {
+	if *f.bad || len(f.rest) == 0 {
 		return false
 	}
 	num, typ, n := protowire.ConsumeTag(f.rest)
@@ -144,6 +143,6 @@ func (f *fields) next() bool {
 }
 
 func (f *fields) fail() bool {
-	f.rest, f.bad = nil, true
+	f.rest, *f.bad = nil, true
 	return false
 }

@@ -22,9 +22,9 @@ const (
 // clear forgets what was interned and the defaults.
 func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
-// intern adds the texts of a message, and reports whether it is well formed.
-func (s *sequence) intern(b []byte) bool {
-	f := fields{rest: b}
+// intern adds the texts of a message.
+func (s *sequence) intern(b []byte, bad *bool) {
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case internedCategories:
@@ -37,14 +37,14 @@ func (s *sequence) intern(b []byte) bool {
 			s.add(&s.texts, f.data)
 		}
 	}
-	return !f.bad
 }
 
 // add adds a text to a table.
 func (s *sequence) add(table *map[uint64]string, b []byte) {
 	var id uint64
 	var text []byte
-	f := fields{rest: b}
+	bad := false
+	f := fields{rest: b, bad: &bad}
 	for f.next() {
 		switch f.num {
 		case internedIID:
@@ -53,7 +53,7 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 			text = f.data
 		}
 	}
-	if f.bad || id == 0 {
+	if bad || id == 0 {
 		return // what refers to it is reported
 	}
 	if *table == nil {
@@ -67,25 +67,20 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 	(*table)[id] = string(text)
 }
 
-// setDefaults takes the defaults of later packets, and reports whether they are well
-// formed.
-func (s *sequence) setDefaults(b []byte) bool {
-	f := fields{rest: b}
+// setDefaults takes the defaults of later packets.
+func (s *sequence) setDefaults(b []byte, bad *bool) {
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case defaultsClock:
 			s.defaultClock = f.n
 		case defaultsTrackEvent:
-			e := fields{rest: f.data}
+			e := fields{rest: f.data, bad: bad}
 			for e.next() {
 				if e.num == eventTrackUUID {
 					s.defaultTrack, s.hasTrack = e.n, true
 				}
 			}
-			if e.bad {
-				return false
-			}
 		}
 	}
-	return !f.bad
 }

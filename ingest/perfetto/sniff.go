@@ -34,7 +34,8 @@ const maxField = 2000
 // tells reports whether a packet has a field that others do not have, and whether it is
 // well formed and has fields of the schema's types only.
 func tells(packet []byte) (telling, ok bool) {
-	f := fields{rest: packet}
+	bad := false
+	f := fields{rest: packet, bad: &bad}
 	for ok = true; ok && f.next(); {
 		isNumber := f.data == nil
 		switch f.num {
@@ -49,5 +50,5 @@ func tells(packet []byte) (telling, ok bool) {
 			ok = !isNumber && f.num < maxField
 		}
 	}
-	return telling && ok, ok && !f.bad
+	return telling && ok, ok && !bad
 }

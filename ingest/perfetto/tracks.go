@@ -50,13 +50,13 @@ func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 	return tr, !ok
 }
 
-// describe takes a descriptor, and reports whether it is well formed.
-func (t tracks) describe(b []byte) (isNew, ok bool) {
+// describe takes a descriptor, and reports whether its track is new.
+func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	var key trackKey
 	var parent uint64
 	var process string
 	hasParent := false
-	f := fields{rest: b}
+	f := fields{rest: b, bad: bad}
 	for f.next() {
 		switch f.num {
 		case trackUUID:
@@ -64,19 +64,16 @@ func (t tracks) describe(b []byte) (isNew, ok bool) {
 		case trackParentUUID:
 			parent, hasParent = f.n, true
 		case trackProcess, trackThread:
-			d := fields{rest: f.data}
+			d := fields{rest: f.data, bad: bad}
 			for d.next() {
 				if d.num == descriptorPID {
 					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
 				}
 			}
-			if d.bad {
-				return false, false
-			}
 		}
 	}
-	if f.bad {
-		return false, false
+	if *bad {
+		return false
 	}
 	tr, isNew := t.of(key)
 	if hasParent {
@@ -85,7 +82,7 @@ func (t tracks) describe(b []byte) (isNew, ok bool) {
 	if process != "" {
 		tr.process = process
 	}
-	return isNew, true
+	return isNew
 }
 
 // processOf returns the name of the process that a track belongs to.
