@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 )
@@ -19,25 +20,21 @@ type countingReaderAt struct {
 // seekable returns a reader of the file behind c, nil where src is something
 // else, such as a pipe, or is compressed.
 func seekable(src io.Reader, c *content, counted *countingReader) *countingReaderAt {
-	file, ok := src.(*os.File)
-	if !ok || file == os.Stdin || c.isCompressed || !isRegular(src) {
-		return nil // standard input may not stand at its beginning
-	}
-	info, err := file.Stat()
-	if err != nil {
+	file, info := regular(src)
+	if file == nil || file == os.Stdin || c.isCompressed { // standard input may not stand at its beginning
 		return nil
 	}
 	return &countingReaderAt{file: file, size: info.Size(), counted: counted}
 }
 
-// isRegular reports whether src is a regular file, which reads do not wait for.
-func isRegular(src io.Reader) bool {
-	file, ok := src.(*os.File)
-	if !ok {
-		return false
+// regular returns the regular file that src is, which reads do not wait for; nil for anything else.
+func regular(src io.Reader) (*os.File, fs.FileInfo) {
+	if file, ok := src.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, info
+		}
 	}
-	info, err := file.Stat()
-	return err == nil && info.Mode().IsRegular()
+	return nil, nil
 }
 
 // ReadAt implements io.ReaderAt.

@@ -26,8 +26,8 @@ type tail struct {
 // open makes t read src, which may grow if it is a regular file at the path.
 func (t *tail) open(src io.Reader, isAtPath bool) {
 	t.src = src
-	if isAtPath && isRegular(src) {
-		t.file = src.(*os.File)
+	if isAtPath {
+		t.file, _ = regular(src)
 	}
 }
 

@@ -1,8 +1,7 @@
 package kineto
 
 import (
-	"strconv"
-	"strings"
+	"encoding/json"
 
 	"github.com/optrace/optrace/op"
 )
@@ -71,19 +70,9 @@ func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape
 func isExtent(n int64) bool { return 0 < n && n < 1<<30 }
 
 // parseIntegers returns the integers of a list such as "[1, 1]"; nil where it is none.
-func parseIntegers(text string) []int64 {
-	text, begins := strings.CutPrefix(text, "[")
-	text, ends := strings.CutSuffix(text, "]")
-	if !begins || !ends {
+func parseIntegers(text string) (list []int64) {
+	if json.Unmarshal([]byte(text), &list) != nil {
 		return nil
-	}
-	var list []int64
-	for field := range strings.SplitSeq(text, ",") {
-		n, err := strconv.ParseInt(strings.TrimSpace(field), 10, 64)
-		if err != nil {
-			return nil
-		}
-		list = append(list, n)
 	}
 	return list
 }
