@@ -6,27 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
-
-// The tags that stand for parts of a span that are no attributes of it.
-const (
-	tagError       = "error"
-	tagStatus      = "otel.status_code"
-	tagDescription = "otel.status_description"
-	tagScope       = "otel.scope.name"
-	tagVersion     = "otel.scope.version"
-	tagOldScope    = "otel.library.name"
-	tagKind        = "span.kind"
-	tagTraceState  = "w3c.tracestate"
-	tagDropped     = "otel.dropped_attributes_count"
-	tagDroppedLink = "otel.dropped_links_count"
-)
-
-// noService is Jaeger's name for a resource without service.name.
-const noService = "missing-service-name"
 
 // tag is an attribute as Jaeger has it.
 type tag struct {
@@ -73,26 +57,26 @@ func (d *decoder) tags(f *fields) {
 	for d.lex.More() {
 		t := d.next()
 		switch t.key {
-		case tagError:
+		case attrkey.JaegerError:
 			f.failed = f.failed || string(t.value) == "true" || string(t.value) == `"true"`
-		case tagStatus:
+		case attrkey.JaegerStatus:
 			f.failed = f.failed || string(t.value) == `"ERROR"`
-		case tagDescription:
+		case attrkey.JaegerDescription:
 			f.description = d.tagText(t)
-		case tagScope, tagOldScope:
+		case attrkey.JaegerScope, attrkey.JaegerOldScope:
 			f.scope.Name = d.tagText(t)
-		case tagVersion:
+		case attrkey.JaegerVersion:
 			f.scope.Version = d.tagText(t)
-		case tagKind:
+		case attrkey.JaegerKind:
 			f.kind = d.tagText(t)
 			f.remote = f.kind == "server" || f.kind == "consumer"
-		case tagTraceState:
+		case attrkey.JaegerTraceState:
 			d.build.SetTraceState(d.tagText(t))
-		case tagDropped:
+		case attrkey.JaegerDropped:
 			if n, ok := d.tagInt(t); ok {
 				d.build.SetDropped(n)
 			}
-		case tagDroppedLink:
+		case attrkey.JaegerDroppedLinks:
 			if n, ok := d.tagInt(t); ok {
 				d.build.DropLinks(n)
 			}
@@ -167,7 +151,7 @@ func (d *decoder) process() *op.Resource {
 	for l.More() {
 		switch string(l.Key()) {
 		case "serviceName":
-			if r.Service = d.text(); r.Service == noService {
+			if r.Service = d.text(); r.Service == attrkey.JaegerNoService {
 				r.Service = ""
 			}
 		case "tags":

@@ -46,3 +46,19 @@ const (
 
 // PrunedOthers stands for the operations that a summary does not name.
 const PrunedOthers = "(other)"
+
+// The tags of Jaeger's JSON that stand for parts of a span that are no attributes of it, and the name of a resource without
+// [ServiceName].
+const (
+	JaegerError        = "error"
+	JaegerStatus       = "otel.status_code"
+	JaegerDescription  = "otel.status_description"
+	JaegerScope        = "otel.scope.name"
+	JaegerOldScope     = "otel.library.name"
+	JaegerVersion      = "otel.scope.version"
+	JaegerKind         = "span.kind"
+	JaegerTraceState   = "w3c.tracestate"
+	JaegerDropped      = "otel.dropped_attributes_count"
+	JaegerDroppedLinks = "otel.dropped_links_count"
+	JaegerNoService    = "missing-service-name"
+)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -52,22 +53,10 @@ type tag struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Tags for parts of a span that are not attributes.
-const (
-	tagError        = "error"
-	tagStatus       = "otel.status_code"
-	tagDescription  = "otel.status_description"
-	tagScope        = "otel.scope.name"
-	tagVersion      = "otel.scope.version"
-	tagKind         = "span.kind"
-	tagTraceState   = "w3c.tracestate"
-	tagDropped      = "otel.dropped_attributes_count"
-	tagDroppedLinks = "otel.dropped_links_count"
-)
-
 // reserved are the names of tags that describe the span itself, the former one of the scope among them.
 var reserved = []string{
-	tagError, tagStatus, tagDescription, tagScope, "otel.library.name", tagVersion, tagKind, tagTraceState, tagDropped, tagDroppedLinks,
+	attrkey.JaegerError, attrkey.JaegerStatus, attrkey.JaegerDescription, attrkey.JaegerScope, attrkey.JaegerOldScope,
+	attrkey.JaegerVersion, attrkey.JaegerKind, attrkey.JaegerTraceState, attrkey.JaegerDropped, attrkey.JaegerDroppedLinks,
 }
 
 // withoutReserved returns the attributes but for those that have such names.
@@ -132,18 +121,19 @@ func (s *span) setLogs(events []op.Event) {
 // originOf returns the kind and the scope of a span as tags, as far as they are known.
 func originOf(kind string, s *op.Scope) (tags []op.Attr) {
 	if kind != "unspecified" {
-		tags = opmodel.AppendText(tags, tagKind, kind)
+		tags = opmodel.AppendText(tags, attrkey.JaegerKind, kind)
 	}
-	tags = opmodel.AppendText(tags, tagScope, s.Name)
-	return opmodel.AppendText(tags, tagVersion, s.Version)
+	tags = opmodel.AppendText(tags, attrkey.JaegerScope, s.Name)
+	return opmodel.AppendText(tags, attrkey.JaegerVersion, s.Version)
 }
 
 // appendStatus appends the tags of a span that failed, and of one that lost links.
 func appendStatus(tags []op.Attr, lostLinks int64, failed bool, message string) []op.Attr {
-	tags = spanattr.AppendCount(tags, tagDroppedLinks, lostLinks)
+	tags = spanattr.AppendCount(tags, attrkey.JaegerDroppedLinks, lostLinks)
 	if !failed {
 		return tags
 	}
-	tags = append(tags, op.Attr{Key: tagError, Value: "true", Type: op.AttrBool}, op.Attr{Key: tagStatus, Value: "ERROR"})
-	return opmodel.AppendText(tags, tagDescription, message)
+	tags = append(tags, op.Attr{Key: attrkey.JaegerError, Value: "true", Type: op.AttrBool})
+	tags = opmodel.AppendText(tags, attrkey.JaegerStatus, "ERROR")
+	return opmodel.AppendText(tags, attrkey.JaegerDescription, message)
 }

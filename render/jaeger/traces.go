@@ -50,9 +50,6 @@ type source struct {
 	rank    op.Int
 }
 
-// noService is the name that Jaeger uses for a resource without service.name.
-const noService = "missing-service-name"
-
 // Resource sets the origin of the spans that are added next. It copies r.
 func (t *Traces) Resource(r *op.Resource) {
 	t.resource = *r.Clone()
@@ -64,8 +61,8 @@ func (t *Traces) Add(e *op.Entry) {
 	x := cmp.Or(e.Extra, &op.Extra{})
 	tags := originOf(cmp.Or(x.Kind, "internal"), &op.Scope{Name: e.Scope, Version: x.Scope.Version})
 	tags = append(append(tags, attrmap.Attrs(e)...), withoutReserved(e.Attrs)...)
-	tags = opmodel.AppendText(tags, tagTraceState, spanattr.TraceState(e.AdjustedCount))
-	tags = spanattr.AppendCount(tags, tagDropped, e.DroppedAttributes)
+	tags = opmodel.AppendText(tags, attrkey.JaegerTraceState, spanattr.TraceState(e.AdjustedCount))
+	tags = spanattr.AppendCount(tags, attrkey.JaegerDropped, e.DroppedAttributes)
 	tags = appendStatus(tags, opmodel.DroppedLinks(e.Extra), e.Failed, e.Error)
 	s := span{Name: spanattr.Name(e), StartTime: e.Start.V, Duration: e.Duration, Tags: tagsOf(tags)}
 	s.TraceID, s.SpanID = t.ids.IDs(e)
@@ -143,7 +140,7 @@ func (t *Traces) describe(src source) []byte {
 	if src.service == t.resource.Service {
 		attrs = append(opmodel.AppendInt(attrs, attrkey.WorldSize, t.resource.WorldSize), t.resource.Attrs...)
 	}
-	return textOf(process{cmp.Or(src.service, noService), tagsOf(attrs)})
+	return textOf(process{cmp.Or(src.service, attrkey.JaegerNoService), tagsOf(attrs)})
 }
 
 // number returns the name of a process in the trace.
