@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/rank"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
@@ -69,35 +70,30 @@ func sideOf(runs []*Run) Side {
 
 // rows returns a row per group of either side, not decided yet.
 func rows(unit Unit, base, head []*Run, alpha float64) []Row {
-	index := make(map[string]int)
-	all := []Row{}
+	groups := make(map[string]*Row)
 	collect := func(runs []*Run, count func(*Row) *int64) {
 		for _, r := range runs {
 			for id, g := range r.groups {
-				i, ok := index[id]
-				if !ok {
-					i = len(all)
-					index[id] = i
-					all = append(all, Row{Key: g.key, Side: g.side, Mixes: []string{}})
+				row := order.At(groups, id)
+				if row.Mixes == nil {
+					row.Key, row.Side, row.Mixes = g.key, g.side, []string{}
 				}
-				row := &all[i]
 				*count(row) += g.count
 				row.sum += float64(g.sum)
-				for _, m := range g.mixes {
-					if !slices.Contains(row.Mixes, m) {
-						row.Mixes = append(row.Mixes, m)
-					}
-				}
+				row.Mixes = append(row.Mixes, g.mixes...)
 			}
 		}
 	}
 	collect(base, func(r *Row) *int64 { return &r.BaseCount })
 	collect(head, func(r *Row) *int64 { return &r.HeadCount })
-	for id, i := range index {
+	all := []Row{}
+	for id, row := range groups {
 		u, b, h := groupValues(unit, base, head, id)
-		all[i].Comparison = compare(u, b, h, true, alpha)
-		all[i].setAbsent(all[i].BaseCount > 0, all[i].HeadCount > 0)
-		slices.Sort(all[i].Mixes)
+		row.Comparison = compare(u, b, h, true, alpha)
+		row.setAbsent(row.BaseCount > 0, row.HeadCount > 0)
+		slices.Sort(row.Mixes)
+		row.Mixes = slices.Compact(row.Mixes)
+		all = append(all, *row)
 	}
 	return all
 }
@@ -267,8 +263,9 @@ func (r *Report) needed(c *Comparison) op.Int {
 
 // sort puts what changed first.
 func (r *Report) sort() {
+	verdicts := Verdicts()
 	slices.SortFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(compareVerdicts(a.Verdict, b.Verdict), cmp.Compare(b.sum, a.sum), strings.Compare(a.Key.String(), b.Key.String()),
+		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)), cmp.Compare(b.sum, a.sum), strings.Compare(a.Key.String(), b.Key.String()),
 			strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)))
 	})
 	slices.SortFunc(r.Parts, func(a, b Part) int {
@@ -280,11 +277,6 @@ func (r *Report) sort() {
 		}
 		return cmp.Or(a.Device.Compare(*b.Device), cmp.Compare(slices.Index(partNames, a.Part), slices.Index(partNames, b.Part)))
 	})
-}
-
-func compareVerdicts(a, b Verdict) int {
-	order := Verdicts()
-	return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
 }
 
 // warn says what makes the comparison doubtful.

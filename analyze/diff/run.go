@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/steps"
@@ -21,7 +20,7 @@ type Run struct {
 	total profile.Total
 	// groups and devices are the figures of the whole run.
 	groups  map[string]*group
-	devices map[device.Key]*profile.Device
+	devices []profile.Device
 	// saved is set for a report without its operations.
 	saved bool
 	steps runSteps
@@ -77,12 +76,7 @@ const defaultKey = "operation"
 // the figures of the whole run only. Where single is set the run is the only one of its side, and its operations are kept.
 func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, error) {
 	run := &Run{
-		name: name, input: r.Input, total: r.Total, saved: r.Forest == nil, groups: make(map[string]*group),
-		devices: make(map[device.Key]*profile.Device),
-	}
-	for i := range r.Devices {
-		d := &r.Devices[i]
-		run.devices[d.Key()] = d
+		name: name, input: r.Input, total: r.Total, saved: r.Forest == nil, groups: make(map[string]*group), devices: r.Devices,
 	}
 	if err := run.addGroups(r, ReportOptions(by).By); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -158,12 +158,12 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 		if r.total.WallNS.Known {
 			add(part{name: partWall}, r.total.WallNS.V)
 		}
-		for key, d := range r.devices {
+		for _, d := range r.devices {
 			if !d.SpanNS.Known {
 				continue
 			}
 			for i, ns := range []op.Int{d.ComputeNS, d.ExposedCommunicationNS, d.ExposedMemoryNS, d.OtherNS, d.IdleNS} {
-				add(part{partNames[i], key}, ns.V)
+				add(part{partNames[i], d.Key()}, ns.V)
 			}
 		}
 	}

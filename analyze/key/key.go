@@ -39,12 +39,12 @@ const (
 var properties = [...]struct {
 	name   string
 	form   form
-	text   func(e *op.Entry) string // of formText and formOptional
+	text   func(e *op.Entry) string // of formText
 	number func(e *op.Entry) op.Int // of formInt
 }{
 	byOperation: {name: "operation", form: formText, text: func(e *op.Entry) string { return e.Operation }},
 	byKind:      {name: "kind", form: formKind},
-	byDevice:    {name: "device", form: formOptional, text: func(e *op.Entry) string { return e.DeviceID }},
+	byDevice:    {name: "device", form: formOptional},
 	byRank:      {name: "rank", form: formInt, number: func(e *op.Entry) op.Int { return e.Rank }},
 	byStream:    {name: "stream", form: formInt, number: func(e *op.Entry) op.Int { return e.Stream }},
 	byShape:     {name: "shape", form: formShape},
@@ -169,7 +169,7 @@ func Parse(s string) ([]Key, error) {
 // reader has to keep that attribute ([attr.Mapping.Keep]).
 func (k Key) Attr() string { return k.attr }
 
-// String returns the key as ParseKey reads it.
+// String returns the key as ParseOne reads it.
 func (k Key) String() string {
 	if k.field == byAttr {
 		return attrPrefix + k.attr

@@ -36,7 +36,7 @@ func Of(keys []Key, e *op.Entry) []Value {
 	return Cut(string(Append(nil, keys, e)), keys)
 }
 
-// Cut returns the values in a text of appendKeys.
+// Cut returns the values in a text of Append.
 func Cut(text string, keys []Key) []Value {
 	values := make([]Value, len(keys))
 	for i, k := range keys {
@@ -116,7 +116,7 @@ func (k Key) Cut(text string) (v Value, rest string) {
 	return textValue(id.String()), text[n:]
 }
 
-// AppendValues appends what appendKeys appends for entries that have the values of the
+// AppendValues appends what Append appends for entries that have the values of the
 // keys. It fails where no entry has them.
 func AppendValues(dst []byte, keys []Key, values []Value) ([]byte, error) {
 	if len(keys) != len(values) {
