@@ -47,22 +47,12 @@ func Escape(s string) string {
 	if isPlain(s) {
 		return s
 	}
-	var b strings.Builder
-	for rest := s; rest != ""; {
-		r, n := utf8.DecodeRuneInString(rest)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, rest[0])
-		case strconv.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		rest = rest[n:]
-	}
-	return b.String()
+	quoted := strconv.Quote(s)
+	return unquote.Replace(quoted[1 : len(quoted)-1])
 }
+
+// unquote undoes what only a literal needs.
+var unquote = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
 // EscapeJSON returns a JSON text in which control characters and invisible
 // formatting within strings are escaped. The text stands for the same value. The

@@ -84,19 +84,14 @@ func Intensity(x float64) string {
 
 // Count writes a number in full, its thousands apart: "13,428,180".
 func Count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	start := 0
-	if n < 0 {
-		start = 1
+	digits, sign := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	out := make([]byte, 0, len(digits)+len(digits)/3)
-	for i := range len(digits) {
-		if i > start && (len(digits)-i)%3 == 0 {
-			out = append(out, ',')
-		}
-		out = append(out, digits[i])
+	if sign {
+		return "-" + digits
 	}
-	return string(out)
+	return digits
 }
 
 // Plural writes a number and a noun: "1 span", "2 spans", "3 batches", "4 entries".

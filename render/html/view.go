@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -211,7 +212,7 @@ func pathParts(p *path.Path, withRank bool) []part {
 	if p == nil {
 		return parts
 	}
-	at := make(map[part]int)
+	var keys symbols.Table[part]
 	for _, s := range p.Segments {
 		key := part{Operation: s.Node.Name(), Kind: path.KindHost}
 		switch {
@@ -220,10 +221,8 @@ func pathParts(p *path.Path, withRank bool) []part {
 		case s.Node.IsOp() && s.Node.Side() == op.SideNone:
 			key.Kind, key.Device = s.Node.Kind().String(), s.Node.Device().Label(withRank)
 		}
-		i, ok := at[key]
-		if !ok {
-			i = len(parts)
-			at[key] = i
+		i := int(keys.ID(key))
+		if i == len(parts) {
 			parts = append(parts, key)
 		}
 		parts[i].NS += s.DurationNS

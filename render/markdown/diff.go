@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // Options configures the Markdown.
@@ -39,35 +40,35 @@ func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	for _, warning := range r.Warnings {
 		b.WriteString("\n> " + escape(warning) + "\n")
 	}
-	var cells [][]string
+	var rows []string
 	left := 0
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if c := &row.Comparison; shown(c, opts.Rows-len(cells)) {
-			name := row.Key.String()
-			if row.Side != "" {
-				name += " (" + row.Side + ")"
-			}
-			cells = append(cells, append([]string{code(name)}, figures(c)...))
-		} else {
+		if v := row.Verdict; !v.Changed() && v != diff.Added && v != diff.Removed && len(rows) >= opts.Rows {
 			left++
+			continue
 		}
+		name := row.Key.String()
+		if row.Side != "" {
+			name += " (" + row.Side + ")"
+		}
+		rows = append(rows, line(name, &row.Comparison))
 	}
-	writeTable(&b, "operation", cells)
+	writeTable(&b, "operation", rows)
 	if left > 0 {
 		fmt.Fprintf(&b, "\nWithout a change that can be told, and not shown: %d.\n", left)
 	}
-	cells = nil
+	rows = nil
 	for i := range r.Parts {
 		if p := &r.Parts[i]; p.Device == nil || p.Verdict.Changed() {
 			name := strings.ReplaceAll(p.Part, "_", " ")
 			if p.Device != nil {
 				name = p.Device.Label(p.Device.Rank.Known) + ", " + name
 			}
-			cells = append(cells, append([]string{code(name)}, figures(&p.Comparison)...))
+			rows = append(rows, line(name, &p.Comparison))
 		}
 	}
-	writeTable(&b, "time", cells)
+	writeTable(&b, "time", rows)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -90,27 +91,19 @@ func headline(r *diff.Report) string {
 	return strings.Join(found, ", ")
 }
 
-// shown reports whether a row is shown while there is room for so many.
-func shown(c *diff.Comparison, room int) bool {
-	return c.Verdict.Changed() || c.Verdict == diff.Added || c.Verdict == diff.Removed || room > 0
-}
-
-func writeTable(b *strings.Builder, head string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n| %s | base | head | change | p | n | |\n|---|--:|--:|--:|--:|--:|---|\n", head)
-	for _, cells := range rows {
-		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+func writeTable(b *strings.Builder, head string, rows []string) {
+	if len(rows) > 0 {
+		fmt.Fprintf(b, "\n| %s | base | head | change | p | n | |\n|---|--:|--:|--:|--:|--:|---|\n%s", head, strings.Join(rows, ""))
 	}
 }
 
-func figures(c *diff.Comparison) []string {
-	duration := func(known bool, ns float64) string {
-		if !known {
+// line returns the row of a comparison.
+func line(name string, c *diff.Comparison) string {
+	duration := func(ns op.Float) string {
+		if !ns.Known {
 			return "-"
 		}
-		return units.DurationFloat(ns)
+		return units.DurationFloat(ns.V)
 	}
 	change, p := "-", "-"
 	if c.P.Known {
@@ -128,9 +121,8 @@ func figures(c *diff.Comparison) []string {
 	if c.Verdict == diff.Slower {
 		verdict = "**slower**"
 	}
-	return []string{
-		duration(c.BaseNS.Known, c.BaseNS.V), duration(c.HeadNS.Known, c.HeadNS.V), change, p, fmt.Sprintf("%d+%d", c.NBase, c.NHead), verdict,
-	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %d+%d | %s |\n", code(name), duration(c.BaseNS), duration(c.HeadNS), change, p,
+		c.NBase, c.NHead, verdict)
 }
 
 // code returns text as code within a table.

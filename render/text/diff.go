@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -42,7 +43,7 @@ func (v *comparison) envelope() {
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+
-		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%", unitText(v.r.Unit),
+		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%", cmp.Or(unitText[v.r.Unit], "single operations"),
 		units.Plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64),
 		strconv.FormatFloat(100*v.r.Bound, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)
@@ -64,18 +65,10 @@ func (v *comparison) envelope() {
 	}
 }
 
-// unitText says what the values are.
-func unitText(u diff.Unit) string {
-	switch u {
-	case diff.UnitRuns:
-		return "means of runs"
-	case diff.UnitSteps:
-		return "means of blocks of steps"
-	case diff.UnitWindows:
-		return "means of parts of the time, or else single operations"
-	default:
-		return "single operations"
-	}
+// unitText says what the values are, where they are not single operations.
+var unitText = map[diff.Unit]string{
+	diff.UnitRuns: "means of runs", diff.UnitSteps: "means of blocks of steps",
+	diff.UnitWindows: "means of parts of the time, or else single operations",
 }
 
 func verdictText(v diff.Verdict) string {

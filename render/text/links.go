@@ -2,7 +2,6 @@ package text
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
@@ -30,16 +29,7 @@ func (p *page) footnote(address string) string {
 	if address == "" {
 		return ""
 	}
-	n, ok := p.numbers[address]
-	if !ok {
-		if p.numbers == nil {
-			p.numbers = make(map[string]int)
-		}
-		p.addresses = append(p.addresses, address)
-		n = len(p.addresses)
-		p.numbers[address] = n
-	}
-	return "[" + strconv.Itoa(n) + "]"
+	return fmt.Sprintf("[%d]", p.addresses.ID(address)+1)
 }
 
 // linked is a word that leads to a link.
@@ -68,11 +58,11 @@ func (p *page) open(links ...linked) {
 // foot lists the addresses that the text refers to. They are not cut and not
 // broken, whatever the width: parts of one lead nowhere.
 func (p *page) foot() {
-	if len(p.addresses) == 0 {
+	if len(p.addresses.Values) == 0 {
 		return
 	}
 	p.heading("LINKS")
-	for i, a := range p.addresses {
+	for i, a := range p.addresses.Values {
 		fmt.Fprintf(&p.b, "  [%d] %s\n", i+1, a)
 	}
 }

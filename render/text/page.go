@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
@@ -44,8 +45,7 @@ type Options struct {
 type page struct {
 	Options
 	b         strings.Builder
-	addresses []string // that the text refers to
-	numbers   map[string]int
+	addresses symbols.Table[string] // that the text refers to
 }
 
 func newPage(opts Options) page {
