@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/rank"
 	"github.com/optrace/optrace/analyze/key"
@@ -105,9 +106,11 @@ func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 	if unit == UnitWindows {
 		unit = UnitRuns
 	}
-	add := func(p part) {
+	both := maps.Clone(b)
+	maps.Copy(both, h)
+	for p := range both {
 		if !slices.ContainsFunc(slices.Concat(b[p], h[p]), func(v float64) bool { return v != 0 }) {
-			return // such as communication where there is none
+			continue // such as communication where there is none
 		}
 		row := Part{Part: p.name, Comparison: compare(unit, b[p], h[p], false, alpha)}
 		row.setAbsent(b[p] != nil, h[p] != nil)
@@ -115,11 +118,6 @@ func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 			row.Device = &p.device
 		}
 		all = append(all, row)
-	}
-	both := maps.Clone(b)
-	maps.Copy(both, h)
-	for p := range both {
-		add(p)
 	}
 	return all
 }
@@ -268,14 +266,10 @@ func (r *Report) sort() {
 		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)), cmp.Compare(b.sum, a.sum), strings.Compare(a.Key.String(), b.Key.String()),
 			strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)))
 	})
+	var none device.Key // comes first, and so does wall, which is none of partNames
 	slices.SortFunc(r.Parts, func(a, b Part) int {
-		switch {
-		case a.Device == nil:
-			return -1 // the only one
-		case b.Device == nil:
-			return 1
-		}
-		return cmp.Or(a.Device.Compare(*b.Device), cmp.Compare(slices.Index(partNames, a.Part), slices.Index(partNames, b.Part)))
+		return cmp.Or(cmp.Or(a.Device, &none).Compare(*cmp.Or(b.Device, &none)),
+			cmp.Compare(slices.Index(partNames, a.Part), slices.Index(partNames, b.Part)))
 	})
 }
 

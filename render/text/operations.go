@@ -71,12 +71,8 @@ func groupStats(rows []profile.Group, keys int) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		g := &rows[i]
-		key := strconv.AppendBool([]byte(g.Side), g.Key.Other)
-		for _, value := range g.Key.Values {
-			key = strconv.AppendQuote(append(key, '|'), value.Text)
-			key = strconv.AppendBool(key, value.Known)
-		}
-		stats[i] = namedStats{keyNames(g.Key, keys), string(key), &g.Stats}
+		id := key.AppendDistinct(strconv.AppendBool([]byte(g.Side), g.Key.Other), g.Key.Values)
+		stats[i] = namedStats{keyNames(g.Key, keys), string(id), &g.Stats}
 	}
 	return stats
 }

@@ -56,7 +56,6 @@ func (t *Table[R]) Put(key []byte, value R, other *Other) error {
 		t.overflowed.addSpread(binary.BigEndian.Uint64(h))
 	}
 	t.overflowed.overflow = other.Estimated
-	t.other = &Row[R]{Value: value}
-	t.beyond, t.full = beyond, true
+	t.other.Value, t.beyond, t.full = value, beyond, true
 	return nil
 }

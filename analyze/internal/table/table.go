@@ -25,11 +25,10 @@ type Table[R any] struct {
 	// largest holds the rows by hash, once there was no room for one.
 	largest *heap.Heap[*Row[R]]
 	// beyond is the smallest key that there was no room for, if full is set: neither is
-	// there for any that is larger.
-	beyond place
-	full   bool
-	// other is the row of the keys beyond the limit, nil while there are none.
-	other      *Row[R]
+	// there for any that is larger. Then other is the row of these keys.
+	beyond     place
+	full       bool
+	other      Row[R]
 	overflowed distinct
 }
 
@@ -78,7 +77,7 @@ func (t *Table[R]) Row(key []byte) (r *Row[R], isNew bool) {
 	hash := t.hash(key)
 	if t.full && !t.beyond.follows(hash, key) {
 		t.overflowed.add(hash)
-		return t.other, false
+		return &t.other, false
 	}
 	row := &Row[R]{place: place{string(key), hash}}
 	t.rows[row.key] = row
@@ -90,7 +89,7 @@ func (t *Table[R]) Row(key []byte) (r *Row[R], isNew bool) {
 		t.evict()
 	}
 	if row.Evicted {
-		return t.other, false
+		return &t.other, false
 	}
 	return row, true
 }
@@ -102,9 +101,6 @@ func (t *Table[R]) evict() {
 		for _, row := range t.rows {
 			t.largest.Push(row)
 		}
-	}
-	if t.other == nil {
-		t.other = new(Row[R])
 	}
 	last := t.largest.Pop()
 	t.fold(&t.other.Value, &last.Value)
@@ -132,12 +128,9 @@ func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	for o.full && len(t.rows) > 0 && t.reaches(o.beyond) {
 		t.evict()
 	}
-	if o.full && (!t.full || o.beyond.less(t.beyond)) {
-		t.beyond, t.full = o.beyond, true
-	}
-	if o.other != nil {
-		if t.other == nil {
-			t.other = new(Row[R])
+	if o.full {
+		if !t.full || o.beyond.less(t.beyond) {
+			t.beyond, t.full = o.beyond, true
 		}
 		t.fold(&t.other.Value, &o.other.Value)
 	}
@@ -172,7 +165,7 @@ func (t *Table[R]) Match(o *Table[R], f func(mine, its *R)) {
 			f(&row.Value, &its.Value)
 		}
 	}
-	if t.other != nil && o.other != nil {
+	if t.full && o.full {
 		f(&t.other.Value, &o.other.Value)
 	}
 }
@@ -186,7 +179,7 @@ func (t *Table[R]) All() iter.Seq2[*R, bool] {
 				return
 			}
 		}
-		if t.other != nil {
+		if t.full {
 			yield(&t.other.Value, true)
 		}
 	}

@@ -25,7 +25,7 @@ func contents(t *Table[counter]) map[string]int {
 	for key, row := range t.rows {
 		m[key] = row.Value.n
 	}
-	if t.other != nil {
+	if t.full {
 		m[otherKey] = t.other.Value.n
 	}
 	return m
