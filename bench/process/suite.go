@@ -64,9 +64,8 @@ type input struct {
 	quickOps int
 	parquet  bool // optrace convert makes a Parquet file of it
 	rounds   int
-	// peer is the side of DuckDB, and statement what it runs, by the path of the file.
-	peer      string
-	statement func(path string) string
+	// peer is the side of DuckDB, and source the rows that it sums up.
+	peer, source string
 }
 
 func (in *input) open(ctx context.Context, env *measure.Env, k workload.Kind) (*measure.Opened, error) {
@@ -100,7 +99,7 @@ func (in *input) open(ctx context.Context, env *measure.Env, k workload.Kind) (*
 			return s, err
 		},
 		in.peer: func(ctx context.Context) (s measure.Sample, err error) {
-			s, theirs, err = db.query(ctx, file.Ops, in.statement(file.Path))
+			s, theirs, err = db.query(ctx, file.Ops, summary(in.source, file.Path))
 			s.Sum = digest(theirs)
 			return s, err
 		},

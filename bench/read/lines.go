@@ -3,11 +3,8 @@ package read
 import (
 	"bufio"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/bytedance/sonic"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
@@ -53,54 +50,49 @@ type collective struct {
 // missing is a number that the line does not have.
 const missing = -1
 
-func readEncodingJSON(path string) (*analyze.Report, error) {
-	return readLines(path, func(text []byte, l *line) error { return json.Unmarshal(text, l) })
-}
-
-func readSonic(path string) (*analyze.Report, error) {
-	return readLines(path, func(text []byte, l *line) error { return sonic.ConfigFastest.Unmarshal(text, l) })
-}
-
-func readLines(path string, decode func(text []byte, l *line) error) (*analyze.Report, error) {
-	p := newProfile()
-	var e op.Entry
-	var coll op.Collective
-	var shapes []op.Shape
-	err := each(path, bufio.ScanLines, func(text []byte) error {
-		l := line{
-			Step: missing, OutputElements: missing, MemoryBytes: missing, Stream: missing, Rank: missing, FLOPs: missing,
-			Collective: collective{GroupSize: missing, Sequence: missing},
-		}
-		if err := decode(text, &l); err != nil {
-			return err
-		}
-		if l.Operation == "" {
-			return nil // a record of another kind
-		}
-		shapes = shapes[:0]
-		for _, s := range l.InputShapes {
-			shapes = append(shapes, s)
-		}
-		e = op.Entry{
-			Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Stream: known(l.Stream), Rank: known(l.Rank),
-			InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType), FLOPs: known(l.FLOPs), Path: l.Path,
-			Start: op.Known(l.Start), Duration: l.Duration, Root: l.Root,
-			OutputElements: known(l.OutputElements), MemoryBytes: known(l.MemoryBytes), Service: l.Service, Scope: l.Scope,
-		}
-		e.Kind, _ = op.ParseKind(l.Kind)
-		e.KindRule = l.rule()
-		if c := l.Collective; c.Name != "" {
-			coll = op.Collective{Name: c.Name, Group: c.Group, GroupSize: known(c.GroupSize), Sequence: known(c.Sequence)}
-			e.Collective = &coll
-		}
-		if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID), id(e.ParentSpanID[:], l.ParentSpanID),
-			id(e.RootSpanID[:], l.RootSpanID)); err != nil {
-			return err
-		}
-		p.Add(&e)
-		return nil
-	})
-	return analyze.ReportOn(p), err
+// readLines reads the lines of a file with a decoder of JSON.
+func readLines(decode func(text []byte, to any) error) reader {
+	return func(path string) (*analyze.Report, error) {
+		p := newProfile()
+		var e op.Entry
+		var coll op.Collective
+		var shapes []op.Shape
+		err := each(path, bufio.ScanLines, func(text []byte) error {
+			l := line{
+				Step: missing, OutputElements: missing, MemoryBytes: missing, Stream: missing, Rank: missing, FLOPs: missing,
+				Collective: collective{GroupSize: missing, Sequence: missing},
+			}
+			if err := decode(text, &l); err != nil {
+				return err
+			}
+			if l.Operation == "" {
+				return nil // a record of another kind
+			}
+			shapes = shapes[:0]
+			for _, s := range l.InputShapes {
+				shapes = append(shapes, s)
+			}
+			e = op.Entry{
+				Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Stream: known(l.Stream), Rank: known(l.Rank),
+				InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType), FLOPs: known(l.FLOPs), Path: l.Path,
+				Start: op.Known(l.Start), Duration: l.Duration, Root: l.Root,
+				OutputElements: known(l.OutputElements), MemoryBytes: known(l.MemoryBytes), Service: l.Service, Scope: l.Scope,
+			}
+			e.Kind, _ = op.ParseKind(l.Kind)
+			e.KindRule = l.rule()
+			if c := l.Collective; c.Name != "" {
+				coll = op.Collective{Name: c.Name, Group: c.Group, GroupSize: known(c.GroupSize), Sequence: known(c.Sequence)}
+				e.Collective = &coll
+			}
+			if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID), id(e.ParentSpanID[:], l.ParentSpanID),
+				id(e.RootSpanID[:], l.RootSpanID)); err != nil {
+				return err
+			}
+			p.Add(&e)
+			return nil
+		})
+		return analyze.ReportOn(p), err
+	}
 }
 
 // rule returns how the kind was found, which lines state where it is unusual.

@@ -5,7 +5,9 @@ package read
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 
+	"github.com/bytedance/sonic"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/bench/measure"
@@ -85,7 +87,7 @@ var readers = map[workload.Format]map[string]reader{
 		ours: readWith(1), pdata: readPdata(bufio.ScanLines, new(ptrace.JSONUnmarshaler).UnmarshalTraces),
 	},
 	workload.OTLPProto: {ours: readWith(1), pdata: readPdata(frames, new(ptrace.ProtoUnmarshaler).UnmarshalTraces)},
-	workload.Entries:   {ours: readWith(1), encodingJSON: readEncodingJSON, sonicJSON: readSonic},
+	workload.Entries:   {ours: readWith(1), encodingJSON: readLines(json.Unmarshal), sonicJSON: readLines(sonic.ConfigFastest.Unmarshal)},
 }
 
 // workers returns the gain of a second worker: the time that passes while a file of

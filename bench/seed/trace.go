@@ -24,9 +24,9 @@ func (r *lcg) next() int64 {
 	return int64(*r >> 33)
 }
 
-// generate calls add with the entries that the Rust program makes.
-func generate(n int, add func(*op.Entry)) {
-	random := lcg(1)
+// newColumns returns the entries that the Rust program makes.
+func newColumns(n int) *analysis.Columns {
+	t, random := analysis.NewColumns(nil), lcg(1)
 	for step := range n {
 		e := op.Entry{Step: op.Known(int64(step)), Operation: operations[random.next()%int64(len(operations))]}
 		if d := random.next() % int64(len(devices)+1); d < int64(len(devices)) {
@@ -36,13 +36,8 @@ func generate(n int, add func(*op.Entry)) {
 		e.Duration = 2*(500+random.next()%100_000) + 1
 		e.InputShapes, e.OutputShape = []op.Shape{{rows, 784}, {784, 256}}, op.Shape{rows, 256}
 		e.OutputElements, e.MemoryBytes = op.Known(rows*256), op.Known(rows*256*8)
-		add(&e)
+		t.Add(&e)
 	}
-}
-
-func newColumns(n int) *analysis.Columns {
-	t := analysis.NewColumns(nil)
-	generate(n, t.Add)
 	return t
 }
 

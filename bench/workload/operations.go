@@ -151,15 +151,6 @@ func pathOf(i int) string {
 	return "layers." + strconv.Itoa(i/opsPerLayer) + "." + blocks[i%opsPerLayer*len(blocks)/opsPerLayer]
 }
 
-// newGraph returns the operations of a graph in order, on the first device.
-func newGraph(rng *rand.Rand) []*Spec {
-	g := make([]*Spec, opsPerGraph)
-	for i := range g {
-		g[i] = newSpec(rng, deviceName(0), pathOf(i), graphStep)
-	}
-	return g
-}
-
 // Graph returns the 2,000 operations of the graph in order, on each of the first
 // devices one after the other.
 func Graph(devices int) []*Spec {

@@ -48,7 +48,10 @@ type stream struct {
 func (c Config) streams() []*stream {
 	var graph []*Spec
 	if c.Kind != Random {
-		graph = newGraph(rand.New(rand.NewPCG(c.Seed, 2)))
+		rng := rand.New(rand.NewPCG(c.Seed, 2))
+		for i := range opsPerGraph {
+			graph = append(graph, newSpec(rng, deviceName(0), pathOf(i), graphStep))
+		}
 	}
 	streams := make([]*stream, numDevices)
 	for i := range streams {

@@ -57,7 +57,12 @@ func present[E any](name string, at func(*row) *[]E) column {
 
 // optional returns a column of a number that may not be known.
 func optional(name string, at func(*row) *op.Int) column {
-	return made(name, "Nullable(Int64)", func(r *row) *int64 { return nullable(*at(r)) }, func(r *row, n *int64) error {
+	return made(name, "Nullable(Int64)", func(r *row) *int64 {
+		if n := at(r); n.Known {
+			return &n.V
+		}
+		return nil
+	}, func(r *row, n *int64) error {
 		*at(r) = known(n)
 		return nil
 	})
@@ -277,13 +282,6 @@ func idText(id []byte) string {
 		return ""
 	}
 	return hex.EncodeToString(id)
-}
-
-func nullable(n op.Int) *int64 {
-	if !n.Known {
-		return nil
-	}
-	return &n.V
 }
 
 func known(n *int64) op.Int {

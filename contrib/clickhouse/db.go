@@ -97,8 +97,11 @@ func (c *Conn) Exec(ctx context.Context, statement string) error { return c.conn
 // Query runs a query with settings under which a part of the answer is never taken
 // for all of it.
 func (c *Conn) Query(ctx context.Context, query string, row func(scan func(...any) error) error) error {
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(querySettings()))
-	rows, err := c.conn.Query(ctx, query)
+	settings := clickhouse.Settings{ // whatever the profile of the user has
+		"skip_unavailable_shards": 0, "distributed_group_by_no_merge": 0,
+		"max_query_size": maxQueryBytes, "max_ast_elements": maxQueryParts, "max_expanded_ast_elements": maxQueryParts,
+	}
+	rows, err := c.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), query)
 	if err != nil {
 		return err
 	}
@@ -108,14 +111,6 @@ func (c *Conn) Query(ctx context.Context, query string, row func(scan func(...an
 		}
 	}
 	return errors.Join(rows.Err(), rows.Close())
-}
-
-// querySettings are the settings of queries, whatever the profile of the user has.
-func querySettings() clickhouse.Settings {
-	return clickhouse.Settings{
-		"skip_unavailable_shards": 0, "distributed_group_by_no_merge": 0,
-		"max_query_size": maxQueryBytes, "max_ast_elements": maxQueryParts, "max_expanded_ast_elements": maxQueryParts,
-	}
 }
 
 // Insert begins to insert rows.

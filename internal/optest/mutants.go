@@ -21,8 +21,8 @@ type Found struct {
 // Find reads records to their end.
 func Find(records iter.Seq2[op.Record, error]) (f Found) {
 	for rec, err := range records {
-		switch {
-		case isSyntax(err):
+		switch _, isSyntax := errors.AsType[*op.SyntaxError](err); {
+		case isSyntax:
 			f.Malformed++
 		case err != nil:
 			f.Err = err
@@ -78,9 +78,4 @@ func mutant(rng *rand.Rand, sample []byte) (text []byte, how string) {
 		text[rng.IntN(len(text))] ^= 1 << rng.IntN(8)
 	}
 	return text, "bits changed"
-}
-
-func isSyntax(err error) bool {
-	_, ok := errors.AsType[*op.SyntaxError](err)
-	return ok
 }

@@ -15,15 +15,11 @@ func Clone(rec op.Record) op.Record {
 	case rec.Span != nil:
 		rec.Span = rec.Span.Clone()
 	case rec.Resource != nil:
-		r := *rec.Resource
-		r.Attrs = append([]op.Attr(nil), r.Attrs...)
-		rec.Resource = &r
+		rec.Resource = rec.Resource.Clone()
 	case rec.Gap != nil:
-		g := *rec.Gap
-		rec.Gap = &g
+		rec.Gap = new(*rec.Gap)
 	case rec.Batch != nil:
-		b := *rec.Batch
-		rec.Batch = &b
+		rec.Batch = new(*rec.Batch)
 	}
 	return rec
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/ingest"
@@ -72,9 +71,7 @@ func (rec *Recording) add(tb testing.TB, found op.Record) {
 	case found.Batch != nil:
 		rec.Batches, rec.InBatch = append(rec.Batches, *found.Batch), append(rec.InBatch, 0)
 	case found.Resource != nil:
-		res := *found.Resource
-		res.Attrs = slices.Clone(res.Attrs)
-		rec.Resources = append(rec.Resources, res)
+		rec.Resources = append(rec.Resources, *found.Resource.Clone())
 	case found.Skipped.N > 0:
 		tb.Errorf("an exporter wrote what its reader skips: %+v", found.Skipped)
 	}

@@ -108,14 +108,21 @@ var ownColumns = map[string][]Column{
 		{"duration_us", one(op.WarnBadValue, micros, setDuration)},
 		{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), setDuration)}, // wins where there are both
 	},
-	"kind_rule":    {{"kind_rule", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.KindRule, r.HasRule = op.ParseKindRule(m.text) })}},
-	"duration_ns":  nil,
-	"input_dtypes": {{"input_dtypes", many(dtype, func(r *Row) { r.InputDTypes = []op.DType{} }, addInputDType)}},
+	"kind_rule":   {{"kind_rule", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.KindRule, r.HasRule = op.ParseKindRule(m.text) })}},
+	"duration_ns": nil,
+	"input_dtypes": {{"input_dtypes", many(dtype, func(r *Row) { r.InputDTypes = []op.DType{} }, func(r *Row, i int, m *Meaning) {
+		r.InputDTypes = appendPart(r, &r.Batch.DTypes, r.InputDTypes, i, op.MaxInputs, op.DType(m.text), op.WarnShapeTruncated)
+	})}},
 	"error": {
 		{"failed", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.StatedFailed = m.number != 0 })},
 		{"error", one(op.WarnBadValue, failure, func(r *Row, m *Meaning) { r.Error, r.Failed = m.text, m.number != 0 })},
 	},
-	"attrs":      {{"attrs.key", many(text, nothing, addAttr)}, {"attrs.value", many(text, nothing, setAttr)}},
+	"attrs": {
+		{"attrs.key", many(text, nothing, func(r *Row, i int, m *Meaning) {
+			r.Attrs = appendPart(r, &r.Batch.Attrs, r.Attrs, i, maxAttrs, op.Attr{Key: m.text}, op.WarnBadValue)
+		})},
+		{"attrs.value", inPart(text, func(r *Row) []op.Attr { return r.Attrs }, func(a *op.Attr, m *Meaning) { a.Value = m.text })},
+	},
 	"links":      nil,
 	"extra":      nil,
 	"warn":       {{"warn", many(warning, nothing, func(*Row, int, *Meaning) {})}},
@@ -131,9 +138,11 @@ var otherColumns = []Column{
 	{"gap.reason", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.More().Gap.Reason = m.text })},
 	{"batch.writer", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.More().Batch.Writer = m.text })},
 	{"batch.seq", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Batch.Sequence = m.number })},
-	{"links.trace_id", many(traceID, nothing, addLink)},
-	{"links.span_id", many(spanID(false), nothing, setLinkSpan)},
-	{"links.weight", many(amount, nothing, setLinkWeight)},
+	{"links.trace_id", many(traceID, nothing, func(r *Row, i int, m *Meaning) {
+		r.Links = appendPart(r, &r.Batch.Links, r.Links, i, op.MaxLinks, op.Link{TraceID: m.id}, op.WarnDroppedLinks)
+	})},
+	{"links.span_id", inPart(spanID(false), linksOf, func(l *op.Link, m *Meaning) { l.SpanID = m.spanID() })},
+	{"links.weight", inPart(amount, linksOf, func(l *op.Link, m *Meaning) { l.Weight = m.int() })},
 	{"extra", one(0, text, func(r *Row, m *Meaning) { r.Rest = m.text })},
 	{"batch.entries", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Batch.Entries = m.number })},
 }
@@ -230,32 +239,13 @@ func appendPart[T any](r *Row, all *[]T, list []T, i, most int, part T, warning 
 	return (*all)[len(*all)-i-1 : len(*all) : len(*all)]
 }
 
-func addInputDType(r *Row, i int, m *Meaning) {
-	r.InputDTypes = appendPart(r, &r.Batch.DTypes, r.InputDTypes, i, op.MaxInputs, op.DType(m.text), op.WarnShapeTruncated)
+// inPart reads a column that holds a list per row, whose elements go into the parts that another column has added.
+func inPart[T any](t translate, parts func(*Row) []T, set func(*T, *Meaning)) func(*Form) Use {
+	return many(t, nothing, func(r *Row, i int, m *Meaning) {
+		if list := parts(r); i < len(list) {
+			set(&list[i], m)
+		}
+	})
 }
 
-func addAttr(r *Row, i int, m *Meaning) {
-	r.Attrs = appendPart(r, &r.Batch.Attrs, r.Attrs, i, maxAttrs, op.Attr{Key: m.text}, op.WarnBadValue)
-}
-
-func setAttr(r *Row, i int, m *Meaning) {
-	if i < len(r.Attrs) {
-		r.Attrs[i].Value = m.text
-	}
-}
-
-func addLink(r *Row, i int, m *Meaning) {
-	r.Links = appendPart(r, &r.Batch.Links, r.Links, i, op.MaxLinks, op.Link{TraceID: m.id}, op.WarnDroppedLinks)
-}
-
-func setLinkSpan(r *Row, i int, m *Meaning) {
-	if i < len(r.Links) {
-		r.Links[i].SpanID = m.spanID()
-	}
-}
-
-func setLinkWeight(r *Row, i int, m *Meaning) {
-	if i < len(r.Links) {
-		r.Links[i].Weight = m.int()
-	}
-}
+func linksOf(r *Row) []op.Link { return r.Links }
