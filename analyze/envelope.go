@@ -169,10 +169,6 @@ func (c *counts) addFormat(name string) {
 // and the partial results, which bring the counts of the files that they were made of.
 type fileCount struct{ entries, promised, partials int64 }
 
-func (c fileCount) and(o fileCount) fileCount {
-	return fileCount{c.entries + o.entries, wide.AddSaturating(c.promised, o.promised), c.partials + o.partials}
-}
-
 // The tables of a counter by reason, and their names in partial results.
 const (
 	skippedBy = iota
@@ -342,7 +338,8 @@ func (in *counter) merge(o *counter) {
 	in.writers.Merge(o.writers, func(_, _ *sequence.Set) {})
 	in.files[in.file], o.files[o.file] = in.inFile, o.inFile
 	for file, count := range o.files {
-		in.files[file] = in.files[file].and(count)
+		c := in.files[file]
+		in.files[file] = fileCount{c.entries + count.entries, wide.AddSaturating(c.promised, count.promised), c.partials + count.partials}
 	}
 	in.inFile = in.files[in.file]
 }

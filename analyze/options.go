@@ -93,11 +93,6 @@ func (o *Options) wants(sections string) bool {
 // wantsEngines reports whether the requests of engines are computed.
 func (o *Options) wantsEngines() bool { return !o.SumsOnly && o.wants("overview findings engines") }
 
-// structural reports whether the structure of the run is needed.
-func (o Options) structural() bool {
-	return !o.SumsOnly || slices.ContainsFunc(o.By, key.Key.NeedsTree)
-}
-
 func (o Options) sums() profile.Options {
 	return profile.Options{
 		By: o.By, MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes,

@@ -150,7 +150,11 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 		case "end":
 			return true, profile.Decode(part, d.end)
 		default:
-			err = d.addRow(name, part)
+			if name == "totals" && d.totals {
+				return false, errTwice
+			}
+			d.totals = d.totals || name == "totals"
+			err = d.profile.AddLine(name, part)
 		}
 	}
 	d.lines++
@@ -205,16 +209,6 @@ func (d *partialDoc) addWriter(l *writerLine) error {
 		set.AddRange(r[0], r[1])
 	}
 	return d.counter.writers.Put([]byte(l.Writer), set, l.Other)
-}
-
-func (d *partialDoc) addRow(name string, text []byte) error {
-	if name == "totals" {
-		if d.totals {
-			return errTwice
-		}
-		d.totals = true
-	}
-	return d.profile.AddLine(name, text)
 }
 
 func (d *partialDoc) end(l *endLine) error {

@@ -94,21 +94,17 @@ func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		if p := parts[d.Key()]; p != nil {
-			setParts(d, p)
+			d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.Span), op.Known(p.Busy), op.Known(p.Idle)
+			d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
+			d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
+			d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
+			if ratio, ok := p.OverlapRatio(); ok {
+				d.OverlapRatio = op.KnownFloat(ratio)
+			}
 		}
 	}
 	if r.LoadBalance != nil {
 		r.LoadBalance.BusyImbalanceRatio = busyImbalance(timelines)
-	}
-}
-
-func setParts(d *profile.Device, p *timeline.Parts) {
-	d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.Span), op.Known(p.Busy), op.Known(p.Idle)
-	d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
-	d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
-	d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
-	if ratio, ok := p.OverlapRatio(); ok {
-		d.OverlapRatio = op.KnownFloat(ratio)
 	}
 }
 

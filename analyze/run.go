@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
@@ -226,7 +227,7 @@ func newCollector(opts Options) *collector {
 	c := &collector{
 		counter: newCounter(), profile: profile.New(opts.sums()), opts: opts, works: work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
 	}
-	if opts.structural() {
+	if !opts.SumsOnly || slices.ContainsFunc(opts.By, key.Key.NeedsTree) {
 		c.forest = trace.New()
 		c.forest.MaxDevices = c.profile.Options().MaxGroups
 		if opts.KeepForest {

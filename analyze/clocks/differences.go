@@ -21,7 +21,6 @@ const (
 	maxDifference = 1 << 61
 )
 
-// comparison compares the clocks of ranks.
 type comparison struct {
 	pairs map[pair]*differences
 	ranks map[int64]int64 // how many collectives each rank took part in

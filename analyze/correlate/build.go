@@ -47,23 +47,29 @@ func (j *Join) Report(opts Options) *Report {
 	r.addShared(all, s, j.pruned, keptTraces, links)
 	paths := make(map[endpointName]*path.Sum)
 	for i := range kept {
-		row := request(&kept[i], links)
-		name, sum := endpointName{row.Root, row.Service}, all.Path(&kept[i])
-		row.CriticalPath = pathParts(forest, sum, links)
+		q := &kept[i]
+		sum := all.Path(q)
+		row := Request{
+			TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
+			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
+			OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
+			CriticalPath: pathParts(forest, sum, links), Link: links.span(q.TraceID, q.SpanID),
+		}
+		name := endpointName{row.Root, row.Service}
 		if paths[name] == nil {
 			paths[name] = path.NewSum(forest)
 		}
 		if sum != nil {
 			paths[name].Merge(sum)
 		}
-		s.compareOps(&row, kept[i].Operations(), j.pruned[trace.SpanRef{Trace: row.TraceID, Span: row.RootSpanID}])
-		if root := kept[i].Root; !root.IsZero() {
+		s.compareOps(&row, q.Operations(), j.pruned[trace.SpanRef{Trace: row.TraceID, Span: row.RootSpanID}])
+		if root := q.Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
 		}
 		if prices != nil {
-			row.Charge = prices.charge(&kept[i])
+			row.Charge = prices.charge(q)
 		}
-		row.Engines = told.join(&kept[i])
+		row.Engines = told.join(q)
 		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
 	}
@@ -129,16 +135,6 @@ func (r *Report) addMissing(q *Request) {
 	r.MissingOpsLocally += q.MissingOpsLocally
 	r.MissingLocally += q.Pruned.NotHeld
 	r.PrunedOps += q.Pruned.Count
-}
-
-// request describes a request, without its path and the differences of the sides.
-func request(q *requests.Request, links Link) Request {
-	return Request{
-		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
-		StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
-		OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
-		Link: links.span(q.TraceID, q.SpanID),
-	}
 }
 
 // unattached lists the operations that belong to no request.

@@ -118,7 +118,6 @@ func meanParts(requests []*Request) map[partKey]float64 {
 	return sums
 }
 
-// partKey identifies a part of critical paths.
 type partKey struct {
 	operation, kind string
 	device          device.Key

@@ -99,7 +99,6 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 	return all
 }
 
-// add adds the figures of a request.
 func (e *Endpoint) add(r *Request) {
 	sum := func(to *int64, ns int64) { *to = wide.AddSaturating(*to, ns) }
 	e.Requests++

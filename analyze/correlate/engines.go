@@ -18,7 +18,6 @@ type told struct {
 	below     map[trace.SpanRef][]int // by that span and each above it
 }
 
-// endpointName tells endpoints apart.
 type endpointName struct{ root, service string }
 
 // maxAbove bounds how many spans lie between the request to an engine and that of a service.
@@ -39,7 +38,6 @@ func newTold(f *trace.Forest) *told {
 
 func ref(n trace.Node) trace.SpanRef { return trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()} }
 
-// above yields a span and those above it.
 func above(n trace.Node) func(func(trace.Node) bool) {
 	return func(yield func(trace.Node) bool) {
 		for i := 0; i < maxAbove && !n.IsZero() && yield(n); i++ {
@@ -69,7 +67,6 @@ func (t *told) join(q *requests.Request) (all []engines.Request) {
 // maxRows bounds the rows of engines at an endpoint.
 const maxRows = 1000
 
-// addRows sums up the requests to engines at each endpoint.
 func (t *told) addRows(all []Endpoint) {
 	at := make(map[endpointName][]int)
 	for i, name := range t.endpoints {

@@ -36,7 +36,6 @@ func (l Link) span(trace op.TraceID, span op.SpanID) Link {
 	return Link(link)
 }
 
-// compare returns the page that compares two traces.
 func (l Link) compare(a, b op.TraceID) Link {
 	if l == "" || a.IsZero() || b.IsZero() || a == b {
 		return ""

@@ -88,7 +88,6 @@ func (c *Charge) Add(o *Charge) {
 	c.perThousand()
 }
 
-// perThousand sets what a thousand tokens cost.
 func (c *Charge) perThousand() {
 	if c.Tokens > 0 {
 		c.CostPerThousand, c.JoulesPerThousand = c.stated.money/float64(c.Tokens)*1000, c.stated.energy/float64(c.Tokens)*1000

@@ -21,7 +21,6 @@ func PriceAttrs(t *price.Table) []string {
 	return append(slices.Clone(attrkey.OfRequests[1:]), t.Tenant)
 }
 
-// pricing prices requests.
 type pricing struct {
 	table  *price.Table
 	forest *trace.Forest

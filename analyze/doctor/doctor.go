@@ -35,7 +35,6 @@ type Doctor struct {
 // counts counts operations that a check looked at, and those that lack what it is about.
 type counts struct{ of, missing int64 }
 
-// nameCounts has what the operations of one name lack.
 type nameCounts struct {
 	name    string
 	missing [numChecks]int64

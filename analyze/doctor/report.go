@@ -78,24 +78,20 @@ type Attribute struct {
 func (d *Doctor) Report(env analyze.Envelope) *Report {
 	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Engines: d.engines}
 	for i := range checks {
-		r.Findings = append(r.Findings, d.finding(i))
+		c := &checks[i]
+		f := Finding{Name: c.name, Of: c.of, Advice: Advice{c.effect, c.figures, c.code, c.attributes}, Operations: []Operation{}}
+		if c.count != nil {
+			c.count(d, &f)
+		} else {
+			f.Count, f.Missing = d.counts[i].of, d.counts[i].missing
+			f.Operations = d.operations(i)
+		}
+		if f.Count > 0 {
+			f.Share = op.KnownFloat(float64(f.Missing) / float64(f.Count))
+		}
+		r.Findings = append(r.Findings, f)
 	}
 	return r
-}
-
-func (d *Doctor) finding(id int) Finding {
-	c := &checks[id]
-	f := Finding{Name: c.name, Of: c.of, Advice: Advice{c.effect, c.figures, c.code, c.attributes}, Operations: []Operation{}}
-	if c.count != nil {
-		c.count(d, &f)
-	} else {
-		f.Count, f.Missing = d.counts[id].of, d.counts[id].missing
-		f.Operations = d.operations(id)
-	}
-	if f.Count > 0 {
-		f.Share = op.KnownFloat(float64(f.Missing) / float64(f.Count))
-	}
-	return f
 }
 
 // operations returns the names of the operations that a check found most often.

@@ -155,14 +155,12 @@ func (r *Requests) All(yield func(Request) bool) {
 	}
 }
 
-// request is a request with its times.
 type request struct {
 	span
 	row     int32
 	service string
 }
 
-// matches reports whether a request is one of those that are asked for.
 func (r *Requests) matches(q *request, n trace.Node) bool {
 	e := op.Entry{Operation: n.Name(), Service: q.service, TraceID: n.TraceID(), SpanID: n.SpanID()}
 	for i, value := range q.by[len(r.names):] {
@@ -176,7 +174,6 @@ func (r *Requests) matches(q *request, n trace.Node) bool {
 // maxAbove bounds how far away a request's attributes and the parts of its time may be in the tree.
 const maxAbove = 8
 
-// addBelow adds the times of spans below requests.
 func addBelow(f *trace.Forest, rows map[int32]*span) {
 	names := make(map[string]bool)
 	for _, s := range rows {

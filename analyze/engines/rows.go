@@ -133,7 +133,6 @@ func (r *Requests) Rows(most int, numbers ...int) []Engine {
 	return rows
 }
 
-// row sums up some requests of a dialect.
 func (r *Requests) row(of []*request) Engine {
 	e := Engine{Dialect: dialects[of[0].dialect].name, Requests: int64(len(of))}
 	e.Service = common(of, func(q *request) string { return q.service })
@@ -196,7 +195,6 @@ func timesOf(of []*request, time field) *Times {
 	return &Times{Count: n, Mean: float64(all.Int64()) / float64(n), P50: at(50), P95: at(95), P99: at(99), Max: values[n-1]}
 }
 
-// slowOf compares the slow requests with the others.
 func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 	var slow, typical []*request
 	for _, q := range all {

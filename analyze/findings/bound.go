@@ -61,7 +61,6 @@ func (l *list) busyNS() (ns int64) {
 	return ns
 }
 
-// boundPart is a part of the whole time.
 type boundPart struct {
 	name string
 	ns   int64
@@ -127,7 +126,6 @@ func (l *list) wholeText() string {
 	return units.Duration(l.whole) + " on each of " + units.Count(l.devicesNum) + " devices"
 }
 
-// detail says more about the largest part.
 func (l *list) detail(by path.BoundBy, largest string) string {
 	switch largest {
 	case "the host":

@@ -90,9 +90,6 @@ func (l *list) blame() {
 	}
 }
 
-// tellsSpread reports whether a finding has what spread says.
-func (l *list) tellsSpread(f Finding) bool { return strings.HasSuffix(f.Text, l.spread) }
-
 // mostWork returns the device with at least minRatio times the work of the others, nil if none has, or not all are of one kind.
 func (l *list) mostWork() *uneven {
 	devices := l.Extent.Devices
@@ -159,7 +156,6 @@ func (u *uneven) text() string {
 	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the work.", factor(u.time), factor(u.work))
 }
 
-// probability returns p in words.
 func probability(p float64) string {
 	if p < 0.001 {
 		return "below 0.001"
@@ -167,5 +163,4 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.2g", p)
 }
 
-// factor returns how many times something is another.
 func factor(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

@@ -71,7 +71,6 @@ func engineText(e *engines.Engine) string {
 	return text
 }
 
-// timesText says how long something takes.
 func timesText(t *engines.Times) string {
 	if t.Count == 1 {
 		return units.Duration(t.Max)
@@ -93,7 +92,6 @@ func slowText(e *engines.Engine) string {
 	return text + fmt.Sprintf(". The slowest took %s.", units.Duration(e.E2E.Max))
 }
 
-// engineName names a row in a sentence.
 func engineName(e *engines.Engine) string {
 	name := e.Dialect
 	if e.Model.Known {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
@@ -156,7 +157,6 @@ func Of(f *Facts) []Finding {
 	return found
 }
 
-// run finds what operations tell.
 func (l *list) run() {
 	l.divide()
 	l.blame()
@@ -164,8 +164,9 @@ func (l *list) run() {
 	l.standouts()
 	l.devices()
 	l.operations()
-	if bound := &l.first[len(l.first)-1]; 10*l.by.CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, l.tellsSpread) {
-		bound.Text += l.spread
+	tellsSpread := func(f Finding) bool { return strings.HasSuffix(f.Text, l.spread) }
+	if 10*l.by.CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, tellsSpread) {
+		l.first[len(l.first)-1].Text += l.spread // of the bound
 	}
 	l.hostTimes()
 	l.others()
@@ -177,7 +178,6 @@ func (l *list) run() {
 	})
 }
 
-// list collects the findings of a run.
 type list struct {
 	Facts
 	// first has what comes before all others: what puts the figures in doubt, and the bound.
@@ -195,7 +195,6 @@ type list struct {
 	spread string
 }
 
-// says returns a finding with a text.
 func says(kind Kind, where Where, format string, args ...any) Finding {
 	return Finding{Kind: kind, Where: where, Text: fmt.Sprintf(format, args...)}
 }
@@ -225,10 +224,8 @@ func (l *list) label(k device.Key) string {
 	return named(k.Label(l.ranks))
 }
 
-// whereDevice returns a place on a device.
 func whereDevice(section string, k device.Key) Where {
 	return Where{Section: section, DeviceID: k.DeviceID, Rank: k.Rank}
 }
 
-// named returns a name as it stands in a sentence.
 func named(name string) string { return requests.NameInText(name) }

@@ -134,7 +134,7 @@ func (l *list) hostTimes() {
 		case len(l.Extent.Devices) == 0:
 			f.Kind, f.Where = Operation, Where{Section: "operations", Operation: h.Operation}
 			f.Text = fmt.Sprintf("The host ran %s for %s.", name, l.part(ns))
-		case l.isStartUp(h):
+		case 10*h.FirstNS >= 9*h.TimeNS && l.hostCalls(h) >= 2: // the first call started a library or a device
 			f.Kind = FirstStep
 			f.Text = fmt.Sprintf("The first of %s of %s took %s on the host, in which %s: start-up that later calls do not have.",
 				units.Plural(l.hostCalls(h), "call"), name, l.part(ns), l.each("nothing ran"))
@@ -150,12 +150,6 @@ func (l *list) hostTimes() {
 		}
 	}
 	l.unexplained()
-}
-
-// isStartUp reports whether the first of several calls on the host took nine tenths of the time of all of them in
-// which devices had nothing to do, as the call does that starts a library or a device.
-func (l *list) isStartUp(h timeline.HostTime) bool {
-	return 10*h.FirstNS >= 9*h.TimeNS && l.hostCalls(h) >= 2
 }
 
 // hostCalls returns how many calls of an operation the host made, 0 where that is not known.

@@ -51,7 +51,6 @@ func whereRequest(s *requests.Standout) Where {
 	}
 }
 
-// cause says what a request waited for most.
 func cause(s *requests.Standout) string {
 	if len(s.Causes) == 0 {
 		return ""

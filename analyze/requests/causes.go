@@ -245,7 +245,6 @@ func (c *causeFinder) addMeanwhile(part *partSum, last int32, s path.Window, dev
 	}
 }
 
-// causeKey identifies a part of a cause.
 type causeKey struct {
 	cause, operation string
 	device           device.Key

@@ -187,7 +187,6 @@ func (e *Execution) divide(row *trace.Execution, isAttention map[int32]bool) []i
 	return parts
 }
 
-// hasWeights reports whether some of the weights are not 0.
 func hasWeights(weights []int64) bool {
 	return slices.ContainsFunc(weights, func(w int64) bool { return w > 0 })
 }

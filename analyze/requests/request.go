@@ -143,7 +143,6 @@ func (r *Requests) addShared(work *sharedWork, number int32) {
 	request.SharedNS = sum.Int64()
 }
 
-// request describes the request in row root, without its times.
 func request(f *trace.Forest, root int32, ops []int32) Request {
 	n := f.Node(root)
 	return Request{

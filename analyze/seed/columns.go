@@ -87,7 +87,6 @@ func (t *Columns) SlowestOps(n int) []Slow {
 	return longestFirst(longest)[:n]
 }
 
-// longestFirst sorts entries by duration, equal ones as they are.
 func longestFirst(entries []Slow) []Slow {
 	slices.SortStableFunc(entries, func(a, b Slow) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
 	return entries

@@ -15,7 +15,6 @@ type pairs struct {
 	all                 symbols.Table[pair]
 }
 
-// number returns the number of e's pair.
 func (x *pairs) number(e *op.Entry) int32 {
 	p := pair{operation: x.operations.ID(e.Operation)}
 	if e.HasDevice() {

@@ -37,7 +37,6 @@ func (s *Stacks) Add(e *op.Entry) {
 // and at least 1. Names are escaped as in [Summary.FlamegraphCollapsed].
 func (s *Stacks) Write(w io.Writer) error { return s.pairs.names().writeStacks(w, s.weights) }
 
-// writeStacks writes the stacks of the pairs with their weights.
 func (x pairNames) writeStacks(w io.Writer, weights []int64) error {
 	byStack := make(map[string]int64, len(weights))
 	for i, weight := range weights {

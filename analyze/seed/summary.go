@@ -18,7 +18,6 @@ type Summary struct {
 	total                 int64 // ns
 }
 
-// totals are the sums over some entries.
 type totals struct{ count, duration, memory int64 }
 
 // add adds the sums over some entries of a pair.

@@ -27,7 +27,12 @@ type Found struct {
 // Find finds the rows whose times cannot be right.
 func Find(f *trace.Forest) *Found {
 	f.Build()
-	s := &Found{Durations: suspectDurations(f), Clock: clockProblems(f)}
+	s := &Found{Durations: suspectDurations(f)}
+	for r := range f.Rows() {
+		if off := clockOffset(f, r); off < -clockSlack || off > clockSlack {
+			s.Clock = append(s.Clock, r)
+		}
+	}
 	if f.Counts.Repeated > 0 {
 		for r := range f.Rows() {
 			if f.Has(r, trace.FlagRepeat) {
@@ -36,18 +41,6 @@ func Find(f *trace.Forest) *Found {
 		}
 	}
 	return s
-}
-
-// clockProblems returns the rows that start more than clockSlack before their
-// parent starts or after it ends.
-func clockProblems(f *trace.Forest) []int32 {
-	var found []int32
-	for r := range f.Rows() {
-		if off := clockOffset(f, r); off < -clockSlack || off > clockSlack {
-			found = append(found, r)
-		}
-	}
-	return found
 }
 
 // clockOffset returns for how long row r, or its launch, starts after the end of its parent, negative for how long before
@@ -115,28 +108,22 @@ func Examples(f *trace.Forest, s *Found) []Suspect {
 				worst = r
 			}
 		}
-		list = append(list, suspect(f, worst, what))
+		n := f.Node(worst)
+		device := n.Device()
+		s := Suspect{
+			What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,
+			Stream: n.Stream(), StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+		}
+		if what == Clock {
+			s.OffNS = op.Known(clockOffset(f, worst))
+		}
+		list = append(list, s)
 	}
 	add(s.Durations, Duration, f.Duration)
 	add(s.Clock, Clock, func(r int32) int64 { return max(clockOffset(f, r), -clockOffset(f, r)) })
 	add(f.Tree.Cut, Cycle, func(int32) int64 { return 0 })
 	add(s.repeats, Repeat, f.Duration)
 	return list
-}
-
-// suspect describes row r.
-func suspect(f *trace.Forest, r int32, what Kind) Suspect {
-	n := f.Node(r)
-	device := n.Device()
-	s := Suspect{
-		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,
-		Stream:      n.Stream(),
-		StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
-	}
-	if what == Clock {
-		s.OffNS = op.Known(clockOffset(f, r))
-	}
-	return s
 }
 
 // Without reports for each row whether it has a suspect duration, is a clock

@@ -90,7 +90,6 @@ const (
 	epoch    = 1_700_000_000_000_000_000
 )
 
-// run is a recording under way.
 type run struct {
 	cause    string
 	strength float64
@@ -242,7 +241,6 @@ func (r *run) request(trace op.TraceID, span op.SpanID, start, end int64) {
 	}})
 }
 
-// entry records an operation on a device.
 func (r *run) entry(name string, kind op.Kind, d int, s, start, ns int64) *op.Entry {
 	e := &op.Entry{
 		Operation: name, Kind: kind, DeviceID: fmt.Sprintf("cuda:%d", d), Stream: op.Known(0), Step: op.Known(s),
@@ -252,7 +250,6 @@ func (r *run) entry(name string, kind op.Kind, d int, s, start, ns int64) *op.En
 	return e
 }
 
-// host records an operation on the host.
 func (r *run) host(name string, start, ns int64) {
 	e := &op.Entry{Operation: name, Kind: op.KindControl, Side: op.SideHost, Start: op.Known(start), Duration: ns}
 	r.records = append(r.records, op.Record{Entry: e})

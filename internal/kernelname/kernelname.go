@@ -54,7 +54,6 @@ func isIdentifier(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 }
 
-// library shortens the name of a kernel of a library.
 func library(name string) string {
 	for _, prefix := range []string{"cudnn_infer_", "cudnn_train_", "__amd_"} {
 		name = strings.TrimPrefix(name, prefix)

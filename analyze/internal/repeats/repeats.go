@@ -59,7 +59,6 @@ func Find(texts [][]int32, weights []int64) []Sequence {
 	return f.found
 }
 
-// finder looks for sequences of items.
 type finder struct {
 	texts   [][]int32
 	weights []int64
@@ -89,7 +88,6 @@ type start struct {
 	common, longest int
 }
 
-// cut cuts the texts into items.
 func (f *finder) cut() {
 	var known symbols.Texts
 	for i, text := range f.texts {
@@ -225,7 +223,6 @@ func (f *finder) apart(places []int, length int) iter.Seq[int] {
 	}
 }
 
-// count counts the occurrences at places.
 func (f *finder) count(places []int, length int) (n int64) {
 	for at := range f.apart(places, length) {
 		n += f.weights[f.items[at].Text]
@@ -233,7 +230,6 @@ func (f *finder) count(places []int, length int) (n int64) {
 	return n
 }
 
-// add adds the occurrences of a sequence.
 func (f *finder) add(s Sequence) {
 	first := s.At[0]
 	i := f.index.ID(f.keyOf(f.texts[first.Text][first.From:first.From+s.Length], 0))

@@ -140,7 +140,6 @@ type numbers struct {
 	keys []int32
 }
 
-// of returns the number of key.
 func (n *numbers) of(key int32) int32 {
 	for int(key) >= len(n.ids) {
 		n.ids = append(n.ids, 0)
@@ -152,7 +151,6 @@ func (n *numbers) of(key int32) int32 {
 	return n.ids[key] - 1
 }
 
-// clear forgets all keys.
 func (n *numbers) clear() {
 	for _, key := range n.keys {
 		n.ids[key] = 0
@@ -186,7 +184,6 @@ func (s *Schedule) sort() {
 	}
 }
 
-// sortKeys sorts the nodes by a time of each.
 func (s *Schedule) sortKeys(times []int64) {
 	s.keys = slices.Grow(s.keys[:0], len(times))
 	for i, at := range times {
@@ -249,7 +246,6 @@ func (s *Schedule) Connect() {
 	}
 }
 
-// clear forgets the latest run.
 func (s *Schedule) clear() {
 	s.ended, s.loose = zeros(s.ended, int(s.parents)), zeros(s.loose, int(s.parents))
 	s.lanes, s.joins = zeros(s.lanes, len(s.laneNumbers.keys)), zeros(s.joins, len(s.joinNumbers.keys))
@@ -280,7 +276,6 @@ func (s *Schedule) Run(sets ...int16) []int64 {
 	return s.done[0][:len(sets)]
 }
 
-// begin runs the beginning of node i.
 func (s *Schedule) begin(i int32, out *[Together]int16) {
 	n := &s.nodes[i]
 	at := &s.begun[i]
@@ -315,7 +310,6 @@ func (s *Schedule) begin(i int32, out *[Together]int16) {
 	}
 }
 
-// end runs the end of node i.
 func (s *Schedule) end(i int32, out *[Together]int16) {
 	n := &s.nodes[i]
 	at := &s.done[i]

@@ -15,7 +15,6 @@ func binOf(v int64) int {
 	return shift<<binBits + int(u>>shift)
 }
 
-// binMiddle returns the middle of the durations of a bin.
 func binMiddle(bin int) float64 {
 	shift := max(0, bin>>binBits-1)
 	first := int64(bin-shift<<binBits) << shift
