@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/internal/env"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // Config is the configuration of the exporter.
@@ -87,12 +86,4 @@ func (c *Config) compression() (sink.Compression, error) {
 		return z, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
 	}
 	return z, nil
-}
-
-func (c *Config) mapping() *attr.Mapping {
-	m := new(attr.Mapping)
-	for _, key := range c.KeepAttributes {
-		m.Keep(key)
-	}
-	return m
 }

@@ -13,11 +13,13 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op/attr"
 )
 
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceexporter"
@@ -49,7 +51,8 @@ func (e *fileExporter) start(context.Context, component.Host) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	e.file, e.sink, e.reader = file, s, pdataop.NewReader(e.cfg.mapping())
+	e.file, e.sink = file, s
+	e.reader = pdataop.NewReader(attrmap.With(nil, attr.Want{Keep: e.cfg.KeepAttributes}))
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/optrace/optrace/internal/check"
 )
 
 // backend keeps the metrics and profiles that are sent to it. It is safe for concurrent
@@ -30,7 +29,7 @@ func newBackend(t *testing.T) *backend {
 	t.Helper()
 	b := &backend{byPath: make(map[string][]pmetric.Metrics)}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if err := b.take(r); err != nil {
+		if err := b.take(r.URL.Path, check.Gunzip(t, r.Body)); err != nil {
 			t.Errorf("%s: %v", r.URL.Path, err)
 		}
 	}))
@@ -39,30 +38,18 @@ func newBackend(t *testing.T) *backend {
 	return b
 }
 
-func (b *backend) take(r *http.Request) error {
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		z, err := gzip.NewReader(body)
-		if err != nil {
-			return err
-		}
-		body = z
-	}
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return err
-	}
+func (b *backend) take(path string, text []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if strings.HasSuffix(r.URL.Path, "/profiles") {
+	if strings.HasSuffix(path, "/profiles") {
 		request := pprofileotlp.NewExportRequest()
 		err := request.UnmarshalProto(text)
 		b.asProfiles = append(b.asProfiles, request.Profiles())
 		return err
 	}
 	request := pmetricotlp.NewExportRequest()
-	err = request.UnmarshalProto(text)
-	b.byPath[r.URL.Path] = append(b.byPath[r.URL.Path], request.Metrics())
+	err := request.UnmarshalProto(text)
+	b.byPath[path] = append(b.byPath[path], request.Metrics())
 	return err
 }
 

@@ -24,14 +24,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Epoch is when the first operation starts, in Unix nanoseconds.
-const Epoch = 1_795_224_124_978_150_123
-
 // Training returns the spans of a training run, a request for each step: a process per
 // rank drives two devices, whose operations overlap; some fail, some are seen from the
 // host, and some have no device.
 func Training(seed uint64, ranks, steps int) []ptrace.Traces {
-	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), now: Epoch}
+	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), now: 1_795_224_124_978_150_123}
 	var all []ptrace.Traces
 	for step := range steps {
 		td := ptrace.NewTraces()
