@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
@@ -72,7 +73,8 @@ func (c command) help() string {
 
 // flagSet returns the flags of the command, which set those of its job.
 func (c command) flagSet() *flag.FlagSet {
-	fs := flags.New(c.name)
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors are for whoever parses
 	c.define(fs)
 	return fs
 }

@@ -133,7 +133,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 		keep = correlate.PriceAttrs(f.prices)
 	}
 	join.KeepAttrs(keep...)
-	var input *analyze.Envelope
+	opts := correlate.Options{Findings: f.trace == "", Keep: f.wantsRequest, KeepTrace: f.wantsTrace, Price: f.prices}
 	if len(src.Inputs) > 0 {
 		in, done := src.Open(s)
 		forest, env, err := analyze.ReadForest(ctx, in, 0, keep...)
@@ -142,34 +142,23 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 			return nil, exit.Input(err)
 		}
 		join.TakeLocal(forest)
-		input = env
+		join.DescribeLocal(env)
+		opts.Input = env
 	}
-	opts := correlate.Options{Input: input, Findings: f.trace == "", Keep: f.wantsRequest, KeepTrace: f.wantsTrace, Price: f.prices}
-	var service *correlate.Service
 	if f.jaeger != "" {
-		mapping := &attr.Mapping{}
-		for _, key := range keep {
-			mapping.Keep(key)
-		}
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
-			Mapping: attrmap.With(mapping, attr.Want{Spans: engines.Keys()}), Timeout: f.timeout,
+			Mapping: attrmap.With(nil, attr.Want{Keep: keep, Spans: engines.Keys()}), Timeout: f.timeout,
 			FollowRedirects: f.redirects, MaxMemory: int64(f.Memory),
 		})
 		if err != nil {
 			return nil, exit.Usagef("-jaeger: %w", err)
 		}
 		opts.Jaeger = client.Base()
-		if service, err = f.readService(ctx, client, join); err != nil {
+		if opts.Service, err = f.readService(ctx, client, join); err != nil {
 			return nil, exit.Input(err)
 		}
+		join.DescribeService(&opts.Service.Envelope)
 	}
-	if input != nil {
-		join.DescribeLocal(input)
-	}
-	if service != nil {
-		join.DescribeService(&service.Envelope)
-	}
-	opts.Service = service
 	report := join.Report(opts)
 	return report, f.checkTrace(report)
 }

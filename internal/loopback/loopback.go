@@ -54,7 +54,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes, MaxReceiveBufferPerStream: streamBytes,
 		},
-		ConnState: new(connections).changed,
+		ConnState: (&connections{known: make(map[net.Conn]time.Time)}).changed,
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
@@ -86,9 +86,6 @@ type connections struct {
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = make(map[net.Conn]time.Time)
-	}
 	switch state {
 	case http.StateClosed, http.StateHijacked:
 		delete(c.known, conn)

@@ -49,11 +49,10 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	}
 	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
 	var c *converter
-	begin := func(first *op.Resource) (err error) {
+	begin := func(first *op.Resource) {
 		if c == nil {
-			c, err = t.create(options{out, version, &found, first})
+			c = t.create(options{out, version, &found, first})
 		}
-		return err
 	}
 	if t.attributes && !drop {
 		src.Mapping = new(attr.Mapping)
@@ -76,11 +75,8 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 			if drop {
 				dropAttributes(rec)
 			}
-			err := begin(rec.Resource)
-			if err == nil {
-				err = c.record(rec)
-			}
-			if err != nil {
+			begin(rec.Resource)
+			if err := c.record(rec); err != nil {
 				return exit.Output(err)
 			}
 		}
@@ -95,9 +91,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 		fmt.Fprintf(s.Err, "optrace convert: left out %d records in all\n", found.Malformed)
 	}
 	out.Verdict = input.Unread(src.Inputs, &found)
-	if err := begin(nil); err != nil {
-		return exit.Output(err)
-	}
+	begin(nil)
 	return exit.Output(c.end())
 }
 

@@ -82,16 +82,16 @@ func changed(last *op.Resource, f func(*op.Resource) error) func(*op.Resource) e
 	}
 }
 
-func newEntries(o options) (*converter, error) {
+func newEntries(o options) *converter {
 	w := entries.NewWriter(o.out, o.first)
 	return &converter{
 		entry: w.Entry, span: w.Span, gap: w.Gap, batch: w.Batch, resource: changed(o.first, w.Resource), end: w.Flush,
-	}, nil
+	}
 }
 
 // newTrace writes a seed trace. The total and the metadata come last, so that it need not
 // hold the entries.
-func newTrace(o options) (*converter, error) {
+func newTrace(o options) *converter {
 	enc, sum, metadata := opseed.NewEncoder(nil), int64(0), make(map[string]string)
 	return &converter{
 		entry: func(e *op.Entry) error {
@@ -113,27 +113,27 @@ func newTrace(o options) (*converter, error) {
 			_, err := o.out.Write(append(enc.End(sum, metadata), '\n'))
 			return err
 		},
-	}, nil
+	}
 }
 
-func newCSV(o options) (*converter, error) {
+func newCSV(o options) *converter {
 	w, err := csv.NewEntryWriter(o.out, csv.Options{Printable: o.out.Terminal})
 	if err != nil {
-		return nil, err
+		return &converter{end: func() error { return err }}
 	}
-	return &converter{entry: w.Write, end: w.Flush}, nil
+	return &converter{entry: w.Write, end: w.Flush}
 }
 
-func newOTLP(o options) (*converter, error) {
+func newOTLP(o options) *converter {
 	w := otlp.NewWriter(o.out)
-	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}, nil
+	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}
 }
 
-func newParquet(o options) (*converter, error) {
+func newParquet(o options) *converter {
 	w := parquet.NewWriter(o.out)
 	return &converter{
 		entry: w.Entry, span: w.Span, resource: changed(nil, w.Resource), gap: w.Gap, batch: w.Batch, end: w.Close,
-	}, nil
+	}
 }
 
 // timeline collects operations and spans and writes them in the end.
@@ -145,19 +145,19 @@ type timeline[T any] interface {
 	Write(w io.Writer) error
 }
 
-func newTimeline[T any, P timeline[T]](o options) (*converter, error) {
+func newTimeline[T any, P timeline[T]](o options) *converter {
 	t := P(new(T))
 	c := &converter{entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes, end: func() error { return t.Write(o.out) }}
 	if t, ok := any(t).(interface{ Resource(r *op.Resource) }); ok {
 		c.resource = always(t.Resource)
 	}
-	return c, nil
+	return c
 }
 
 // newFlat writes the seed's stacks of device and operation.
-func newFlat(o options) (*converter, error) {
+func newFlat(o options) *converter {
 	s := new(seed.Stacks)
-	return &converter{entry: always(s.Add), end: func() error { return s.Write(o.out) }}, nil
+	return &converter{entry: always(s.Add), end: func() error { return s.Write(o.out) }}
 }
 
 // ofForest returns a converter that needs the structure of the whole input.
@@ -167,13 +167,13 @@ func ofForest(f *trace.Forest, end func() error) *converter {
 	}
 }
 
-func newCollapsed(o options) (*converter, error) {
+func newCollapsed(o options) *converter {
 	f := trace.New()
-	return ofForest(f, func() error { return stacks.WriteForest(f, o.out) }), nil
+	return ofForest(f, func() error { return stacks.WriteForest(f, o.out) })
 }
 
-func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error) func(options) (*converter, error) {
-	return func(o options) (*converter, error) {
+func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error) func(options) *converter {
+	return func(o options) *converter {
 		f, from, lost := trace.New(), new(otlpprofiles.Producers), int64(0)
 		f.KeepShapes()
 		c := ofForest(f, func() error {
@@ -188,6 +188,6 @@ func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error
 		}
 		c.resource = always(from.Resource)
 		c.gap = always(func(g *op.Gap) { lost += g.Dropped })
-		return c, nil
+		return c
 	}
 }

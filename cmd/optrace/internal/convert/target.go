@@ -28,7 +28,7 @@ type Target struct {
 	// attributes is set where the format holds attributes, so that they are read, and binary
 	// where it is not for a terminal.
 	attributes, binary bool
-	create             func(options) (*converter, error)
+	create             func(options) *converter
 }
 
 // Targets lists the formats.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -16,14 +15,6 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/units"
 )
-
-// New returns a flag set that leaves it to its caller to print errors.
-func New(name string) *flag.FlagSet {
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	return fs
-}
 
 // Line is a command line: the flags and, in whatever order with them, the inputs.
 type Line struct {
