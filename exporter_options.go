@@ -19,6 +19,16 @@ import (
 // ExporterOption configures an [Exporter].
 type ExporterOption interface{ applyExporter(*exporterConfig) }
 
+// faults are what is wrong with options.
+type faults []error
+
+// add adds a fault, if it is there.
+func (f *faults) add(is bool, format string, args ...any) {
+	if is {
+		*f = append(*f, fmt.Errorf(format, args...))
+	}
+}
+
 type exporterConfig struct {
 	mapping     *attr.Mapping
 	format      Format
@@ -41,17 +51,11 @@ func newExporterConfig(variables []env.Variable[exporterConfig], opts []Exporter
 }
 
 func (cfg exporterConfig) validate() error {
-	var errs []error
-	if cfg.output() == nil {
-		errs = append(errs, fmt.Errorf("unknown format %d", cfg.format))
-	}
-	if cfg.compression > CompressionZstd {
-		errs = append(errs, fmt.Errorf("unknown compression %d", cfg.compression))
-	}
-	if cfg.cacheBytes < 0 {
-		errs = append(errs, fmt.Errorf("cache size %d is negative", cfg.cacheBytes))
-	}
-	if err := errors.Join(append(errs, cfg.rotation.Validate())...); err != nil {
+	var wrong faults
+	wrong.add(cfg.output() == nil, "unknown format %d", cfg.format)
+	wrong.add(cfg.compression > CompressionZstd, "unknown compression %d", cfg.compression)
+	wrong.add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
+	if err := errors.Join(append(wrong, cfg.rotation.Validate())...); err != nil {
 		return fmt.Errorf("optrace: new exporter: %w", err)
 	}
 	return nil

@@ -47,16 +47,15 @@ type processorOption struct {
 }
 
 func (o processorOption) applyProcessor(cfg *processorConfig) {
-	if o.of&cfg.role == 0 {
-		cfg.errs = append(cfg.errs, fmt.Errorf("%s is not for a %v", o.name, cfg.role))
-		return
+	cfg.wrong.add(o.of&cfg.role == 0, "%s is not for a %v", o.name, cfg.role)
+	if o.of&cfg.role != 0 {
+		o.set(cfg)
 	}
-	o.set(cfg)
 }
 
 type processorConfig struct {
-	role role
-	errs []error // of options
+	role  role
+	wrong faults // of options
 
 	policy        Policy
 	bufferBytes   int64
@@ -96,32 +95,16 @@ func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error)
 }
 
 func (cfg processorConfig) validate() error {
-	errs := cfg.errs
-	if cfg.policy > PolicyBlock {
-		errs = append(errs, fmt.Errorf("unknown policy %d", cfg.policy))
-	}
-	if cfg.bufferBytes < pipeline.MinMaxBytes {
-		errs = append(errs, fmt.Errorf("a bound of %d bytes is below %d", cfg.bufferBytes, pipeline.MinMaxBytes))
-	}
-	if cfg.cacheBytes < 0 {
-		errs = append(errs, fmt.Errorf("cache size %d is negative", cfg.cacheBytes))
-	}
-	if cfg.flushInterval <= 0 {
-		errs = append(errs, fmt.Errorf("flush interval %v is not positive", cfg.flushInterval))
-	}
-	if cfg.exportTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("export timeout %v is not positive", cfg.exportTimeout))
-	}
-	if cfg.forwardThreshold < 0 {
-		errs = append(errs, fmt.Errorf("forwarding threshold %v is negative", cfg.forwardThreshold))
-	}
-	if !(cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1) {
-		errs = append(errs, fmt.Errorf("forwarding ratio %v is not between 0 and 1", cfg.forwardRatio))
-	}
-	if cfg.dumpOnSlow < 0 {
-		errs = append(errs, fmt.Errorf("duration %v of slow local roots is negative", cfg.dumpOnSlow))
-	}
-	return errors.Join(errs...)
+	wrong := cfg.wrong
+	wrong.add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
+	wrong.add(cfg.bufferBytes < pipeline.MinMaxBytes, "a bound of %d bytes is below %d", cfg.bufferBytes, pipeline.MinMaxBytes)
+	wrong.add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
+	wrong.add(cfg.flushInterval <= 0, "flush interval %v is not positive", cfg.flushInterval)
+	wrong.add(cfg.exportTimeout <= 0, "export timeout %v is not positive", cfg.exportTimeout)
+	wrong.add(cfg.forwardThreshold < 0, "forwarding threshold %v is negative", cfg.forwardThreshold)
+	wrong.add(!(cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1), "forwarding ratio %v is not between 0 and 1", cfg.forwardRatio)
+	wrong.add(cfg.dumpOnSlow < 0, "duration %v of slow local roots is negative", cfg.dumpOnSlow)
+	return errors.Join(wrong...)
 }
 
 // pipeline returns the configuration of a pipeline.

@@ -125,20 +125,12 @@ func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() 
 }
 
 func (cfg *queueConfig) validate() error {
-	var errs []error
-	if cfg.size < 1 {
-		errs = append(errs, fmt.Errorf("a size of %d is not positive", cfg.size))
-	}
-	if cfg.policy > PolicyBlock {
-		errs = append(errs, fmt.Errorf("unknown policy %d", cfg.policy))
-	}
-	if cfg.timeout <= 0 {
-		errs = append(errs, fmt.Errorf("event timeout %v is not positive", cfg.timeout))
-	}
-	if cfg.clock != nil && (cfg.read == nil || cfg.every <= 0) {
-		errs = append(errs, errors.New("the device clock is never read"))
-	}
-	return errors.Join(errs...)
+	var wrong faults
+	wrong.add(cfg.size < 1, "a size of %d is not positive", cfg.size)
+	wrong.add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
+	wrong.add(cfg.timeout <= 0, "event timeout %v is not positive", cfg.timeout)
+	wrong.add(cfg.clock != nil && (cfg.read == nil || cfg.every <= 0), "the device clock is never read")
+	return errors.Join(wrong...)
 }
 
 // NewQueue returns a Queue that records with a [Tracer], as spans, or with a [Processor], as entries;

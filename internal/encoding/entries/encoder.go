@@ -24,19 +24,15 @@ type encoder struct {
 // CacheHits returns how many of the recent lookups in the cache found something.
 func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
+// Add adds a shorter record of what would be too large to be read.
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
-	if e.Data != nil {
-		return c.addBounded(b, e.Data, &e.Root, e.Alone, t)
+	d := e.Data
+	if d == nil {
+		read := span.Read(e.Span, e.Context, e.Parent)
+		d = &read
 	}
-	d := span.Read(e.Span, e.Context, e.Parent)
-	return c.addBounded(b, &d, &e.Root, e.Alone, t)
-}
-
-// addBounded is add, but for what would be too large to be read, of which it adds
-// a shorter record.
-func (c *encoder) addBounded(b *encoding.Batch, d *span.Data, r *span.Root, alone bool, t *traces.WithOps) encoding.Outcome {
 	before := len(b.Records)
-	out := c.add(b, d, r, alone, t)
+	out := c.add(b, d, &e.Root, e.Alone, t)
 	if len(b.Records)-before <= encoding.MaxRecordBytes {
 		return out
 	}
@@ -45,8 +41,9 @@ func (c *encoder) addBounded(b *encoding.Batch, d *span.Data, r *span.Root, alon
 		b.Entries--
 	}
 	b.Shortened++
-	bounded, root := d.Bounded(), span.Root{Name: span.CutText(r.Name), ID: r.ID}
-	return c.add(b, &bounded, &root, alone, t)
+	bounded := d.Bounded()
+	e.Root.Name = span.CutText(e.Root.Name)
+	return c.add(b, &bounded, &e.Root, e.Alone, t)
 }
 
 // add adds the operation, or the span, that d is the data of.

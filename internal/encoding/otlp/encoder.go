@@ -42,21 +42,17 @@ func (c *encoder) span(dst []byte, v *span.Data, cached *template) []byte {
 func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
-	if e.Data != nil {
-		return c.add(b, e.Data, e.Alone, t)
+	d := e.Data
+	if d == nil {
+		read := span.ReadAll(e.Span, e.Context, e.Parent)
+		d = &read
 	}
-	d := span.ReadAll(e.Span, e.Context, e.Parent)
-	return c.add(b, &d, e.Alone, t)
-}
-
-// add adds the span, or the operation without one, that d is the data of.
-func (c *encoder) add(b *encoding.Batch, d *span.Data, alone bool, t *traces.WithOps) encoding.Outcome {
 	key := attrcache.Key{Name: d.Name, Attrs: d.Attrs, Varying: attrcache.FindVarying(d.Attrs)}
 	cached, worthAdding := c.cache.Lookup(&key) // holds operations only
 	out := encoding.Entry
 	switch {
 	case cached != nil || span.IsOperation(c.mapping, d.Attrs):
-		if !alone { // nobody asks for a trace of one span
+		if !e.Alone { // nobody asks for a trace of one span
 			t.Add(d.TraceID())
 		}
 	case t.Has(d.TraceID()):

@@ -83,16 +83,8 @@ func appendJSONString(dst []byte, s string) []byte {
 // appendJSONDouble appends a number, or one of the three strings for those
 // that JSON does not have.
 func appendJSONDouble(dst []byte, v float64) []byte {
-	dst = append(dst, `{"doubleValue":`...)
-	switch {
-	case math.IsNaN(v):
-		dst = append(dst, `"NaN"`...)
-	case math.IsInf(v, 1):
-		dst = append(dst, `"Infinity"`...)
-	case math.IsInf(v, -1):
-		dst = append(dst, `"-Infinity"`...)
-	default:
-		dst = jsontext.AppendFloat(dst, v)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return jsontext.AppendDouble(dst, v) // an object of this kind
 	}
-	return append(dst, '}')
+	return append(jsontext.AppendFloat(append(dst, `{"doubleValue":`...), v), '}')
 }

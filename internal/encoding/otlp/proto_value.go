@@ -41,7 +41,7 @@ func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, dep
 	return endMessage(dst, start, 1)
 }
 
-// value appends a field that holds v as an AnyValue.
+// value appends a field that holds v as an AnyValue, of which a zero is written too: it says which type the value has.
 func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
 	dst, start := beginMessage(dst, field, 1)
 	switch v.Type() {
@@ -49,12 +49,17 @@ func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) 
 	case attribute.STRING:
 		dst = appendTextField(dst, anyString, v.AsString())
 	case attribute.BOOL:
-		dst = appendBool(dst, v.AsBool())
+		dst = appendTag(dst, anyBool, wireVarint)
+		if v.AsBool() {
+			dst = append(dst, 1)
+		} else {
+			dst = append(dst, 0)
+		}
 	case attribute.INT64:
-		dst = appendInt(dst, v.AsInt64())
+		dst = appendVarint(appendTag(dst, anyInt, wireVarint), uint64(v.AsInt64()))
 	case attribute.FLOAT64:
 		c.floats = true
-		dst = appendDouble(dst, v.AsFloat64())
+		dst = binary.LittleEndian.AppendUint64(appendTag(dst, anyDouble, wireFixed64), math.Float64bits(v.AsFloat64()))
 	default:
 		dst = c.composite(dst, v, depth)
 	}
@@ -79,23 +84,4 @@ func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte 
 		return endMessage(dst, start, 1)
 	}
 	return appendTextField(dst, anyString, "INVALID") // a type of a later SDK
-}
-
-// The scalars of an AnyValue are written even if they are zero: the field says
-// which type the value has.
-
-func appendBool(dst []byte, v bool) []byte {
-	dst = appendTag(dst, anyBool, wireVarint)
-	if v {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
-}
-
-func appendInt(dst []byte, v int64) []byte {
-	return appendVarint(appendTag(dst, anyInt, wireVarint), uint64(v))
-}
-
-func appendDouble(dst []byte, v float64) []byte {
-	return binary.LittleEndian.AppendUint64(appendTag(dst, anyDouble, wireFixed64), math.Float64bits(v))
 }
