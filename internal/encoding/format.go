@@ -29,19 +29,25 @@ type Format interface {
 	// part before b's records. The result is in the memory of b or of f.Scratch,
 	// and Frame may be called again.
 	Frame(b *Batch, f *Framing) (framed []byte, head int)
+	// Recognize says what a file is that starts with head, which is not empty and
+	// may be incomplete.
+	Recognize(head []byte) Origin
+}
+
+// Lines is a Format of lines: an incomplete one spoils nothing but itself once a newline follows.
+type Lines interface {
+	Format
 	// Complete returns how many entries an incomplete write has written whole:
 	// written is the part of the frame behind the head that was written. The result
 	// is negative if the batch is one record, which its rest can still complete.
 	Complete(b *Batch, written []byte) int
-	// Lines reports whether the format consists of lines, so that an incomplete
-	// line spoils nothing but itself once a newline follows.
-	Lines() bool
-	// Recognize says what a file is that starts with head, which is not empty and
-	// may be incomplete.
-	Recognize(head []byte) Origin
+}
+
+// Messages is a Format of messages behind one another: nothing is found behind an incomplete one.
+type Messages interface {
+	Format
 	// Whole returns up to where the size bytes of r, which are not compressed, are
-	// complete messages. At from a message begins. For a format of lines this is
-	// size.
+	// complete messages. At from a message begins.
 	Whole(r io.ReaderAt, from, size int64) (int64, error)
 }
 
@@ -85,7 +91,7 @@ func RecognizeLines(head []byte, starts ...string) Origin {
 
 // Joiner is a Format whose records can be put together again.
 type Joiner interface {
-	Format
+	Lines
 	// Join appends a record that was encoded into another batch.
 	Join(b *Batch, r *Record)
 }

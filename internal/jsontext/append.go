@@ -46,16 +46,8 @@ func appendEscaped(dst []byte, r rune) []byte {
 	switch r {
 	case '"', '\\':
 		return append(dst, '\\', byte(r))
-	case '\b':
-		return append(dst, '\\', 'b')
-	case '\f':
-		return append(dst, '\\', 'f')
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
+	case '\b', '\t', '\n', '\f', '\r':
+		return append(dst, '\\', "btn fr"[r-'\b'])
 	case utf8.RuneError:
 		return utf8.AppendRune(dst, r)
 	}

@@ -25,7 +25,10 @@ type output struct {
 func (o output) String() string { return o.format.Name() + " " + o.compression.String() }
 
 // lines reports whether a newline heals what was cut off.
-func (o output) lines() bool { return o.compression == None && o.format.Lines() }
+func (o output) lines() bool {
+	_, ok := o.format.(encoding.Lines)
+	return o.compression == None && ok
+}
 
 // healsLines reports whether what was cut off is given up, up to its last whole line. In other outputs the rest of a batch is
 // written later.

@@ -39,8 +39,8 @@ func (c inspector) inspect(f io.ReaderAt, from, size int64) (end rotate.Ending, 
 	if c.compression != None {
 		return c.inspectCompressed(f, from, size)
 	}
-	if !c.format.Lines() {
-		if whole, err = c.format.Whole(f, from, size); err == nil && whole < size {
+	if messages, ok := c.format.(encoding.Messages); ok {
+		if whole, err = messages.Whole(f, from, size); err == nil && whole < size {
 			end = rotate.EndsDamaged
 		}
 		return end, whole, err

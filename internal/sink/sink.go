@@ -39,8 +39,8 @@ func (shutdownError) ErrorType() string { return "already_shutdown" } // for met
 type Sink struct {
 	target     Target
 	format     encoding.Format
-	compressor compressor // nil for none
-	lines      bool       // a newline ends an incomplete record
+	compressor compressor     // nil for none
+	lines      encoding.Lines // the format, where a newline ends an incomplete record
 
 	busy chan struct{} // held while a batch is written
 	// The following belong to whoever holds busy.
@@ -70,10 +70,11 @@ func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink,
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{
-		target: t, format: f, compressor: z, lines: f.Lines() && z == nil, metrics: m,
-		busy: make(chan struct{}, 1), writer: newWriterID(),
-	}, nil
+	s := &Sink{target: t, format: f, compressor: z, metrics: m, busy: make(chan struct{}, 1), writer: newWriterID()}
+	if z == nil {
+		s.lines, _ = f.(encoding.Lines)
+	}
+	return s, nil
 }
 
 // newWriterID returns an id that no other exporter has, in this process or another.
@@ -268,7 +269,7 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps,
 		Header: !s.started || !o.batch.Empty() && o.batch.First != s.resource,
 		// The incomplete line stays unreadable, but only that one.
-		Newline: s.torn && s.lines,
+		Newline: s.torn && s.lines != nil,
 		Scratch: s.framing.Scratch[:0], Tail: s.framing.Tail,
 	}
 	out, head = s.format.Frame(o.batch, &s.framing)
@@ -286,16 +287,16 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
 	whole := max(0, min(n, len(out)))
-	if s.lines && known && n < len(out) && out[n] == '\n' {
+	if s.lines != nil && known && n < len(out) && out[n] == '\n' {
 		whole++ // the next batch begins with the newline
 	}
 	complete := 0
 	switch {
 	case !known:
-	case !s.lines:
+	case s.lines == nil:
 		complete = -1
 	case whole >= head:
-		complete = s.format.Complete(o.batch, out[head:whole])
+		complete = s.lines.Complete(o.batch, out[head:whole])
 	}
 	switch {
 	case complete < 0 && n < len(out):

@@ -8,7 +8,6 @@ package entries
 
 import (
 	"bytes"
-	"io"
 
 	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/convert"
@@ -24,15 +23,11 @@ type format struct{}
 
 func (format) Name() string { return "entries" }
 
-func (format) Lines() bool { return true }
-
 // Recognize looks for a line as it is written here.
 func (format) Recognize(head []byte) encoding.Origin {
 	return encoding.RecognizeLines(head,
 		`{"batch":{"writer":`, `{"schema":"`+op.Schema+`"`, `{"step":`, `{"span":{"name":`, `{"gap":{"dropped":`)
 }
-
-func (format) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
 func (format) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return &encoder{

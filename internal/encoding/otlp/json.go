@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"encoding/json"
-	"io"
 
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -13,7 +12,7 @@ import (
 )
 
 // JSON is OTLP in JSON: a TracesData object per batch and line.
-var JSON encoding.Format = jsonFormat{}
+var JSON encoding.Lines = jsonFormat{}
 
 type jsonFormat struct{}
 
@@ -22,13 +21,9 @@ const jsonStart = `{"resourceSpans":[`
 
 func (jsonFormat) Name() string { return "otlp-json" }
 
-func (jsonFormat) Lines() bool { return true }
-
 func (jsonFormat) Recognize(head []byte) encoding.Origin {
 	return encoding.RecognizeLines(head, jsonStart)
 }
-
-func (jsonFormat) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
 func (jsonFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return newEncoder(m, cacheBytes, new(jsonCodec))

@@ -12,7 +12,7 @@ import (
 
 // Proto is OTLP in protocol buffers: for each batch the length of a TracesData
 // message, four bytes, big-endian, and the message.
-var Proto encoding.Format = protoFormat{}
+var Proto encoding.Messages = protoFormat{}
 
 type protoFormat struct{}
 
@@ -41,14 +41,9 @@ const frameLengthBytes = 4
 
 func (protoFormat) Name() string { return "otlp-proto" }
 
-func (protoFormat) Lines() bool { return false }
-
 func (protoFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return newEncoder(m, cacheBytes, new(protoCodec))
 }
-
-// Complete is not called: the next write completes an incomplete one.
-func (protoFormat) Complete(*encoding.Batch, []byte) int { return 0 }
 
 // Frame writes nothing for a batch without spans: there is no room for gaps in
 // OTLP.

@@ -212,11 +212,7 @@ func (d *Decoder) collective() *op.Collective {
 // more than MaxRank.
 func (d *Decoder) shape() (s op.Shape, cut bool) {
 	l := &d.Lex
-	if l.Peek() != '[' {
-		if !l.Null() {
-			d.badShape()
-			l.Skip()
-		}
+	if !d.is('[', op.WarnBadShape) {
 		return nil, false
 	}
 	start, good := len(d.dims), true
@@ -232,7 +228,7 @@ func (d *Decoder) shape() (s op.Shape, cut bool) {
 		}
 	}
 	if !good {
-		d.badShape()
+		d.Entry.Warn |= op.WarnBadShape
 		return nil, false
 	}
 	if cut {
@@ -245,16 +241,10 @@ func (d *Decoder) shape() (s op.Shape, cut bool) {
 	return op.Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
 }
 
-func (d *Decoder) badShape() { d.Entry.Warn |= op.WarnBadShape }
-
 // shapes reads a list of shapes; null is unknown.
 func (d *Decoder) shapes() []op.Shape {
 	l := &d.Lex
-	if l.Peek() != '[' {
-		if !l.Null() {
-			d.badShape()
-			l.Skip()
-		}
+	if !d.is('[', op.WarnBadShape) {
 		return nil
 	}
 	d.inputs = d.inputs[:0]

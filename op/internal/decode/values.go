@@ -11,13 +11,16 @@ import (
 
 // Is reports whether the next value starts with opening. It passes over any
 // other value, which is a warning unless it is null.
-func (d *Decoder) Is(opening byte) bool {
+func (d *Decoder) Is(opening byte) bool { return d.is(opening, op.WarnBadValue) }
+
+// is is Is with another warning.
+func (d *Decoder) is(opening byte, warning op.Warning) bool {
 	l := &d.Lex
 	if l.Peek() == opening {
 		return true
 	}
 	if !l.Null() {
-		d.Entry.Warn |= op.WarnBadValue
+		d.Entry.Warn |= warning
 		l.Skip()
 	}
 	return false
