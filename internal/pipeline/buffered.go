@@ -19,11 +19,8 @@ type buffered struct {
 	out     Output
 	buffers *bufferPool
 	shards  []shard
-	// local hands a goroutine the shard that its processor used last, so that
-	// goroutines running at the same time seldom meet at one shard. It is a
-	// hint only: each shard has its lock.
-	local sync.Pool
-	next  atomic.Uint32
+	local   sync.Pool // hands a goroutine the shard that its processor used last, a hint only
+	next    atomic.Uint32
 
 	exported, written, failed, lost atomic.Uint64
 }
@@ -41,19 +38,15 @@ type shard struct {
 // MinMaxBytes is the smallest bound of all buffers.
 const MinMaxBytes = 64 << 10
 
-// The sizes of the buffers. A buffer is written with one Write call, with a few
-// hundred bytes in front; all buffers together are Config.MaxBytes.
+// The sizes of the buffers, which are Config.MaxBytes together.
 const (
 	maxBufferSize   = 128 << 10
 	minBufferSize   = 4 << 10
 	buffersPerShard = 4
-	// bufferReserve is the room that a buffer must have to take another record:
-	// nearly all are smaller, and a larger one makes the buffer grow.
-	bufferReserve = 2 << 10
+	bufferReserve   = 2 << 10 // what a buffer has left for another record; a larger one makes it grow
 )
 
-// NewBuffered returns a Pipeline that encodes spans while they end and writes
-// buffers full of them to out.
+// NewBuffered returns a Pipeline that encodes spans while they end and writes buffers of them to out.
 func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
 	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
@@ -108,8 +101,7 @@ func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
 	}
 }
 
-// add encodes e. The caller holds the shard's lock, which is free for a while
-// if the shard needs another buffer.
+// add encodes e under the shard's lock, which is free for a while if that needs another buffer.
 func (p *buffered) add(sh *shard, e *span.Ended) {
 	if sh.buffer == nil && !sh.stopped {
 		p.refill(sh)
@@ -154,8 +146,7 @@ func (p *buffered) refill(sh *shard) {
 	}
 }
 
-// reject accounts for a span for which there is no room. The caller holds the
-// shard's lock.
+// reject accounts for a span for which there is no room, under the shard's lock.
 func (p *buffered) reject(sh *shard, e *span.Ended) {
 	if e.Data != nil || encoding.IsOperation(p.out.Mapping, e.Span) {
 		sh.recorded++
@@ -184,8 +175,7 @@ func (p *buffered) collect(stop bool) {
 	}
 }
 
-// writeAll writes the buffers that are waiting, until ctx is done or the sink
-// does not become free.
+// writeAll writes the waiting buffers, until ctx is done or the sink stays busy.
 func (p *buffered) writeAll(ctx context.Context) error {
 	var first error
 	for ctx.Err() == nil {
@@ -207,8 +197,7 @@ func (p *buffered) writeAll(ctx context.Context) error {
 	return first
 }
 
-// write hands b to the sink. If an earlier write has not returned in time, b goes
-// back to the waiting buffers.
+// write hands b to the sink, or back to the waiting buffers if an earlier write does not return in time.
 func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()

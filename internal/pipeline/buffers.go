@@ -7,11 +7,9 @@ import (
 	"github.com/optrace/optrace/internal/encoding"
 )
 
-// bufferPool owns the buffers of a buffered pipeline and bounds their bytes. A
-// buffer is free, with a shard, full and waiting to be written, or being written.
-// All have the same size, except that a record that does not fit makes one grow;
-// the growth counts from when the buffer is full, so that the bound is exceeded by
-// one record per shard at most. It is safe for concurrent use.
+// bufferPool owns the buffers of a buffered pipeline, free, with a shard, waiting or being written, and bounds their bytes. All
+// have one size, but a record that does not fit makes one grow, which counts once it is full: the bound is exceeded by one
+// record per shard at most. It is safe for concurrent use.
 type bufferPool struct {
 	policy Policy
 	size   int
@@ -31,8 +29,7 @@ func newBufferPool(policy Policy, size, number int) *bufferPool {
 	return c
 }
 
-// get returns an empty buffer, or nil if there is none and the policy is not to
-// wait. lost is how many entries were dropped for it.
+// get returns an empty buffer, nil if there is none and the policy is not to wait, and how many entries were dropped for it.
 func (c *bufferPool) get() (b *encoding.Batch, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +67,6 @@ func (c *bufferPool) takeFree() *encoding.Batch {
 	return b
 }
 
-// put takes back a buffer that is no longer needed.
 func (c *bufferPool) put(b *encoding.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +85,6 @@ func (c *bufferPool) release(b *encoding.Batch) {
 	c.free = append(c.free, b)
 }
 
-// push adds a buffer to those waiting to be written.
 func (c *bufferPool) push(b *encoding.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/span"
 )
 
-// Flight keeps the last operations in memory, encoded, and writes them to a sink
-// when a dump is requested: a flight recorder.
+// Flight is a flight recorder: it keeps the last operations, encoded, and writes them when a dump is requested.
 type Flight struct {
 	worker // is woken for a dump
 	out    Output
@@ -40,13 +39,11 @@ type Flight struct {
 }
 
 const (
-	// ancestorShare: so many times fewer ancestry records are kept than entries.
-	ancestorShare = 4
-	// Records are kept in parts of this size, smaller ones where the bound is low.
-	maxPart     = 64 << 10
-	minParts    = 16
-	dumpBytes   = 1 << 20  // of a dump are written at a time
-	scratchKept = 64 << 10 // of the memory for one record
+	ancestorShare = 4        // so many times fewer ancestry records are kept than entries
+	maxPart       = 64 << 10 // the size of the parts of a history, smaller where the bound is low
+	minParts      = 16
+	dumpBytes     = 1 << 20  // of a dump are written at a time
+	scratchKept   = 64 << 10 // of the memory for one record
 )
 
 // NewFlight returns a flight recorder in front of out, whose format is format.
@@ -101,8 +98,7 @@ func (p *Flight) OnEnd(e span.Ended) {
 	}
 }
 
-// keep puts the record in scratch into h, which holds so many at most. Older records
-// make room for it.
+// keep puts the record in scratch into h, in place of older ones where that has most of them.
 func (p *Flight) keep(h *history, most int) {
 	lost := 0
 	for h.records >= most {
@@ -156,8 +152,7 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && e.Span.EndTime().Sub(e.Span.StartTime()) >= p.cfg.OnSlow
 }
 
-// Dump writes the operations that are kept, and returns when they have been
-// written or ctx is done.
+// Dump writes the operations that are kept, until ctx is done.
 func (p *Flight) Dump(ctx context.Context) error { return p.worker.Flush(ctx) }
 
 // end writes a dump that has been requested, and gives up the rest.

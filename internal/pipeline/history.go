@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// history holds the last records of one kind. They lie one behind the other in parts,
-// each of which is let go of with the last of its records.
+// history holds the last records of one kind, in parts that are let go of with the last of their records.
 type history struct {
 	partSize int
 	parts    []*part // oldest first
@@ -40,9 +39,7 @@ func (p *part) size() int {
 	return int(unsafe.Sizeof(*p)) + cap(p.text) + cap(p.records)*int(unsafe.Sizeof(recordAt{}))
 }
 
-// perRecord is about the size of a record: a part has room for as many recordAts as
-// it can have records of this size.
-const perRecord = 256
+const perRecord = 256 // about the size of a record, for which a part has recordAts
 
 // need returns how many bytes more the history would take with another record.
 func (h *history) need(text []byte) int {
@@ -91,8 +88,7 @@ func (h *history) oldest() uint64 {
 	return p.records[p.first].sequence
 }
 
-// pop removes the oldest record and returns it. It is valid until the next put. There
-// is one.
+// pop removes the oldest record, of which there is one, and returns it, valid until the next put.
 func (h *history) pop() encoding.Record {
 	p := h.parts[0]
 	at, start := &p.records[p.first], 0

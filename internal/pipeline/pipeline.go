@@ -1,11 +1,8 @@
-// Package pipeline carries spans that have ended to an exporter: in buffers of
-// encoded records that a goroutine writes, in a bounded queue of spans in front
-// of any exporter, or in the history that a flight recorder keeps.
+// Package pipeline carries spans that have ended to an exporter: in buffers of encoded records that a goroutine writes, in a
+// bounded queue of spans in front of any exporter, or in the history that a flight recorder keeps.
 //
-// A pipeline decides what happens when there is no room, when to write, and how
-// to stop in time; it counts what became of every span. Which spans a pipeline
-// gets is decided above, in the Processor. Formats are package encoding's
-// business, writing is package sink's.
+// A pipeline decides what happens when there is no room, when to write, and how to stop in time; it counts what became of
+// every span. The Processor above decides which spans it gets; package encoding has the formats, and package sink writes.
 package pipeline
 
 import (

@@ -16,9 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/span"
 )
 
-// queue hands spans, non-operations included, to an exporter that
-// takes spans, such as an OTLP exporter. One goroutine exports, so that the
-// exporter's calls do not overlap.
+// queue hands spans, non-operations included, to an exporter of spans, one call after the other.
 type queue struct {
 	worker
 	next   sdktrace.SpanExporter
@@ -49,9 +47,7 @@ type queued struct {
 	bytes int64
 }
 
-// maxExportBatch is how many spans an exporter gets at a time, as the SDK's
-// batch processor has it.
-const maxExportBatch = 512
+const maxExportBatch = 512 // spans at a time, as the SDK's batch processor has it
 
 // NewQueue returns a Pipeline that queues spans in front of next.
 func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipeline {
@@ -67,8 +63,7 @@ func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipel
 	return p
 }
 
-// spanBytes estimates the memory of a finished span: the snapshot, attributes with
-// what they refer to, texts, events and links.
+// spanBytes estimates the memory of a finished span.
 func spanBytes(s sdktrace.ReadOnlySpan) int64 {
 	const snapshot, part = 416, 128
 	n := snapshot + len(s.Name()) + len(s.Status().Description) + attributeBytes(s.Attributes())
@@ -156,8 +151,7 @@ type cleanSpan struct {
 
 func (s cleanSpan) ChildSpanCount() int { return s.children }
 
-// compact reuses the room of the spans that have left the queue. The caller
-// holds the lock.
+// compact reuses the room of the spans that have left the queue, under the lock.
 func (p *queue) compact() {
 	if p.head == len(p.spans) {
 		p.spans, p.head = p.spans[:0], 0
@@ -168,7 +162,6 @@ func (p *queue) compact() {
 	}
 }
 
-// take moves up to a batch of spans out of the queue.
 func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +178,6 @@ func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	return batch
 }
 
-// exportAll exports the spans in the queue, until ctx is done.
 func (p *queue) exportAll(ctx context.Context) error {
 	var first error
 	for ctx.Err() == nil {

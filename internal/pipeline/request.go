@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/observ"
 )
 
-// worker is the goroutine of a pipeline: it works when there is enough to do, at an interval, and when
-// somebody waits for it.
+// worker is the goroutine of a pipeline.
 type worker struct {
 	wake    chan struct{} // holds one
 	flushes chan flushRequest
@@ -76,8 +75,7 @@ func (p *worker) notify() {
 	}
 }
 
-// Flush makes the worker work, and waits until it has done so, until ctx is done, or until the worker
-// has ended.
+// Flush waits until the worker has worked once more or has ended, or ctx is done.
 func (p *worker) Flush(ctx context.Context) error {
 	req := flushRequest{ctx: ctx, done: make(chan error, 1)}
 	select {
@@ -98,12 +96,10 @@ func (p *worker) Flush(ctx context.Context) error {
 // StopGrace is how long a goroutine has to notice that its context has ended.
 const StopGrace = 100 * time.Millisecond
 
-// ErrStuck is the error of a Stop that was given no deadline and gave up on an
-// exporter that made no progress.
+// ErrStuck is the error of a Stop without a deadline that gave up on an exporter.
 var ErrStuck = errors.New("optrace: the exporter makes no progress")
 
-// bound returns ctx, or where that has no deadline a context that ends when there
-// is no progress.
+// bound returns ctx, with an end when there is no progress where that has no deadline.
 func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
