@@ -8,11 +8,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// fingerprint stands for the attributes of a key as they lie in memory, without
-// what they point to and without the values of the varying ones. Different
-// attributes have the same fingerprint with a probability of about 2^-120: the
-// seeds are random. The entries of a cache keep their strings and lists alive, so
-// an address cannot come to stand for something else.
+// fingerprint stands for the attributes of a key as they lie in memory, without what they point to and the values of the varying
+// ones. Different attributes have the same one with a probability of about 2^-120: the seeds are random. A cache keeps the
+// strings and lists of its entries alive, so that an address stands for nothing else.
 type fingerprint [2]uint64
 
 // seeds makes fingerprints differ from one cache to another.

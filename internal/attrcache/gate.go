@@ -1,7 +1,6 @@
 package attrcache
 
-// gate bypasses a cache while its hit rate is low, with exponential backoff. It counts
-// hits in windows of lookups and decides at the end of each.
+// gate bypasses a cache while it hits seldom in windows of lookups, with exponential backoff.
 type gate struct {
 	lookups, hits int // in this window
 
@@ -18,8 +17,7 @@ const (
 	minLife      = 64      // windows
 )
 
-// enter counts a lookup. It reports whether the cache is to be used, and
-// whether a window ended, so that review must be called first.
+// enter counts a lookup. It reports whether the cache is to be used, and whether review must be called first.
 func (g *gate) enter() (use, review bool) {
 	if g.skip > 0 {
 		g.skip--

@@ -6,11 +6,8 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
-// Varying holds the indexes of the attributes that are not part of the key:
-// step, device and launch time, which change while everything else repeats. The step
-// differs from one run of a graph to the next, the device from one replica to the
-// next, the launch time from one operation to the next.
-// An index is negative if there is no such attribute or it is unusable.
+// Varying holds the indexes of the attributes that are not part of the key: step, device and launch time, which change while
+// everything else repeats. An index is negative if there is no such attribute or it is unusable.
 type Varying struct{ Step, Device, Launch int }
 
 // Negative indexes.
@@ -23,8 +20,7 @@ const (
 // keys may mean anything.
 var NoVarying = Varying{absent, absent, absent}
 
-// FindVarying returns the varying ones of attributes: a step that is an integer, a
-// device that is a string, and a launch time that entries may have.
+// FindVarying returns the varying ones of attributes, if they are of the types that entries have.
 func FindVarying(attrs []attribute.KeyValue) Varying {
 	v := NoVarying
 	for i := range attrs {
@@ -40,8 +36,7 @@ func FindVarying(attrs []attribute.KeyValue) Varying {
 	return v
 }
 
-// onlyIndex returns the index of an attribute found at i that was at index
-// before; two of one key are ambiguous.
+// onlyIndex returns the index of an attribute found at i, where its key was found at index before.
 func onlyIndex(index, i int, usable bool) int {
 	if index == absent && usable {
 		return i
@@ -52,8 +47,7 @@ func onlyIndex(index, i int, usable bool) int {
 // Is reports whether the attribute at an index is a varying one.
 func (v Varying) Is(i int) bool { return i == v.Step || i == v.Device || i == v.Launch }
 
-// Sorted returns the indexes in order, with n, the number of attributes, in place of
-// negative ones.
+// Sorted returns the indexes in order, with n, the number of attributes, in place of negative ones.
 func (v Varying) Sorted(n int) [3]int {
 	var in [3]int
 	for i, index := range [3]int{v.Step, v.Device, v.Launch} {

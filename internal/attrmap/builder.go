@@ -11,13 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Builder makes an [op.Entry] from the attributes of a span. It is the only place
-// that knows attribute keys and encodings, so that a span means the same whether it
-// comes from the SDK, from a file or from a Collector.
-//
-// For each span call Reset, then the attribute methods in any order and the
-// Set methods, then Entry. After the first spans nothing is allocated. A
-// Builder is not safe for concurrent use.
+// Builder makes an [op.Entry] from the attributes of a span: for each one call Reset, then the attribute methods in any order
+// and the Set methods, then Entry. After the first spans nothing is allocated. A Builder is not safe for concurrent use.
 type Builder struct {
 	mapping *Mapping
 
@@ -57,8 +52,7 @@ type Builder struct {
 // the conventions.
 func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
-// LimitTexts bounds the memory of the texts of lists that the Builder remembers, since
-// they repeat, in bytes; 0 remembers none. Without it they take 36 MiB at most.
+// LimitTexts bounds the texts of lists that the Builder remembers, in bytes: 36 MiB without it, and 0 for none.
 func (b *Builder) LimitTexts(bytes int) { b.listTexts.Limit(bytes) }
 
 // Reset starts a new span.
@@ -80,8 +74,7 @@ func (b *Builder) Reset() {
 	b.deviceIndex, b.deviceMemory = op.Int{}, op.Int{}
 }
 
-// SetName sets the span's name, the name of the operation where no attribute
-// gives one.
+// SetName sets the span's name, that of the operation where no attribute gives one.
 func (b *Builder) SetName(name string) { b.spanName = name }
 
 // NeedsName reports whether the span's name matters, after the attributes.
@@ -128,8 +121,7 @@ func (b *Builder) SetError(description string) {
 	b.entry.Failed, b.entry.Error = true, b.text(description)
 }
 
-// SetResource sets the fields that the resource gives, none where r is nil. A rank
-// on the span itself wins.
+// SetResource sets the fields that the resource, which may be nil, gives. A rank of the span wins.
 func (b *Builder) SetResource(r *op.Resource) {
 	if r == nil {
 		return
@@ -145,9 +137,7 @@ func (b *Builder) SetResource(r *op.Resource) {
 // SetScope sets the instrumentation scope.
 func (b *Builder) SetScope(name string) { b.entry.Scope = b.scope.text(b, name) }
 
-// checked is Builder.text for a text that is the same for many spans: the result
-// for the last text is kept, because comparing pointers is cheaper than looking at
-// every byte.
+// checked is Builder.text for a text that many spans have: comparing pointers is cheaper than looking at every byte.
 type checked struct {
 	in, out string
 	warn    op.Warning
@@ -165,8 +155,7 @@ func (c *checked) text(b *Builder, v string) string {
 	return c.out
 }
 
-// SetRoot sets the local root span above the operation. With an empty name and a
-// zero id, the root that the attributes give is kept.
+// SetRoot sets the local root span above the operation, if there is one, in place of that of the attributes.
 func (b *Builder) SetRoot(name string, id op.SpanID) {
 	if name != "" || !id.IsZero() {
 		b.entry.Root, b.entry.RootSpanID = b.text(name), id
@@ -190,9 +179,7 @@ func (b *Builder) SetDropped(n int64) {
 // Warn adds warnings of the caller.
 func (b *Builder) Warn(w op.Warning) { b.entry.Warn |= w }
 
-// Entry completes the entry. It reports false where the attributes do not make
-// the span an operation. The entry belongs to the Builder and is valid until
-// the next Reset.
+// Entry completes the entry, which is valid until the next Reset. It reports false where the span is no operation.
 func (b *Builder) Entry() (*op.Entry, bool) {
 	if !b.seen.isOperation() {
 		return nil, false
@@ -244,8 +231,7 @@ func (b *Builder) finishKind() {
 	}
 }
 
-// finishSizes derives elements and bytes from the output's shape where they
-// are not stated.
+// finishSizes derives elements and bytes from the output's shape where they are not stated.
 func (b *Builder) finishSizes() {
 	e := &b.entry
 	// What a truncated output held is not known, also when it was truncated

@@ -79,8 +79,7 @@ func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	return opmodel.FindAttr(r.Attrs, key)
 }
 
-// KeepsAll reports whether the mapping keeps everything, so that an adapter need to
-// fill in [Builder.Extra].
+// KeepsAll reports whether everything is kept, so that [Builder.Extra] is to be filled in.
 func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
 
 // Extra returns what else the span has, to fill in between Reset and Entry. It matters
@@ -172,8 +171,7 @@ func (b *Builder) dropOfSpans() {
 	}
 }
 
-// dropWritten drops the attributes that are written as they are. Files keep the
-// rule behind the kind of collectives only, so that another kind that was stated stays.
+// dropWritten drops the attributes that are written as they are, but for kinds whose rule files do not keep.
 func (b *Builder) dropWritten() {
 	e := &b.entry
 	kind := e.Kind

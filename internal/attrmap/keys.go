@@ -84,14 +84,10 @@ type keyTarget struct {
 	target target
 }
 
-// keyIndex is a hash table of keys. It hashes three bytes of a key, which is cheaper
-// than a map: every attribute of every span is looked up. It is immutable once built.
-type keyIndex struct {
-	slots [256]keyTarget
-}
+// keyIndex is a hash table of keys, immutable once built: every attribute of every span is looked up.
+type keyIndex struct{ slots [256]keyTarget }
 
-// newKeyIndex returns the index of a table, which keeps all values or those of some keys in addition. Together
-// these are far fewer than there are slots.
+// newKeyIndex returns the index of a table and the keys that are kept, which are far fewer than there are slots.
 func newKeyIndex(table []keyTarget, keep bool, kept []string) *keyIndex {
 	x := &keyIndex{}
 	for _, key := range kept {

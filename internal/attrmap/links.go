@@ -24,8 +24,7 @@ func (b *Builder) DropLinks(n int64) {
 	}
 }
 
-// LinkAttr gives an attribute of any type to a link, and where everything is kept to
-// extra.
+// LinkAttr gives an attribute of any type to a link, and where everything is kept to extra.
 func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 	w := opmodel.LinkAttr(l, a)
 	b.entry.Warn |= w
@@ -34,8 +33,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 	}
 }
 
-// AddLinkWith is AddLink for a link and what else it has, which matters where
-// everything is kept.
+// AddLinkWith is AddLink for a link with what else it has, where everything is kept.
 func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
 	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" || extra.DroppedAttributes != 0) {
 		own := *extra
@@ -44,9 +42,7 @@ func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
 	b.AddLink(l)
 }
 
-// Links returns the links that have been added, nil for none. They belong to the
-// Builder and are valid until the next Reset. Those of an operation stand in its
-// entry; this is for other spans.
+// Links returns the links that have been added, nil for none, valid until the next Reset. Entries have theirs.
 func (b *Builder) Links() []op.Link {
 	if len(b.links) == 0 {
 		return nil

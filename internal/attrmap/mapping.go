@@ -70,8 +70,7 @@ func (f Field) isNumber() bool { return FieldFLOPs <= f && f <= fieldWorldSize }
 // isShape reports whether the field is a shape, or shapes.
 func (f Field) isShape() bool { return FieldInputShapes <= f && f <= fieldInputShapeAt }
 
-// family ranks keys by how specific they are: where several set one field, the key
-// of the higher family wins.
+// family ranks keys: where several set one field, the one of the higher family wins.
 type family uint8
 
 const (
@@ -97,8 +96,7 @@ type target struct {
 	index  int16 // of the input, for fieldInputShapeAt
 }
 
-// torchPrefix starts the keys of torch.profiler. Each of them makes a span an
-// operation, also if it maps to no field.
+// torchPrefix starts the keys of torch.profiler, each of which makes a span an operation.
 const torchPrefix = "pytorch."
 
 // Mapping is a table from attribute keys to fields: the conventions of this
@@ -146,8 +144,7 @@ func (m *Mapping) set(key string, t target) {
 	m.added[key] = &t
 }
 
-// targets are the targets of the conventions. They are shared and never changed: every
-// attribute of every span is looked up.
+// targets are the targets of the conventions, shared and never changed.
 type targets struct {
 	table *keyIndex
 	// The targets of keys that are not in the table.
@@ -155,10 +152,10 @@ type targets struct {
 	indexed     [op.MaxInputs + 1]target
 }
 
-// newTargets returns the targets of the conventions, which keep the values or not.
-func newTargets(keep bool) *targets {
+// newTargets returns the targets of the conventions, which keep all values or those of some keys in addition.
+func newTargets(keep bool, kept []string) *targets {
 	t := &targets{
-		table: newKeyIndex(conventions, keep, nil),
+		table: newKeyIndex(conventions, keep, kept),
 		none:  &target{keep: keep},
 		torch: &target{family: familyTorch, says: signTorch, keep: keep},
 	}
@@ -168,7 +165,7 @@ func newTargets(keep bool) *targets {
 	return t
 }
 
-var conventional, keeping = newTargets(false), newTargets(true)
+var conventional, keeping = newTargets(false, nil), newTargets(true, nil)
 
 // find returns the target of key.
 func (m *Mapping) find(key string) *target {
@@ -201,9 +198,7 @@ func (m *Mapping) find(key string) *target {
 	return from.none
 }
 
-// Predicate decides by the keys of a span's attributes whether the span is an
-// operation, as a [Builder] does, where no entry is needed. See it with every
-// key until it is sure.
+// Predicate decides as a [Builder] does whether a span is an operation, where no entry is needed.
 type Predicate struct {
 	mapping *Mapping
 	seen    signs
@@ -212,8 +207,7 @@ type Predicate struct {
 // NewPredicate returns a Predicate for one span.
 func NewPredicate(m *Mapping) Predicate { return Predicate{mapping: m} }
 
-// See takes the next key and reports whether the keys so far make the span an
-// operation.
+// See takes the next key, and reports whether those so far make the span an operation.
 func (p *Predicate) See(key string) bool {
 	p.seen |= p.mapping.find(key).says
 	return p.seen.isOperation()
@@ -246,9 +240,6 @@ func signsOf(field Field, family family) signs {
 	return s
 }
 
-// isOperation decides whether a span is an operation: it carries
-// tensor.op.name, or a key of the torch family, or a bare name together with a
-// shape.
 func (s signs) isOperation() bool {
 	return s&(signName|signTorch) != 0 || s&signBareName != 0 && s&signShape != 0
 }

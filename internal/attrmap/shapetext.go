@@ -152,9 +152,8 @@ func (p *shapeText) opening() byte {
 	return 0
 }
 
-// element consumes an element of a list and returns its text: a bracket with its
-// contents, the text between quotes, or the word before the next comma or bracket, ""
-// for one that does not say that a shape is unknown.
+// element consumes an element of a list: a bracket with its contents, the text between quotes, or a word, "" for one that does
+// not say that a shape is unknown.
 func (p *shapeText) element() (text string, ok bool) {
 	switch c := p.next(); c {
 	case '[', '(':

@@ -2,8 +2,7 @@ package attrmap
 
 import "github.com/optrace/optrace/op"
 
-// Target is where a [Builder] puts the values of an attribute key. Readers of
-// formats that repeat the keys in every span find it once per key.
+// Target is where a [Builder] puts the values of an attribute key. Readers may find it once per key.
 type Target struct {
 	key string
 	to  *target
@@ -12,16 +11,13 @@ type Target struct {
 // Target returns the target of key, which is valid for this Builder.
 func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.find(key)} }
 
-// Wanted reports whether the values matter. For a key whose values do not, a
-// reader need not decode the value; it calls SetOther.
+// Wanted reports whether the values matter; else a reader need not decode them, and calls SetOther.
 func (t Target) Wanted() bool { return t.to.field != FieldNone || t.to.keep }
 
-// WantsList reports whether the value is a list, such as a shape. An adapter whose source
-// keeps lists as text then calls SetList.
+// WantsList reports whether the value is a list: one that is kept as text is for SetList.
 func (t Target) WantsList() bool { return t.to.field.isShape() || t.to.field == FieldInputDTypes }
 
-// SetOther adds an attribute whose value has none of the types that an operation
-// has, such as a map. The key counts all the same.
+// SetOther adds an attribute whose value no operation has, such as a map. Its key counts.
 func (b *Builder) SetOther(t Target) {
 	b.seen |= t.to.says
 	b.bad(t.to.field)
@@ -59,8 +55,7 @@ func (b *Builder) SetInts(t Target, v []int64) {
 	b.SetList(t, b.listText)
 }
 
-// SetIntLists adds a value that is a list of lists of integers. They lie one behind
-// the other in v, and ends holds their ends.
+// SetIntLists adds a list of lists of integers, which lie one behind the other in v, up to ends.
 func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 	if t.to.field == FieldInputShapes && !t.to.keep && b.areShapes(v, ends) {
 		b.seen |= t.to.says

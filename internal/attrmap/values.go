@@ -96,9 +96,7 @@ func (b *Builder) SetBool(t Target, v bool) {
 	b.SetOther(t)
 }
 
-// claim reports whether a key of t's family may set t's field, and takes it.
-// Of several keys that set one field the highest family wins, and of one family
-// the last.
+// claim takes t's field for t's family, unless a higher one has it. Of one family the last key wins.
 func (b *Builder) claim(t *target) bool {
 	if t.family < b.from[t.field] {
 		return false
@@ -250,8 +248,7 @@ func (b *Builder) number(t *target, v int64) {
 	}
 }
 
-// mayBeNegative reports whether a negative number has a meaning in a field: torch
-// numbers the host's device -1.
+// mayBeNegative reports whether a negative number has a meaning: torch numbers the host's device -1.
 func mayBeNegative(f Field) bool {
 	return f == FieldDeviceIndex || f == FieldStream || f == FieldStep
 }

@@ -15,8 +15,7 @@ type Want struct {
 	Partials bool
 }
 
-// With returns a mapping that keeps what w says, and otherwise says what m says; m may be nil, and
-// does not change.
+// With returns m, which may be nil and does not change, but for what w says is kept.
 func With(m *Mapping, w Want) *Mapping {
 	c := &Mapping{}
 	if m != nil {
@@ -27,8 +26,7 @@ func With(m *Mapping, w Want) *Mapping {
 		c.Keep(key)
 	}
 	if len(w.Spans) > 0 {
-		c.spans = newTargets(false)
-		c.spans.table = newKeyIndex(conventions, false, w.Spans)
+		c.spans = newTargets(false, w.Spans)
 	}
 	return c
 }

@@ -16,15 +16,13 @@ import (
 
 // Add adds e to b.
 func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
-	size := len(b.Records)
-	defer b.recover(size, &err)
+	defer b.recover(len(b.Records), &err)
 	return enc.Add(b, *e, t), nil
 }
 
 // AddSpan is Add for a span by itself.
 func AddSpan(enc Encoder, b *Batch, s sdktrace.ReadOnlySpan, t *traces.WithOps) (out Outcome, err error) {
-	size := len(b.Records)
-	defer b.recover(size, &err)
+	defer b.recover(len(b.Records), &err)
 	return enc.Add(b, span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t), nil
 }
 

@@ -8,27 +8,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Batch holds encoded records until they are written, all of them at once. An
-// encoder fills it, and Frame of the same format puts it into its final form. It
-// is used by one goroutine at a time.
+// Batch holds encoded records until they are written, all at once. It is used by one goroutine at a time.
 type Batch struct {
-	// Records holds, after the headroom, whole records in the encoding of the
-	// format.
-	Records []byte
-	// Entries is the number of entries among the records.
-	Entries int
+	Records []byte // whole ones, after the headroom
+	Entries int    // among the records
 	// First and Last identify the resources of the first and the last record;
 	// FirstResource is the content of a header in front of the batch.
 	First, Last   attribute.Distinct
 	FirstResource *op.Resource
-	// Groups says which records belong together, for formats that write them
-	// grouped.
-	Groups Groups
-	// Shortened is the number of records of which texts were cut or parts left out,
-	// because they would have been larger than MaxRecordBytes.
-	Shortened int
-	// Written is how many entries were written, set once that is known.
-	Written int
+	Groups        Groups // for formats that write records grouped
+	Shortened     int    // records that would have been larger than MaxRecordBytes
+	Written       int    // entries, set once that is known
 }
 
 // MaxRecordBytes is the size of a record, encoded, from which on a span is
@@ -42,8 +32,7 @@ const MaxBatchBytes = 16 << 20
 // Full reports whether b takes no more records.
 func (b *Batch) Full() bool { return len(b.Records) >= MaxBatchBytes }
 
-// headroom is how many bytes are kept free before the records, for what precedes
-// them when they are written: then they need not be copied.
+// headroom is how many bytes are kept free for what precedes the records, which then need not be copied.
 const headroom = 512
 
 // NewBatch returns an empty batch with a buffer of size bytes, headroom included.
@@ -58,8 +47,8 @@ func (b *Batch) Body() []byte { return b.Records[headroom:] }
 // Memory returns how many bytes b takes.
 func (b *Batch) Memory() int { return cap(b.Records) }
 
-// Between returns the records between a head and a tail: in the batch's own memory
-// if there is room for the head, or else in the head's, which is returned too.
+// Between returns the records between a head and a tail, in the batch's memory or, where that has no room for it, the head's,
+// and what memory of the head is left.
 func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 	if len(head) > headroom {
 		framed = append(append(head, b.Body()...), tail...)

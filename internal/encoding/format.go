@@ -22,32 +22,27 @@ import (
 type Format interface {
 	// Name is the name of the format, as options and error texts have it.
 	Name() string
-	// NewEncoder returns an encoder for the use of one goroutine at a time.
-	// cacheBytes bounds its cache of attribute sets.
+	// NewEncoder returns an encoder whose cache of attribute sets takes cacheBytes.
 	NewEncoder(m *attr.Mapping, cacheBytes int) Encoder
-	// Frame returns b in the form in which it is written, and the length of the
-	// part before b's records. The result is in the memory of b or of f.Scratch,
-	// and Frame may be called again.
+	// Frame returns b as it is written, in the memory of b or of f.Scratch, and the length of the part before
+	// b's records. It may be called again.
 	Frame(b *Batch, f *Framing) (framed []byte, head int)
-	// Recognize says what a file is that starts with head, which is not empty and
-	// may be incomplete.
+	// Recognize says what a file is that starts with head, which is not empty and may end anywhere.
 	Recognize(head []byte) Origin
 }
 
 // Lines is a Format of lines: an incomplete one spoils nothing but itself once a newline follows.
 type Lines interface {
 	Format
-	// Complete returns how many entries an incomplete write has written whole:
-	// written is the part of the frame behind the head that was written. The result
-	// is negative if the batch is one record, which its rest can still complete.
+	// Complete returns how many entries are whole in the part of a frame behind the head that was written. It is
+	// negative if the batch is one record, which its rest can still complete.
 	Complete(b *Batch, written []byte) int
 }
 
 // Messages is a Format of messages behind one another: nothing is found behind an incomplete one.
 type Messages interface {
 	Format
-	// Whole returns up to where the size bytes of r, which are not compressed, are
-	// complete messages. At from a message begins.
+	// Whole returns up to where the size bytes of r are complete messages, the first of which begins at from.
 	Whole(r io.ReaderAt, from, size int64) (int64, error)
 }
 
@@ -120,8 +115,7 @@ type Framing struct {
 
 // Encoder encodes spans into batches. It is used by one goroutine at a time.
 type Encoder interface {
-	// Add encodes e: an operation as an entry, another span as an ancestor if its
-	// trace is known to hold operations, or a recorded span links to it.
+	// Add encodes an operation as an entry, and another span as an ancestor if its trace is in t.
 	Add(b *Batch, e span.Ended, t *traces.WithOps) Outcome
 }
 
@@ -135,6 +129,5 @@ const (
 	Ancestor                // a span above operations
 )
 
-// DefaultCacheBytes is a good bound for the caches of an encoder: it is enough for
-// about 20,000 attribute sets.
+// DefaultCacheBytes is enough for about 20,000 attribute sets.
 const DefaultCacheBytes = 32 << 20

@@ -1,18 +1,15 @@
 package encoding
 
-// Resource is the envelope of the records of one resource: Prefix precedes the
-// scopes, Suffix follows them.
+// Resource is the envelope of the scopes of one resource.
 type Resource struct{ Prefix, Suffix []byte }
 
-// Scope is the envelope of the records of one instrumentation scope of one
-// resource.
+// Scope is the envelope of the records of one instrumentation scope of one resource.
 type Scope struct {
 	Resource       *Resource
 	Prefix, Suffix []byte
 }
 
-// Groups says which bytes of a batch's records belong to which scope, so that
-// spans can be encoded in the order in which they end and written grouped.
+// Groups says which bytes of a batch's records belong to which scope: spans are written grouped.
 type Groups []run
 
 // run is where records of one scope stand that follow one another.

@@ -11,10 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// template is the line of an operation without the fields that differ between
-// spans with the same attributes, name, scope and resource: the step, the device,
-// the times, among them that of the launch, the ids and the root. Rendering it is much cheaper than converting
-// and encoding the span.
+// template is the line of an operation without the fields that differ between spans with the same attributes, name, scope and
+// resource: the step, the device, the times, the ids and the root. It is much cheaper than converting and encoding the span.
 type template struct {
 	toDevice string // from the start, or from after a varying step
 	toMicros string // from after a varying device, or else as toDevice
@@ -38,16 +36,14 @@ const (
 	lineRootID   = `,"root_span_id":"`
 )
 
-// fields are the fields of a span that a template does not have, in addition to
-// those in its data.
+// fields are what a template does not have, in addition to the data of the span.
 type fields struct {
 	varying                attrcache.Varying
 	device                 []byte // encoded
 	second, nano, duration int64  // the start in two parts; the others in ns
 }
 
-// renderer renders templates. It caches the text of fields that seldom change
-// from one span to the next. It is used by one goroutine at a time.
+// renderer renders templates. It keeps the text of fields that seldom change from one span to the next.
 type renderer struct {
 	// timeText holds the digits of second, nine for the nanoseconds, and the text
 	// between them and the duration.
@@ -63,8 +59,7 @@ type renderer struct {
 	devices attrcache.Strings
 }
 
-// device returns a device as a JSON string, or nothing if it is empty, not valid
-// UTF-8, or too long to be cached. The result is valid until the next call.
+// device returns a device in JSON, valid until the next call; nothing if it is empty, not UTF-8, or too long to be cached.
 func (f *renderer) device(name string) []byte {
 	slot := f.devices.Slot(name)
 	if slot == nil {
@@ -102,8 +97,7 @@ func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root)
 	return p, ok && f.setIDs(v, r)
 }
 
-// render appends the line of a span to dst. Fields that seldom change are copied
-// in one piece, into which the others are written.
+// render appends the line of a span. Fields that seldom change are copied, and the others written into them.
 func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []byte {
 	if p.varying.Step >= 0 {
 		dst = strconv.AppendInt(append(dst, lineStep...), v.Attrs[p.varying.Step].Value.AsInt64(), 10)
@@ -145,8 +139,7 @@ const (
 	spanIDAt = 2*len(op.TraceID{}) + len(lineSpanID)
 )
 
-// setIDs sets the text of the ids and the root. It reports false if the root's
-// name is not valid UTF-8, which entries get a warning for.
+// setIDs sets the text of the ids and the root, unless the root's name is not UTF-8, for which entries get a warning.
 func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 	traceID, parentID := v.TraceID(), v.ParentID()
 	if parentID == f.parentID && *r == f.root && f.idText != nil {
@@ -177,8 +170,7 @@ func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 // maxTemplate is the longest line that is made a template, in bytes.
 const maxTemplate = 2 << 10
 
-// compile makes a template of the line of the span that p belongs to. It reports
-// false if the line is too long, or is not what rendering the template gives.
+// compile makes a template of a line, unless that is too long, or is not what rendering the template gives.
 func (f *renderer) compile(line []byte, v *span.Data, p *fields) (l template, ok bool) {
 	if len(line) > maxTemplate {
 		return l, false

@@ -29,8 +29,7 @@ func newEncoder(m *attr.Mapping, cacheBytes int, c codec) *encoder {
 	return e
 }
 
-// span appends v as one of the spans of a scope. cached is the encoding of its
-// name and attributes, or nil.
+// span appends v. cached is the encoding of its name and attributes, or nil.
 func (c *encoder) span(dst []byte, v *span.Data, cached *template) []byte {
 	if c.proto != nil {
 		return c.proto.span(dst, v, cached)

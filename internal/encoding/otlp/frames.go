@@ -48,8 +48,7 @@ func withoutTag(message []byte, length int64) encoding.Origin {
 	return encoding.Foreign
 }
 
-// resourceSpans returns how long the field is that text starts with, and of that
-// its tag and length. It reports false for text that does not hold these.
+// resourceSpans returns how long the field is that text starts with, and of that its tag and length, if text holds these.
 func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	if len(text) == 0 || text[0] != tracesResourceSpans<<3|wireBytes {
 		return 0, 0, false
@@ -61,9 +60,8 @@ func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	return int64(1+width) + int64(size), 1 + width, true
 }
 
-// startsLikeTraces reports whether text, which is not empty and may be incomplete, starts with the
-// fields of a TracesData message one within the other: those of spans of a
-// resource, and then its attributes, or a scope, or a URL.
+// startsLikeTraces reports whether text, which is not empty and may end anywhere, starts with the fields of TracesData one within
+// the other: the spans of a resource, and then its attributes, or a scope, or a URL.
 func startsLikeTraces(text []byte) bool {
 	n, head, ok := resourceSpans(text)
 	if !ok {

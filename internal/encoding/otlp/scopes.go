@@ -10,15 +10,13 @@ import (
 	"github.com/optrace/optrace/internal/span"
 )
 
-// codec is one of the two encodings of OTLP, except for its span method. It is
-// used by one goroutine at a time.
+// codec is one of the two encodings of OTLP, except for its span method.
 type codec interface {
 	// nameField appends the name of a span.
 	nameField(dst []byte, name string) []byte
 	// spanAttributes appends attributes of a span as they stand among others.
 	spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte
-	// sawFloats reports whether floating-point numbers have been encoded since its
-	// last call.
+	// sawFloats reports whether floating-point numbers have been encoded since its last call.
 	sawFloats() bool
 	// resourceEnvelope returns the bytes before and after the scopes of a resource.
 	resourceEnvelope(r *resource.Resource) (prefix, suffix []byte)
@@ -38,8 +36,7 @@ func (c *codecState) sawFloats() bool {
 	return saw
 }
 
-// scopeCache encodes each resource and scope once. Those with equal attributes are
-// one, as in OpenTelemetry's exporters. It is used by one goroutine at a time.
+// scopeCache encodes each resource and scope once. Those with equal attributes are one.
 type scopeCache struct {
 	codec codec
 
@@ -64,13 +61,9 @@ type scopeKey struct {
 }
 
 const (
-	// maxScopes bounds the resources and scopes that are cached. When there are
-	// more, or they take too much memory, the cache is emptied before the next batch.
-	maxScopes = 1024
-	// minScopeBytes is enough for those that programs have.
-	minScopeBytes = 32 << 10
-	// scopeBytes is about what a scope or resource takes beside its encoding.
-	scopeBytes = 400
+	maxScopes     = 1024     // resources, or scopes, that are cached
+	minScopeBytes = 32 << 10 // enough for those that programs have
+	scopeBytes    = 400      // about what a scope or resource takes beside its encoding
 )
 
 // get returns the scope of spans of a resource.

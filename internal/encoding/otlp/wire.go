@@ -82,9 +82,8 @@ func appendOptionalText(dst []byte, field int, s string) []byte {
 	return appendTextField(dst, field, s)
 }
 
-// A message within a message stands behind its length. Where that is not known
-// beforehand, beginMessage reserves reserve bytes for it, and endMessage puts it
-// there, moving the message where the length takes another number of bytes.
+// A message within a message stands behind its length, for which beginMessage reserves bytes. endMessage puts it there, and
+// moves the message where the length takes another number of them.
 //
 //	dst, start := beginMessage(dst, field, 1)
 //	dst = …append the fields…
