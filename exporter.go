@@ -133,9 +133,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	var err error
 	for first := true; len(spans) > 0 || first; first = false {
 		n, batchErr := e.exportBatch(ctx, spans)
-		if spans = spans[n:]; batchErr != nil {
-			err = errors.Join(err, batchErr)
-		}
+		spans, err = spans[n:], errors.Join(err, batchErr)
 	}
 	return err
 }

@@ -55,14 +55,10 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...ProcessorOption) (*FlightRe
 // Dump writes the operations that are kept. It returns when they have been
 // written or ctx is done. After Shutdown it does nothing.
 func (f *FlightRecorder) Dump(ctx context.Context) error {
-	if f.processor().isOff() {
+	if f.processor().isOff() || f.stopped.Load() {
 		return nil
 	}
-	ctx = orBackground(ctx)
-	if f.stopped.Load() {
-		return nil
-	}
-	return f.flight.Dump(ctx)
+	return f.flight.Dump(orBackground(ctx))
 }
 
 // WriteTo writes the operations that are kept to w, such as the response to a request, as a file of

@@ -208,23 +208,16 @@ func (r *Recorder) Device(id string) *Recorder {
 }
 
 // Stream sets the queue of the device.
-func (r *Recorder) Stream(id int64) *Recorder { return r.set(tensorconv.StreamID(id)) }
+func (r *Recorder) Stream(id int64) *Recorder { return r.Attrs(tensorconv.StreamID(id)) }
 
 // Kind sets the kind of the operation, which is inferred from the name otherwise.
-func (r *Recorder) Kind(k op.Kind) *Recorder { return r.set(tensorconv.OpKind(k)) }
+func (r *Recorder) Kind(k op.Kind) *Recorder { return r.Attrs(tensorconv.OpKind(k)) }
 
 // Path sets the layer or module.
-func (r *Recorder) Path(path string) *Recorder { return r.set(tensorconv.OpPath(path)) }
+func (r *Recorder) Path(path string) *Recorder { return r.Attrs(tensorconv.OpPath(path)) }
 
 // FLOPs sets the number of floating-point operations.
-func (r *Recorder) FLOPs(n int64) *Recorder { return r.set(tensorconv.OpFLOPCount(n)) }
-
-func (r *Recorder) set(kv attribute.KeyValue) *Recorder {
-	if r.last() != nil {
-		r.attrs = append(r.attrs, kv)
-	}
-	return r
-}
+func (r *Recorder) FLOPs(n int64) *Recorder { return r.Attrs(tensorconv.OpFLOPCount(n)) }
 
 // Err marks the operation as failed. A nil err does nothing.
 func (r *Recorder) Err(err error) *Recorder {

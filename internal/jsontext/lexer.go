@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep values may nest. encoding/json stops at 10,000;
-// nothing this project reads nests deeper than an OTLP attribute value does.
+// MaxDepth bounds how deep values may nest. Nothing that is read nests deeper than an attribute of OTLP.
 const MaxDepth = 512
 
 // Lexer reads one JSON text held in memory. Its methods are called in the
@@ -83,8 +82,7 @@ func (l *Lexer) failEnd() { l.stop(errEnd, len(l.buf)) }
 // failAt keeps msg as the error.
 func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
 
-// stop keeps err unless there is one. From then on the text seems to be at its
-// end, so that the methods need not ask for an error on their way.
+// stop keeps the first error. Then the text seems to be at its end, so that no method asks for an error on its way.
 func (l *Lexer) stop(err error, at int) {
 	if l.err == nil {
 		l.err, l.errPos = err, at
@@ -150,8 +148,7 @@ func (l *Lexer) openAny(opening byte, open func()) bool {
 	return true
 }
 
-// More reports whether the innermost object or array has another element, and
-// leaves it when it has none.
+// More reports whether the innermost object or array has another element, and leaves it if not.
 func (l *Lexer) More() bool {
 	if len(l.stack) == 0 {
 		return false
@@ -189,9 +186,7 @@ func (l *Lexer) Key() []byte {
 	return k
 }
 
-// Int reads a number that is an integer within the range of an int64, as
-// [ParseInt] does. ok is false for any other number, which is consumed too,
-// and where there is none, which is an error.
+// Int reads a number as [ParseInt] does. ok is false for one that is no int64, and where there is none, which is an error.
 func (l *Lexer) Int() (v int64, ok bool) {
 	l.Peek()
 	v, end := Integer(l.buf, l.pos) // the usual case: no fraction or exponent follows
@@ -202,9 +197,7 @@ func (l *Lexer) Int() (v int64, ok bool) {
 	return v, true
 }
 
-// Micros reads a number of microseconds and returns it in nanoseconds, as
-// [ParseMicros] does. ok is false where the number does not fit, and where there
-// is none, which is an error.
+// Micros reads a number as [ParseMicros] does. ok is false for one that does not fit, and where there is none, which is an error.
 func (l *Lexer) Micros() (ns int64, ok bool) {
 	l.Peek()
 	ns, end := Micros(l.buf, l.pos) // the usual case: no exponent follows
@@ -241,8 +234,7 @@ func (l *Lexer) AnyNumber() []byte {
 	return nil
 }
 
-// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst. It
-// reports false, and reads nothing, where something else stands there.
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst, and reports whether it stood there.
 func (l *Lexer) QuotedHex(dst []byte) bool {
 	l.Peek()
 	end := QuotedHex(l.buf, l.pos, dst)
@@ -324,8 +316,7 @@ func (l *Lexer) skipToken() {
 	}
 }
 
-// Raw reads and checks the next value and returns its text, valid as long as
-// the buffer.
+// Raw reads and checks the next value and returns its text, valid as long as the buffer.
 func (l *Lexer) Raw() []byte {
 	l.Peek()
 	start := l.pos

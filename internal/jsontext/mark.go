@@ -15,9 +15,8 @@ func (l *Lexer) Mark() Mark {
 	return m
 }
 
-// Rewind makes l stand at m again, without an error. Between Mark and Rewind
-// the lexer may have left the object or array that it stood in, but not
-// entered another one after that.
+// Rewind makes l stand at m again, without an error. In between it may have left the object or array that it stood in, but
+// not entered another one after that.
 func (l *Lexer) Rewind(m Mark) {
 	l.pos, l.err, l.errPos = m.pos, nil, 0
 	l.stack = l.stack[:m.depth]
@@ -47,12 +46,10 @@ func (m Mark) At(pos int) Mark {
 	return m
 }
 
-// OneLine sets whether a newline is an error rather than white space. In JSON
-// Lines a text that is cut off then does not swallow the one on the next line.
+// OneLine sets whether a newline is an error: in JSON Lines a text that is cut off then does not swallow the next one.
 func (l *Lexer) OneLine(on bool) { l.oneLine = on }
 
-// Replace makes l go on in buf, which is the text without its first dropped
-// bytes and with more behind it.
+// Replace makes l go on in buf, the text without its first dropped bytes and with more behind it.
 func (l *Lexer) Replace(buf []byte, dropped int) {
 	l.buf = buf
 	l.pos -= dropped

@@ -33,8 +33,7 @@ func (l *Lexer) AnyStr() []byte {
 // escapes are the characters that letters behind a backslash stand for, 0 for none.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escaped reads the string that starts at start and whose first byte that
-// does not stand for itself is at i.
+// escaped reads the string at start, whose first byte that does not stand for itself is at i.
 func (l *Lexer) escaped(start, i int) []byte {
 	out := append(l.scratch[:0], l.buf[start:i]...)
 	for i+1 < len(l.buf) && l.buf[i] == '\\' {
@@ -70,8 +69,7 @@ func (l *Lexer) escaped(start, i int) []byte {
 	return out
 }
 
-// unicode decodes the \uXXXX at i, with the low surrogate behind it where
-// there is one, and returns how many bytes it took; 0 after an error.
+// unicode decodes the \uXXXX at i and a low surrogate behind it, and returns how many bytes it took; 0 after an error.
 func (l *Lexer) unicode(i int) (r rune, size int) {
 	r, ok := hex4(l.buf, i+2)
 	switch {

@@ -8,8 +8,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// The bounds of a span that is too large to be read again. Formats take up to six
-// times as much for the same text.
+// The bounds of a span that is too large to be read again: formats take up to six times as much.
 const (
 	maxText  = 64 << 10 // of one text
 	maxSmall = 512      // of a value that is kept before larger ones
@@ -32,9 +31,8 @@ func CutText(text string) string {
 	return text[:n] + cutMark
 }
 
-// Bounded returns d with texts that are not too long, and without the attributes,
-// events and links that are too many for one record. What was cut or left out
-// counts as dropped attributes, events and links.
+// Bounded returns d with texts that are not too long, and without the attributes, events and links that are too many for one
+// record. What was cut or left out counts as dropped.
 func (d *Data) Bounded() Data {
 	out := *d
 	out.Name, out.Status.Description, out.Scope = CutText(d.Name), CutText(d.Status.Description), BoundScope(d.Scope)
@@ -72,7 +70,7 @@ func differs(text, cut string) int {
 	return 1
 }
 
-// BoundScope returns s with texts that are not too long.
+// BoundScope is Bounded for a scope.
 func BoundScope(s instrumentation.Scope) instrumentation.Scope {
 	s.Name, s.Version, s.SchemaURL = CutText(s.Name), CutText(s.Version), CutText(s.SchemaURL)
 	attrs := s.Attributes.ToSlice()
@@ -82,8 +80,7 @@ func BoundScope(s instrumentation.Scope) instrumentation.Scope {
 	return s
 }
 
-// BoundResource returns r, which may be nil, with texts that are not too long and
-// attributes that are not too many.
+// BoundResource is Bounded for a resource, which may be nil.
 func BoundResource(r *resource.Resource) *resource.Resource {
 	kept, n := newRoom().attributes(r.Attributes(), 0)
 	if n == 0 {
@@ -110,8 +107,7 @@ func (r *room) takes(n int) bool {
 	return true
 }
 
-// attributes returns the attributes that there is room for, and the number of
-// those that were dropped before, left out or cut.
+// attributes returns the attributes that there is room for, and how many were dropped before, left out or cut.
 func (r *room) attributes(attrs []attribute.KeyValue, dropped int) (kept []attribute.KeyValue, total int) {
 	for _, kv := range attrs {
 		if kv.Value.Type() == attribute.STRING && len(kv.Value.AsString()) > maxText {

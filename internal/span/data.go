@@ -1,11 +1,8 @@
-// Package span is a finished span as the plugin sees it: its data, read once,
-// the local root above it, and what must be taken out of a span before it is
-// forwarded.
+// Package span is a finished span as the plugin sees it: its data, read once, the local root above it, and what must be taken
+// out of a span before it is forwarded. It knows neither formats nor exporters.
 //
-// It knows neither formats nor exporters. Operations of a Recorder, for which no
-// span exists, have [Data] only; [Snapshot] makes a span of it where one is
-// needed. Package traces finds local roots, the encoders in internal/encoding
-// read Data.
+// Operations of a Recorder have [Data] only; [Snapshot] makes a span of it where one is needed. Package traces finds local
+// roots, the encoders in internal/encoding read Data.
 package span
 
 import (
@@ -73,8 +70,7 @@ func (d *Data) ParentID() op.SpanID { return op.SpanID(d.Parent.SpanID()) }
 // Failed reports whether the span's status is an error.
 func (d *Data) Failed() bool { return d.Status.Code == codes.Error }
 
-// IsOperation reports whether attributes make a span an operation, as m reads
-// them.
+// IsOperation reports whether attributes, as m reads them, make a span an operation.
 func IsOperation(m *attr.Mapping, attrs []attribute.KeyValue) bool {
 	p := attrmap.NewPredicate(m)
 	for i := range attrs {

@@ -17,16 +17,11 @@ type Root struct {
 type Ended struct {
 	// Span is nil for an operation of a Recorder until ReadOnly is called.
 	Span sdktrace.ReadOnlySpan
-	// Data is set for an operation of a Recorder, and only valid during the call
-	// that it is passed to.
-	Data *Data
-	// Context and Parent are the span's, which need not be asked for again.
-	Context, Parent trace.SpanContext
-	// Root is the local root above the span; zero if it is not known or the span
-	// itself.
-	Root Root
-	// Alone says that the trace has no other spans.
-	Alone bool
+	// Data is that of an operation of a Recorder, valid during the call that it is passed to.
+	Data            *Data
+	Context, Parent trace.SpanContext // of the span
+	Root            Root              // above the span; zero if it is not known or the span itself
+	Alone           bool              // the trace has no other spans
 }
 
 // ReadOnly returns the span, which it makes for an operation of a Recorder.
@@ -37,6 +32,5 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	return e.Span
 }
 
-// IsLocalRoot reports whether a span with the given parent has no parent in this
-// process.
+// IsLocalRoot reports whether a span with the given parent has no parent in this process.
 func IsLocalRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }

@@ -7,9 +7,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// Memory returns about how many bytes attributes refer to: their keys, texts and
-// lists, but not the attributes themselves. Texts and lists that several attributes
-// share count for each. It does not allocate.
+// Memory returns about how many bytes attributes refer to: their keys, texts and lists, which count for each attribute
+// that shares them. It does not allocate.
 func Memory(attrs []attribute.KeyValue) (bytes int) {
 	for i := range attrs {
 		bytes += len(attrs[i].Key) + valueMemory(&attrs[i].Value, 0)
@@ -20,8 +19,7 @@ func Memory(attrs []attribute.KeyValue) (bytes int) {
 // minList is about the least that a list takes.
 const minList = 16
 
-// valueMemory returns about how many bytes a value refers to. A value has a text, or
-// a list that lies in memory as an array.
+// valueMemory returns about how many bytes a value refers to: a text, or a list as an array.
 func valueMemory(v *attribute.Value, depth int) int {
 	switch v.Type() {
 	case attribute.EMPTY, attribute.BOOL, attribute.INT64, attribute.FLOAT64:
@@ -59,8 +57,7 @@ func valueMemory(v *attribute.Value, depth int) int {
 	return bytes
 }
 
-// listOf returns the array that v, a list, holds: its last field. The methods of a
-// value return copies.
+// listOf returns the array that v, a list, holds in its last field; the methods of a value return copies.
 func listOf(v *attribute.Value) any {
 	const size = unsafe.Sizeof(any(nil))
 	return *(*any)(unsafe.Add(unsafe.Pointer(v), unsafe.Sizeof(*v)-size))

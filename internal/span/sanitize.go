@@ -73,8 +73,7 @@ func SameSpan(a, b trace.SpanContext) bool {
 	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID() && a.IsValid()
 }
 
-// finiteAttributes returns attrs without those that are not finite, and the
-// number of dropped attributes with these.
+// finiteAttributes returns attrs without those that are not finite, which count as dropped.
 func finiteAttributes(attrs []attribute.KeyValue, dropped int) (finite []attribute.KeyValue, total int) {
 	if !slices.ContainsFunc(attrs, isNonFinite) {
 		return attrs, dropped
@@ -85,8 +84,7 @@ func finiteAttributes(attrs []attribute.KeyValue, dropped int) (finite []attribu
 
 func isNonFinite(kv attribute.KeyValue) bool { return isNonFiniteValue(kv.Value, 0) }
 
-// MaxValueDepth is how deep nested values are written; the SDK cuts them at 64
-// levels by default. Deeper ones are written as empty values.
+// MaxValueDepth is how deep nested values are written, and not as empty ones. The SDK cuts them at 64 levels.
 const MaxValueDepth = 128
 
 // isNonFiniteValue reports whether a number in v is not finite, down to MaxValueDepth.

@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Decoder reads records of the entries format, and the entries of a seed trace,
-// which have the same keys. A record is overwritten by the next one.
+// Decoder reads records of the entries format, and of seed traces, into the memory of the ones before.
 type Decoder struct {
 	Lex     jsontext.Lexer
 	strings intern.Table
@@ -53,10 +52,8 @@ type Decoder struct {
 	// The texts of the record before, which mostly come again.
 	lastRoot, lastService, lastScope string
 
-	// fault describes the first error in a record that is valid JSON, and faultAt
-	// is its offset.
-	Fault   string
-	FaultAt int
+	Fault   string // the first error in a record that is valid JSON
+	FaultAt int    // its offset
 }
 
 // fieldsSeen is the set of keys that an entry had, of those whose absence matters.
@@ -165,8 +162,7 @@ func (d *Decoder) Wrong(fault string) {
 	}
 }
 
-// Finish checks that the entry has the fields that it must have, and derives
-// fields from others.
+// Finish checks that the entry has what it must have, and derives fields from others.
 func (d *Decoder) Finish() {
 	e := &d.Entry
 	switch {

@@ -5,10 +5,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Field reads the value of the member called name into the entry, and reports
-// whether there is such a member; it reads nothing where there is not. Of equal
-// names the last wins. A value of another type than the member asks for is unknown,
-// with a warning; the entry is kept.
+// Field reads the value of the member called name into the entry, and reports whether there is such a member. Of equal names
+// the last wins. A value of another type than the member asks for is unknown, with a warning.
 func (d *Decoder) Field(name []byte) bool {
 	c := find(op.Columns, name, &d.next)
 	if c == nil {
@@ -67,8 +65,7 @@ func (d *Decoder) Field(name []byte) bool {
 	return true
 }
 
-// find returns the column called name, nil for none. Members mostly come in the order of the
-// columns: it looks first where next points, which is behind the column found before.
+// find returns the column called name, nil for none. It begins behind the one found before: most members come in order.
 func find[T any](columns []op.Column[T], name []byte, next *int) *op.Column[T] {
 	for range columns {
 		if *next >= len(columns) {
@@ -208,8 +205,7 @@ func (d *Decoder) collective() *op.Collective {
 	return &d.coll
 }
 
-// shape reads a list of dimensions; null is unknown. cut reports whether there were
-// more than MaxRank.
+// shape reads a list of dimensions; null is unknown. cut reports whether there were more than MaxRank.
 func (d *Decoder) shape() (s op.Shape, cut bool) {
 	l := &d.Lex
 	if !d.is('[', op.WarnBadShape) {

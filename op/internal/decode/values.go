@@ -46,8 +46,7 @@ func (d *Decoder) valid(b []byte) string {
 	return d.strings.String(b)
 }
 
-// Number reads the text of a number or of a number in quotes; false leaves any
-// other value unread.
+// Number reads the text of a number, also in quotes; any other value stays unread.
 func (d *Decoder) Number() (text []byte, ok bool) {
 	l := &d.Lex
 	switch c := l.Peek(); {
@@ -61,8 +60,7 @@ func (d *Decoder) Number() (text []byte, ok bool) {
 	return text, l.Err() == nil
 }
 
-// Integer reads an integer, also in quotes; null is unknown, and so is anything
-// else, which adds warning.
+// Integer reads an integer, also in quotes; null is unknown, and so is anything else, with a warning.
 func (d *Decoder) Integer(warning op.Warning) op.Int {
 	n, ok := int64(0), false
 	switch c := d.Lex.Peek(); {
