@@ -247,17 +247,13 @@ func (r *Recorder) attributes(i int) []attribute.KeyValue {
 		}
 		own := attrs
 		for _, kv := range o.prepared.attrs {
-			if !hasKey(own, kv.Key) {
+			if !slices.ContainsFunc(own, func(have attribute.KeyValue) bool { return have.Key == kv.Key }) {
 				attrs = append(attrs, kv)
 			}
 		}
 	}
 	r.scratch = attrs
 	return attrs
-}
-
-func hasKey(attrs []attribute.KeyValue, key attribute.Key) bool {
-	return slices.ContainsFunc(attrs, func(have attribute.KeyValue) bool { return have.Key == key })
 }
 
 func newSpanID() (id trace.SpanID) {

@@ -76,16 +76,11 @@ func (x *Extra) clone() *Extra {
 	}
 	c := *x
 	c.Scope.Attrs = slices.Clone(x.Scope.Attrs)
-	c.Events = cloneEvents(x.Events)
-	return &c
-}
-
-func cloneEvents(events []Event) []Event {
-	c := slices.Clone(events)
-	for i := range c {
-		c[i].Attrs = slices.Clone(c[i].Attrs)
+	c.Events = slices.Clone(x.Events)
+	for i := range c.Events {
+		c.Events[i].Attrs = slices.Clone(c.Events[i].Attrs)
 	}
-	return c
+	return &c
 }
 
 // cloneLinks returns a copy of links that shares nothing with them but strings.

@@ -12,7 +12,12 @@ import (
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = e.Step.append(append(dst, `{"step":`...))
 	dst = jsontext.AppendString(append(dst, `,"operation":`...), e.Operation)
-	dst = e.appendDevice(append(dst, `,"device_id":`...))
+	dst = append(dst, `,"device_id":`...)
+	if e.HasDevice() {
+		dst = jsontext.AppendString(dst, e.DeviceID)
+	} else {
+		dst = append(dst, "null"...)
+	}
 	dst = AppendShapesJSON(append(dst, `,"input_shapes":`...), e.InputShapes)
 	dst = e.OutputShape.AppendJSON(append(dst, `,"output_shape":`...))
 	dst = jsontext.AppendMicros(append(dst, `,"duration_us":`...), e.Duration)
@@ -223,12 +228,4 @@ func trimComma(dst []byte, start int) []byte {
 		return dst
 	}
 	return append(dst[:start], dst[start+1:]...)
-}
-
-// appendDevice appends the device, null for none.
-func (e *Entry) appendDevice(dst []byte) []byte {
-	if !e.HasDevice() {
-		return append(dst, "null"...)
-	}
-	return jsontext.AppendString(dst, e.DeviceID)
 }

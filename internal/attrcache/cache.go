@@ -63,7 +63,7 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 		if c.gate.review(c.full) {
 			c.empty()
 		}
-		if !c.gate.open() {
+		if c.gate.skip > 0 {
 			return nil, false
 		}
 	}

@@ -30,9 +30,6 @@ func (g *gate) enter() (use, review bool) {
 	return true, false
 }
 
-// open reports whether lookups are worthwhile at present.
-func (g *gate) open() bool { return g.skip == 0 }
-
 // review ends a window and reports whether the cache must be emptied: because it is
 // bypassed from now on, or because it is full and has had a fair hit rate only for long.
 func (g *gate) review(full bool) (empty bool) {

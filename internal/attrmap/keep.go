@@ -155,19 +155,14 @@ func (b *Builder) finishAttrs() {
 			e.Extra = &b.extra
 		}
 	}
-	b.dropOfSpans()
+	if m := b.mapping; m != nil && m.spans != nil && !m.all { // drops those that only other spans keep
+		b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return !slices.Contains(m.kept, a.Key) })
+	}
 	if len(b.attrs) > 0 {
 		e.Attrs = b.attrs
 	}
 	if b.mapping != nil && len(b.mapping.kept) > 0 {
 		e.Attrs = Inherit(b.mapping, e.Attrs, e.Service, b.scopeOf, b.resource)
-	}
-}
-
-// dropOfSpans drops the attributes that only spans which are no operations keep.
-func (b *Builder) dropOfSpans() {
-	if m := b.mapping; m != nil && m.spans != nil && !m.all {
-		b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return !slices.Contains(m.kept, a.Key) })
 	}
 }
 

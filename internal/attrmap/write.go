@@ -175,7 +175,10 @@ func warnFound(e *op.Entry) (found op.Warning) {
 // the convention. Spans of torch.profiler, and such as have keys like "op", are kept
 // with their own keys, which need not be said again in those of the convention.
 func replay(e *op.Entry) *op.Entry {
-	if !hasOtherKeys(e.Attrs) {
+	if !slices.ContainsFunc(e.Attrs, func(a op.Attr) bool {
+		family := (*Mapping)(nil).find(a.Key).family
+		return family != familyNone && family != familyTensor
+	}) {
 		return nil
 	}
 	b := NewBuilder(nil)
@@ -192,15 +195,4 @@ func replay(e *op.Entry) *op.Entry {
 		return nil
 	}
 	return r
-}
-
-// hasOtherKeys reports whether a key that is not of the convention means something.
-func hasOtherKeys(attrs []op.Attr) bool {
-	var none *Mapping
-	for i := range attrs {
-		if t := none.find(attrs[i].Key); t.family != familyNone && t.family != familyTensor {
-			return true
-		}
-	}
-	return false
 }

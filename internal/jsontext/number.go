@@ -13,15 +13,14 @@ import (
 // accepted: the text may come from a string.
 func ParseInt(text []byte) (v int64, ok bool) {
 	digits, neg := cutSign(text)
-	v, ok = parseDigits(digits) // the usual case
-	if !ok {
-		v, exact, ok := parseScaled(text, 0)
-		return v, ok && exact
+	if u, n := leadingDigits(digits, 0); 0 < n && n == len(digits) && n <= maxDigits && u < 1<<63 { // the usual case
+		if neg {
+			return -int64(u), true
+		}
+		return int64(u), true
 	}
-	if neg {
-		v = -v
-	}
-	return v, true
+	v, exact, ok := parseScaled(text, 0)
+	return v, ok && exact
 }
 
 // ParseMicros returns the nanoseconds of a number of microseconds given as
@@ -50,13 +49,6 @@ func IntegralFloat(f float64) (v int64, ok bool) {
 		return 0, false
 	}
 	return int64(f), true
-}
-
-// parseDigits returns the value of text that consists of up to 19 digits, and
-// false for a value that does not fit an int64 or any other text.
-func parseDigits(text []byte) (int64, bool) {
-	v, n := leadingDigits(text, 0)
-	return int64(v), 0 < n && n == len(text) && n <= maxDigits && v < 1<<63
 }
 
 func cutSign(text []byte) (rest []byte, neg bool) {

@@ -25,8 +25,6 @@ func (b *breaker) allows(now time.Time) bool {
 	return b.failures < maxFailures || !now.Before(b.retryAt)
 }
 
-func (b *breaker) succeeded() { *b = breaker{} }
-
 func (b *breaker) failed(now time.Time) {
 	b.failures++
 	if b.failures < maxFailures {

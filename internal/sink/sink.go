@@ -70,18 +70,13 @@ func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink,
 	if err != nil {
 		return nil, err
 	}
-	s := &Sink{target: t, format: f, compressor: z, metrics: m, busy: make(chan struct{}, 1), writer: newWriterID()}
+	var id [6]byte // which no other exporter has, in this process or another
+	_, _ = rand.Read(id[:])
+	s := &Sink{target: t, format: f, compressor: z, metrics: m, busy: make(chan struct{}, 1), writer: hex.EncodeToString(id[:])}
 	if z == nil {
 		s.lines, _ = f.(encoding.Lines)
 	}
 	return s, nil
-}
-
-// newWriterID returns an id that no other exporter has, in this process or another.
-func newWriterID() string {
-	var id [6]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
 }
 
 // Stats counts entries.
@@ -153,8 +148,14 @@ func waited(ctx context.Context) error {
 // Release gives the sink back without writing.
 func (s *Sink) Release() {
 	<-s.busy
-	if s.shutdownMissed.Load() {
-		s.closeNow()
+	if !s.shutdownMissed.Load() {
+		return
+	}
+	select {
+	case s.busy <- struct{}{}:
+		_ = s.finish() // the caller of Shutdown has gone
+		<-s.busy
+	default: // the next release does it
 	}
 }
 
@@ -227,7 +228,7 @@ func (s *Sink) write(o *inflight) error {
 	}
 	s.committed(o.batch)
 	s.torn = false
-	s.breaker.succeeded()
+	s.breaker = breaker{}
 	s.account(o, o.batch.Entries, "", nil)
 	return errors.Join(lost, notice)
 }
@@ -342,16 +343,6 @@ func (s *Sink) Shutdown(ctx context.Context) error {
 
 // lastFinish is how long Shutdown with a context that is done waits: a local file needs milliseconds.
 const lastFinish = 100 * time.Millisecond
-
-// closeNow is Shutdown for a sink that Shutdown found busy.
-func (s *Sink) closeNow() {
-	select {
-	case s.busy <- struct{}{}:
-		_ = s.finish() // the caller of Shutdown has gone
-		<-s.busy
-	default: // the next release does it
-	}
-}
 
 // finish closes the sink. The caller holds busy.
 func (s *Sink) finish() error {

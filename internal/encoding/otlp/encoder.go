@@ -23,7 +23,8 @@ type encoder struct {
 }
 
 func newEncoder(m *attr.Mapping, cacheBytes int, c codec) *encoder {
-	e := &encoder{mapping: m, codec: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes / 8 * 7)}
+	scopes := scopeCache{codec: c, maxBytes: max(minScopeBytes, cacheBytes/8)}
+	e := &encoder{mapping: m, codec: c, scopes: scopes, cache: attrcache.New[template](cacheBytes / 8 * 7)}
 	e.proto, _ = c.(*protoCodec)
 	e.json, _ = c.(*jsonCodec)
 	return e

@@ -29,16 +29,13 @@ const (
 // attributes appends a KeyValue field per attribute.
 func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValue, depth int) []byte {
 	for i := range attrs {
-		dst = c.keyValue(dst, field, &attrs[i], depth)
+		var start int
+		dst, start = beginMessage(dst, field, 1)
+		dst = appendOptionalText(dst, keyValueKey, string(attrs[i].Key))
+		dst = c.value(dst, keyValueValue, attrs[i].Value, depth)
+		dst = endMessage(dst, start, 1)
 	}
 	return dst
-}
-
-func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, depth int) []byte {
-	dst, start := beginMessage(dst, field, 1)
-	dst = appendOptionalText(dst, keyValueKey, string(kv.Key))
-	dst = c.value(dst, keyValueValue, kv.Value, depth)
-	return endMessage(dst, start, 1)
 }
 
 // value appends a field that holds v as an AnyValue, of which a zero is written too: it says which type the value has.

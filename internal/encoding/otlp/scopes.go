@@ -51,10 +51,6 @@ type scopeCache struct {
 	maxBytes  int
 }
 
-func newScopeCache(c codec, maxBytes int) scopeCache {
-	return scopeCache{codec: c, maxBytes: max(minScopeBytes, maxBytes)}
-}
-
 type scopeKey struct {
 	resource *encoding.Resource
 	scope    instrumentation.Scope

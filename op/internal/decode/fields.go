@@ -55,9 +55,14 @@ func (d *Decoder) Field(name []byte) bool {
 		case "duration_us":
 			d.durationMicros()
 		case "duration_ns":
-			d.durationNanos()
+			if n := d.Integer(op.WarnBadValue); n.Known {
+				e.Duration = n.V
+				d.has |= hasDurationNS | hasDuration
+			}
 		case "kind_rule":
-			e.KindRule = d.kindRule()
+			var ok bool
+			e.KindRule, ok = op.ParseKindRule(d.text())
+			d.has.set(hasRule, ok)
 		default:
 			read(d, c, e)
 		}
@@ -123,19 +128,6 @@ func (d *Decoder) durationMicros() {
 		d.Entry.Duration = ns
 	}
 	d.has |= hasDuration
-}
-
-func (d *Decoder) durationNanos() {
-	if n := d.Integer(op.WarnBadValue); n.Known {
-		d.Entry.Duration = n.V
-		d.has |= hasDurationNS | hasDuration
-	}
-}
-
-func (d *Decoder) kindRule() op.KindRule {
-	rule, ok := op.ParseKindRule(d.text())
-	d.has.set(hasRule, ok)
-	return rule
 }
 
 func (d *Decoder) inputDTypes() []op.DType {
