@@ -1,6 +1,8 @@
 package tensorconv
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/internal/attrkey"
@@ -31,16 +33,13 @@ func InputShapesText(shapes ...[]int64) attribute.KeyValue {
 
 // shapeText returns the text of op.Shape, except for scalars and dynamic dimensions: readers know those in brackets only.
 func shapeText(dims []int64) string {
-	if dims == nil {
+	switch {
+	case dims == nil:
 		return "?"
-	}
-	for _, d := range dims {
-		if d < 0 {
-			return attribute.Int64SliceValue(dims).String()
-		}
-	}
-	if len(dims) == 0 {
+	case len(dims) == 0:
 		return "[]"
+	case slices.Min(dims) < 0:
+		return attribute.Int64SliceValue(dims).String()
 	}
 	return op.Shape(dims).String()
 }

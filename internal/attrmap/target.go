@@ -1,6 +1,10 @@
 package attrmap
 
-import "github.com/optrace/optrace/op"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
 
 // Target is where a [Builder] puts the values of an attribute key. Readers may find it once per key.
 type Target struct {
@@ -76,14 +80,7 @@ func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 	b.SetList(t, b.listText)
 }
 
-func areDims(v []int64) bool {
-	for _, n := range v {
-		if n < op.Dynamic {
-			return false
-		}
-	}
-	return true
-}
+func areDims(v []int64) bool { return len(v) == 0 || slices.Min(v) >= op.Dynamic }
 
 // areShapes reports whether the lists are shapes, at least one, within the limits.
 func (b *Builder) areShapes(v []int64, ends []int) bool {

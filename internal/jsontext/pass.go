@@ -25,7 +25,7 @@ func passSpace(b []byte, i int) int {
 	if i < 0 {
 		return -1
 	}
-	for i < len(b) && isSpace(b[i]) {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 		// Behind a newline stands the blank space of an indented line.
 		for len(b)-i >= 8 {
@@ -39,8 +39,6 @@ func passSpace(b []byte, i int) int {
 	}
 	return i
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // Member reads a member's name without escapes and the colon behind it.
 // It returns the name and the index of the value, or an undefined name and -1.
