@@ -71,12 +71,6 @@ const (
 // window is a range of time, both ends included.
 type window struct{ from, to time.Time }
 
-// split divides w; the later part comes second.
-func (w window) split() (earlier, later window) {
-	middle := w.from.Add(w.to.Sub(w.from) / 2).Truncate(time.Microsecond)
-	return window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to}
-}
-
 // Search yields the traces that q asks for, each once, roughly the latest
 // first, and a *[op.SyntaxError] for each part of an answer that could not be
 // read and each part of the time whose traces Jaeger cannot hand out. Any other
@@ -161,8 +155,8 @@ func (s *search) divide(w window, smallest time.Duration) bool {
 	if w.to.Sub(w.from) <= smallest {
 		return false
 	}
-	earlier, later := w.split()
-	s.windows = append(s.windows, earlier, later)
+	middle := w.from.Add(w.to.Sub(w.from) / 2).Truncate(time.Microsecond)
+	s.windows = append(s.windows, window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to}) // the later part comes first
 	return true
 }
 
