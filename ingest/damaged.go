@@ -10,7 +10,7 @@ import (
 // matchDamaged returns the format of a file whose beginning is damaged, nil where the file is
 // something else: it has frames behind the damage, or most of its lines are records.
 func (h *head) matchDamaged() *Format {
-	if h.isForeign() {
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) { // it is known
 		return nil
 	}
 	f := otlp.SniffDamaged(h.text)
@@ -18,11 +18,6 @@ func (h *head) matchDamaged() *Format {
 		return &formats[i]
 	}
 	return matchLines(h.text)
-}
-
-// isForeign reports whether the file is known to be something else.
-func (h *head) isForeign() bool {
-	return h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<"))
 }
 
 // maxLines bounds the lines that are looked at, each of which is taken apart.
@@ -34,7 +29,8 @@ func matchLines(text []byte) *Format {
 	var found *Format
 	records, others, n := 0, 0, 0
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
-		if line = trimGaps(line); len(line) == 0 {
+		// Zeros stand in front where pages of a file were never written.
+		if line = bytes.TrimSpace(bytes.TrimLeft(line, "\x00")); len(line) == 0 {
 			continue
 		}
 		if n++; n > maxLines {
@@ -48,7 +44,7 @@ func matchLines(text []byte) *Format {
 		case f != nil && f.grows && (found == nil || f == found):
 			found = f
 			records++
-		case !isRemains(line):
+		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)): // not even a part of a JSON object
 			others++
 		}
 	}
@@ -56,15 +52,4 @@ func matchLines(text []byte) *Format {
 		return nil
 	}
 	return found
-}
-
-// isRemains reports whether a line may be a part of a JSON object.
-func isRemains(line []byte) bool {
-	return bytes.HasPrefix(line, []byte(`{"`)) || bytes.Contains(line, []byte(`":`))
-}
-
-// trimGaps removes white space around a line, and zeros in front, which a file has where
-// pages of it were never written.
-func trimGaps(line []byte) []byte {
-	return bytes.TrimSpace(bytes.TrimLeft(line, "\x00"))
 }

@@ -72,7 +72,9 @@ func (in *Input) open(s source) (*file, error) {
 		err = errPartial
 	}
 	if err == nil && f.format != nil && t != nil {
-		t.started(f.format.Name, f.format.grows && !f.content.isCompressed)
+		if t.waits = f.format.grows && !f.content.isCompressed; t.format != nil {
+			t.format(f.format.Name)
+		}
 	}
 	if err != nil {
 		f.close()
@@ -115,7 +117,7 @@ func (f *file) release() {
 	}
 	if !f.broken.Load() {
 		if f.anywhere != nil && f.format != nil && f.format.recordsAt != nil {
-			f.anywhere.countRest()
+			f.anywhere.count(f.anywhere.size) // what was left out
 		}
 		f.in.mu.Lock()
 		f.in.files[f.number].bytes = f.counted.n

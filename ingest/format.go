@@ -76,15 +76,6 @@ type place struct {
 	sources *entries.Sources
 }
 
-// announced returns the resource that was handed out in front of the part, as far as
-// that is known.
-func (p *place) announced() *op.Resource {
-	if p.sources == nil {
-		return nil
-	}
-	return p.sources.Announced()
-}
-
 // whole returns open for a format whose files are read as a whole.
 func whole(records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
 	return holding(func(src io.Reader, name string, m *attr.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {

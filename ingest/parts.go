@@ -202,7 +202,11 @@ func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 		records = rs.of(f.format, in.readerOptions())(p.rest, p.at)
 	}
 	if records != nil && f.inherits() {
-		records = inheriting(f.mapping, records, p.at.announced())
+		var resource *op.Resource // that was handed out in front of the part, as far as that is known
+		if p.at.sources != nil {
+			resource = p.at.sources.Announced()
+		}
+		records = inheriting(f.mapping, records, resource)
 	}
 	if !f.part(records, p.last, yield) {
 		f.broken.Store(true)

@@ -44,9 +44,7 @@ func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// countRest counts the bytes that have not been read.
-func (r *countingReaderAt) countRest() { r.count(r.size) }
-
+// count counts bytes that were read, as far as the file has not been counted.
 func (r *countingReaderAt) count(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -61,14 +61,6 @@ func (t *tail) wait() bool {
 	return t.sleep()
 }
 
-// started notes the format of the file, and whether reading waits for more.
-func (t *tail) started(name string, waits bool) {
-	t.waits = waits
-	if t.format != nil {
-		t.format(name)
-	}
-}
-
 // isReplaced reports whether another file is at the path, or the file is shorter than what
 // was read.
 func (t *tail) isReplaced() bool {

@@ -5,14 +5,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readInt reads a number, or one in quotes; anything else is unknown.
-func readInt(l *jsontext.Lexer) op.Int {
-	if l.Peek() == '"' {
-		return parseInt(l.Str())
-	}
-	return parseInt(l.AnyNumber())
-}
-
 func parseInt(text []byte) op.Int {
 	n, ok := jsontext.ParseInt(text)
 	if !ok {
@@ -21,8 +13,13 @@ func parseInt(text []byte) op.Int {
 	return op.Known(n)
 }
 
-// readCount reads an integer that cannot be negative.
-func readCount(l *jsontext.Lexer) op.Int { return count(readInt(l)) }
+// readCount reads an integer that cannot be negative, or one in quotes; anything else is unknown.
+func readCount(l *jsontext.Lexer) op.Int {
+	if l.Peek() == '"' {
+		return count(parseInt(l.Str()))
+	}
+	return count(parseInt(l.AnyNumber()))
+}
 
 // count returns an integer that cannot be negative.
 func count(n op.Int) op.Int {

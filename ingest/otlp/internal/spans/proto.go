@@ -109,7 +109,8 @@ func (r *Proto) ReadSpan(b []byte) error {
 // second one is not looked for behind a first.
 func header(w wire) ([]byte, error) {
 	for {
-		w.passList()
+		for w.listed() != nil { // pdata writes the header behind the list
+		}
 		if !w.next() {
 			return nil, w.err
 		}

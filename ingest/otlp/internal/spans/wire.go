@@ -174,13 +174,6 @@ func (w *wire) listed() []byte {
 	return b[start:end]
 }
 
-// passList passes over the elements of a list that stand next: pdata writes the header of
-// a group behind its list.
-func (w *wire) passList() {
-	for w.listed() != nil {
-	}
-}
-
 // skipGroup passes over a group and the groups in it.
 func (w *wire) skipGroup() {
 	const maxOpen = 64
