@@ -8,6 +8,7 @@ import (
 	"iter"
 	"unsafe"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/op"
@@ -71,7 +72,7 @@ type spanText struct {
 }
 
 func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record, error) bool) *reader {
-	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield}
+	return &reader{stream: jsonstream.NewReader(src, name), dec: &decoder{build: attrmap.NewBuilder(m)}, yield: yield}
 }
 
 // upTo returns hold, or where that is nil a function that holds up to a number of bytes.
@@ -151,7 +152,10 @@ func (r *reader) trace() bool {
 		case "processes":
 			text, err := s.Value()
 			if s.Err() == nil && err == nil {
-				err = r.readProcesses(text)
+				r.processes = make(map[string]*op.Resource)
+				if offset, msg := r.dec.processes(text, r.processes); msg != "" {
+					err = s.SyntaxError(offset, msg)
+				}
 			}
 			if s.Err() == nil && err != nil && !r.yield(op.Record{}, err) {
 				return false
@@ -232,16 +236,6 @@ func (r *reader) span(text []byte, offset int64) bool {
 		}
 	}
 	return r.yield(r.dec.record(s, process), nil)
-}
-
-// readProcesses reads the processes of a trace, by the ids that spans name.
-func (r *reader) readProcesses(text []byte) error {
-	r.processes = make(map[string]*op.Resource)
-	offset, msg := r.dec.processes(text, r.processes)
-	if msg != "" {
-		return r.stream.SyntaxError(offset, msg)
-	}
-	return nil
 }
 
 // ServerError is an answer that holds an error instead of data.

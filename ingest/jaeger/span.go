@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // decoder reads the objects of an answer. What it returns is overwritten by
@@ -22,10 +21,6 @@ type decoder struct {
 	fields fields
 	refs   []reference
 	out    op.Span
-}
-
-func newDecoder(m *attr.Mapping) *decoder {
-	return &decoder{build: attrmap.NewBuilder(m)}
 }
 
 // fields are the fields of a span that are not its attributes.

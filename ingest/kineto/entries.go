@@ -92,15 +92,9 @@ func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 	return e
 }
 
-// hostID returns the id of the i-th operator on the host, zero for -1.
-func hostID(i int32) (id op.SpanID) {
+// spanID returns the id of the i-th operator, those on the host in front of those on devices; zero for -1.
+func spanID(i int) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], uint64(i+1))
-	return id
-}
-
-// deviceID returns the id of the i-th event on a device.
-func (m *entryMaker) deviceID(i int) (id op.SpanID) {
-	binary.BigEndian.PutUint64(id[:], uint64(m.hostOps.n+i+1))
 	return id
 }
 
@@ -108,7 +102,7 @@ func (m *entryMaker) deviceID(i int) (id op.SpanID) {
 func (m *entryMaker) host(i int) *op.Entry {
 	o := m.hostOps.at(int32(i))
 	m.begin(o.name, o.extra, o.start, o.dur)
-	m.build.SetIDs(m.trace, hostID(int32(i)), hostID(o.parent))
+	m.build.SetIDs(m.trace, spanID(i), spanID(int(o.parent)))
 	m.build.Str(attrkey.Device, "cpu")
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	m.setStep(m.processOf(o.thread), o.start)
@@ -169,7 +163,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 
 	m.begin(d.name, d.extra, d.start, d.dur)
 	b := m.build
-	b.SetIDs(m.trace, m.deviceID(i), op.SpanID{})
+	b.SetIDs(m.trace, spanID(m.hostOps.n+i), op.SpanID{})
 	if d.has&hasDevice != 0 {
 		b.Str(attrkey.Device, m.deviceName(d))
 	}
@@ -211,7 +205,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
-		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.Text(o.name)), hostID(launcher)
+		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.Text(o.name)), spanID(int(launcher))
 	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
 	}

@@ -84,7 +84,7 @@ func CutFrames(text []byte, f Framing) (end int) {
 // frame reads the next frame and reports whether there may be another.
 func (r *FrameReader) frame() (more bool) {
 	in := &r.in
-	start := in.position()
+	start := in.Offset + int64(in.pos)
 	head, size, err := r.extent()
 	text := in.peek(head + size)
 	missing := head + size - len(text)

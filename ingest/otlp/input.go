@@ -18,9 +18,6 @@ func (in *input) reset(src io.Reader, offset int64) {
 	in.pos = 0
 }
 
-// position returns where the next piece starts in the input.
-func (in *input) position() int64 { return in.Offset + int64(in.pos) }
-
 // peek returns the next n bytes without taking them, or fewer where the input ends or
 // fails. They are valid until the next call. It allocates for the bytes that exist, not for n.
 func (in *input) peek(n int) []byte {

@@ -23,10 +23,6 @@ type packetReader struct {
 	buf   bytes.Buffer
 }
 
-func newPacketReader(src io.Reader, name string) *packetReader {
-	return &packetReader{src: bufio.NewReaderSize(src, 64<<10), name: name}
-}
-
 // errDone is the end of the packets.
 var errDone = errors.New("no more packets")
 

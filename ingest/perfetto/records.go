@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	return func(yield func(op.Record, error) bool) {
 		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, hold)
 		s := &source{
-			packets: newPacketReader(src, name), held: budget.Account{Hold: hold},
+			packets: &packetReader{src: bufio.NewReaderSize(src, 64<<10), name: name}, held: budget.Account{Hold: hold},
 			sequences: make(map[uint64]*sequence), tracks: make(tracks),
 		}
 		defer s.held.Free()
@@ -253,16 +254,11 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 		problem = "an event whose time is that of a clock in no snapshot"
 	}
 	if e.kind == typeBegin {
-		return s.begin(tr, &e, at, problem)
+		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at, problem: problem != ""}
+		tr.open = append(tr.open, b)
+		return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 	}
 	return s.finish(tr, &e, at, problem)
-}
-
-// begin keeps the beginning of a slice.
-func (s *source) begin(tr *track, e *event, at int64, problem string) bool {
-	b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at, problem: problem != ""}
-	tr.open = append(tr.open, b)
-	return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 }
 
 // finish yields the slice that began last on a track.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -19,7 +20,7 @@ import (
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		s := jsonstream.NewReader(src, name).Linewise()
-		d := newDecoder(m)
+		d := &decoder{build: attrmap.NewBuilder(m)}
 		for text, err := range s.Documents() {
 			if err != nil {
 				if !yield(op.Record{}, err) {

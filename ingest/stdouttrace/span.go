@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/attr"
 )
 
 // decoder reads spans. What it returns is overwritten by the next span.
@@ -32,10 +31,6 @@ type decoder struct {
 	resource     op.Resource
 	resourceText []byte // the text that resource was read from
 	newResource  bool   // the span's resource is not that of the span before
-}
-
-func newDecoder(m *attr.Mapping) *decoder {
-	return &decoder{build: attrmap.NewBuilder(m)}
 }
 
 // fields are the fields of a span that are not its attributes.
