@@ -40,17 +40,7 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 		d := newDecoder(m)
 		d.held.Hold = hold
 		defer d.held.Free()
-		// yieldAll yields what has become known.
-		yieldAll := func() bool {
-			for i := range d.out {
-				if !yield(d.out[i], nil) {
-					return false
-				}
-			}
-			clear(d.out)
-			d.out = d.out[:0]
-			return true
-		}
+		d.yield = yield
 		for e, err := range events.Events() {
 			if err == nil {
 				err = d.event(e)
@@ -59,15 +49,12 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 				err = events.RecordError("node without dur")
 			}
 			_, goesOn := errors.AsType[*op.SyntaxError](err)
-			if !yieldAll() || err != nil && !(yield(op.Record{}, err) && goesOn) {
+			if d.stopped || err != nil && !(yield(op.Record{}, err) && goesOn) {
 				return
 			}
 		}
 		d.finish()
-		if !yieldAll() {
-			return
-		}
-		if err := events.Err(); err != nil {
+		if err := events.Err(); err != nil && !d.stopped {
 			yield(op.Record{}, err)
 		}
 	}
@@ -92,8 +79,12 @@ type decoder struct {
 	last     *thread         // of the last event that is no kernel
 	launches map[string]bool // the devices whose nodes launch kernels
 	runs     []*run
-	out      []op.Record
+	yield    func(op.Record, error) bool
+	stopped  bool // no more records are wanted
 }
+
+// give yields a record.
+func (d *decoder) give(rec op.Record) { d.stopped = d.stopped || !d.yield(rec, nil) }
 
 func newDecoder(m *attr.Mapping) *decoder {
 	build := attrmap.NewBuilder(m)
@@ -154,13 +145,13 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	case kernel:
 		taken, err := d.addKernel(entry)
 		if !taken {
-			d.out = append(d.out, op.Record{Entry: entry})
+			d.give(op.Record{Entry: entry})
 		}
 		return err
 	case entry.Start.Known:
 		return d.add(e, held{entry: entry.Clone(), start: entry.Start.V, duration: entry.Duration})
 	default:
-		d.out = append(d.out, op.Record{Entry: entry})
+		d.give(op.Record{Entry: entry})
 	}
 	return nil
 }
@@ -198,7 +189,7 @@ func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 }
 
 func (d *decoder) skip(reason op.SkipReason) {
-	d.out = append(d.out, op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
+	d.give(op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
 }
 
 // geometry names the arguments that say how a kernel was launched.

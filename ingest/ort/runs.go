@@ -115,6 +115,7 @@ func (d *decoder) finish() {
 // release makes records of the events of a thread. What lies within another in time is its child, but for a node without
 // duration at the start of another node, which came before it.
 func (d *decoder) release(t *thread) {
+	_ = d.more(-heldBytes * int64(len(t.events))) // less than before
 	order := make([]int, 0, len(t.events))
 	kernels := make([][]int, len(t.events)) // by node
 	for i := range t.events {
@@ -137,7 +138,6 @@ func (d *decoder) release(t *thread) {
 		d.tree(t.events, order[:n], kernels)
 		order = order[n:]
 	}
-	_ = d.more(-heldBytes * int64(len(t.events))) // less than before
 	t.events, t.until = t.events[:0], op.Int{}
 }
 
@@ -163,7 +163,7 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 	case r != nil:
 		parent = spanID(1)
 	case root.entry != nil && len(order) == 1 && len(kernels[order[0]]) == 0:
-		d.out = append(d.out, op.Record{Entry: root.entry})
+		d.give(op.Record{Entry: root.entry})
 		return
 	default:
 		r = &run{start: root.start, end: root.end(), trace: fingerprint(events, order)}
@@ -194,7 +194,7 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 			above = around[n-1].id
 		}
 		if h.entry == nil {
-			d.out = append(d.out, op.Record{Span: &op.Span{
+			d.give(op.Record{Span: &op.Span{
 				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start), Duration: h.duration,
 			}})
 			continue
@@ -204,12 +204,12 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		if d.launches[e.DeviceID] {
 			e.DeviceID, e.Side = hostDevice, op.SideHost
 		}
-		d.out = append(d.out, op.Record{Entry: e})
+		d.give(op.Record{Entry: e})
 		for _, k := range kernels[i] {
 			e := events[k].entry
 			r.ids++
 			e.TraceID, e.SpanID, e.ParentSpanID, e.LaunchSpanID = r.trace, spanID(r.ids), above, id
-			d.out = append(d.out, op.Record{Entry: e})
+			d.give(op.Record{Entry: e})
 		}
 	}
 }
