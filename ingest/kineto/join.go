@@ -33,7 +33,17 @@ type join struct {
 }
 
 func newJoin(t *tables) *join {
-	t.enclose()
+	operators := profiler.Intervals{N: t.hostOps.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
+		o := t.hostOps.at(i)
+		return profiler.Interval{Thread: o.thread, Start: o.start, End: o.start + o.dur}
+	}}
+	launches := profiler.Intervals{N: t.launches.n, At: func(i int32) profiler.Interval {
+		l := t.launches.at(i)
+		return profiler.Interval{Thread: l.thread, Start: l.start, End: l.start}
+	}}
+	operators.Enclose(&launches,
+		func(i, in int32) { t.hostOps.at(i).parent = in },
+		func(i, in int32) { t.launches.at(i).op = in })
 	order := make([]int32, t.launches.n) // mostly in order of correlation ids already
 	for i := range order {
 		order[i] = int32(i)
@@ -46,21 +56,6 @@ func newJoin(t *tables) *join {
 	byRange := t.encloseRanges()
 	t.steps.Settle(t.outermostRanges(byRange))
 	return &join{tables: t, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
-}
-
-// enclose finds the host operator around each operator and each launch.
-func (t *tables) enclose() {
-	operators := profiler.Intervals{N: t.hostOps.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
-		o := t.hostOps.at(i)
-		return profiler.Interval{Thread: o.thread, Start: o.start, End: o.start + o.dur}
-	}}
-	launches := profiler.Intervals{N: t.launches.n, At: func(i int32) profiler.Interval {
-		l := t.launches.at(i)
-		return profiler.Interval{Thread: l.thread, Start: l.start, End: l.start}
-	}}
-	operators.Enclose(&launches,
-		func(i, in int32) { t.hostOps.at(i).parent = in },
-		func(i, in int32) { t.launches.at(i).op = in })
 }
 
 // launchOf returns the launch of a device event, or nil.
