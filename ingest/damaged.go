@@ -10,7 +10,7 @@ import (
 // matchDamaged returns the format of a file whose beginning is damaged, nil where the file is
 // something else: it has frames behind the damage, or most of its lines are records.
 func (h *head) matchDamaged() *Format {
-	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) { // it is known
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) { // something else
 		return nil
 	}
 	f := otlp.SniffDamaged(h.text)
