@@ -3,10 +3,12 @@ package process
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/workload"
 )
 
 const loadJSON = "import json, sys; json.load(open(sys.argv[1]))"
@@ -26,7 +28,11 @@ func openKineto(ctx context.Context, env *measure.Env, l layout) (*measure.Opene
 	sum := summarise(n)
 	path, err := env.Prepared(fmt.Sprintf("kineto-v%d-%s-%d.json", version, l, n), func(path string) error {
 		env.Log("writing a trace of %d events", n)
-		return writeFile(path, l, n)
+		return workload.Create(path, func(f *os.File) error {
+			t := newTrace(f, l)
+			t.write(n)
+			return t.w.Flush()
+		})
 	})
 	resident := map[string]int64{}
 	side := func(name, program string, check func([]byte) error, args ...string) measure.Side {

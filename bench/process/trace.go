@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 )
 
 // version changes whenever other traces are written than before.
@@ -27,17 +25,6 @@ const (
 type totals struct {
 	events, ops int64
 	ns          int64 // of all operations
-}
-
-// writeFile writes a trace of about n events.
-func writeFile(path string, l layout, n int) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	t := newTrace(f, l)
-	t.write(n)
-	return errors.Join(t.w.Flush(), f.Close())
 }
 
 // summarise returns what the trace of n events adds up to.

@@ -93,11 +93,5 @@ func exponential(cfg *spanmetricsconnector.Config) {
 }
 
 func newOperationsConnector(ctx context.Context, next consumer.Metrics) (connector.Traces, error) {
-	f := optraceconnector.NewFactory()
-	cfg, ok := f.CreateDefaultConfig().(*optraceconnector.Config)
-	if !ok {
-		return nil, errors.New("optraceconnector: another configuration")
-	}
-	cfg.FlushInterval = time.Hour
-	return start(ctx, f, cfg, next)
+	return start(ctx, optraceconnector.NewFactory(), next, func(cfg *optraceconnector.Config) { cfg.FlushInterval = time.Hour })
 }

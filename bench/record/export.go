@@ -37,25 +37,19 @@ const (
 // takes everything.
 func exportSuite() []measure.Measure {
 	cases := measure.Over(measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openExport)
-	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
-	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
+	const limit = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
 	return []measure.Measure{
 		{
-			Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Allocs: perSpan,
-			Limit: limitEncode,
+			Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Limit: limit,
+			Allocs: &measure.AllocTarget{Per: 1, PerName: "span"},
 		},
-		{Name: "export_vs_otlp", Target: 7, Cases: cases(otlp, entries), Limit: limitEncode},
+		{Name: "export_vs_otlp", Target: 7, Cases: cases(otlp, entries), Limit: limit},
 		{
-			Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Allocs: perBatch,
-			Limit: limitEncode,
+			Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Limit: limit,
+			Allocs: &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2},
 		},
 	}
 }
-
-// The limits, for the table.
-const (
-	limitEncode = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
-)
 
 const (
 	// batchSize is how many spans the SDK's batch processor exports at a time.

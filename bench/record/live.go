@@ -107,23 +107,25 @@ func received(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) (all []ptr
 func newSpanMetrics(
 	ctx context.Context, next consumer.Metrics, flush time.Duration, change func(*spanmetricsconnector.Config),
 ) (connector.Traces, error) {
-	f := spanmetricsconnector.NewFactory()
-	cfg, ok := f.CreateDefaultConfig().(*spanmetricsconnector.Config)
-	if !ok {
-		return nil, errors.New("spanmetricsconnector: another configuration")
-	}
-	for _, name := range []string{attrkey.Name, attrkey.Device, attrkey.Kind} {
-		cfg.Dimensions = append(cfg.Dimensions, spanmetricsconnector.Dimension{Name: name})
-	}
-	if change != nil {
-		change(cfg)
-	}
-	cfg.MetricsFlushInterval = flush
-	cfg.ResourceMetricsCacheSize, cfg.AggregationCardinalityLimit = 1000, 0
-	return start(ctx, f, cfg, next)
+	return start(ctx, spanmetricsconnector.NewFactory(), next, func(cfg *spanmetricsconnector.Config) {
+		for _, name := range []string{attrkey.Name, attrkey.Device, attrkey.Kind} {
+			cfg.Dimensions = append(cfg.Dimensions, spanmetricsconnector.Dimension{Name: name})
+		}
+		if change != nil {
+			change(cfg)
+		}
+		cfg.MetricsFlushInterval = flush
+		cfg.ResourceMetricsCacheSize, cfg.AggregationCardinalityLimit = 1000, 0
+	})
 }
 
-func start(ctx context.Context, f connector.Factory, cfg component.Config, next consumer.Metrics) (connector.Traces, error) {
+// start starts a connector with its default configuration, changed by a function.
+func start[C any](ctx context.Context, f connector.Factory, next consumer.Metrics, change func(*C)) (connector.Traces, error) {
+	cfg, ok := f.CreateDefaultConfig().(*C)
+	if !ok {
+		return nil, fmt.Errorf("%v: another configuration", f.Type())
+	}
+	change(cfg)
 	settings := connector.Settings{ID: component.NewID(f.Type()), TelemetrySettings: componenttest.NewNopTelemetrySettings()}
 	c, err := f.CreateTracesToMetrics(ctx, settings, cfg, next)
 	if err != nil {

@@ -99,24 +99,24 @@ func newOperations(s *set) (*operations, error) {
 	if w.preps, err = prepareAll(w.ours, w.ops); err != nil {
 		return nil, err
 	}
-	if w.nothing, err = newProcessor(); err != nil {
+	if w.nothing, err = newProcessor(optrace.WithPolicy(optrace.PolicyBlock)); err != nil {
 		return nil, err
 	}
 	if err := w.nothing.Shutdown(context.Background()); err != nil { // then it takes nothing
 		return nil, err
 	}
-	w.processor, err = newProcessor()
+	// Encoding waits for the writer if that is slower.
+	w.processor, err = newProcessor(optrace.WithPolicy(optrace.PolicyBlock))
 	return w, err
 }
 
-// newProcessor returns a Processor in front of an Exporter to nowhere. Encoding
-// waits for the writer if that is slower.
-func newProcessor() (*optrace.Processor, error) {
+// newProcessor returns a Processor in front of an Exporter to nowhere.
+func newProcessor(opts ...optrace.ProcessorOption) (*optrace.Processor, error) {
 	exp, err := optrace.NewExporter(io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
+	return optrace.NewProcessor(exp, opts...)
 }
 
 func prepareAll(t *optrace.Tracer, ops []operation) ([]*optrace.Prepared, error) {

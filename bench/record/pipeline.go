@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -173,11 +172,7 @@ func newOTLPExporter() sdktrace.SpanExporter { return otlptrace.NewUnstarted(new
 // newOurs returns our processor and exporter, in front of a writer that takes
 // everything.
 func newOurs(opts ...optrace.ProcessorOption) (pipeline, error) {
-	exp, err := optrace.NewExporter(io.Discard)
-	if err != nil {
-		return pipeline{}, err
-	}
-	p, err := optrace.NewProcessor(exp, opts...)
+	p, err := newProcessor(opts...)
 	return pipeline{p, func() int64 { return int64(p.Stats().Written) }}, err
 }
 

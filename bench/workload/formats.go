@@ -19,19 +19,18 @@ import (
 	"github.com/optrace/optrace"
 )
 
-// writeEntries writes through a Processor and an Exporter per process.
-func writeEntries(w io.Writer, c Config) (Summary, error) {
-	return record(c, func() (sdktrace.SpanProcessor, error) {
-		exp, err := optrace.NewExporter(w)
-		if err != nil {
-			return nil, err
-		}
-		return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
-	})
-}
-
-// writeOTLP writes as the SDK's OTLP exporter and a Collector behind it do.
-func writeOTLP(w io.Writer, f Format, c Config) (Summary, error) {
+// writeSpans writes entries through a Processor and an Exporter per process, and OTLP as the SDK's exporter and a
+// Collector behind it do.
+func writeSpans(w io.Writer, f Format, c Config) (Summary, error) {
+	if f == Entries {
+		return record(c, func() (sdktrace.SpanProcessor, error) {
+			exp, err := optrace.NewExporter(w)
+			if err != nil {
+				return nil, err
+			}
+			return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
+		})
+	}
 	out := newCollector(w, f)
 	sum, err := record(c, func() (sdktrace.SpanProcessor, error) {
 		return sdktrace.NewBatchSpanProcessor(otlptrace.NewUnstarted(out), sdktrace.WithBlocking(),
@@ -82,7 +81,8 @@ func (c *collector) write(td ptrace.Traces) error {
 	return errors.Join(err, failed)
 }
 
-func create(path string, write func(*os.File) error) (err error) {
+// Create makes a file, which is replaced, of what a function writes.
+func Create(path string, write func(*os.File) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func convertRecorded(ctx context.Context, env *measure.Env, entries, path string
 	if err != nil {
 		return err
 	}
-	return create(path, func(file *os.File) error {
+	return Create(path, func(file *os.File) error {
 		out := newCollector(file, f)
 		for line := range bytes.Lines(text) {
 			var u ptrace.JSONUnmarshaler

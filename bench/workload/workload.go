@@ -117,13 +117,8 @@ func WriteFile(path string, f Format, c Config) (Summary, error) {
 		return Summary{}, fmt.Errorf("%s is not simulated", c.Kind)
 	}
 	var sum Summary
-	err := create(path, func(file *os.File) (err error) {
-		switch f {
-		case Entries:
-			sum, err = writeEntries(file, c)
-		default:
-			sum, err = writeOTLP(file, f, c)
-		}
+	err := Create(path, func(file *os.File) (err error) {
+		sum, err = writeSpans(file, f, c)
 		return err
 	})
 	return sum, err
