@@ -84,7 +84,7 @@ func without(f *trace.Forest, sums *profile.Sums, out []bool) *WithoutSuspects {
 		Communication: Communication{
 			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: collective.FindJoins(left).Rows(),
 		},
-		IdleCauses: timeline.CausesOf(left),
+		IdleCauses: &timeline.Idle(left, 0).IdleCauses,
 		Launches:   launch.Find(left, timeBuckets),
 		PathTotals: path.TotalsOf(left),
 		Steps:      append([]steps.Row{}, steps.Rows(left)...),

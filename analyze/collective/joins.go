@@ -44,7 +44,10 @@ func FindJoins(f *trace.Forest) *Joins {
 	f.Build()
 	j := &Joins{forest: f, first: []int32{0}, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
 	devices := places(f.Devices.Order, len(f.Devices.Keys))
-	groups := places(sortedNames(f.Names.Collectives.Values), len(f.Names.Collectives.Values))
+	names := f.Names.Collectives.Values
+	groups := places(order.Numbers(len(names), func(a, b int32) int {
+		return cmp.Or(strings.Compare(names[a].Name, names[b].Name), strings.Compare(names[a].Group, names[b].Group))
+	}), len(names))
 	for i := range f.Collectives {
 		if c := &f.Collectives[i]; !f.Has(c.Row, trace.FlagRepeat) {
 			p := Part{Collective: c, Device: devices[f.Device(c.Row)], group: 2 * groups[c.Name]}
@@ -89,19 +92,6 @@ func places(list []int32, n int) []int32 {
 		at[number] = int32(i)
 	}
 	return at
-}
-
-// sortedNames returns the numbers of names in their order.
-func sortedNames(names []trace.CollectiveName) []int32 {
-	order := make([]int32, len(names))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		x, y := &names[a], &names[b]
-		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
-	})
-	return order
 }
 
 // compareNumbers orders parts by name, those with a sequence number first, and by that.

@@ -71,8 +71,8 @@ const maxRunOperations = 1 << 18
 func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	f.Build()
 	runs := shortRuns{forest: f, index: make(map[string]int32)}
-	for _, device := range f.Devices.Order {
-		runs.addDevice(device)
+	for _, rows := range f.Devices.All() {
+		runs.addDevice(rows)
 	}
 	s := &Sequences{
 		ShortNS: int64(shortOperation), MaxOperations: repeats.MaxLength, Runs: runs.count, RunOperations: runs.operations,
@@ -124,10 +124,9 @@ type runParent struct {
 	span          uint64
 }
 
-// addDevice adds the runs of a device.
-func (s *shortRuns) addDevice(device int32) {
+// addDevice adds the runs of a device, given its rows by start.
+func (s *shortRuns) addDevice(rows []int32) {
 	f := s.forest
-	rows := f.Devices.Of(device)
 	var numbers symbols.Table[runParent]
 	s.parents = slices.Grow(s.parents[:0], len(rows))
 	var below timeline.Descent

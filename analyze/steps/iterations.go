@@ -48,12 +48,11 @@ type Device struct {
 func (it *Iterations) Devices() iter.Seq[Device] {
 	f := it.forest
 	return func(yield func(Device) bool) {
-		for _, device := range f.Devices.Order {
-			rows := f.Devices.Of(device)
+		for key, rows := range f.Devices.All() {
 			order, first := order.GroupRows(rows, it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
 			for i := range it.count {
 				mine := order[first[i]:first[i+1]]
-				if len(mine) > 0 && !yield(Device{i, f.Devices.Keys[device], timeline.PartsOf(f, mine)}) {
+				if len(mine) > 0 && !yield(Device{i, key, timeline.PartsOf(f, mine)}) {
 					return
 				}
 			}

@@ -88,10 +88,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 		ranked: make(map[op.Int][]int32), did: make(map[op.Int][]int32),
 	}
 	e.findHost()
-	for _, d := range f.Devices.Order {
-		if rows := f.Devices.Of(d); len(rows) > 0 {
-			e.device(f.Devices.Keys[d], rows)
-		}
+	for key, rows := range f.Devices.All() {
+		e.device(key, rows)
 	}
 	if len(e.Devices) == 0 && e.DurationNS > 0 {
 		e.startDevice(device.Key{})

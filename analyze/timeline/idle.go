@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -80,47 +81,56 @@ func Idle(f *trace.Forest, top int) *Gaps { return idleGaps(f, IdleThreshold, to
 func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 	f.Build()
 	idle := &Gaps{IdleCauses: IdleCauses{ThresholdNS: int64(threshold), Devices: []IdleDevice{}}}
-	longest := longestGaps{limit: max(0, top)}
+	longest, above := []IdleGap{}, int64(0) // up to this length a gap is not among the longest
+	if top = max(0, top); top == 0 {
+		above = math.MaxInt64
+	}
 	owners, asked := requestTimes(f)
-	for _, device := range f.Devices.Order {
-		sums := IdleDevice{Key: f.Devices.Keys[device]}
-		onlyRequests := owners != nil && !slices.ContainsFunc(f.Devices.Of(device), func(r int32) bool {
+	for key, rows := range f.Devices.All() {
+		sums := IdleDevice{Key: key}
+		onlyRequests := owners != nil && !slices.ContainsFunc(rows, func(r int32) bool {
 			return owners[r] == trace.NoRow || int(owners[r]) >= f.Len() // a request that was not read
 		})
-		for s := range sweep(f, f.Devices.Of(device)) {
-			length := s.to - s.from - s.busy
+		for s := range sweep(f, rows) {
+			start := s.from + s.busy
+			length := s.to - start
 			if length == 0 {
 				continue
 			}
-			g := gap{device: device, start: s.from + s.busy, length: length, after: s.last, before: s.next}
-			g.cause = idleCause(f, &g, idle.ThresholdNS)
-			quiet := int64(0)
+			cause, quiet := idleCause(f, s.next, start, length, idle.ThresholdNS), int64(0)
 			if onlyRequests {
-				quiet = length - asked.Within(g.start, g.start+length)
+				quiet = length - asked.Within(start, s.to)
 			}
 			if quiet > 0 {
 				sums.NoRequest.Add(quiet)
 			}
 			if quiet < length {
-				sums.of(g.cause).Add(length - quiet)
+				sums.of(cause).Add(length - quiet)
+			}
+			if length <= above {
+				continue
 			}
 			if 2*quiet > length {
-				g.cause = IdleNoRequest
+				cause = IdleNoRequest
 			}
-			longest.add(g)
+			longest = append(longest, IdleGap{key, start, length, cause, f.RowName(s.last), f.RowName(s.next)})
+			if len(longest) > 2*top+64 {
+				longest = firstGaps(longest, top)
+				above = longest[top-1].DurationNS
+			}
 		}
 		if sums.Host.Count+sums.Queue.Count+sums.Other.Count+sums.NoRequest.Count > 0 {
 			idle.Devices = append(idle.Devices, sums)
 		}
 	}
-	idle.Longest = []IdleGap{}
-	for _, g := range longest.list() {
-		idle.Longest = append(idle.Longest, IdleGap{
-			Key: f.Devices.Keys[g.device], StartNS: g.start, DurationNS: g.length, Cause: g.cause,
-			After: f.RowName(g.after), Before: f.RowName(g.before),
-		})
-	}
+	idle.Longest = firstGaps(longest, top)
 	return idle
+}
+
+// firstGaps returns the top longest of gaps, which it sorts: by device and time where they are equally long.
+func firstGaps(gaps []IdleGap, top int) []IdleGap {
+	slices.SortStableFunc(gaps, func(a, b IdleGap) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
+	return gaps[:min(len(gaps), top)]
 }
 
 // requestTimes returns the request of each row and when any request was under way, nil where there are no spans.
@@ -142,9 +152,6 @@ func requestTimes(f *trace.Forest) (owners []int32, asked Times) {
 	return owners, asked
 }
 
-// CausesOf returns the sums of the idle gaps.
-func CausesOf(f *trace.Forest) *IdleCauses { return &Idle(f, 0).IdleCauses }
-
 func (d *IdleDevice) of(c IdleCause) *IdleSum {
 	switch c {
 	case IdleHost:
@@ -161,46 +168,13 @@ func (s *IdleSum) Add(length int64) {
 	s.SumNS += length
 }
 
-type gap struct {
-	device        int32
-	start, length int64
-	cause         IdleCause
-	after, before int32 // rows
-}
-
-// longestGaps keeps the longest of many gaps.
-type longestGaps struct {
-	limit int
-	gaps  []gap
-	above int64 // the length up to which a gap is not among the longest any more
-}
-
-// add adds g, behind which come all gaps of later devices and times. The list grows
-// to twice its limit before it is cut.
-func (l *longestGaps) add(g gap) {
-	if g.length <= l.above || l.limit == 0 {
-		return
-	}
-	l.gaps = append(l.gaps, g)
-	if len(l.gaps) > 2*l.limit+64 {
-		l.above = l.list()[l.limit-1].length
-	}
-}
-
-// list returns the longest gaps, longest first, in the order of devices and
-// time where they are equally long.
-func (l *longestGaps) list() []gap {
-	slices.SortStableFunc(l.gaps, func(a, b gap) int { return cmp.Compare(b.length, a.length) })
-	l.gaps = l.gaps[:min(len(l.gaps), l.limit)]
-	return l.gaps
-}
-
-func idleCause(f *trace.Forest, g *gap, threshold int64) IdleCause {
-	earliest, latest, ok := launchTime(f, g.before)
+// idleCause returns why nothing ran from start on for so long before the operation in row next.
+func idleCause(f *trace.Forest, next int32, start, length, threshold int64) IdleCause {
+	earliest, latest, ok := launchTime(f, next)
 	switch {
-	case ok && earliest > g.start:
+	case ok && earliest > start:
 		return IdleHost
-	case ok && latest <= g.start && g.length < threshold:
+	case ok && latest <= start && length < threshold:
 		return IdleQueue
 	}
 	return IdleOther

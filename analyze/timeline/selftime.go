@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -14,35 +13,6 @@ import (
 type RowID struct {
 	Name string // the operation, or a [GroupName]
 	Side op.Side
-}
-
-// selfTimes returns each operation with its self time in nanoseconds, in the
-// order of the input: its duration without the time that the operations below
-// it cover.
-//
-//	relu    [0,100)                                       self 100 − 60 = 40
-//	  matmul   [10,50)     a child
-//	  softmax  [40,70)     overlaps it: covered [10,70)   self 40 and 30
-//
-// Children are clipped to their parent, which they may outlive, and overlap is
-// counted once, so that self time is never negative. Spans that are no
-// operations are looked through: the operations below them count as children of
-// the operation above. An operation without a start covers nothing, and its own
-// self time is its duration. So is that of a duplicate, which has no place in
-// the tree; repeats are left out.
-func selfTimes(f *trace.Forest) iter.Seq2[trace.Node, int64] {
-	f.Build()
-	return func(yield func(trace.Node, int64) bool) {
-		var below Descent
-		for r := range int32(f.Len()) {
-			if !f.CountsInSums(r) {
-				continue
-			}
-			if !yield(f.Node(r), SelfTime(f, r, &below)) {
-				return
-			}
-		}
-	}
 }
 
 // OperationSelfTimes returns the sum of the self times of each operation and
@@ -61,17 +31,21 @@ func GroupSelfTimes(f *trace.Forest) map[RowID]int64 {
 // GroupName identifies the group with the values.
 func GroupName(values []key.Value) string { return string(key.AppendDistinct(nil, values)) }
 
-// sumsBy sums up the self times by side and the number, of so many, that of returns for each row.
+// sumsBy sums up the self times by side and the number, of so many, that of returns for each row. Repeats are left out.
 func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32, name func(number int) string) map[RowID]int64 {
 	type selfSum struct {
 		wide.Sum
 		seen bool
 	}
+	f.Build()
 	sums := [2][]selfSum{make([]selfSum, numbers), make([]selfSum, numbers)}
-	for n, self := range selfTimes(f) {
-		sum := &sums[n.Side()][of(n.Row)]
-		sum.Add(self)
-		sum.seen = true
+	var below Descent
+	for r := range f.Rows() {
+		if f.CountsInSums(r) {
+			sum := &sums[f.Node(r).Side()][of(r)]
+			sum.Add(SelfTime(f, r, &below))
+			sum.seen = true
+		}
 	}
 	times := make(map[RowID]int64)
 	for side := range sums {
@@ -84,7 +58,17 @@ func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32, name func(numb
 	return times
 }
 
-// SelfTime returns the self time of row r.
+// SelfTime returns the self time of the operation in row r in nanoseconds: its duration without the time that the operations
+// below it cover.
+//
+//	relu    [0,100)                                       self 100 − 60 = 40
+//	  matmul   [10,50)     a child
+//	  softmax  [40,70)     overlaps it: covered [10,70)   self 40 and 30
+//
+// Children are clipped to their parent, which they may outlive, and overlap is counted once, so that self time is never
+// negative. Spans that are no operations are looked through: the operations below them count as children of the operation
+// above. An operation without a start covers nothing, and its own self time is its duration. So is that of a duplicate,
+// which has no place in the tree.
 func SelfTime(f *trace.Forest, r int32, below *Descent) int64 {
 	start, duration := f.Start(r), f.Duration(r)
 	if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagDuplicate) || len(f.Tree.Children(r)) == 0 {

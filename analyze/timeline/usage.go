@@ -54,15 +54,8 @@ type DeviceUtilisation struct {
 func UseOf(f *trace.Forest, buckets int) *Utilisation {
 	f.Build()
 	u := &Utilisation{TimeAxis: AxisOf(f, buckets), Devices: []DeviceUtilisation{}}
-	if u.Buckets == 0 {
-		return u
-	}
-	for _, device := range f.Devices.Order {
-		rows := f.Devices.Of(device)
-		if len(rows) == 0 {
-			continue
-		}
-		use := DeviceUtilisation{Key: f.Devices.Keys[device], BusyNS: make([]int64, u.Buckets)}
+	for key, rows := range f.Devices.All() {
+		use := DeviceUtilisation{Key: key, BusyNS: make([]int64, u.Buckets)}
 		for s := range sweep(f, rows) {
 			u.Spread(s.from, s.from+s.busy, func(b int, length int64) { use.BusyNS[b] += length })
 		}
@@ -106,12 +99,8 @@ type DeviceConcurrency struct {
 func Concurrency(f *trace.Forest) []DeviceConcurrency {
 	f.Build()
 	list := []DeviceConcurrency{}
-	for _, device := range f.Devices.Order {
-		rows := f.Devices.Of(device)
-		if len(rows) == 0 {
-			continue
-		}
-		c := DeviceConcurrency{Key: f.Devices.Keys[device], TimeNS: make([]int64, 1)}
+	for key, rows := range f.Devices.All() {
+		c := DeviceConcurrency{Key: key, TimeNS: make([]int64, 1)}
 		for l := range levels(f, rows) {
 			running := min(len(l.running), maxConcurrency)
 			for running >= len(c.TimeNS) {
@@ -191,19 +180,8 @@ type DeviceMemory struct {
 func MemoryOf(f *trace.Forest, buckets int) *MemoryUse {
 	f.Build()
 	use := &MemoryUse{TimeAxis: AxisOf(f, buckets), Devices: []DeviceMemory{}}
-	if use.Buckets == 0 {
-		return use
-	}
-	for _, device := range f.Devices.Order {
-		rows := f.Devices.Of(device)
-		if len(rows) == 0 {
-			continue
-		}
-		m := DeviceMemory{
-			Key:          f.Devices.Keys[device],
-			WrittenBytes: make([]int64, use.Buckets),
-			RunningBytes: make([]int64, use.Buckets),
-		}
+	for key, rows := range f.Devices.All() {
+		m := DeviceMemory{Key: key, WrittenBytes: make([]int64, use.Buckets), RunningBytes: make([]int64, use.Buckets)}
 		written := make([]wide.Sum, use.Buckets)
 		for _, r := range rows {
 			// A start on the axis' very end, of an operation without duration, belongs to

@@ -1,6 +1,6 @@
 package trace
 
-import "slices"
+import "github.com/optrace/optrace/analyze/internal/order"
 
 // ExecutionOf returns the number of the execution that row r belongs to, given the
 // requests that rows belong to without regard to executions; NoExecution for none.
@@ -62,15 +62,10 @@ const maxAbove = 64
 // later, which would close a circle.
 func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[int32][]int32 {
 	f := s.forest
-	byTurn := make([]int32, len(shared))
-	for e := range byTurn {
-		byTurn[e] = int32(e)
-	}
-	slices.SortFunc(byTurn, func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) })
 	attached := make([][]int32, len(shared))
 	added := make([]int32, f.Len()) // 1 more than the execution that was last added below each row
 	kids := make(map[int32][]int32)
-	for _, e := range byTurn {
+	for _, e := range order.Numbers(len(shared), func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) }) {
 		cand := shared[e]
 		add := func(row int32) {
 			of := found.Of[row]

@@ -126,11 +126,7 @@ func (s *linkSearch) namedRequest(l int32) int32 {
 // behind those that its links lead to and the one that it lies below, but for those that wait for itself
 // in a circle.
 func (s *linkSearch) decideAll() {
-	pending := make([]int32, len(s.cands))
-	for c := range pending {
-		pending[c] = int32(c)
-	}
-	slices.SortFunc(pending, func(a, b int32) int { return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row) })
+	pending := order.Numbers(len(s.cands), func(a, b int32) int { return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row) })
 	for turn := int32(0); len(pending) > 0; {
 		c := pending[len(pending)-1]
 		cand := &s.cands[c]

@@ -81,6 +81,17 @@ func (d *Devices) Of(device int32) []int32 {
 	return d.Rows[d.first[device]:d.first[device+1]]
 }
 
+// All yields the devices that have rows with a start, by rank and name, and these rows, by start.
+func (d *Devices) All() iter.Seq2[device.Key, []int32] {
+	return func(yield func(device.Key, []int32) bool) {
+		for _, device := range d.Order {
+			if rows := d.Of(device); len(rows) > 0 && !yield(d.Keys[device], rows) {
+				return
+			}
+		}
+	}
+}
+
 // NoExecution stands for the absence of an execution.
 const NoExecution int32 = -1
 

@@ -36,6 +36,16 @@ func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int
 	return grouped, first
 }
 
+// Numbers returns the numbers from 0 up to n, sorted.
+func Numbers(n int, compare func(a, b int32) int) []int32 {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	slices.SortFunc(numbers, compare)
+	return numbers
+}
+
 // At returns the value of a key in a map, a new one where there is none.
 func At[K comparable, V any](m map[K]*V, key K) *V {
 	v := m[key]

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
 )
 
 // maxExact is up to how many values in both samples together the distribution of ranks is
@@ -41,23 +43,16 @@ func Test(x, y []float64) float64 {
 // the groups of t equal values.
 func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 	values := slices.Concat(x, y)
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	sorted := order.Numbers(len(values), func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
 	ranks = make([]int, len(values))
-	for i := 0; i < len(order); {
-		end := i + 1
-		for end < len(order) && values[order[end]] == values[order[i]] {
-			end++
+	from := 0
+	for tied := range order.RunsOf(sorted, func(v *int32) float64 { return values[*v] }) {
+		for _, v := range tied {
+			ranks[v] = 2*from + 1 + len(tied)
 		}
-		for _, v := range order[i:end] {
-			ranks[v] = i + 1 + end
-		}
-		t := float64(end - i)
+		t := float64(len(tied))
 		ties += t*t*t - t
-		i = end
+		from += len(tied)
 	}
 	return ranks, ties
 }
@@ -117,14 +112,9 @@ func LeastP(m, n int) float64 {
 // Holm returns p-values for tests that are made together: where those up to α are taken for
 // findings, the probability of any false one is at most α.
 func Holm(p []float64) []float64 {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 	adjusted := make([]float64, len(p))
 	least := 0.0
-	for i, at := range order {
+	for i, at := range order.Numbers(len(p), func(a, b int32) int { return cmp.Compare(p[a], p[b]) }) {
 		least = max(least, min(1, p[at]*float64(len(p)-i)))
 		adjusted[at] = least
 	}
