@@ -125,7 +125,8 @@ func setSelfTimes[R any](rows []R, times map[timeline.RowID]int64, of func(*R) (
 	var others [2]*op.Int // by side
 	for i := range rows {
 		name, s, other := of(&rows[i])
-		id := timeline.RowID{Name: name, Side: profile.SideOf(s.Side)}
+		id := timeline.RowID{Name: name}
+		id.Side.SetName(s.Side)
 		s.SelfNS = op.Known(times[id])
 		delete(times, id)
 		if other {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/trace"
 )
 
 // Blocks is into how many parts the collectives of a group are divided to compare devices.
@@ -36,30 +37,24 @@ type Lateness struct {
 
 // late is a collective with several devices.
 type late struct {
-	group           string
-	name, device    int32
+	trace.CollectiveName
+	parts           []Part
+	device          int32 // the last one
 	start, wait, ns int64
 }
 
 // Lateness returns the lateness in the collectives of each group, the largest first.
 func (j *Joins) Lateness() []Lateness {
-	names := j.forest.Names.Collectives.Values
 	var all []late
-	present := make(map[string]map[int32]bool) // devices by group
 	for parts := range j.All() {
-		name := names[parts[0].Name]
-		plain := strings.ToLower(name.Name)
+		c := late{CollectiveName: j.forest.Names.Collectives.Values[parts[0].Name], parts: parts, start: math.MaxInt64}
+		plain := strings.ToLower(c.Name)
 		if len(parts) < 2 || strings.Contains(plain, "send") || strings.Contains(plain, "recv") {
 			continue
 		}
-		if present[name.Group] == nil {
-			present[name.Group] = make(map[int32]bool)
-		}
-		c := late{group: name.Group, name: parts[0].Name, start: math.MaxInt64}
 		least, next := int64(math.MaxInt64), int64(math.MaxInt64)
 		for i := range parts {
 			p, ns := &parts[i], j.duration(&parts[i])
-			present[name.Group][p.Device] = true
 			c.start, c.wait = min(c.start, p.Start), c.wait+ns
 			if ns < least {
 				c.device, least, next = p.Device, ns, least
@@ -71,34 +66,39 @@ func (j *Joins) Lateness() []Lateness {
 		c.ns = next - least
 		all = append(all, c)
 	}
-	slices.SortStableFunc(all, func(a, b late) int { return cmp.Or(strings.Compare(a.group, b.group), cmp.Compare(a.start, b.start)) })
+	slices.SortStableFunc(all, func(a, b late) int { return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.start, b.start)) })
 	var list []Lateness
-	for of := range order.RunsOf(all, func(c *late) string { return c.group }) {
-		list = append(list, j.latenessOf(of, present[of[0].group]))
+	for of := range order.RunsOf(all, func(c *late) string { return c.Group }) {
+		list = append(list, j.latenessOf(of))
 	}
 	slices.SortStableFunc(list, func(a, b Lateness) int { return cmp.Compare(b.WaitNS, a.WaitNS) })
 	return list
 }
 
-// latenessOf sums up the collectives of a group; present tells its devices.
-func (j *Joins) latenessOf(all []late, present map[int32]bool) Lateness {
-	l := Lateness{Group: all[0].group, Count: int64(len(all)), BlockNS: make([][]int64, min(len(all), Blocks))}
-	place := make(map[int32]int)
-	for i, d := range slices.Sorted(maps.Keys(present)) {
+// latenessOf sums up the collectives of a group.
+func (j *Joins) latenessOf(all []late) Lateness {
+	l := Lateness{Group: all[0].Group, Count: int64(len(all)), BlockNS: make([][]int64, min(len(all), Blocks))}
+	place := make(map[int32]int) // of the devices
+	for _, c := range all {
+		for i := range c.parts {
+			place[c.parts[i].Device] = 0
+		}
+	}
+	for i, d := range slices.Sorted(maps.Keys(place)) {
 		place[d] = i
 		l.Devices = append(l.Devices, j.Key(d))
 	}
 	for b := range l.BlockNS {
 		l.BlockNS[b] = make([]int64, len(l.Devices))
 	}
-	byName := make(map[int32]int64)
+	byName := make(map[string]int64)
 	most := int64(0)
 	for i, c := range all {
 		l.WaitNS += c.wait
 		l.BlockNS[i*len(l.BlockNS)/len(all)][place[c.device]] += c.ns
-		byName[c.name] += c.ns
-		if sum := byName[c.name]; sum > most {
-			most, l.Name = sum, j.forest.Names.Collectives.Values[c.name].Name
+		byName[c.Name] += c.ns
+		if sum := byName[c.Name]; sum > most {
+			most, l.Name = sum, c.Name
 		}
 	}
 	return l

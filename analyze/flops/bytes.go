@@ -6,14 +6,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// elementTypes are the element types of an operation.
 type elementTypes struct {
 	in    []op.DType // nil where out holds for the inputs too
 	out   op.DType
 	count int // of the inputs
 }
 
-// input returns the type of an input.
 func (t *elementTypes) input(i int) op.DType {
 	switch {
 	case t.in == nil:
@@ -98,7 +96,6 @@ func inputBytes(s op.Shape, t op.DType) int64 {
 	return sized(elements(s), t)
 }
 
-// sized returns the size of elements.
 func sized(n int64, t op.DType) int64 {
 	each, size := t.Block()
 	if size == 0 || n == unknown {

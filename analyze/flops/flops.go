@@ -59,7 +59,6 @@ func (f *Formula) Of(e *op.Entry) Work {
 // unknown is a count that is not known.
 const unknown = -1
 
-// known returns a count as figures have it.
 func known(n int64) op.Int {
 	if n == unknown {
 		return op.Int{}
@@ -67,10 +66,8 @@ func known(n int64) op.Int {
 	return op.Known(n)
 }
 
-// noResult is the result for operations whose FLOPs are not known.
 func noResult() result { return result{flops: unknown, elements: unknown} }
 
-// result is what a formula gives.
 type result struct {
 	flops    int64
 	elements int64 // of the output, as far as they follow from the inputs
@@ -79,7 +76,6 @@ type result struct {
 	first    int64 // elements of the first input that are read; 0 is all
 }
 
-// moves is which memory an operation moves.
 type moves uint8
 
 const (
@@ -89,7 +85,6 @@ const (
 	movesPerhaps              // all or nothing
 )
 
-// operands are the shapes of an operation's inputs and of its output.
 type operands struct {
 	in  []op.Shape
 	out op.Shape

@@ -85,7 +85,6 @@ func multiply(a, b, out op.Shape, transposeA, transposeB bool) result {
 	return result{flops: times(times(outputs, k), 2), elements: outputs}
 }
 
-// matrix returns the last two dimensions.
 func matrix(s op.Shape, transpose bool) (rows, columns int64, ok bool) {
 	if len(s) < 2 {
 		return 0, 0, false

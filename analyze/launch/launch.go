@@ -136,7 +136,6 @@ func launchedRows(f *trace.Forest) *launched {
 	return l
 }
 
-// compare orders operations by end.
 func (l *launched) compare(a, b int32) int {
 	return cmp.Or(cmp.Compare(l.f.End(a), l.f.End(b)), l.f.CompareStart(a, b))
 }

@@ -36,7 +36,6 @@ type Edges struct {
 	Dependency int64 `json:"dependency"`
 }
 
-// launchWalk walks along the path.
 type launchWalk struct {
 	*launched
 	classes            [timeline.NumClasses]wide.Sum

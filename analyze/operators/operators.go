@@ -66,7 +66,6 @@ type Below struct {
 	SumNS      int64  `json:"sum_ns"`
 }
 
-// sums adds up a row.
 type sums struct {
 	calls, kernels                   int64
 	self, total, hostSelf, hostTotal wide.Sum
@@ -77,7 +76,6 @@ type sums struct {
 	bounds                           work.Bounds
 }
 
-// graph adds up what a CUDA graph launched.
 type graph struct {
 	below    map[node]*belowSums
 	launches map[launch]struct{}
@@ -141,7 +139,6 @@ func Find(f *trace.Forest, most int) *Operators {
 	return all
 }
 
-// addKernel adds the operation in row r, which an operator launched.
 func (s *sums) addKernel(f *trace.Forest, r int32) {
 	s.kernels++
 	s.self.Add(f.Duration(r))
@@ -183,12 +180,11 @@ func (g *graph) list() []Below {
 		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.CapturedIn, b.CapturedIn))
 	})
 	if len(all) > maxBelow {
-		rest := belowSums{}
+		rest := Below{Operation: key.Other}
 		for _, b := range all[maxBelow:] {
-			rest.count += b.Count
-			rest.sum.Add(b.SumNS)
+			rest.Count, rest.SumNS = rest.Count+b.Count, wide.AddSaturating(rest.SumNS, b.SumNS)
 		}
-		all = append(all[:maxBelow], Below{Operation: key.Other, Count: rest.count, SumNS: rest.sum.Int64()})
+		all = append(all[:maxBelow], rest)
 	}
 	return all
 }
@@ -243,7 +239,6 @@ func busyOf(f *trace.Forest, processes []int32) map[int32]timeline.Times {
 	return all
 }
 
-// row returns the row of an operator.
 func (s *sums) row(name string) Row {
 	r := Row{
 		Operator: name, Calls: s.calls, DeviceSelfNS: s.self.Int64(), DeviceTotalNS: s.total.Int64(), Kernels: s.kernels,
@@ -283,7 +278,6 @@ func others(rows []Row) Row {
 	return row
 }
 
-// compare orders rows by device self time, host self time and name.
 func (r Row) compare(o Row) int {
 	return cmp.Or(cmp.Compare(o.DeviceSelfNS, r.DeviceSelfNS), cmp.Compare(o.HostSelfNS.V, r.HostSelfNS.V),
 		strings.Compare(r.Operator, o.Operator))

@@ -61,7 +61,7 @@ func operationsOf(shares []Share) []Operation {
 // drags finds how much shorter traces would be without the time of sets of operations:
 // those of a row of the critical paths each.
 type drags struct {
-	forest       *trace.Forest
+	sum          *Sum      // of the paths, which gets the edges that the drags go by
 	whole, inner scheduler // of traces and of executions
 
 	names  []int16      // the sets of operations, by name
@@ -69,14 +69,12 @@ type drags struct {
 	within []int16      // for each set of an operation on a device, that of the operation
 	drag   []int64      // by set
 
-	edges  schedule.Edges
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
 	less   []int64           // how much shorter a trace is without each set
 	out    []int16           // the sets that are left out
 }
 
-// shareSet is the set of the operations of one share.
 type shareSet struct {
 	key shareKey
 	set int16
@@ -84,7 +82,7 @@ type shareSet struct {
 
 // addDrag computes the drag of the largest of the rows of sum, by device and not, and counts the edges that it goes by there.
 func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collective.Joins) {
-	d := newDrags(sum.forest, joins)
+	d := newDrags(sum, joins)
 	names, shares := make(map[string]int16), make(map[Share]int16)
 	for _, row := range operations {
 		if isOnDevice(row.Kind) && len(names) < dragRows {
@@ -112,7 +110,7 @@ func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collecti
 			d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
 		}
 	}
-	d.run(sum)
+	d.run()
 	for i := range operations {
 		row := &operations[i]
 		if set, ok := names[row.Operation]; ok && isOnDevice(row.Kind) {
@@ -141,10 +139,11 @@ func (s *Share) key() Share {
 	return Share{Operation: s.Operation, Kind: s.Kind, Key: s.Key}
 }
 
-func newDrags(f *trace.Forest, joins *collective.Joins) *drags {
+func newDrags(sum *Sum, joins *collective.Joins) *drags {
+	f := sum.forest
 	n := len(f.Names.Operations.Values)
 	d := &drags{
-		forest: f, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
+		sum: sum, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
 	}
 	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
 	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
@@ -162,10 +161,10 @@ func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 	return sets
 }
 
-// run computes the drags over all traces, and counts the edges that they go by in sum.
-func (d *drags) run(sum *Sum) {
+// run computes the drags over all traces.
+func (d *drags) run() {
 	d.drag = make([]int64, len(d.within))
-	for w, roots := range traceWindows(d.forest) {
+	for w, roots := range traceWindows(d.sum.forest) {
 		if w.From == w.To {
 			continue
 		}
@@ -174,7 +173,6 @@ func (d *drags) run(sum *Sum) {
 			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
 		}
 	}
-	sum.edges.Stream, sum.edges.Collective = d.edges.Stream, d.edges.Collective
 }
 
 // savedIn returns by how much an execution is shorter without each set.
@@ -191,8 +189,8 @@ func (d *drags) savedIn(w Window) []int64 {
 // savings returns by how much a schedule is shorter without each set, and counts its edges.
 // The result is valid until the next call.
 func (d *drags) savings(s *scheduler, duration int64) []int64 {
-	d.edges.Stream += s.Edges.Stream
-	d.edges.Collective += s.Edges.Collective
+	d.sum.edges.Stream += s.Edges.Stream
+	d.sum.edges.Collective += s.Edges.Collective
 	d.counts = slices.Grow(d.counts[:0], len(d.within))[:len(d.within)]
 	executions := s.Count(d.counts)
 	d.less = slices.Grow(d.less[:0], len(d.within))[:len(d.within)]
@@ -230,19 +228,16 @@ func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share
 	shares := sum.List()
 	operations := operationsOf(shares)
 	addDrag(sum, shares, operations, joins())
-	return fold(shares, most, Share{Operation: Other, Kind: key.Mixed}, (*Share).add),
-		fold(operations, most, Operation{Operation: Other, Kind: key.Mixed}, (*Operation).add), pathTotals(sum)
+	return fold(shares, most, Share{Operation: key.Other, Kind: key.Mixed}, (*Share).add),
+		fold(operations, most, Operation{Operation: key.Other, Kind: key.Mixed}, (*Operation).add), pathTotals(sum)
 }
 
 // TotalsOf returns the sums of all critical paths.
 func TotalsOf(f *trace.Forest) *Totals {
 	sum := sumAll(f)
-	newDrags(f, collective.FindJoins(f)).run(sum)
+	newDrags(sum, collective.FindJoins(f)).run()
 	return pathTotals(sum)
 }
-
-// Other is the name of the row of what is beyond the rows of a table.
-const Other = key.Other
 
 // fold makes one row of the rows beyond most, by adding them to other.
 func fold[T any](rows []T, most int, other T, add func(other, row *T)) []T {

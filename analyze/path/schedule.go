@@ -62,19 +62,16 @@ func (s *scheduler) addChild(i, r int32, origin int64) {
 		return
 	}
 	s.rows = append(s.rows, ^r) // an execution, by a link
-	s.Add(schedule.Node{Parent: i, Lane: schedule.None, Join: schedule.None, Sets: noSets}, from, to)
+	s.Add(s.node(trace.NoRow, i), from, to)
 	if w := (Window{Row: r, From: origin + from, To: origin + to}); s.saved != nil && isWhole(f, w) {
 		s.Save(s.saved(w))
 	}
 }
 
-// noSets are the sets of what belongs to none.
-var noSets = [2]int16{schedule.None, schedule.None}
-
-// node returns the node of row r below another.
+// node returns the node of row r below another, trace.NoRow for what is no operation of a device.
 func (s *scheduler) node(r, parent int32) schedule.Node {
 	f := s.forest
-	n := schedule.Node{Parent: parent, Lane: schedule.None, Join: schedule.None, Sets: noSets}
+	n := schedule.Node{Parent: parent, Lane: schedule.None, Join: schedule.None, Sets: [2]int16{schedule.None, schedule.None}}
 	if r == trace.NoRow || !f.IsDeviceSide(r) {
 		return n
 	}

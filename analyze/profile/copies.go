@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// direction is between which sides memory is copied.
 type direction uint8
 
 const (

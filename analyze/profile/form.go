@@ -170,8 +170,8 @@ func (p *Profile) addDevice(l *deviceLine) error {
 
 // complete checks the row of a line, adds what its JSON does not have, and returns the side.
 func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
-	side = SideIndex(SideOf(l.Side))
-	if l.Side != op.Side(side).String() {
+	var of op.Side
+	if of.SetName(l.Side) != 0 {
 		return 0, fmt.Errorf("side %.100q: %w", l.Side, ErrText)
 	}
 	if a.Count < 1 || !wide.AreCounts(a.Count, a.MemoryCount) || a.Errors < 0 || a.Errors > a.Count || a.MinNS < 0 || a.MinNS > a.MaxNS ||
@@ -188,7 +188,7 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 		return 0, ErrNumber
 	}
 	p.bins += a.durations.Bytes()
-	return side, nil
+	return SideIndex(of), nil
 }
 
 func (p *Profile) addListed(list *topEntries, text []byte) error {

@@ -201,19 +201,10 @@ func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []seed.Bottleneck
 	return seed.Bottlenecks(found, totalNS, minRatio)
 }
 
-// overflowedGroups is how many rows are missing from all tables together.
 func (p *Profile) overflowedGroups() int64 {
 	n := p.devices.Overflowed()
 	for side := range p.operations {
 		n += p.operations[side].Overflowed() + p.groups[side].Overflowed()
 	}
 	return n
-}
-
-// SideOf returns the side that a row names.
-func SideOf(side string) op.Side {
-	if side == op.SideHost.String() {
-		return op.SideHost
-	}
-	return op.SideNone
 }

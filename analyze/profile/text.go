@@ -10,7 +10,7 @@ import (
 // at most. A longer one is cut.
 const MaxText = 64 << 10
 
-// LongRecord reports whether a record has a text longer than maxText among those that
+// LongRecord reports whether a record has a text longer than MaxText among those that
 // figures are kept by.
 func LongRecord(rec *op.Record) bool {
 	switch {

@@ -77,7 +77,7 @@ func (t *topEntries) offer(e *op.Entry, at position) {
 	}
 	t.keep(placedEntry{e, at})
 	if len(t.kept) > 2*t.limit+64 {
-		t.cut()
+		t.sorted()
 	}
 }
 
@@ -86,8 +86,8 @@ func (t *topEntries) keep(c placedEntry) {
 	t.bytes += entryBytes(c.entry)
 }
 
-// cut sorts the entries, and removes those that repeat one before them and those beyond the limit.
-func (t *topEntries) cut() {
+// sorted sorts the entries, removes those that repeat one before them and those beyond the limit, and returns the others.
+func (t *topEntries) sorted() []placedEntry {
 	slices.SortStableFunc(t.kept, t.compare)
 	all, seen := t.kept, make(map[recordID]struct{})
 	t.kept, t.bytes = nil, 0
@@ -105,6 +105,7 @@ func (t *topEntries) cut() {
 	if n := len(t.kept); n > 0 && n == t.limit {
 		t.shortest, t.last = t.kept[n-1].entry.Duration, t.kept[n-1].at
 	}
+	return t.kept
 }
 
 // merge keeps those of o's entries that are among the first. Their places are
@@ -114,12 +115,7 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 		c.at.n += shift
 		t.keep(c)
 	}
-	t.cut()
-}
-
-func (t *topEntries) sorted() []placedEntry {
-	t.cut()
-	return t.kept
+	t.sorted()
 }
 
 // list returns the entries in the order of preference, never nil.

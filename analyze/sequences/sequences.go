@@ -148,7 +148,6 @@ func (s *shortRuns) addDevice(rows []int32) {
 	}
 }
 
-// anyOpBelow reports whether an operation lies below row r.
 func anyOpBelow(f *trace.Forest, r int32, below *timeline.Descent) bool {
 	return !f.Has(r, trace.FlagDuplicate) && f.Tree.First[r] < f.Tree.First[r+1] && len(timeline.OpsBelow(f, r, below)) > 0
 }
@@ -188,7 +187,6 @@ func (s *shortRuns) addGroup(rows []int32) {
 	s.endRun(lane)
 }
 
-// endRun adds the run under way.
 func (s *shortRuns) endRun(lane int32) {
 	n := len(s.names)
 	if n > 1 {
@@ -228,7 +226,6 @@ func (s *shortRuns) run() *shortRun {
 	return &s.list[len(s.list)-1]
 }
 
-// sequence describes a sequence that was found.
 func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 	f := s.forest
 	row := Sequence{Count: found.Count, Rounds: found.Rounds}

@@ -20,7 +20,7 @@ func (t *Table) WriteCollapsed(w io.Writer) error {
 	for sum, other := range t.levels[byStack].All() {
 		frames := []string{Other}
 		if !other {
-			frames = sum.frames()
+			frames = framesOf(sum.key[sum.own:])
 		}
 		stack := Collapse(frames...)
 		weights[stack] = wide.AddSaturating(weights[stack], sum.all.SelfNS)

@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/op"
 )
 
 // WriteForest writes the self times of the operations as collapsed stacks,
@@ -64,7 +63,6 @@ func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)
 	return w.table
 }
 
-// stackWalk walks down trees and adds up their operations.
 type stackWalk struct {
 	forest  *trace.Forest
 	label   func(r int32, l *Labels)
@@ -100,7 +98,6 @@ func (w *stackWalk) addAlone(r int32) {
 	w.add(r, label)
 }
 
-// walk adds up the operations at and below the rows.
 func (w *stackWalk) walk(roots []int32) {
 	f := w.forest
 	w.push(roots, stackVisit{device: trace.NoRow})
@@ -182,19 +179,20 @@ func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
 	if e := f.ExecutionOf(r, owner); e != trace.NoExecution {
 		root = f.Executions.List[e].Row
 	}
+	var name string
+	var of int32
+	var span uint64
 	switch {
 	case root == trace.NoRow:
 		return Request{}
 	case int(root) >= f.Len():
 		s := f.Names.Stamps.Values[int(root)-f.Len()]
-		return requestOf(s.Name, f.Names.Traces.Values[s.Trace], s.Span)
+		name, of, span = s.Name, s.Trace, s.Span
+	default:
+		name, of, span = f.RowName(root), f.Trace(root), f.Span(root)
 	}
-	return requestOf(f.RowName(root), f.Names.Traces.Values[f.Trace(root)], f.Span(root))
-}
-
-// requestOf returns a request. The ids of a local trace stand for nothing outside.
-func requestOf(name string, id op.TraceID, span uint64) Request {
-	if opfile.IsLocal(id) || id.IsZero() {
+	id := f.Names.Traces.Values[of]
+	if opfile.IsLocal(id) || id.IsZero() { // the ids of a local trace stand for nothing outside
 		return Request{Name: name}
 	}
 	return Request{Name: name, TraceID: id, SpanID: trace.SpanID(span)}

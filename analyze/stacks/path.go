@@ -47,7 +47,6 @@ func (p *Path) Cut(depth int) {
 	p.text = p.text[:end]
 }
 
-// appendText appends a text with its length in front.
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }

@@ -120,7 +120,6 @@ func (t *Table) add(level, own int, l *Labels, v Values, more bool) (done bool) 
 	return !more
 }
 
-// appendProducer appends a producer to a key.
 func appendProducer(key []byte, p *Producer) []byte {
 	key = appendText(appendText(key, p.Service), p.Host)
 	if !p.Rank.Known {
@@ -206,7 +205,7 @@ func (t *Table) Rows() []Row {
 				rows = append(rows, Row{Frames: []string{Other}, Values: s.all})
 			case other:
 			case level == byStack:
-				here[s.key] = &Row{Frames: s.frames(), Labels: s.labels}
+				here[s.key] = &Row{Frames: framesOf(s.key[s.own:]), Labels: s.labels}
 			case above[s.key[:s.own]] == nil, level == byRequest && !t.levels[level].Whole(s.key):
 			default:
 				from := above[s.key[:s.own]]
@@ -219,7 +218,13 @@ func (t *Table) Rows() []Row {
 				row.sub(s.plain)
 			}
 		}
-		rows = appendOthers(rows, level, above)
+		for _, row := range above { // with what is left of them
+			if level == byShape {
+				row.Shape = Other
+			}
+			row.Request = Request{Name: Other}
+			rows = appendRow(rows, *row, row.Values)
+		}
 		above = here
 	}
 	slices.SortFunc(rows, compareRows)
@@ -234,21 +239,6 @@ func appendRow(rows []Row, row Row, v Values) []Row {
 	row.Values = v
 	return append(rows, row)
 }
-
-// appendOthers appends what the rows of a level have left of those of the level before.
-func appendOthers(rows []Row, level int, above map[string]*Row) []Row {
-	for _, row := range above {
-		if level == byShape {
-			row.Shape = Other
-		}
-		row.Request = Request{Name: Other}
-		rows = appendRow(rows, *row, row.Values)
-	}
-	return rows
-}
-
-// frames returns the frames of a row on the first level.
-func (s *sum) frames() []string { return framesOf(s.key[s.own:]) }
 
 // framesOf returns the frames in the text of a path.
 func framesOf(text string) []string {

@@ -272,7 +272,6 @@ func (e *extents) device(k device.Key, rows []int32) {
 	}
 }
 
-// add adds an operation to the work of the device.
 func (e *extents) add(r int32) {
 	f := e.forest
 	if f.Kind(r) == op.KindCollective {
@@ -290,7 +289,6 @@ func (e *extents) add(r int32) {
 // with what it lies below.
 const maxTogether = 8
 
-// run adds a time in which rows ran on the device.
 func (e *extents) run(rows []runningRow, ns int64) {
 	f, inner := e.forest, rows[0].row
 	if len(rows) > 1 {
@@ -366,7 +364,6 @@ func (h *hostSum) add(e *extents, i int32, ns int64, g HostGap) {
 	}
 }
 
-// sumOf returns the sum that something the host did counts in.
 func (e *extents) sumOf(i int32) *hostSum {
 	key := hostKey{name: trace.NoRow}
 	if i < 0 {

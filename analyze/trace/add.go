@@ -229,9 +229,13 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	for i := range attrs {
 		switch a := &attrs[i]; a.Key {
 		case attrkey.ClockError:
-			f.Counts.addClock(a)
+			if n, ok := nanoseconds(a); ok {
+				f.Counts.Clocked++
+				f.Counts.ClockError = max(f.Counts.ClockError, n)
+			}
 		case attrkey.LaunchDuration:
-			r.numbers[colCall] = cmp.Or(r.numbers[colCall], nanoseconds(a))
+			n, _ := nanoseconds(a)
+			r.numbers[colCall] = cmp.Or(r.numbers[colCall], n)
 		case attrkey.LaunchCall:
 			if attrkey.IsGraphLaunch(a.Value) {
 				g.Call = a.Value
@@ -250,23 +254,13 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	}
 }
 
-func (c *Counts) addClock(a *op.Attr) {
+// nanoseconds returns the value of an attribute, 0 where it is no integer; ok is false for one that is negative or does not fit, too.
+func nanoseconds(a *op.Attr) (n int64, ok bool) {
 	if a.Type != op.AttrInt {
-		return
+		return 0, false
 	}
-	if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n >= 0 {
-		c.Clocked++
-		c.ClockError = max(c.ClockError, n)
-	}
-}
-
-// nanoseconds returns the value of an attribute, 0 where it is no integer.
-func nanoseconds(a *op.Attr) int64 {
-	if a.Type != op.AttrInt {
-		return 0
-	}
-	n, _ := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none
-	return max(0, n)
+	n, err := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none
+	return max(0, n), err == nil && n >= 0
 }
 
 func appendArguments(b []byte, e *op.Entry) []byte {

@@ -145,7 +145,6 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	return n
 }
 
-// sourceRun is a run of one of the traces that are merged.
 type sourceRun struct {
 	run
 	source *mergeSource

@@ -85,7 +85,6 @@ type joiner struct {
 // duplicate is a row and the one that had its ids before.
 type duplicate struct{ row, original int32 }
 
-// join joins the rows of a trace, which has the given links.
 func (j *joiner) join(rows, links []int32) {
 	f := j.Forest
 	j.index = make(map[uint64]int32, len(rows))
@@ -119,7 +118,6 @@ func (j *joiner) join(rows, links []int32) {
 	}
 }
 
-// find returns the row of the trace with an id, NoRow for none.
 func (j *joiner) find(id uint64) int32 {
 	if r, found := j.index[id]; found {
 		return r

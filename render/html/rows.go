@@ -6,7 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -121,7 +121,7 @@ func newRows(forest *trace.Forest) *rows {
 }
 
 // name returns the number of a name.
-func (r *rows) name(name string) int32 { return r.names.Within(maxTexts, name, path.Other) }
+func (r *rows) name(name string) int32 { return r.names.Within(maxTexts, name, key.Other) }
 
 // row returns the row of one node.
 func (r *rows) row(t *timed) row {

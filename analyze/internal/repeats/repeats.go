@@ -157,7 +157,6 @@ type candidate struct {
 	count  int64
 }
 
-// take takes the sequences of so many items.
 func (f *finder) take(length int) {
 	var candidates []candidate
 	var places []int // of one sequence

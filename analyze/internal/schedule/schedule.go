@@ -343,7 +343,6 @@ func (s *Schedule) end(i int32, out *[Together]int16) {
 	}
 }
 
-// atLeast makes the times no smaller than others.
 func (t *times) atLeast(others *times) {
 	for k := range t {
 		t[k] = max(t[k], others[k])
