@@ -67,8 +67,7 @@ func (t *Traces) Add(e *op.Entry) {
 	s := span{Name: spanattr.Name(e), StartTime: e.Start.V, Duration: e.Duration, Tags: tagsOf(tags)}
 	s.TraceID, s.SpanID = t.ids.IDs(e)
 	s.setReferences(e.ParentSpanID, e.Links)
-	s.setLogs(x.Events)
-	t.add(&s, source{e.Service, e.Rank})
+	t.add(&s, x.Events, source{e.Service, e.Rank})
 }
 
 // AddSpan adds a span that is not an operation. A span whose parent is in another
@@ -83,16 +82,16 @@ func (t *Traces) AddSpan(o *op.Span) {
 	tags = appendStatus(tags, opmodel.DroppedLinks(o.Extra), o.Failed, x.Message)
 	s := span{TraceID: o.TraceID, SpanID: o.SpanID, Name: o.Name, StartTime: o.Start.V, Duration: o.Duration, Tags: tagsOf(tags)}
 	s.setReferences(o.ParentSpanID, o.Links)
-	s.setLogs(x.Events)
 	src := source{service: o.Service}
 	if o.Service == t.resource.Service {
 		src.rank = t.resource.Rank
 	}
-	t.add(&s, src)
+	t.add(&s, x.Events, src)
 }
 
-// add adds a span, whose times are in nanoseconds; an unknown start is 0.
-func (t *Traces) add(s *span, src source) {
+// add adds a span with its events. Its times are in nanoseconds; an unknown start is 0.
+func (t *Traces) add(s *span, events []op.Event, src source) {
+	s.setLogs(events)
 	to := t.byID[s.TraceID]
 	if to == nil {
 		if t.byID == nil {

@@ -12,22 +12,13 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// The arguments for what the convention has no attribute for.
+// The arguments for what the convention has no attribute for, as far as there are several uses.
 const (
-	argTraceID           = "trace_id"
-	argSpanID            = "span_id"
-	argParentSpanID      = "parent_span_id"
-	argScope             = "otel.scope.name"
-	argParentRemote      = "optrace.parent_remote"
-	argError             = "optrace.error"
-	argTraceState        = "optrace.trace_state"
-	argDroppedAttributes = "optrace.dropped_attributes"
-	argLinks             = "optrace.links"
-	argDroppedLinks      = "optrace.dropped_links"
-	argEmptyDevice       = "optrace.empty_device"
-
-	argWeight    = "weight" // of a link
-	argAttention = "weight_attention"
+	argTraceID      = "trace_id"
+	argSpanID       = "span_id"
+	argParentSpanID = "parent_span_id"
+	argScope        = "otel.scope.name"
+	argError        = "optrace.error"
 )
 
 // noStart is the argument of an event whose operation has no start that is known: the event has one all the same.
@@ -43,9 +34,9 @@ func EntryArguments(e *op.Entry) []op.Attr {
 	args = opmodel.AppendText(args, attrkey.ServiceName, e.Service)
 	args = opmodel.AppendText(args, argScope, e.Scope)
 	args = appendIf(args, e.Failed, op.Attr{Key: argError, Value: e.Error})
-	args = opmodel.AppendText(args, argTraceState, spanattr.TraceState(e.AdjustedCount))
-	args = spanattr.AppendCount(args, argDroppedAttributes, e.DroppedAttributes)
-	args = appendIf(args, e.EmptyDevice, op.Attr{Key: argEmptyDevice, Value: "true", Type: op.AttrBool})
+	args = opmodel.AppendText(args, "optrace.trace_state", spanattr.TraceState(e.AdjustedCount))
+	args = spanattr.AppendCount(args, "optrace.dropped_attributes", e.DroppedAttributes)
+	args = appendIf(args, e.EmptyDevice, op.Attr{Key: "optrace.empty_device", Value: "true", Type: op.AttrBool})
 	args = appendIf(args, !e.Start.Known, noStart)
 	args = appendLinks(args, e.Links, e.Extra)
 	for i := range e.Attrs {
@@ -57,7 +48,7 @@ func EntryArguments(e *op.Entry) []op.Attr {
 // SpanArguments returns the arguments of the event of a span that is not an operation.
 func SpanArguments(s *op.Span) []op.Attr {
 	args := appendIDs(nil, s.TraceID, s.SpanID, s.ParentSpanID)
-	args = appendIf(args, s.RemoteParent, op.Attr{Key: argParentRemote, Value: "true", Type: op.AttrBool})
+	args = appendIf(args, s.RemoteParent, op.Attr{Key: "optrace.parent_remote", Value: "true", Type: op.AttrBool})
 	args = opmodel.AppendText(args, attrkey.ServiceName, s.Service)
 	args = appendIf(args, s.Failed, op.Attr{Key: argError})
 	args = appendIf(args, !s.Start.Known, noStart)
@@ -79,7 +70,7 @@ func appendIf(args []op.Attr, is bool, a op.Attr) []op.Attr {
 
 // appendLinks appends a list of objects.
 func appendLinks(args []op.Attr, links []op.Link, x *op.Extra) []op.Attr {
-	args = spanattr.AppendCount(args, argDroppedLinks, opmodel.DroppedLinks(x))
+	args = spanattr.AppendCount(args, "optrace.dropped_links", opmodel.DroppedLinks(x))
 	if len(links) == 0 {
 		return args
 	}
@@ -89,11 +80,11 @@ func appendLinks(args []op.Attr, links []op.Link, x *op.Extra) []op.Attr {
 			text = append(text, ',')
 		}
 		one := appendIDs(nil, links[i].TraceID, links[i].SpanID, op.SpanID{})
-		one = opmodel.AppendInt(one, argWeight, links[i].Weight)
-		one = opmodel.AppendInt(one, argAttention, links[i].Attention)
+		one = opmodel.AppendInt(one, "weight", links[i].Weight)
+		one = opmodel.AppendInt(one, "weight_attention", links[i].Attention)
 		text = AppendObject(text, one)
 	}
-	return append(args, op.Attr{Key: argLinks, Value: string(append(text, ']')), Type: op.AttrJSON})
+	return append(args, op.Attr{Key: "optrace.links", Value: string(append(text, ']')), Type: op.AttrJSON})
 }
 
 // AppendObject appends arguments as an object in JSON.
