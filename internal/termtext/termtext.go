@@ -89,10 +89,8 @@ func escapeSequence(s string) int {
 	}
 	switch s[1] {
 	case '[': // CSI: parameters, then one byte that ends it
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
+		if i := strings.IndexFunc(s[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e }); i >= 0 {
+			return 2 + i + 1
 		}
 		return len(s)
 	case ']', 'P', '^', '_', 'X': // strings: up to BEL or ESC \

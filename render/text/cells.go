@@ -16,9 +16,6 @@ import (
 // absent stands for a figure that is not known.
 const absent = "-"
 
-// isEmpty reports whether a cell says nothing.
-func isEmpty(cell string) bool { return cell == "" || cell == absent }
-
 // ifKnown writes a number, nothing if it is not known.
 func ifKnown(n op.Int, format func(int64) string) string {
 	if !n.Known {

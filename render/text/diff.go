@@ -135,7 +135,9 @@ func comparisonTable(keys []string, text string) *table {
 func (t *table) addComparison(names []string, c *diff.Comparison, count, countChange, mixes string) {
 	change, interval, p, verdict := absent, "", absent, verdictText(c.Verdict)
 	if c.P.Known {
-		p = formatP(c.P.V)
+		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
+			p = "<0.001"
+		}
 		if change = "~"; c.Verdict.Changed() && c.Delta.Known {
 			change = fmt.Sprintf("%+.1f %%", 100*c.Delta.V)
 		}
@@ -148,12 +150,4 @@ func (t *table) addComparison(names []string, c *diff.Comparison, count, countCh
 	}
 	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p,
 		fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)
-}
-
-// formatP writes a p-value with three decimals.
-func formatP(p float64) string {
-	if p < 0.0005 {
-		return "<0.001"
-	}
-	return fmt.Sprintf("%.3f", p)
 }

@@ -119,7 +119,7 @@ func (t *table) layOut(width int) (left []string, needed int) {
 		c := &t.columns[i]
 		for _, r := range t.rows {
 			c.cells = max(c.cells, termtext.Width(r.cells[i]))
-			c.used = c.used || !isEmpty(r.cells[i])
+			c.used = c.used || r.cells[i] != "" && r.cells[i] != absent
 		}
 		c.shown = c.used
 		c.natural = max(termtext.Width(c.head), c.cells)
