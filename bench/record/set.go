@@ -109,7 +109,6 @@ type run struct {
 	inStep int
 	turns  int
 	number int64
-	ctx    context.Context
 	step   trace.Span
 }
 
@@ -120,13 +119,11 @@ func newRun(s *set, ops []operation, tracer trace.Tracer, first int) *run {
 // each calls do with the indexes of n operations. What it changes at the bounds of
 // steps costs all sides the same.
 func (r *run) each(ctx context.Context, n int, do func(ctx context.Context, i int)) {
-	if r.ctx == nil {
-		r.ctx = ctx
-	}
+	in := ctx
 	for range n {
 		if r.set.steps && r.inStep%opsPerStep == 0 {
 			r.end()
-			r.ctx, r.step = r.tracer.Start(optrace.ContextWithStep(ctx, r.number), "train_step")
+			in, r.step = r.tracer.Start(optrace.ContextWithStep(ctx, r.number), "train_step")
 			r.number++
 		}
 		r.inStep++
@@ -134,20 +131,17 @@ func (r *run) each(ctx context.Context, n int, do func(ctx context.Context, i in
 		if r.next++; r.next == len(r.ops) {
 			r.next = 0
 		}
-		do(r.ctx, i)
+		do(in, i)
 	}
 	r.end()
-	r.ctx, r.inStep = nil, 0
+	r.inStep = 0
 }
 
 // turn begins another step of a Recorder where there have been enough operations.
 func (r *run) turn(rec *optrace.Recorder) {
-	if r.turns++; r.turns%opsPerStep == 0 {
-		r.begin(rec)
+	if r.turns++; r.turns%opsPerStep > 0 {
+		return
 	}
-}
-
-func (r *run) begin(rec *optrace.Recorder) {
 	rec.Finish()
 	if r.set.steps {
 		rec.Step(r.number)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,8 +28,6 @@ type Traces struct {
 // DefaultMaxRecords is the default of [Traces.MaxRecords]. A report takes some 100 bytes of memory for
 // each.
 const DefaultMaxRecords = 1_000_000
-
-const hostName = "host.name"
 
 // Records yields the operations and spans of traces in the order of the input, each with the
 // resource in front of it where that changes. A record is valid until the next one; an error is the
@@ -80,7 +79,7 @@ func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) err
 		if r.e.Service != source.Service || r.e.Host != source.Host {
 			source = op.Resource{Service: r.e.Service, Host: r.e.Host}
 			if r.e.Host != "" {
-				source.Attrs = []op.Attr{{Key: hostName, Value: r.e.Host}}
+				source.Attrs = []op.Attr{{Key: attrkey.HostName, Value: r.e.Host}}
 			}
 			if err := f(op.Record{Resource: &source}); err != nil {
 				return err
