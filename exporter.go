@@ -175,9 +175,7 @@ func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return n, errors.Join(convErr, ctxErr, e.sink.Submit(ctx, b, e.recycle))
 }
 
-// lastWriteTimeout is how long a batch that was cut short by its context may
-// still take to write.
-const lastWriteTimeout = time.Second
+const lastWriteTimeout = time.Second // for a batch that was cut short by its context
 
 // encode adds spans to b until it is full or ctx is done and returns how many it
 // looked at. One that panics counts as dropped.
@@ -260,8 +258,7 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	return e.sink.Shutdown(ctx)
 }
 
-// shutdownWait is how long a Shutdown without a deadline waits for a writer.
-const shutdownWait = 10 * time.Second
+const shutdownWait = 10 * time.Second // for a writer, without a deadline
 
 // Stats returns what became of the operations so far.
 func (e *Exporter) Stats() Stats {

@@ -141,8 +141,7 @@ func (o Op) EndAt(unixNano int64) {
 	}
 }
 
-// finish sets the attributes, in one call, and reports whether the operation
-// was still under way.
+// finish sets the attributes, and reports whether the operation was under way.
 func (o Op) finish() bool {
 	if o.span == nil {
 		return false

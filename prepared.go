@@ -111,8 +111,7 @@ func (spec *OpSpec) key(all ...op.Shape) (key shapes.Key, err error) {
 	return key, nil
 }
 
-// setAttribute returns attrs with kv in place of the attribute of the same key,
-// or behind the others if there is none.
+// setAttribute sets kv in place of the attribute of the same key, or behind the others.
 func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute.KeyValue {
 	for i := range attrs {
 		if attrs[i].Key == kv.Key {
@@ -138,8 +137,7 @@ func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (co
 	return ctx, PreparedOp{span}
 }
 
-// setAttributes sets the attributes of an execution with one call: a second one would make
-// the SDK allocate again.
+// setAttributes sets the attributes of an execution with one call: for a second one the SDK allocates again.
 func (p *Prepared) setAttributes(ctx context.Context, span trace.Span, launch int64, further []attribute.KeyValue) {
 	step, hasStep := stepFromContext(ctx)
 	if launch == 0 && !hasStep && len(further) == 0 {

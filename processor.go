@@ -186,8 +186,7 @@ func (p *Processor) recorded(c trace.SpanContext) trace.SpanContext {
 	return c
 }
 
-// keeps calls the filter. One that panics has not said that the span is to be
-// left out.
+// keeps calls the filter. One that panics keeps the span.
 func (p *Processor) keeps(s sdktrace.ReadOnlySpan) (keep bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -214,8 +213,7 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	return p.pipeline.Flush(ctx)
 }
 
-// lastFlush is how long a Shutdown whose context is already done may take to write the buffers.
-const lastFlush = 100 * time.Millisecond
+const lastFlush = 100 * time.Millisecond // for the buffers, in a Shutdown whose context is done
 
 // Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is done before, the
 // operations that are left count as dropped. If ctx has no deadline, Shutdown gives up when no

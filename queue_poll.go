@@ -164,9 +164,7 @@ func (q *Queue[E]) record(r *ring[E]) (recorded int) {
 	return recorded
 }
 
-// patience is how many times the interval at which the clock is read an operation waits
-// for the next reading.
-const patience = 3
+const patience = 3 // intervals of the clock's readings, for which an operation waits for the next
 
 // isSettled reports whether the clock knows all of an operation's times that it will.
 func (q *Queue[E]) isSettled(o *pendingOp[E]) bool {
@@ -209,8 +207,7 @@ func (q *Queue[E]) recordOne(r *ring[E], o *pendingOp[E]) bool {
 	return recorded
 }
 
-// place maps times of the device, which lie between the launch and now, and returns
-// their bound.
+// place maps times of the device, between the launch and now, and returns their bound.
 func (r *ring[E]) place(t *Times, now int64) (bound int64, ok bool) {
 	start, ok := r.times.Unix(t.Start, t.Launch, now)
 	if !ok {

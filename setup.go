@@ -229,8 +229,7 @@ func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	return cfg
 }
 
-// provider returns the options of the provider, and the Processor among them unless recording is
-// disabled.
+// provider returns the options of the provider, and the Processor among them, if any.
 func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *Processor, err error) {
 	res := process.Resource(context.Background(), cfg.attributes)
 	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))

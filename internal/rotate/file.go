@@ -210,8 +210,9 @@ func (r *File) Continue() (bool, error) {
 
 // Release ends what Ready or Continue began.
 func (r *File) Release() {
-	if r.f != nil {
-		r.lock.release(r.f)
+	if r.f != nil && r.lock.held {
+		unlock(r.f)
+		r.lock.held = false
 	}
 }
 

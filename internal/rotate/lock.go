@@ -40,11 +40,3 @@ func (l *lock) acquire(f *os.File) {
 		time.Sleep(pause)
 	}
 }
-
-// release gives the lock on f back.
-func (l *lock) release(f *os.File) {
-	if l.held {
-		unlock(f)
-		l.held = false
-	}
-}

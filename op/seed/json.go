@@ -64,7 +64,15 @@ func (w *Encoder) Entry(e *op.Entry) {
 	if e.Side == op.SideHost {
 		dst = append(dst, ",\n      \"side\": \"host\""...)
 	}
-	dst = appendUnknownInputs(dst, e.InputShapes)
+	var unknown []int64 // inputs, which look like scalars among the shapes
+	for i, s := range e.InputShapes {
+		if s == nil {
+			unknown = append(unknown, int64(i))
+		}
+	}
+	if unknown != nil {
+		dst = appendList(append(dst, ",\n      \"unknown_inputs\": "...), unknown, "\n      ", appendDim)
+	}
 	w.Buf = append(dst, "\n    }"...)
 	w.n++
 }
@@ -99,22 +107,6 @@ func appendSeedMicros(dst []byte, ns int64) []byte {
 		dst = append(dst, ".0"...)
 	}
 	return dst
-}
-
-// appendUnknownInputs appends a member that lists the inputs whose shape is not
-// known, if there are any: among the shapes they look like scalars.
-func appendUnknownInputs(dst []byte, shapes []op.Shape) []byte {
-	var unknown op.Shape
-	for i, s := range shapes {
-		if s == nil {
-			unknown = append(unknown, int64(i))
-		}
-	}
-	if unknown == nil {
-		return dst
-	}
-	dst = append(dst, ",\n      \"unknown_inputs\": "...)
-	return appendList(dst, unknown, "\n      ", appendDim)
 }
 
 func appendDim(dst []byte, d int64) []byte { return strconv.AppendInt(dst, max(0, d), 10) }
