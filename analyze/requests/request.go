@@ -103,21 +103,30 @@ func Find(f *trace.Forest) *Requests {
 		}
 		return owner[r]
 	})
-	for o := range int32(len(first) - 1) {
-		mine := ops[first[o]:first[o+1]:first[o+1]]
-		switch {
-		case int(o) >= f.Len():
-			if len(mine) > 0 || len(work.parts[o]) > 0 {
-				all.List = append(all.List, namedRequest(f, o-int32(f.Len()), mine))
-				all.addShared(work, o)
-			}
-		case owner[o] == o && !f.Has(o, trace.FlagOp) && f.ExecutionOf(o, owner) == trace.NoExecution:
-			all.List = append(all.List, request(f, o, mine))
-			all.addShared(work, o)
+	add := func(number int32, q Request) {
+		q.forest, q.ops, q.shared, q.below = f, ops[first[number]:first[number+1]:first[number+1]], work.parts[number], work.below[number]
+		var sum wide.Sum
+		for _, p := range q.shared {
+			sum.Add(p.ns)
+			q.SharedOps += p.execution.Ops()
+		}
+		q.OwnNS, q.SharedNS = sumDeviceSide(f, q.ops), sum.Int64()
+		all.List = append(all.List, q)
+		all.List[len(all.List)-1].addTimes()
+	}
+	for r := range int32(f.Len()) {
+		if owner[r] == r && !f.Has(r, trace.FlagOp) && f.ExecutionOf(r, owner) == trace.NoExecution {
+			n := f.Node(r)
+			add(r, Request{
+				Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+				StartNS: n.Start(), DurationNS: op.Known(n.Duration()), Root: n,
+			})
 		}
 	}
-	for i := range all.List {
-		all.List[i].addTimes()
+	for i, stamp := range f.Names.Stamps.Values { // of requests whose spans were not read
+		if number := int32(f.Len() + i); first[number] < first[number+1] || len(work.parts[number]) > 0 {
+			add(number, Request{Name: stamp.Name, TraceID: f.Names.Traces.Values[stamp.Trace], SpanID: trace.SpanID(stamp.Span)})
+		}
 	}
 	for r := range int32(f.Len()) {
 		if f.Has(r, trace.FlagOp) && owner[r] == trace.NoRow && f.ExecutionOf(r, owner) == trace.NoExecution && !f.Has(r, trace.FlagDuplicate) {
@@ -128,28 +137,6 @@ func Find(f *trace.Forest) *Requests {
 		return cmp.Or(order.Flags(b.StartNS.Known, a.StartNS.Known), cmp.Compare(a.StartNS.V, b.StartNS.V))
 	})
 	return all
-}
-
-// addShared gives the request that was added last, and has the number, its parts of
-// shared executions.
-func (r *Requests) addShared(work *sharedWork, number int32) {
-	request := &r.List[len(r.List)-1]
-	request.shared, request.below = work.parts[number], work.below[number]
-	var sum wide.Sum
-	for _, p := range request.shared {
-		sum.Add(p.ns)
-		request.SharedOps += p.execution.Ops()
-	}
-	request.SharedNS = sum.Int64()
-}
-
-func request(f *trace.Forest, root int32, ops []int32) Request {
-	n := f.Node(root)
-	return Request{
-		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
-		StartNS: n.Start(), DurationNS: op.Known(n.Duration()), OwnNS: sumDeviceSide(f, ops), Root: n,
-		forest: f, ops: ops,
-	}
 }
 
 // addTimes measures the time that operations cover and the one before the first.
@@ -204,15 +191,6 @@ func (r *Request) byEnd() []int32 {
 		r.forest.SortByEnd(rows)
 	}
 	return rows
-}
-
-// namedRequest describes a request whose span was not read.
-func namedRequest(f *trace.Forest, s int32, ops []int32) Request {
-	stamp := f.Names.Stamps.Values[s]
-	return Request{
-		Name: stamp.Name, TraceID: f.Names.Traces.Values[stamp.Trace], SpanID: trace.SpanID(stamp.Span),
-		OwnNS: sumDeviceSide(f, ops), forest: f, ops: ops,
-	}
 }
 
 // Path sums up the critical path of a request, one of r, nil for a request without a start.
