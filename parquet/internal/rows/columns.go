@@ -121,7 +121,11 @@ var ownColumns = map[string][]Column{
 		{"attrs.key", many(text, nothing, func(r *Row, i int, m *Meaning) {
 			r.Attrs = appendPart(r, &r.Batch.Attrs, r.Attrs, i, maxAttrs, op.Attr{Key: m.text}, op.WarnBadValue)
 		})},
-		{"attrs.value", inPart(text, func(r *Row) []op.Attr { return r.Attrs }, func(a *op.Attr, m *Meaning) { a.Value = m.text })},
+		{"attrs.value", many(text, nothing, func(r *Row, i int, m *Meaning) {
+			if i < len(r.Attrs) {
+				r.Attrs[i].Value = m.text
+			}
+		})},
 	},
 	"links":      nil,
 	"extra":      nil,
@@ -141,8 +145,16 @@ var otherColumns = []Column{
 	{"links.trace_id", many(traceID, nothing, func(r *Row, i int, m *Meaning) {
 		r.Links = appendPart(r, &r.Batch.Links, r.Links, i, op.MaxLinks, op.Link{TraceID: m.id}, op.WarnDroppedLinks)
 	})},
-	{"links.span_id", inPart(spanID(false), linksOf, func(l *op.Link, m *Meaning) { l.SpanID = m.spanID() })},
-	{"links.weight", inPart(amount, linksOf, func(l *op.Link, m *Meaning) { l.Weight = m.int() })},
+	{"links.span_id", many(spanID(false), nothing, func(r *Row, i int, m *Meaning) {
+		if i < len(r.Links) {
+			r.Links[i].SpanID = m.spanID()
+		}
+	})},
+	{"links.weight", many(amount, nothing, func(r *Row, i int, m *Meaning) {
+		if i < len(r.Links) {
+			r.Links[i].Weight = m.int()
+		}
+	})},
 	{"extra", one(0, text, func(r *Row, m *Meaning) { r.Rest = m.text })},
 	{"batch.entries", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Batch.Entries = m.number })},
 }
@@ -238,14 +250,3 @@ func appendPart[T any](r *Row, all *[]T, list []T, i, most int, part T, warning 
 	*all = append(*all, part)
 	return (*all)[len(*all)-i-1 : len(*all) : len(*all)]
 }
-
-// inPart reads a column that holds a list per row, whose elements go into the parts that another column has added.
-func inPart[T any](t translate, parts func(*Row) []T, set func(*T, *Meaning)) func(*Form) Use {
-	return many(t, nothing, func(r *Row, i int, m *Meaning) {
-		if list := parts(r); i < len(list) {
-			set(&list[i], m)
-		}
-	})
-}
-
-func linksOf(r *Row) []op.Link { return r.Links }
