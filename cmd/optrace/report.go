@@ -158,9 +158,6 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		src := input.Source{
 			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())), Exclude: out.Exclude,
 		}
-		if !opts.SumsOnly {
-			src.LimitGarbage()
-		}
 		in, done := src.Open(s)
 		r, err := analyze.Run(ctx, in, opts)
 		done()

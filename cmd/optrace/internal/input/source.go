@@ -5,9 +5,7 @@ package input
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
@@ -35,18 +33,6 @@ func (src Source) Open(s streams.Streams) (in *ingest.Input, done func()) {
 		MaxMemory: src.Memory.Option(),
 	}
 	return opts.Open(src.Inputs...), p.done
-}
-
-// largeInput is from how many bytes on an input is large.
-const largeInput = 256 << 20
-
-// LimitGarbage makes the garbage collector run earlier where the inputs are large and their
-// structure is held, unless the environment says otherwise: it holds few pointers, so that
-// looking through it takes little time.
-func (src Source) LimitGarbage() {
-	if _, set := os.LookupEnv("GOGC"); !set && sizeOf(src.Inputs) >= largeInput {
-		debug.SetGCPercent(10)
-	}
 }
 
 // Title names inputs: the last elements of their paths.
