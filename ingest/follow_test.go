@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -72,16 +73,8 @@ func appendTo(t *testing.T, path string, text []byte) {
 // counted returns what reading a file as a whole finds.
 func counted(t *testing.T, path string) (operations, spans int) {
 	t.Helper()
-	for rec, err := range ingest.Open(path).Records() {
-		check.OK(t, err)
-		if rec.Entry != nil {
-			operations++
-		}
-		if rec.Span != nil {
-			spans++
-		}
-	}
-	return operations, spans
+	o, s := recordtest.Split(t, ingest.Open(path).Records())
+	return len(o), len(s)
 }
 
 // samples are files of the formats that are followed.

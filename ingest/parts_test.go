@@ -23,12 +23,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readParts returns the transcripts of the parts of an input.
-func readParts(t *testing.T, in *ingest.Input, workers int) (texts map[int64]string, err error) {
+// inParts returns the transcripts of the parts of an input, in order, and the
+// number of parts that are not empty.
+func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
 	t.Helper()
+	in.SetPartSize(size)
 	var mu sync.Mutex
-	texts = make(map[int64]string)
-	err = in.Read(workers, func(worker int, _, part int64, records iter.Seq2[op.Record, error]) error {
+	texts := make(map[int64]string)
+	check.OK(t, in.Read(workers, func(worker int, _, part int64, records iter.Seq2[op.Record, error]) error {
 		text := recordtest.Transcript(t, records)
 		mu.Lock()
 		defer mu.Unlock()
@@ -37,17 +39,7 @@ func readParts(t *testing.T, in *ingest.Input, workers int) (texts map[int64]str
 			return fmt.Errorf("worker %d of %d", worker, workers)
 		}
 		return nil
-	})
-	return texts, err
-}
-
-// inParts returns the transcripts of the parts of an input, in order, and the
-// number of parts that are not empty.
-func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
-	t.Helper()
-	in.SetPartSize(size)
-	texts, err := readParts(t, in, workers)
-	check.OK(t, err)
+	}))
 	var all strings.Builder
 	for i := range int64(len(texts)) {
 		text, ok := texts[i]

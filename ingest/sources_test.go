@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/otlp"
@@ -37,9 +38,12 @@ func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 			if err != nil {
 				return err
 			}
-			if e := rec.Entry; e != nil {
+			if rec.Entry == nil {
+				continue
+			}
+			if a := opmodel.FindAttr(rec.Entry.Attrs, "host.name"); a != nil {
 				mu.Lock()
-				hosts[e.Step.V] = hostOf(e)
+				hosts[rec.Entry.Step.V] = a.Value
 				mu.Unlock()
 			}
 		}
@@ -49,15 +53,6 @@ func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 		t.Error(err)
 	}
 	return hosts
-}
-
-func hostOf(e *op.Entry) string {
-	for _, a := range e.Attrs {
-		if a.Key == "host.name" {
-			return a.Value
-		}
-	}
-	return ""
 }
 
 // process appends batches to a file, as the exporter does: a batch record, a header

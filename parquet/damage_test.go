@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	lib "github.com/parquet-go/parquet-go"
 
@@ -119,11 +120,7 @@ func (b brokenAt) ReadAt(p []byte, off int64) (int, error) {
 
 // A pipe that breaks ends reading.
 func TestBrokenPipe(t *testing.T) {
-	for _, err := range parquet.Records(io.MultiReader(bytes.NewReader(smallFile(t)), brokenReader{}), "-", parquet.MaxSpoolBytes) {
+	for _, err := range parquet.Records(io.MultiReader(bytes.NewReader(smallFile(t)), iotest.ErrReader(errors.New("broken pipe"))), "-", parquet.MaxSpoolBytes) {
 		check.Says(t, "", "broken pipe", err)
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -2,8 +2,6 @@ package kineto
 
 import (
 	"fmt"
-	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -34,22 +32,17 @@ func TestRowSizes(t *testing.T) {
 // the rows: neither the text nor copies of rows that grow.
 func TestMemoryIsThatOfTheRows(t *testing.T) {
 	cases.NotUnderRace(t, "measures memory")
-	r := newReader(&repeated{
-		front:  "[",
-		middle: threeEvents + ",",
-		times:  50_000,
-		behind: `{"ph":"M"}]`,
-	}, "trace", nil)
+	const events = 50_000
+	r := newReader(strings.NewReader("["+strings.Repeat(threeEvents+",", events)+`{"ph":"M"}]`), "trace", nil)
 	r.yield = func(op.Record, error) bool { return true }
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	if !r.readEvents() || !r.readTail() || r.events.Err() != nil {
-		t.Fatal(r.events.Err())
-	}
-	runtime.ReadMemStats(&after)
+	allocated := check.Allocated(func() {
+		if !r.readEvents() || !r.readTail() || r.events.Err() != nil {
+			t.Fatal(r.events.Err())
+		}
+	})
 	const some = 4 << 20 // buffers, symbols and caches
-	allocated, held := int64(after.TotalAlloc-before.TotalAlloc), r.tables.heldBytes()
-	if held < 50_000*(52+36+72) || allocated > held*5/4+some {
+	held := r.tables.heldBytes()
+	if held < events*(52+36+72) || allocated > held*5/4+some {
 		t.Errorf("%d bytes allocated for %d bytes of rows", allocated, held)
 	}
 }
@@ -59,36 +52,9 @@ const threeEvents = `{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":6,"dur":2,"args":{"correlation":7}},
 {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":9,"dur":9,"args":{"device":0,"stream":7,"correlation":7}}`
 
-// repeated reads as front, then middle a number of times, then behind.
-type repeated struct {
-	front, middle, behind string
-	times                 int
-}
-
-// Read implements io.Reader.
-func (r *repeated) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		if r.front == "" {
-			switch {
-			case r.times > 0:
-				r.times--
-				r.front = r.middle
-			case r.behind != "":
-				r.front, r.behind = r.behind, ""
-			default:
-				return n, io.EOF
-			}
-		}
-		m := copy(p[n:], r.front)
-		r.front = r.front[m:]
-		n += m
-	}
-	return n, nil
-}
-
 func TestTablesAreLimited(t *testing.T) {
 	const event = `{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}`
-	r := newReader(&repeated{front: "[", middle: event + ",", times: 3000, behind: event + "]"}, "trace", nil)
+	r := newReader(strings.NewReader("["+strings.Repeat(event+",", 3000)+event+"]"), "trace", nil)
 	var last error
 	n := 0
 	r.yield = func(_ op.Record, err error) bool {

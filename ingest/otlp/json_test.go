@@ -1,6 +1,8 @@
 package otlp_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,23 +45,12 @@ const (
 )
 
 func TestJSONLayouts(t *testing.T) {
-	pretty := `{
-  "resourceSpans": [
-    {
-      "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "svc"}}]},
-      "scopeSpans": [
-        {"scope": {"name": "lib"}, "spans": [
-          ` + spanOf("matmul") + `
-        ]}
-      ]
-    }
-  ]
-}
-`
+	var pretty bytes.Buffer
+	check.OK(t, json.Indent(&pretty, []byte(batch("matmul")+"\n"), "", "  "))
 	for name, text := range map[string]string{
 		"one line":                    batch("matmul"),
 		"line with newline":           batch("matmul") + "\r\n",
-		"pretty-printed":              pretty,
+		"pretty-printed":              pretty.String(),
 		"line breaks without indents": strings.NewReplacer("[{", "[\n{\n", ",", ",\n", "}", "\n}").Replace(batch("matmul")),
 		"empty lines around":          "\n\n" + batch("matmul") + "\n\n",
 		"empty batches":               "{}\n{}\n" + batch("matmul") + "\n{}\n",

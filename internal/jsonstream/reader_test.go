@@ -186,14 +186,10 @@ func TestSourceFails(t *testing.T) {
 	if !errors.Is(err, broken) || len(got) != 1 {
 		t.Errorf("%q, err = %v", got, err)
 	}
-	if _, err := events(noProgress{}); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := events(iotest.ErrReader(nil)); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("a source that gives nothing: err = %v", err)
 	}
 }
-
-type noProgress struct{}
-
-func (noProgress) Read([]byte) (int, error) { return 0, nil }
 
 func TestStopsWhenTold(t *testing.T) {
 	r := jsonstream.NewReader(strings.NewReader("[1,2,3]"), "test")

@@ -99,26 +99,11 @@ func TestLinesAroundBufferSize(t *testing.T) {
 	}
 }
 
-// endless gives line after line of 'x' without a newline, n bytes in all.
-type endless struct{ n int }
-
-func (e *endless) Read(p []byte) (int, error) {
-	if e.n == 0 {
-		return 0, io.EOF
-	}
-	n := min(len(p), e.n)
-	for i := range p[:n] {
-		p[i] = 'x'
-	}
-	e.n -= n
-	return n, nil
-}
-
 // A giant line costs the limit's memory, not its own, and reading goes on
 // behind it.
 func TestGiantLine(t *testing.T) {
 	const giant = 64 << 20
-	src := io.MultiReader(&endless{n: giant}, strings.NewReader("\nafter\n"))
+	src := strings.NewReader(strings.Repeat("x", giant) + "\nafter\n")
 	got, err := all(t, src, 1<<10)
 	want := []lineio.Line{
 		{Number: 1, Complete: true},
@@ -151,12 +136,8 @@ func TestSourceError(t *testing.T) {
 	}
 }
 
-type idle struct{}
-
-func (idle) Read([]byte) (int, error) { return 0, nil }
-
 func TestNoProgress(t *testing.T) {
-	if _, err := lineio.NewReader(idle{}, 0).Next(); err != io.ErrNoProgress {
+	if _, err := lineio.NewReader(iotest.ErrReader(nil), 0).Next(); err != io.ErrNoProgress {
 		t.Errorf("error %v, want %v", err, io.ErrNoProgress)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 //go:embed schema.proto
@@ -33,11 +35,7 @@ func traceType(t testing.TB) protoreflect.MessageDescriptor {
 			m.Field = append(m.Field, parseField(t, line))
 		}
 	}
-	d, err := protodesc.NewFile(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d.Messages().ByName("Trace")
+	return check.Must(protodesc.NewFile(file, nil))(t).Messages().ByName("Trace")
 }
 
 // parseField returns a field such as "repeated fixed64 flow_ids = 47;".
@@ -64,23 +62,15 @@ func parseField(t testing.TB, line string) *descriptorpb.FieldDescriptorProto {
 func Encode(t testing.TB, text string) []byte {
 	t.Helper()
 	trace := dynamicpb.NewMessage(traceType(t))
-	if err := prototext.Unmarshal([]byte(text), trace); err != nil {
-		t.Fatal(err)
-	}
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	check.OK(t, prototext.Unmarshal([]byte(text), trace))
+	return check.Must(proto.MarshalOptions{Deterministic: true}.Marshal(trace))(t)
 }
 
 // Decode returns the packets of a trace, in which nothing is that the schema does not have.
 func Decode(t testing.TB, b []byte) []protoreflect.Message {
 	t.Helper()
 	trace := dynamicpb.NewMessage(traceType(t))
-	if err := proto.Unmarshal(b, trace); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, proto.Unmarshal(b, trace))
 	noUnknown(t, trace)
 	var packets []protoreflect.Message
 	list := trace.Get(trace.Descriptor().Fields().ByName("packet")).List()

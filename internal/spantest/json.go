@@ -10,6 +10,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // idMember is an id in OTLP's JSON, which is that of protocol buffers but for ids: these are in
@@ -31,14 +33,9 @@ func TracesJSON(tb testing.TB, document []byte) *tracepb.TracesData {
 // MarshalJSON returns traces as a document of OTLP in JSON.
 func MarshalJSON(tb testing.TB, traces *tracepb.TracesData) []byte {
 	tb.Helper()
-	text, err := protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(traces)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := check.Must(protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(traces))(tb)
 	var compact bytes.Buffer // the library puts spaces here and there
-	if err := json.Compact(&compact, text); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, json.Compact(&compact, text))
 	return respelled(tb, compact.Bytes(), base64.StdEncoding.DecodeString, hex.EncodeToString)
 }
 

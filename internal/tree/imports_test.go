@@ -62,7 +62,7 @@ var importRules = map[string]struct {
 		own:     slices.Concat([]string{"op/...", "internal/golden", "internal/optest"}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
-	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/perfettotest": {own: []string{"internal/check"}, foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
 		own:     []string{"op/...", "tensorconv", "ingest/...", "internal/..."},

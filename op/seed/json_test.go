@@ -1,6 +1,8 @@
 package seed_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,43 +38,12 @@ func TestSeedJSONGolden(t *testing.T) {
 // A document whose numbers do not follow from its shapes keeps them: the seed
 // gives an op without shapes one element of eight bytes.
 func TestSeedJSONKeepsNumbers(t *testing.T) {
-	text := `{
-  "entries": [
-    {
-      "step": 0,
-      "operation": "relu",
-      "device_id": null,
-      "input_shapes": [],
-      "output_shape": [],
-      "duration_us": 12.345,
-      "output_elements": 1,
-      "memory_bytes": 8
-    },
-    {
-      "step": 41,
-      "operation": "add",
-      "device_id": "gpu:1",
-      "input_shapes": [
-        [
-          2,
-          3
-        ],
-        []
-      ],
-      "output_shape": [
-        2,
-        3
-      ],
-      "duration_us": 100.0,
-      "output_elements": 7,
-      "memory_bytes": 9
-    }
-  ],
-  "total_duration_us": 500.5,
-  "metadata": {
-    "model": "x"
-  }
-}`
+	var b bytes.Buffer
+	check.OK(t, json.Indent(&b, []byte(`{"entries":[{"step":0,"operation":"relu","device_id":null,"input_shapes":[],"output_shape":[],`+
+		`"duration_us":12.345,"output_elements":1,"memory_bytes":8},{"step":41,"operation":"add","device_id":"gpu:1",`+
+		`"input_shapes":[[2,3],[]],"output_shape":[2,3],"duration_us":100.0,"output_elements":7,"memory_bytes":9}],`+
+		`"total_duration_us":500.5,"metadata":{"model":"x"}}`), "", "  "))
+	text := b.String()
 	tr := check.Must(seed.Read(strings.NewReader(text), "test"))(t)
 	if got := string(tr.AppendJSON(nil)); got != text {
 		t.Errorf("round trip (-want +got):\n%s", cmp.Diff(text, got))

@@ -10,7 +10,6 @@ package jaegertest
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -128,25 +127,17 @@ func (s *Server) answers(tb testing.TB, url string) bool {
 // them.
 func (s *Server) Send(tb testing.TB, document []byte) {
 	tb.Helper()
-	if err := s.send(tb, document); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func (s *Server) send(tb testing.TB, document []byte) error {
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, s.OTLP+"/v1/traces", bytes.NewReader(document))
 	if err != nil {
-		return err
+		tb.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		tb.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("sending spans: %s: %s", resp.Status, body)
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		tb.Fatalf("sending spans: %s: %s, %v", resp.Status, body, err)
 	}
-	return err
 }
