@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,32 +42,20 @@ func filesOf(text string, n int) inputFiles {
 }
 
 func (s inputFiles) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
-	type part struct {
-		file, number int64
-		records      iter.Seq2[op.Record, error]
-	}
-	parts := make(chan part, 1<<16)
-	number := int64(0)
-	add := func(file int, records iter.Seq2[op.Record, error]) {
-		parts <- part{int64(file), number, records}
-		number++
-	}
-	for i, f := range s {
-		if f.partial {
-			add(i, func(yield func(op.Record, error) bool) {
-				yield(op.Record{Partial: &op.Partial{File: f.name, Text: []byte(f.text)}}, nil)
-			})
-			continue
-		}
-		add(i, entries.NewReader(strings.NewReader(f.text), f.name).Records())
-	}
-	close(parts)
 	errs := make([]error, workers)
 	var running sync.WaitGroup
+	var next atomic.Int64
 	for worker := range workers {
 		running.Go(func() {
-			for p := range parts {
-				errs[worker] = errors.Join(errs[worker], read(worker, p.file, p.number, p.records))
+			for i := next.Add(1) - 1; i < int64(len(s)); i = next.Add(1) - 1 {
+				f := s[i]
+				records := entries.NewReader(strings.NewReader(f.text), f.name).Records()
+				if f.partial {
+					records = func(yield func(op.Record, error) bool) {
+						yield(op.Record{Partial: &op.Partial{File: f.name, Text: []byte(f.text)}}, nil)
+					}
+				}
+				errs[worker] = errors.Join(errs[worker], read(worker, i, i, records))
 			}
 		})
 	}

@@ -48,29 +48,13 @@ func TestShared(t *testing.T) {
 		{"a device called unknown", []Key{on("a", "unknown", none), on("b", "unknown", none)}, []string{"a unknown", "b unknown"}, 1},
 	} {
 		shared := FindShared(slices.Values(tc.keys))
+		ranks := slices.ContainsFunc(tc.keys, func(k Key) bool { return k.Rank.Known })
 		var got []string
 		for _, k := range tc.keys {
-			got = append(got, shared.Key(k).Label(true))
+			got = append(got, shared.Key(k).Label(ranks))
 		}
 		slices.Sort(got)
 		check.Equal(t, tc.name, tc.want, slices.Compact(got))
 		check.Equal(t, fmt.Sprintf("%s: shared", tc.name), tc.shared, len(shared))
-	}
-}
-
-func TestLabel(t *testing.T) {
-	tests := []struct {
-		key      Key
-		withRank bool
-		want     string
-	}{
-		{Key{Rank: op.Known(0), DeviceID: "cuda:0"}, true, "0/cuda:0"},
-		{Key{Rank: op.Known(0), DeviceID: "cuda:0"}, false, "cuda:0"},
-		{Key{DeviceID: "cuda:0"}, true, "cuda:0"},
-		{Key{DeviceID: "cuda:0", Service: "trainer"}, true, "trainer cuda:0"},
-		{Key{DeviceID: "cuda:0", Service: "trainer"}, false, "trainer cuda:0"},
-	}
-	for _, tt := range tests {
-		check.Equal(t, fmt.Sprintf("label of %v", tt.key), tt.want, tt.key.Label(tt.withRank))
 	}
 }

@@ -337,53 +337,30 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// modelOperations calls f with the operations of a recorded run of a model.
-func modelOperations(t *testing.T, f func(e *op.Entry)) {
-	t.Helper()
+// The operations of a recorded run of a model.
+func TestOperationsOfAModel(t *testing.T) {
 	file := check.Must(os.Open("../../ingest/ort/testdata/ocr.json"))(t)
 	defer file.Close()
+	sums, unknown, convolutions := map[string]int64{}, map[string]int{}, 0
 	for rec, err := range ort.Records(file, "ocr.json", nil) {
 		check.OK(t, err)
-		if rec.Entry != nil {
-			f(rec.Entry)
+		e := rec.Entry
+		if e == nil {
+			continue
 		}
-	}
-}
-
-// countConvolution adds up the products and sums of a convolution, output by output.
-func countConvolution(e *op.Entry) (n int64) {
-	w, out := e.InputShapes[1], e.OutputShape
-	for range out[0] * out[1] * out[2] * out[3] {
-		for range w[1] { // the channels of a group
-			n += 2 * w[2] * w[3]
-		}
-	}
-	return n
-}
-
-func TestConvolutionsOfAModel(t *testing.T) {
-	convolutions := 0
-	modelOperations(t, func(e *op.Entry) {
-		if e.Operation != "Conv" {
-			return
-		}
-		convolutions++
-		if got, want := flops.Of(e).FLOPs, countConvolution(e); got != op.Known(want) {
-			t.Errorf("%s: %v, want %d", e.Path, got, want)
-		}
-	})
-	check.Equal(t, "convolutions", 11, convolutions)
-}
-
-func TestOperationsOfAModel(t *testing.T) {
-	sums, unknown := map[string]int64{}, map[string]int{}
-	modelOperations(t, func(e *op.Entry) {
-		if w := flops.Of(e); w.FLOPs.Known {
+		w := flops.Of(e)
+		if w.FLOPs.Known {
 			sums[e.Operation] += w.FLOPs.V
 		} else {
 			unknown[e.Operation]++
 		}
-	})
+		if e.Operation == "Conv" { // a product and a sum for each output, channel of the group and place of the kernel
+			convolutions++
+			k, out := e.InputShapes[1], e.OutputShape
+			check.Equal(t, e.Path, op.Known(2*out[0]*out[1]*out[2]*out[3]*k[1]*k[2]*k[3]), w.FLOPs)
+		}
+	}
+	check.Equal(t, "convolutions", 11, convolutions)
 	// 4 products of 20×120 by 120×360, 120×120, 120×240 and 240×120, each twice, and
 	// twice 8 heads of 20×15 by 15×20 and of 20×20 by 20×15.
 	check.Equal(t, "MatMul", int64(2*2*(20*120*(360+120+240+240)+2*8*20*15*20)), sums["MatMul"])

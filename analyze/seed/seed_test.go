@@ -6,45 +6,17 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/seed"
 )
 
-// seedTrace makes a trace with the rules of the seed's recorder: elements and
-// bytes follow from the output shape, at 8 bytes each.
-func seedTrace(entries ...seedEntry) *seed.Trace {
-	t := &seed.Trace{}
-	for i, s := range entries {
-		e := op.Entry{
-			Step: op.Known(int64(i)), Operation: s.operation, DeviceID: s.device, OutputShape: s.shape,
-			Duration: s.duration.Nanoseconds(),
-		}
-		if s.shape != nil {
-			e.OutputElements, _ = s.shape.Elements()
-			e.MemoryBytes = op.Known(e.OutputElements.V * op.DefaultElementSize)
-		}
-		t.AddEntry(&e)
-	}
-	return t
-}
-
-type seedEntry struct {
-	operation, device string
-	duration          time.Duration
-	shape             op.Shape
-}
-
-const us = time.Microsecond
-
 // The results have the seed's JSON form, and read back.
 func TestSeedResultsJSON(t *testing.T) {
-	trace := seedTrace(
-		seedEntry{"matmul", "gpu:0", 300 * us, op.Shape{2}},
-		seedEntry{"send", "gpu:1", 100 * us, op.Shape{2}},
-	)
+	trace := &seed.Trace{}
+	trace.AddEntry(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Duration: 300_000, MemoryBytes: op.Known(16)})
+	trace.AddEntry(&op.Entry{Operation: "send", DeviceID: "gpu:1", Duration: 100_000, MemoryBytes: op.Known(16)})
 	for _, tc := range []struct {
 		got  any
 		want string

@@ -3,17 +3,13 @@ package seed
 import (
 	"bytes"
 	"cmp"
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,22 +20,10 @@ func text(t *testing.T, s *Stacks) string {
 	return b.String()
 }
 
-// The seed computes in floating-point microseconds.
-func TestRoundMicrosAgainstFloats(t *testing.T) {
-	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
-		for range 1000 {
-			ns := r.Int64N(1 << uint(1+r.IntN(50)))
-			want := int64(math.Round(max(float64(ns)/1000, 1)))
-			check.Equal(t, fmt.Sprintf("seed %d: weight of %d ns", seed, ns), want, roundMicros(ns))
-		}
-	})
-}
-
 func TestStacksWriteError(t *testing.T) {
-	full := errors.New("disk full")
 	var s Stacks
 	s.Add(&op.Entry{Operation: "matmul", Duration: 1000})
-	check.Is(t, "Write", full, s.Write(failing{full}))
+	check.Is(t, "Write", fulldisk.Err, s.Write(&fulldisk.Writer{}))
 }
 
 // Whatever the names are, each line is three frames and a weight.
@@ -58,8 +42,3 @@ func FuzzStacksWrite(f *testing.F) {
 		}
 	})
 }
-
-// failing is a writer that fails.
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -3,7 +3,6 @@ package trace_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,14 +17,14 @@ import (
 
 // tracesOf spreads the specs over workers in parts of random sizes, each
 // worker's in ascending order.
-func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit int) []*trace.Forest {
+func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int) []*trace.Forest {
 	traces := make([]*trace.Forest, workers)
 	for i := range traces {
 		traces[i] = trace.NewLimited(limit)
 	}
 	first := r.Int64N(3)
 	for part := first; len(specs) > 0; part++ {
-		n := min(1+r.IntN(8), len(specs))
+		n := min(1+r.IntN(longest), len(specs))
 		forest := traces[r.IntN(workers)]
 		forest.StartPart(part)
 		if r.IntN(5) == 0 {
@@ -58,7 +57,7 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		workers := 1 + r.IntN(4)
 
 		merged := trace.NewLimited(limit)
-		for _, w := range tracesOf(r, specs, workers, limit) {
+		for _, w := range tracesOf(r, specs, workers, limit, 8) {
 			merged.Merge(w)
 			if r.IntN(3) == 0 {
 				merged.Build()
@@ -66,7 +65,7 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: %d workers, one by one", seed, workers), want, tellEverything(t, merged))
 
-		traces := tracesOf(r, specs, workers, limit)
+		traces := tracesOf(r, specs, workers, limit, 8)
 		traces[0].Merge(traces[1:]...)
 		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want, tellEverything(t, traces[0]))
 		checkSameRows(t, whole, traces[0])
@@ -121,19 +120,7 @@ func TestMergeOfManyBlocks(t *testing.T) {
 	}
 	whole := tracetest.AddTo(trace.New(), specs...)
 	for workers := 1; workers <= 4; workers++ {
-		traces := make([]*trace.Forest, workers)
-		for i := range traces {
-			traces[i] = trace.New()
-		}
-		part := int64(0)
-		for some := range slices.Chunk(specs, 1+r.IntN(3000)) {
-			w := traces[r.IntN(workers)]
-			w.StartPart(part)
-			part++
-			for _, s := range some {
-				w.Add(s.Record())
-			}
-		}
+		traces := tracesOf(r, specs, workers, trace.MaxRows, 6000)
 		traces[0].Merge(traces[1:]...)
 		checkSameRows(t, whole, traces[0])
 		check.Equal(t, fmt.Sprintf("%d workers", workers), whole.Structure(), traces[0].Structure())
