@@ -69,6 +69,8 @@ func TestStatedStrengths(t *testing.T) {
 
 // In a hundred runs without a cause, at most two say that a device or a request stands out.
 func TestNoCause(t *testing.T) {
+	_, err := causes.Records("magic", 1, 1)
+	check.Says(t, "", `there is no cause "magic"`, err)
 	runs, claims := cases.Count(t, 10, 100), 0
 	for seed := range runs {
 		for _, f := range found(t, []string{causes.Training, causes.Serving}[seed%2], 0, uint64(seed)) {

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -75,8 +76,8 @@ func TestRunFailures(t *testing.T) {
 		reason string
 		err    string
 	}{
-		{"fine", func() (*Opened, error) { return ok(), nil }, []string{}, "", ""},
-		{"unavailable", func() (*Opened, error) { return nil, &UnavailableError{Need: "a tool"} }, []string{"a"}, "a tool", ""},
+		{"fine", func() (*Opened, error) { return ok(), nil }, []string{}, "", "<nil>"},
+		{"unavailable", func() (*Opened, error) { return nil, &UnavailableError{Need: "a tool"} }, []string{"a"}, "a tool", "<nil>"},
 		{"open fails", func() (*Opened, error) { return nil, failing }, []string{"a"}, "failed", "fake: preparing: broken"},
 		{"side fails", func() (*Opened, error) {
 			o := ok()
@@ -95,20 +96,11 @@ func TestRunFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env) (*Opened, error) { return tt.open() }}
 			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 1}})
-			if got := errText(err); got != tt.err {
-				t.Errorf("error %q, want %q", got, tt.err)
-			}
+			check.Equal(t, "error", tt.err, fmt.Sprint(err))
 			check.Equal(t, "not run", tt.notRun, rep.NotRun)
 			check.Equal(t, "reason", tt.reason, rep.Reasons["a"])
 		})
 	}
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 func TestAfterAndClose(t *testing.T) {

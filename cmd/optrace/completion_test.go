@@ -11,25 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 )
 
-// completed returns what completion offers for a command line: words and, where files fit,
-// ":files".
-func completed(t *testing.T, words ...string) []string {
-	t.Helper()
-	found := []string{}
-	for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords}, words...)...)) {
-		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		found = append(found, word)
-	}
-	return found
-}
-
+// What completion offers for a command line is words and, where files fit, ":files".
 func TestComplete(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"co", "convert correlate completion"},
@@ -66,8 +53,12 @@ func TestComplete(t *testing.T) {
 		{"diff -mark", "-markdown"},
 		{"serve -listen ", ""},
 	} {
-		got := strings.Join(completed(t, strings.Split(c.line, " ")...), " ")
-		check.Equal(t, fmt.Sprintf("%q", c.line), c.want, got)
+		var found []string
+		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords}, strings.Split(c.line, " ")...)...)) {
+			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			found = append(found, word)
+		}
+		check.Equal(t, fmt.Sprintf("%q", c.line), c.want, strings.Join(found, " "))
 	}
 }
 
@@ -170,9 +161,7 @@ true`,
 		check.OK(t, os.WriteFile(script, []byte(driver), 0o600))
 		for c := range cases.Of(t, 1, lines) {
 			got := shellCompletes(t, path, script, dir, strings.Join(c.words, " "), c.words)
-			if diff := cmp.Diff(sorted(c.want), sorted(got)); diff != "" { // fish sorts
-				t.Errorf("%s: %q (-want +got):\n%s", shell, c.words, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s: %q", shell, c.words), sorted(c.want), sorted(got)) // fish sorts
 		}
 	}
 	if bash, err := exec.LookPath("bash"); err == nil {

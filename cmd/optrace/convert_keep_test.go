@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,8 +23,8 @@ import (
 // randomTraces returns random spans with times and keys as OTLP wants them, which are those that all formats keep.
 func randomTraces(t *testing.T, r *rand.Rand) ptrace.Traces {
 	t.Helper()
-	proto := check.Must(proto.Marshal(spantest.RandomTraces(r, 1+r.IntN(3), 5)))(t)
-	td := check.Must((&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(proto))(t)
+	text := check.Must(proto.Marshal(spantest.RandomTraces(r, 1+r.IntN(3), 5)))(t)
+	td := check.Must((&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(text))(t)
 	for _, rs := range td.ResourceSpans().All() {
 		rs.Resource().SetDroppedAttributesCount(0)
 		rs.Resource().Attributes().PutStr("service.name", "svc")
@@ -114,8 +115,7 @@ func describeTraces(t *testing.T, td ptrace.Traces) (texts []string) {
 				for _, l := range own.Links().All() {
 					sortMap(l.Attributes())
 				}
-				text := check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(one))(t)
-				texts = append(texts, string(text))
+				texts = append(texts, string(check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(one))(t)))
 			}
 		}
 	}
@@ -124,13 +124,8 @@ func describeTraces(t *testing.T, td ptrace.Traces) (texts []string) {
 }
 
 func sortMap(m pcommon.Map) {
-	var keys []string
-	for k := range m.All() {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	sorted := pcommon.NewMap()
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(maps.Collect(m.All()))) {
 		v, _ := m.Get(k)
 		v.CopyTo(sorted.PutEmpty(k))
 	}
@@ -158,8 +153,7 @@ func TestConversionsKeepSpans(t *testing.T) {
 		input := filepath.Join(t.TempDir(), "in.json")
 		text := check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(td))(t)
 		if seed%2 == 1 {
-			proto := check.Must((&ptrace.ProtoMarshaler{}).MarshalTraces(td))(t)
-			text = proto
+			text = check.Must((&ptrace.ProtoMarshaler{}).MarshalTraces(td))(t)
 		}
 		check.OK(t, os.WriteFile(input, text, 0o600))
 		want := describeTraces(t, td)

@@ -110,9 +110,9 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 			}
 			text, _ := converted(t, "collapsed", file)
 			for line := range strings.Lines(string(text)) {
-				stack, weight, _ := cutLast(strings.TrimSuffix(line, "\n"), " ")
-				_, leaf, _ := cutLast(stack, ";")
-				self[leaf] += check.Must(strconv.ParseInt(weight, 10, 64))(t)
+				end := strings.LastIndexByte(line, ' ')
+				leaf := line[strings.LastIndexByte(line[:end], ';')+1 : end]
+				self[leaf] += check.Must(strconv.ParseInt(strings.TrimSpace(line[end:]), 10, 64))(t)
 			}
 			for name, o := range operationsOf(t, file) {
 				compared++
@@ -128,14 +128,6 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	if compared == 0 || cases.All() && (compared < 100 || derived < 10) {
 		t.Errorf("%d operations were compared, FLOPs that follow from shapes of %d", compared, derived)
 	}
-}
-
-// cutLast cuts s around the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
 }
 
 // nestedOps are operations below operations, of a device below those of the host, and

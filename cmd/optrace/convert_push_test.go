@@ -1,12 +1,11 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/check"
@@ -32,24 +31,17 @@ func TestConvertPush(t *testing.T) {
 	check.Equal(t, "pushed", want, got)
 }
 
-// partialSuccess is the answer of a receiver that did not take some profiles.
-func partialSuccess(rejected uint64, text string) []byte {
-	m := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), rejected)
-	m = protowire.AppendString(protowire.AppendTag(m, 2, protowire.BytesType), text)
-	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), m)
-}
-
 func TestConvertPushFails(t *testing.T) {
 	file := nestedFile(t)
 	answers := map[string]http.HandlerFunc{
 		"refuses": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no profiles here", http.StatusNotFound) },
 		"rejects": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/x-protobuf")
-			_, _ = w.Write(partialSuccess(2, "too old")) // a client that goes away fails the test
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"partialSuccess":{"rejectedProfiles":"2","errorMessage":"too old"}}`)
 		},
 		"warns": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/x-protobuf")
-			_, _ = w.Write(partialSuccess(0, "nearly full"))
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"partialSuccess":{"errorMessage":"nearly full"}}`)
 		},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers[strings.Trim(r.URL.Path, "/")](w, r) }))

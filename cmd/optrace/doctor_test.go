@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/golden"
 )
 
 // What is said of real recordings, and of the samples of this repository.
@@ -30,13 +30,7 @@ func TestDoctorSamples(t *testing.T) {
 			if _, err := os.Stat(path); err != nil && strings.HasPrefix(path, recorded) {
 				t.Skipf("needs the recorded traces in %s", recorded)
 			}
-			out := succeeds(t, "doctor", "-width", "120", path)
-			golden := filepath.Join("testdata", "doctor", name+".txt")
-			if *update {
-				check.OK(t, os.WriteFile(golden, []byte(out), 0o644))
-			}
-			want := check.Must(os.ReadFile(golden))(t)
-			check.Equal(t, golden, string(want), out)
+			golden.Check(t, filepath.Join("testdata", "doctor", name+".txt"), succeeds(t, "doctor", "-width", "120", path))
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	client "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/mcp"
@@ -70,9 +69,7 @@ func TestMCPTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"compare", "doctor", "operation", "overview", "request", "table"}, names); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "tools", []string{"compare", "doctor", "operation", "overview", "request", "table"}, names)
 	head, serve := []string{"head.jsonl"}, []string{filepath.Join(dir, "serve.jsonl")}
 	for _, tt := range []struct {
 		tool   string

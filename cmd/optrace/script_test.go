@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io/fs"
 	"log"
@@ -21,9 +20,8 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected outputs of the scripts")
 
 // TestMain is the program itself where the binary of the tests is called optrace, as a link
 // on the PATH of the tests is.
@@ -66,7 +64,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           dir,
 		Setup:         setupJaeger(filepath.Join(filepath.Dir(dir), "jaeger")),
-		UpdateScripts: *update,
+		UpdateScripts: *golden.Update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"optrace": func(ts *testscript.TestScript, neg bool, args []string) {
 				if code := runScripted(ts, args); (code != exit.OK) != neg {

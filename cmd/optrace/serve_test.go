@@ -91,17 +91,12 @@ func reportIn(t *testing.T, text string) map[string]any {
 	return r
 }
 
-func entriesIn(r map[string]any) int {
-	n, _ := r["input"].(map[string]any)["entries"].(float64)
-	return int(n)
-}
-
 // await fetches the report until it has so many operations.
 func (s *serving) await(t *testing.T, n int) string {
 	t.Helper()
 	for range 3000 {
 		text := fetchText(t, s.page+"?format=json")
-		if entriesIn(reportIn(t, text)) >= n {
+		if has, _ := reportIn(t, text)["input"].(map[string]any)["entries"].(float64); int(has) >= n {
 			return text
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -186,17 +181,16 @@ func TestServeEngines(t *testing.T) {
 	}
 	s := startServe(t, paths...)
 	var got any
+	less := func(a, b any) bool {
+		return a.(map[string]any)["dialect"].(string) < b.(map[string]any)["dialect"].(string)
+	}
 	for range 500 {
-		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got, cmpopts.SortSlices(engineLess)) {
+		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got, cmpopts.SortSlices(less)) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("files (-report +serve):\n%s", cmp.Diff(want, got))
-}
-
-func engineLess(a, b any) bool {
-	return a.(map[string]any)["dialect"].(string) < b.(map[string]any)["dialect"].(string)
 }
 
 func TestServeHostile(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 )
@@ -24,9 +22,7 @@ func TestRowKeepsRecords(t *testing.T) {
 		if !own.set(rec) {
 			t.Fatalf("%+v has no row", rec)
 		}
-		if diff := cmp.Diff(rec, check.Must(own.rec())(t)); diff != "" {
-			t.Fatal(diff)
-		}
+		check.Equal(t, "", rec, check.Must(own.rec())(t))
 	}
 }
 

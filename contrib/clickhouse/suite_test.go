@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
@@ -64,9 +62,7 @@ func load(t *testing.T, db clickhouse.DB, opts clickhouse.LoadOptions, files ...
 func testReport(t *testing.T, db clickhouse.DB, opts analyze.Options, files []string) {
 	t.Helper()
 	r := check.Must(clickhouse.Source{DB: db}.Report(t.Context(), opts))(t)
-	if diff := cmp.Diff(wantReport(t, opts, files...), reportText(t, r)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", wantReport(t, opts, files...), reportText(t, r))
 }
 
 // testReports compares reports of the engine with those of package analyze, on the same files.
@@ -124,9 +120,7 @@ func testTraces(t *testing.T, db clickhouse.DB) {
 		if len(want.CriticalPath) == 0 || want.SlowestRequest == nil {
 			t.Errorf("no critical path: %+v", want)
 		}
-		if diff := cmp.Diff(reportText(t, want), reportText(t, r)); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", reportText(t, want), reportText(t, r))
 	}
 	if r, err := src.ReportOn(t.Context(), clickhouse.Traces{IDs: ids, MaxRecords: 5}, analyze.Options{}); err == nil {
 		t.Errorf("a report on %d operations", r.Total.Count)
@@ -142,7 +136,7 @@ func testProfile(t *testing.T, src clickhouse.Source, files []string) {
 		path := writeFile(t, "sums.jsonl", text)
 		got := check.Must(analyze.Run(t.Context(), ingest.Open(path), opts))(t)
 		want := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
-		check.Equal(t, fmt.Sprintf("up to %d rows", opts.MaxGroups), "", cmp.Diff(reportText(t, want), reportText(t, got)))
+		check.Equal(t, fmt.Sprintf("up to %d rows", opts.MaxGroups), reportText(t, want), reportText(t, got))
 	}
 }
 
@@ -162,7 +156,5 @@ func testTimelines(t *testing.T, db clickhouse.DB, files []string, overlapping b
 		}
 		return
 	}
-	if diff := cmp.Diff(wantReport(t, analyze.Options{}, files...), reportText(t, r)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "", wantReport(t, analyze.Options{}, files...), reportText(t, r))
 }

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/internal/check"
@@ -48,9 +46,7 @@ func testView(t *testing.T, db clickhouse.DB) {
 		var want analyze.Report
 		check.OK(t, json.Unmarshal([]byte(wantReport(t, opts, file)), &want))
 		want.Input.Files, want.Input.Bytes, want.Input.Formats = 0, 0, []string{} // there are no files
-		if diff := cmp.Diff(reportText(t, &want), reportText(t, r)); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", reportText(t, &want), reportText(t, r))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hybridgroup/yzma/pkg/llama"
 
 	"github.com/optrace/optrace"
@@ -67,9 +66,7 @@ func TestAppendShape(t *testing.T) {
 		{[]int64{1, 1, 1, 1}, []int64{1}},
 		{[]int64{0, 1, 1, 1}, []int64{0}},
 	} {
-		if diff := cmp.Diff(test.want, newTensor("", nil, test.dims...).appendShape(nil)); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", test.want, newTensor("", nil, test.dims...).appendShape(nil))
 	}
 }
 
@@ -89,9 +86,7 @@ func newProbe() *probe {
 
 // A library that differs in anything that is read is refused, and the error says its version.
 func TestLayout(t *testing.T) {
-	if err := newProbe().check(); err != nil {
-		t.Errorf("a fitting one: %v", err)
-	}
+	check.OK(t, newProbe().check())
 	for what, change := range map[string]func(p *probe){
 		"size":   func(p *probe) { p.overhead += 8 },
 		"type":   func(p *probe) { p.left.dtype = 0 },
@@ -204,37 +199,30 @@ func TestEveryOperation(t *testing.T) {
 			add("ADD compute cuda:0 blk.%d.l_out [5x64 5x64] [f32 f32] 5x64 f32", i)
 		}
 		add("MUL_MAT compute cuda:0 output [80x64 5x64] [f32 f32] 5x80 f32")
-		if diff := cmp.Diff(want, lines(h)); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "", want, lines(h))
 		h.Finish()
 	}
 }
 
 func TestEveryLayer(t *testing.T) {
-	h, all := newHook(newProcessor(t), EveryLayer), graph()
-	h.Start(t.Context())
-	evaluateAll(t, h, all)
-	h.endLayer(nil) // as Finish does
-	want := []string{
-		"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] 5x64 f32", "0 layer compute cuda:0 output [] [] ? ",
+	all := graph()
+	for _, test := range []struct {
+		nodes []*tensor
+		want  []string
+	}{
+		{all, []string{
+			"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] 5x64 f32", "0 layer compute cuda:0 output [] [] ? ",
+		}},
+		// Without l_out the first node of a layer ends the one before.
+		{append(all[:4:4], all[5:8]...), []string{"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] ? "}},
+	} {
+		h := newHook(newProcessor(t), EveryLayer)
+		h.Start(t.Context())
+		evaluateAll(t, h, test.nodes)
+		h.endLayer(nil) // as Finish does
+		check.Equal(t, "", test.want, lines(h))
+		h.Finish()
 	}
-	if diff := cmp.Diff(want, lines(h)); diff != "" {
-		t.Error(diff)
-	}
-	h.Finish()
-
-	// Without l_out the first node of a layer ends the one before.
-	all = append(all[:4:4], all[5:8]...)
-	h = newHook(newProcessor(t), EveryLayer)
-	h.Start(t.Context())
-	evaluateAll(t, h, all)
-	h.endLayer(nil)
-	want = []string{"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] ? "}
-	if diff := cmp.Diff(want, lines(h)); diff != "" {
-		t.Error(diff)
-	}
-	h.Finish()
 }
 
 // What is remembered of nodes has a bound, and does not go stale where memory is used again.

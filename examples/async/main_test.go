@@ -11,15 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/op"
 )
-
-func reported(t *testing.T, batch string) (*analyze.Report, []*op.Entry) {
-	t.Helper()
-	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
-	entries, _ := recordtest.Split(t, ingest.Open(batch).Records())
-	return r, entries
-}
 
 // Each phase is found by its figures, and nothing is lost.
 func TestPhases(t *testing.T) {
@@ -37,7 +29,9 @@ func TestPhases(t *testing.T) {
 		t.Errorf("not twice %q:\n%s", want, out)
 	}
 	for _, phase := range []string{"burst", "paced"} {
-		r, entries := reported(t, filepath.Join(dir, phase+".jsonl"))
+		batch := filepath.Join(dir, phase+".jsonl")
+		r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
+		entries, _ := recordtest.Split(t, ingest.Open(batch).Records())
 		l := r.Launches
 		if l.Count != launched || l.Early != 0 || len(l.Streams) != numStreams || l.EnqueueNS == 0 {
 			t.Errorf("%s: launches %+v", phase, l)

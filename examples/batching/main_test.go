@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/op"
 )
 
 // Every operation was for requests, and the requests' parts add up to all of them.
@@ -35,7 +34,9 @@ func TestPartsAddUp(t *testing.T) {
 			recorded += rec.Entry.Duration
 			check.OK(t, rec.Entry.Validate())
 		case rec.Span != nil:
-			weighed += weight(rec.Span)
+			for _, l := range rec.Span.Links {
+				weighed += l.Weight.V
+			}
 		}
 	}
 	r := join.Report(correlate.Options{})
@@ -63,11 +64,4 @@ func TestPartsAddUp(t *testing.T) {
 	if weighed == 0 {
 		t.Error("no link has a weight")
 	}
-}
-
-func weight(s *op.Span) (sum int64) {
-	for _, l := range s.Links {
-		sum += l.Weight.V
-	}
-	return sum
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,16 +33,7 @@ type receiver struct {
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	var src io.Reader = req.Body
-	if req.Header.Get("Content-Encoding") == "gzip" {
-		unpacked, err := gzip.NewReader(src)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		src = unpacked
-	}
-	body, err := io.ReadAll(src)
+	body, err := io.ReadAll(req.Body)
 	if err != nil || req.URL.Path != "/v1/traces" {
 		http.Error(w, "not a trace", http.StatusBadRequest)
 		return

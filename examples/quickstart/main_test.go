@@ -14,9 +14,10 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,30 +28,14 @@ func runIn(t *testing.T, ctx context.Context, cfg config) string {
 	return out.String()
 }
 
-func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, forest *trace.Forest) {
-	t.Helper()
-	forest = trace.New()
-	for rec, err := range ingest.Open(filepath.Join(dir, "ops.jsonl")).Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			entries = append(entries, rec.Entry.Clone())
-		case rec.Span != nil:
-			spans = append(spans, rec.Span.Clone())
-		case rec.Gap != nil:
-			t.Errorf("%d operations were lost: %s", rec.Gap.Dropped, rec.Gap.Reason)
-		}
-		forest.Add(rec)
-	}
-	return entries, spans, forest
-}
+// recorded opens what a run has written into a directory.
+func recorded(dir string) *ingest.Input { return ingest.Open(filepath.Join(dir, "ops.jsonl")) }
 
 func TestRunWritesWhatItDid(t *testing.T) {
 	const steps, devices, layers, requests = 2, 3, 3, 8
 	cfg := config{steps: steps, devices: devices, dir: filepath.Join(t.TempDir(), "new", "directory")}
 	out := runIn(t, t.Context(), cfg)
-	entries, spans, forest := read(t, cfg.dir)
+	entries, spans := recordtest.Split(t, recorded(cfg.dir).Records())
 
 	t.Run("entries are valid", func(t *testing.T) {
 		for _, e := range entries {
@@ -88,17 +73,9 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("no operation is an orphan", func(t *testing.T) {
-		reached := 0
-		pending := slices.Collect(forest.Roots())
-		for ; len(pending) > 0; reached++ {
-			n := pending[len(pending)-1]
-			pending = slices.AppendSeq(pending[:len(pending)-1], n.Children())
-			if n.IsOrphan() {
-				t.Errorf("%s is an orphan", n.Name())
-			}
-		}
-		if reached != forest.Len() {
-			t.Errorf("%d of %d operations and spans are in the tree", reached, forest.Len())
+		r := check.Must(analyze.Run(t.Context(), recorded(cfg.dir), analyze.Options{}))(t)
+		if in := r.Input; in.Orphans != op.Known(0) || in.Dropped != 0 {
+			t.Errorf("%v orphans, %d operations were lost", in.Orphans, in.Dropped)
 		}
 		got := make(map[string]int)
 		for _, s := range spans {
@@ -141,7 +118,7 @@ func TestRunReplacesItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	runIn(t, t.Context(), config{steps: 2, devices: 1, dir: dir})
 	runIn(t, t.Context(), config{steps: 1, devices: 1, dir: dir})
-	entries, _, _ := read(t, dir)
+	entries, _ := recordtest.Split(t, recorded(dir).Records())
 	steps := make(map[op.Int]bool)
 	for _, e := range entries {
 		steps[e.Step] = true
@@ -156,7 +133,7 @@ func TestRunInterrupted(t *testing.T) {
 	if out := runIn(t, ctx, config{steps: 5, devices: 2, dir: dir}); !strings.Contains(out, "interrupted") {
 		t.Errorf("output:\n%s", out)
 	}
-	if entries, _, _ := read(t, dir); len(entries) == 0 {
+	if entries, _ := recordtest.Split(t, recorded(dir).Records()); len(entries) == 0 {
 		t.Error("what was recorded was not written")
 	}
 }

@@ -3,7 +3,6 @@ package snippets
 import (
 	"bytes"
 	"flag"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -18,13 +17,11 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite the golden files")
-	record = flag.Bool("record", false, "rewrite the recorded spans of the programs that can be run here")
-)
+var record = flag.Bool("record", false, "rewrite the recorded spans of the programs that can be run here")
 
 // programs run a snippet each and return the OTLP in JSON that it makes. They skip the test
 // where what the snippet needs is not there.
@@ -47,31 +44,20 @@ var programs = map[string]func(t *testing.T) []byte{
 		return run(t, python, "python/without_sdk.py")
 	},
 	"javascript": func(t *testing.T) []byte {
-		var received received
-		server := httptest.NewServer(&received)
+		var mu sync.Mutex
+		var bodies bytes.Buffer // a line each
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			_, _ = bodies.ReadFrom(r.Body) // what is missing shows in the comparison
+			bodies.WriteByte('\n')
+		}))
 		defer server.Close()
 		runJavaScript(t, server.URL)
-		return received.bodies()
+		mu.Lock()
+		defer mu.Unlock()
+		return bodies.Bytes()
 	},
-}
-
-// received keeps the bodies of requests, a line each.
-type received struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *received) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, _ = io.Copy(&r.text, req.Body) // what is missing shows in the comparison
-	r.text.WriteByte('\n')
-}
-
-func (r *received) bodies() []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Bytes()
 }
 
 // runJavaScript runs the snippet in JavaScript, which exports to an endpoint.
@@ -150,13 +136,8 @@ func transcript(t *testing.T, path string) string {
 func TestRecorded(t *testing.T) {
 	for name := range programs {
 		t.Run(name, func(t *testing.T) {
-			got := transcript(t, filepath.Join("testdata", name+".jsonl"))
-			golden := filepath.Join("testdata", name+".golden")
-			if *update {
-				check.OK(t, os.WriteFile(golden, []byte(got), 0o644))
-			}
-			want := check.Must(os.ReadFile(golden))(t)
-			check.Equal(t, "operations", string(want), got)
+			file := filepath.Join("testdata", name)
+			golden.Check(t, file+".golden", transcript(t, file+".jsonl"))
 		})
 	}
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+// Update is the flag -update, for those that rewrite files in ways of their own.
+var Update = flag.Bool("update", false, "rewrite the golden files")
 
 // Check compares got with the content of the file at path and reports the difference as an
 // error. With -update it writes got to the file instead.
 func Check[Text string | []byte](t testing.TB, path string, got Text) {
 	t.Helper()
-	if *update {
+	if *Update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -146,9 +146,7 @@ func TestSmall(t *testing.T) {
 	}
 	check.Equal(t, "skipped", want, f.skipped)
 	for _, e := range f.entries {
-		if err := e.Validate(); err != nil {
-			t.Errorf("%s: %v", e.Operation, err)
-		}
+		check.OK(t, e.Validate())
 	}
 }
 
@@ -260,9 +258,7 @@ func TestRefused(t *testing.T) {
 			for _, err := range ingest.Open(path).Entries() {
 				last = err
 			}
-			if last == nil || !strings.Contains(last.Error(), test.want) {
-				t.Errorf("%v, want %q", last, test.want)
-			}
+			check.Says(t, "", test.want, last)
 		})
 	}
 }

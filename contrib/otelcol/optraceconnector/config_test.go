@@ -39,14 +39,8 @@ func TestConfig(t *testing.T) {
 }
 
 func TestFactory(t *testing.T) {
-	f := NewFactory()
-	if f.Type().String() != "operations" {
-		t.Errorf("the type is %q", f.Type())
-	}
+	f := NewFactory().(xconnector.Factory)
 	check.OK(t, componenttest.CheckConfigStruct(f.CreateDefaultConfig()))
 	check.Equal(t, "the stability of metrics", component.StabilityLevelAlpha, f.TracesToMetricsStability())
-	x, ok := f.(xconnector.Factory)
-	if !ok || x.TracesToProfilesStability() != component.StabilityLevelDevelopment {
-		t.Errorf("the factory %T makes no profiles", f)
-	}
+	check.Equal(t, "the stability of profiles", component.StabilityLevelDevelopment, f.TracesToProfilesStability())
 }

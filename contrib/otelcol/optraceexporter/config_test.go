@@ -10,6 +10,7 @@ import (
 )
 
 func TestConfig(t *testing.T) {
+	check.OK(t, componenttest.CheckConfigStruct(createDefaultConfig()))
 	for _, tt := range []struct {
 		name string
 		text map[string]any
@@ -31,12 +32,4 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) { pdatatest.CheckConfig(t, createDefaultConfig(), tt.text, tt.want) })
 	}
-}
-
-func TestFactory(t *testing.T) {
-	f := NewFactory()
-	if f.Type().String() != "optrace" {
-		t.Errorf("the type is %q", f.Type())
-	}
-	check.OK(t, componenttest.CheckConfigStruct(f.CreateDefaultConfig()))
 }

@@ -248,9 +248,7 @@ func TestProfilesGolden(t *testing.T) {
 
 func TestProfilesOfNothing(t *testing.T) {
 	p := profilesOf(t, stacks.NewTable(stacks.Limits{}), otlpprofiles.Options{})
-	if p.SampleCount() != 0 || p.ProfileCount() != 5 {
-		t.Errorf("%d samples in %d profiles", p.SampleCount(), p.ProfileCount())
-	}
+	check.Equal(t, "samples and profiles", [2]int{0, 5}, [2]int{p.SampleCount(), p.ProfileCount()})
 }
 
 func TestProfilesWriteError(t *testing.T) {

@@ -127,28 +127,16 @@ func TestSamplesMatchSchema(t *testing.T) {
 			files++
 			validateAll(t, s, path, text)
 		}
-		var out bytes.Buffer
-		w := entries.NewWriter(&out, nil)
+		var out []byte
 		const enough = 300 // of each file: the validator is slow
 		n := 0
 		for rec, err := range ingest.Open(path).Records() {
-			switch {
-			case err != nil: // some are damaged on purpose
-			case rec.Entry != nil:
-				err = w.Entry(rec.Entry)
-			case rec.Span != nil:
-				err = w.Span(rec.Span)
-			case rec.Resource != nil:
-				err = w.Resource(rec.Resource)
-			case rec.Gap != nil:
-				err = w.Gap(rec.Gap)
-			}
-			if n++; n == enough || err != nil {
+			if n++; n > enough || err != nil { // some are damaged on purpose
 				break
 			}
+			out = append(append(out, appendRecord(&rec)...), '\n')
 		}
-		check.OK(t, w.Flush())
-		validateAll(t, s, "read from "+path, out.Bytes())
+		validateAll(t, s, "read from "+path, out)
 	}
 	if files < 2 {
 		t.Errorf("%d files of entries found", files)

@@ -192,7 +192,8 @@ func TestTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := New(livepage.NewWindow(livepage.Limits{}), nil)
 			r.http.patience, r.grpc.patience = time.Millisecond, time.Millisecond
-			conn := dial(t, r)
+			_, address := starts(t, r)
+			conn := newConn(t, address)
 			both := func(what string, full bool) {
 				t.Helper()
 				var answer collector.ExportTraceServiceResponse
@@ -227,26 +228,13 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// dial starts a gRPC server and returns a connection to it.
-func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) *grpc.ClientConn {
-	t.Helper()
-	l := check.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- loopback.Serve(ctx, l, r.GRPC()) }()
-	conn := newConn(t, l.Addr().String(), opts...)
-	t.Cleanup(func() {
-		_ = conn.Close()
-		cancel()
-		check.OK(t, <-served)
-	})
-	return conn
-}
-
+// newConn returns a connection to a server, until the test ends.
 func newConn(t *testing.T, address string, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	return check.Must(grpc.NewClient(address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn := check.Must(grpc.NewClient(address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...))(t)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }
 
 type clientCodec struct{}
@@ -281,8 +269,8 @@ func TestGRPC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
-			r := New(window, nil)
-			conn := dial(t, r, c.dial...)
+			_, address := starts(t, New(window, nil))
+			conn := newConn(t, address, c.dial...)
 			call := method
 			if c.method != "" {
 				call = c.method
@@ -344,6 +332,7 @@ func TestClientHasGone(t *testing.T) {
 	}
 }
 
+// starts starts a server of each protocol, until the test ends, and returns their addresses.
 func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -376,7 +365,6 @@ func TestS3Starve(t *testing.T) {
 		check.Must(io.WriteString(conn, text))(t)
 	}
 	conn := newConn(t, overGRPC)
-	defer conn.Close()
 	for range slow {
 		for _, address := range []string{overHTTP, overGRPC} {
 			connect(address, "")
@@ -388,7 +376,6 @@ func TestS3Starve(t *testing.T) {
 		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)))(t)
 	}
 	good := newConn(t, overGRPC)
-	defer good.Close()
 	start := time.Now()
 	for range 20 {
 		answer := check.Must(http.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(marshal(t, batch(10)))))(t)
@@ -425,10 +412,7 @@ func TestS3Fleet(t *testing.T) {
 	for range exporters {
 		client := &http.Client{Transport: &http.Transport{}}
 		conn := newConn(t, overGRPC)
-		t.Cleanup(func() {
-			client.CloseIdleConnections()
-			_ = conn.Close()
-		})
+		t.Cleanup(client.CloseIdleConnections)
 		post := func() error {
 			answer, err := client.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(body))
 			if err != nil {
@@ -481,7 +465,8 @@ func TestS3Fleet(t *testing.T) {
 func TestExportConcurrentSafe(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{})
 	r := New(window, nil)
-	conn := dial(t, r)
+	_, address := starts(t, r)
+	conn := newConn(t, address)
 	body := marshal(t, batch(20))
 	var wg sync.WaitGroup
 	for range 4 {

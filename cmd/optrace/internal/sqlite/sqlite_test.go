@@ -43,9 +43,8 @@ func TestRefused(t *testing.T) {
 			"table sqlite_schema: page 1: a row of 268435455 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := sqlite.Open(bytes.NewReader(test.file), int64(len(test.file))); fmt.Sprint(err) != test.want {
-				t.Errorf("%v, want %s", err, test.want)
-			}
+			_, err := sqlite.Open(bytes.NewReader(test.file), int64(len(test.file)))
+			check.Equal(t, "error", test.want, fmt.Sprint(err))
 		})
 	}
 }
@@ -53,7 +52,7 @@ func TestRefused(t *testing.T) {
 // The records of an export. The tests of package nsys load all of SQLite, at whose coverage fuzzing would look
 // for each input.
 func FuzzRecords(f *testing.F) {
-	addExport(f)
+	f.Add(check.Must(os.ReadFile("../../nsys/testdata/small.sqlite"))(f))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 1<<16 {
 			t.Skip("larger than what tells anything new")
@@ -61,9 +60,4 @@ func FuzzRecords(f *testing.F) {
 		memory := ingest.Memory{Hold: func(int64) error { return nil }}
 		recordtest.Check(t, nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "fuzz", memory))
 	})
-}
-
-func addExport(f *testing.F) {
-	small := check.Must(os.ReadFile("../../nsys/testdata/small.sqlite"))(f)
-	f.Add(small)
 }
