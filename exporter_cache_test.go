@@ -36,8 +36,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	tb.Helper()
 	var with, without bytes.Buffer
 	opts = append(slices.Clone(opts), optrace.WithFormat(f))
-	memo, plain := newExporter(tb, &with, opts...), newExporter(tb, &without, opts...)
-	optrace.SetCacheBytes(plain, 0)
+	memo, plain := newExporter(tb, &with, opts...), newExporter(tb, &without, append(opts, optrace.WithCacheBytes(0))...)
 	spans := stubs.Snapshots()
 	for round := range 3 {
 		for _, exp := range []*optrace.Exporter{memo, plain} {

@@ -80,7 +80,7 @@ func TestExporterOptionErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "rotation is for files") {
 		t.Errorf("rotation of a writer: %v", err)
 	}
-	shutdown(t, newFile(t, path, optrace.WithRotation(optrace.Rotation{}), nil)) // limits that are off
+	shutdown(t, newFile(t, path, nil, optrace.WithRotation(optrace.Rotation{}), optrace.WithMapping(nil))) // what is off
 	check.Equal(t, "an unknown format", "Format(7)", optrace.Format(7).String())
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -26,7 +25,6 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
-	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -88,27 +86,6 @@ func TestOTLPGolden(t *testing.T) {
 			got := exported(t, f, spans)
 			golden.Check(t, path, got)
 		})
-	}
-}
-
-// The same operations, written in every format and rotated, read back the same.
-func TestOutputReadByIngest(t *testing.T) {
-	var want []*op.Entry
-	for _, o := range outputs() {
-		dir := t.TempDir()
-		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.options(optrace.WithRotation(optrace.Rotation{MaxBytes: 20_000}))...)
-		all := spantest.Operations(400)
-		for i := 0; i < len(all); i += 20 {
-			export(t, exp, append(all[i:i+20:i+20], spantest.Request().Snapshot())...)
-		}
-		shutdown(t, exp)
-		got, spans := recordtest.Split(t, ingest.Open(dir).Records())
-		if want == nil {
-			want = got
-		}
-		if diff := cmp.Diff(want, got); diff != "" || len(got) != len(all) || len(spans) != 20 {
-			t.Errorf("%v: %d spans, entries (-%v +got):\n%.2000s", o, len(spans), outputs()[0], diff)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package optrace_test
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/producer"
-	"github.com/optrace/optrace/internal/spantest"
 )
 
 // fault is what happens again and again to a file while processes record to it.
@@ -166,35 +164,4 @@ func size(path string) int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// A process that is killed at a random moment, again and again, appending to one file: all whole lines can be read, a write
-// that was cut off shows as one torn line at most, and no batch is missing.
-func TestKilledProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	rounds, torn := cases.Count(t, 5, 25), 0
-	for run := range rounds {
-		p := startProducer(t, producer.Producer{Path: path, Policy: optrace.PolicyBlock, Run: int64(run), Batch: 50})
-		for p.Told().Written == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
-		check.OK(t, p.Kill())
-		waitFor(t, p)
-		text := readFile(t, path)
-		if !bytes.HasSuffix(text, []byte("\n")) {
-			torn++
-		}
-		rec := spantest.Read(t, text)
-		if rec.CheckBatches(t, true); len(rec.Malformed) > torn || rec.Writers() != run+1 {
-			t.Fatalf("%d kills, %d of them within a line: %d writers, and %v cannot be read", run+1, torn, rec.Writers(), rec.Malformed)
-		}
-	}
-	exp := newFile(t, path)
-	export(t, exp, spantest.Operations(3)...)
-	shutdown(t, exp)
-	text := readFile(t, path)
-	if rec := spantest.Read(t, text); len(rec.Malformed) > torn || rec.Writers() != rounds+1 || !bytes.HasSuffix(text, []byte("\n")) {
-		t.Errorf("after reopening %d lines cannot be read, %d were torn, of %d writers", len(rec.Malformed), torn, rec.Writers())
-	}
 }

@@ -27,26 +27,6 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 )
 
-func TestNewExporter(t *testing.T) {
-	if exp, err := optrace.NewExporter(nil); err == nil || exp != nil {
-		t.Errorf("a nil writer gives %v, %v, want an error", exp, err)
-	}
-	var buf spantest.Buffer
-	exp, err := optrace.NewExporter(&buf, nil, optrace.WithMapping(nil), nil)
-	if err != nil {
-		t.Fatalf("nil options: %v", err)
-	}
-	if buf.Writes() != 0 {
-		t.Errorf("the constructor wrote %q", buf.Bytes())
-	}
-	if err := exp.Shutdown(t.Context()); err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-	if buf.Writes() != 0 {
-		t.Errorf("without a batch Shutdown wrote %q", buf.Bytes())
-	}
-}
-
 func TestExportSpansGolden(t *testing.T) {
 	failed := spantest.Operation(2)
 	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
@@ -105,33 +85,22 @@ func TestExportSpansChecks(t *testing.T) {
 	}
 }
 
-// countedContext is done from its n-th look at Err on.
-type countedContext struct {
-	context.Context
-	looks int
-	done  chan struct{}
+// cancellingSpan cancels a context when it is read.
+type cancellingSpan struct {
+	sdktrace.ReadOnlySpan
+	cancel func()
 }
 
-func (c *countedContext) Done() <-chan struct{} { return c.done }
-
-func (c *countedContext) Err() error {
-	if c.looks--; c.looks == 0 {
-		close(c.done)
-	}
-	if c.looks <= 0 {
-		return context.Canceled
-	}
-	return nil
-}
+func (s cancellingSpan) Name() string { s.cancel(); return s.ReadOnlySpan.Name() }
 
 func TestExportSpansCancelledWithinBatch(t *testing.T) {
 	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
-	ctx := &countedContext{Context: t.Context(), looks: 4, done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
 	const n = 500
-	if err := exp.ExportSpans(ctx, spantest.Operations(n)); !errors.Is(err, context.Canceled) {
-		t.Errorf("ExportSpans returns %v, want the context's error", err)
-	}
+	spans := spantest.Operations(n)
+	spans[100] = cancellingSpan{spans[100], cancel}
+	check.Is(t, "ExportSpans", context.Canceled, exp.ExportSpans(ctx, spans))
 	rec := spantest.ReadWhole(t, buf.Bytes())
 	st := exp.Stats()
 	if len(rec.Entries) == 0 || len(rec.Entries) == n {
@@ -204,8 +173,7 @@ func TestNilContexts(t *testing.T) {
 	check.OK(t, proc.Shutdown(none))
 	check.Equal(t, "entries", 3, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
-		_, o := tr.Start(none, "matmul", "cuda:0")
-		o.End()
+		run(none, tr, "matmul")
 		_, prepared := prepare(t, tr, optrace.OpSpec{Name: "matmul"}).Start(none)
 		prepared.End()
 		rec := tr.Recorder(none)
@@ -276,16 +244,14 @@ func TestWriterThatStartsSpans(t *testing.T) {
 	writes := 0
 	exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 		if writes++; writes <= 3 {
-			_, o := tracer.Start(context.Background(), "write", "disk")
-			o.End()
+			run(context.Background(), tracer, "write")
 		}
 		return buf.Write(p)
 	}))
 	proc := newProcessor(t, exp)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	tracer = optrace.NewTracer(tp)
-	_, o := tracer.Start(t.Context(), "matmul", "cpu")
-	o.End()
+	run(t.Context(), tracer, "matmul")
 	for range 5 {
 		flush(t, proc)
 	}
@@ -369,7 +335,7 @@ func TestExportSpansKeepsNothing(t *testing.T) {
 // Errors say what was done, and that a context ended only once; a batch without entries does not count them.
 func TestErrorTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := handled(t)
+		told := spantest.Errors(t)
 		w := spantest.NewStuckWriter()
 		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second), optrace.WithFlushInterval(time.Second))
 		proc.OnEnd(spantest.Operation(0).Snapshot())
@@ -381,7 +347,7 @@ func TestErrorTexts(t *testing.T) {
 		}
 		w.Release()
 		synctest.Wait()
-		if got := told(); len(got) == 0 || slices.ContainsFunc(got, func(text string) bool { return strings.HasPrefix(text, "context ") }) {
+		if got := told(); len(got) == 0 || slices.ContainsFunc(got, func(err error) bool { return strings.HasPrefix(err.Error(), "context ") }) {
 			t.Errorf("told %q", got)
 		}
 		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {

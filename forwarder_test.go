@@ -215,21 +215,6 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 	}
 }
 
-// A summary of pruned operations survives beside what is not safe.
-func TestPrunedSummaryIsSafe(t *testing.T) {
-	mem := &spantest.Exporter{}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newForwarder(t, mem, optrace.WithForwardThreshold(time.Hour))))
-	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-	_, o := optrace.NewTracer(tp).Start(ctx, "relu", "cuda:0")
-	o.Attrs(unsafeAttributes()...).End()
-	request.End()
-	shutdown(t, tp)
-	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) != 1 || mem.Stubs()[0].Events[0].Name != attrkey.PrunedEvent {
-		t.Fatalf("spans %+v", mem.Stubs())
-	}
-	checkSafe(t, mem.Stubs()[0])
-}
-
 // A real Jaeger hands out what was recorded with hostile attributes, on both
 // versions of its API.
 func TestRealJaegerTakesHostileSpans(t *testing.T) {

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,24 +13,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze/requests"
-	analyzetrace "github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 
 // record makes n operations of tp, numbered by their steps, below ctx.
-func record(ctx context.Context, tp *sdktrace.TracerProvider, n int) {
+func record(ctx context.Context, tp trace.TracerProvider, n int) {
 	tracer := optrace.NewTracer(tp)
 	for i := range n {
 		_, o := tracer.Start(optrace.ContextWithStep(ctx, int64(i)), "matmul", "cuda:0")
@@ -51,8 +44,10 @@ func TestProcessorWithoutExporter(t *testing.T) {
 			t.Errorf("%s: NewForwarder returns %v, %v", name, p, err)
 		}
 	}
-	if e, err := optrace.NewExporter((*bytes.Buffer)(nil)); e != nil || err == nil {
-		t.Errorf("NewExporter returns %v, %v for a nil pointer", e, err)
+	for _, w := range []io.Writer{nil, (*bytes.Buffer)(nil)} {
+		if e, err := optrace.NewExporter(w); e != nil || err == nil {
+			t.Errorf("%T: NewExporter returns %v, %v", w, e, err)
+		}
 	}
 }
 
@@ -120,78 +115,9 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 	}
 }
 
-// The SDK keeps 128 links of the 256 that a step has: each request has the part that it would have with all of them, in every
-// format, and the rest is nobody's.
-func TestDroppedLinksKeepTheirParts(t *testing.T) {
-	const requestsOfStep, kept, duration = 256, 128, 256_000
-	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		var file spantest.Buffer
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newProcessor(t, newExporter(t, &file, optrace.WithFormat(format)))))
-		tracer, at := tp.Tracer("t"), time.Unix(1_700_000_000, 0)
-		var links []trace.Link
-		var open []trace.Span
-		for range requestsOfStep {
-			_, s := tracer.Start(t.Context(), "POST /a", trace.WithTimestamp(at))
-			open, links = append(open, s), append(links, trace.Link{SpanContext: s.SpanContext()})
-		}
-		ctx, step := tracer.Start(t.Context(), "step", trace.WithTimestamp(at), trace.WithLinks(links...))
-		_, o := tracer.Start(ctx, "matmul", trace.WithTimestamp(at), trace.WithAttributes(tensorconv.OpName("matmul")))
-		for _, s := range append([]trace.Span{o, step}, open...) {
-			s.End(trace.WithTimestamp(at.Add(duration)))
-		}
-		shutdown(t, tp)
-		path := filepath.Join(t.TempDir(), "steps")
-		check.OK(t, os.WriteFile(path, file.Bytes(), 0o600))
-		f := analyzetrace.New()
-		for rec, err := range ingest.Open(path).Records() {
-			check.OK(t, err)
-			f.Add(rec)
-		}
-		all := requests.Find(f)
-		if len(all.Shared) != 1 || all.Shared[0].DroppedLinks != requestsOfStep-kept || all.Shared[0].UnlinkedNS != duration/2 {
-			t.Fatalf("%v: shared executions %+v", format, all.Shared)
-		}
-		shares := 0
-		for i := range all.List {
-			if all.List[i].SharedNS == duration/requestsOfStep {
-				shares++
-			}
-		}
-		check.Equal(t, fmt.Sprintf("%v: requests have their part", format), kept, shares)
-	}
-}
-
-// observe makes the global MeterProvider one that can be read, and returns what reads it: counts by metric and error type.
-// The rest is tested in package observ.
-func observe(t *testing.T) func() map[string]int64 {
-	t.Helper()
-	reader := sdkmetric.NewManualReader()
-	before := otel.GetMeterProvider()
-	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-	t.Cleanup(func() { otel.SetMeterProvider(before) })
-	return func() map[string]int64 {
-		var rm metricdata.ResourceMetrics
-		check.OK(t, reader.Collect(t.Context(), &rm))
-		got := make(map[string]int64)
-		for _, scope := range rm.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				data, ok := m.Data.(metricdata.Sum[int64])
-				if !ok || scope.Scope.Name != optrace.ScopeName { // the SDK observes itself too
-					continue
-				}
-				for _, p := range data.DataPoints {
-					e, _ := p.Attributes.Value("error.type")
-					got[strings.TrimSpace(m.Name+" "+e.AsString())] += p.Value
-				}
-			}
-		}
-		return got
-	}
-}
-
 func TestObservability(t *testing.T) {
 	t.Setenv("OTEL_GO_X_OBSERVABILITY", "True")
-	read := observe(t)
+	read := spantest.Metrics(t, instrumentation.Scope{Name: optrace.ScopeName, Version: optrace.Version})
 	fail := false
 	var buf bytes.Buffer
 	exp := check.Must(optrace.NewExporter(spantest.WriterFunc(func(p []byte) (int, error) {
@@ -202,21 +128,14 @@ func TestObservability(t *testing.T) {
 	})))(t)
 	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	ops := optrace.NewTracer(tp)
-	record := func(n int) {
-		for range n {
-			_, o := ops.Start(t.Context(), "matmul", "cuda:0")
-			o.End()
-		}
-	}
-	record(3)
+	record(t.Context(), tp, 3)
 	flush(t, tp)
 	fail = true
-	record(2)
+	record(t.Context(), tp, 2)
 	check.Says(t, "a flush to a full disk is no error", "", tp.ForceFlush(t.Context()))
 	fail = false
-	record(1) // in the buffer
-	want := map[string]int64{
+	record(t.Context(), tp, 1) // in the buffer
+	want := map[string]float64{
 		"otel.sdk.exporter.span.inflight":              0,
 		"otel.sdk.exporter.span.exported":              3,
 		"otel.sdk.exporter.span.exported write_failed": 2,
@@ -226,10 +145,12 @@ func TestObservability(t *testing.T) {
 		"optrace.processor.span.forgotten":             0,
 		"optrace.processor.operation.unsummed":         0,
 	}
-	check.Equal(t, "metrics", want, read())
+	got, _ := read()
+	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.Contains(name, "duration") })
+	check.Equal(t, "metrics", want, got)
 	shutdown(t, tp)
 	check.Is(t, "export after shutdown", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)))
-	got := read()
+	got, _ = read()
 	check.Equal(t, "spans refused after shutdown", 4, got["otel.sdk.exporter.span.exported already_shutdown"])
 	if _, ok := got["otel.sdk.processor.span.queue.size"]; ok {
 		t.Error("a processor is observed after its shutdown")
@@ -302,11 +223,7 @@ func TestW7ErrorsThatPanic(t *testing.T) {
 			}
 			_, o := tracer.Start(t.Context(), "matmul", "")
 			o.Err(err).End()
-			matmul, prepareErr := tracer.Prepare(optrace.OpSpec{Name: "matmul"})
-			if prepareErr != nil {
-				t.Fatal(prepareErr)
-			}
-			_, prepared := matmul.Start(t.Context())
+			_, prepared := prepare(t, tracer, optrace.OpSpec{Name: "matmul"}).Start(t.Context())
 			prepared.Err(err).End()
 			shutdown(t, proc)
 			rec := spantest.ReadWhole(t, out.Bytes())
@@ -508,8 +425,7 @@ func TestW7FilterThatPanics(t *testing.T) {
 	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc)))
 	rec := proc.Recorder(t.Context())
 	for _, name := range []string{"matmul", "relu", "panic", "softmax"} {
-		_, o := tracer.Start(t.Context(), name, "cpu")
-		o.End()
+		run(t.Context(), tracer, name)
 		rec.Begin(name, "cpu")
 	}
 	rec.Finish()

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -193,7 +193,7 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	broken.bad.Store(true)
 	panics := new(mark) // S5 of the second campaign
 	panics.panic.Store(true)
-	told := handled(t)
+	told := spantest.Errors(t)
 	var stats optrace.Stats
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
 		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
@@ -224,9 +224,8 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	for deadline := time.Now().Add(10 * time.Second); len(told()) == 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // a goroutine of its own tells
 	}
-	if got := told(); len(got) != 1 || !strings.Contains(got[0], "it is not prepared") { // the first in ten seconds
-		t.Errorf("told %q", got)
-	}
+	check.Equal(t, "errors told: the first in ten seconds", 1, len(told()))
+	check.Says(t, "", "it is not prepared", told()[0])
 
 	// A clock that is never right places nothing.
 	mem := tracetest.NewInMemoryExporter()
@@ -330,8 +329,6 @@ func TestNewQueueErrors(t *testing.T) {
 
 // Goroutines launch, poll and flush at once; everything is recorded once.
 func TestDeviceQueueConcurrentSafe(t *testing.T) {
-	before := otel.GetErrorHandler()
-	defer otel.SetErrorHandler(before)
 	const goroutines, each = 4, 300
 	begin := time.Now()
 	read := func() (int64, error) { return int64(time.Since(begin)) + 1, nil }

@@ -60,11 +60,7 @@ func endChild(t *testing.T, sig syscall.Signal, env ...string) error {
 func recordUntilSignal(t *testing.T, path string) {
 	t.Helper()
 	setup(t, path, optrace.WithSignals())
-	tr := optrace.NewTracer(otel.GetTracerProvider())
-	for range 100 {
-		_, o := tr.Start(t.Context(), "matmul", "cuda:0")
-		o.End()
-	}
+	record(t.Context(), otel.GetTracerProvider(), 100)
 	fmt.Println("recorded")
 	time.Sleep(time.Minute) // the signal comes before
 }
@@ -108,16 +104,12 @@ func endGracefully(t *testing.T, path string, first bool) {
 	if !first {
 		handle()
 	}
-	for range 100 {
-		_, o := sdk.Tracer().Start(t.Context(), "matmul", "cuda:0")
-		o.End()
-	}
+	record(t.Context(), sdk.TracerProvider(), 100)
 	fmt.Println("recorded")
 	<-ctx.Done()
 	stop()
 	time.Sleep(100 * time.Millisecond) // what such programs do at the end
-	_, o := sdk.Tracer().Start(context.Background(), "last", "cuda:0")
-	o.End()
+	run(context.Background(), sdk.Tracer(), "last")
 	shutdown(t, sdk)
 }
 

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
@@ -114,32 +113,6 @@ func TestEndAtBeforeTheStart(t *testing.T) {
 		if e.Start != op.Known(started) || e.Duration != 0 || e.Warn != op.WarnNegativeDuration {
 			t.Errorf("%+v", e)
 		}
-	}
-}
-
-// Times from before the request, such as those of another clock, are suspects of a report.
-func TestRecordBeforeTheRequest(t *testing.T) {
-	entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
-		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
-		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-		now := time.Now().UnixNano()
-		prep.Record(ctx, optrace.Times{Start: now, End: now + 1000})
-		prep.Record(ctx, optrace.Times{Start: 1_000_000, End: 1_000_005})
-		rec := p.Recorder(ctx)
-		rec.RecordPrepared(prep, optrace.Times{Start: 2_000_000, End: 2_000_005})
-		rec.Finish()
-		request.End()
-	})
-	records := []op.Record{{Span: spans[0]}}
-	for _, e := range entries {
-		records = append(records, op.Record{Entry: e})
-	}
-	report, err := analyze.Run(t.Context(), analyze.Records(recordtest.All(records...)), analyze.Options{})
-	if err != nil || len(entries) != 3 || len(spans) != 1 {
-		t.Fatal(err, len(entries), len(spans))
-	}
-	if report.Input.Clock != op.Known(2) || report.WithoutSuspects == nil || report.WithoutSuspects.Total.Count != 1 {
-		t.Errorf("%v of clock, without them %+v", report.Input.Clock, report.WithoutSuspects)
 	}
 }
 

@@ -158,8 +158,7 @@ func TestPrepareErrors(t *testing.T) {
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		p := prepare(t, tr, optrace.OpSpec{Name: "a", Inputs: inputs, Attrs: attrs})
 		inputs[0][0], attrs[0] = 99, attribute.Int("k", 99)
-		_, o := p.Start(t.Context())
-		o.End()
+		preparedOp(p)
 	})
 	want := []string{"k=1", "tensor.input.shapes=[[2,3]]", "tensor.op.name=a"}
 	check.Equal(t, "attributes", want, texts(spans[0].Attributes))

@@ -222,9 +222,12 @@ func TestAncestor(t *testing.T) {
 			func(s *op.Span) { s.Failed = true },
 		},
 		{
-			"link", func(d *span.Data) { d.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}} },
+			"link", func(d *span.Data) {
+				d.Links, d.DroppedLinks = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}}, 7
+			},
 			func(s *op.Span) {
 				s.Links = []op.Link{{TraceID: op.TraceID(spantest.TraceID(4)), SpanID: op.SpanID(spantest.SpanID(5))}}
+				s.Extra = &op.Extra{DroppedLinks: 7}
 			},
 		},
 		{

@@ -3,83 +3,41 @@ package observ_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel"
-
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
-func setHandler(t *testing.T, handle func(error)) {
-	t.Helper()
-	before := otel.GetErrorHandler()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
-	t.Cleanup(func() { otel.SetErrorHandler(before) })
-}
-
-// handled collects what goes to OpenTelemetry's error handler during a test.
-func handled(t *testing.T) func() []string {
-	t.Helper()
-	var mu sync.Mutex
-	var got []string
-	setHandler(t, func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, err.Error())
-	})
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(got)
-	}
-}
-
-// At most one error is reported in ten seconds; the next one says how many were
-// not.
+// At most one error is reported in ten seconds; the next one says how many were not, and is still the error.
 func TestErrorsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := handled(t)
+		got := spantest.Errors(t)
+		errDisk := errors.New("disk full")
 		var r observ.Errors
 		for i, at := range []struct {
 			pause time.Duration
-			want  []string // reported so far
+			want  string // reported so far
 		}{
-			{0, []string{"error 0"}},
-			{0, []string{"error 0"}},
-			{10*time.Second - 1, []string{"error 0"}},
-			{1, []string{"error 0", "error 3 (and 2 more errors since the last report)"}},
-			{10 * time.Second, []string{"error 0", "error 3 (and 2 more errors since the last report)", "error 4"}},
+			{0, "disk full 0"},
+			{0, "disk full 0"},
+			{10*time.Second - 1, "disk full 0"},
+			{1, "disk full 0\ndisk full 3 (and 2 more errors since the last report)"},
+			{10 * time.Second, "disk full 0\ndisk full 3 (and 2 more errors since the last report)\ndisk full 4"},
 		} {
 			time.Sleep(at.pause)
 			r.Report(nil) // reports nothing, and is not counted
-			r.Report(fmt.Errorf("error %d", i))
+			r.Report(fmt.Errorf("%w %d", errDisk, i))
 			synctest.Wait()
-			check.Equal(t, "errors", at.want, got())
+			check.Equal(t, "errors", at.want, errors.Join(got()...).Error())
 		}
-	})
-}
-
-// An error that is reported with a count is still the error.
-func TestErrorsWrap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		errDisk := errors.New("disk full")
-		n := 0
-		setHandler(t, func(err error) {
+		for _, err := range got() {
 			check.Is(t, "", errDisk, err)
-			n++
-		})
-		var r observ.Errors
-		r.Report(errDisk)
-		r.Report(errDisk)
-		time.Sleep(time.Minute)
-		r.Report(errDisk)
-		synctest.Wait()
-		check.Equal(t, "reports", 2, n)
+		}
 	})
 }
 
@@ -99,7 +57,7 @@ func TestErrorsHandler(t *testing.T) {
 				release := make(chan struct{})
 				var mu sync.Mutex
 				calls := 0
-				setHandler(t, func(error) {
+				spantest.HandleErrors(t, func(error) {
 					mu.Lock()
 					calls++
 					mu.Unlock()
@@ -134,7 +92,7 @@ func TestErrorsHandler(t *testing.T) {
 // Every error is reported or counted by a later report.
 func TestErrorsConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := handled(t)
+		got := spantest.Errors(t)
 		var r observ.Errors
 		var wg sync.WaitGroup
 		for range 4 {
@@ -150,10 +108,10 @@ func TestErrorsConcurrentSafe(t *testing.T) {
 		r.Report(errors.New("full"))
 		synctest.Wait()
 		n := 0
-		for _, text := range got() {
+		for _, told := range got() {
 			var more int
-			if _, err := fmt.Sscanf(text, "full (and %d more errors since the last report)", &more); err != nil && text != "full" {
-				t.Errorf("%q: %v", text, err)
+			if _, err := fmt.Sscanf(told.Error(), "full (and %d more errors since the last report)", &more); err != nil && told.Error() != "full" {
+				t.Errorf("%q: %v", told, err)
 			}
 			n += 1 + more
 		}

@@ -3,98 +3,34 @@ package observ_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 const variable = "OTEL_GO_X_OBSERVABILITY"
 
 var scope = instrumentation.Scope{Name: "example.com/tensors", Version: "1.2.3"}
 
-// metrics are the values read: numbers by metric and error type, the sums of
-// histograms as "name sum". Components are the names of the components.
-type metrics struct {
-	values     map[string]float64
-	components []string
-}
-
-func setProvider(t *testing.T, p metric.MeterProvider) {
+// observe returns what checks all metrics of the scope.
+func observe(t *testing.T) (verify func(want map[string]float64)) {
 	t.Helper()
-	before := otel.GetMeterProvider()
-	otel.SetMeterProvider(p)
-	t.Cleanup(func() { otel.SetMeterProvider(before) })
-}
-
-// observe makes the global MeterProvider one that can be read, and returns what
-// reads it.
-func observe(t *testing.T) func() metrics {
-	t.Helper()
-	reader := sdkmetric.NewManualReader()
-	setProvider(t, sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-	return func() metrics {
+	read := spantest.Metrics(t, scope)
+	return func(want map[string]float64) {
 		t.Helper()
-		var rm metricdata.ResourceMetrics
-		check.OK(t, reader.Collect(t.Context(), &rm))
-		got := metrics{values: make(map[string]float64)}
-		add := func(name string, attrs attribute.Set, value float64) {
-			key := name
-			if v, ok := attrs.Value("error.type"); ok {
-				key += " " + v.AsString()
-			}
-			got.values[key] += value
-			typ, _ := attrs.Value("otel.component.type")
-			component, _ := attrs.Value("otel.component.name")
-			if !strings.HasPrefix(component.AsString(), typ.AsString()+"/") {
-				t.Errorf("%s: component %q of type %q", key, component.AsString(), typ.AsString())
-			}
-			if !slices.Contains(got.components, component.AsString()) {
-				got.components = append(got.components, component.AsString())
-			}
-		}
-		for _, sm := range rm.ScopeMetrics {
-			if sm.Scope.Name != scope.Name {
-				continue // the SDK observes itself too
-			}
-			if sm.Scope.Version != scope.Version || sm.Scope.SchemaURL == "" {
-				t.Errorf("the scope is %+v", sm.Scope)
-			}
-			for _, m := range sm.Metrics {
-				switch data := m.Data.(type) {
-				case metricdata.Sum[int64]:
-					for _, p := range data.DataPoints {
-						add(m.Name, p.Attributes, float64(p.Value))
-					}
-				case metricdata.Histogram[float64]:
-					for _, p := range data.DataPoints {
-						add(m.Name, p.Attributes, float64(p.Count))
-						add(m.Name+" sum", p.Attributes, p.Sum)
-					}
-				default:
-					t.Errorf("%s has data of type %T", m.Name, m.Data)
-				}
-			}
-		}
-		return got
+		values, _ := read()
+		check.Equal(t, "metrics", want, values)
 	}
-}
-
-func (m metrics) check(t *testing.T, want map[string]float64) {
-	t.Helper()
-	check.Equal(t, "metrics", want, m.values)
 }
 
 // typed is an error with a type for metrics.
@@ -128,13 +64,13 @@ func TestExporter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv(variable, "True")
 			synctest.Test(t, func(t *testing.T) {
-				read := observe(t)
+				verify := observe(t)
 				e := observ.NewExporter(scope)
 				end := e.Export(5)
-				read().check(t, map[string]float64{inflight: 5})
+				verify(map[string]float64{inflight: 5})
 				time.Sleep(2 * time.Second)
 				end(tt.exported, tt.err)
-				read().check(t, tt.want)
+				verify(tt.want)
 			})
 		})
 	}
@@ -142,7 +78,7 @@ func TestExporter(t *testing.T) {
 
 func TestProcessor(t *testing.T) {
 	t.Setenv(variable, "true")
-	read := observe(t)
+	verify := observe(t)
 	counts := observ.Counts{}
 	stop := observ.ObserveProcessor(scope, func() observ.Counts { return counts })
 	for _, tt := range []struct {
@@ -155,7 +91,7 @@ func TestProcessor(t *testing.T) {
 		{observ.Counts{Recorded: 10, Exported: 6, Lost: 4}, 0, 6, 4},
 	} {
 		counts = tt.counts
-		read().check(t, map[string]float64{
+		verify(map[string]float64{
 			"otel.sdk.processor.span.queue.size":           tt.queue,
 			"otel.sdk.processor.span.processed":            tt.written,
 			"otel.sdk.processor.span.processed queue_full": tt.drops,
@@ -164,20 +100,21 @@ func TestProcessor(t *testing.T) {
 		})
 	}
 	check.OK(t, stop())
-	read().check(t, map[string]float64{})
+	verify(map[string]float64{})
 }
 
 // The metrics of two components of one type can be told apart.
 func TestComponentNames(t *testing.T) {
 	t.Setenv(variable, "true")
-	read := observe(t)
+	read := spantest.Metrics(t, scope)
 	for range 2 {
 		observ.NewExporter(scope).Export(1)(1, nil)
 		stop := observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })
 		t.Cleanup(func() { _ = stop() })
 	}
 	n := map[string]int{}
-	for _, name := range read().components {
+	_, components := read()
+	for _, name := range components {
 		typ, _, _ := strings.Cut(strings.TrimPrefix(name, scope.Name), "/")
 		n[typ]++
 	}
@@ -188,14 +125,14 @@ func TestMetricsOff(t *testing.T) {
 	for _, value := range []string{"", "1", "false", "yes"} {
 		t.Run(value, func(t *testing.T) {
 			t.Setenv(variable, value)
-			read := observe(t)
+			verify := observe(t)
 			e := observ.NewExporter(scope)
 			stop := observ.ObserveProcessor(scope, func() observ.Counts { t.Error("counts are asked for"); return observ.Counts{} })
 			if e != nil {
 				t.Errorf("exporter %v, want none", e)
 			}
 			e.Export(1)(0, errors.New("disk full"))
-			read().check(t, map[string]float64{})
+			verify(map[string]float64{})
 			check.OK(t, stop())
 		})
 	}
@@ -222,10 +159,12 @@ func (faultyMeter) Int64ObservableUpDownCounter(
 
 func TestInstrumentsThatCannotBeMade(t *testing.T) {
 	t.Setenv(variable, "true")
-	errs := handled(t)
-	setProvider(t, faulty{})
+	errs := spantest.Errors(t)
+	before := otel.GetMeterProvider()
+	otel.SetMeterProvider(faulty{})
+	t.Cleanup(func() { otel.SetMeterProvider(before) })
 	observ.NewExporter(scope).Export(3)(1, errInstrument)
 	check.OK(t, observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })())
 	const want = "optrace: making instruments: no such instrument"
-	check.Equal(t, "errors", []string{want, want}, errs())
+	check.Equal(t, "errors", want+"\n"+want, errors.Join(errs()...).Error())
 }
