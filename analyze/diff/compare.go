@@ -263,8 +263,8 @@ func (r *Report) needed(c *Comparison) op.Int {
 func (r *Report) sort() {
 	verdicts := Verdicts()
 	slices.SortFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)), cmp.Compare(b.sum, a.sum), strings.Compare(a.Key.String(), b.Key.String()),
-			strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)))
+		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)), cmp.Compare(b.sum, a.sum),
+			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)))
 	})
 	var none device.Key // comes first, and so does wall, which is none of partNames
 	slices.SortFunc(r.Parts, func(a, b Part) int {

@@ -1,9 +1,9 @@
 // Package diff compares runs of a program: which operations became slower or faster from a
 // base to a head, by how much, and whether that can be told from chance.
 //
-//	base := diff.NewRun("base.jsonl", report, true) // of analyze.Run with diff.Options
+//	base, err := diff.NewRun("base.jsonl", report, by, true) // of analyze.Run with diff.ReportOptions(by)
 //	…
-//	report := diff.Compare([]*diff.Run{base}, []*diff.Run{head}, diff.Options{})
+//	compared, err := diff.Compare([]*diff.Run{base}, []*diff.Run{head}, diff.Options{})
 //
 // Durations of one run are not independent of one another: a slow moment makes many operations
 // slow. What is compared are therefore the geometric means of larger units, named in the report:
