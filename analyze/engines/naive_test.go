@@ -143,3 +143,33 @@ func naiveSum(of []naiveRequest, number func(naiveRequest) int64) (sum op.Int) {
 	}
 	return sum
 }
+
+// A part of a request's time counts up to eight spans below it, and a text is taken from as far above it.
+func TestFarAway(t *testing.T) {
+	for distance := 1; distance <= 10; distance++ {
+		forest := trace.New()
+		forest.KeepAttrs(engines.Keys()...)
+		add := func(n int, name string, duration int64, attrs ...op.Attr) {
+			s := op.Span{Name: name, TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(n)}, Start: op.Known(int64(n)), Duration: duration, Attrs: attrs}
+			if n > 1 {
+				s.ParentSpanID = op.SpanID{byte(n - 1)}
+			}
+			forest.AddSpan(&s)
+		}
+		add(1, "POST", 1000, op.Attr{Key: "gen_ai.request.model", Value: "m"})
+		for n := 2; n <= distance; n++ {
+			add(n, "between", 900)
+		}
+		add(distance+1, "Req 1", 800, op.Attr{Key: "rid", Value: "1"})
+		for n := 2; n <= distance; n++ {
+			add(distance+n, "between", 700)
+		}
+		add(2*distance+1, "prefill_waiting", 50)
+		rows := engines.Find(forest, nil, key.Filter{}).Rows(100)
+		if len(rows) != 1 {
+			t.Fatalf("distance %d: %d rows", distance, len(rows))
+		}
+		check.Equal(t, fmt.Sprintf("distance %d: the queue is known", distance), distance <= 8, rows[0].Queue != nil)
+		check.Equal(t, fmt.Sprintf("distance %d: the model is known", distance), distance <= 8, rows[0].Model.Known)
+	}
+}

@@ -191,7 +191,7 @@ func addBelow(f *trace.Forest, rows map[int32]*span) {
 			continue
 		}
 		above, isRequest := f.Tree.Parent[r], func(r int32) bool { return rows[r] != nil && rows[r].dialect >= 0 }
-		for n := 0; n < maxAbove && above != trace.NoRow && !isRequest(above); n++ {
+		for n := 1; n < maxAbove && above != trace.NoRow && !isRequest(above); n++ {
 			above = f.Tree.Parent[above]
 		}
 		if above == trace.NoRow || !isRequest(above) {
