@@ -97,7 +97,7 @@ const defaultTraceLimit = 1000
 
 func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	inputs := line.Inputs
-	f.line, f.now = line, time.Now()
+	f.line = line
 	if err := f.check(len(inputs)); err != nil {
 		return err
 	}
@@ -145,6 +145,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 		join.DescribeLocal(env)
 		opts.Input = env
 	}
+	f.now = time.Now() // not before the input has ended: a service may write it
 	if f.jaeger != "" {
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
 			Mapping: attrmap.With(nil, attr.Want{Keep: keep, Spans: engines.Keys()}), Timeout: f.timeout,

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -71,6 +74,33 @@ func recordedJaeger(answers, work string) http.Handler {
 			file(w, http.StatusNotFound, answers, "unknown"+version)
 		}
 	})
+}
+
+// slowEnd is an input that takes some time to end.
+type slowEnd struct{ before time.Time }
+
+// Read returns the end of the input.
+func (e *slowEnd) Read([]byte) (int, error) {
+	e.before = time.Now()
+	time.Sleep(5 * time.Millisecond)
+	return 0, io.EOF
+}
+
+// Jaeger is searched for what the service did while the input was read, too.
+func TestSearchAfterInput(t *testing.T) {
+	var until time.Time
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to, err := time.Parse(time.RFC3339Nano, r.URL.Query().Get("query.start_time_max")); err == nil {
+			until = to
+		}
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	in := new(slowEnd)
+	run(t.Context(), []string{"correlate", "-jaeger", server.URL, "-service", "api", "-"}, in, io.Discard, io.Discard)
+	if in.before.IsZero() || until.Before(in.before) {
+		t.Errorf("searched until %v, the input ended after %v", until, in.before)
+	}
 }
 
 // sameRequests is the script command "samerequests A B": the reports in these
