@@ -177,7 +177,7 @@ func (p *Processor) Handler() http.Handler { return http.HandlerFunc(p.serve) }
 
 func (p *Processor) serve(w http.ResponseWriter, r *http.Request) {
 	if q := r.URL.Query(); q.Get("format") == "json" && q.Get("since") == "start" {
-		livepage.ServeJSON(w, p.Report())
+		livepage.ServeJSON(w, r, p.Report)
 		return
 	}
 	p.page.ServeHTTP(w, r)

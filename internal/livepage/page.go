@@ -63,16 +63,9 @@ const maxPause = 5 * time.Second
 
 // ServeHTTP implements http.Handler.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+	if !begin(w, r) {
 		return
 	}
-	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
 	var err error
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
 	case name == "":
@@ -87,6 +80,21 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && r.Context().Err() == nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
+}
+
+// begin sets the headers of every answer. It answers requests that would change something itself, and reports false for them.
+func begin(w http.ResponseWriter, r *http.Request) bool {
+	h := w.Header()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return false
+	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	return true
 }
 
 // view returns what the window holds, with what is pending.
@@ -167,15 +175,16 @@ func (v *view) report(ctx context.Context) (*analyze.Report, error) {
 	return analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
 }
 
-// ServeJSON answers with a report.
-func ServeJSON(w http.ResponseWriter, r *analyze.Report) {
+// ServeJSON answers as a Page does, with the report that of returns.
+func ServeJSON(w http.ResponseWriter, r *http.Request, of func() *analyze.Report) {
+	if !begin(w, r) {
+		return
+	}
 	var answer bytes.Buffer
-	if err := writeJSON(&answer, r, html.Options{}); err != nil {
+	if err := writeJSON(&answer, of(), html.Options{}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	send(w, "application/json", answer.Bytes())
 }
 
