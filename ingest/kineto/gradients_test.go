@@ -8,22 +8,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 // forwardsOf returns the names of the forward operators of the operators on the host, "" for none, in the order of the trace.
 func forwardsOf(t *testing.T, text string) []string {
 	t.Helper()
 	var names []string
-	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := rec.Entry; e != nil && e.DeviceID == "cpu" {
+	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
+	for _, e := range entries {
+		if e.DeviceID == "cpu" {
 			name := ""
 			if a := opmodel.FindAttr(e.Attrs, "tensor.autograd.forward.name"); a != nil {
 				name = a.Value
@@ -50,21 +48,18 @@ func TestGradients(t *testing.T) {
 		operator("SplitBackward0", 1, 3, 15, 5, 1), operator("AddmmBackward0", 2, 3, 16, 5, 1), operator("aten::addmm", 1, 1, 20, 5, 0),
 	}, ",") + "]"
 	var attrs string
-	for rec := range kineto.Records(strings.NewReader(text), "trace", nil) {
-		if e := rec.Entry; e != nil && (e.Operation == "AddmmBackward0" || e.Operation == "aten::t") {
+	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
+	for _, e := range entries {
+		if e.Operation == "AddmmBackward0" || e.Operation == "aten::t" {
 			attrs += fmt.Sprintln(e.Operation, e.Attrs)
 		}
 	}
-	if diff := cmp.Diff(`aten::t [{tensor.autograd.sequence 4 1}]
+	check.Equal(t, "attributes", `aten::t [{tensor.autograd.sequence 4 1}]
 AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {tensor.autograd.forward.name aten::addmm 0}]
 AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1}]
-`, attrs); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+`, attrs)
 	want := []string{"", "", "", "", "", "", "aten::max_pool2d_with_indices", "aten::addmm", "aten::t", "", "", "", "", ""}
-	if diff := cmp.Diff(want, forwardsOf(t, text)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "forward operators", want, forwardsOf(t, text))
 }
 
 // Forward operators are those that a program finds that looks at all of them for each backward operator.
@@ -95,9 +90,7 @@ func TestGradientsAgainstNaive(t *testing.T) {
 			}
 			want = append(want, name)
 		}
-		if diff := cmp.Diff(want, forwardsOf(t, "["+strings.Join(texts, ",")+"]")); diff != "" {
-			t.Errorf("seed %d (-want +got):\n%s", seed, diff)
-		}
+		check.Equal(t, fmt.Sprint("seed ", seed), want, forwardsOf(t, "["+strings.Join(texts, ",")+"]"))
 	})
 }
 
@@ -105,10 +98,7 @@ func TestGradientsAgainstNaive(t *testing.T) {
 func TestGradientsAgainstArrows(t *testing.T) {
 	total := 0
 	for _, want := range expectations(t) {
-		text, err := io.ReadAll(openRecorded(t, want.File))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(io.ReadAll(openRecorded(t, want.File)))(t)
 		var trace struct {
 			TraceEvents []struct {
 				Ph, Cat, Name string
@@ -117,9 +107,7 @@ func TestGradientsAgainstArrows(t *testing.T) {
 				TS            json.Number
 			}
 		}
-		if err := json.Unmarshal(text, &trace); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(text, &trace))
 		at := func(i int) string {
 			e := &trace.TraceEvents[i]
 			return fmt.Sprint(e.Pid, " ", e.Tid, " ", e.TS)

@@ -113,6 +113,30 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// Of several calls of a correlation id the earliest launches, and the operator around it counts; where there is none,
+// it is the first of an external id that is not the correlation id again.
+func TestJoin(t *testing.T) {
+	event := func(cat, name string, tid, ts int, args string) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name, tid, ts, args)
+	}
+	hosts := event("cpu_op", "around", 1, 8, `"External id":9`) + event("cpu_op", "first", 1, 40, `"External id":4`) +
+		event("cpu_op", "second", 1, 50, `"External id":4`) + event("cpu_op", "bare", 1, 60, ``)
+	for i, correlation := range []int{5, 2, 5, -1} {
+		hosts += event("cuda_runtime", "call", 1, []int{30, 20, 10, 1}[i], fmt.Sprint(`"correlation":`, correlation))
+	}
+	for args, want := range map[string]string{
+		`"correlation":5`: "10000 by around", `"correlation":2`: "20000 by ", `"correlation":-1`: "1000 by ",
+		`"correlation":3`: "unknown by ", `"correlation":9`: "unknown by ", ``: "unknown by ", `"External id":5`: "unknown by ",
+		`"External id":4`: "unknown by first", `"correlation":7,"External id":4`: "unknown by first",
+		`"correlation":2,"External id":4`: "20000 by first", `"correlation":4,"External id":4`: "unknown by ",
+	} {
+		trace := "[" + hosts + event("kernel", "k", 7, 90, args) + "{}]"
+		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(trace), "trace", nil))
+		e := entries[len(entries)-1]
+		check.Equal(t, args, want, e.Launch.String()+" by "+e.LaunchedBy)
+	}
+}
+
 // Calls are ranges that are no steps, and calls of the runtime outside operators, on the rank's own clock.
 func TestCalls(t *testing.T) {
 	text := `{"baseTimeNanoseconds":1000000,"distributedInfo":{"rank":3},"traceEvents":[
@@ -199,15 +223,10 @@ func TestNesting(t *testing.T) {
 		names := map[op.SpanID]string{}
 		var got []string
 		var traces []op.TraceID
-		// Parents may come behind their children.
-		var entries []op.Entry
-		for rec, err := range kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"), "trace", nil) {
-			check.OK(t, err)
-			if rec.Entry != nil {
-				entries = append(entries, *rec.Entry.Clone())
-				names[rec.Entry.SpanID] = rec.Entry.Operation
-				traces = append(traces, rec.Entry.TraceID)
-			}
+		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"), "trace", nil))
+		for _, e := range entries { // parents may come behind their children
+			names[e.SpanID] = e.Operation
+			traces = append(traces, e.TraceID)
 		}
 		for _, e := range entries {
 			text := e.Operation
@@ -239,13 +258,12 @@ func TestTraceIDs(t *testing.T) {
 		`{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":1}`,
 	} {
 		for range 2 {
-			for rec := range kineto.Records(strings.NewReader(text), "trace", nil) {
-				if e := rec.Entry; e != nil {
-					if other, found := ids[e.TraceID]; found && other != text {
-						t.Errorf("%s and %s have the same id", text, other)
-					}
-					ids[e.TraceID] = text
+			entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
+			for _, e := range entries {
+				if other, found := ids[e.TraceID]; found && other != text {
+					t.Errorf("%s and %s have the same id", text, other)
 				}
+				ids[e.TraceID] = text
 			}
 		}
 	}
@@ -274,11 +292,9 @@ func TestPaths(t *testing.T) {
 		event("kernel", "c", 7, 70, 5, `"device":0,"stream":7,"correlation":3`),
 	}, ",") + "]"
 	got := make(map[string]string)
-	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
-		check.OK(t, err)
-		if e := rec.Entry; e != nil {
-			got[e.Operation] = fmt.Sprint(e.Step, " ", e.Path, " by ", e.LaunchedBy, " ", e.Attrs)
-		}
+	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
+	for _, e := range entries {
+		got[e.Operation] = fmt.Sprint(e.Step, " ", e.Path, " by ", e.LaunchedBy, " ", e.Attrs)
 	}
 	want := map[string]string{
 		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  []",

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 // rawEvent is an event of a trace as its JSON has it.
@@ -40,9 +41,10 @@ func TestRecordedSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := check.Must(io.ReadAll(openRecorded(t, name)))(t)
 			got := make(map[string]int64)
-			for rec, err := range kineto.Records(bytes.NewReader(text), name, nil) {
-				if err == nil && rec.Entry != nil && rec.Entry.Side == 0 {
-					got[rec.Entry.StepName+" "+rec.Entry.Phase] += rec.Entry.Duration
+			entries, _ := recordtest.Split(t, kineto.Records(bytes.NewReader(text), name, nil))
+			for _, e := range entries {
+				if e.Side == 0 {
+					got[e.StepName+" "+e.Phase] += e.Duration
 				}
 			}
 			check.Equal(t, "ns by step and phase", naivePhases(t, text), got)
@@ -156,25 +158,19 @@ func TestStepsOfRanges(t *testing.T) {
 		},
 		{
 			"ranges that repeat", []string{"a", "b", "a", "a", "a"},
-			[]string{"0 a  a/layer", "null   b/layer", "1 a  a/layer", "2 a  a/layer", "3 a  a/layer"},
+			[]string{"0 a  a/layer", "unknown   b/layer", "1 a  a/layer", "2 a  a/layer", "3 a  a/layer"},
 		},
-		{"ranges that come three times", []string{"a", "a", "a"}, []string{"null   a/layer", "null   a/layer", "null   a/layer"}},
+		{"ranges that come three times", []string{"a", "a", "a"}, []string{"unknown   a/layer", "unknown   a/layer", "unknown   a/layer"}},
 		{
 			"marks of two kinds", []string{"ProfilerStep#4", "step[DECODE bs=2]"},
-			[]string{"null   layer", "0 step[DECODE bs=2] decode layer"},
+			[]string{"unknown   layer", "0 step[DECODE bs=2] decode layer"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for rec, err := range kineto.Records(strings.NewReader(trace(c.ranges...)), "trace", nil) {
-				if err == nil && rec.Entry != nil {
-					e := rec.Entry
-					step := "null"
-					if e.Step.Known {
-						step = e.Step.String()
-					}
-					got = append(got, step+" "+e.StepName+" "+e.Phase+" "+e.Path)
-				}
+			entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(trace(c.ranges...)), "trace", nil))
+			for _, e := range entries {
+				got = append(got, e.Step.String()+" "+e.StepName+" "+e.Phase+" "+e.Path)
 			}
 			check.Equal(t, "entries", c.want, got)
 		})

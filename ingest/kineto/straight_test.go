@@ -2,7 +2,6 @@ package kineto_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -17,36 +16,24 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op/attr"
 )
 
 // records returns all records of a trace, and the errors, as text.
-func records(src io.Reader) []string {
+func records(t *testing.T, src io.Reader) string {
 	m := &attr.Mapping{}
 	for _, key := range []string{"queued", "correlation", "Input Dims", "Seq", "note"} {
 		m.Keep(key)
 	}
-	var all []string
-	for rec, err := range kineto.Records(src, "trace", m) {
-		text := fmt.Sprintf("%+v %+v %v", rec.Skipped, rec.Resource, err)
-		if rec.Entry != nil {
-			e := *rec.Entry
-			e.Collective = nil
-			text += fmt.Sprintf(" %+v %+v", e, rec.Entry.Collective)
-		}
-		if rec.Span != nil {
-			text += fmt.Sprintf(" %+v", *rec.Span)
-		}
-		all = append(all, text)
-	}
-	return all
+	return recordtest.Transcript(t, kineto.Records(src, "trace", m))
 }
 
 // checkStraight compares the reading of events in one pass with that by the lexer: a
 // source that gives one byte at a time never holds an event when reading it begins.
 func checkStraight(t *testing.T, text []byte) {
 	t.Helper()
-	straight, general := records(bytes.NewReader(text)), records(iotest.OneByteReader(bytes.NewReader(text)))
+	straight, general := records(t, bytes.NewReader(text)), records(t, iotest.OneByteReader(bytes.NewReader(text)))
 	if diff := cmp.Diff(general, straight); diff != "" {
 		t.Fatalf("%s\n(-by the lexer +in one pass):\n%s", text[:min(len(text), 2000)], diff)
 	}
