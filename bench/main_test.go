@@ -27,11 +27,8 @@ func TestMeasures(t *testing.T) {
 			if c.Suite == nil || c.Peer == "" || c.Ours == "" || c.Suite.Unit == "" || c.Data == "" && len(m.Cases) > 1 {
 				t.Errorf("%s, %q is not described", m.Name, c.Data)
 			}
-			if c.Suite.QuickRounds == 0 {
-				t.Errorf("%s is not part of a quick run", m.Name)
-			}
-			if c.Suite.Rounds == 0 {
-				t.Errorf("%s has no rounds", m.Name)
+			if c.Suite.QuickRounds == 0 || c.Suite.Rounds == 0 {
+				t.Errorf("%s has no rounds, or none in a quick run", m.Name)
 			}
 		}
 	}

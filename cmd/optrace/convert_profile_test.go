@@ -13,11 +13,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -83,13 +80,6 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 		}
 	}
 	return rows
-}
-
-func forestOf(t *testing.T, file string) *trace.Forest {
-	t.Helper()
-	forest, _, err := analyze.ReadForest(t.Context(), ingest.Open(file), 1)
-	check.OK(t, err)
-	return forest
 }
 
 // In each sample of each format, every operation has the same nanoseconds, bytes and FLOPs in the report, in the profile and in

@@ -15,8 +15,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 )
@@ -106,7 +108,8 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 	}
 	compared := 0
 	for i, f := range flames(t, pages) {
-		forest := forestOf(t, files[i])
+		forest, _, err := analyze.ReadForest(t.Context(), ingest.Open(files[i]), 1)
+		check.OK(t, err)
 		timed := true
 		for n := range forest.Nodes() {
 			timed = timed && (n.Start().Known || n.IsDuplicate())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
@@ -14,6 +16,8 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // wantReport returns the report of files by package analyze, as JSON: sums, and the time lines of
 // devices.

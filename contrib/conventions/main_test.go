@@ -13,25 +13,24 @@ import (
 
 const repository = "../.."
 
-// The generated files are what the registry says. A change in the registry changes every one of them, and they are then
-// stable.
-func TestGenerated(t *testing.T) {
-	r, err := load(filepath.Join(repository, "docs/registry"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(repository, f.path))
+// must returns a function that returns v, or ends the test if there is an error.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		generate := func(old string) string {
-			text, err := f.generate(r, []byte(old))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(text)
-		}
+		return v
+	}
+}
+
+// The generated files are what the registry says. A change in the registry changes every one of them, and they are then
+// stable.
+func TestGenerated(t *testing.T) {
+	r := must(load(filepath.Join(repository, "docs/registry")))(t)
+	for _, f := range files {
+		text := must(os.ReadFile(filepath.Join(repository, f.path)))(t)
+		generate := func(old string) string { return string(must(f.generate(r, []byte(old)))(t)) }
 		if diff := cmp.Diff(string(text), generate(string(text))); diff != "" {
 			t.Errorf("%s is not up to date, run go generate ./tensorconv (-file +registry):\n%s", f.path, diff)
 		}
@@ -48,14 +47,8 @@ func TestGenerated(t *testing.T) {
 
 // The enumerations of the schema are those of the registry.
 func TestSchemaEnumerations(t *testing.T) {
-	r, err := load(filepath.Join(repository, "docs/registry"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(repository, "docs/entries.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(load(filepath.Join(repository, "docs/registry")))(t)
+	text := must(os.ReadFile(filepath.Join(repository, "docs/entries.schema.json")))(t)
 	var schema struct {
 		Defs struct {
 			Entry struct {

@@ -1,6 +1,7 @@
 package jsontext_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -38,21 +39,10 @@ func checkPassed(t *testing.T, text []byte) {
 			}
 		}
 		got := jsontext.Value(b, start)
-		if got != want && !(got < 0 && nesting(text) > 64) {
+		if got != want && !(got < 0 && bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > 64) {
 			t.Errorf("Value(%q, %d) = %d, want %d", b, start, got, want)
 		}
 	}
-}
-
-// nesting returns how many brackets a text opens, an upper bound on its depth.
-func nesting(text []byte) int {
-	n := 0
-	for _, c := range text {
-		if c == '{' || c == '[' {
-			n++
-		}
-	}
-	return n
 }
 
 func TestValue(t *testing.T) {
@@ -70,11 +60,11 @@ func TestValue(t *testing.T) {
 // TestValueRandom breaks valid values in one place.
 func TestValueRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const bytes = `{}[],:"\0123456789.eE+-tfn axu` + "\n\t\x01\xff"
+	const alphabet = `{}[],:"\0123456789.eE+-tfn axu` + "\n\t\x01\xff"
 	for range 20_000 {
 		text := []byte(passTexts[rng.IntN(len(passTexts))])
 		for range 1 + rng.IntN(2) {
-			text[rng.IntN(len(text))] = bytes[rng.IntN(len(bytes))]
+			text[rng.IntN(len(text))] = alphabet[rng.IntN(len(alphabet))]
 		}
 		checkPassed(t, text)
 	}

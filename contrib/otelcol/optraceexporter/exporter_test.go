@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/optrace/optrace/analyze"
@@ -27,6 +28,8 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newExporter returns an exporter to path that has not been started.
 func newExporter(t *testing.T, path string, change func(*Config)) exporter.Traces {

@@ -36,7 +36,6 @@ import (
 type store struct {
 	*httptest.Server
 	mu        sync.Mutex
-	status    int // that it answers with; 0 for success
 	messages  int
 	samples   map[string]int64
 	resources map[string]bool
@@ -45,14 +44,10 @@ type store struct {
 func newStore(tb testing.TB) *store {
 	tb.Helper()
 	s := &store{samples: make(map[string]int64), resources: make(map[string]bool)}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		message := check.Gunzip(tb, r.Body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.status != 0 {
-			w.WriteHeader(s.status)
-			return
-		}
 		s.add(tb, message)
 	}))
 	tb.Cleanup(s.Close)

@@ -53,10 +53,7 @@ func (b *backend) take(path string, text []byte) error {
 	return err
 }
 
-// metrics returns those of our connector, calls those of another one.
-func (b *backend) metrics() []pmetric.Metrics { return b.of("/v1/metrics") }
-func (b *backend) calls() []pmetric.Metrics   { return b.of("/calls") }
-
+// of returns the metrics that were sent to a path.
 func (b *backend) of(path string) []pmetric.Metrics {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -89,7 +89,7 @@ func TestPipelines(t *testing.T) {
 	sent := record(t, address)
 	calls := 0.0
 	for range 1000 { // the other connector sends nothing when it ends
-		if calls = sumOf(to.calls(), "traces.span.metrics.calls"); calls >= requests*(perRequest+1) {
+		if calls = sumOf(to.of("/calls"), "traces.span.metrics.calls"); calls >= requests*(perRequest+1) {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -103,7 +103,7 @@ func TestPipelines(t *testing.T) {
 	}
 	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
 	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
-	compareMetrics(t, want, to.metrics())
+	compareMetrics(t, want, to.of("/v1/metrics"))
 	if calls != requests*(perRequest+1) {
 		t.Errorf("span_metrics counts %v spans, of %d operations and %d requests", calls, want.Total.Count, requests)
 	}
@@ -164,13 +164,8 @@ func record(t *testing.T, address string) ptrace.Traces {
 		request.End()
 	}
 	check.OK(t, tp.Shutdown(t.Context()))
-	return received(t, kept.Spans())
-}
-
-func received(t *testing.T, spans []sdktrace.ReadOnlySpan) ptrace.Traces {
-	t.Helper()
 	var client spantest.OTLPClient
-	check.OK(t, otlptrace.NewUnstarted(&client).ExportSpans(t.Context(), spans))
+	check.OK(t, otlptrace.NewUnstarted(&client).ExportSpans(t.Context(), kept.Spans()))
 	text := check.Must(proto.Marshal(&tracepb.TracesData{ResourceSpans: client.Sent}))(t)
 	var u ptrace.ProtoUnmarshaler
 	return check.Must(u.UnmarshalTraces(text))(t)
