@@ -136,6 +136,7 @@ func TestFLOPs(t *testing.T) {
 		{"ReduceMean", "5x7", 35},
 		{"GlobalAveragePool", "1x8x6x6 -> 1x8x1x1", 288},
 		{"softmax", "5x7 -> 5x7", 175}, // 5 each
+		{"softmax", "5x7 -> 5x8", unknown},
 		{"layer_norm", "5x7 -> 5x7", 140},
 		{"layer_norm", "5x7 7 7 -> 5x7", 175},
 		{"aten::layer_norm", "5x7 ? 7 7 [] []", 175},
@@ -240,6 +241,8 @@ func TestBytes(t *testing.T) {
 		{"add", "5x7 5x7 ? -> 5x7 f32", []op.DType{"f32", "f32", "f32"}, unknown, "f32"},
 		{"add", "5x7 -> 5x7 f32", nil, unknown, "f32"}, // what was added is not recorded
 		{"relu", "-> 5x7 f32", nil, unknown, "f32"},
+		{"sum", "5x7", []op.DType{"f32"}, unknown, "f32"}, // over which dimensions?
+		{"copy", "5x7", []op.DType{"f32"}, unknown, "f32"},
 		{"aten::linear", "4x8 2x8 ?", []op.DType{"f32", "f32", ""}, 224, "f32"},           // 4 · (32 + 16 + 8)
 		{"embedding", "1000x64 2x8 -> 2x8x64 f32", []op.DType{"f32", "i64"}, 8320, "f32"}, // 2 · 4096 + 128
 		{"aten::view", "5x7 ?", []op.DType{"f32", ""}, 0, "f32"},
@@ -270,7 +273,10 @@ func TestOnlyWhatComputesHasWork(t *testing.T) {
 		e.Kind = kind
 		check.Equal(t, fmt.Sprint(kind), flops.Work{}, flops.Of(e))
 	}
-	e := entry(t, "matmul", "8x8 8x8 -> 8x8 c64")
+	e := entry(t, "add", "5x7 5x7")
+	e.Kind = op.KindUnknown
+	check.Equal(t, "what nothing is known of", op.Known(35), flops.Of(e).FLOPs)
+	e = entry(t, "matmul", "8x8 8x8 -> 8x8 c64")
 	check.Equal(t, "complex numbers", flops.Work{}, flops.Of(e))
 }
 

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/work"
@@ -19,151 +20,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveElements counts the elements of a shape; ok is false for one that is not known.
-func naiveElements(s op.Shape) (n int64, ok bool) {
-	n = 1
-	for _, d := range s {
-		n *= d
-	}
-	return n, s != nil
-}
-
-// naiveBroadcast returns the shape of shapes together, by NumPy's rules.
-func naiveBroadcast(shapes ...op.Shape) (all op.Shape, ok bool) {
-	for _, s := range shapes {
-		if s == nil {
-			return nil, false
-		}
-		all = append(slices.Repeat(op.Shape{1}, max(0, len(s)-len(all))), all...)
-		for i, d := range s {
-			if at := len(all) - len(s) + i; all[at] == 1 {
-				all[at] = d
-			} else if d != 1 && d != all[at] {
-				return nil, false
-			}
-		}
-	}
-	return append(op.Shape{}, all...), true
-}
-
-// naiveProduct returns the shape of a product of matrices and what each of its elements is a sum of.
-func naiveProduct(a, b op.Shape, turnA, turnB bool) (out op.Shape, k int64, ok bool) {
-	if len(a) == 0 || len(b) == 0 || len(a) == 1 && turnA || len(b) == 1 && turnB {
-		return nil, 0, false
-	}
-	left, right := slices.Clone(a), slices.Clone(b)
-	if turnA {
-		slices.Reverse(left[len(left)-2:])
-	}
-	if turnB {
-		slices.Reverse(right[len(right)-2:])
-	}
-	k = left[len(left)-1]
-	out, ok = naiveBroadcast(left[:max(0, len(left)-2)], right[:max(0, len(right)-2)])
-	if len(left) > 1 {
-		out = append(out, left[len(left)-2])
-	}
-	if len(right) > 1 {
-		out = append(out, right[len(right)-1])
-	}
-	return out, k, ok && right[max(0, len(right)-2)] == k
-}
-
-// naiveFLOPs returns the FLOPs that follow from name and shapes by docs/analyses.md, how many elements are written where
-// no output is recorded, -1 if that does not follow, and whether all that is read is among the inputs.
-func naiveFLOPs(name string, in []op.Shape, out op.Shape) (n, written int64, whole, ok bool) {
-	in = append(slices.Clone(in), nil, nil)
-	recorded := len(in) - 2
-	first, known := naiveElements(in[0])
-	left, told := naiveElements(out)
-	each := map[string]int64{"relu": 1, "add": 1, "mul": 1, "sum": 1, "softmax": 5, "copy": 0}[name]
-	switch name {
-	case "matmul":
-		if in[0] != nil && in[1] == nil && told { // by a matrix that is not recorded
-			a := in[0]
-			if len(a) < 2 || len(a) != len(out) || !slices.Equal(a[:len(a)-2], out[:len(out)-2]) {
-				return 0, 0, false, false
-			}
-			m, k := a[len(a)-2], a[len(a)-1]
-			if m != out[len(out)-2] {
-				m, k = k, m
-			}
-			return 2 * left * k, left, false, m == out[len(out)-2]
-		}
-		for _, turn := range [][2]bool{{}, {true, false}, {false, true}, {true, true}} {
-			product, k, fits := naiveProduct(in[0], in[1], turn[0], turn[1])
-			if fits && (!told && turn == [2]bool{} || told && slices.Equal(product, out)) {
-				written, _ = naiveElements(product)
-				return 2 * written * k, written, true, true
-			}
-		}
-		return 0, 0, false, false
-	case "relu", "add", "mul":
-		inputs := 2
-		if name == "relu" {
-			inputs = 1
-		}
-		fit := slices.Clone(in[:min(inputs, recorded)])
-		if told {
-			fit = append(fit, out)
-		}
-		both, fits := naiveBroadcast(fit...)
-		written, _ = naiveElements(both)
-		return each * written, written, recorded >= inputs, fits && (told && left == written || !told && recorded >= inputs)
-	case "softmax":
-		return each * first, first, true, known && (!told || left == first)
-	case "sum":
-		return each * first, -1, true, known && (!told || left <= first)
-	case "copy":
-		return 0, -1, true, known
-	}
-	return 0, 0, false, false
-}
-
-// naiveFollows returns the FLOPs and bytes that follow from an entry and the type that it computes with.
-func naiveFollows(e op.Entry) (flops, bytes op.Int, dtype op.DType) {
-	n, written, whole, ok := naiveFLOPs(e.Operation, e.InputShapes, e.OutputShape)
-	types := slices.Concat(e.InputDTypes, make([]op.DType, len(e.InputShapes)))[:len(e.InputShapes)]
-	if e.InputDTypes == nil {
-		types = slices.Repeat([]op.DType{e.DType}, len(types))
-	}
-	given := slices.DeleteFunc(append(slices.Clone(types), e.DType), func(d op.DType) bool { return d == "" })
-	if len(given) > 0 {
-		dtype = given[0]
-	}
-	if !ok || e.Kind > op.KindCompute || strings.HasPrefix(string(dtype), "c") {
-		return op.Int{}, op.Int{}, ""
-	}
-	of := e.DType
-	if given = slices.Compact(given); of == "" && len(given) == 1 {
-		of = given[0]
-	}
-	sizes := map[op.DType]int64{op.F32: 4, op.F16: 2, op.BF16: 2, op.C64: 8}
-	if n, told := naiveElements(e.OutputShape); told {
-		written = n
-	}
-	sum, sized := written*sizes[of], whole && written >= 0 && sizes[of] > 0
-	for i, s := range e.InputShapes {
-		if n, known := naiveElements(s); len(s) > 0 || types[i] != "" || e.InputDTypes == nil {
-			sum, sized = sum+n*sizes[types[i]], sized && known && sizes[types[i]] > 0
-		}
-	}
-	if sized {
-		bytes = op.Known(sum)
-	}
-	return op.Known(n), bytes, dtype
-}
-
-// naiveWork returns the work of entries of one side; follow is whether work follows from shapes.
+// naiveWork returns the work of entries of one side; follow is whether work follows from shapes, as package flops tells for each.
 func naiveWork(table *peaks.Table, entries []op.Entry, follow bool) (total int64, w work.Figures) {
 	var time, moved, movedFLOPs int64
 	var roof work.Roofline
 	all, compute := new(big.Rat), new(big.Rat)
 	for _, e := range entries {
-		n, bytes, dtype := naiveFollows(e)
-		if !follow {
-			n, bytes = op.Int{}, op.Int{}
+		var follows flops.Work
+		if follow {
+			follows = flops.Of(&e)
 		}
+		n, bytes, dtype := follows.FLOPs, follows.Bytes, follows.DType
 		if e.FLOPs.Known {
 			n = e.FLOPs
 		} else if n.Known {

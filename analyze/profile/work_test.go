@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -17,10 +18,10 @@ func TestWorkIsThatOfEachEntry(t *testing.T) {
 		var f work.Finder
 		for range 5000 {
 			e := randomWork(r)
-			follows, moved, _ := naiveFollows(*e)
-			want := work.Work{Flops: cmp.Or(e.FLOPs, follows).V, Bytes: moved.V}
+			follows := flops.Of(e)
+			want := work.Work{Flops: cmp.Or(e.FLOPs, follows.FLOPs).V, Bytes: follows.Bytes.V}
 			for fact, holds := range map[work.Facts]bool{
-				work.Known: e.FLOPs.Known || follows.Known, work.Derived: !e.FLOPs.Known && follows.Known, work.Moved: moved.Known,
+				work.Known: e.FLOPs.Known || follows.FLOPs.Known, work.Derived: !e.FLOPs.Known && follows.FLOPs.Known, work.Moved: follows.Bytes.Known,
 			} {
 				if holds {
 					want.Facts |= fact
