@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
 )
 
 // What one place of damage may cost, in operations and other spans: those of one record,
@@ -52,26 +50,8 @@ func written(t *testing.T, f optrace.Format) []byte {
 	return file.Bytes()
 }
 
-// counts are what a file was read to: operations and other spans, records that could not
-// be read, and the error that ended the reading.
-type counts struct {
-	spans, bad int
-	err        error
-}
-
-func countSpans(path string, o ingest.Options) (c counts) {
-	for rec, err := range o.Open(path).Records() {
-		if _, ok := errors.AsType[*op.SyntaxError](err); ok {
-			c.bad++
-		} else if err != nil {
-			c.err = err
-		}
-		if rec.Entry != nil || rec.Span != nil {
-			c.spans++
-		}
-	}
-	return c
-}
+// find returns what is found in a file.
+func find(path string, o ingest.Options) optest.Found { return optest.Find(o.Open(path).Records()) }
 
 // damages are the kinds of damage at a place.
 var damages = map[string]func(text []byte, at int) []byte{
@@ -120,12 +100,12 @@ func TestR1Damage(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "input")
-			count := func(text []byte) counts {
+			count := func(text []byte) optest.Found {
 				check.OK(t, os.WriteFile(path, text, 0o600))
-				return countSpans(path, ingest.Options{})
+				return find(path, ingest.Options{})
 			}
 			whole := count(test.text)
-			if whole.spans == 0 || whole.bad > 0 || whole.err != nil {
+			if whole.Entries == 0 || whole.Malformed > 0 || whole.Err != nil {
 				t.Fatalf("undamaged: %+v", whole)
 			}
 			places := cases.Count(t, 5, 50)
@@ -134,15 +114,15 @@ func TestR1Damage(t *testing.T) {
 				for i := range places {
 					at := max(test.head, i*min(len(test.text), 64<<10)/places)
 					got := count(damage(test.text, at))
-					lost := whole.spans - got.spans
+					lost := whole.Entries + whole.Spans - got.Entries - got.Spans
 					switch {
-					case got.err != nil:
-						t.Errorf("%s at byte %d: refused: %v", kind, at, got.err)
+					case got.Err != nil:
+						t.Errorf("%s at byte %d: refused: %v", kind, at, got.Err)
 					case lost > test.cost && lost <= test.between:
 						outside++
 					case lost > test.cost:
 						t.Errorf("%s at byte %d: %d lost, at most %d expected", kind, at, lost, test.cost)
-					case lost > 0 && got.bad == 0:
+					case lost > 0 && got.Malformed == 0:
 						silent++
 					}
 				}
@@ -164,7 +144,7 @@ func TestR1Zeros(t *testing.T) {
 		text := written(t, format)
 		for _, zeros := range []int{4096, 4097} {
 			check.OK(t, os.WriteFile(path, append(make([]byte, zeros), text...), 0o600))
-			if got := countSpans(path, ingest.Options{}); got.err != nil || got.spans < 390-costBatch {
+			if got := find(path, ingest.Options{}); got.Err != nil || got.Entries+got.Spans < 390-costBatch {
 				t.Errorf("%s behind %d zeros: %+v", name, zeros, got)
 			}
 		}
@@ -198,7 +178,7 @@ func TestR1Foreign(t *testing.T) {
 		paths = append(paths, path)
 	}
 	for _, path := range paths {
-		if got := countSpans(path, ingest.Options{}); got.err == nil || got.spans > 0 || got.bad > 0 {
+		if got := find(path, ingest.Options{}); got.Err == nil || got.Entries+got.Spans > 0 || got.Malformed > 0 {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
@@ -210,25 +190,26 @@ func TestR1Forced(t *testing.T) {
 	entries := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}` + "\n"
 	for _, test := range []struct {
 		format, text string
-		want         counts
+		want         optest.Found
 	}{
-		{"entries", "one\ntwo\n" + entries, counts{spans: 1, bad: 2}},
-		{"entries-jsonl", entries, counts{spans: 1}},
-		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, counts{}},
-		{"jaeger", `"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, counts{bad: 1}},
-		{"otlp", string(written(t, optrace.FormatOTLPJSON)), counts{spans: 390}},
-		{"otlp-proto", string(written(t, optrace.FormatOTLPProto)), counts{spans: 390}},
-		{"otlp-json", "", counts{}},
+		{"entries", "one\ntwo\n" + entries, optest.Found{Entries: 1, Malformed: 2}},
+		{"entries-jsonl", entries, optest.Found{Entries: 1}},
+		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, optest.Found{}},
+		{"jaeger", `"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`,
+			optest.Found{Malformed: 1}},
+		{"otlp", string(written(t, optrace.FormatOTLPJSON)), optest.Found{Entries: 360, Spans: 30}},
+		{"otlp-proto", string(written(t, optrace.FormatOTLPProto)), optest.Found{Entries: 360, Spans: 30}},
+		{"otlp-json", "", optest.Found{}},
 	} {
 		path := filepath.Join(dir, "input")
 		check.OK(t, os.WriteFile(path, []byte(test.text), 0o600))
-		if got := countSpans(path, ingest.Options{Format: test.format}); got != test.want {
+		if got := find(path, ingest.Options{Format: test.format}); got != test.want {
 			t.Errorf("%s of %.50q: %+v, want %+v", test.format, test.text, got, test.want)
 		}
 	}
-	got := countSpans(filepath.Join(dir, "input"), ingest.Options{Format: "colour"})
-	if want := `unknown format "colour"; formats are entries, `; got.err == nil || !strings.HasPrefix(got.err.Error(), want) {
-		t.Errorf("error %v, want %s…", got.err, want)
+	got := find(filepath.Join(dir, "input"), ingest.Options{Format: "colour"})
+	if want := `unknown format "colour"; formats are entries, `; got.Err == nil || !strings.HasPrefix(got.Err.Error(), want) {
+		t.Errorf("error %v, want %s…", got.Err, want)
 	}
 }
 

@@ -1,11 +1,6 @@
 package ingest_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,13 +8,11 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie, beside the repository: the
-// recordings of the tests of Holistic Trace Analysis
-// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data), and with them
-// expected.jsonl, a line of figures for each. They are not part of the repository.
+// recorded is where traces of other projects lie; see [recordtest.Figures].
 const recorded = "../../shared/data/kineto"
 
 // recordedFigures is a line of the figures that were computed of those traces
@@ -42,26 +35,6 @@ type timeline struct {
 	ExposedMemory        int64    `json:"exposed_memory_ns"`
 	Overlap              int64    `json:"overlap_ns"`
 	OverlapRatio         op.Float `json:"overlap_ratio"`
-}
-
-func readFigures(t *testing.T) []recordedFigures {
-	t.Helper()
-	f, err := os.Open(filepath.Join(recorded, "expected.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
-			"the figures of each, computed by another program", recorded)
-	}
-	check.OK(t, err)
-	defer f.Close()
-	var all []recordedFigures
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var figures recordedFigures
-		check.OK(t, json.Unmarshal(lines.Bytes(), &figures))
-		all = append(all, figures)
-	}
-	return all
 }
 
 // timelines returns the timeline of each device in the input, by rank and name.
@@ -96,7 +69,7 @@ func (f *recordedFigures) want(all map[string]timeline) {
 }
 
 func TestRecordedTimelines(t *testing.T) {
-	for _, figures := range readFigures(t) {
+	for _, figures := range recordtest.Figures[recordedFigures](t, recorded) {
 		t.Run(figures.File, func(t *testing.T) {
 			want := make(map[string]timeline)
 			figures.want(want)
@@ -109,7 +82,7 @@ func TestRecordedTimelines(t *testing.T) {
 func TestRecordedRanksFormOneInput(t *testing.T) {
 	want := make(map[string]timeline)
 	var paths []string
-	for _, figures := range readFigures(t) {
+	for _, figures := range recordtest.Figures[recordedFigures](t, recorded) {
 		switch figures.File {
 		case "sampled_rank-0.json.gz", "sampled_rank-1.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz":
 			figures.want(want)

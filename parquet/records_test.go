@@ -3,7 +3,6 @@ package parquet_test
 import (
 	"bytes"
 	"errors"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -37,14 +36,8 @@ func (r *records) entries() []*op.Entry {
 // read reads a whole file.
 func read(t testing.TB, file []byte) *records {
 	t.Helper()
-	return collect(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet"))
-}
-
-// collect copies records.
-func collect(t testing.TB, list iter.Seq2[op.Record, error]) *records {
-	t.Helper()
 	got := &records{}
-	for rec, err := range list {
+	for rec, err := range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet") {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax):

@@ -57,50 +57,52 @@ func search(t *testing.T, f *fakeJaeger, q jaeger.Query, opts jaeger.ClientOptio
 	return found, problems
 }
 
-func TestSearchThousands(t *testing.T) {
-	for name, f := range map[string]*fakeJaeger{
-		"v3":            {},
-		"v1":            {v1: true},
-		"small storage": {depth: 40},
+// each returns n traces, each so long behind the one before.
+func each(n int, step time.Duration) (traces []fakeTrace) {
+	for i := range n {
+		traces = append(traces, fakeTrace{id: i + 1, start: noon.Add(-time.Hour).Add(time.Duration(i) * step)})
+	}
+	return traces
+}
+
+// All traces are found, each once, or those that a limit leaves, and what is missing is told.
+func TestSearch(t *testing.T) {
+	thousands := spread(3000)
+	for name, test := range map[string]struct {
+		fake     fakeJaeger
+		limit    int
+		memory   int64
+		from, to int // the ids that are found
+		problem  string
+	}{
+		"v3":            {fake: fakeJaeger{traces: thousands}, limit: 6000, from: 1, to: 3000},
+		"v1":            {fake: fakeJaeger{traces: thousands, v1: true}, limit: 6000, from: 1, to: 3000},
+		"small storage": {fake: fakeJaeger{traces: thousands, depth: 40}, limit: 6000, from: 1, to: 3000},
+		"the latest":    {fake: fakeJaeger{traces: each(1000, time.Second)}, limit: 50, from: 951, to: 1000},
+		"empty, v3":     {limit: 10, from: 1},
+		"empty, v1":     {fake: fakeJaeger{v1: true}, limit: 10, from: 1},
+		// More traces than a page holds within a window that cannot be divided.
+		"one instant": {fake: fakeJaeger{traces: each(300, 0)}, limit: 1000, from: 1, to: 100, problem: "100 traces or more"},
+		// An answer beyond the limit is asked for in parts.
+		"large answers": {fake: fakeJaeger{traces: spread(300)}, limit: 1000, memory: 128 << 10, from: 1, to: 300},
+		"a large trace": {fake: fakeJaeger{traces: spread(1)}, limit: 10, memory: 1600, from: 1, problem: "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const n = 3000
-			f.traces = spread(n)
-			found, problems := search(t, f, lastHour(2*n), jaeger.ClientOptions{})
-			for id := 1; id <= n; id++ {
+			found, problems := search(t, &test.fake, lastHour(test.limit), jaeger.ClientOptions{MaxMemory: test.memory})
+			for id := test.from; id <= test.to; id++ {
 				check.Equal(t, fmt.Sprintf("trace %d found: times", id), 1, found[id])
 			}
-			if len(found) != n || len(problems) > 0 {
-				t.Errorf("%d traces, want %d; problems %q", len(found), n, problems)
+			if len(found) != test.to-test.from+1 {
+				t.Errorf("%d traces, want %d to %d", len(found), test.from, test.to)
 			}
-			if f.calls > 1000 {
-				t.Errorf("%d calls", f.calls)
+			told := strings.Join(problems, "\n")
+			if (told == "") != (test.problem == "") || !strings.Contains(told, test.problem) || len(problems) > 1 {
+				t.Errorf("problems %q, want %q", problems, test.problem)
+			}
+			if test.fake.calls > 1000 {
+				t.Errorf("%d calls", test.fake.calls)
 			}
 		})
-	}
-}
-
-// The latest traces are the ones that a limit leaves.
-func TestSearchLimit(t *testing.T) {
-	f := &fakeJaeger{}
-	for i := range 1000 {
-		f.traces = append(f.traces, fakeTrace{id: i + 1, start: noon.Add(-time.Hour).Add(time.Duration(i) * time.Second)})
-	}
-	found, problems := search(t, f, lastHour(50), jaeger.ClientOptions{})
-	for id := 951; id <= 1000; id++ {
-		check.Equal(t, fmt.Sprintf("trace %d found: times", id), 1, found[id])
-	}
-	if len(found) != 50 || len(problems) > 0 {
-		t.Errorf("%d traces, problems %q", len(found), problems)
-	}
-}
-
-func TestSearchEmpty(t *testing.T) {
-	for _, f := range []*fakeJaeger{{}, {v1: true}} {
-		found, problems := search(t, f, lastHour(10), jaeger.ClientOptions{})
-		if len(found)+len(problems) > 0 {
-			t.Errorf("found %v, problems %q", found, problems)
-		}
 	}
 }
 
@@ -120,31 +122,6 @@ func TestSearchNotFinite(t *testing.T) {
 	}
 	if len(problems) != 1 || !strings.Contains(problems[0], "not finite") {
 		t.Errorf("problems %q", problems)
-	}
-}
-
-// More traces than a page holds within a window that cannot be divided.
-func TestSearchSameInstant(t *testing.T) {
-	f := &fakeJaeger{}
-	for i := range 300 {
-		f.traces = append(f.traces, fakeTrace{id: i + 1, start: noon.Add(-time.Minute)})
-	}
-	found, problems := search(t, f, lastHour(1000), jaeger.ClientOptions{})
-	if len(found) != 100 || len(problems) != 1 || !strings.Contains(problems[0], "100 traces or more") {
-		t.Errorf("%d traces, problems %q", len(found), problems)
-	}
-}
-
-// An answer beyond the limit is asked for in parts.
-func TestSearchLargeAnswers(t *testing.T) {
-	f := &fakeJaeger{traces: spread(300)}
-	found, problems := search(t, f, lastHour(1000), jaeger.ClientOptions{MaxMemory: 128 << 10})
-	if len(found) != 300 || len(problems) > 0 {
-		t.Errorf("%d traces, problems %q", len(found), problems)
-	}
-	found, problems = search(t, &fakeJaeger{traces: spread(1)}, lastHour(10), jaeger.ClientOptions{MaxMemory: 1600})
-	if len(found) != 0 || len(problems) != 1 || !strings.Contains(problems[0], "too large") {
-		t.Errorf("%d traces, problems %q", len(found), problems)
 	}
 }
 

@@ -110,29 +110,10 @@ func tagsOf(t *testing.T, attrs []optest.Attr) []any {
 				tag["value"] = strconv.FormatInt(v, 10)
 			}
 		default: // lists and maps become text
-			text := check.Must(json.Marshal(plain(v)))(t)
+			text := check.Must(json.Marshal(v))(t)
 			tag["type"], tag["value"] = "string", string(text)
 		}
 		tags = append(tags, tag)
 	}
 	return tags
-}
-
-// plain returns a value as encoding/json takes it.
-func plain(v any) any {
-	switch v := v.(type) {
-	case optest.List:
-		list := []any{}
-		for _, e := range v {
-			list = append(list, plain(e))
-		}
-		return list
-	case optest.Map:
-		m := map[string]any{}
-		for _, e := range v {
-			m[e.Key] = plain(e.Value)
-		}
-		return m
-	}
-	return v
 }

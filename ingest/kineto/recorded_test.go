@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,13 +16,11 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie, beside the repository: the
-// recordings of the tests of Holistic Trace Analysis
-// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data), and with them
-// expected.jsonl, a line of figures for each. They are not part of the repository.
+// recorded is where traces of other projects lie; see [recordtest.Figures].
 const recorded = "../../../shared/data/kineto"
 
 // expectation holds figures of a recorded trace that were computed independently.
@@ -45,28 +41,7 @@ type deviceFigures struct {
 	Top [][3]any `json:"top"`
 }
 
-func expectations(t *testing.T) []expectation {
-	t.Helper()
-	f, err := os.Open(filepath.Join(recorded, "expected.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
-			"the figures of each, computed by another program", recorded)
-	}
-	check.OK(t, err)
-	defer f.Close()
-	var all []expectation
-	dec := json.NewDecoder(f)
-	dec.UseNumber()
-	for {
-		var e expectation
-		err := dec.Decode(&e)
-		if err == io.EOF {
-			return all
-		}
-		check.OK(t, err)
-		all = append(all, e)
-	}
-}
+func expectations(t *testing.T) []expectation { return recordtest.Figures[expectation](t, recorded) }
 
 // openRecorded opens a recorded trace.
 func openRecorded(t testing.TB, name string) io.Reader {

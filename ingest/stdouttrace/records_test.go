@@ -23,24 +23,10 @@ func transcript(t testing.TB, text string) string {
 // TestGolden reads the output of version 1.47 of the exporter, on lines and
 // indented.
 func TestGolden(t *testing.T) {
-	for _, test := range []struct {
-		file           string
-		spans, entries int
-	}{
-		{"spans.jsonl", 18, 14},
-		{"spans.pretty.json", 9, 7},
-	} {
-		t.Run(test.file, func(t *testing.T) {
-			text := check.Must(os.ReadFile(filepath.Join("testdata", test.file)))(t)
-			got := transcript(t, string(text))
-			entries, spans := strings.Count(got, `"operation":`), strings.Count(got, `{"span":`)
-			if entries != test.entries || entries+spans != test.spans {
-				t.Errorf("%d spans, %d entries; want %d, %d", entries+spans, entries, test.spans, test.entries)
-			}
-			if strings.Contains(got, `"warn"`) {
-				t.Error("warnings")
-			}
-			golden.Check(t, filepath.Join("testdata", test.file+".golden"), got)
+	for _, file := range []string{"spans.jsonl", "spans.pretty.json"} {
+		t.Run(file, func(t *testing.T) {
+			path := filepath.Join("testdata", file)
+			golden.Check(t, path+".golden", transcript(t, string(check.Must(os.ReadFile(path))(t))))
 		})
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Found is what a reader found in a file: operations, records that it passed over, records
-// that it reported, and the error that ended the reading.
+// Found is what a reader found in a file: operations, other spans, records that it passed over,
+// records that it reported, and the error that ended the reading.
 type Found struct {
-	Entries, Skipped, Malformed int
-	Err                         error
+	Entries, Spans, Skipped, Malformed int
+	Err                                error
 }
 
 // Find reads records to their end.
@@ -28,6 +28,8 @@ func Find(records iter.Seq2[op.Record, error]) (f Found) {
 			f.Err = err
 		case rec.Entry != nil:
 			f.Entries++
+		case rec.Span != nil:
+			f.Spans++
 		case rec.Skipped.N > 0:
 			f.Skipped++
 		}

@@ -13,7 +13,11 @@
 //	}
 package optest
 
-import "github.com/optrace/optrace/op"
+import (
+	"encoding/json"
+
+	"github.com/optrace/optrace/op"
+)
 
 // Span describes a finished span independent of any library and format.
 type Span struct {
@@ -59,6 +63,15 @@ type List []any
 
 // Map is a map from strings to values.
 type Map []Attr
+
+// MarshalJSON returns an object.
+func (m Map) MarshalJSON() ([]byte, error) {
+	members := make(map[string]any)
+	for _, a := range m {
+		members[a.Key] = a.Value
+	}
+	return json.Marshal(members)
+}
 
 // Elements returns the elements of a list of any type; ok is false for a value that is none.
 func Elements(v any) (all List, ok bool) {
