@@ -91,13 +91,6 @@ func (e *Exporter) Shutdowns() int {
 	return e.shutdowns
 }
 
-// Reset forgets the spans kept.
-func (e *Exporter) Reset() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.spans, e.batches = nil, nil
-}
-
 // OTLPClient keeps the last batch that OpenTelemetry's OTLP exporter uploads.
 type OTLPClient struct{ Sent []*tracepb.ResourceSpans }
 

@@ -94,15 +94,6 @@ func (rec *Recording) Lost() (n uint64) {
 	return n
 }
 
-// Writers returns how many writers have left batch records.
-func (rec *Recording) Writers() int {
-	distinct := make(map[string]bool)
-	for _, b := range rec.Batches {
-		distinct[b.Writer] = true
-	}
-	return len(distinct)
-}
-
 // CheckBatches checks that each writer's batches are numbered without a hole and hold as many entries as they say. A writer
 // that was killed may have left its last batch incomplete.
 func (rec *Recording) CheckBatches(tb testing.TB, killed bool) {
