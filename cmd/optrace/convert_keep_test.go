@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,12 +148,11 @@ func readTraces(t *testing.T, text []byte) ptrace.Traces {
 func TestConversionsKeepSpans(t *testing.T) {
 	for seed := range cases.Some(t, 25, 500) {
 		td := randomTraces(t, rand.New(rand.NewPCG(uint64(seed), 5)))
-		input := filepath.Join(t.TempDir(), "in.json")
 		text := check.Must((&ptrace.JSONMarshaler{}).MarshalTraces(td))(t)
 		if seed%2 == 1 {
 			text = check.Must((&ptrace.ProtoMarshaler{}).MarshalTraces(td))(t)
 		}
-		check.OK(t, os.WriteFile(input, text, 0o600))
+		input := tempInput(t, "in", string(text))
 		want := describeTraces(t, td)
 		for _, way := range []string{"otlp", "entries", "parquet", "entries parquet entries", "otlp entries"} {
 			file := input

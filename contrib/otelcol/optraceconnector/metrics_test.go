@@ -115,7 +115,7 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 	t.Helper()
 	keys := check.Must(key.Parse("rank,operation,device"))(t)
-	r := check.Must(pdatatest.Report(t.Context(), analyze.Options{By: keys, RecordedFLOPs: true}, all...))(t)
+	r := pdatatest.Report(t, analyze.Options{By: keys, RecordedFLOPs: true}, all...)
 	out := make(map[figureKey]figures)
 	for _, g := range r.Groups {
 		v := g.Key.Values

@@ -29,11 +29,10 @@ import (
 // offline returns the profile that the command makes of the same spans.
 func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	t.Helper()
-	text := check.Must(pdatatest.Proto(all...))(t)
 	forest := trace.New()
 	forest.KeepShapes()
 	var from otlpprofiles.Producers
-	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", nil) {
+	for rec, err := range otlp.ProtoRecords(bytes.NewReader(pdatatest.Proto(t, all...)), "spans", nil) {
 		check.OK(t, err)
 		forest.Add(rec)
 		if rec.Resource != nil {

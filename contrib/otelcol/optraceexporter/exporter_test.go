@@ -55,7 +55,7 @@ func export(t *testing.T, path string, change func(*Config), all ...ptrace.Trace
 func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 	t.Helper()
 	opts := analyze.Options{Workers: 1}
-	want := check.Must(pdatatest.Report(t.Context(), opts, all...))(t)
+	want := pdatatest.Report(t, opts, all...)
 	got := check.Must(analyze.Run(t.Context(), ingest.Open(path), opts))(t)
 	if want.Total.Count == 0 || got.Input.Malformed+got.Input.Dropped != 0 {
 		t.Errorf("%d operations, %d errors", want.Total.Count, got.Input.Malformed)

@@ -97,7 +97,7 @@ func TestPipelines(t *testing.T) {
 	stop() // ours does
 
 	opts := analyze.Options{Workers: 1, RecordedFLOPs: true}
-	want := check.Must(pdatatest.Report(t.Context(), opts, sent))(t)
+	want := pdatatest.Report(t, opts, sent)
 	if want.Total.Count != requests*perRequest {
 		t.Fatalf("%d operations were recorded", want.Total.Count)
 	}

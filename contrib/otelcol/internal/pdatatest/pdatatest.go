@@ -4,7 +4,6 @@ package pdatatest
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -21,6 +20,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -118,7 +118,8 @@ func dims(s pcommon.Slice, list ...int) {
 }
 
 // Proto returns the spans as one message of OTLP.
-func Proto(all ...ptrace.Traces) ([]byte, error) {
+func Proto(t *testing.T, all ...ptrace.Traces) []byte {
+	t.Helper()
 	whole := ptrace.NewTraces()
 	for _, td := range all {
 		for _, rs := range td.ResourceSpans().All() {
@@ -126,16 +127,14 @@ func Proto(all ...ptrace.Traces) ([]byte, error) {
 		}
 	}
 	var m ptrace.ProtoMarshaler
-	return m.MarshalTraces(whole)
+	return check.Must(m.MarshalTraces(whole))(t)
 }
 
 // Report returns the report on spans, as they are read from a file of OTLP.
-func Report(ctx context.Context, opts analyze.Options, all ...ptrace.Traces) (*analyze.Report, error) {
-	text, err := Proto(all...)
-	if err != nil {
-		return nil, err
-	}
-	return analyze.Run(ctx, analyze.Records(otlp.ProtoRecords(bytes.NewReader(text), "spans", nil)), opts)
+func Report(t *testing.T, opts analyze.Options, all ...ptrace.Traces) *analyze.Report {
+	t.Helper()
+	records := otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil)
+	return check.Must(analyze.Run(t.Context(), analyze.Records(records), opts))(t)
 }
 
 // Sums returns the sums of the values of profiles by their names.
