@@ -257,6 +257,17 @@ func TestDamagedPartials(t *testing.T) {
 	}
 }
 
+// A writer without the number of any batch is written as it was read.
+func TestPartialWithoutBatches(t *testing.T) {
+	file := inputFile{name: "ops", text: `{"batch":{"writer":"w","seq":0,"entries":0}}` + "\n"}
+	const some, none = `{"writer":"w","batches":[[0,0]]}`, `{"writer":"w","batches":[]}`
+	text := strings.Replace(partialOf(t, inputFiles{file}, Options{}), some, none, 1)
+	if !strings.Contains(text, none) {
+		t.Fatalf("there is no %s in\n%s", some, text)
+	}
+	check.Equal(t, "read and written", text, partialOf(t, inputFiles{{"none", text, true}}, Options{}))
+}
+
 // Partial results that were made with other options are an error, unless they have what is
 // asked for all the same.
 func TestPartialOptions(t *testing.T) {
