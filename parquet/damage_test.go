@@ -120,7 +120,8 @@ func (b brokenAt) ReadAt(p []byte, off int64) (int, error) {
 
 // A pipe that breaks ends reading.
 func TestBrokenPipe(t *testing.T) {
-	for _, err := range parquet.Records(io.MultiReader(bytes.NewReader(smallFile(t)), iotest.ErrReader(errors.New("broken pipe"))), "-", parquet.MaxSpoolBytes) {
+	pipe := io.MultiReader(bytes.NewReader(smallFile(t)), iotest.ErrReader(errors.New("broken pipe")))
+	for _, err := range parquet.Records(pipe, "-", parquet.MaxSpoolBytes) {
 		check.Says(t, "", "broken pipe", err)
 	}
 }

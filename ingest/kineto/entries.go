@@ -303,7 +303,8 @@ type deviceKey struct {
 // PyTorch too. One of another maker has no number where that would be the id of a host's process.
 func (m *entryMaker) deviceName(d *deviceOp) string {
 	key := deviceKey{d.maker, d.device}
-	if d.maker != 0 && d.has&hasProcess != 0 && slices.ContainsFunc(m.threads.Values, func(t threadKey) bool { return t.process == d.process }) {
+	ofHost := func(t threadKey) bool { return t.process == d.process }
+	if d.maker != 0 && d.has&hasProcess != 0 && slices.ContainsFunc(m.threads.Values, ofHost) {
 		key.device = -1
 	}
 	name, ok := m.devices[key]
