@@ -124,37 +124,6 @@ func randomPeaks(r *rand.Rand) *peaks.Table {
 	return table
 }
 
-// randomShapes gives an entry the inputs and the output of its operation, of which most fit.
-func randomShapes(r *rand.Rand, e *op.Entry) {
-	dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 1, 2, 3, 64, 784) }
-	m, n, k := dim(), dim(), dim()
-	batch := slices.Repeat(op.Shape{dim()}, r.IntN(2))
-	of := func(dims ...int64) op.Shape { return append(slices.Clone(batch), dims...) }
-	e.OutputShape, e.InputShapes, e.InputDTypes = of(m, n), []op.Shape{of(m, n)}, nil
-	switch e.Operation = tracetest.Pick(r, "matmul", "add", "relu", "softmax", "sum", "copy", "mystery"); e.Operation {
-	case "matmul":
-		e.InputShapes = tracetest.Pick(r, []op.Shape{of(m, k), of(k, n)}, []op.Shape{of(k, m), {k, n}}, []op.Shape{{m, k}, of(n, k)},
-			[]op.Shape{of(k, m), nil})
-	case "add":
-		e.InputShapes = append(e.InputShapes, tracetest.Pick(r, of(m, n), op.Shape{n}, op.Shape{}, of(1, n)))
-	case "sum":
-		e.OutputShape = op.Shape{m}
-	}
-	switch r.IntN(6) {
-	case 0:
-		e.OutputShape = nil
-	case 1:
-		e.OutputShape = of(m, n+1)
-	case 2:
-		e.InputShapes = e.InputShapes[:r.IntN(len(e.InputShapes)+1)]
-	}
-	if e.InputShapes != nil && r.IntN(3) == 0 {
-		for range e.InputShapes {
-			e.InputDTypes = append(e.InputDTypes, tracetest.Pick(r, op.F32, op.F16, ""))
-		}
-	}
-}
-
 // FLOPs, bytes, least times and what most of them is due to, of rows of operations and devices and of all.
 func TestWorkAgainstNaive(t *testing.T) {
 	bounds := make(map[string]int)
@@ -164,8 +133,10 @@ func TestWorkAgainstNaive(t *testing.T) {
 		var entries, ofDevices []op.Entry
 		for range 1 + r.IntN(40) {
 			e := randomWork(r)
-			if r.IntN(3) > 0 {
-				randomShapes(r, e)
+			if r.IntN(2) == 0 { // many of which compute for longer than they move
+				dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 2, 3, 64, 784) }
+				m, n, k := dim(), dim(), dim()
+				e.Operation, e.InputShapes, e.OutputShape, e.InputDTypes = "matmul", []op.Shape{{m, k}, {k, n}}, op.Shape{m, n}, nil
 			}
 			e.DeviceID, e.DType = tracetest.Pick(r, "cuda:0", "cuda:1", "cpu", ""), tracetest.Pick(r, e.DType, op.F32)
 			if r.IntN(6) == 0 {

@@ -38,7 +38,7 @@ func TestWorkIsThatOfEachEntry(t *testing.T) {
 func randomWork(r *rand.Rand) *op.Entry {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	e := &op.Entry{
-		Operation: pick("add", "mul", "matmul", "relu", "mystery"), Kind: op.Kind(r.IntN(3)),
+		Operation: pick("add", "mul", "matmul", "relu", "copy", "mystery"), Kind: op.Kind(r.IntN(3)),
 		DType: op.DType(pick("f32", "f16", "bf16", "", "c64")), Duration: r.Int64N(100),
 	}
 	shape := func() op.Shape {

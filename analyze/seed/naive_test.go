@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -180,15 +181,15 @@ func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
 	t, still := &seed.Trace{}, r.IntN(8) == 0
 	for i := range n {
 		e := random.Entry(r, i)
-		e.Operation = pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER", "all_to_all")
-		e.DeviceID = pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
+		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER", "all_to_all")
+		e.DeviceID = tracetest.Pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
 		e.EmptyDevice = e.DeviceID == "" && r.IntN(2) == 0
-		e.Duration = pick(r, 0, 1, 499, 500, 501, 999, 1000, 1499, 1500, e.Duration, -e.Duration, -700)
+		e.Duration = tracetest.Pick(r, 0, 1, 499, 500, 501, 999, 1000, 1499, 1500, e.Duration, -e.Duration, -700)
 		if still {
 			e.Duration = 0
 		} else if huge && r.IntN(3) == 0 {
-			e.Duration = pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
-			e.MemoryBytes = op.Known(pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
+			e.Duration = tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
+			e.MemoryBytes = op.Known(tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
 		}
 		t.AddEntry(&e)
 	}
@@ -197,8 +198,6 @@ func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
 	}
 	return t
 }
-
-func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 // Columns give exactly what the plain form gives.
 func TestColumnsAgainstDefinition(t *testing.T) {

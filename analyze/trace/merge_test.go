@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
@@ -155,7 +153,5 @@ func TestMergeKeepsDetails(t *testing.T) {
 	for n := range forests[0].Without(make([]bool, len(specs))).Nodes() {
 		got = append(got, strings.TrimSpace(n.Shapes()+" "+n.Arguments()))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "", want, got)
 }

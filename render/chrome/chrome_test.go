@@ -10,13 +10,6 @@ import (
 	"github.com/optrace/optrace/render/chrome"
 )
 
-func write(t *testing.T, tl *chrome.Timeline) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	check.OK(t, tl.Write(&b))
-	return b.Bytes()
-}
-
 const start = 1795224124978150123
 
 func entry(name, device string, from, duration int64) *op.Entry {
@@ -42,5 +35,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"first", "second"} {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
 	}
-	golden.Check(t, "testdata/timeline.json", write(t, &tl))
+	var b bytes.Buffer
+	check.OK(t, tl.Write(&b))
+	golden.Check(t, "testdata/timeline.json", b.Bytes())
 }

@@ -132,12 +132,8 @@ func TestColumns(t *testing.T) {
 		arguments: []uint64{0, 0, 0}, maker: []uint64{0, 0, 0},
 	}
 	check.Equal(t, "columns", want, c, cmp.AllowUnexported(columns{}))
-	if diff := cmp.Diff([]string{"POST /predict", "matmul", "relu"}, v.Names); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)
+	check.Equal(t, "shapes", []string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes)
 	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 || v.Devices[0].Label != "cuda:0" {
 		t.Errorf("view %+v", v)
 	}
@@ -172,12 +168,8 @@ func TestArguments(t *testing.T) {
 	v, c := decode(t, pageOf(t, html.Options{},
 		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"}, op.Attr{Key: "other", Value: "x"}),
 		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
-	if diff := cmp.Diff([]uint64{0, 2, 3, 0, 1}, c.arguments); diff != "" { // 0 for that of the row before
-		t.Errorf("column (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(`[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`, fmt.Sprintf("%s", v.Arguments)); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c.arguments) // 0 for that of the row before
+	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`, fmt.Sprintf("%s", v.Arguments))
 }
 
 // The rows of the page add up to the report, whatever the input.
@@ -237,15 +229,9 @@ func TestLaunchDevices(t *testing.T) {
 			idle = append(idle, d.Label+": "+report.IdleCauses.Devices[d.IdleRow].DeviceID)
 		}
 	}
-	if diff := cmp.Diff([]string{"cuda:2: cuda:2"}, idle); diff != "" { // the others ran one operation each
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"cuda:2 3: cuda:2", "cuda:2 4: cuda:2", "cuda:10 1: cuda:10"}, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]uint64{3, 3, 3, 0}, c.launch); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "idle", []string{"cuda:2: cuda:2"}, idle) // the others ran one operation each
+	check.Equal(t, "devices", []string{"cuda:2 3: cuda:2", "cuda:2 4: cuda:2", "cuda:10 1: cuda:10"}, got)
+	check.Equal(t, "launches", []uint64{3, 3, 3, 0}, c.launch)
 }
 
 var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)

@@ -2,14 +2,12 @@ package perfetto_test
 
 import (
 	"bytes"
-	gocmp "cmp"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
@@ -113,11 +111,9 @@ func TestSlicesNest(t *testing.T) {
 		for _, s := range trace.slices {
 			got[fmt.Sprint(s.name, " ", s.start, " ", s.end)]++
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("(-want +got):\n%s", diff)
-		}
+		check.Equal(t, "slices", want, got)
 		for device, entries := range memory {
-			points := trace.counters["devices/"+gocmp.Or(device, "unknown")+" memory in use="]
+			points := trace.counters["devices/"+cmp.Or(device, "unknown")+" memory in use="]
 			for at := int64(start); at < start+1300; at += 7 {
 				running := int64(0)
 				for _, e := range entries {
