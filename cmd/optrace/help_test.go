@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,11 +96,7 @@ func element(about map[string]string, path string, value any) ([]any, string) {
 			value = v[0]
 		case map[string]any:
 			path += "[KEY]"
-			var all []any
-			for _, below := range v {
-				all = append(all, below)
-			}
-			return all, path
+			return slices.Collect(maps.Values(v)), path
 		case nil:
 			return nil, path // an optional list
 		default:

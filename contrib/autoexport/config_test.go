@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
 )
 
 func example(t *testing.T) []byte {
@@ -107,16 +108,9 @@ func TestSettings(t *testing.T) {
 				return
 			}
 			in := ingest.Open(defaultFile)
-			n := 0
-			for _, err := range in.Entries() {
-				if err != nil {
-					t.Error(err)
-				}
-				n++
-			}
-			if formats := in.Stats().Formats; n != 2 || len(formats) != 1 || formats[0] != tc.format {
-				t.Errorf("%d operations, formats %q", n, formats)
-			}
+			entries, _ := recordtest.Split(t, in.Records())
+			check.Equal(t, "operations", 2, len(entries))
+			check.Equal(t, "formats", []string{tc.format}, in.Stats().Formats)
 		})
 	}
 }

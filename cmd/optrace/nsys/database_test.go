@@ -19,6 +19,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -166,19 +167,10 @@ func TestWays(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	text := database(t, small+"INSERT INTO SOMETHING_NEW VALUES (zeroblob(9000000));")
-	var streamed, whole []string
-	for rec, err := range nsys.Records(bytes.NewReader(text), "db", unbounded) {
-		check.OK(t, err)
-		if rec.Entry != nil {
-			streamed = append(streamed, string(rec.Entry.AppendJSON(nil)))
-		}
-	}
+	streamed, _ := recordtest.Split(t, nsys.Records(bytes.NewReader(text), "db", unbounded))
 	path := filepath.Join(t.TempDir(), "x.db")
 	check.OK(t, os.WriteFile(path, text, 0o644))
-	for e, err := range ingest.Open(path).Entries() {
-		check.OK(t, err)
-		whole = append(whole, string(e.AppendJSON(nil)))
-	}
+	whole, _ := recordtest.Split(t, ingest.Open(path).Records())
 	if diff := cmp.Diff(whole, streamed); diff != "" || len(whole) == 0 {
 		t.Errorf("%d entries (-whole +streamed):\n%s", len(whole), diff)
 	}

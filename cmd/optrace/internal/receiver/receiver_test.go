@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,18 +124,9 @@ func TestHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			h := New(window, nil).Handler("")
-			path := "http://127.0.0.1:4318" + Path
-			if c.path != "" {
-				path = "http://127.0.0.1:4318" + c.path
-			}
-			method := http.MethodPost
-			if c.method != "" {
-				method = c.method
-			}
-			r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(c.body))
-			if c.host != "" {
-				r.Host = c.host
-			}
+			url := "http://127.0.0.1:4318" + cmp.Or(c.path, Path)
+			r := httptest.NewRequestWithContext(t.Context(), cmp.Or(c.method, http.MethodPost), url, bytes.NewReader(c.body))
+			r.Host = cmp.Or(c.host, r.Host)
 			r.Header.Set("Content-Type", c.kind)
 			r.Header.Set("Content-Encoding", c.coding)
 			w := httptest.NewRecorder()
@@ -271,12 +263,8 @@ func TestGRPC(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			_, address := starts(t, New(window, nil))
 			conn := newConn(t, address, c.dial...)
-			call := method
-			if c.method != "" {
-				call = c.method
-			}
 			var answer collector.ExportTraceServiceResponse
-			err := conn.Invoke(t.Context(), call, c.body, &answer, append(c.opts, grpc.WaitForReady(true))...)
+			err := conn.Invoke(t.Context(), cmp.Or(c.method, method), c.body, &answer, append(c.opts, grpc.WaitForReady(true))...)
 			if status.Code(err) != c.want {
 				t.Errorf("error %v", err)
 			}
