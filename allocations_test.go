@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -31,14 +32,6 @@ func noopProvider(tb testing.TB) *sdktrace.TracerProvider {
 	return tp
 }
 
-// sdkSpan records an operation with the SDK alone, as cheaply as that is
-// possible by hand: attributes built before and set in one call.
-func sdkSpan(tracer trace.Tracer, attrs []attribute.KeyValue) {
-	_, span := tracer.Start(context.Background(), "matmul")
-	span.SetAttributes(attrs...)
-	span.End()
-}
-
 func matmulSpec() optrace.OpSpec {
 	return optrace.OpSpec{
 		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
@@ -55,30 +48,39 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 	o.In(n, 784).In(784, 256).Out(n, 256).DType(op.F32).End()
 }
 
-// Recording allocates what the SDK's span does and nothing on top.
+// Recording allocates what the SDK's span does and nothing on top, whose attributes are built before and set in one call.
 func TestRecordingAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
-	attrs := spantest.Operation(0).Attributes[:5]
-	tracer := tp.Tracer("by hand")
-	tr := optrace.NewTracer(tp)
+	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
 	p := prepare(t, tr, matmulSpec())
-	floor := testing.AllocsPerRun(1000, func() { sdkSpan(tracer, attrs) })
-	if got := testing.AllocsPerRun(1000, func() { preparedOp(p) }); got > floor {
-		t.Errorf("a prepared operation makes %v allocations, the SDK's span %v", got, floor)
-	}
-	if got := testing.AllocsPerRun(1000, func() { dynamicOp(tr, 64) }); got > floor {
-		t.Errorf("an operation of a known shape makes %v allocations, the SDK's span %v", got, floor)
-	}
-	ctx := optrace.ContextWithStep(context.Background(), 7)
-	stepped := append(attrs[:5:5], tensorconv.Step(7))
-	floor = testing.AllocsPerRun(1000, func() {
-		_, span := tracer.Start(ctx, "matmul")
-		span.SetAttributes(stepped...)
-		span.End()
-	})
-	if got := testing.AllocsPerRun(1000, func() { _, o := p.Start(ctx); o.End() }); got > floor {
-		t.Errorf("a prepared operation with a step makes %v allocations, the SDK's span %v", got, floor)
+	attrs := spantest.Operation(0).Attributes[:5]
+	none, stepped := context.Background(), optrace.ContextWithStep(context.Background(), 7)
+	for what, tt := range map[string]struct {
+		record func()
+		attrs  []attribute.KeyValue // of the SDK's span
+		timed  bool
+	}{
+		"prepared":                {func() { preparedOp(p) }, attrs, false},
+		"of a known shape":        {func() { dynamicOp(tr, 64) }, attrs, false},
+		"prepared, with a step":   {func() { _, o := p.Start(stepped); o.End() }, append(attrs[:5:5], tensorconv.Step(7)), false},
+		"recorded after the fact": {func() { p.Record(none, ran) }, append(attrs[:5:5], tensorconv.LaunchTime(launched)), true},
+	} {
+		sdk := func() {
+			_, span := tracer.Start(none, "matmul")
+			span.SetAttributes(tt.attrs...)
+			span.End()
+		}
+		if tt.timed {
+			sdk = func() {
+				_, span := tracer.Start(none, "matmul", trace.WithTimestamp(time.Unix(0, started)))
+				span.SetAttributes(tt.attrs...)
+				span.End(trace.WithTimestamp(time.Unix(0, ended)))
+			}
+		}
+		if floor, got := testing.AllocsPerRun(1000, sdk), testing.AllocsPerRun(1000, tt.record); got > floor {
+			t.Errorf("an operation %s makes %v allocations, the SDK's span %v", what, got, floor)
+		}
 	}
 }
 
@@ -146,6 +148,10 @@ func TestRecorderAllocations(t *testing.T) {
 	})
 	if n > 0 {
 		t.Errorf("%v allocations per operation with all that can be said of it, want none", n)
+	}
+	p := prepare(t, optrace.NewTracer(nil), matmulSpec())
+	if n = testing.AllocsPerRun(1000, func() { rec.RecordPrepared(p, ran) }); n > 0 {
+		t.Errorf("%v allocations per operation that is recorded after the fact, want none", n)
 	}
 }
 

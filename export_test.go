@@ -1,10 +1,4 @@
 package optrace
 
-// Discard forgets what r has recorded.
-func (r *Recorder) Discard() {
-	r.End()
-	r.empty()
-}
-
 // CacheHits returns how many of the last lookups in e's cache found something.
 func CacheHits(e *Exporter) int { return e.enc.(interface{ CacheHits() int }).CacheHits() }

@@ -156,9 +156,13 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 	mapping.Keep("token.ids")
 	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto} {
 		t.Run(format.String(), func(t *testing.T) {
-			var out gate
+			var shut sync.Mutex // the writer waits while it is
 			before := check.Heap()
-			exp := newExporter(t, &out, optrace.WithFormat(format), optrace.WithMapping(&mapping))
+			exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
+				shut.Lock()
+				defer shut.Unlock()
+				return len(p), nil
+			}), optrace.WithFormat(format), optrace.WithMapping(&mapping))
 			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 				optrace.WithCacheBytes(cacheBytes))
 			onEveryCore(cores, func(core int) {
@@ -174,7 +178,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 					rec.Finish()
 				}
 			})
-			out.shut.Lock() // from now on buffers fill
+			shut.Lock() // from now on buffers fill
 			s := spantest.Operation(0).Snapshot()
 			onEveryCore(cores, func(int) {
 				for range 2 * bufferBytes / cores / 100 {
@@ -185,7 +189,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 			if held > bufferBytes+cacheBytes || held < cacheBytes/3 {
 				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20), (bufferBytes+cacheBytes)>>20)
 			}
-			out.shut.Unlock()
+			shut.Unlock()
 			shutdown(t, proc)
 			checkBooks(t, "processor", proc.Stats())
 		})
@@ -214,15 +218,6 @@ func TestM3QueueKeepsToItsBound(t *testing.T) {
 		shutdown(t, proc)
 		checkBooks(t, "forwarder", proc.Stats())
 	}
-}
-
-// gate is a writer that takes everything, and waits while it is shut.
-type gate struct{ shut sync.Mutex }
-
-func (g *gate) Write(p []byte) (int, error) {
-	g.shut.Lock()
-	defer g.shut.Unlock()
-	return len(p), nil
 }
 
 // onEveryCore runs f on as many goroutines as there are cores, all at the same time.

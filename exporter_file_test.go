@@ -22,26 +22,6 @@ func readFile(t *testing.T, path string) []byte {
 	return check.Must(os.ReadFile(path))(t)
 }
 
-func TestNewFileExporter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp := newFile(t, path)
-	if text := readFile(t, path); len(text) != 0 {
-		t.Errorf("the constructor wrote %q", text)
-	}
-	if runtime.GOOS != "windows" {
-		info := check.Must(os.Stat(path))(t)
-		check.Equal(t, "the file's mode", 0o600, info.Mode().Perm())
-	}
-	export(t, exp, spantest.Operations(2)...)
-	check.Equal(t, "entries before Shutdown", 2, len(spantest.ReadWhole(t, readFile(t, path)).Entries))
-	if err := exp.Shutdown(cancelled()); err != nil { // which is idle
-		t.Error(err)
-	}
-	if err := os.Remove(path); err != nil { // fails on Windows while the file is open
-		t.Error(err)
-	}
-}
-
 // What an exporter cannot be made of is an error, and no file is written to.
 func TestExporterOptionErrors(t *testing.T) {
 	dir := t.TempDir()
@@ -84,17 +64,6 @@ func TestExporterOptionErrors(t *testing.T) {
 	check.Equal(t, "an unknown format", "Format(7)", optrace.Format(7).String())
 }
 
-// files returns the contents of the files in dir in the order of their names.
-func files(t *testing.T, dir string) (names []string, contents [][]byte) {
-	t.Helper()
-	entries := check.Must(os.ReadDir(dir))(t)
-	for _, e := range entries {
-		names = append(names, e.Name())
-		contents = append(contents, readFile(t, filepath.Join(dir, e.Name())))
-	}
-	return names, contents
-}
-
 // H5: no name that is recorded becomes part of a path, whatever it looks like.
 func TestNamesAreNoPaths(t *testing.T) {
 	above := t.TempDir()
@@ -113,7 +82,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 		check.OK(t, recorder.Dump(t.Context()))
 	}
 	shutdown(t, recorder)
-	found, contents := files(t, dir)
+	found, contents := check.Files(t, dir)
 	checkNames(t, found)
 	entries := 0
 	for _, text := range contents {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -23,7 +23,6 @@ const limitedChild = "OPTRACE_TEST_LIMITED_CHILD"
 func inLimitedChild(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(limitedChild) != "" {
-		signal.Ignore(syscall.SIGXFSZ)
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
@@ -32,17 +31,6 @@ func inLimitedChild(t *testing.T) bool {
 		t.Errorf("%v\n%s", err, out)
 	}
 	return false
-}
-
-// setFileSizeLimit sets how large this process may make files and returns the
-// limit before.
-func setFileSizeLimit(t *testing.T, limit uint64) (before uint64) {
-	t.Helper()
-	var l syscall.Rlimit
-	check.OK(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l))
-	before, l.Cur = l.Cur, limit
-	check.OK(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l))
-	return before
 }
 
 // takings are what people do to a file to make room, or for other reasons.
@@ -77,11 +65,11 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				}
 				exp := newFile(t, path, o.options()...)
 				export(t, exp, spantest.Operations(2)...)
-				before := setFileSizeLimit(t, uint64(size(path))+150)
+				before := check.Must(producer.LimitFiles(uint64(size(path)) + 150))(t)
 				for range 3 {
 					check.Is(t, "exporting", syscall.EFBIG, exp.ExportSpans(t.Context(), spantest.Operations(3)))
 				}
-				setFileSizeLimit(t, before)
+				check.Must(producer.LimitFiles(before))(t)
 				check.OK(t, take(path))
 				after := []int64{7, 8}
 				for _, i := range after {

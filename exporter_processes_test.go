@@ -65,7 +65,7 @@ func TestW1Faults(t *testing.T) {
 func (f *fault) producer(r *rand.Rand) producer.Producer {
 	o, ways := outputs()[r.IntN(len(outputs()))], producer.Ways()
 	p := producer.Producer{
-		Format: o.format, Compression: o.compression, Policy: optrace.PolicyBlock, Way: ways[r.IntN(len(ways))],
+		Format: o.format, Compression: o.compression, Way: ways[r.IntN(len(ways))],
 		Batch: 1 + r.IntN(1000), For: time.Second, MayLose: f.full || f.loses,
 	}
 	if p.Way == producer.FlightRecorder {
@@ -90,7 +90,7 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 	var runs []*producer.Process
 	start := func(d time.Duration) *producer.Process {
 		p.Run, p.For = int64(len(runs)), d
-		runs = append(runs, startProducer(t, p))
+		runs = append(runs, check.Must(p.Start(t.Context()))(t))
 		return runs[p.Run]
 	}
 	end := time.Now().Add(p.For - 100*time.Millisecond)
@@ -111,11 +111,15 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 		kills++
 	}
 	for _, run := range runs {
-		waitFor(t, run)
+		if err := run.Wait(); err != nil {
+			t.Error(err)
+		}
 	}
 	p.MaxFile, p.MayLose, p.Batch = 0, false, 50
 	next := int(p.Run) + 1
-	waitFor(t, start(100*time.Millisecond))
+	if err := start(100 * time.Millisecond).Wait(); err != nil {
+		t.Error(err)
+	}
 
 	found := findIn(t, dir)
 	if n := found.Repeated(); n > 0 || !f.loses && !f.full && found.Malformed > kills {
@@ -131,21 +135,6 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 			t.Errorf("process %d of %d tells %+v: %d operations are there, and %d of the first are not", i, next, told, there, lost)
 		}
 	}
-}
-
-func startProducer(t *testing.T, p producer.Producer) *producer.Process {
-	t.Helper()
-	return check.Must(p.Start(t.Context()))(t)
-}
-
-// waitFor waits until a producer has ended, and returns what it told last.
-func waitFor(t *testing.T, r *producer.Process) producer.Told {
-	t.Helper()
-	told, err := r.Wait()
-	if err != nil {
-		t.Error(err)
-	}
-	return told
 }
 
 // findIn returns the operations in the files of a directory.

@@ -24,13 +24,16 @@ import (
 // the local root that it was stamped with.
 func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[string]string {
 	t.Helper()
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf))
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	f(tp.Tracer("service"), optrace.NewTracer(tp))
-	shutdown(t, tp)
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
+		f(tp.Tracer("service"), optrace.NewTracer(tp))
+	})
+	return rootsIn(t, entries)
+}
+
+func rootsIn(t *testing.T, entries []*op.Entry) map[string]string {
+	t.Helper()
 	got := make(map[string]string)
-	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
+	for _, e := range entries {
 		if (e.Root == "") != e.RootSpanID.IsZero() {
 			t.Errorf("%s: root %q with id %v", e.Operation, e.Root, e.RootSpanID)
 		}
@@ -148,12 +151,8 @@ func TestRootsRegisteredLate(t *testing.T) {
 	run(late, ops, "still below late")
 	lateSpan.End()
 	shutdown(t, tp)
-	got := make(map[string]string)
-	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
-		got[e.Operation] = e.Root
-	}
 	want := map[string]string{"below early": "", "below late": "late", "still below late": "late"}
-	check.Equal(t, "roots by operation", want, got)
+	check.Equal(t, "roots by operation", want, rootsIn(t, spantest.ReadWhole(t, buf.Bytes()).Entries))
 }
 
 func TestRootStampingConcurrentSafe(t *testing.T) {

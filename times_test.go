@@ -1,26 +1,21 @@
 package optrace_test
 
 import (
-	"context"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/tensorconv"
 )
 
 const (
@@ -130,35 +125,4 @@ func TestRecordUnsampled(t *testing.T) {
 		shutdown(t, tp)
 		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 2 - want}, p.Stats())
 	}
-}
-
-// Recording after the fact allocates what a span with the same times does, and a
-// Recorder nothing.
-func TestRecordAllocations(t *testing.T) {
-	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
-	tp := noopProvider(t)
-	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
-	p := prepare(t, tr, matmulSpec())
-	_, s := tp.Tracer("attributes").Start(t.Context(), "matmul")
-	s.SetAttributes(tensorconv.OpName("matmul"))
-	attrs := append(slices.Clone(s.(sdktrace.ReadOnlySpan).Attributes()), tensorconv.LaunchTime(launched))
-	floor := testing.AllocsPerRun(1000, func() {
-		_, span := tracer.Start(context.Background(), "matmul", trace.WithTimestamp(time.Unix(0, started)))
-		span.SetAttributes(attrs...)
-		span.End(trace.WithTimestamp(time.Unix(0, ended)))
-	})
-	if got := testing.AllocsPerRun(1000, func() { p.Record(context.Background(), ran) }); got > floor {
-		t.Errorf("an operation recorded after the fact makes %v allocations, the SDK's span %v", got, floor)
-	}
-	proc := newProcessor(t, newExporter(t, io.Discard))
-	defer func() { _ = proc.Shutdown(t.Context()) }()
-	rec := proc.Recorder(t.Context())
-	round := func() {
-		for range 100 {
-			rec.RecordPrepared(p, ran)
-		}
-		rec.Discard()
-	}
-	round()
-	check.Equal(t, "100 operations of a Recorder make: allocations", 0, testing.AllocsPerRun(100, round))
 }

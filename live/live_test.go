@@ -114,12 +114,6 @@ func asMap(t *testing.T, text string) map[string]any {
 	return r
 }
 
-func marshal(t *testing.T, r *analyze.Report) string {
-	t.Helper()
-	text := check.Must(json.Marshal(r))(t)
-	return string(text)
-}
-
 // The reports in the process are those on a file of the same spans.
 func TestReports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -130,7 +124,7 @@ func TestReports(t *testing.T) {
 	recordSome(tp, 300)
 	check.OK(t, tp.Shutdown(t.Context()))
 	want := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{}))(t)
-	offline, served := asMap(t, marshal(t, want)), asMap(t, get(t, p, "?format=json"))
+	offline, served := asMap(t, string(check.Must(json.Marshal(want))(t))), asMap(t, get(t, p, "?format=json"))
 	for _, lists := range []string{"slowest", "memory"} { // equal ones come in another order
 		delete(offline, lists)
 		delete(served, lists)

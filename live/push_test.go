@@ -14,24 +14,17 @@ import (
 	"github.com/optrace/optrace/live"
 )
 
-// receiver receives profiles, and answers with a status.
-type receiver struct {
-	*httptest.Server
-	status int
-}
-
-func newReceiver(tb testing.TB) *receiver {
+// newReceiver receives profiles, and answers with a status.
+func newReceiver(tb testing.TB, status int) *httptest.Server {
 	tb.Helper()
-	r := &receiver{status: http.StatusOK}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(r.status) }))
-	tb.Cleanup(r.Close)
-	return r
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	tb.Cleanup(s.Close)
+	return s
 }
 
 // What a receiver refuses is lost: Stats, metrics and Shutdown say so.
 func TestPushRefused(t *testing.T) {
-	s := newReceiver(t)
-	s.status = http.StatusBadRequest
+	s := newReceiver(t, http.StatusBadRequest)
 	reader := sdkmetric.NewManualReader()
 	p := newProcessor(t, live.WithProfilePush(s.URL+"/in", time.Second), live.WithPushClient(s.Client()),
 		live.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))))
@@ -60,7 +53,7 @@ func TestPushRefused(t *testing.T) {
 }
 
 func TestPushConcurrentSafe(t *testing.T) {
-	s := newReceiver(t)
+	s := newReceiver(t, http.StatusOK)
 	p := newProcessor(t, live.WithProfilePush(s.URL, time.Second))
 	tp := provider(p)
 	var wg sync.WaitGroup

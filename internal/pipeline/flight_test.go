@@ -111,7 +111,9 @@ func TestFlightTriggers(t *testing.T) {
 				synctest.Wait()
 				check.Equal(t, "a dump is written", tt.want, w.Writes() > 0)
 				stop(t, p, out.Sink)
-				checkSum(t, p.Stats())
+				if st := p.Stats(); st.Recorded != st.Written+st.Dropped {
+					t.Errorf("stats %+v", st)
+				}
 			})
 		})
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,8 +16,8 @@ import (
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/internal/traces"
-	opentries "github.com/optrace/optrace/op/entries"
 )
 
 // TestMain fails if a test leaves a goroutine behind. Errors that tests provoke
@@ -61,20 +60,16 @@ type written struct {
 
 func read(tb testing.TB, content []byte) (w written) {
 	tb.Helper()
-	for rec, err := range opentries.NewReader(bytes.NewReader(content), "out").Records() {
-		switch {
-		case err != nil:
-			tb.Fatal(err)
-		case rec.Entry != nil:
-			w.Steps = append(w.Steps, rec.Entry.Step.V)
-		case rec.Span != nil:
-			w.Spans = append(w.Spans, rec.Span.Name)
-		case rec.Gap != nil:
-			if w.Gaps == nil {
-				w.Gaps = make(map[string]int64)
-			}
-			w.Gaps[rec.Gap.Reason] += rec.Gap.Dropped
+	rec := spantest.ReadWhole(tb, content)
+	w.Steps = rec.Steps()
+	for i := range rec.Spans {
+		w.Spans = append(w.Spans, rec.Spans[i].Name)
+	}
+	for _, g := range rec.Gaps {
+		if w.Gaps == nil {
+			w.Gaps = make(map[string]int64)
 		}
+		w.Gaps[g.Reason] += g.Dropped
 	}
 	return w
 }
@@ -95,14 +90,6 @@ func checkStats(tb testing.TB, got, want Stats) {
 	}
 	got.Exported, got.Lost = want.Exported, want.Lost
 	check.Equal(tb, "stats", want, got)
-}
-
-// checkSum reports stats in which spans are missing or counted twice.
-func checkSum(tb testing.TB, st Stats) {
-	tb.Helper()
-	if st.Recorded != st.Written+st.Dropped {
-		tb.Errorf("%d recorded, but %d written and %d dropped", st.Recorded, st.Written, st.Dropped)
-	}
 }
 
 func stop(tb testing.TB, p Pipeline, s *sink.Sink) {

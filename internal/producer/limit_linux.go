@@ -5,17 +5,14 @@ import (
 	"syscall"
 )
 
-// limitFiles keeps this process from making files larger than most bytes, unless
-// that is 0: writes beyond fail in part, as on a disk that is full.
-func limitFiles(most uint64) error {
-	if most == 0 {
-		return nil
-	}
+// LimitFiles keeps this process from making files larger than most bytes: writes beyond fail in part, as on a disk that is
+// full. It returns the limit before.
+func LimitFiles(most uint64) (before uint64, err error) {
 	signal.Ignore(syscall.SIGXFSZ)
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		return err
+		return 0, err
 	}
-	l.Cur = most
-	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
+	before, l.Cur = l.Cur, most
+	return before, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
 }

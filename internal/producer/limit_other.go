@@ -4,11 +4,5 @@ package producer
 
 import "errors"
 
-// limitFiles keeps this process from making files larger than most bytes, which is
-// there on Linux only.
-func limitFiles(most uint64) error {
-	if most == 0 {
-		return nil
-	}
-	return errors.ErrUnsupported
-}
+// LimitFiles is an error on systems other than Linux.
+func LimitFiles(uint64) (before uint64, err error) { return 0, errors.ErrUnsupported }

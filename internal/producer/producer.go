@@ -30,7 +30,6 @@ type Producer struct {
 	Path        string
 	Format      optrace.Format
 	Compression optrace.Compression
-	Policy      optrace.Policy
 	MaxBytes    int64         // of a file before it is rotated; 0 is without limit
 	Run         int64         // distinguishes its steps from those of others
 	Batch       int           // operations between two flushes
@@ -85,8 +84,10 @@ func Main() {
 
 // record records operations, and writes the counts behind every flush and at the end.
 func (p *Producer) record(out io.Writer) error {
-	if err := limitFiles(p.MaxFile); err != nil {
-		return err
+	if p.MaxFile > 0 {
+		if _, err := LimitFiles(p.MaxFile); err != nil {
+			return err
+		}
 	}
 	exp, err := optrace.NewFileExporter(p.Path, optrace.WithFormat(p.Format), optrace.WithCompression(p.Compression),
 		optrace.WithRotation(optrace.Rotation{MaxBytes: p.MaxBytes}))
@@ -137,7 +138,7 @@ func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
 		flight, err := optrace.NewFlightRecorder(exp, p.Batch)
 		return writer{flight, spans(flight), flight.Dump}, err
 	}
-	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(p.Policy))
+	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
 	if err != nil {
 		return writer{}, err
 	}
@@ -229,9 +230,8 @@ func (r *Process) Told() (t Told) {
 // Kill ends the process at once.
 func (r *Process) Kill() error { return r.cmd.Process.Kill() }
 
-// Wait waits until the process has ended, and returns what it has told last. That it
-// was killed is no error.
-func (r *Process) Wait() (Told, error) {
+// Wait waits until the process has ended. That it was killed is no error.
+func (r *Process) Wait() error {
 	err := r.cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
 		err = nil
@@ -239,5 +239,5 @@ func (r *Process) Wait() (Told, error) {
 	if err != nil {
 		err = fmt.Errorf("a producer failed: %w\n%s", err, r.errs.String())
 	}
-	return r.Told(), err
+	return err
 }

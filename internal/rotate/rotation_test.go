@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,19 +19,6 @@ func open(t *testing.T, path string, limits Limits) *File {
 	f := check.Must(Open(path, limits, whole))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
-}
-
-// files returns the names of the files in dir, sorted, and what they hold together.
-func files(t *testing.T, dir string) (names []string, text string) {
-	t.Helper()
-	found := check.Must(os.ReadDir(dir))(t)
-	for _, e := range found {
-		names = append(names, e.Name())
-		if part, err := os.ReadFile(filepath.Join(dir, e.Name())); err == nil {
-			text += string(part)
-		}
-	}
-	return names, text
 }
 
 // A file ages from its first write on, and after a restart from the last rotation.
@@ -53,7 +41,7 @@ func TestRotationByAge(t *testing.T) {
 				f = open(t, path, Limits{MaxAge: time.Hour})
 			}
 			write(t, f, "x")
-			names, _ := files(t, filepath.Dir(path))
+			names, _ := check.Files(t, filepath.Dir(path))
 			if len(names) != step.files || step.files > 1 && names[0] != "ops-2000-01-01T03-00-00.000.jsonl" {
 				t.Fatalf("step %d: files %q, want %d", i, names, step.files)
 			}
@@ -72,9 +60,9 @@ func TestRotationNames(t *testing.T) {
 		for _, c := range want {
 			write(t, f, string(c))
 		}
-		names, text := files(t, dir)
-		if text != want || len(names) != 13 || names[0] != future || names[1] != "ops-2000-01-01T00-00-07.000_0001.jsonl" {
-			t.Errorf("files %q hold %q", names, text)
+		names, contents := check.Files(t, dir)
+		if text := string(bytes.Join(contents, nil)); text != want || len(names) != 13 || names[0] != future || names[1] != "ops-2000-01-01T00-00-07.000_0001.jsonl" {
+			t.Errorf("files %q hold %q", names, contents)
 		}
 	})
 }
@@ -93,14 +81,14 @@ func TestRotationDeletes(t *testing.T) {
 	check.OK(t, os.Mkdir(filepath.Join(dir, "ops-2001-01-01T00-00-00.000.jsonl"), 0o700))
 	f := open(t, filepath.Join(dir, "ops.jsonl"), Limits{MaxBytes: 4000, MaxTotal: 8000})
 	write(t, f, strings.Repeat("x", 1000))
-	names, _ := files(t, dir)
+	names, _ := check.Files(t, dir)
 	if f.Deleted() != 1 || slices.Contains(names, own[0]) || !slices.Contains(names, own[1]) {
 		t.Errorf("%d files deleted, want the oldest one: %q", f.Deleted(), names)
 	}
 	for range 5 {
 		write(t, f, strings.Repeat("x", 3000))
 	}
-	names, _ = files(t, dir)
+	names, _ = check.Files(t, dir)
 	for _, name := range others {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s was deleted", name)
@@ -128,8 +116,8 @@ func TestRotationFails(t *testing.T) {
 			f.Release()
 			time.Sleep(time.Second)
 		}
-		if names, text := files(t, dir); failures != 3 || len(names) != 1 || len(text) != 25 {
-			t.Errorf("%d errors in 25 s, want one every ten; files %q of %d bytes", failures, names, len(text))
+		if names, contents := check.Files(t, dir); failures != 3 || len(names) != 1 || len(contents[0]) != 25 {
+			t.Errorf("%d errors in 25 s, want one every ten; files %q hold %q", failures, names, contents)
 		}
 	})
 }
@@ -143,10 +131,10 @@ func TestW6RelativePathAndChdir(t *testing.T) {
 	for range 3 {
 		write(t, f, "x")
 	}
-	if names, _ := files(t, to); len(names) != 0 {
+	if names, _ := check.Files(t, to); len(names) != 0 {
 		t.Errorf("files %q where the process went", names)
 	}
-	if names, _ := files(t, from); len(names) != 3 {
+	if names, _ := check.Files(t, from); len(names) != 3 {
 		t.Errorf("files %q, want 3", names)
 	}
 }

@@ -97,7 +97,7 @@ func TestRotationPermissions(t *testing.T) {
 	for range 3 {
 		write(t, f, "x")
 	}
-	names, _ := files(t, dir)
+	names, _ := check.Files(t, dir)
 	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info, err)

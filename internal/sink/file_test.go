@@ -63,21 +63,10 @@ func writeFile(t *testing.T, path string, text []byte) {
 	check.OK(t, os.WriteFile(path, text, 0o600))
 }
 
-// files returns the contents of the files in dir in the order of their names.
-func files(t *testing.T, dir string) (names []string, contents [][]byte) {
-	t.Helper()
-	found := check.Must(os.ReadDir(dir))(t)
-	for _, e := range found {
-		text := check.Must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
-		names, contents = append(names, e.Name()), append(contents, text)
-	}
-	return names, contents
-}
-
 // stepsIn returns the steps in the files of dir, in the order of their names.
 func stepsIn(t *testing.T, dir string) (steps []int64) {
 	t.Helper()
-	_, contents := files(t, dir)
+	_, contents := check.Files(t, dir)
 	for _, text := range contents {
 		steps = append(steps, spantest.Read(t, text).Steps()...)
 	}
@@ -152,7 +141,7 @@ func TestW4TailOfANeighbour(t *testing.T) {
 				o.export(t, s, 10+rounds, 11+rounds)
 				shutdown(t, s)
 				want := map[bool]int{true: 1, false: rounds + 1}[name == "whole" || o.lines()]
-				names, contents := files(t, dir)
+				names, contents := check.Files(t, dir)
 				if len(names) != want {
 					t.Errorf("files %q, want %d", names, want)
 				}
@@ -190,11 +179,11 @@ func TestReopenAfterKill(t *testing.T) {
 				torn := append(bytes.Clone(first), second[:n]...)
 				writeFile(t, path, torn)
 				shutdown(t, o.file(t, path, rotate.Limits{MaxBytes: 1}))
-				if names, contents := files(t, dir); len(names) != 1 || !bytes.Equal(contents[0], torn) {
+				if names, contents := check.Files(t, dir); len(names) != 1 || !bytes.Equal(contents[0], torn) {
 					t.Fatalf("killed at byte %d: opening changes the files %q", n, names)
 				}
 				o.exportTo(t, path, 0, 1)
-				names, contents := files(t, dir)
+				names, contents := check.Files(t, dir)
 				switch {
 				case n == 0:
 					if diff := cmp.Diff([]int64{0, 1, 0}, stepsIn(t, dir)); diff != "" || len(names) != 1 {
@@ -258,7 +247,7 @@ func TestW3ForeignFilesAreRefused(t *testing.T) {
 			check.Says(t, fmt.Sprintf("%v is appended to %s", o, name), "", submit(s, batch(o.format, 1)))
 			_ = s.Shutdown(t.Context()) // the gap finds no place either
 			check.Equal(t, fmt.Sprintf("%v: the books say", o), Stats{Dropped: 1}, s.Stats())
-			if names, found := files(t, filepath.Dir(path)); len(names) != 1 || string(found[0]) != content {
+			if names, found := check.Files(t, filepath.Dir(path)); len(names) != 1 || string(found[0]) != content {
 				t.Errorf("%v: files %q have changed", o, names)
 			}
 		}
@@ -290,7 +279,7 @@ func checkDamagedFile(t *testing.T, name string, o output, text []byte, damage f
 		damage(text)
 		writeFile(t, path, text)
 		o.exportTo(t, path, 9, 10)
-		names, contents := files(t, dir)
+		names, contents := check.Files(t, dir)
 		if len(names) != 2 || !bytes.Equal(contents[0], text) {
 			t.Fatalf("files %q, want the damaged one as it was and another", names)
 		}
@@ -339,7 +328,7 @@ func TestRotationProperties(t *testing.T) {
 						n := 1 + r.IntN(perBatch)
 						o.export(t, s, step, step+n)
 						step += n
-						_, contents := files(t, dir)
+						_, contents := check.Files(t, dir)
 						if total := int64(len(slices.Concat(contents...))); limits.MaxTotal > 0 && total > max(limits.MaxTotal, size(path)) {
 							t.Fatalf("%d bytes in all, the bound is %d", total, limits.MaxTotal)
 						}
@@ -347,7 +336,7 @@ func TestRotationProperties(t *testing.T) {
 					shutdown(t, s)
 				}
 				var all spantest.Recording
-				names, contents := files(t, dir)
+				names, contents := check.Files(t, dir)
 				for i, text := range contents {
 					rec := spantest.ReadWhole(t, text)
 					if len(text) > int(limits.MaxBytes) && len(rec.Entries) > perBatch || len(rec.Resources) == 0 {

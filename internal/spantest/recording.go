@@ -78,10 +78,9 @@ func (rec *Recording) add(tb testing.TB, found op.Record) {
 }
 
 // Steps returns the steps of the entries, which number the operations of [Operations].
-func (rec *Recording) Steps() []int64 {
-	steps := make([]int64, len(rec.Entries))
-	for i, e := range rec.Entries {
-		steps[i] = e.Step.V
+func (rec *Recording) Steps() (steps []int64) {
+	for _, e := range rec.Entries {
+		steps = append(steps, e.Step.V)
 	}
 	return steps
 }
