@@ -186,7 +186,9 @@ func TestKindNames(t *testing.T) {
 			t.Errorf("ParseKind(%q) = %v, %v", name, got, ok)
 		}
 	}
-	check.Equal(t, "a kind and a rule beyond the last are called", "", op.Kind(200).String()+op.KindRule(200).String())
+	check.Equal(t, "a kind and a rule beyond the last are called", "", op.Kind(6).String()+op.Kind(200).String()+
+		op.KindRule(4).String()+op.KindRule(200).String())
+	check.Equal(t, "an unknown class of errors is called", "other", op.ErrorClass(200).String())
 }
 
 func TestWarnings(t *testing.T) {
@@ -200,9 +202,6 @@ func TestWarnings(t *testing.T) {
 		if back, ok := op.ParseWarning(w.String()); !ok || back != w || w.String() == "" {
 			t.Errorf("warning %#x is called %q, which reads as %#x, %v", uint32(w), w, uint32(back), ok)
 		}
-	}
-	if op.Kind(6).String() != "" || op.KindRule(4).String() != "" {
-		t.Error("a kind or rule that is none has a name")
 	}
 	if _, ok := op.ParseWarning(""); ok || (op.WarnDroppedLinks<<1).String() != "" || op.Warning(0).String() != "" {
 		t.Error("there is a warning without a name")

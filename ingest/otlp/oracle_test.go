@@ -2,8 +2,7 @@ package otlp_test
 
 import (
 	"encoding/base64"
-	"io"
-	"iter"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -12,11 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -27,18 +29,24 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		td := randomTraces(rng)
-		want := oracle(td)
-		text, proto := encodings(t, td)
-		for name, got := range map[string]result{
-			"raw protobuf":      read(otlp.ProtoRecords, proto),
-			"shuffled protobuf": read(otlp.ProtoRecords, shuffleProto(rng, proto, tracesSchema())),
-			"frames":            read(otlp.FramedRecords, framed(zstdFrame(t, proto))),
-			"JSON":              read(otlp.JSONRecords, text),
-			"shuffled JSON":     read(otlp.JSONRecords, shuffleJSON(t, rng, text)),
-		} {
-			if diff := cmp.Diff(result{Records: want}, got); diff != "" {
-				t.Fatalf("seed %d, %s (-oracle +got):\n%s\n%s", seed, name, diff, text)
-			}
+		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, nil, result{Records: oracle(td)})
+	}
+}
+
+// checkReaders checks what the readers find in traces, in all encodings.
+func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
+	t.Helper()
+	text, message := spantest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
+	for name, got := range map[string]result{
+		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
+		"shuffled protobuf":  readWith(otlp.ProtoRecords, shuffleProto(rng, message, tracesSchema()), m),
+		"frames":             readWith(otlp.FramedRecords, framed(message), m),
+		"frames, compressed": readWith(otlp.FramedRecords, framed(zstdFrame(t, message)), m),
+		"JSON":               readWith(otlp.JSONRecords, text, m),
+		"shuffled JSON":      readWith(otlp.JSONRecords, shuffleJSON(t, rng, text), m),
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s, %s (-want +got):\n%s\n%s", what, name, diff, text)
 		}
 	}
 }
@@ -143,23 +151,9 @@ func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 func TestReadersKeepTheSame(t *testing.T) {
 	m := new(attr.Mapping)
 	m.KeepAll()
-	keeping := func(r reader) reader {
-		return func(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
-	}
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		td := randomTraces(rng)
-		text, proto := encodings(t, td)
-		want := read(keeping(otlp.ProtoRecords), proto)
-		for name, got := range map[string]result{
-			"shuffled protobuf": read(keeping(otlp.ProtoRecords), shuffleProto(rng, proto, tracesSchema())),
-			"frames":            read(keeping(otlp.FramedRecords), framed(proto)),
-			"JSON":              read(keeping(otlp.JSONRecords), text),
-			"shuffled JSON":     read(keeping(otlp.JSONRecords), shuffleJSON(t, rng, text)),
-		} {
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d, %s (-protobuf +got):\n%s\n%s", seed, name, diff, text)
-			}
-		}
+		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m, readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
 	}
 }

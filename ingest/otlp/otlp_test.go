@@ -8,13 +8,10 @@ import (
 	"iter"
 	"math/rand/v2"
 	"strings"
-	"testing"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -31,10 +28,16 @@ type result struct {
 }
 
 // read drains a reader.
-func read(r reader, text []byte) result { return readFrom(r, bytes.NewReader(text)) }
+func read(r reader, text []byte) result { return readWith(r, text, nil) }
 
-func readFrom(r reader, src io.Reader) (res result) {
-	for rec, err := range r(src, "input", nil) {
+func readWith(r reader, text []byte, m *attr.Mapping) result {
+	return resultOf(r(bytes.NewReader(text), "input", m))
+}
+
+func readFrom(r reader, src io.Reader) result { return resultOf(r(src, "input", nil)) }
+
+func resultOf(records iter.Seq2[op.Record, error]) (res result) {
+	for rec, err := range records {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
@@ -87,10 +90,4 @@ var readers = map[string]reader{
 // randomTraces returns some spans of every sort.
 func randomTraces(rng *rand.Rand) *tracepb.TracesData {
 	return spantest.RandomTraces(rng, rng.IntN(3), 4)
-}
-
-// encodings returns traces in JSON and as a message.
-func encodings(t *testing.T, td *tracepb.TracesData) (text, message []byte) {
-	t.Helper()
-	return spantest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
 }

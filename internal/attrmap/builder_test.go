@@ -159,7 +159,9 @@ func TestBuilderCallerWarnings(t *testing.T) {
 		b.SetScope("s\xff")
 		b.SetResource(&op.Resource{Service: "t\xff"})
 		b.SetError("e\xff")
+		b.SetTraceState("ot=th:fffffffffffffe")
 	})
+	check.Equal(t, "adjusted count", 1<<55, e.AdjustedCount)
 	if e.Warn != op.WarnMicroseconds|op.WarnInvalidUTF8 || e.Root+e.Scope+e.Service+e.Error != "r\ufffds\ufffdt\ufffde\ufffd" {
 		t.Errorf("entry %+v", e)
 	}

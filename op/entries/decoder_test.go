@@ -170,34 +170,40 @@ func TestDecodeRecords(t *testing.T) {
 }
 
 func TestDecodeErrors(t *testing.T) {
+	const record = "invalid_record"
 	for _, test := range []struct {
 		line, want string
 		truncated  bool
+		class      string
 	}{
-		{``, "line: unexpected end of JSON text (at byte 0)", true},
-		{`{"operation":"a","duration_us":1`, "line: unexpected end of JSON text (at byte 32)", true},
-		{`[]`, "line: expected an object, found '[' (at byte 0)", false},
-		{`{"operation":"a" "x":1}`, "line: expected ',' or '}', found '\"' (at byte 17)", false},
-		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false},
-		{`{"operation":null,"duration_us":1}`, "line: an entry without an operation (at byte 34)", false},
-		{`{"operation":5,"duration_us":1}`, "line: an entry without an operation (at byte 31)", false},
-		{`{"step":5}`, "line: an entry without an operation (at byte 10)", false},
-		{`{"operation":"a"}`, "line: an entry without a duration (at byte 17)", false},
-		{`{"operation":"a","duration_us":"x"}`, "line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 34)", false},
-		{`{"operation":"a","duration_us":{}}`, "line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 33)", false},
-		{`{"operation":"a","duration_us":1e400}`, "line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 36)", false},
-		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`, "line: an entry and another record in one (at byte 0)", false},
-		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false},
-		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false},
-		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false},
+		{``, "line: unexpected end of JSON text (at byte 0)", true, "syntax"},
+		{`{"operation":"a","duration_us":1`, "line: unexpected end of JSON text (at byte 32)", true, "syntax"},
+		{`[]`, "line: expected an object, found '[' (at byte 0)", false, "syntax"},
+		{`{"operation":"a" "x":1}`, "line: expected ',' or '}', found '\"' (at byte 17)", false, "syntax"},
+		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false, "syntax"},
+		{`{"operation":null,"duration_us":1}`, "line: an entry without an operation (at byte 34)", false, record},
+		{`{"operation":5,"duration_us":1}`, "line: an entry without an operation (at byte 31)", false, record},
+		{`{"step":5}`, "line: an entry without an operation (at byte 10)", false, record},
+		{`{"operation":"a"}`, "line: an entry without a duration (at byte 17)", false, record},
+		{`{"operation":"a","duration_us":"x"}`,
+			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 34)", false, record},
+		{`{"operation":"a","duration_us":{}}`,
+			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 33)", false, record},
+		{`{"operation":"a","duration_us":1e400}`,
+			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 36)", false, record},
+		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`, "line: an entry and another record in one (at byte 0)", false, record},
+		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
+		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
+		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},
 		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1" ` +
-			`(at byte 0)`, false},
-		{`{"a":` + strings.Repeat("[", 1000) + `}`, "line: nested deeper than 512 (at byte 516)", false},
+			`(at byte 0)`, false, record},
+		{`{"a":` + strings.Repeat("[", 1000) + `}`, "line: nested deeper than 512 (at byte 516)", false, "syntax"},
 	} {
 		_, err := entries.DecodeLine([]byte(test.line))
 		var syntax *op.SyntaxError
-		if !errors.As(err, &syntax) || err.Error() != test.want || syntax.Truncated != test.truncated {
-			t.Errorf("%.60s: error %v, want %s", test.line, err, test.want)
+		if !errors.As(err, &syntax) || err.Error() != test.want || syntax.Truncated != test.truncated ||
+			syntax.Class.String() != test.class {
+			t.Errorf("%.60s: error %v, want %s of class %s", test.line, err, test.want, test.class)
 		}
 	}
 }

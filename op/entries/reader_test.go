@@ -86,6 +86,10 @@ func TestReaderGiantLine(t *testing.T) {
 	text := line("a") + "\n" + strings.Repeat("x", entries.MaxLineBytes+1) + "\n" + line("b") + "\n"
 	want := []string{"op a", "f:2: line longer than 16777216 bytes (at byte 34)", "op b"}
 	check.Equal(t, "records", want, readAll(text))
+	_, err := entries.NewReader(strings.NewReader(strings.Repeat("x", entries.MaxLineBytes+1)), "f").Next()
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); !ok || syntax.Class.String() != "limit_exceeded" {
+		t.Errorf("error %v", err)
+	}
 }
 
 // A file is readable from any line boundary, and cut anywhere loses one line.
