@@ -369,13 +369,13 @@ func TestOperationsOfAModel(t *testing.T) {
 	check.Equal(t, "convolutions", 11, convolutions)
 	// 4 products of 20×120 by 120×360, 120×120, 120×240 and 240×120, each twice, and
 	// twice 8 heads of 20×15 by 15×20 and of 20×20 by 20×15.
-	check.Equal(t, "MatMul", int64(2*2*(20*120*(360+120+240+240)+2*8*20*15*20)), sums["MatMul"])
-	if want := int64(2 * 20 * 120 * 6625); sums["FusedMatMul"] != want { // the first one transposed, the other one packed
-		t.Errorf("FusedMatMul: %d, want %d", sums["FusedMatMul"], want)
+	for name, want := range map[string]int64{
+		"MatMul":             2 * 2 * (20*120*(360+120+240+240) + 2*8*20*15*20),
+		"FusedMatMul":        2 * 20 * 120 * 6625, // the first one transposed, the other one packed
+		"LayerNormalization": 5 * 5 * 20 * 120,    // five, with weights
+		"Softmax":            5 * (2*8*20*20 + 20*6625),
+	} {
+		check.Equal(t, name, want, sums[name])
 	}
-	if want := int64(5 * 5 * 20 * 120); sums["LayerNormalization"] != want { // five, with weights
-		t.Errorf("LayerNormalization: %d, want %d", sums["LayerNormalization"], want)
-	}
-	check.Equal(t, "Softmax", int64(5*(2*8*20*20+20*6625)), sums["Softmax"])
 	check.Equal(t, "unknown", map[string]int{"AveragePool": 1, "Shape": 3}, unknown)
 }

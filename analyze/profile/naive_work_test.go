@@ -133,10 +133,13 @@ func TestWorkAgainstNaive(t *testing.T) {
 		var entries, ofDevices []op.Entry
 		for range 1 + r.IntN(40) {
 			e := randomWork(r)
-			if r.IntN(2) == 0 { // many of which compute for longer than they move
+			if r.IntN(3) > 0 { // some compute for longer than they move
 				dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 2, 3, 64, 784) }
 				m, n, k := dim(), dim(), dim()
-				e.Operation, e.InputShapes, e.OutputShape, e.InputDTypes = "matmul", []op.Shape{{m, k}, {k, n}}, op.Shape{m, n}, nil
+				e.Operation, e.OutputShape, e.InputDTypes = tracetest.Pick(r, "matmul", "add", "relu", "copy"), op.Shape{m, n}, nil
+				if e.InputShapes = []op.Shape{{m, n}, {m, n}}; e.Operation == "matmul" {
+					e.InputShapes = []op.Shape{{m, k}, {k, n}}
+				}
 			}
 			e.DeviceID, e.DType = tracetest.Pick(r, "cuda:0", "cuda:1", "cpu", ""), tracetest.Pick(r, e.DType, op.F32)
 			if r.IntN(6) == 0 {
