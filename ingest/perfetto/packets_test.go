@@ -140,7 +140,16 @@ func TestMemoryIsLimited(t *testing.T) {
 		}
 		return perfettotest.Encode(t, b.String())
 	}
+	var damaged []byte
+	for i := range 3000 {
+		const defaults = 59 // of a packet
+		packet := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data { event_names { iid: %d name: "%s" } } }`, i+1, text))
+		packet, _ = protowire.ConsumeBytes(packet[1:])
+		packet = protowire.AppendBytes(protowire.AppendTag(packet, defaults, protowire.BytesType), []byte{0xff})
+		damaged = protowire.AppendBytes(protowire.AppendTag(damaged, 1, protowire.BytesType), packet)
+	}
 	for name, trace := range map[string][]byte{
+		"names of packets that are not well formed": damaged,
 		"names": repeated(func(i int) string {
 			return fmt.Sprintf(`interned_data { event_names { iid: %d name: "%s" } }`, i+1, text)
 		}),

@@ -160,11 +160,12 @@ func (s *source) packet(b []byte, isInner bool) bool {
 	}
 	seq.intern(p.interned, &s.bad)
 	seq.setDefaults(p.defaults, &s.bad)
-	if s.clocks.snapshot(p.snapshot, seq, &s.bad); s.bad {
-		return s.fail("a packet that is not well formed")
-	}
+	s.clocks.snapshot(p.snapshot, seq, &s.bad)
 	if !s.keep(seq.bytes + s.clocks.bytes - before) {
 		return false
+	}
+	if s.bad {
+		return s.fail("a packet that is not well formed")
 	}
 	at, timed := s.clocks.time(&p, seq)
 	switch {
