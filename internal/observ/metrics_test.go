@@ -168,3 +168,22 @@ func TestInstrumentsThatCannotBeMade(t *testing.T) {
 	const want = "optrace: making instruments: no such instrument"
 	check.Equal(t, "errors", want+"\n"+want, errors.Join(errs()...).Error())
 }
+
+// silent is a MeterProvider that registers nothing.
+type silent struct{ noop.MeterProvider }
+
+func (silent) Meter(string, ...metric.MeterOption) metric.Meter { return silentMeter{} }
+
+type silentMeter struct{ noop.Meter }
+
+func (silentMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return nil, nil
+}
+
+func TestNothingIsRegistered(t *testing.T) {
+	t.Setenv(variable, "true")
+	before := otel.GetMeterProvider()
+	otel.SetMeterProvider(silent{})
+	t.Cleanup(func() { otel.SetMeterProvider(before) })
+	check.OK(t, observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })())
+}

@@ -52,8 +52,7 @@ func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func(
 		o.ObserveInt64(unsummed, int64(st.Unsummed), set)
 		return nil
 	}, processed.Inst(), queue.Inst(), forgotten, unsummed)
-	if err != nil {
-		handle(err)
+	if handle(err); registration == nil {
 		return stop
 	}
 	return registration.Unregister
