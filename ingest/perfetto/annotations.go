@@ -13,7 +13,7 @@ type annotator struct {
 	// hasJSON is set if there was JSON among the values, and unknown if a name or text is
 	// not interned.
 	hasJSON, unknown bool
-	bad              *bool // as of fields
+	bad              *bool // see fields
 	large            bool  // there is too much
 }
 

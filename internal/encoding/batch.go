@@ -47,8 +47,8 @@ func (b *Batch) Body() []byte { return b.Records[headroom:] }
 // Memory returns how many bytes b takes.
 func (b *Batch) Memory() int { return cap(b.Records) }
 
-// Between returns the records between a head and a tail, in the batch's memory or, where that has no room for it, the head's,
-// and what memory of the head is left.
+// Between returns the records between a head and a tail, in the batch's memory or, where that has no room for the head, in the
+// head's, which is returned too.
 func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 	if len(head) > headroom {
 		framed = append(append(head, b.Body()...), tail...)
