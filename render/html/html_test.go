@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
@@ -52,11 +50,11 @@ func request(start, duration int64) op.Record {
 	}}
 }
 
-// columns are the columns of a page, decoded by this test's own reader.
-type columns struct {
-	start, duration, self, name, kind, device, stream, parent, request, shape, memory, flops, step []uint64
-	launch, call, group, count, most, launcher, arguments, maker                                   []uint64
-}
+// columns are the columns of a page by name, decoded by this test's own reader.
+type columns map[string][]uint64
+
+const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call group count most launcher " +
+	"arguments maker"
 
 // view is the part of a page's JSON that the tests look at.
 type view struct {
@@ -95,16 +93,14 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	check.OK(tb, json.Unmarshal([]byte(viewText.FindStringSubmatch(page)[1]), &v))
 	text := check.Must(base64.StdEncoding.DecodeString(rowsText.FindStringSubmatch(page)[1]))(tb)
 	src := check.Must(io.ReadAll(flate.NewReader(bytes.NewReader(text))))(tb)
-	for _, column := range []*[]uint64{
-		&c.start, &c.duration, &c.self, &c.name, &c.kind, &c.device, &c.stream, &c.parent, &c.request, &c.shape, &c.memory, &c.flops, &c.step,
-		&c.launch, &c.call, &c.group, &c.count, &c.most, &c.launcher, &c.arguments, &c.maker,
-	} {
+	c = make(columns)
+	for column := range strings.FieldsSeq(columnNames) {
 		for range v.Rows {
 			n, size := binary.Uvarint(src)
 			if size <= 0 {
 				tb.Fatal("columns end early")
 			}
-			*column = append(*column, n)
+			c[column] = append(c[column], n)
 			src = src[size:]
 		}
 	}
@@ -123,15 +119,15 @@ func TestColumns(t *testing.T) {
 	)
 	v, c := decode(t, page)
 	want := columns{
-		start: []uint64{0, 100, 500}, duration: []uint64{1000, 500, 300}, self: []uint64{2000, 0, 0},
-		name: []uint64{0, 1, 2}, kind: []uint64{6, 1, 1}, device: []uint64{0, 1, 1}, stream: []uint64{0, 8, 8},
-		parent: []uint64{0, 3, 5}, request: []uint64{2, 1, 1}, shape: []uint64{0, 1, 1},
-		memory: []uint64{0, 65537, 65537}, flops: []uint64{0, 25_690_113, 25_690_113}, step: []uint64{0, 1, 1},
-		launch: []uint64{0, 0, 0}, call: []uint64{0, 0, 0}, group: []uint64{0, 0, 0},
-		count: []uint64{0, 0, 0}, most: []uint64{0, 0, 0}, launcher: []uint64{0, 0, 0},
-		arguments: []uint64{0, 0, 0}, maker: []uint64{0, 0, 0},
+		"start": {0, 100, 500}, "duration": {1000, 500, 300}, "self": {2000, 0, 0},
+		"name": {0, 1, 2}, "kind": {6, 1, 1}, "device": {0, 1, 1}, "stream": {0, 8, 8},
+		"parent": {0, 3, 5}, "request": {2, 1, 1}, "shape": {0, 1, 1},
+		"memory": {0, 65537, 65537}, "flops": {0, 25_690_113, 25_690_113}, "step": {0, 1, 1},
+		"launch": {0, 0, 0}, "call": {0, 0, 0}, "group": {0, 0, 0},
+		"count": {0, 0, 0}, "most": {0, 0, 0}, "launcher": {0, 0, 0},
+		"arguments": {0, 0, 0}, "maker": {0, 0, 0},
 	}
-	check.Equal(t, "columns", want, c, cmp.AllowUnexported(columns{}))
+	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)
 	check.Equal(t, "shapes", []string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes)
 	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 || v.Devices[0].Label != "cuda:0" {
@@ -168,7 +164,7 @@ func TestArguments(t *testing.T) {
 	v, c := decode(t, pageOf(t, html.Options{},
 		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"}, op.Attr{Key: "other", Value: "x"}),
 		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
-	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c.arguments) // 0 for that of the row before
+	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 for that of the row before
 	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`, fmt.Sprintf("%s", v.Arguments))
 }
 
@@ -187,8 +183,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	v, c := decode(t, b.String())
 	sums, selves := make(map[string]int64), make(map[string]int64)
 	for i := range v.Rows {
-		sums[v.Names[c.name[i]]] += int64(c.duration[i])
-		selves[v.Names[c.name[i]]] += int64(c.duration[i] - c.self[i]/2) // none is longer than its operation
+		sums[v.Names[c["name"][i]]] += int64(c["duration"][i])
+		selves[v.Names[c["name"][i]]] += int64(c["duration"][i] - c["self"][i]/2) // none is longer than its operation
 	}
 	check.Equal(t, "operations", 7, len(sums))
 	for _, o := range r.Operations {
@@ -231,7 +227,7 @@ func TestLaunchDevices(t *testing.T) {
 	}
 	check.Equal(t, "idle", []string{"cuda:2: cuda:2"}, idle) // the others ran one operation each
 	check.Equal(t, "devices", []string{"cuda:2 3: cuda:2", "cuda:2 4: cuda:2", "cuda:10 1: cuda:10"}, got)
-	check.Equal(t, "launches", []uint64{3, 3, 3, 0}, c.launch)
+	check.Equal(t, "launches", []uint64{3, 3, 3, 0}, c["launch"])
 }
 
 var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -106,8 +105,4 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 		!strings.Contains(b.String(), "… and 3 more endpoints with operations, which took less time") {
 		t.Errorf("%d endpoints in detail:\n%s", n, b.String())
 	}
-}
-
-func TestWriteCorrelationError(t *testing.T) {
-	check.Says(t, "", "", text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}))
 }

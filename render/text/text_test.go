@@ -250,6 +250,7 @@ func TestOverview(t *testing.T) {
 
 func TestWriteError(t *testing.T) {
 	check.Says(t, "", "", text.Write(&fulldisk.Writer{}, empty(), text.Options{}))
+	check.Says(t, "correlation", "", text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}))
 }
 
 // Whatever names are, the report holds no character that controls a terminal.
