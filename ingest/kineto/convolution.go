@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/optrace/optrace/op"
 )
@@ -71,7 +72,7 @@ func isExtent(n int64) bool { return 0 < n && n < 1<<30 }
 
 // parseIntegers returns the integers of a list such as "[1, 1]"; nil where it is none.
 func parseIntegers(text string) (list []int64) {
-	if json.Unmarshal([]byte(text), &list) != nil {
+	if strings.Contains(text, "null") || json.Unmarshal([]byte(text), &list) != nil {
 		return nil
 	}
 	return list
