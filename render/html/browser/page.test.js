@@ -35,6 +35,7 @@ async function open(file, { width = 1280, height = 900, hash = "", dark = false 
   await page.goto("file://" + join(directory, file) + hash);
   await page.waitForSelector("html[data-ready]");
   assert.equal(await page.evaluate(() => document.documentElement.dataset.ready), "true");
+  await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))); // what is ready is drawn in the next frame
   return { page, done: async () => {
     await context.close();
     assert.deepEqual(faults, []);
