@@ -127,8 +127,9 @@ func TestR1Damage(t *testing.T) {
 					}
 				}
 			}
-			// A bit of a name or of a field's number makes another valid record.
-			if outside > 2+places/6 || silent > 2 {
+			// The first place is outside of the lists, and another may be, in all kinds of damage. A bit of a name
+			// or of a field's number makes another valid record.
+			if outside > 2*len(damages)+places/10 || silent > 2 {
 				t.Errorf("of %d places %d cost a whole batch, and %d were not reported", places, outside, silent)
 			}
 		})
