@@ -77,11 +77,12 @@ func TestRowsAgainstNaive(t *testing.T) {
 			of := byModel[e.Model.Text]
 			want := engines.Engine{
 				Dialect: "vllm", Service: e.Service, Model: key.Value{Text: e.Model.Text, Known: true}, Requests: int64(len(of)),
-				TokensIn: naiveSum(of, func(q naiveRequest) int64 { return q.in }), TokensOut: naiveSum(of, func(q naiveRequest) int64 { return q.out }),
-				E2E:     naiveTimes(of, func(q naiveRequest) int64 { return q.e2e * 1e6 }),
-				Queue:   naiveTimes(of, func(q naiveRequest) int64 { return q.queue * 1e6 }),
-				Prefill: naiveTimes(of, func(q naiveRequest) int64 { return q.prefill * 1e6 }),
-				Decode:  naiveTimes(of, func(q naiveRequest) int64 { return q.decode * 1e6 }),
+				TokensIn:  naiveSum(of, func(q naiveRequest) int64 { return q.in }),
+				TokensOut: naiveSum(of, func(q naiveRequest) int64 { return q.out }),
+				E2E:       naiveTimes(of, func(q naiveRequest) int64 { return q.e2e * 1e6 }),
+				Queue:     naiveTimes(of, func(q naiveRequest) int64 { return q.queue * 1e6 }),
+				Prefill:   naiveTimes(of, func(q naiveRequest) int64 { return q.prefill * 1e6 }),
+				Decode:    naiveTimes(of, func(q naiveRequest) int64 { return q.decode * 1e6 }),
 				Other: naiveTimes(of, func(q naiveRequest) int64 {
 					if max(q.queue, q.prefill, q.decode) < 0 {
 						return -1

@@ -13,7 +13,8 @@ import (
 func TestQueued(t *testing.T) {
 	all := requests.AlikeOf(tracetest.AddTo(trace.New(),
 		tracetest.SpanAt("POST", 1, 0, 0, 50), tracetest.OpAt("matmul", 9, 1, 5, 50),
-		tracetest.SpanAt("POST", 1, 0, 10, 80).In(2), tracetest.SpanAt("queue", 2, 1, 12, 48).In(2), tracetest.OpAt("matmul", 9, 1, 60, 80).In(2)))
+		tracetest.SpanAt("POST", 1, 0, 10, 80).In(2), tracetest.SpanAt("queue", 2, 1, 12, 48).In(2),
+		tracetest.OpAt("matmul", 9, 1, 60, 80).In(2)))
 	want := []requests.Alike{{
 		Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50,
 		QueuedNS: 40, QueuedIn: map[string]int64{"queue": 36, "POST": 4},

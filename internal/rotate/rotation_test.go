@@ -61,7 +61,8 @@ func TestRotationNames(t *testing.T) {
 			write(t, f, string(c))
 		}
 		names, contents := check.Files(t, dir)
-		if text := string(bytes.Join(contents, nil)); text != want || len(names) != 13 || names[0] != future || names[1] != "ops-2000-01-01T00-00-07.000_0001.jsonl" {
+		if text := string(bytes.Join(contents, nil)); text != want || len(names) != 13 || names[0] != future ||
+			names[1] != "ops-2000-01-01T00-00-07.000_0001.jsonl" {
 			t.Errorf("files %q hold %q", names, contents)
 		}
 	})
