@@ -65,7 +65,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := devices.Report(ctx, batch, deviceID, out); err != nil {
+		if err := devices.Report(ctx, batch, out); err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,7 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	if err := devices.Report(ctx, file, deviceID, out); err != nil {
+	if err := devices.Report(ctx, file, out); err != nil {
 		return err
 	}
 	if err := compare(file, &e.byHand, out); err != nil {
