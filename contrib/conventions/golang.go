@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// constants returns a function that returns a Go file with the constants whose names are not "".
-func constants(header string, constant func(*attribute) (name, value string)) func(*registry, []byte) ([]byte, error) {
+// constants returns a function that returns a Go file with the constants whose names are not "", each described or not.
+func constants(header string, described bool, constant func(*attribute) (name, value string)) func(*registry, []byte) ([]byte, error) {
 	return func(r *registry, _ []byte) ([]byte, error) {
 		var b bytes.Buffer
 		b.WriteString("// Code generated from docs/registry by contrib/conventions; DO NOT EDIT.\n\n" + header)
@@ -16,7 +16,9 @@ func constants(header string, constant func(*attribute) (name, value string)) fu
 			var list bytes.Buffer
 			for _, a := range g.Attributes {
 				if name, value := constant(a); name != "" {
-					comment(&list, name+" is the "+strings.TrimPrefix(a.describe(), "The "))
+					if described {
+						comment(&list, name+" is the "+strings.TrimPrefix(a.describe(), "The "))
+					}
 					fmt.Fprintf(&list, "\t%s = %s\n", name, value)
 				}
 			}

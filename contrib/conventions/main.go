@@ -57,10 +57,10 @@ var files = []struct {
 	path     string
 	generate func(r *registry, old []byte) ([]byte, error)
 }{
-	{"internal/attrkey/names.go", constants("package attrkey\n", func(a *attribute) (name, value string) {
+	{"internal/attrkey/names.go", constants("package attrkey\n", false, func(a *attribute) (name, value string) {
 		return a.Annotations.Key, fmt.Sprintf("%q", a.name())
 	})},
-	{"tensorconv/key.go", constants(tensorconvHeader, func(a *attribute) (name, value string) {
+	{"tensorconv/key.go", constants(tensorconvHeader, true, func(a *attribute) (name, value string) {
 		return a.Annotations.Const, "attribute.Key(attrkey." + a.Annotations.Key + ")"
 	})},
 	{"docs/conventions.md", conventions},

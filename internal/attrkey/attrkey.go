@@ -1,4 +1,4 @@
-// Package attrkey has the keys of attributes. Users have those of operations in package
+// Package attrkey has the keys of attributes, which docs/conventions.md describes. Users have those of operations in package
 // tensorconv.
 package attrkey
 
