@@ -128,28 +128,15 @@ func (l *apiList) qualify(other *types.Package) string {
 
 // signature returns the parameters and results of a function, without names.
 func (l *apiList) signature(s *types.Signature) string {
-	var b strings.Builder
-	b.WriteString(typeParams(s.TypeParams(), l.typeString))
-	tuple := func(t *types.Tuple, variadic bool) string {
-		var list []string
-		for i := range t.Len() {
-			text := l.typeString(t.At(i).Type())
-			if variadic && i == t.Len()-1 {
-				text = "..." + strings.TrimPrefix(text, "[]")
-			}
-			list = append(list, text)
+	unnamed := func(t *types.Tuple) *types.Tuple {
+		var list []*types.Var
+		for v := range t.Variables() {
+			list = append(list, types.NewParam(v.Pos(), v.Pkg(), "", v.Type()))
 		}
-		return strings.Join(list, ", ")
+		return types.NewTuple(list...)
 	}
-	b.WriteString("(" + tuple(s.Params(), s.Variadic()) + ")")
-	switch results := tuple(s.Results(), false); s.Results().Len() {
-	case 0:
-	case 1:
-		b.WriteString(" " + results)
-	default:
-		b.WriteString(" (" + results + ")")
-	}
-	return b.String()
+	plain := types.NewSignatureType(nil, nil, nil, unnamed(s.Params()), unnamed(s.Results()), s.Variadic())
+	return typeParams(s.TypeParams(), l.typeString) + strings.TrimPrefix(l.typeString(plain), "func")
 }
 
 func typeParams(list *types.TypeParamList, typeString func(types.Type) string) string {
