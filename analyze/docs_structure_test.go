@@ -3,9 +3,7 @@ package analyze
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/path"
@@ -16,31 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
-
-// TestDocumentedStructure reads docs/analyses.md: a block of requests or of
-// collapsed stacks is what comes of the table of operations in front of it.
-func TestDocumentedStructure(t *testing.T) {
-	text := check.Must(os.ReadFile("../docs/analyses.md"))(t)
-	tables := markdownTables(string(text))
-	blocks := 0
-	for _, block := range fencedBlocks(string(text)) {
-		write, ok := blockWriters[block.language]
-		if !ok {
-			continue
-		}
-		blocks++
-		var input markdownTable
-		for _, table := range tables {
-			if table.line < block.line && table.header[0] == "operation" {
-				input = table
-			}
-		}
-		var b strings.Builder
-		write(t, input.records(t), &b)
-		check.Equal(t, fmt.Sprintf("line %d: %s", block.line, block.language), block.text, b.String())
-	}
-	check.Equal(t, "blocks", len(blockWriters)+2, blocks)
-}
 
 // blockWriters write the text of a block about the records of a table.
 var blockWriters = map[string]func(*testing.T, []op.Record, io.Writer){
@@ -97,29 +70,4 @@ func documentedShared(_ *testing.T, records []op.Record, w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
-}
-
-// fencedBlock is a block of code and the line that it begins on.
-type fencedBlock struct {
-	line     int
-	language string
-	text     string
-}
-
-func fencedBlocks(markdown string) []fencedBlock {
-	var blocks []fencedBlock
-	inside := false
-	for i, line := range strings.Split(markdown, "\n") {
-		language, fence := strings.CutPrefix(line, "```")
-		switch {
-		case fence && !inside:
-			blocks = append(blocks, fencedBlock{line: i + 1, language: language})
-			inside = true
-		case fence:
-			inside = false
-		case inside:
-			blocks[len(blocks)-1].text += line + "\n"
-		}
-	}
-	return blocks
 }
