@@ -29,30 +29,22 @@ type rankedJob struct {
 	numbered     bool
 	offsets      []int64 // of the clocks
 	seed         uint64
-	spans        uint64
 }
 
-func (j *rankedJob) id() op.SpanID {
-	j.spans++
-	return trace.SpanID(j.spans)
-}
-
-func (j *rankedJob) records() []op.Record {
+func (j *rankedJob) records() (records []op.Record) {
 	r := rand.New(rand.NewPCG(j.seed, 1))
-	j.spans = 0
-	var records []op.Record
-	span := func(trace op.TraceID, parent op.SpanID, name string, start, end int64) op.SpanID {
-		s := &op.Span{
-			Name: name, TraceID: trace, SpanID: j.id(), ParentSpanID: parent, Start: op.Known(start), Duration: end - start, Service: "trainer",
+	id, clock := uint64(0), int64(0) // the latest id, and how far the clock is ahead of which times are
+	add := func(s tracetest.Spec) *op.Entry {
+		id++
+		s.ID, s.Service, s.Start, s.End = id, "trainer", s.Start+clock, s.End+clock
+		if s.Rank.Known {
+			s.Launch = op.Known(s.Start - 100)
 		}
-		records = append(records, op.Record{Span: s})
-		if name == "load" {
-			records = append(records, op.Record{Span: s})
-		}
-		return s.SpanID
+		records = append(records, s.Record())
+		return records[len(records)-1].Entry
 	}
 	at := int64(jobStart)
-	for step := range j.steps {
+	for step := range int64(j.steps) {
 		ends := at
 		computed := make([]int64, j.ranks)
 		for rank := range computed {
@@ -60,33 +52,27 @@ func (j *rankedJob) records() []op.Record {
 			ends = max(ends, computed[rank])
 		}
 		ends += 5000
-		shared := span(op.TraceID{200, byte(step >> 8), byte(step)}, op.SpanID{}, "all ranks", at, ends)
+		clock = 0
+		add(tracetest.SpanAt("all ranks", 0, 0, at, ends).In(200))
+		shared := id
 		for rank := range j.ranks {
-			clock := int64(0)
 			if j.offsets != nil {
 				clock = j.offsets[rank]
 			}
-			trace := op.TraceID{byte(rank + 1), 1}
-			root := span(trace, op.SpanID{}, fmt.Sprint("step ", step), at+clock, ends+clock)
-			span(trace, root, "load", at+clock, at+500+clock)
-			entry := func(name string, kind op.Kind, trace op.TraceID, parent op.SpanID, start, end int64) *op.Entry {
-				e := &op.Entry{
-					Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(int64(rank)), Service: "trainer", Step: op.Known(int64(step)),
-					TraceID: trace, SpanID: j.id(), ParentSpanID: parent, Start: op.Known(start + clock), Duration: end - start,
-					Launch: op.Known(start + clock - 100),
-				}
-				records = append(records, op.Record{Entry: e})
-				return e
+			in := byte(rank + 1)
+			add(tracetest.SpanAt(fmt.Sprint("step ", step), 0, 0, at, ends).In(in))
+			root := id
+			add(tracetest.SpanAt("load", 0, root, at, at+500).In(in))
+			records = append(records, records[len(records)-1]) // read twice
+			on := func(name string, parent uint64, end int64) tracetest.Spec {
+				return tracetest.OpAt(name, 0, parent, at, end).InStep(step).OnRank(int64(rank)).In(in)
 			}
-			matmul := entry("matmul", op.KindCompute, trace, root, at, computed[rank])
-			host := entry("tokenize", op.KindCompute, trace, root, at, at+700)
-			host.Rank, host.DeviceID, host.Launch = op.Int{}, "", op.Int{}
-			entry("relu", op.KindCompute, op.TraceID{200, byte(step >> 8), byte(step)}, shared, at, at+300)
-			e := entry(j.name, op.KindCollective, trace, root, computed[rank], ends)
-			e.Collective = &op.Collective{Name: j.name, Group: "dp"}
-			if j.numbered {
-				e.Collective.Sequence = op.Known(int64(step))
-			}
+			matmul := add(on("matmul", root, computed[rank]))
+			add(tracetest.OpAt("tokenize", 0, root, at, at+700).InStep(step).On("").In(in))
+			add(on("relu", shared, at+300).In(200))
+			s := on(j.name, root, ends).As(op.KindCollective)
+			s.Start = computed[rank]
+			add(s).Collective = &op.Collective{Name: j.name, Group: "dp", Sequence: op.Int{V: step, Known: j.numbered}}
 			if rank == 1 && step == 0 { // read twice
 				records = append(records, op.Record{Entry: matmul})
 			}

@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
@@ -68,26 +67,14 @@ func sampleRecords() []op.Record {
 }
 
 func sampleReport(records []op.Record, by string, structure bool) *Report {
-	opts := Options{}
+	opts := Options{Top: 2, SumsOnly: !structure}
 	opts.By, _ = key.Parse(by)
-	opts.Top = 2
-	in, p, tr := newCounter(), profile.New(opts.sums()), trace.New()
-	tr.GroupBy(opts.By)
+	c := newCollector(opts)
 	for _, rec := range records {
-		in.add(rec, nil)
-		switch {
-		case rec.Entry != nil:
-			p.Add(rec.Entry)
-			tr.Add(op.Record{Entry: rec.Entry})
-		case rec.Span != nil:
-			tr.AddSpan(rec.Span)
-		}
+		c.add(rec, nil)
 	}
-	in.endFile("entries-jsonl", 4096)
-	if !structure {
-		tr = nil
-	}
-	return newReport(in.envelope(), p, tr, &Options{})
+	c.counter.endFile("entries-jsonl", 4096)
+	return c.report()
 }
 
 func reportJSON(t *testing.T, r *Report) []byte {
@@ -107,8 +94,7 @@ func TestReportJSON(t *testing.T) {
 	golden.Check(t, "testdata/report_empty.json", reportJSON(t, sampleReport(nil, "operation", true)))
 }
 
-// Whatever is in the entries, the report is valid JSON, and without structure
-// what needs it is null and all else is the same.
+// Without structure what needs it is null, and all else is the same.
 func TestReportWithoutStructure(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		var records []op.Record
@@ -117,11 +103,6 @@ func TestReportWithoutStructure(t *testing.T) {
 			records = append(records, op.Record{Entry: &entries[i]})
 		}
 		full, flat := sampleReport(records, "device", true), sampleReport(records, "device", false)
-		for _, rep := range []*Report{full, flat} {
-			if !json.Valid(reportJSON(t, rep)) {
-				t.Fatalf("seed %d: not JSON", seed)
-			}
-		}
 		structural := cmp.Options{
 			tracetest.EqualKeys,
 			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock", "Cycles", "Suspects", "MissingLinks"),
@@ -172,15 +153,11 @@ func TestReportBusyImbalance(t *testing.T) {
 }
 
 func TestReportSelfTimeOfOthers(t *testing.T) {
-	opts := Options{}
-	opts.MaxGroups = 2
-	p, tr := profile.New(opts.sums()), trace.New()
+	c := newCollector(Options{MaxGroups: 2})
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		e := op.Entry{Operation: name, Duration: 7}
-		p.Add(&e)
-		tr.Add(op.Record{Entry: &e})
+		c.addEntry(&op.Entry{Operation: name, Duration: 7})
 	}
-	r := newReport(newCounter().envelope(), p, tr, &Options{})
+	r := c.report()
 	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || r.Operations[0].SelfNS.V != 21 {
 		t.Errorf("%+v", r.Operations)
 	}
