@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +117,6 @@ func squeeze(line string) string { return strings.Join(strings.Fields(line), " "
 
 // The attributes that are advised, taken together, make a span of which nothing is missing.
 func TestAttributeAdvice(t *testing.T) {
-	type pair = map[string]any
 	span := pair{"name": "all_reduce", "kind": 1}
 	above := pair{
 		"name": "train_step", "kind": 1, "startTimeUnixNano": "1772366400000000000", "endTimeUnixNano": "1772366400000800000",
@@ -125,7 +127,7 @@ func TestAttributeAdvice(t *testing.T) {
 		for _, a := range f.Attributes {
 			switch name, of, isLink := strings.Cut(a.Key, "links[]."); {
 			case a.Where != "span field":
-				attributes[a.Where] = append(attributes[a.Where], pair{"key": a.Key, "value": otlpValue(t, a.Example)})
+				attributes[a.Where] = append(attributes[a.Where], pair{"key": a.Key, "value": otlpValue(reflect.ValueOf(a.Example))})
 			case isLink:
 				link[of] = a.Example
 			default:
@@ -136,17 +138,15 @@ func TestAttributeAdvice(t *testing.T) {
 	above["traceId"], above["spanId"] = span["traceId"], span["parentSpanId"]
 	link["attributes"] = attributes["link attribute"]
 	span["attributes"], span["links"] = attributes["span attribute"], []pair{link}
-	kind := pair{"key": attrkey.Kind, "value": pair{"stringValue": "compute"}}
-	compute := pair{"attributes": append([]pair{kind}, attributes["span attribute"]...)}
-	for key, value := range span {
-		if key != "attributes" {
-			compute[key] = value
-		}
-	}
+	compute := maps.Clone(span)
 	compute["spanId"] = "00f067aa0ba902b8"
+	compute["attributes"] = append([]pair{{"key": attrkey.Kind, "value": pair{"stringValue": "compute"}}},
+		slices.DeleteFunc(slices.Clone(attributes["span attribute"]), func(a pair) bool {
+			return strings.HasPrefix(a["key"].(string), "tensor.collective.")
+		})...)
 	text := check.Must(json.Marshal(pair{"resourceSpans": []pair{{
 		"resource":   pair{"attributes": attributes["resource attribute"]},
-		"scopeSpans": []pair{{"spans": []pair{span, withoutCollective(compute), above}}},
+		"scopeSpans": []pair{{"spans": []pair{span, compute, above}}},
 	}}}))(t)
 	r := check.Must(doctor.Run(t.Context(), analyze.Records(otlp.JSONRecords(bytes.NewReader(text), "ops", nil))))(t)
 	if r.Input.Malformed > 0 || len(r.Input.Warnings) > 0 {
@@ -159,42 +159,20 @@ func TestAttributeAdvice(t *testing.T) {
 	}
 }
 
-// withoutCollective returns the span without the attributes that make it communication.
-func withoutCollective(span map[string]any) map[string]any {
-	var kept []map[string]any
-	for _, a := range span["attributes"].([]map[string]any) {
-		if !strings.HasPrefix(a["key"].(string), "tensor.collective.") {
-			kept = append(kept, a)
-		}
-	}
-	span["attributes"] = kept
-	return span
-}
+// pair is an object of JSON.
+type pair = map[string]any
 
-// otlpValue returns a value of an attribute as OTLP has it in JSON.
-func otlpValue(t *testing.T, value any) map[string]any {
-	t.Helper()
-	list := func(values []map[string]any) map[string]any {
-		return map[string]any{"arrayValue": map[string]any{"values": values}}
+// otlpValue returns a text, an integer or a list as OTLP has it in JSON.
+func otlpValue(v reflect.Value) pair {
+	switch v.Kind() {
+	case reflect.String:
+		return pair{"stringValue": v.String()}
+	case reflect.Int64:
+		return pair{"intValue": v.Int()}
 	}
-	switch v := value.(type) {
-	case string:
-		return map[string]any{"stringValue": v}
-	case int64:
-		return map[string]any{"intValue": v}
-	case []int64:
-		var values []map[string]any
-		for _, n := range v {
-			values = append(values, otlpValue(t, n))
-		}
-		return list(values)
-	case [][]int64:
-		var values []map[string]any
-		for _, l := range v {
-			values = append(values, otlpValue(t, l))
-		}
-		return list(values)
+	var values []pair
+	for i := range v.Len() {
+		values = append(values, otlpValue(v.Index(i)))
 	}
-	t.Fatalf("an example of type %T", value)
-	return nil
+	return pair{"arrayValue": pair{"values": values}}
 }

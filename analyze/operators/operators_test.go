@@ -17,31 +17,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The example of docs/analyses.md.
-func TestExample(t *testing.T) {
-	host := func(name string, id, parent uint64, start, end int64) tracetest.Spec {
-		return tracetest.OpAt(name, id, parent, start, end).On("cpu").FromHost()
-	}
-	got := operators.Find(tracetest.AddTo(trace.New(),
-		host("linear", 1, 0, 0, 50), host("addmm", 2, 1, 10, 40), host("addmm", 3, 2, 20, 30),
-		tracetest.OpAt("copy", 11, 0, 5, 15).LaunchedBy("linear", 1).Writing(64),
-		tracetest.OpAt("gemm", 12, 0, 25, 65).LaunchedBy("addmm", 2),
-		tracetest.OpAt("split", 13, 0, 65, 70).LaunchedBy("addmm", 3),
-		tracetest.OpAt("memset", 14, 0, 80, 83),
-	), 10)
-	known := op.Known
-	want := &operators.Operators{
-		Rows: []operators.Row{
-			{Operator: "addmm", Calls: 2, DeviceSelfNS: 45, DeviceTotalNS: 45, HostSelfNS: known(30), HostTotalNS: known(30), Kernels: 2,
-				MemoryBytes: known(0), DeviceIdleNS: known(10)},
-			{Operator: "linear", Calls: 1, DeviceSelfNS: 10, DeviceTotalNS: 55, HostSelfNS: known(20), HostTotalNS: known(50), Kernels: 1,
-				MemoryBytes: known(64), DeviceIdleNS: known(15)},
-		},
-		Unattributed: operators.Unattributed{Count: 1, SumNS: 3},
-	}
-	check.Equal(t, "", want, got)
-}
-
 // Kernels that a graph launched have one where nothing says which it was; and what is beyond a number of names is one row.
 func TestManyKernelsOfGraph(t *testing.T) {
 	f, sum := trace.New(), int64(0)

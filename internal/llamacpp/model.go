@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -38,59 +37,56 @@ func (m *Model) Save(name string) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	err = errors.Join(m.write(w), w.Flush(), f.Close())
-	if err != nil {
+	w := bufio.NewWriterSize(f, 1<<20) // which keeps the first error
+	m.write(w)
+	if err = errors.Join(w.Flush(), f.Close()); err != nil {
 		return fmt.Errorf("llama.cpp: writing a model: %w", err)
 	}
 	return nil
 }
 
-func (m *Model) write(out io.Writer) error {
-	g := &ggufWriter{out: out}
+func (m *Model) write(w *bufio.Writer) {
 	all := m.weights()
-	values := []struct {
-		key   string
-		value any
-	}{
-		{"general.architecture", "llama"},
-		{"general.name", "random"},
-		{"llama.context_length", uint32(m.Context)},
-		{"llama.embedding_length", uint32(m.Width)},
-		{"llama.block_count", uint32(m.Layers)},
-		{"llama.feed_forward_length", uint32(m.Hidden)},
-		{"llama.attention.head_count", uint32(m.Heads)},
-		{"llama.attention.head_count_kv", uint32(m.Heads)},
-		{"llama.vocab_size", uint32(m.Vocabulary)},
-		{"llama.rope.dimension_count", uint32(m.Width / m.Heads)},
-		{"llama.attention.layer_norm_rms_epsilon", float32(1e-5)},
-		{"tokenizer.ggml.model", "no_vocab"},
+	values := []any{ // keys, types and values
+		"general.architecture", typeString, "llama",
+		"general.name", typeString, "random",
+		"llama.context_length", typeUint32, uint32(m.Context),
+		"llama.embedding_length", typeUint32, uint32(m.Width),
+		"llama.block_count", typeUint32, uint32(m.Layers),
+		"llama.feed_forward_length", typeUint32, uint32(m.Hidden),
+		"llama.attention.head_count", typeUint32, uint32(m.Heads),
+		"llama.attention.head_count_kv", typeUint32, uint32(m.Heads),
+		"llama.vocab_size", typeUint32, uint32(m.Vocabulary),
+		"llama.rope.dimension_count", typeUint32, uint32(m.Width / m.Heads),
+		"llama.attention.layer_norm_rms_epsilon", typeFloat, float32(1e-5),
+		"tokenizer.ggml.model", typeString, "no_vocab",
 	}
-	g.put([]byte("GGUF"), uint32(3), uint64(len(all)), uint64(len(values)))
-	for _, v := range values {
-		g.text(v.key)
-		switch value := v.value.(type) {
-		case uint32:
-			g.put(typeUint32, value)
-		case float32:
-			g.put(typeFloat, value)
-		case string:
-			g.put(typeString)
-			g.text(value)
+	written := 0
+	put := func(values ...any) {
+		for _, v := range values {
+			if text, ok := v.(string); ok {
+				written += 8
+				_ = binary.Write(w, binary.LittleEndian, uint64(len(text)))
+				v = []byte(text)
+			}
+			written += binary.Size(v)
+			_ = binary.Write(w, binary.LittleEndian, v)
 		}
 	}
+	pad := func() { put(make([]byte, -written&(alignment-1))) }
+	put([]byte("GGUF"), uint32(3), uint64(len(all)), uint64(len(values)/3))
+	put(values...)
 	offset := 0
 	for _, t := range all {
-		g.text(t.name)
-		g.put(uint32(len(t.dims)))
+		put(t.name, uint32(len(t.dims)))
 		for _, d := range t.dims {
-			g.put(uint64(d))
+			put(uint64(d))
 		}
 		const f32 uint32 = 0
-		g.put(f32, uint64(offset))
+		put(f32, uint64(offset))
 		offset += (4*t.elements() + alignment - 1) / alignment * alignment
 	}
-	g.pad()
+	pad()
 	random := make([]float32, 1<<16)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range random {
@@ -99,17 +95,16 @@ func (m *Model) write(out io.Writer) error {
 	for _, t := range all {
 		n := t.elements()
 		if len(t.dims) == 1 {
-			g.put(slices.Repeat([]float32{1}, n))
+			put(slices.Repeat([]float32{1}, n))
 		}
 		for len(t.dims) > 1 && n > 0 {
 			some := random[r.IntN(len(random)):]
 			some = some[:min(n, len(some))]
-			g.put(some)
+			put(some)
 			n -= len(some)
 		}
-		g.pad()
+		pad()
 	}
-	return g.err
 }
 
 func (m *Model) weights() []weights {
@@ -136,26 +131,4 @@ func (t *weights) elements() int {
 		n *= d
 	}
 	return n
-}
-
-// ggufWriter writes numbers and texts until one fails.
-type ggufWriter struct {
-	out     io.Writer
-	written int
-	err     error
-}
-
-func (g *ggufWriter) put(values ...any) {
-	for _, v := range values {
-		if g.err == nil {
-			g.err = binary.Write(g.out, binary.LittleEndian, v)
-			g.written += binary.Size(v)
-		}
-	}
-}
-
-func (g *ggufWriter) text(s string) { g.put(uint64(len(s)), []byte(s)) }
-
-func (g *ggufWriter) pad() {
-	g.put(make([]byte, (alignment-g.written%alignment)%alignment))
 }
