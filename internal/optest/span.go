@@ -73,30 +73,6 @@ func (m Map) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Elements returns the elements of a list of any type; ok is false for a value that is none.
-func Elements(v any) (all List, ok bool) {
-	switch v := v.(type) {
-	case []string:
-		return elements(v), true
-	case []int64:
-		return elements(v), true
-	case []float64:
-		return elements(v), true
-	case []bool:
-		return elements(v), true
-	case List:
-		return v, true
-	}
-	return nil, false
-}
-
-func elements[T any](list []T) (all List) {
-	for _, e := range list {
-		all = append(all, e)
-	}
-	return all
-}
-
 // Needs is a set of things that a case asks of a format and that not every
 // format can hold.
 type Needs uint
