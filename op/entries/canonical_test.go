@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -24,79 +24,44 @@ import (
 // A Reader reads lines in canonical form in another way than all others, which are
 // read as DecodeLine does. The tests in this file hold both against each other.
 
-// recordText returns all that a reader makes of a line.
-func recordText(rec op.Record, err error, lineOffset int64) string {
-	if bad, ok := errors.AsType[*op.SyntaxError](err); ok {
-		return fmt.Sprintf("error at %d: %s, truncated %t", bad.Offset-lineOffset, bad.Msg, bad.Truncated)
-	}
-	if err != nil {
-		return "error: " + err.Error()
-	}
-	if rec.Entry == nil {
-		if rec.Span != nil {
-			return string(rec.Span.AppendJSON(nil)) + fmt.Sprint(rec.Span.Start, rec.Span.Duration)
-		}
-		return fmt.Sprintf("%+v %+v %+v %+v %+v", rec.Span, rec.Resource, rec.Gap, rec.Batch, rec.Skipped)
-	}
-	e, c := *rec.Entry, op.Collective{}
-	if e.Collective != nil {
-		c, e.Collective = *e.Collective, &c
-	}
-	text := rec.Entry.AppendJSON(nil)
-	e.Collective, e.Extra = nil, nil // their text says all
-	e.Links = slices.Clone(e.Links)
-	for i := range e.Links {
-		e.Links[i].Extra = nil
-	}
-	return fmt.Sprintf("%s %#v %#v", text, e, c)
+// outcome is a record, or what is wrong with a line.
+type outcome struct {
+	Record op.Record
+	Err    error
 }
 
-// readWith returns what r makes of text, a string per record or error.
-func readWith(r *entries.Reader, text []byte) (lines []string) {
+// readWith returns what r makes of text.
+func readWith(r *entries.Reader, text []byte) (all []outcome) {
 	r.Reset(bytes.NewReader(text), "text", op.Position{})
-	ends := lineEnds(text)
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return lines
-		}
-		bad, ok := errors.AsType[*op.SyntaxError](err)
-		offset := int64(0)
-		if ok && bad.Line > 1 {
-			offset = int64(ends[bad.Line-2])
-		}
-		lines = append(lines, recordText(rec, err, offset))
-		if err != nil && !ok {
-			return lines
-		}
+	for rec, err := range r.Records() {
+		all = append(all, outcome{recordtest.Clone(rec), err})
 	}
-}
-
-// lineEnds returns where the lines of text end, behind their newlines.
-func lineEnds(text []byte) (ends []int) {
-	for i, c := range text {
-		if c == '\n' {
-			ends = append(ends, i+1)
-		}
-	}
-	return ends
+	return all
 }
 
 // decodeLines returns what DecodeLine makes of the lines of text.
-func decodeLines(text []byte) (lines []string) {
+func decodeLines(text []byte) (all []outcome) {
+	number, offset := int64(0), int64(0)
 	for line := range bytes.Lines(text) {
-		line, complete := bytes.CutSuffix(line, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		if len(bytes.Trim(line, " \t\r")) == 0 {
-			continue
+		number++
+		if content, complete := bytes.CutSuffix(line, []byte("\n")); len(bytes.Trim(content, " \t\r")) > 0 {
+			rec, err := entries.DecodeLine(bytes.TrimSuffix(content, []byte("\r")))
+			if bad, ok := errors.AsType[*op.SyntaxError](err); ok {
+				bad.File, bad.Line, bad.Offset, bad.Truncated = "text", number, offset+bad.Offset, bad.Truncated && !complete
+			}
+			all = append(all, outcome{rec, err})
 		}
-		rec, err := entries.DecodeLine(line)
-		if bad, ok := errors.AsType[*op.SyntaxError](err); ok && complete {
-			bad.Truncated = false
-		}
-		lines = append(lines, recordText(rec, err, 0))
+		offset += int64(len(line))
 	}
-	return lines
+	return all
+}
+
+func checkSame(t *testing.T, what string, want, got []outcome, texts ...[]byte) {
+	t.Helper()
+	if !reflect.DeepEqual(want, got) { // cmp takes its time
+		all := cmp.Exporter(func(reflect.Type) bool { return true })
+		t.Fatalf("%s (-want +got):\n%s\nread:\n%s", what, cmp.Diff(want, got, all), bytes.Join(texts, []byte("\nand:\n")))
+	}
 }
 
 // checkLines checks that a Reader reads text as DecodeLine reads its lines.
@@ -106,9 +71,7 @@ func checkLines(t *testing.T, text []byte) {
 		bytes.HasPrefix(text, []byte("\xff")) || bytes.HasPrefix(text, []byte("\xfe")) {
 		return // what ends the reading, and marks of the byte order, are the Reader's alone
 	}
-	if diff := cmp.Diff(decodeLines(text), readWith(entries.NewReader(nil, ""), text)); diff != "" {
-		t.Fatalf("Reader differs from DecodeLine (-DecodeLine +Reader)\n%s\nread:\n%s", diff, text)
-	}
+	checkSame(t, "DecodeLine against Reader", decodeLines(text), readWith(entries.NewReader(nil, ""), text), text)
 }
 
 // checkIndependence checks that what a Reader has read before does not change what
@@ -117,9 +80,7 @@ func checkIndependence(t *testing.T, before, text []byte) {
 	t.Helper()
 	r := entries.NewReader(nil, "")
 	readWith(r, before)
-	if diff := cmp.Diff(readWith(entries.NewReader(nil, ""), text), readWith(r, text)); diff != "" {
-		t.Fatalf("a used Reader differs from a new one (-new +used)\n%s\nafter:\n%s\nread:\n%s", diff, before, text)
-	}
+	checkSame(t, "a new Reader against a used one", readWith(entries.NewReader(nil, ""), text), readWith(r, text), before, text)
 }
 
 // lineOf returns a line whose members are drawn from few values, in the usual
