@@ -11,19 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// randomSumOptions asks for groups by several keys, often for fewer rows than
-// there are.
-func randomSumOptions(r *rand.Rand) Options {
-	opts := Options{Peaks: tracetest.TestPeaks()}
-	opts.Top = r.IntN(9) - 1
-	opts.HotspotBytes = int64(r.IntN(40)) - 1
-	if r.IntN(2) == 0 {
-		opts.MaxGroups = 1 + r.IntN(6)
-	}
-	opts.By = tracetest.RandomKeys(r)
-	return opts
-}
-
 // Profiles that were not told of chunks merge in the order of the calls.
 func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 	opts := Options{}
@@ -55,8 +42,7 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 // a live profile is merged from shards that go on counting.
 func TestProfileMergeLeavesSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	opts := randomSumOptions(r)
-	opts.MaxGroups = 3
+	opts := Options{By: tracetest.Keys("device,shape"), MaxGroups: 3, Peaks: tracetest.TestPeaks()}
 	shard := New(opts)
 	entries := random.Entries(r, 500)
 	for i := range entries[:250] {

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -28,7 +27,7 @@ func plus(a, b op.Int) op.Int { return op.Int{V: a.V + b.V, Known: a.Known || b.
 
 // naiveStats computes the statistics of a group from all of its entries, one
 // definition after the other.
-func naiveStats(entries []op.Entry, totalNS int64) Stats {
+func naiveStats(opts *Options, entries []op.Entry, totalNS int64) Stats {
 	s := Stats{Count: int64(len(entries)), Kind: entries[0].Kind.String(), Mixes: []string{}}
 	s.MinNS = entries[0].Duration
 	var durations []int64
@@ -37,7 +36,6 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 		s.MinNS, s.MaxNS = min(s.MinNS, e.Duration), max(s.MaxNS, e.Duration)
 		s.Elements += e.OutputElements.V
 		s.MemoryBytes = plus(s.MemoryBytes, e.MemoryBytes)
-		s.FLOPs += e.FLOPs.V
 		if e.Failed {
 			s.Errors++
 		}
@@ -48,6 +46,7 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 			durations = append(durations, e.Duration)
 		}
 	}
+	s.Kind = cmp.Or(s.Kind, "unknown")
 	s.MeanNS = float64(s.SumNS) / float64(s.Count)
 	if s.Count > 1 {
 		mean := new(big.Rat).SetFrac64(s.SumNS, s.Count)
@@ -71,7 +70,7 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 		share := float64(s.SumNS) / float64(totalNS)
 		s.Share = op.KnownFloat(share)
 	}
-	s.FLOPs, s.Figures = naiveWork(tracetest.TestPeaks(), entries, true)
+	s.FLOPs, s.Figures = naiveWork(opts, entries)
 	s.Exemplar = naiveExemplar(entries, s.MaxNS)
 	differs := func(of func(op.Entry) any) bool {
 		var first any
@@ -113,26 +112,21 @@ func naiveExemplar(entries []op.Entry, slowest int64) *Exemplar {
 	return &best
 }
 
-// groupEntries divides the entries by side and key.
-func groupEntries(entries []op.Entry, key func(op.Entry) string) map[string][]op.Entry {
-	groups := map[string][]op.Entry{}
-	for _, e := range entries {
-		k := e.Side.String() + "|" + key(e)
-		groups[k] = append(groups[k], e)
-	}
-	return groups
-}
-
 func TestProfileAgainstReference(t *testing.T) {
-	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+	bounds := make(map[string]int)
+	cases.Inputs(t, 10, 500, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, 1+r.IntN(600))
-		opts := Options{Peaks: tracetest.TestPeaks()}
-		opts.By = tracetest.Keys("device,attr:layer")
-		opts.Top = 5
+		opts := Options{By: tracetest.Keys("device,attr:layer"), Top: 5, Peaks: randomPeaks(r), RecordedFLOPs: r.IntN(3) == 0}
+		if r.IntN(2) == 0 {
+			opts.MaxGroups = 1 + r.IntN(6)
+		}
 		p := New(opts)
 		var total Total
 		for i := range entries {
 			e := &entries[i]
+			if r.IntN(3) == 0 {
+				setRandomWork(r, e)
+			}
 			p.Add(e)
 			if e.Side != op.SideHost {
 				total.Count++
@@ -148,32 +142,48 @@ func TestProfileAgainstReference(t *testing.T) {
 		}
 		total.WallNS = naiveWall(entries)
 		ofDevices := slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost })
-		total.FLOPs, total.Figures = naiveWork(opts.Peaks, ofDevices, true)
+		total.FLOPs, total.Figures = naiveWork(&opts, ofDevices)
 		rep := p.Sums()
 		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), tracetest.EqualKeys}
 		check.Equal(t, fmt.Sprintf("seed %d: total", seed), total, rep.Total, options)
 
-		want := map[string]Stats{}
-		for key, group := range groupEntries(entries, func(e op.Entry) string { return e.Operation }) {
-			want[key] = naiveStats(group, total.SumNS)
+		// An entry whose own row is not there is in that of the others.
+		compare := func(what string, key func(op.Entry) string, got map[string]Stats) {
+			groups, want := map[string][]op.Entry{}, map[string]Stats{}
+			for _, e := range entries {
+				of := e.Side.String() + "|" + key(e)
+				if _, kept := got[of]; !kept {
+					of = e.Side.String() + "|(other)"
+				}
+				groups[of] = append(groups[of], e)
+			}
+			for of, group := range groups {
+				want[of] = naiveStats(&opts, group, total.SumNS)
+				if roof := want[of].Roofline; roof != nil {
+					bounds[roof.Bound]++
+				}
+			}
+			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, what), "", diffStats(want, got))
 		}
 		got := map[string]Stats{}
 		for _, row := range rep.Operations {
 			got[row.Side+"|"+row.Operation] = row.Stats
 		}
-		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), "", diffStats(want, got))
-
-		want, got = map[string]Stats{}, map[string]Stats{}
-		for key, group := range groupEntries(entries, func(e op.Entry) string {
-			return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value
-		}) {
-			want[key] = naiveStats(group, total.SumNS)
-		}
+		compare("operations", func(e op.Entry) string { return e.Operation }, got)
+		got = map[string]Stats{}
 		for _, row := range rep.Groups {
 			got[row.Side+"|"+row.Key.String()] = row.Stats
 		}
-		check.Equal(t, fmt.Sprintf("seed %d: groups", seed), "", diffStats(want, got))
+		compare("groups", func(e op.Entry) string { return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value }, got)
+		var devices [3]int64
+		for _, row := range rep.Devices {
+			devices[0], devices[1], devices[2] = devices[0]+row.Count, devices[1]+row.SumNS, devices[2]+row.MemoryBytes.V
+		}
+		check.Equal(t, fmt.Sprintf("seed %d: devices", seed), [3]int64{total.Count, total.SumNS, total.MemoryBytes.V}, devices)
 	})
+	if bounds["compute"] == 0 || bounds["memory"] == 0 {
+		t.Errorf("rows by what bounds them: %v", bounds)
+	}
 }
 
 // diffStats compares rows: percentiles within the error of the sketch, all
@@ -206,61 +216,6 @@ func naiveWall(entries []op.Entry) op.Int {
 		return op.Int{}
 	}
 	return op.Known(last - first)
-}
-
-// What the rows say adds up to what the total says.
-func TestProfilePartsAddUp(t *testing.T) {
-	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		opts := randomSumOptions(r)
-		p := New(opts)
-		entries := random.Entries(r, r.IntN(400))
-		for i := range entries {
-			p.Add(&entries[i])
-		}
-		rep := p.Sums()
-		var operations, groups, devices Total
-		share := 0.0
-		add := func(to *Total, s Stats) {
-			if s.Side == "" {
-				to.Count += s.Count
-				to.SumNS += s.SumNS
-				to.MemoryBytes.V += s.MemoryBytes.V
-				to.FLOPs += s.FLOPs
-				to.FLOPsCount += s.FLOPsCount
-				to.FLOPsDerived += s.FLOPsDerived
-				to.FLOPsDerivedCount += s.FLOPsDerivedCount
-				to.MovedBytes.V += s.MovedBytes.V
-				to.MovedCount += s.MovedCount
-			}
-		}
-		for _, row := range rep.Operations {
-			add(&operations, row.Stats)
-			if row.Share.Known {
-				share += row.Share.V
-			}
-		}
-		for _, row := range rep.Groups {
-			add(&groups, row.Stats)
-		}
-		for _, row := range rep.Devices {
-			devices.Count += row.Count
-			devices.SumNS += row.SumNS
-			devices.MemoryBytes.V += row.MemoryBytes.V
-		}
-		want := rep.Total
-		want.WallNS, want.PeakMemoryBytes, want.CopiedBytes, want.MemoryBytes.Known = op.Int{}, op.Int{}, op.Int{}, false
-		want.Roofline = nil
-		want.MovedBytes.Known, want.FLOPsPerSecond, want.FLOPsPerByte = false, op.Float{}, op.Float{}
-		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want, operations)
-		if diff := gocmp.Diff(want, groups); diff != "" && len(opts.By) > 0 {
-			t.Errorf("seed %d: groups: %s", seed, diff)
-		}
-		want.FLOPs, want.Figures = 0, work.Figures{}
-		check.Equal(t, fmt.Sprintf("seed %d: devices", seed), want, devices)
-		if want.SumNS > 0 && math.Abs(share-1) > 1e-9 {
-			t.Errorf("seed %d: the shares add up to %g", seed, share)
-		}
-	})
 }
 
 // nearestRank is the definition of a percentile: the smallest value that at
