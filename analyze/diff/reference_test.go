@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/rank"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -158,16 +159,8 @@ func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) 
 			part = func(d float64) float64 { return max(-1, d/median) }
 		}
 	}
-	var differences []float64
-	for _, x := range b {
-		for _, y := range h {
-			differences = append(differences, y-x)
-		}
-	}
-	slices.Sort(differences)
-	all, shift := float64(len(b)+len(h)), naiveMedian(differences)
-	p, k := naiveExact(b, h)
-	low, high := differences[k-1], differences[len(differences)-k]
+	in, all, p := rank.Shift(b, h, 0.05), float64(len(b)+len(h)), rank.Test(b, h)
+	shift, low, high := in.Estimate, in.Low, in.High
 	f = figures{p, part(shift), part(low), part(high), all}
 	if !dependent {
 		return f, true
@@ -217,48 +210,6 @@ func naiveStudent(freedom, angle float64) float64 {
 		return sum * (math.Pi/2 - from)
 	}
 	return area(angle) / area(0)
-}
-
-// naiveExact counts all ways to divide the values: the p-value of the observed one, and which
-// difference bounds the interval.
-func naiveExact(b, h []float64) (p float64, k int) {
-	all := slices.Concat(b, h)
-	ways := func(ranks []int) []float64 { // by the sum of the first side's
-		sets := make([][]float64, len(b)+1)
-		for size := range sets {
-			sets[size] = make([]float64, 2*len(all)*len(all)+1)
-		}
-		sets[0][0] = 1
-		for _, r := range ranks {
-			for size := len(b); size > 0; size-- {
-				for sum, n := range sets[size-1][:2*len(all)*len(all)+1-r] {
-					sets[size][sum+r] += n
-				}
-			}
-		}
-		return sets[len(b)]
-	}
-	twice, plain, observed := naiveRanks(all), []int{}, 0
-	for i, r := range twice {
-		if plain = append(plain, i); i < len(b) {
-			observed += r
-		}
-	}
-	var below, above, total float64
-	for sum, n := range ways(twice) {
-		total += n
-		if sum <= observed {
-			below += n
-		}
-		if sum >= observed {
-			above += n
-		}
-	}
-	sums := ways(plain)[len(b)*(len(b)-1)/2:]
-	for sum := sums[0]; sum < total*0.025; sum += sums[k] {
-		k++
-	}
-	return min(1, 2*min(below, above)/total), max(1, k)
 }
 
 // naiveRanks returns twice the ranks of values, less 1.
