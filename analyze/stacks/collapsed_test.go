@@ -20,16 +20,14 @@ func pathOf(frames ...string) *Path {
 	return &p
 }
 
-// A stack whose names are too long ends in the frame Deeper, until frames are taken away again.
-func TestLengthIsBounded(t *testing.T) {
-	path := pathOf("a", strings.Repeat("b", MaxBytes-100), "c")
-	path.Push(strings.Repeat("d", 100))
-	path.Push("e")
+// A stack of too many names, or of too long ones, ends in the frame Deeper, until frames are taken away again.
+func TestStackDepthIsBounded(t *testing.T) {
+	path := pathOf("a", strings.Repeat("b", MaxBytes-100), "c", strings.Repeat("d", 100), "e")
 	check.Equal(t, "depth", 4, path.Depth())
 	path.Cut(1)
 	path.Push("f")
 	check.Equal(t, "", []string{"a", "f"}, framesOf(string(path.text)))
-	if got := framesOf(string(pathOf(strings.Repeat("x", MaxBytes+1), "y").text)); !slices.Equal(got, []string{Deeper}) {
-		t.Errorf("a frame that is too long: %d frames", len(got))
-	}
+	check.Equal(t, "too long", []string{Deeper}, framesOf(string(pathOf(strings.Repeat("x", MaxBytes+1), "y").text)))
+	deep := pathOf(slices.Repeat([]string{"call"}, 3000)...)
+	check.Equal(t, "too deep", append(slices.Repeat([]string{"call"}, MaxDepth-1), Deeper), framesOf(string(deep.text)))
 }
