@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
@@ -207,45 +206,32 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 // checkParts checks that the parts of a request's path are the sums of its segments.
 func checkParts(t *testing.T, seed uint64, forest *trace.Forest, all *Requests, q *Request) {
 	t.Helper()
-	type key struct {
-		operation, kind string
-		device          device.Key
-	}
 	type part struct {
-		ns, segments int64
-		longest      trace.Node
+		NS, Segments int64
+		Longest      path.Window
 	}
-	want := make(map[key]part)
-	longestPath := path.Of(forest, q.Root)
-	if longestPath == nil {
-		longestPath = &path.Path{}
-	}
-	longest := make(map[key]int64)
-	for _, s := range longestPath.Segments {
-		k := key{operation: s.Node.Name(), kind: path.KindHost}
-		if s.Node.IsOp() {
-			if k.device = s.Node.Device(); s.Node.Side() == op.SideNone {
-				k.kind = s.Node.Kind().String()
+	want, got := make(map[path.Share]part), make(map[path.Share]part)
+	if longest := path.Of(forest, q.Root); longest != nil {
+		for _, s := range longest.Segments {
+			row := path.Share{Operation: s.Node.Name(), Kind: path.KindHost}
+			if s.Node.IsOp() {
+				if row.Key = s.Node.Device(); s.Node.Side() == op.SideNone {
+					row.Kind = s.Node.Kind().String()
+				}
 			}
+			p := want[row]
+			p.NS += s.DurationNS
+			p.Segments++
+			if s.DurationNS > p.Longest.To-p.Longest.From {
+				p.Longest = path.Window{Row: s.Node.Row, From: s.StartNS, To: s.StartNS + s.DurationNS}
+			}
+			want[row] = p
 		}
-		p := want[k]
-		p.ns += s.DurationNS
-		p.segments++
-		if s.DurationNS > longest[k] {
-			longest[k], p.longest = s.DurationNS, s.Node
-		}
-		want[k] = p
 	}
 	if sum := all.Path(q); sum != nil {
-		for row, got := range sum.Rows() {
-			k := key{row.Operation, row.Kind, row.Key}
-			if w := want[k]; got.Time.Int64() != w.ns || got.Segments != w.segments || forest.Node(got.Longest.Row) != w.longest {
-				t.Errorf("seed %d: %v has %+v of the path, want %+v", seed, k, got, w)
-			}
-			delete(want, k)
+		for row, share := range sum.Rows() {
+			got[row] = part{share.Time.Int64(), share.Segments, share.Longest}
 		}
 	}
-	if len(want) > 0 {
-		t.Errorf("seed %d: parts are missing: %v", seed, want)
-	}
+	check.Equal(t, fmt.Sprintf("seed %d: parts", seed), want, got)
 }
