@@ -23,25 +23,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// everything is what a Trace can tell, to compare two of them.
-type everything struct {
-	Structure   trace.Counts
-	SelfTimes   map[timeline.RowID]int64
-	Timelines   []timeline.Timeline
-	Idle        *timeline.Gaps
-	Utilisation *timeline.Utilisation
-	Memory      *timeline.MemoryUse
-	Concurrency []timeline.DeviceConcurrency
-	Steps       []steps.Row
-	Shares      []path.Share
-	Paths       *path.Totals
-	Requests    []string
-	Unattached  []string
-	Stacks      string
-	Collectives []collective.Row
-}
-
-func tellEverything(t *testing.T, forest *trace.Forest) everything {
+// tellEverything returns what a Trace can tell, to compare two of them.
+func tellEverything(t *testing.T, forest *trace.Forest) map[string]any {
 	t.Helper()
 	var collapsed bytes.Buffer
 	if err := stacks.WriteForest(forest, &collapsed); err != nil {
@@ -49,21 +32,21 @@ func tellEverything(t *testing.T, forest *trace.Forest) everything {
 	}
 	requests := requests.Find(forest)
 	shares, _, paths := path.Figures(forest, func() *collective.Joins { return collective.FindJoins(forest) }, math.MaxInt)
-	return everything{
-		Structure:   forest.Structure(),
-		SelfTimes:   timeline.OperationSelfTimes(forest),
-		Timelines:   timeline.Timelines(forest),
-		Idle:        timeline.Idle(forest, 10),
-		Utilisation: timeline.UseOf(forest, 7),
-		Memory:      timeline.MemoryOf(forest, 7),
-		Concurrency: timeline.Concurrency(forest),
-		Steps:       steps.Rows(forest),
-		Shares:      shares,
-		Paths:       paths,
-		Requests:    describeRequests(requests),
-		Unattached:  tracetest.Names(requests.Unattached()),
-		Stacks:      collapsed.String(),
-		Collectives: collective.FindJoins(forest).Rows(),
+	return map[string]any{
+		"structure":   forest.Structure(),
+		"self times":  timeline.OperationSelfTimes(forest),
+		"timelines":   timeline.Timelines(forest),
+		"idle":        timeline.Idle(forest, 10),
+		"use":         timeline.UseOf(forest, 7),
+		"memory":      timeline.MemoryOf(forest, 7),
+		"concurrency": timeline.Concurrency(forest),
+		"steps":       steps.Rows(forest),
+		"shares":      shares,
+		"paths":       paths,
+		"requests":    describeRequests(requests),
+		"unattached":  tracetest.Names(requests.Unattached()),
+		"stacks":      collapsed.String(),
+		"collectives": collective.FindJoins(forest).Rows(),
 	}
 }
 
@@ -103,9 +86,8 @@ func TestMaxRows(t *testing.T) {
 	merged := trace.NewLimited(2)
 	merged.Merge(tracetest.AddTo(trace.New(), specs[:1]...))
 	merged.Merge(tracetest.AddTo(trace.New(), specs[1:]...))
-	want := tellEverything(t, limited)
-	check.Equal(t, "structure", trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure)
-	check.Equal(t, "", want, tellEverything(t, merged))
+	check.Equal(t, "structure", trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, limited.Structure())
+	check.Equal(t, "", tellEverything(t, limited), tellEverything(t, merged))
 }
 
 // The entry given to Add is used again by its reader.

@@ -78,27 +78,18 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 // checkSameRows compares what two traces hold row by row.
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
-	if want.Len() != got.Len() {
-		t.Errorf("%d rows, want %d", got.Len(), want.Len())
-		return
-	}
-	for r := range want.Rows() {
-		a, b := describeRow(want, r), describeRow(got, r)
-		if a != b {
-			t.Errorf("row %d: %s, want %s", r, b, a)
-			return
+	rows := func(f *trace.Forest) (list []string) {
+		for r := range f.Rows() {
+			stamp := f.Names.Stamps.Values[f.Stamp(r)]
+			list = append(list, fmt.Sprint(
+				f.Start(r), f.Duration(r), f.Span(r), f.ParentID(r), f.Names.Traces.Values[f.Trace(r)], f.RowName(r),
+				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r), f.Launch(r),
+				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace],
+			))
 		}
+		return list
 	}
-}
-
-func describeRow(forest *trace.Forest, r int32) string {
-	stamp := forest.Names.Stamps.Values[forest.Stamp(r)]
-	return fmt.Sprint(
-		forest.Start(r), forest.Duration(r), forest.Span(r), forest.ParentID(r), forest.Names.Traces.Values[forest.Trace(r)], forest.RowName(r),
-		forest.Names.Lanes.Values[forest.Lane(r)], forest.Kind(r), forest.Flags(r)&^trace.BuiltFlags, forest.Step(r), forest.Memory(r),
-		forest.Launch(r),
-		stamp.Name, stamp.Span, forest.Names.Traces.Values[stamp.Trace],
-	)
+	check.Equal(t, "rows", rows(want), rows(got))
 }
 
 // Parts may be longer than a block, and some blocks lack optional columns.
