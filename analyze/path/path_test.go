@@ -160,20 +160,9 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 	})
 }
 
-// checkSummary checks that all segments follow each other and that the summary
-// of the paths adds up to their duration in every way.
+// checkSummary checks that the summary of the paths adds up to their duration in every way.
 func checkSummary(t *testing.T, seed uint64, forest *trace.Forest, total int64) {
 	t.Helper()
-	for id, path := range allPaths(forest) {
-		at := path.StartNS
-		for _, s := range path.Segments {
-			if s.StartNS != at || s.DurationNS <= 0 {
-				t.Errorf("seed %d: trace %v: a segment of %d ns at %d, want one at %d", seed, id, s.DurationNS, s.StartNS, at)
-			}
-			at += s.DurationNS
-		}
-		check.Equal(t, fmt.Sprintf("seed %d: trace %v: the segments end at", seed, id), path.StartNS+path.DurationNS, at)
-	}
 	all := sumAll(forest)
 	sum, shares, part := all.Summary(), int64(0), 0.0
 	for _, s := range all.List() {
