@@ -37,35 +37,33 @@ func (n *NaiveTree) executionAt(i int) int {
 	if n.Duplicate[i] {
 		return -1
 	}
-	if e := n.executionAbove(i); e >= 0 {
+	if e := n.nearest(i, n.isShared); e >= 0 {
 		return e
 	}
-	for n.Parent[i] >= 0 {
-		i = n.Parent[i]
-	}
-	if root := n.NaiveOwner(i); root >= 0 && root < len(n.Specs) && root != i {
-		return n.executionAbove(root)
-	}
-	return -1
-}
-
-func (n *NaiveTree) executionAbove(i int) int {
-	for ; i >= 0; i = n.Parent[i] {
-		if n.isShared(i) {
-			return i
-		}
+	line := n.upward(i)
+	top := line[len(line)-1]
+	if root := n.NaiveOwner(top); root >= 0 && root < len(n.Specs) && root != top {
+		return n.nearest(root, n.isShared)
 	}
 	return -1
 }
 
-func (n *NaiveTree) isWithin(i, above int) bool {
-	for ; i >= 0; i = n.Parent[i] {
-		if i == above {
-			return true
-		}
+// nearest returns the first at or above spec i of which something holds, -1 for none.
+func (n *NaiveTree) nearest(i int, holds func(int) bool) int {
+	for ; i >= 0 && !holds(i); i = n.Parent[i] {
 	}
-	return false
+	return i
 }
+
+// upward returns spec i, none for -1, and those above it.
+func (n *NaiveTree) upward(i int) (line []int) {
+	for ; i >= 0; i = n.Parent[i] {
+		line = append(line, i)
+	}
+	return line
+}
+
+func (n *NaiveTree) isWithin(i, above int) bool { return slices.Contains(n.upward(i), above) }
 
 // isShared reports whether spec i is a shared execution, and finds its requests.
 func (n *NaiveTree) isShared(i int) bool {
@@ -101,9 +99,7 @@ func (n *NaiveTree) isShared(i int) bool {
 		if len(found) > 0 {
 			led++
 		}
-		if !l.weight.Known || len(found) > 1 {
-			weighted = false
-		}
+		weighted = weighted && l.weight.Known && len(found) <= 1
 		attended = attended && l.attention.Known && len(found) <= 1
 	}
 	if !shared {
@@ -124,8 +120,7 @@ func (n *NaiveTree) isShared(i int) bool {
 func (n *NaiveTree) MissingLinks() (missing int) {
 	for i, s := range n.Specs {
 		for _, l := range s.Links {
-			named := slices.ContainsFunc(n.Specs, func(o Spec) bool { return o.IsOp && o.Root != "" && o.RootID == l.id && o.Trace == l.trace })
-			if !n.Duplicate[i] && n.LookUp(l.trace, l.id) < 0 && !named {
+			if !n.Duplicate[i] && n.LookUp(l.trace, l.id) < 0 && n.naming(l) < 0 {
 				missing++
 			}
 		}
@@ -133,12 +128,17 @@ func (n *NaiveTree) MissingLinks() (missing int) {
 	return missing
 }
 
+// naming returns the first operation whose root is what l leads to, -1 for none.
+func (n *NaiveTree) naming(l specLink) int {
+	return slices.IndexFunc(n.Specs, func(o Spec) bool { return o.IsOp && o.Root != "" && o.RootID == l.id && o.Trace == l.trace })
+}
+
 // linkedRequests returns the requests that a link of spec i leads to, and whether
 // the span lies above i.
 func (n *NaiveTree) linkedRequests(i int, l specLink) (requests []int, outside bool) {
 	target := n.LookUp(l.trace, l.id)
 	if target < 0 {
-		named := slices.IndexFunc(n.Specs, func(o Spec) bool { return o.IsOp && o.Root != "" && o.RootID == l.id && o.Trace == l.trace })
+		named := n.naming(l)
 		if named < 0 || l.id == 0 {
 			return nil, false
 		}

@@ -1,5 +1,10 @@
 package tracetest
 
+import (
+	"cmp"
+	"slices"
+)
+
 // LaunchedBy returns s with the name and the span id of the operator that launched it.
 func (s Spec) LaunchedBy(name string, id uint64) Spec {
 	s.Launcher, s.LauncherID = name, id
@@ -20,10 +25,8 @@ func (n *NaiveTree) Launcher(i int) int {
 	if named := n.LookUp(s.Trace, s.LauncherID); named >= 0 && n.isHostOp(named) {
 		return named
 	}
-	for at := n.Parent[i]; at >= 0; at = n.Parent[at] {
-		if n.isHostOp(at) {
-			return at
-		}
+	if host := n.nearest(n.Parent[i], n.isHostOp); host >= 0 {
+		return host
 	}
 	best := -1
 	for h, host := range n.Specs {
@@ -63,23 +66,18 @@ func (n *NaiveTree) LaunchName(i int) string {
 		name, alike = "CUDA graph", func(j int) bool { return i == j }
 	}
 	common := func(text func(j int) string) string {
-		found := make(map[string]bool)
+		var found []string
 		for j := range n.Specs {
 			if alike(j) {
-				found[text(j)] = true
+				found = append(found, text(j))
 			}
 		}
-		for text := range found {
-			if len(found) == 1 {
-				return text
-			}
+		if slices.Sort(found); len(slices.Compact(found)) == 1 {
+			return found[0]
 		}
 		return ""
 	}
-	around := common(n.LauncherName)
-	if around == "" {
-		around = common(func(j int) string { return n.Specs[j].Phase })
-	}
+	around := cmp.Or(common(n.LauncherName), common(func(j int) string { return n.Specs[j].Phase }))
 	if around == "" {
 		return name
 	}
@@ -89,24 +87,13 @@ func (n *NaiveTree) LaunchName(i int) string {
 // StackParent returns what stands above spec i in its stack.
 func (n *NaiveTree) StackParent(i int) int {
 	host := n.Launcher(i)
-	if host < 0 || n.Duplicate[i] || n.anyAbove(host, n.deviceSide) || !n.IsOutermost(i) ||
-		n.anyAbove(i, func(at int) bool { return at == host }) {
+	if host < 0 || n.Duplicate[i] || !n.IsOutermost(host) || !n.IsOutermost(i) || n.isWithin(n.Parent[i], host) {
 		return n.Parent[i]
 	}
 	return host
 }
 
 // IsOutermost reports whether no operation of a device is above spec i.
-func (n *NaiveTree) IsOutermost(i int) bool { return !n.anyAbove(i, n.deviceSide) }
-
-func (n *NaiveTree) deviceSide(i int) bool { return n.Specs[i].DeviceSide() }
-
-// anyAbove reports whether something holds of a spec above spec i.
-func (n *NaiveTree) anyAbove(i int, holds func(int) bool) bool {
-	for at := n.Parent[i]; at >= 0; at = n.Parent[at] {
-		if holds(at) {
-			return true
-		}
-	}
-	return false
+func (n *NaiveTree) IsOutermost(i int) bool {
+	return n.nearest(n.Parent[i], func(at int) bool { return n.Specs[at].DeviceSide() }) < 0
 }

@@ -18,27 +18,18 @@ const (
 // compared with every other.
 func NaiveSuspects(specs []Spec) (durations, clock []int32) {
 	tree := NewNaiveTree(specs)
-	isWithin := func(i, above int) bool { // itself, by their ids, or below it
-		original := func(i int) int {
-			if tree.Duplicate[i] {
-				return tree.LookUp(specs[i].Trace, specs[i].ID)
-			}
-			return i
+	original := func(i int) int {
+		if tree.Duplicate[i] {
+			return tree.LookUp(specs[i].Trace, specs[i].ID)
 		}
-		for at := original(i); at >= 0; at = tree.Parent[at] {
-			if at == original(above) {
-				return true
-			}
-		}
-		return false
+		return i
 	}
 	apart := ServicesOf(specs, "cuda:0") > 1
 	key := func(s Spec) device.Key {
-		k := device.Of(s.Entry())
-		if !apart {
-			k.Service = ""
+		if apart {
+			return device.Of(s.Entry())
 		}
-		return k
+		return s.DeviceKey()
 	}
 	takesPart := func(i int) bool {
 		return specs[i].DeviceSide() && specs[i].Stream.Known && !specs[i].Timeless && !tree.Repeat[i]
@@ -51,7 +42,7 @@ func NaiveSuspects(specs []Spec) (durations, clock []int32) {
 			}
 			later := b.Start > a.Start
 			overlap := a.End - b.Start
-			if later && b.End < a.End && overlap >= 5000 && 100*overlap >= a.End-a.Start && !isWithin(j, i) {
+			if later && b.End < a.End && overlap >= 5000 && 100*overlap >= a.End-a.Start && !tree.isWithin(original(j), original(i)) {
 				suspect = true
 			}
 		}
