@@ -88,21 +88,6 @@ func get(t *testing.T, p *live.Processor, path string) string {
 	return w.Body.String()
 }
 
-// All answers have the headers of the page, and requests that would change something none.
-func TestSinceStartIsOfThePage(t *testing.T) {
-	p := newProcessor(t)
-	answer := func(method, query string) *http.Response {
-		w := httptest.NewRecorder()
-		p.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/debug/optrace/?format=json"+query, nil))
-		return w.Result()
-	}
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-		want, got := answer(method, ""), answer(method, "&since=start")
-		check.Equal(t, method, want.StatusCode, got.StatusCode)
-		check.Equal(t, method+": headers", want.Header, got.Header)
-	}
-}
-
 // asMap returns a report without what tells how its records came in.
 func asMap(t *testing.T, text string) map[string]any {
 	t.Helper()

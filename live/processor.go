@@ -60,7 +60,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	}
 	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
 	p.writer = window.Input("").Writer()
-	p.page = livepage.Page{Window: window, Title: "operations of this program", Fill: p.fill}
+	p.page = livepage.Page{Window: window, Title: "operations of this program", Fill: p.fill, Since: p.Report}
 	return p, nil
 }
 
@@ -173,15 +173,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 //   - with ?format=json&since=start the report on all operations since the start, see
 //     [Processor.Report];
 //   - data and trace.json below it, which the page asks for.
-func (p *Processor) Handler() http.Handler { return http.HandlerFunc(p.serve) }
-
-func (p *Processor) serve(w http.ResponseWriter, r *http.Request) {
-	if q := r.URL.Query(); q.Get("format") == "json" && q.Get("since") == "start" {
-		livepage.ServeJSON(w, r, p.Report)
-		return
-	}
-	p.page.ServeHTTP(w, r)
-}
+func (p *Processor) Handler() http.Handler { return &p.page }
 
 // fill moves the records from the shards to the window.
 func (p *Processor) fill() {

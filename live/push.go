@@ -19,22 +19,7 @@ import (
 )
 
 // PushStats counts what became of the profiles that WithProfilePush sends.
-type PushStats struct {
-	// Profiles and Operations were taken by the receiver, of which it rejected Rejected
-	// profiles, one for each kind of value.
-	Profiles, Operations, Rejected int64
-	// LostProfiles and LostOperations did not get through: the receiver refused them, there
-	// was no room to keep them while it was down, or no time left in Shutdown.
-	LostProfiles, LostOperations int64
-	// Missed operations are in no profile: more ended at once than there is room for.
-	Missed int64
-	// Forgotten spans were not ended for long, and are not above the operations in profiles.
-	Forgotten int64
-	// Waiting is how many profiles wait to be sent.
-	Waiting int64
-	// LastError is what went wrong last, "" since a profile got through.
-	LastError string
-}
+type PushStats = profilepush.Stats
 
 // The bounds of what waits to be folded into the profile of an interval: operations that have
 // ended, and those below an operation that has not.
@@ -218,11 +203,8 @@ func (p *push) lost() int64 { return p.missed.Load() + p.pusher.Stats().LostOper
 
 func (p *push) stats() PushStats {
 	s := p.pusher.Stats()
-	return PushStats{
-		Profiles: s.Profiles, Operations: s.Operations, Rejected: s.Rejected, LostProfiles: s.LostProfiles,
-		LostOperations: s.LostOperations, Missed: p.missed.Load(), Forgotten: p.ancestry.lost.Load(),
-		Waiting: s.Waiting, LastError: s.LastError,
-	}
+	s.Missed, s.Forgotten = p.missed.Load(), p.ancestry.lost.Load()
+	return s
 }
 
 func (p *push) shutdown(ctx context.Context) error {

@@ -249,7 +249,8 @@ func body(t *testing.T, r *http.Response) string {
 
 func TestPage(t *testing.T) {
 	w := NewWindow(Limits{Records: 100})
-	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note { return []html.Note{{Label: "one more", Detail: "note"}} }}
+	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note { return []html.Note{{Label: "one more", Detail: "note"}} },
+		Since: func() *analyze.Report { return new(analyze.Report) }}
 	in := w.Input("entries-jsonl")
 	fill(in, mixed(50))
 
@@ -314,8 +315,10 @@ func TestPage(t *testing.T) {
 		}
 	}
 	post := httptest.NewRecorder()
-	p.ServeHTTP(post, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+	const since = "/?format=json&since=start"
+	p.ServeHTTP(post, httptest.NewRequestWithContext(t.Context(), http.MethodPost, since, nil))
 	check.Equal(t, "POST", http.StatusMethodNotAllowed, post.Code)
+	check.Equal(t, "caching", "no-store", get(t, p, since).Header.Get("Cache-Control"))
 }
 
 // Records come in while reports are made.

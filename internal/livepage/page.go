@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +42,8 @@ type Page struct {
 	Fill func()
 	// Notes returns more notes for the head of the page; nil for none.
 	Notes func() []html.Note
+	// Since returns the report on all that has been, for ?format=json&since=start; nil for none.
+	Since func() *analyze.Report
 
 	// run is held while a report is computed: one at a time is enough work.
 	run   sync.Mutex
@@ -63,11 +66,21 @@ const maxPause = 5 * time.Second
 
 // ServeHTTP implements http.Handler.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !begin(w, r) {
+	h := w.Header()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead { // which would change something
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return
 	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
 	var err error
+	q := r.URL.Query()
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
+	case p.Since != nil && q.Get("format") == "json" && q.Get("since") == "start":
+		err = send(w, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
 	case name == "":
 		err = p.serveReport(w, r)
 	case name == "data":
@@ -80,21 +93,6 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && r.Context().Err() == nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
-}
-
-// begin sets the headers of every answer. It answers requests that would change something itself, and reports false for them.
-func begin(w http.ResponseWriter, r *http.Request) bool {
-	h := w.Header()
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
-		return false
-	}
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	return true
 }
 
 // view returns what the window holds, with what is pending.
@@ -125,24 +123,28 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var answer bytes.Buffer
+	write := func(to io.Writer) error { return f.write(to, report, p.options(v)) }
 	if section := r.URL.Query().Get("section"); name == "text" && section != "" {
-		if known, err := writeSection(&answer, report, section); err != nil {
-			return err
-		} else if !known {
-			http.Error(w, "the section is all, or a name that optrace report -section takes", http.StatusBadRequest)
-			return nil
-		}
-	} else if err := f.write(&answer, report, p.options(v)); err != nil {
-		return err
+		write = func(to io.Writer) error { return writeSection(to, report, section) }
 	}
-	send(w, f.kind, answer.Bytes())
-	return nil
+	if err = send(w, f.kind, write); errors.Is(err, errNoSection) {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return nil
+	}
+	return err
 }
 
-func send(w http.ResponseWriter, kind string, body []byte) {
+var errNoSection = errors.New("the section is all, or a name that optrace report -section takes")
+
+// send answers with what write writes, if that is no error.
+func send(w http.ResponseWriter, kind string, write func(io.Writer) error) error {
+	var body bytes.Buffer
+	if err := write(&body); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(body) // a client that went away is no error of ours
+	_, _ = w.Write(body.Bytes()) // a client that went away is no error of ours
+	return nil
 }
 
 // formats are the forms of a report by the name of the format, and their types.
@@ -159,33 +161,24 @@ var formats = map[string]struct {
 	"pprof":     {"application/octet-stream", writePprof},
 }
 
-// writeSection writes a section of a report, or all of them, and reports whether there is one of that name.
-func writeSection(w io.Writer, r *analyze.Report, section string) (known bool, err error) {
-	err = text.Write(w, r, text.Options{Show: func(s string) bool {
+// writeSection writes a section of a report, or all of them.
+func writeSection(w io.Writer, r *analyze.Report, section string) error {
+	known := section == "summary"
+	err := text.Write(w, r, text.Options{Show: func(s string) bool {
 		shown := section == "all" || s == section
 		known = known || shown
 		return shown
 	}})
-	return known || section == "summary", err
+	if !known {
+		return errNoSection
+	}
+	return err
 }
 
 const plain = "text/plain; charset=utf-8"
 
 func (v *view) report(ctx context.Context) (*analyze.Report, error) {
 	return analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
-}
-
-// ServeJSON answers as a Page does, with the report that of returns.
-func ServeJSON(w http.ResponseWriter, r *http.Request, of func() *analyze.Report) {
-	if !begin(w, r) {
-		return
-	}
-	var answer bytes.Buffer
-	if err := writeJSON(&answer, of(), html.Options{}); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	send(w, "application/json", answer.Bytes())
 }
 
 func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
@@ -216,8 +209,10 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(b.data)))
-	send(w, "application/json", b.data)
-	return nil
+	return send(w, "application/json", func(to io.Writer) error {
+		_, err := to.Write(b.data)
+		return err
+	})
 }
 
 // data returns the data of a page, computed anew where the window has changed and the
@@ -245,12 +240,7 @@ func (p *Page) data(ctx context.Context) (built, error) {
 func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
 	p.run.Lock()
 	defer p.run.Unlock()
-	var text bytes.Buffer
-	if err := p.view().timeline().Write(&text); err != nil {
-		return err
-	}
-	send(w, "application/json", text.Bytes())
-	return nil
+	return send(w, "application/json", p.view().timeline().Write)
 }
 
 // options returns what the page says besides the report.

@@ -43,8 +43,10 @@ type Stats struct {
 	// LostProfiles and LostOperations never got through: the receiver refused them, or there
 	// was no more room to keep them while it was down.
 	LostProfiles, LostOperations int64
-	// Missed operations were in no profile.
+	// Missed operations were in no profile: more came at once than there is room for.
 	Missed int64
+	// Forgotten spans were not ended for long, and are not above the operations in profiles.
+	Forgotten int64
 	// Waiting is how many profiles wait to be sent.
 	Waiting int64
 	// LastError is what went wrong last, "" since the last profile that got through.
