@@ -84,10 +84,10 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	var document *measure.Section
+	replace := func(string) error { return nil }
 	if *update != "" { // now, rather than fail when all is done
 		var err error
-		if document, err = measure.FindSection(*update); err != nil {
+		if replace, err = measure.FindSection(*update); err != nil {
 			return err
 		}
 	}
@@ -111,10 +111,7 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	if err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
-	if document != nil {
-		failed = errors.Join(failed, document.Replace(table))
-	}
-	return failed
+	return errors.Join(failed, replace(table))
 }
 
 // startProfile starts a CPU profile, unless path is "", and returns a function
@@ -138,22 +135,11 @@ func startProfile(path string) (stop func() error, err error) {
 
 // choose returns the measures with the names, all of them for "".
 func choose(all []measure.Measure, names string) ([]measure.Measure, error) {
-	missing := map[string]bool{}
-	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			missing[name] = true
+	chosen := strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, name := range chosen {
+		if !slices.ContainsFunc(all, func(m measure.Measure) bool { return m.Name == name }) {
+			return nil, fmt.Errorf("there is no comparison %q", name)
 		}
 	}
-	everything := len(missing) == 0
-	var chosen []measure.Measure
-	for _, m := range all {
-		if missing[m.Name] || everything {
-			chosen = append(chosen, m)
-			delete(missing, m.Name)
-		}
-	}
-	for name := range missing {
-		return nil, fmt.Errorf("there is no comparison %q", name)
-	}
-	return chosen, nil
+	return slices.DeleteFunc(all, func(m measure.Measure) bool { return len(chosen) > 0 && !slices.Contains(chosen, m.Name) }), nil
 }

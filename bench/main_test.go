@@ -44,7 +44,7 @@ func TestChoose(t *testing.T) {
 		{"b, a", []string{"a", "b"}},
 		{"x", nil},
 	} {
-		chosen, err := choose(all, tt.only)
+		chosen, err := choose(slices.Clone(all), tt.only)
 		var got []string
 		for _, m := range chosen {
 			got = append(got, m.Name)

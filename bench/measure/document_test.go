@@ -14,8 +14,7 @@ func TestSection(t *testing.T) {
 		check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	write("before\n<!-- table -->\nold\n<!-- end of table -->\nbehind\n")
-	s := check.Must(FindSection(path))(t)
-	check.OK(t, s.Replace("new\n\n"))
+	check.OK(t, check.Must(FindSection(path))(t)("new\n\n"))
 	text, err := os.ReadFile(path)
 	if want := "before\n<!-- table -->\n\nnew\n\n<!-- end of table -->\nbehind\n"; string(text) != want || err != nil {
 		t.Errorf("%q, %v; want %q", text, err, want)

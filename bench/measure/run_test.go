@@ -15,17 +15,19 @@ import (
 )
 
 // fake is a suite whose sides take the given times in each round, the one that
-// does not count first.
-func fake(rounds int, costs map[string][]time.Duration, order *[]string) *Suite {
+// does not count first. It notes what is done.
+func fake(rounds int, costs map[string][]time.Duration, done *[]string) *Suite {
 	return &Suite{Name: "fake", Unit: "op", Rounds: rounds, QuickRounds: 1,
 		Open: func(context.Context, *Env) (*Opened, error) {
-			o := &Opened{Sides: map[string]Side{}}
+			o := &Opened{
+				Sides: map[string]Side{},
+				After: func(context.Context) (map[string]float64, error) { return map[string]float64{"x": 5}, nil },
+				Close: func() error { *done = append(*done, "closed"); return nil },
+			}
 			for name, list := range costs {
 				n := 0
 				o.Sides[name] = func(context.Context) (Sample, error) {
-					if order != nil {
-						*order = append(*order, name)
-					}
+					*done = append(*done, name)
 					n++
 					return Sample{N: 10, CPU: list[n-1], Wall: 2 * list[n-1], Allocs: uint64(10 * n)}, nil
 				}
@@ -37,10 +39,10 @@ func fake(rounds int, costs map[string][]time.Duration, order *[]string) *Suite 
 func env() *Env { return &Env{Progress: io.Discard} }
 
 func TestRun(t *testing.T) {
-	var order []string
+	var done []string
 	s := fake(3, map[string][]time.Duration{
 		"peer": {999, 100, 400, 200}, "ours": {999, 50, 100, 200}, "other": {999, 1, 1, 1},
-	}, &order)
+	}, &done)
 	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 2, Allocs: &AllocTarget{Per: 5, PerName: "batch"}}
 	rep := check.Must(Run(t.Context(), env(), []Measure{m}))(t)
 	yes := true
@@ -50,15 +52,25 @@ func TestRun(t *testing.T) {
 		Allocs: &Allocs{"batch", 10, 10, 0, false, false}, // of round 1: 2 per op
 	}}
 	check.Equal(t, "", want, rep.Rows, cmp.Comparer(func(a, b *Suite) bool { return a == b }))
+	check.Equal(t, "values", map[string]float64{"x": 5}, rep.Values)
 	// Sides nobody asked for do not run, and the order turns round.
-	check.Equal(t, "order", "ours peer peer ours ours peer peer ours", strings.Join(order, " "))
+	check.Equal(t, "done", "ours peer peer ours ours peer peer ours closed", strings.Join(done, " "))
 }
 
-func TestRunWallAndQuick(t *testing.T) {
-	s := fake(3, map[string][]time.Duration{"peer": {9, 100}, "ours": {9, 50}}, nil)
-	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Wall: true}
-	rep := check.Must(Run(t.Context(), &Env{Progress: io.Discard, Quick: true}, []Measure{m}))(t)
-	check.Equal(t, "the peer costs: ns", 20, rep.Rows[0].PeerNS)
+// Processes that are started for each round need no round that does not count.
+func TestWallQuickAndCold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rounds            int
+		wall, quick, cold bool
+		ours              float64
+	}{"wall": {2, true, false, false, 20}, "quick": {3, false, true, false, 5}, "cold": {2, false, false, true, 7.5}} {
+		s := fake(tt.rounds, map[string][]time.Duration{"peer": {1, 1, 1}, "ours": {100, 50, 150}}, new([]string))
+		s.Cold = tt.cold
+		rep := check.Must(Run(t.Context(), &Env{Progress: io.Discard, Quick: tt.quick}, []Measure{
+			{Name: "a", Cases: Compare(s, "peer", "ours"), Wall: tt.wall},
+		}))(t)
+		check.Equal(t, name, tt.ours, rep.Rows[0].OursNS)
+	}
 }
 
 func TestRunFailures(t *testing.T) {
@@ -103,27 +115,10 @@ func TestRunFailures(t *testing.T) {
 	}
 }
 
-func TestAfterAndClose(t *testing.T) {
-	closed := false
-	s := fake(1, map[string][]time.Duration{"peer": {1, 1}, "ours": {1, 1}}, nil)
-	open := s.Open
-	s.Open = func(ctx context.Context, e *Env) (*Opened, error) {
-		o, err := open(ctx, e)
-		o.After = func(context.Context) (map[string]float64, error) { return map[string]float64{"x": 5}, nil }
-		o.Close = func() error { closed = true; return nil }
-		return o, err
-	}
-	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours")}})
-	if err != nil || !closed {
-		t.Errorf("error %v, closed %t", err, closed)
-	}
-	check.Equal(t, "values", map[string]float64{"x": 5}, rep.Values)
-}
-
 // The row's ratio is the smallest, and a row that lacks a case has not run.
 func TestCases(t *testing.T) {
-	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}}, nil)
-	slow := fake(1, map[string][]time.Duration{"peer": {400, 400}, "ours": {100, 100}}, nil)
+	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}}, new([]string))
+	slow := fake(1, map[string][]time.Duration{"peer": {400, 400}, "ours": {100, 100}}, new([]string))
 	absent := &Suite{Name: "absent", Open: func(context.Context, *Env) (*Opened, error) {
 		return nil, &UnavailableError{Need: "a tool"}
 	}}
@@ -139,15 +134,5 @@ func TestCases(t *testing.T) {
 	check.Equal(t, "ratios", map[string]float64{"both": 4}, got)
 	if diff := cmp.Diff([]string{"lacking"}, rep.NotRun); diff != "" || rep.Reasons["lacking"] != "a tool" {
 		t.Errorf("not run (-want +got):\n%s%v", diff, rep.Reasons)
-	}
-}
-
-// Processes that are started for each round need no round that does not count.
-func TestCold(t *testing.T) {
-	s := fake(2, map[string][]time.Duration{"peer": {100, 300}, "ours": {100, 100}}, nil)
-	s.Cold = true
-	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours")}})
-	if err != nil || rep.Rows[0].Ratio != 2 {
-		t.Errorf("%+v, %v", rep.Rows, err)
 	}
 }

@@ -93,7 +93,7 @@ func graphOps(devices int) []operation {
 	for len(ops) < len(specs) {
 		if d := rng.IntN(devices); next[d] < n {
 			s := specs[d*n+next[d]]
-			ops = append(ops, newOperation(s.OpSpec, s.Attributes()))
+			ops = append(ops, newOperation(s.OpSpec, s.All))
 			next[d]++
 		}
 	}

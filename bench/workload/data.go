@@ -29,20 +29,20 @@ func Get(ctx context.Context, env *measure.Env, f Format, c Config) (File, error
 		if c.Kind == Recorded {
 			return writeRecorded(ctx, env, path, f, c)
 		}
-		_, err := WriteFile(path, f, c)
-		return err
+		return WriteFile(path, f, c)
 	})
 	if err != nil {
 		return File{}, err
 	}
-	sum, err := summarise(path)
+	sum, err := Summarise(path)
 	if err == nil && c.Kind != Recorded && sum.Ops != int64(c.Ops) {
 		err = fmt.Errorf("%s holds %d operations", path, sum.Ops)
 	}
 	return File{path, sum}, err
 }
 
-func summarise(path string) (sum Summary, err error) {
+// Summarise reads a file.
+func Summarise(path string) (sum Summary, err error) {
 	for rec, err := range ingest.Open(path).Records() {
 		switch {
 		case err != nil:

@@ -21,7 +21,7 @@ import (
 
 // writeSpans writes entries through a Processor and an Exporter per process, and OTLP as the SDK's exporter and a
 // Collector behind it do.
-func writeSpans(w io.Writer, f Format, c Config) (Summary, error) {
+func writeSpans(w io.Writer, f Format, c Config) error {
 	if f == Entries {
 		return record(c, func() (sdktrace.SpanProcessor, error) {
 			exp, err := optrace.NewExporter(w)
@@ -32,11 +32,11 @@ func writeSpans(w io.Writer, f Format, c Config) (Summary, error) {
 		})
 	}
 	out := newCollector(w, f)
-	sum, err := record(c, func() (sdktrace.SpanProcessor, error) {
+	err := record(c, func() (sdktrace.SpanProcessor, error) {
 		return sdktrace.NewBatchSpanProcessor(otlptrace.NewUnstarted(out), sdktrace.WithBlocking(),
 			sdktrace.WithMaxExportBatchSize(BatchSize), sdktrace.WithBatchTimeout(time.Hour)), nil
 	})
-	return sum, errors.Join(err, out.err, out.w.Flush())
+	return errors.Join(err, out.err, out.w.Flush())
 }
 
 // collector is an OTLP client that writes as the Collector's file exporter does.

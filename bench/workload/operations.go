@@ -70,13 +70,11 @@ type Spec struct {
 
 	// median is that of its durations, in nanoseconds.
 	median float64
-	attrs  []attribute.KeyValue
+	// All are the attributes that an operation prepared with the OpSpec
+	// gives its span; the step and the sequence number of a collective are not among
+	// them.
+	All []attribute.KeyValue
 }
-
-// Attributes returns the attributes that an operation prepared with the OpSpec
-// gives its span; the step and the sequence number of a collective are not among
-// them.
-func (s *Spec) Attributes() []attribute.KeyValue { return s.attrs }
 
 // newSpec returns a random operation without its attributes. Its sizes are multiples of step: few
 // different ones with a large step, many with a small one.
@@ -124,15 +122,15 @@ func (s *Spec) build() *Spec {
 	for i, in := range s.Inputs {
 		inputs[i] = in
 	}
-	s.attrs = []attribute.KeyValue{
+	s.All = []attribute.KeyValue{
 		tensorconv.OpName(s.Name), tensorconv.DeviceID(s.Device), tensorconv.StreamID(s.Stream.V),
 		tensorconv.OpPath(s.Path), tensorconv.OpKind(s.Kind), tensorconv.InputShapes(inputs...),
 		tensorconv.OutputShape(s.Output...), tensorconv.DType(s.DType),
 	}
 	if s.FLOPs.Known {
-		s.attrs = append(s.attrs, tensorconv.OpFLOPCount(s.FLOPs.V))
+		s.All = append(s.All, tensorconv.OpFLOPCount(s.FLOPs.V))
 	}
-	s.attrs = append(s.attrs, s.Attrs...)
+	s.All = append(s.All, s.Attrs...)
 	return s
 }
 

@@ -31,7 +31,7 @@ type recorder struct {
 // record records the spans of a configuration, in the order in which they end.
 // The spans of each process go to a processor of its own, which is flushed after
 // each batch.
-func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (sum Summary, err error) {
+func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (err error) {
 	recorders := make([]*recorder, c.processes())
 	defer func() {
 		for _, r := range recorders {
@@ -43,33 +43,31 @@ func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (sum 
 	for i := range recorders {
 		p, err := newProcessor()
 		if err != nil {
-			return sum, err
+			return err
 		}
 		recorders[i] = newRecorder(p, c.resource(i))
 	}
 	streams, pick := c.streams(), rand.New(rand.NewPCG(c.Seed, 1))
-	last := recorders[0]
-	for turn := 0; sum.Ops < int64(c.Ops); turn++ {
-		for n := 0; n < BatchSize && sum.Ops < int64(c.Ops); n++ {
+	last, ops := recorders[0], 0
+	for turn := 0; ops < c.Ops; turn++ {
+		for n := 0; n < BatchSize && ops < c.Ops; n++ {
 			s := streams[turn%len(streams)]
 			if c.Kind != G512 {
 				s = streams[pick.IntN(len(streams))]
 			}
 			last = recorders[s.process]
-			sum.Spans++
-			if ns, isOp := s.next(last); isOp {
-				sum.Ops++
-				sum.SumNS += ns
+			if s.next(last) {
+				ops++
 			}
 		}
 		if err := last.provider.ForceFlush(context.Background()); err != nil {
-			return sum, err
+			return err
 		}
 	}
 	for _, s := range streams {
-		sum.Spans += s.finish()
+		s.finish()
 	}
-	return sum, nil
+	return nil
 }
 
 func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {

@@ -80,18 +80,17 @@ func (s *stream) spec(i int) *Spec {
 }
 
 // next records up to the end of the next span: an operation, after the last one
-// of a layer the layer, after the last layer the step. It returns the duration of
-// the operation in nanoseconds, and false for another span.
-func (s *stream) next(r *recorder) (ns int64, isOp bool) {
+// of a layer the layer, after the last layer the step. It reports whether it was an operation.
+func (s *stream) next(r *recorder) bool {
 	switch {
 	case s.layer != nil && s.at > 0 && s.at%opsPerLayer == 0:
 		s.end(&s.layer)
-		return 0, false
+		return false
 	case s.at == opsPerGraph:
 		s.end(&s.step)
 		s.at = 0
 		s.number++
-		return 0, false
+		return false
 	}
 	if s.step == nil {
 		s.step = s.begin(r, context.Background(), stepName)
@@ -103,7 +102,7 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 	s.at++
 	start := s.clock + 500 + s.rng.Int64N(3_000)
 	s.clock = start + int64(spec.median*math.Exp(durationSpread*s.rng.NormFloat64()))
-	s.attrs = append(append(s.attrs[:0], spec.attrs...), tensorconv.Step(s.number))
+	s.attrs = append(append(s.attrs[:0], spec.All...), tensorconv.Step(s.number))
 	if spec.Kind == op.KindCollective {
 		s.attrs = append(s.attrs, tensorconv.CollectiveSequence(s.sequence))
 		s.sequence++
@@ -112,18 +111,16 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 	_, span := r.operations.Start(s.layer, spec.Name, at(start))
 	span.SetAttributes(s.attrs...)
 	span.End(at(s.clock))
-	return s.clock - start, true
+	return true
 }
 
-// finish ends the spans that are open and returns how many they were.
-func (s *stream) finish() (n int64) {
+// finish ends the spans that are open.
+func (s *stream) finish() {
 	for _, open := range []*context.Context{&s.layer, &s.step} {
 		if *open != nil {
 			s.end(open)
-			n++
 		}
 	}
-	return n
 }
 
 func (s *stream) begin(r *recorder, parent context.Context, name string) context.Context {

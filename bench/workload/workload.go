@@ -109,19 +109,14 @@ type Summary struct {
 }
 
 // WriteFile writes simulated spans to a file, which is replaced.
-func WriteFile(path string, f Format, c Config) (Summary, error) {
+func WriteFile(path string, f Format, c Config) error {
 	if err := c.validate(f); err != nil {
-		return Summary{}, err
+		return err
 	}
 	if c.Kind == Recorded {
-		return Summary{}, fmt.Errorf("%s is not simulated", c.Kind)
+		return fmt.Errorf("%s is not simulated", c.Kind)
 	}
-	var sum Summary
-	err := Create(path, func(file *os.File) (err error) {
-		sum, err = writeSpans(file, f, c)
-		return err
-	})
-	return sum, err
+	return Create(path, func(file *os.File) error { return writeSpans(file, f, c) })
 }
 
 // fingerprint identifies what the writer of a format makes of a configuration by
@@ -139,7 +134,7 @@ func fingerprint(f Format, c Config) (string, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := dir + "/spans"
-	if _, err := WriteFile(path, f, c); err != nil {
+	if err := WriteFile(path, f, c); err != nil {
 		return "", err
 	}
 	text, err := os.ReadFile(path)

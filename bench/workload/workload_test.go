@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrkey"
@@ -21,22 +22,21 @@ import (
 
 func simulated() []Kind { return []Kind{G512, G1, Random} }
 
-func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []*op.Span) {
+func write(t *testing.T, f Format, c Config) ([]*op.Entry, []*op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "spans")
-	sum := check.Must(WriteFile(path, f, c))(t)
-	entries, spans := recordtest.Split(t, ingest.Open(path).Records())
-	return sum, entries, spans
+	check.OK(t, WriteFile(path, f, c))
+	return recordtest.Split(t, ingest.Open(path).Records())
 }
 
 func TestSameConfigGivesSameSpans(t *testing.T) {
 	for kind := range cases.Of(t, 1, simulated()) {
 		c := Config{Ops: 1200, Kind: kind}
-		_, first, _ := write(t, OTLPProto, c)
-		_, second, _ := write(t, OTLPProto, c)
+		first, _ := write(t, OTLPProto, c)
+		second, _ := write(t, OTLPProto, c)
 		check.Equal(t, fmt.Sprintf("%s: the same configuration again", kind), first, second)
 		c.Seed++
-		if _, other, _ := write(t, OTLPProto, c); cmp.Equal(first, other) {
+		if other, _ := write(t, OTLPProto, c); cmp.Equal(first, other) {
 			t.Errorf("%s: another seed gives the same spans", kind)
 		}
 	}
@@ -47,11 +47,10 @@ func TestFormatsAgree(t *testing.T) {
 	for kind := range cases.Of(t, 1, simulated()) {
 		c := Config{Ops: 1200, Kind: kind}
 		var first []*op.Entry
+		var above []*op.Span
 		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPMessage, Entries} {
-			sum, entries, spans := write(t, f, c)
-			got := Summary{Ops: int64(len(entries)), Spans: int64(len(entries) + len(spans))}
+			entries, spans := write(t, f, c)
 			for _, e := range entries {
-				got.SumNS += e.Duration
 				if e.Kind == op.KindUnknown || e.Path == "" || !e.Stream.Known || !e.Step.Known || e.InputShapes == nil || e.OutputShape == nil ||
 					!e.MemoryBytes.Known || (e.Collective != nil) != (e.Kind == op.KindCollective) {
 					t.Fatalf("%s, %s: an entry lacks what its span has: %+v", kind, f, e)
@@ -62,11 +61,11 @@ func TestFormatsAgree(t *testing.T) {
 				e.Root, e.RootSpanID = "", op.SpanID{} // of entries alone
 				e.KindRule = 0                         // which entries keep for collectives only
 			}
-			if diff := cmp.Diff(sum, got); diff != "" || sum.Ops != 1200 {
-				t.Errorf("%s, %s (-written +read):\n%s", kind, f, diff)
-			}
 			if first == nil {
-				first = entries
+				first, above = entries, spans
+			}
+			if len(entries) != 1200 || len(spans) != len(above) {
+				t.Errorf("%s, %s: %d operations and %d spans above, not %d", kind, f, len(entries), len(spans), len(above))
 			}
 			check.Equal(t, fmt.Sprintf("%s: %s", kind, f), byID(first), byID(entries))
 		}
@@ -84,39 +83,30 @@ func byID(entries []*op.Entry) map[op.SpanID]*op.Entry {
 func TestSpansNest(t *testing.T) {
 	for kind := range cases.Of(t, 1, simulated()) {
 		ops := cases.Count(t, numDevices*opsPerGraph+2000, 2*numDevices*opsPerGraph) // more than a step of each device
-		_, entries, spans := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
-		type node struct {
-			name       string
-			trace      op.TraceID
-			parent     op.SpanID
-			start, end int64
+		path := filepath.Join(t.TempDir(), "spans")
+		check.OK(t, WriteFile(path, OTLPProto, Config{Ops: ops, Kind: kind}))
+		forest, spans := trace.New(), 0
+		for rec, err := range ingest.Open(path).Records() {
+			check.OK(t, err)
+			forest.Add(rec)
 		}
-		byID := map[op.SpanID]node{}
-		for _, e := range entries {
-			byID[e.SpanID] = node{"", e.TraceID, e.ParentSpanID, e.Start.V, e.End().V}
-		}
-		for _, s := range spans {
-			byID[s.SpanID] = node{s.Name, s.TraceID, s.ParentSpanID, s.Start.V, s.Start.V + s.Duration}
-		}
-		if len(byID) != len(entries)+len(spans) {
-			t.Fatalf("%s: %d ids of %d spans", kind, len(byID), len(entries)+len(spans))
-		}
-		depths := map[string]int{"": 2, layerName: 1, stepName: 0}
-		for id, n := range byID {
-			depth := 0
-			for at := n; !at.parent.IsZero(); depth++ {
-				parent, ok := byID[at.parent]
-				if !ok || parent.trace != at.trace || parent.start > at.start || parent.end < at.end {
-					t.Fatalf("%s: %v has no parent that holds it", kind, id)
-				}
-				at = parent
+		depths := map[string]int{layerName: 1, stepName: 0}
+		for n := range forest.Nodes() {
+			want, depth := 2, 0
+			if !n.IsOp() {
+				want, spans = depths[n.Name()], spans+1
 			}
-			if n.end <= n.start || depth != depths[n.name] {
-				t.Fatalf("%s: %q lies %d below the root, from %d to %d", kind, n.name, depth, n.start, n.end)
+			for above := n.Parent(); !above.IsZero(); above = above.Parent() {
+				depth++
+			}
+			from, to, above := n.Start().V, n.Start().V+n.Duration(), n.Parent()
+			if to <= from || depth != want || n.IsDuplicate() ||
+				depth > 0 && (above.Start().V > from || above.Start().V+above.Duration() < to) {
+				t.Fatalf("%s: %q lies %d below the root, from %d to %d", kind, n.Name(), depth, from, to)
 			}
 		}
-		if len(entries) != ops || len(spans) < ops/opsPerLayer {
-			t.Errorf("%s: %d operations and %d spans above", kind, len(entries), len(spans))
+		if forest.Len() != ops+spans || spans < ops/opsPerLayer {
+			t.Errorf("%s: %d operations and %d spans above", kind, forest.Len()-spans, spans)
 		}
 	}
 }
@@ -131,7 +121,7 @@ func TestKinds(t *testing.T) {
 	got := map[Kind]variety{}
 	const ops = 32_000
 	for _, kind := range simulated() {
-		_, entries, _ := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
+		entries, _ := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
 		names, processes, shapes, steps := map[string]bool{}, map[op.Int]bool{}, map[string]bool{}, map[int64]bool{}
 		changes, device := 0, ""
 		for _, e := range entries {
@@ -175,11 +165,11 @@ func TestRecorded(t *testing.T) {
 func TestErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spans")
 	for name, write := range map[string]func() error{
-		"kind":     func() error { _, err := WriteFile(path, OTLPJSON, Config{Ops: 1, Kind: "x"}); return err },
-		"ops":      func() error { _, err := WriteFile(path, OTLPJSON, Config{Kind: G1}); return err },
-		"format":   func() error { _, err := WriteFile(path, "x", Config{Ops: 1, Kind: G1}); return err },
-		"recorded": func() error { _, err := WriteFile(path, OTLPJSON, Config{Ops: 1, Kind: Recorded}); return err },
-		"path":     func() error { _, err := WriteFile("no/such/dir/x", OTLPJSON, Config{Ops: 1, Kind: G1}); return err },
+		"kind":     func() error { return WriteFile(path, OTLPJSON, Config{Ops: 1, Kind: "x"}) },
+		"ops":      func() error { return WriteFile(path, OTLPJSON, Config{Kind: G1}) },
+		"format":   func() error { return WriteFile(path, "x", Config{Ops: 1, Kind: G1}) },
+		"recorded": func() error { return WriteFile(path, OTLPJSON, Config{Ops: 1, Kind: Recorded}) },
+		"path":     func() error { return WriteFile("no/such/dir/x", OTLPJSON, Config{Ops: 1, Kind: G1}) },
 	} {
 		if write() == nil {
 			t.Errorf("a wrong %s is no error", name)

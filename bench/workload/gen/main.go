@@ -32,7 +32,11 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	sum, err := workload.WriteFile(*path, workload.Format(*format), cfg)
+	err := workload.WriteFile(*path, workload.Format(*format), cfg)
+	var sum workload.Summary
+	if err == nil {
+		sum, err = workload.Summarise(*path)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
