@@ -12,12 +12,16 @@ type Table[K comparable] struct {
 	Values []K
 
 	ids     map[K]int32
+	last    int32 // the number that was asked for last: neighbours share many values
 	counted int   // how many of Values are in points
 	points  int64 // the bytes that values point to
 }
 
 // ID returns the number of v.
 func (t *Table[K]) ID(v K) int32 {
+	if int(t.last) < len(t.Values) && t.Values[t.last] == v {
+		return t.last
+	}
 	id, ok := t.ids[v]
 	if !ok {
 		if t.ids == nil {
@@ -27,6 +31,7 @@ func (t *Table[K]) ID(v K) int32 {
 		t.ids[v] = id
 		t.Values = append(t.Values, v)
 	}
+	t.last = id
 	return id
 }
 
