@@ -3,7 +3,6 @@ package optrace_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -13,25 +12,6 @@ import (
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
-
-// limitedChild tells a process that it is the one of [inLimitedChild].
-const limitedChild = "OPTRACE_TEST_LIMITED_CHILD"
-
-// inLimitedChild reports whether this process may limit the size of its files. The
-// limit holds for all files of a process, those of the test runner among them: where
-// it may not, the test is run in a process of its own.
-func inLimitedChild(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(limitedChild) != "" {
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), limitedChild+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
 
 // takings are what people do to a file to make room, or for other reasons.
 func takings() map[string]func(path string) error {
@@ -52,7 +32,10 @@ func takings() map[string]func(path string) error {
 // room: the rest of that batch goes first if the file was left as it is. If it was not, the rest has no place any more and is
 // counted as lost. What comes next can be read, and a program that is started again can go on.
 func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
-	if !inLimitedChild(t) {
+	if os.Getenv(childVariable) == "" { // limits hold for all files of a process, those of the test runner among them
+		if out, err := child(t, "limited").CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
 		return
 	}
 	for _, o := range outputs() {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
-	"strings"
+	"os"
+	"os/exec"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -62,15 +62,15 @@ func export(tb testing.TB, exp sdktrace.SpanExporter, spans ...sdktrace.ReadOnly
 	check.OK(tb, exp.ExportSpans(context.Background(), spans))
 }
 
-// checkNames checks the names of rotated files and, behind them, of the current one.
-func checkNames(t *testing.T, names []string) {
+// childVariable tells a process that it is a child of a test, and what it is to do.
+const childVariable = "OPTRACE_TEST_CHILD"
+
+// child returns a process that runs the test once more, with what it is to do.
+func child(t *testing.T, what string) *exec.Cmd {
 	t.Helper()
-	pattern := regexp.MustCompile(`^ops-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(_\d{4})?\.jsonl(\.zst|\.gz)?$`)
-	for i, name := range names {
-		if last := i == len(names)-1; last != strings.HasPrefix(name, "ops.jsonl") || !last && !pattern.MatchString(name) {
-			t.Errorf("file %d of %d is named %q", i+1, len(names), name)
-		}
-	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), childVariable+"="+what)
+	return cmd
 }
 
 // shutdown ends what has a Shutdown, and checks that it reports no error.

@@ -5,12 +5,11 @@ package optrace_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,71 +22,45 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 )
 
-// setupChildFile names the file that the test binary, run as a child, records
-// into until a signal ends it.
-const setupChildFile = "OPTRACE_TEST_SETUP_CHILD"
-
+// A program is ended by the signal, once what it recorded has been written.
 func TestSetupSignal(t *testing.T) {
-	if path := os.Getenv(setupChildFile); path != "" {
-		recordUntilSignal(t, path)
+	if path := os.Getenv(childVariable); path != "" {
+		setup(t, path, optrace.WithSignals(), optrace.WithProcessorOptions(optrace.WithFlushInterval(time.Hour)))
+		record(t.Context(), otel.GetTracerProvider(), 100)
+		fmt.Println("recorded")
+		time.Sleep(time.Minute) // the signal comes before
 		return
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		path := filepath.Join(t.TempDir(), "ops.jsonl")
-		err := endChild(t, sig, setupChildFile+"="+path, "OPTRACE_FLUSH_INTERVAL=1h")
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
-			t.Errorf("the child ended with %v, want by %v", err, sig)
-		}
-		if names := operationsIn(t, readFile(t, path)); len(names) != 100 {
-			t.Errorf("%d operations in the file, want 100", len(names))
-		}
+		check.Equal(t, "the child ended with", syscall.WaitStatus(sig), endChild(t, sig, path))
+		check.Equal(t, "operations in the file", 100, len(operationsIn(t, readFile(t, path))))
 	}
 }
 
 // endChild runs a test in a child process, and sends it a signal when it has recorded. It returns how the child ended.
-func endChild(t *testing.T, sig syscall.Signal, env ...string) error {
+func endChild(t *testing.T, sig syscall.Signal, what string) syscall.WaitStatus {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), env...)
+	cmd := child(t, what)
 	out := check.Must(cmd.StdoutPipe())(t)
 	check.OK(t, cmd.Start())
 	check.Must(bufio.NewReader(out).ReadString('\n'))(t)
 	check.OK(t, cmd.Process.Signal(sig))
-	return cmd.Wait()
+	_ = cmd.Wait() // the error says what the status says
+	return cmd.ProcessState.Sys().(syscall.WaitStatus)
 }
 
-func recordUntilSignal(t *testing.T, path string) {
-	t.Helper()
-	setup(t, path, optrace.WithSignals())
-	record(t.Context(), otel.GetTracerProvider(), 100)
-	fmt.Println("recorded")
-	time.Sleep(time.Minute) // the signal comes before
-}
-
-// gracefulChildFile is setupChildFile for a program that handles the signal, and
-// gracefulChildFirst says that it did so before Setup.
-const (
-	gracefulChildFile  = "OPTRACE_TEST_GRACEFUL_CHILD"
-	gracefulChildFirst = "OPTRACE_TEST_GRACEFUL_CHILD_FIRST"
-)
-
-// A program that handles the signal, and lets a second one end it, ends in its own
-// time.
+// A program that handles the signal, before Setup or behind it, and lets a second one end it, ends in its own time.
 func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
-	if path := os.Getenv(gracefulChildFile); path != "" {
-		endGracefully(t, path, os.Getenv(gracefulChildFirst) != "")
+	if when, path, isChild := strings.Cut(os.Getenv(childVariable), ":"); isChild {
+		endGracefully(t, path, when == "before")
 		return
 	}
-	for _, first := range []string{"", "1"} {
+	for _, when := range []string{"before", "behind"} {
 		for range cases.Count(t, 2, 5) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
-			if err := endChild(t, syscall.SIGTERM, gracefulChildFile+"="+path, gracefulChildFirst+"="+first); err != nil {
-				t.Errorf("the program was cut short: %v", err)
-			}
-			if names := operationsIn(t, readFile(t, path)); len(names) != 101 {
-				t.Errorf("%d operations in the file, want 101", len(names))
-			}
+			check.Equal(t, "the program ended with", 0, endChild(t, syscall.SIGTERM, when+":"+path))
+			check.Equal(t, "operations in the file", 101, len(operationsIn(t, readFile(t, path))))
 		}
 	}
 }
