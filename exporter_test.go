@@ -231,7 +231,7 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, buf.Bytes())
-	rec.CheckBatches(t, false)
+	rec.CheckBatches(t)
 	if st.Written != accepted.Load() || uint64(len(rec.Entries)) != st.Written {
 		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.Entries))
 	}

@@ -55,7 +55,7 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 		t.Errorf("%d bytes, %v, the writer has %d", n, err, out.Len())
 	}
 	rec := spantest.ReadWhole(t, out.Bytes())
-	if rec.CheckBatches(t, false); len(rec.Entries) != 3 || len(rec.Spans) != 1 || len(rec.Resources) != 1 {
+	if rec.CheckBatches(t); len(rec.Entries) != 3 || len(rec.Spans) != 1 || len(rec.Resources) != 1 {
 		t.Errorf("%d entries, %d spans, %d resources", len(rec.Entries), len(rec.Spans), len(rec.Resources))
 	}
 	f.request(t.Context(), 1, nil)

@@ -449,7 +449,7 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 			st, kept, lost := proc.Stats(), uint64(next.Len()), uint64(0)
 			if name != "forwarder" {
 				rec := spantest.ReadWhole(t, map[string]*spantest.Buffer{"processor": &out, "flight recorder": &dumps}[name].Bytes())
-				rec.CheckBatches(t, false)
+				rec.CheckBatches(t)
 				kept, lost = uint64(len(rec.Entries)), rec.Lost()
 			}
 			checkBooks(t, name, st)

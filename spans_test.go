@@ -3,8 +3,10 @@ package optrace_test
 import (
 	"bytes"
 	"fmt"
-	"os"
+	"io"
+	"iter"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +21,8 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/otlp"
+	reader "github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
@@ -150,28 +154,6 @@ func richSpans() []sdktrace.ReadOnlySpan {
 	return []sdktrace.ReadOnlySpan{o.Snapshot(), request.Snapshot()}
 }
 
-// keptRecords returns the records of a file, everything kept, as text.
-func keptRecords(t *testing.T, name string, text []byte) (records []string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	check.OK(t, os.WriteFile(path, text, 0o600))
-	m := new(attr.Mapping)
-	m.KeepAll()
-	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			records = append(records, string(rec.Entry.AppendJSON(nil)))
-		case rec.Span != nil:
-			records = append(records, string(rec.Span.AppendJSON(nil)))
-		case rec.Resource != nil:
-			records = append(records, string(op.AppendHeader(nil, rec.Resource)))
-		}
-	}
-	return records
-}
-
 // The exporter of stdouttrace and that of OTLP say the same about a span.
 func TestKeptSpansOfStdouttrace(t *testing.T) {
 	var lines, objects bytes.Buffer
@@ -179,9 +161,10 @@ func TestKeptSpansOfStdouttrace(t *testing.T) {
 	export(t, exp, richSpans()...)
 	std := check.Must(stdouttrace.New(stdouttrace.WithWriter(&objects)))(t)
 	export(t, std, richSpans()...)
-	want := keptRecords(t, "ops.otlp.jsonl", lines.Bytes())
-	if len(want) != 3 {
-		t.Fatalf("records are %q", want)
+	kept := func(records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error], text *bytes.Buffer) []string {
+		return strings.SplitAfter(recordtest.Transcript(t, records(text, "spans", keepAll())), "\n")
 	}
-	check.Equal(t, "stdouttrace against OTLP", want, keptRecords(t, "spans.jsonl", objects.Bytes()))
+	want := kept(otlp.JSONRecords, &lines)
+	check.Equal(t, "resource, operation and request are there, and an end", 4, len(want))
+	check.Equal(t, "stdouttrace against OTLP", want, kept(reader.Records, &objects))
 }

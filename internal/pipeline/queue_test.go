@@ -35,9 +35,9 @@ func TestQueueFlush(t *testing.T) {
 	}
 	check.OK(t, p.Flush(t.Context()))
 	check.Equal(t, "exported", ints(0, n-1), numbers(t, exp.Spans()))
-	for i, size := range exp.Batches() {
-		if size == 0 || size > maxExportBatch {
-			t.Errorf("batch %d has %d spans", i, size)
+	for i, batch := range exp.Batches() {
+		if len(batch) == 0 || len(batch) > maxExportBatch {
+			t.Errorf("batch %d has %d spans", i, len(batch))
 		}
 	}
 	p.OnEnd(ended(spantest.Request().Snapshot())) // spans that are no operations are forwarded too

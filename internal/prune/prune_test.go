@@ -2,7 +2,6 @@ package prune_test
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"testing"
 	"time"
@@ -83,26 +82,38 @@ func summaries(s sdktrace.ReadOnlySpan) (sums []summary, others []string) {
 
 func TestEnded(t *testing.T) {
 	request, above := root()
+	id := func(first, second byte) func(*tracetest.SpanStub) { // the decision to forward a share is that of the span id
+		return func(s *tracetest.SpanStub) {
+			s.SpanContext = s.SpanContext.WithSpanID(trace.SpanID{first, second, 7: 1})
+		}
+	}
 	for _, tt := range []struct {
 		name   string
 		change func(*tracetest.SpanStub)
 		root   span.Root
+		ratio  float64
 		pruned bool
 	}{
-		{"short", func(*tracetest.SpanStub) {}, above, true},
-		{"at the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold) }, above, false},
-		{"just below the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold - 1) }, above, true},
-		{"failed", func(s *tracetest.SpanStub) { s.Status.Code = codes.Error }, above, false},
-		{"parent", func(s *tracetest.SpanStub) { s.ChildSpanCount = 1 }, above, false},
-		{"no operation", func(s *tracetest.SpanStub) { s.Attributes = nil }, above, false},
-		{"root not known", func(*tracetest.SpanStub) {}, span.Root{}, false},
-		{"root not started", func(*tracetest.SpanStub) {}, span.Root{Name: "other", ID: op.SpanID{9}}, false},
-		{"of another trace", func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(1, 0) }, above, false},
-		{"local root", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} }, span.Root{}, false},
-		{"below a remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) }, span.Root{}, false},
+		{"short", func(*tracetest.SpanStub) {}, above, 0, true},
+		{"at the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold) }, above, 0, false},
+		{"just below the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold - 1) }, above, 0, true},
+		{"failed", func(s *tracetest.SpanStub) { s.Status.Code = codes.Error }, above, 0, false},
+		{"parent", func(s *tracetest.SpanStub) { s.ChildSpanCount = 1 }, above, 0, false},
+		{"no operation", func(s *tracetest.SpanStub) { s.Attributes = nil }, above, 0, false},
+		{"root not known", func(*tracetest.SpanStub) {}, span.Root{}, 0, false},
+		{"root not started", func(*tracetest.SpanStub) {}, span.Root{Name: "other", ID: op.SpanID{9}}, 0, false},
+		{"of another trace", func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(1, 0) }, above, 0, false},
+		{"local root", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} }, span.Root{}, 0, false},
+		{"below a remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) }, span.Root{}, 0, false},
+		{"share of none", id(0, 0), above, 0, true},
+		{"first of a share", id(0, 0), above, 0.25, false},
+		{"last of a share", id(0x3f, 0xff), above, 0.25, false},
+		{"beyond a share", id(0x40, 0), above, 0.25, true},
+		{"far beyond a share", id(0xff, 0xff), above, 0.25, true},
+		{"share of all", id(0xff, 0xff), above, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := prune.New(threshold, 0)
+			p := prune.New(threshold, tt.ratio)
 			p.Started(request.Snapshot())
 			stub := operation(0, "relu", "cuda:0", time.Microsecond)
 			tt.change(&stub)
@@ -197,36 +208,6 @@ func TestForget(t *testing.T) {
 	}
 	if s := request.Snapshot(); !same(p.Ended(s, span.Root{}), s) {
 		t.Error("a root that is forgotten has a summary")
-	}
-}
-
-// The decision to forward a share is that of the span id.
-func TestRatio(t *testing.T) {
-	id := func(first uint64) trace.SpanID {
-		return trace.SpanID{byte(first >> 56), byte(first >> 48), 0, 0, 0, 0, 0, 1}
-	}
-	for _, tt := range []struct {
-		ratio  float64
-		id     trace.SpanID
-		pruned bool
-	}{
-		{0, id(0), true},
-		{0.25, id(0), false},
-		{0.25, id(1<<62 - 1<<48), false},
-		{0.25, id(1 << 62), true},
-		{0.25, id(math.MaxUint64), true},
-		{1, id(math.MaxUint64), false},
-	} {
-		t.Run(fmt.Sprintf("%v of %v", tt.ratio, tt.id), func(t *testing.T) {
-			p := prune.New(threshold, tt.ratio)
-			request, above := root()
-			p.Started(request.Snapshot())
-			s := operation(0, "relu", "", 1)
-			s.SpanContext = s.SpanContext.WithSpanID(tt.id)
-			if pruned := p.Ended(s.Snapshot(), above) == nil; pruned != tt.pruned {
-				t.Errorf("pruned: %v, want %v", pruned, tt.pruned)
-			}
-		})
 	}
 }
 

@@ -242,7 +242,7 @@ func TestCircuitBreaker(t *testing.T) {
 		}
 		st, rec := s.Stats(), spantest.ReadWhole(t, out.Bytes())
 		checkEnd(t, st, 20+7*6+3)
-		if rec.CheckBatches(t, false); len(rec.Entries) != 3 || rec.Lost() != st.Dropped {
+		if rec.CheckBatches(t); len(rec.Entries) != 3 || rec.Lost() != st.Dropped {
 			t.Errorf("%d operations and gaps of %d, the books say %+v", len(rec.Entries), rec.Lost(), st)
 		}
 	})

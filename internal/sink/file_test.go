@@ -349,7 +349,7 @@ func TestRotationProperties(t *testing.T) {
 				if limits.MaxTotal > 0 {
 					want = want[step-len(all.Entries):] // the oldest are gone
 				} else {
-					all.CheckBatches(t, false)
+					all.CheckBatches(t)
 				}
 				if diff := cmp.Diff(want, all.Steps()); diff != "" {
 					t.Fatalf("operations (-want +got):\n%s", diff)

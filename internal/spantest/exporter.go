@@ -20,8 +20,7 @@ type Exporter struct {
 	OnShutdown func(context.Context) error
 
 	mu        sync.Mutex
-	spans     []sdktrace.ReadOnlySpan
-	batches   []int
+	batches   [][]sdktrace.ReadOnlySpan
 	shutdowns int
 }
 
@@ -34,8 +33,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.batches = append(e.batches, len(spans))
-	e.spans = append(e.spans, spans...)
+	e.batches = append(e.batches, slices.Clone(spans))
 	return nil
 }
 
@@ -50,12 +48,15 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Spans returns the spans kept, in the order in which they came.
-func (e *Exporter) Spans() []sdktrace.ReadOnlySpan {
+// Batches returns the spans kept as they came.
+func (e *Exporter) Batches() [][]sdktrace.ReadOnlySpan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.spans)
+	return slices.Clone(e.batches)
 }
+
+// Spans returns the spans kept, in the order in which they came.
+func (e *Exporter) Spans() []sdktrace.ReadOnlySpan { return slices.Concat(e.Batches()...) }
 
 // Stubs returns the spans kept, with fields.
 func (e *Exporter) Stubs() tracetest.SpanStubs {
@@ -71,18 +72,7 @@ func (e *Exporter) Names() (names []string) {
 }
 
 // Len returns how many spans are kept.
-func (e *Exporter) Len() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.spans)
-}
-
-// Batches returns how many spans each batch had.
-func (e *Exporter) Batches() []int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.batches)
-}
+func (e *Exporter) Len() int { return len(e.Spans()) }
 
 // Shutdowns returns how often Shutdown was called.
 func (e *Exporter) Shutdowns() int {

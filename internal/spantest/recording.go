@@ -93,23 +93,15 @@ func (rec *Recording) Lost() (n uint64) {
 	return n
 }
 
-// CheckBatches checks that each writer's batches are numbered without a hole and hold as many entries as they say. A writer
-// that was killed may have left its last batch incomplete.
-func (rec *Recording) CheckBatches(tb testing.TB, killed bool) {
+// CheckBatches checks that each writer's batches are numbered without a hole and hold as many entries as they say.
+func (rec *Recording) CheckBatches(tb testing.TB) {
 	tb.Helper()
 	next := make(map[string]int64)
-	last := make(map[string]int)
 	for i, b := range rec.Batches {
-		if b.Sequence != next[b.Writer] {
-			tb.Errorf("writer %s goes on with batch %d, want %d", b.Writer, b.Sequence, next[b.Writer])
+		if n := rec.InBatch[i]; b.Sequence != next[b.Writer] || n != b.Entries {
+			tb.Errorf("writer %s goes on with batch %d of %d entries, says %d, want %d", b.Writer, b.Sequence, n, b.Entries, next[b.Writer])
 		}
 		next[b.Writer] = b.Sequence + 1
-		last[b.Writer] = i
-	}
-	for i, b := range rec.Batches {
-		if n := rec.InBatch[i]; n != b.Entries && !(killed && i == last[b.Writer] && n < b.Entries) {
-			tb.Errorf("batch %d of writer %s holds %d entries, says %d", b.Sequence, b.Writer, n, b.Entries)
-		}
 	}
 }
 
