@@ -42,25 +42,19 @@ func TestExporterOptionErrors(t *testing.T) {
 		"no name":      {"", nil, "the path is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := optrace.NewFileExporter(tt.path, tt.opt); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("NewFileExporter returns %v, want %q", err, tt.want)
-			}
+			_, err := optrace.NewFileExporter(tt.path, tt.opt)
+			check.Says(t, "NewFileExporter", tt.want, err)
 			check.Equal(t, "the file has been written to", 0, size(path))
-			if tt.path != path {
-				return
-			}
-			if _, err := optrace.NewExporter(io.Discard, tt.opt); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("NewExporter returns %v, want %q", err, tt.want)
+			if tt.path == path {
+				_, err := optrace.NewExporter(io.Discard, tt.opt)
+				check.Says(t, "NewExporter", tt.want, err)
 			}
 		})
 	}
-	if _, err := optrace.NewFileExporter(filepath.Join(dir, "missing", "ops.jsonl")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the error is %v, want fs.ErrNotExist within", err)
-	}
-	if _, err := optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1})); err == nil ||
-		!strings.Contains(err.Error(), "rotation is for files") {
-		t.Errorf("rotation of a writer: %v", err)
-	}
+	_, err := optrace.NewFileExporter(filepath.Join(dir, "missing", "ops.jsonl"))
+	check.Is(t, "no directory", fs.ErrNotExist, err)
+	_, err = optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
+	check.Says(t, "rotation of a writer", "rotation is for files", err)
 	shutdown(t, newFile(t, path, nil, optrace.WithRotation(optrace.Rotation{}), optrace.WithMapping(nil))) // what is off
 	check.Equal(t, "an unknown format", "Format(7)", optrace.Format(7).String())
 }
@@ -90,13 +84,10 @@ func TestNamesAreNoPaths(t *testing.T) {
 		}
 	}
 	check.Equal(t, "entries", 2*len(names), len(spantest.ReadWhole(t, bytes.Join(contents, nil)).Entries))
-	for path, want := range map[string][]string{above: {"a"}, filepath.Join(above, "a"): {"b"}} {
-		var got []string
-		listed := check.Must(os.ReadDir(path))(t)
-		for _, e := range listed {
-			got = append(got, e.Name())
+	for path, want := range map[string]string{above: "a", filepath.Join(above, "a"): "b"} {
+		if listed := check.Must(os.ReadDir(path))(t); len(listed) != 1 || listed[0].Name() != want {
+			t.Errorf("%s holds %v, want %s", path, listed, want)
 		}
-		check.Equal(t, path, want, got)
 	}
 }
 

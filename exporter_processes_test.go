@@ -111,15 +111,11 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 		kills++
 	}
 	for _, run := range runs {
-		if err := run.Wait(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, run.Wait())
 	}
 	p.MaxFile, p.MayLose, p.Batch = 0, false, 50
 	next := int(p.Run) + 1
-	if err := start(100 * time.Millisecond).Wait(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, start(100*time.Millisecond).Wait())
 
 	found := findIn(t, dir)
 	if n := found.Repeated(); n > 0 || !f.loses && !f.full && found.Malformed > kills {

@@ -77,9 +77,7 @@ func TestExportSpansChecks(t *testing.T) {
 				shutdown(t, exp)
 			}
 			check.Is(t, "ExportSpans", tt.want, exp.ExportSpans(tt.ctx, tt.spans))
-			if buf.Writes() != 0 {
-				t.Errorf("ExportSpans wrote %q", buf.Bytes())
-			}
+			check.Equal(t, "writes", 0, buf.Writes())
 			check.Equal(t, "Stats", tt.stats, exp.Stats())
 		})
 	}
@@ -112,9 +110,7 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 	}
 	checkBooks(t, "exporter", st)
 	export(t, exp, spantest.Operations(1)...)
-	if lost := spantest.ReadWhole(t, buf.Bytes()).Lost(); lost != st.Dropped {
-		t.Errorf("gap records tell of %d entries, dropped are %d", lost, st.Dropped)
-	}
+	check.Equal(t, "gap records tell of what was dropped", st.Dropped, spantest.ReadWhole(t, buf.Bytes()).Lost())
 }
 
 func TestMarshalLogHasNoPath(t *testing.T) {
@@ -216,16 +212,10 @@ func TestExporterConcurrentSafe(t *testing.T) {
 		for buf.Writes() < exporters*batches/2 {
 			time.Sleep(10 * time.Microsecond)
 		}
-		if err := exp.Shutdown(context.Background()); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
+		shutdown(t, exp)
 		atEnd := buf.Writes()
-		if err := exp.Shutdown(context.Background()); err != nil {
-			t.Errorf("the second Shutdown: %v", err)
-		}
-		if n := buf.Writes(); n != atEnd {
-			t.Errorf("%d writes after Shutdown", n-atEnd)
-		}
+		shutdown(t, exp)
+		check.Equal(t, "writes after Shutdown", atEnd, buf.Writes())
 	})
 	wg.Wait()
 	st := exp.Stats()
@@ -306,15 +296,11 @@ func TestExportSpansPanickingSpan(t *testing.T) {
 func TestExporterEnds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	check.Is(t, "ForceFlush with a cancelled context", context.Canceled, exp.ForceFlush(cancelled()))
-	if err := exp.ForceFlush(t.Context()); err != nil {
-		t.Errorf("ForceFlush: %v", err)
-	}
+	check.OK(t, exp.ForceFlush(t.Context()))
 	for range 3 {
 		shutdown(t, exp)
 	}
-	if err := exp.ForceFlush(cancelled()); err != nil {
-		t.Errorf("ForceFlush after Shutdown: %v", err)
-	}
+	check.OK(t, exp.ForceFlush(cancelled()))
 }
 
 // ExportSpans keeps neither the slice nor changes what is in it.

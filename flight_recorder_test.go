@@ -59,9 +59,8 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 		t.Errorf("%d entries, %d spans, %d resources", len(rec.Entries), len(rec.Spans), len(rec.Resources))
 	}
 	f.request(t.Context(), 1, nil)
-	if _, err := f.proc.WriteTo(spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk })); !errors.Is(err, errDisk) {
-		t.Errorf("a writer that fails: %v", err)
-	}
+	_, err := f.proc.WriteTo(spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk }))
+	check.Is(t, "a writer that fails", errDisk, err)
 	shutdown(t, f.proc)
 	if n, err := f.proc.WriteTo(&out); n != 0 || err != nil {
 		t.Errorf("after Shutdown: %d, %v", n, err)

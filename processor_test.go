@@ -67,15 +67,12 @@ func TestProcessorRecordOnly(t *testing.T) {
 	record(t.Context(), tp, n)
 	want := len(exported.GetSpans())
 	shutdown(t, tp)
-	if got := len(spantest.ReadWhole(t, all.Bytes()).Entries); got != n {
-		t.Errorf("%d of %d operations are recorded", got, n)
-	}
+	check.Equal(t, "operations of all", n, len(spantest.ReadWhole(t, all.Bytes()).Entries))
 	if got := len(spantest.ReadWhole(t, sampled.Bytes()).Entries); got != want || want == 0 || want == n {
 		t.Errorf("%d operations are sampled, the SDK exports %d", got, want)
 	}
-	if st := usual.Stats(); st != (optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}) {
-		t.Errorf("Stats are %+v with %d of %d sampled", st, want, n)
-	}
+	stats := optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}
+	check.Equal(t, "Stats of the sampled ones", stats, usual.Stats())
 }
 
 // A recording of all operations counts none for others, whatever trace state the sampler gives to those that it takes; one
@@ -98,9 +95,7 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 			rec.Begin("relu", "")
 			rec.Finish()
 		}
-		if got := exported.GetSpans()[0].SpanContext.TraceState(); got.String() != state.String() {
-			t.Errorf("another exporter sees the trace state %s", got)
-		}
+		check.Equal(t, "another exporter sees", state.String(), exported.GetSpans()[0].SpanContext.TraceState().String())
 		shutdown(t, tp)
 		for name, data := range map[string][]byte{"all": all.Bytes(), "sampled": sampled.Bytes()} {
 			weights, of := 0, spantest.ReadWhole(t, data).Entries
@@ -287,9 +282,7 @@ func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	}
 	for _, proc := range []*optrace.Processor{first, second} {
 		shutdown(t, proc)
-		if st := proc.Stats(); st.Written != 100 {
-			t.Errorf("stats %+v", st)
-		}
+		check.Equal(t, "written", 100, proc.Stats().Written)
 	}
 	check.Is(t, "after both have ended the exporter says", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
 	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
@@ -370,9 +363,7 @@ func TestProcessorShutdown(t *testing.T) {
 			record(t.Context(), tp, 5)
 			_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
 			check.Is(t, "Shutdown", ctx.Err(), proc.Shutdown(ctx))
-			if err := errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx)); err != nil {
-				t.Errorf("after Shutdown: %v", err)
-			}
+			check.OK(t, errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx))) // after Shutdown
 			late.End()
 			proc.OnEnd(spantest.Operation(0).Snapshot())
 			if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 10 || st != (optrace.Stats{Recorded: 10, Written: 10}) {

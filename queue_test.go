@@ -181,9 +181,7 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	if end := entries[0].Start.V + entries[0].Duration; entries[1].Start.V != end || entries[1].Duration != 0 {
 		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V, entries[1].Duration)
 	}
-	if s := clock.Stats(); s.Backward != 1 || s.Steps != 0 {
-		t.Errorf("%+v", s)
-	}
+	check.Equal(t, "times that run backward, and steps", [2]uint64{1, 0}, [2]uint64{clock.Stats().Backward, clock.Stats().Steps})
 }
 
 // What cannot be recorded is counted by what is wrong with it.
@@ -300,16 +298,11 @@ func TestDeviceQueueFlushIsBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	err := q.ForceFlush(ctx)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 operations are pending") {
-		t.Errorf("error %v", err)
-	}
-	if st := q.Stats(); st.Pending != 3 {
-		t.Errorf("%+v", st)
-	}
+	check.Is(t, "", context.DeadlineExceeded, err)
+	check.Says(t, "", "3 operations are pending", err)
+	check.Equal(t, "pending", 3, q.Stats().Pending)
 	check.Is(t, "", context.DeadlineExceeded, q.Shutdown(ctx))
-	if err := q.Shutdown(ctx); err != nil {
-		t.Errorf("the second Shutdown: %v", err)
-	}
+	check.OK(t, q.Shutdown(ctx)) // again
 	check.Equal(t, "", optrace.QueueStats{Launched: 3, Dropped: 3}, q.Stats())
 }
 

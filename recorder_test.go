@@ -42,9 +42,7 @@ func TestRecorderCurrent(t *testing.T) {
 			t.Errorf("operation %d has step %v (-want +got):\n%s", i, e.Step, diff)
 		}
 	}
-	if all[1].End() != all[2].Start {
-		t.Errorf("one ends at %v, the next starts at %v: back to back they are one reading", all[1].End(), all[2].Start)
-	}
+	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
 }
 
 // Operations of a Recorder are below the request that was open when it was made, also when they are recorded after its end.
@@ -83,9 +81,7 @@ func TestRecorderStep(t *testing.T) {
 	check.Equal(t, "steps", []op.Int{op.Known(7), op.Known(8)}, got)
 	rec.Finish()
 	rec.Begin("c", "").End()
-	if e := rec.Current()[0]; e.Step != op.Known(8) {
-		t.Errorf("after Finish the step is %v, want 8", e.Step)
-	}
+	check.Equal(t, "the step after Finish", op.Known(8), rec.Current()[0].Step)
 }
 
 // Nobody calls Finish: nothing is lost, and what the Recorder holds is bounded.

@@ -206,9 +206,8 @@ func TestSetupDisabled(t *testing.T) {
 	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 {
 		t.Errorf("%d shutdowns; spans (-want +got):\n%s", spans.Shutdowns(), diff)
 	}
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the file: %v, want none", err)
-	}
+	_, err := os.Stat(path)
+	check.Is(t, "the file", os.ErrNotExist, err)
 }
 
 // clearLaunchers unsets the variables of whatever started the tests.

@@ -1,7 +1,6 @@
 package autoexport
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -57,9 +56,8 @@ func TestExampleWithoutOptrace(t *testing.T) {
 	sdk := check.Must(otelconf.NewSDK(otelconf.WithOpenTelemetryConfiguration(*cfg)))(t)
 	record(t.Context(), sdk.TracerProvider())
 	check.OK(t, sdk.Shutdown(t.Context()))
-	if _, err := os.Stat("ops.jsonl"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a file: %v", err)
-	}
+	_, err := os.Stat("ops.jsonl")
+	check.Is(t, "there is a file", os.ErrNotExist, err)
 }
 
 // Every setting has an effect, or is refused.

@@ -115,8 +115,6 @@ func TestErrorsConcurrentSafe(t *testing.T) {
 			}
 			n += 1 + more
 		}
-		if n != 401 {
-			t.Errorf("%d errors are accounted for, want 401: %q", n, got())
-		}
+		check.Equal(t, "errors that are accounted for", 401, n)
 	})
 }

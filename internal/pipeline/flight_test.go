@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,9 +67,7 @@ func TestFlightDump(t *testing.T) {
 			stop(t, p, out.Sink)
 			p.OnEnd(ended(spantest.Operation(0).Snapshot()))
 			checkStats(t, p.Stats(), tt.stats)
-			if err := p.Dump(t.Context()); err != nil {
-				t.Errorf("Dump after Stop: %v", err)
-			}
+			check.OK(t, p.Dump(t.Context())) // after Stop
 		})
 	}
 }
@@ -111,9 +108,8 @@ func TestFlightTriggers(t *testing.T) {
 				synctest.Wait()
 				check.Equal(t, "a dump is written", tt.want, w.Writes() > 0)
 				stop(t, p, out.Sink)
-				if st := p.Stats(); st.Recorded != st.Written+st.Dropped {
-					t.Errorf("stats %+v", st)
-				}
+				st := p.Stats()
+				check.Equal(t, "operations that are written or dropped", st.Recorded, st.Written+st.Dropped)
 			})
 		})
 	}
@@ -132,9 +128,7 @@ func TestFlightStuckWriter(t *testing.T) {
 		p.OnEnd(ended(spantest.Operation(1).Snapshot()))
 		ctx, cancel = context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if err := p.Dump(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Dump returns %v while the sink is busy", err)
-		}
+		check.Is(t, "Dump while the sink is busy", context.DeadlineExceeded, p.Dump(ctx))
 		synctest.Wait()
 		w.Release()
 		synctest.Wait()

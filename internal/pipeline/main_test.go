@@ -94,14 +94,9 @@ func checkStats(tb testing.TB, got, want Stats) {
 
 func stop(tb testing.TB, p Pipeline, s *sink.Sink) {
 	tb.Helper()
-	if err := p.Stop(context.Background()); err != nil {
-		tb.Errorf("Stop: %v", err)
-	}
-	if s == nil {
-		return
-	}
-	if err := s.Shutdown(context.Background()); err != nil {
-		tb.Errorf("Shutdown of the sink: %v", err)
+	check.OK(tb, p.Stop(context.Background()))
+	if s != nil {
+		check.OK(tb, s.Shutdown(context.Background()))
 	}
 }
 

@@ -88,9 +88,7 @@ func TestQueuePolicies(t *testing.T) {
 				}
 				close(release)
 				<-produced
-				if err := <-flushed; err != nil {
-					t.Errorf("Flush: %v", err)
-				}
+				check.OK(t, <-flushed)
 				stop(t, p, nil)
 				check.Equal(t, "exported", tt.want, numbers(t, exp.Spans()))
 				kept := uint64(len(tt.want))

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/optrace/optrace/internal/check"
 )
 
 // Figures returns the lines of expected.jsonl in a folder that lies beside the repository, with the traces that it
@@ -27,8 +29,6 @@ func Figures[T any](t testing.TB, folder string) (all []T) {
 		err = d.Decode(&one)
 		all = append(all, one)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return all
 }

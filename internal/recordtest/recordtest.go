@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -94,10 +95,7 @@ func Golden(t *testing.T, ending string, read ReadFunc) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(os.ReadFile(file))(t)
 			got := Transcript(t, read(bytes.NewReader(text), filepath.Base(file), nil))
 			golden.Check(t, strings.TrimSuffix(file, ending)+".golden", got)
 		})
@@ -184,9 +182,7 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 		if rec.Span != nil || rec.Resource != nil {
 			t.Fatal("an entry beside something else")
 		}
-		if err := rec.Entry.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, rec.Entry.Validate())
 		line := rec.Entry.AppendJSON(nil)
 		back, err := entries.DecodeLine(line)
 		if err != nil || back.Entry == nil {

@@ -1,7 +1,7 @@
 package rotate
 
 import (
-	"errors"
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,18 +46,14 @@ func TestRenameNew(t *testing.T) {
 				check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 			}
 			check.Is(t, "without a file", os.ErrNotExist, rename(from, to))
-			if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the new name is taken: %v", err)
-			}
+			_, err := os.Lstat(to)
+			check.Is(t, "the new name", os.ErrNotExist, err)
 			write(from, "first")
 			check.OK(t, rename(from, to))
 			write(from, "second")
 			check.Is(t, "to a name that is taken", os.ErrExist, rename(from, to))
-			for path, want := range map[string]string{from: "second", to: "first"} {
-				if text, err := os.ReadFile(path); err != nil || string(text) != want {
-					t.Errorf("%s holds %q, %v", path, text, err)
-				}
-			}
+			_, contents := check.Files(t, dir)
+			check.Equal(t, "the files hold", "second first", string(bytes.Join(contents, []byte(" "))))
 		})
 	}
 }

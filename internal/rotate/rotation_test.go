@@ -132,10 +132,7 @@ func TestW6RelativePathAndChdir(t *testing.T) {
 	for range 3 {
 		write(t, f, "x")
 	}
-	if names, _ := check.Files(t, to); len(names) != 0 {
-		t.Errorf("files %q where the process went", names)
-	}
-	if names, _ := check.Files(t, from); len(names) != 3 {
-		t.Errorf("files %q, want 3", names)
-	}
+	gone, _ := check.Files(t, to)
+	names, _ := check.Files(t, from)
+	check.Equal(t, "files where the process went, and was", [2]int{0, 3}, [2]int{len(gone), len(names)})
 }

@@ -44,22 +44,18 @@ func TestFileSymlinkRefused(t *testing.T) {
 			t.Errorf("a link to %s: %v", name, err)
 		}
 	}
-	if _, err := os.Lstat(missing); !os.IsNotExist(err) {
-		t.Errorf("the file behind the link: %v", err)
-	}
+	_, err := os.Lstat(missing)
+	check.Is(t, "the file behind the link", os.ErrNotExist, err)
 	path := filepath.Join(dir, "ops.jsonl")
 	f := open(t, path, Limits{})
 	write(t, f, "x")
 	check.OK(t, os.Remove(path))
 	link(t, victim, path)
-	if _, err := f.Ready(1); err == nil {
-		t.Error("a link that comes later is followed")
-	}
+	_, err = f.Ready(1)
+	check.Says(t, "a link that comes later", "symbolic link", err)
 	check.OK(t, os.Remove(path))
 	write(t, f, "y")
-	if text, err := os.ReadFile(path); err != nil || string(text) != "y" {
-		t.Errorf("without the link the file holds %q, %v", text, err)
-	}
+	check.Equal(t, "without the link the file holds", "y", string(check.Must(os.ReadFile(path))(t)))
 	device := filepath.Join(dir, "null")
 	link(t, os.DevNull, device)
 	write(t, open(t, device, Limits{}), "x")
@@ -82,9 +78,8 @@ func TestRotationSymlink(t *testing.T) {
 				t.Errorf("%s is no link any more: %v", path, err)
 			}
 		}
-		if _, err := os.Lstat(missing); !os.IsNotExist(err) {
-			t.Errorf("the file behind the dangling link: %v", err)
-		}
+		_, err := os.Lstat(missing)
+		check.Is(t, "the file behind the dangling link", os.ErrNotExist, err)
 	})
 }
 
@@ -103,9 +98,7 @@ func TestRotationPermissions(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if len(names) != 3 {
-		t.Errorf("files %q, want 3", names)
-	}
+	check.Equal(t, "files", 3, len(names))
 }
 
 // A named pipe whose reader has gone is an error and not a hang, and one that has a reader again is written to again.
@@ -128,9 +121,7 @@ func TestW8PipeWithoutReader(t *testing.T) {
 	}
 	for round := range 2 {
 		reader := check.Must(os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
-		if err := put(); err != nil {
-			t.Errorf("round %d: %v", round, err)
-		}
+		check.OK(t, put())
 		got := make([]byte, 2)
 		if n, err := reader.Read(got); n != 1 || got[0] != 'x' {
 			t.Errorf("round %d: the pipe has %q, %v", round, got[:n], err)

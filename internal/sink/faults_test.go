@@ -237,9 +237,7 @@ func TestCircuitBreaker(t *testing.T) {
 		}
 		broken = false
 		time.Sleep(30 * time.Second)
-		if err := export(3); err != nil {
-			t.Errorf("the writer has recovered: %v", err)
-		}
+		check.OK(t, export(3)) // the writer has recovered
 		st, rec := s.Stats(), spantest.ReadWhole(t, out.Bytes())
 		checkEnd(t, st, 20+7*6+3)
 		if rec.CheckBatches(t); len(rec.Entries) != 3 || rec.Lost() != st.Dropped {

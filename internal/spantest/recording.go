@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -25,9 +26,7 @@ type Recording struct {
 func Read(tb testing.TB, text []byte) *Recording {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "recording")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, os.WriteFile(path, text, 0o600))
 	rec := new(Recording)
 	for found, err := range ingest.Open(path).Records() {
 		var syntax *op.SyntaxError
