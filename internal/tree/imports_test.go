@@ -59,7 +59,7 @@ var importRules = map[string]struct {
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/recordtest": {
-		own:     slices.Concat([]string{"op/...", "internal/golden", "internal/optest"}, modelImports),
+		own:     slices.Concat([]string{"op/...", "internal/check", "internal/golden", "internal/optest"}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal/perfettotest": {own: []string{"internal/check"}, foreign: []string{"google.golang.org/protobuf"}},
