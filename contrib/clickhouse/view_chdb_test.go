@@ -5,15 +5,14 @@ package clickhouse_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
@@ -82,125 +81,46 @@ func spansFile(t *testing.T, n int) string {
 // exporterRows returns the statement that inserts the spans of a file of OTLP JSON as the exporter
 // does.
 func exporterRows(t *testing.T, path string) string {
-	f := check.Must(os.Open(path))(t)
-	defer f.Close()
 	var out bytes.Buffer
 	out.WriteString("INSERT INTO otel_traces SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow\n")
 	enc := json.NewEncoder(&out)
-	for dec := json.NewDecoder(f); ; {
-		var traces otlpTraces
-		if err := dec.Decode(&traces); errors.Is(err, io.EOF) {
-			return out.String()
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		for _, rs := range traces.ResourceSpans {
-			resource := mapOf(rs.Resource.Attributes)
-			for _, ss := range rs.ScopeSpans {
-				for _, s := range ss.Spans {
-					check.OK(t, enc.Encode(s.row(resource, ss.Scope.Name)))
+	for line := range bytes.Lines(check.Must(os.ReadFile(path))(t)) {
+		traces := check.Must(new(ptrace.JSONUnmarshaler).UnmarshalTraces(line))(t)
+		for _, rs := range traces.ResourceSpans().All() {
+			resource := textsOf(rs.Resource().Attributes())
+			for _, ss := range rs.ScopeSpans().All() {
+				for _, s := range ss.Spans().All() {
+					row := map[string]any{
+						"Timestamp": s.StartTimestamp().AsTime().Format(time.RFC3339Nano), "TraceId": s.TraceID().String(),
+						"SpanId": s.SpanID().String(), "ParentSpanId": s.ParentSpanID().String(), "TraceState": s.TraceState().AsRaw(),
+						"SpanName": s.Name(), "ServiceName": resource["service.name"], "ResourceAttributes": resource,
+						"ScopeName": ss.Scope().Name(), "SpanAttributes": textsOf(s.Attributes()),
+						"Duration": uint64(s.EndTimestamp() - s.StartTimestamp()), "StatusCode": s.Status().Code().String(),
+						"StatusMessage": s.Status().Message(),
+					}
+					addLinks(row, s.Links())
+					check.OK(t, enc.Encode(row))
 				}
 			}
 		}
 	}
+	return out.String()
 }
 
-type otlpTraces struct {
-	ResourceSpans []struct {
-		Resource   struct{ Attributes []otlpAttr }
-		ScopeSpans []struct {
-			Scope struct{ Name string }
-			Spans []otlpSpan
-		}
+func addLinks(row map[string]any, links ptrace.SpanLinkSlice) {
+	traces, spans, states, attributes := []string{}, []string{}, []string{}, []map[string]string{}
+	for _, l := range links.All() {
+		traces, spans = append(traces, l.TraceID().String()), append(spans, l.SpanID().String())
+		states, attributes = append(states, l.TraceState().AsRaw()), append(attributes, textsOf(l.Attributes()))
 	}
+	row["Links.TraceId"], row["Links.SpanId"], row["Links.TraceState"], row["Links.Attributes"] = traces, spans, states, attributes
 }
 
-type otlpSpan struct {
-	TraceID, SpanID, ParentSpanID, TraceState, Name string
-	StartTimeUnixNano, EndTimeUnixNano              string
-	Attributes                                      []otlpAttr
-	Status                                          struct {
-		Code    int
-		Message string
+// textsOf returns attributes as texts, as the exporter makes them.
+func textsOf(attrs pcommon.Map) map[string]string {
+	texts := make(map[string]string)
+	for key, v := range attrs.All() {
+		texts[key] = v.AsString()
 	}
-	Links []struct {
-		TraceID, SpanID, TraceState string
-		Attributes                  []otlpAttr
-	}
-}
-
-func (s *otlpSpan) row(resource map[string]string, scope string) map[string]any {
-	start, _ := strconv.ParseInt(s.StartTimeUnixNano, 10, 64)
-	end, _ := strconv.ParseInt(s.EndTimeUnixNano, 10, 64)
-	var traces, spans, states []string
-	var attributes []map[string]string
-	for _, l := range s.Links {
-		traces, spans, states = append(traces, l.TraceID), append(spans, l.SpanID), append(states, l.TraceState)
-		attributes = append(attributes, mapOf(l.Attributes))
-	}
-	return map[string]any{
-		"Timestamp": time.Unix(0, start).UTC().Format(time.RFC3339Nano), "TraceId": s.TraceID, "SpanId": s.SpanID,
-		"ParentSpanId": s.ParentSpanID, "TraceState": s.TraceState, "SpanName": s.Name, "ServiceName": resource["service.name"],
-		"ResourceAttributes": resource, "ScopeName": scope, "SpanAttributes": mapOf(s.Attributes), "Duration": uint64(end - start),
-		"StatusCode": []string{"Unset", "Ok", "Error"}[s.Status.Code], "StatusMessage": s.Status.Message,
-		"Links.TraceId": orNone(traces), "Links.SpanId": orNone(spans), "Links.TraceState": orNone(states),
-		"Links.Attributes": orNone(attributes),
-	}
-}
-
-func orNone[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-type otlpAttr struct {
-	Key   string
-	Value otlpValue
-}
-
-type otlpValue struct {
-	StringValue *string
-	IntValue    *string
-	DoubleValue *float64
-	BoolValue   *bool
-	ArrayValue  *struct{ Values []otlpValue }
-}
-
-func (v otlpValue) raw() any {
-	switch {
-	case v.StringValue != nil:
-		return *v.StringValue
-	case v.IntValue != nil:
-		return json.Number(*v.IntValue)
-	case v.DoubleValue != nil:
-		return *v.DoubleValue
-	case v.BoolValue != nil:
-		return *v.BoolValue
-	case v.ArrayValue != nil:
-		list := []any{}
-		for _, e := range v.ArrayValue.Values {
-			list = append(list, e.raw())
-		}
-		return list
-	}
-	return nil
-}
-
-// mapOf returns attributes as texts, as the exporter makes them: lists are JSON.
-func mapOf(attrs []otlpAttr) map[string]string {
-	m := make(map[string]string)
-	for _, a := range attrs {
-		switch v := a.Value.raw().(type) {
-		case []any:
-			text, _ := json.Marshal(v) // of texts and numbers
-			m[a.Key] = string(text)
-		case nil:
-			m[a.Key] = ""
-		default:
-			m[a.Key] = fmt.Sprint(v)
-		}
-	}
-	return m
+	return texts
 }
