@@ -2,7 +2,6 @@ package optraceconnector
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -152,7 +151,7 @@ func equal(t *testing.T, want, got map[figureKey]figures) {
 }
 
 func TestMetricsEqualReport(t *testing.T) {
-	all := pdatatest.Training(1, 4, 6)
+	all := pdatatest.Training(t, 1, 4, 6)
 	c := newTestConnector(nil)
 	consume(t, c, all[:3]...)
 	c.take() // cumulative points go on
@@ -161,7 +160,7 @@ func TestMetricsEqualReport(t *testing.T) {
 }
 
 func TestDeltasAddUp(t *testing.T) {
-	all := pdatatest.Training(2, 2, 6)
+	all := pdatatest.Training(t, 2, 2, 6)
 	c := newTestConnector(func(c *Config) { c.Metrics.Temporality = delta })
 	var parts []pmetric.Metrics
 	for _, td := range all {
@@ -187,7 +186,7 @@ func TestDeltasAddUp(t *testing.T) {
 
 // What is beyond the limits is in series of its own, and nothing is lost.
 func TestLimits(t *testing.T) {
-	all := pdatatest.Training(3, 4, 3)
+	all := pdatatest.Training(t, 3, 4, 3)
 	total := func(m pmetric.Metrics) (sum figures, overflown int64) {
 		for k, f := range figuresOf(m) {
 			if k.Operation == "" && !k.Overflow {
@@ -228,7 +227,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestLongNames(t *testing.T) {
-	td := pdatatest.Training(8, 1, 1)[0]
+	td := pdatatest.Training(t, 8, 1, 1)[0]
 	s := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
 	for _, key := range []string{attrkey.Name, attrkey.Device} {
 		s.Attributes().PutStr(key, strings.Repeat("x", 10<<20))
@@ -242,87 +241,61 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The exemplars of a series are its longest operations.
-func TestExemplars(t *testing.T) {
-	all := pdatatest.Training(4, 1, 6)
-	c := newTestConnector(func(c *Config) { c.Metrics.Exemplars = 3 })
-	consume(t, c, all...)
-	points := c.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints()
-	longest := make(map[[3]string][]float64)
-	ids := make(map[[16]byte]map[[8]byte]float64)
+// The exemplars of a series are its longest operations, and each of its durations is in the bucket of its size.
+func TestHistograms(t *testing.T) {
+	all := pdatatest.Training(t, 4, 1, 6)
+	none := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
+	none.SetEndTimestamp(none.StartTimestamp())
+	histograms := func(exemplars int) pmetric.ExponentialHistogramDataPointSlice {
+		c := newTestConnector(func(c *Config) { c.Metrics.Exemplars, c.Metrics.MaxBuckets = exemplars, 20 })
+		consume(t, c, all...)
+		return c.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints()
+	}
+	durations := make(map[[3]string][]float64)
+	ids := make(map[pcommon.SpanID]ptrace.Span)
 	for _, td := range all {
 		for _, s := range td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
 			k := [3]string{s.Name(), text(s.Attributes(), attrkey.Device), text(s.Attributes(), attrkey.Side)}
-			ns := seconds(int64(s.EndTimestamp() - s.StartTimestamp()))
-			longest[k] = append(longest[k], ns)
-			if ids[s.TraceID()] == nil {
-				ids[s.TraceID()] = make(map[[8]byte]float64)
-			}
-			ids[s.TraceID()][s.SpanID()] = ns
+			durations[k] = append(durations[k], seconds(int64(s.EndTimestamp()-s.StartTimestamp())))
+			ids[s.SpanID()] = s
 		}
 	}
+	points := histograms(3)
 	if points.Len() < 5 {
 		t.Errorf("only %d series", points.Len())
 	}
+	zeroes := uint64(0)
 	for _, p := range points.All() {
 		a := p.Attributes()
-		want := longest[[3]string{text(a, attrkey.Name), text(a, attrkey.Device), text(a, attrkey.Side)}]
-		slices.Sort(want)
-		want = want[max(0, len(want)-3):]
-		var got []float64
+		all := durations[[3]string{text(a, attrkey.Name), text(a, attrkey.Device), text(a, attrkey.Side)}]
+		slices.Sort(all)
+		var longest []float64
 		for _, e := range p.Exemplars().All() {
-			got = append(got, e.DoubleValue())
-			if ids[e.TraceID()][e.SpanID()] != e.DoubleValue() {
+			longest = append(longest, e.DoubleValue())
+			s := ids[e.SpanID()]
+			if s.TraceID() != e.TraceID() || s.EndTimestamp() != e.Timestamp() || seconds(int64(s.EndTimestamp()-s.StartTimestamp())) != e.DoubleValue() {
 				t.Errorf("the exemplar %v is no operation", e.SpanID())
 			}
 		}
-		slices.Sort(got)
-		check.Equal(t, fmt.Sprintf("exemplars of %s", text(a, attrkey.Name)), want, got, cmpopts.EquateApprox(1e-12, 0))
-	}
-	none := newTestConnector(func(c *Config) { c.Metrics.Exemplars = 0 })
-	consume(t, none, all...)
-	if n := none.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints().At(0).Exemplars().
-		Len(); n != 0 {
-		t.Errorf("%d exemplars", n)
-	}
-}
-
-// Each duration is in the bucket of its size.
-func TestBuckets(t *testing.T) {
-	td := pdatatest.Training(5, 1, 1)[0]
-	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
-	var durations []float64
-	i := 0
-	spans.RemoveIf(func(ptrace.Span) bool { i++; return i == 1 })
-	for i, s := range spans.All() {
-		s.Attributes().Clear()
-		s.Attributes().PutStr(attrkey.Name, "matmul")
-		ns := int64(i * i * i * 1000)
-		s.SetEndTimestamp(s.StartTimestamp() + pcommon.Timestamp(ns))
-		durations = append(durations, seconds(ns))
-	}
-	c := newTestConnector(func(c *Config) { c.Metrics.MaxBuckets = 20 })
-	consume(t, c, td)
-	p := c.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints().At(0)
-	counts := p.Positive().BucketCounts().AsRaw()
-	want := make([]uint64, len(counts))
-	zero := uint64(0)
-	for _, d := range durations {
-		if d == 0 {
-			zero++
-			continue
+		slices.Sort(longest)
+		check.Equal(t, "exemplars of "+text(a, attrkey.Name), all[max(0, len(all)-3):], longest, cmpopts.EquateApprox(1e-12, 0))
+		counts := p.Positive().BucketCounts().AsRaw()
+		buckets := make([]uint64, len(counts))
+		for _, d := range all[p.ZeroCount():] {
+			buckets[int(math.Ceil(math.Log2(d)*math.Exp2(float64(p.Scale()))))-1-int(p.Positive().Offset())]++
 		}
-		index := int(math.Ceil(math.Log2(d)*math.Exp2(float64(p.Scale())))) - 1
-		want[index-int(p.Positive().Offset())]++
+		check.Equal(t, "buckets of "+text(a, attrkey.Name), buckets, counts)
+		if zeroes += p.ZeroCount(); len(counts) > 20 {
+			t.Errorf("%d buckets", len(counts))
+		}
 	}
-	if diff := cmp.Diff(want, counts); diff != "" || zero != p.ZeroCount() || len(counts) > 20 {
-		t.Errorf("%d of no length, want %d; %d buckets (-want +got):\n%s", p.ZeroCount(), zero, len(counts), diff)
-	}
+	check.Equal(t, "durations of 0", 1, zeroes)
+	check.Equal(t, "exemplars", 0, histograms(0).At(0).Exemplars().Len())
 }
 
 // A connector of the factory sends at intervals, and the rest when it ends.
 func TestLifecycle(t *testing.T) {
-	all := pdatatest.Training(6, 2, 2)
+	all := pdatatest.Training(t, 6, 2, 2)
 	cfg := createDefaultConfig().(*Config)
 	cfg.FlushInterval, cfg.Metrics.Temporality = 5*time.Millisecond, delta
 	var sink consumertest.MetricsSink
@@ -351,7 +324,7 @@ func TestShutdownWithoutStart(t *testing.T) {
 }
 
 func TestMetricsConcurrentSafe(t *testing.T) {
-	all := pdatatest.Training(7, 2, 8)
+	all := pdatatest.Training(t, 7, 2, 8)
 	c := newTestConnector(func(c *Config) { c.Metrics.Temporality = delta })
 	var wg sync.WaitGroup
 	parts := make([]pmetric.Metrics, len(all))

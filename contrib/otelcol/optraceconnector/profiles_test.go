@@ -52,7 +52,7 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 }
 
 func TestProfileEqualsOffline(t *testing.T) {
-	all := pdatatest.Training(1, 3, 4)
+	all := pdatatest.Training(t, 1, 3, 4)
 	c := newProfilesConnector(createDefaultConfig().(*Config), zap.NewNop(), consumertest.NewNop())
 	for _, td := range all {
 		check.OK(t, c.ConsumeTraces(t.Context(), td))
@@ -76,7 +76,7 @@ func TestProfileEqualsOffline(t *testing.T) {
 // The factory's connector sends a profile when there are enough operations, and the
 // rest when it ends.
 func TestProfilesLifecycle(t *testing.T) {
-	all := pdatatest.Training(2, 1, 5)
+	all := pdatatest.Training(t, 2, 1, 5)
 	cfg := createDefaultConfig().(*Config)
 	cfg.Profiles.MaxSpans = 60
 	var sink consumertest.ProfilesSink
@@ -96,7 +96,7 @@ func TestProfilesLifecycle(t *testing.T) {
 }
 
 func TestProfilesOfSeveralServices(t *testing.T) {
-	td := pdatatest.Training(3, 2, 1)[0]
+	td := pdatatest.Training(t, 3, 2, 1)[0]
 	td.ResourceSpans().At(1).Resource().Attributes().PutStr(attrkey.ServiceName, "other")
 	c := newProfilesConnector(createDefaultConfig().(*Config), zap.NewNop(), consumertest.NewNop())
 	check.OK(t, c.ConsumeTraces(t.Context(), td))
@@ -115,7 +115,7 @@ func TestProfilesConcurrentSafe(t *testing.T) {
 	var sink consumertest.ProfilesSink
 	c := newProfilesConnector(cfg, zap.NewNop(), &sink)
 	var wg sync.WaitGroup
-	for _, td := range pdatatest.Training(4, 1, 8) {
+	for _, td := range pdatatest.Training(t, 4, 1, 8) {
 		wg.Go(func() {
 			if err := c.ConsumeTraces(context.WithoutCancel(t.Context()), td); err != nil {
 				t.Error(err)

@@ -65,7 +65,7 @@ func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 }
 
 func TestFileHoldsTheSpans(t *testing.T) {
-	all := pdatatest.Training(1, 4, 5)
+	all := pdatatest.Training(t, 1, 4, 5)
 	for _, compression := range []string{"none", "gzip", "zstd"} {
 		t.Run(compression, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops")
@@ -78,7 +78,7 @@ func TestFileHoldsTheSpans(t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
-	all := pdatatest.Training(2, 4, 6)
+	all := pdatatest.Training(t, 2, 4, 6)
 	dir := t.TempDir()
 	export(t, filepath.Join(dir, "ops.jsonl"), func(c *Config) { c.Rotation.MaxBytes = 100_000 }, all...)
 	files, err := os.ReadDir(dir)
@@ -89,7 +89,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestOperationTracesOnly(t *testing.T) {
-	all := pdatatest.Training(4, 1, 1)
+	all := pdatatest.Training(t, 4, 1, 1)
 	other := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
 	other.SetName("GET /health")
 	other.SetTraceID([16]byte{9, 9: 9})
@@ -105,7 +105,7 @@ func TestOperationTracesOnly(t *testing.T) {
 }
 
 func TestKeepAttributes(t *testing.T) {
-	all := pdatatest.Training(5, 1, 1)
+	all := pdatatest.Training(t, 5, 1, 1)
 	op1 := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
 	op1.Attributes().PutStr("customer", "acme")
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -122,7 +122,7 @@ func TestKeepAttributes(t *testing.T) {
 
 // What is too large to be read again is left out, counted and told.
 func TestLargeTexts(t *testing.T) {
-	all := pdatatest.Training(6, 1, 1)
+	all := pdatatest.Training(t, 6, 1, 1)
 	rs := all[0].ResourceSpans().At(0)
 	spans := rs.ScopeSpans().At(0).Spans()
 	huge := strings.Repeat("x", 20<<20)
@@ -163,7 +163,7 @@ func TestWriteErrorIsPermanent(t *testing.T) {
 	}
 	e := newExporter(t, "/dev/full", nil)
 	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
-	err := e.ConsumeTraces(t.Context(), pdatatest.Training(7, 1, 1)[0])
+	err := e.ConsumeTraces(t.Context(), pdatatest.Training(t, 7, 1, 1)[0])
 	if !consumererror.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "no space") {
 		t.Errorf("the error is %v", err)
 	}
@@ -176,7 +176,7 @@ func TestBusyFile(t *testing.T) {
 	cfg.Path = filepath.Join(t.TempDir(), "ops.jsonl")
 	e := &fileExporter{cfg: cfg, logger: zap.NewNop()}
 	check.OK(t, e.start(t.Context(), nil))
-	all := pdatatest.Training(10, 1, 1)
+	all := pdatatest.Training(t, 10, 1, 1)
 	check.OK(t, e.sink.Acquire(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -196,11 +196,11 @@ func TestConsumeAfterShutdown(t *testing.T) {
 	e := newExporter(t, filepath.Join(t.TempDir(), "ops.jsonl"), nil)
 	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	check.OK(t, e.Shutdown(t.Context()))
-	check.Says(t, "an exporter that was shut down takes spans", "", e.ConsumeTraces(t.Context(), pdatatest.Training(8, 1, 1)[0]))
+	check.Says(t, "an exporter that was shut down takes spans", "", e.ConsumeTraces(t.Context(), pdatatest.Training(t, 8, 1, 1)[0]))
 }
 
 func TestExporterConcurrentSafe(t *testing.T) {
-	all := pdatatest.Training(9, 2, 8)
+	all := pdatatest.Training(t, 9, 2, 8)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	e := newExporter(t, path, nil)
 	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))

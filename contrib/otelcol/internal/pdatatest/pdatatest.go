@@ -4,7 +4,6 @@ package pdatatest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -22,99 +20,63 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
+	render "github.com/optrace/optrace/render/otlp"
 )
 
 // Training returns the spans of a training run, a request for each step: a process per
 // rank drives two devices, whose operations overlap; some fail, some are seen from the
 // host, and some have no device.
-func Training(seed uint64, ranks, steps int) []ptrace.Traces {
-	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), now: 1_795_224_124_978_150_123}
-	var all []ptrace.Traces
+func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	names := []string{"matmul", "layer_norm", "softmax", "gelu", "memcpy_h2d", "all_reduce"}
 	for step := range steps {
-		td := ptrace.NewTraces()
+		now := 1_795_224_124_978_150_123 + 3_000_000*int64(step)
+		var text bytes.Buffer
+		w := render.NewWriter(&text)
 		for rank := range ranks {
-			g.process(td.ResourceSpans().AppendEmpty(), rank, step)
+			check.OK(t, w.Resource(&op.Resource{
+				Service: "trainer", Rank: op.Known(int64(rank)), Attrs: []op.Attr{{Key: attrkey.HostName, Value: fmt.Sprint("node", rank/2)}},
+			}))
+			trace, id := op.TraceID{1, 14: byte(step), 15: byte(rank)}, func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
+			check.OK(t, w.Span(&op.Span{
+				Name: "train_step", Service: "trainer", TraceID: trace, SpanID: id(1), Start: op.Known(now), Duration: 2_500_000,
+				Extra: &op.Extra{Scope: op.Scope{Name: "example.com/engine"}},
+			}))
+			for i := range 40 {
+				e := &op.Entry{
+					Operation: names[rng.IntN(len(names))], TraceID: trace, SpanID: id(2 + i), ParentSpanID: id(1), Service: "trainer",
+					Scope: "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)), Duration: 1_000 + rng.Int64N(120_000),
+					DType: []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)), OutputShape: op.Shape{64, 32 << rng.IntN(4)},
+					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}}, Rank: op.Known(int64(rank)),
+				}
+				if i%20 != 7 {
+					e.DeviceID = fmt.Sprint("cuda:", rng.IntN(2))
+				}
+				switch {
+				case e.Operation == "matmul":
+					e.FLOPs = op.Known(1000 + rng.Int64N(1_000_000))
+				case e.Operation == "all_reduce":
+					e.Collective = &op.Collective{Name: "all_reduce", Group: "dp", Sequence: op.Known(int64(i))}
+				case i%10 == 3:
+					e.MemoryBytes = op.Known(rng.Int64N(1 << 20))
+				case i%10 == 5:
+					e.Side = op.SideHost
+				}
+				if i == 11 {
+					e.Failed, e.Error = true, "out of memory"
+				}
+				check.OK(t, w.Entry(e))
+			}
+		}
+		check.OK(t, w.Flush())
+		td := ptrace.NewTraces()
+		for line := range bytes.Lines(text.Bytes()) {
+			check.Must(new(ptrace.JSONUnmarshaler).UnmarshalTraces(line))(t).ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 		}
 		all = append(all, td)
-		g.now += 3_000_000
 	}
 	return all
-}
-
-type generator struct {
-	rng   *rand.Rand
-	now   int64
-	spans uint64
-}
-
-func (g *generator) process(rs ptrace.ResourceSpans, rank, step int) {
-	a := rs.Resource().Attributes()
-	a.PutStr(attrkey.ServiceName, "trainer")
-	a.PutInt(attrkey.Rank, int64(rank))
-	a.PutStr("host.name", fmt.Sprint("node", rank/2))
-	ss := rs.ScopeSpans().AppendEmpty()
-	ss.Scope().SetName("example.com/engine")
-	trace := pcommon.TraceID{1, 14: byte(step), 15: byte(rank)}
-	root := ss.Spans().AppendEmpty()
-	g.place(root, trace, pcommon.SpanID{}, g.now, g.now+2_500_000)
-	root.SetName("train_step")
-	for i := range 40 {
-		start := g.now + int64(i)*50_000 + g.rng.Int64N(40_000)
-		s := ss.Spans().AppendEmpty()
-		g.place(s, trace, root.SpanID(), start, start+1_000+g.rng.Int64N(120_000))
-		g.operation(s, i, step)
-	}
-}
-
-func (g *generator) place(s ptrace.Span, trace pcommon.TraceID, parent pcommon.SpanID, start, end int64) {
-	g.spans++
-	var id pcommon.SpanID
-	binary.BigEndian.PutUint64(id[:], g.spans)
-	s.SetTraceID(trace)
-	s.SetSpanID(id)
-	s.SetParentSpanID(parent)
-	s.SetKind(ptrace.SpanKindInternal)
-	s.SetStartTimestamp(pcommon.Timestamp(start))
-	s.SetEndTimestamp(pcommon.Timestamp(end))
-}
-
-func (g *generator) operation(s ptrace.Span, i, step int) {
-	names := []string{"matmul", "layer_norm", "softmax", "gelu", "memcpy_h2d", "all_reduce"}
-	name := names[g.rng.IntN(len(names))]
-	s.SetName(name)
-	a := s.Attributes()
-	a.PutStr(attrkey.Name, name)
-	if i%20 != 7 {
-		a.PutStr(attrkey.Device, fmt.Sprint("cuda:", g.rng.IntN(2)))
-	}
-	a.PutStr(attrkey.DType, []string{"f32", "bf16"}[g.rng.IntN(2)])
-	a.PutInt(attrkey.Step, int64(step))
-	in := a.PutEmptySlice(attrkey.InputShapes)
-	dims(in.AppendEmpty().SetEmptySlice(), 64, 32<<g.rng.IntN(4))
-	dims(in.AppendEmpty().SetEmptySlice(), 32<<g.rng.IntN(4), 256)
-	dims(a.PutEmptySlice(attrkey.OutputShape), 64, 32<<g.rng.IntN(4))
-	switch {
-	case name == "matmul":
-		a.PutInt(attrkey.FLOPs, 1000+g.rng.Int64N(1_000_000))
-	case name == "all_reduce":
-		a.PutStr(attrkey.Collective, "all_reduce")
-		a.PutStr(attrkey.Group, "dp")
-		a.PutInt(attrkey.Sequence, int64(i))
-	case i%10 == 3:
-		a.PutInt(attrkey.Memory, g.rng.Int64N(1<<20))
-	case i%10 == 5:
-		a.PutStr(attrkey.Side, op.SideHost.String())
-	}
-	if i == 11 {
-		s.Status().SetCode(ptrace.StatusCodeError)
-		s.Status().SetMessage("out of memory")
-	}
-}
-
-func dims(s pcommon.Slice, list ...int) {
-	for _, n := range list {
-		s.AppendEmpty().SetInt(int64(n))
-	}
 }
 
 // Proto returns the spans as one message of OTLP.
