@@ -2,9 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,63 +41,37 @@ func TestJSONHelpIsComplete(t *testing.T) {
 func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 	t.Helper()
 	text, known := about[path]
+	if _, at, ok := strings.Cut(text, help.AsKeys); ok {
+		path = at
+	}
+	kind := ""
 	switch v := value.(type) {
 	case map[string]any:
-		if known && !strings.HasPrefix(text, "object") {
-			if text != "entry" && text != "entry?" {
-				t.Errorf("%s is an object, not %s", path, text)
-			}
-			return
-		}
-		if _, at, ok := strings.Cut(text, help.AsKeys); ok {
-			path, text = at, ""
+		if kind = "object"; strings.HasPrefix(text, "entry") || strings.HasPrefix(text, "object, ") {
+			return // whose keys are described elsewhere
 		}
 		for key, below := range v {
-			if _, ok := about[path+"."+key]; !ok && strings.HasPrefix(text, "object, ") {
-				continue
+			at := path + "." + key
+			if path != "" && !known { // a map
+				at = path + "[KEY]"
 			}
-			below, at := element(about, path+"."+key, below)
-			for _, b := range below {
-				checkJSON(t, about, at, b)
+			checkJSON(t, about, at, below)
+		}
+	case []any:
+		if kind = "array"; !known {
+			for _, element := range v {
+				checkJSON(t, about, path+"[]", element)
 			}
 		}
-	case nil:
-	default:
-		if text == "any value" {
-			return
-		}
-		kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "integer", reflect.Bool: "true", reflect.Slice: "array"}
-		kind := kinds[reflect.TypeOf(value).Kind()]
-		if !strings.Contains(text, kind) && !(kind == "integer" && strings.HasPrefix(text, "number")) {
-			t.Errorf("%s is %v, and described as %q", path, value, text)
-		}
+	case string:
+		kind = "string"
+	case float64:
+		kind = "integer"
+	case bool:
+		kind = "true"
 	}
-}
-
-// element returns the values that the help text describes for a key, those in lists and
-// maps, with the path that it has for them.
-func element(about map[string]string, path string, value any) ([]any, string) {
-	for {
-		if _, ok := about[path]; ok {
-			return []any{value}, path
-		}
-		switch v := value.(type) {
-		case []any:
-			path += "[]"
-			if len(v) == 0 {
-				return nil, path
-			}
-			if _, ok := about[path]; ok {
-				return v, path
-			}
-			value = v[0]
-		case map[string]any:
-			path += "[KEY]"
-			return slices.Collect(maps.Values(v)), path
-		case nil:
-			return nil, path // an optional list
-		default:
-			return []any{value}, path
-		}
+	isContainer := !known && (kind == "object" || kind == "array")
+	if !isContainer && text != "any value" && !strings.Contains(text, kind) && !(kind == "integer" && strings.HasPrefix(text, "number")) {
+		t.Errorf("%s is %v, and described as %q", path, value, text)
 	}
 }
