@@ -18,39 +18,32 @@ func enclose(rows, moments []Interval) (parents, around []int32) {
 	return parents, around
 }
 
-// nested returns intervals of three threads that nest at random.
-func nested(r *rand.Rand) (rows []Interval) {
-	var nest func(thread uint32, start, end int64)
-	nest = func(thread uint32, start, end int64) {
-		for at := start; at < end; {
-			length := r.Int64N(end-at) + 1
-			rows = append(rows, Interval{thread, at, at + length})
-			if length > 2 && r.IntN(2) == 0 {
-				nest(thread, at, at+length)
-			}
-			at += length + r.Int64N(5)
-		}
-	}
-	for thread := range uint32(3) {
-		nest(thread, r.Int64N(20), 100)
+// overlapping returns up to 39 intervals of two threads, which overlap at random.
+func overlapping(r *rand.Rand) []Interval {
+	rows := make([]Interval, r.IntN(40))
+	for i := range rows {
+		start := r.Int64N(30)
+		rows[i] = Interval{r.Uint32N(2), start, start + r.Int64N(12)}
 	}
 	return rows
 }
 
-// Around a moment is the shortest of all intervals that last then, the last of equals.
+// Around a moment is, of all intervals that last then, the one that starts last, of those the shortest, and of equals the last.
 func TestMomentsAgainstSearch(t *testing.T) {
-	cases.Inputs(t, 200, 4000, func(seed uint64, r *rand.Rand) {
-		rows := nested(r)
-		moments := make([]Interval, 60)
+	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
+		rows, moments := overlapping(r), make([]Interval, 40)
 		for i := range moments {
-			at := r.Int64N(120)
-			moments[i] = Interval{r.Uint32N(4), at, at}
+			at := r.Int64N(45)
+			moments[i] = Interval{r.Uint32N(3), at, at}
 		}
 		_, got := enclose(rows, moments)
 		for k, m := range moments {
 			want := int32(-1)
 			for i, o := range rows {
-				if o.Thread == m.Thread && o.Start <= m.Start && o.End > m.Start && (want < 0 || o.End-o.Start <= rows[want].End-rows[want].Start) {
+				if o.Thread != m.Thread || o.Start > m.Start || o.Start < m.Start && o.End <= m.Start {
+					continue
+				}
+				if want < 0 || o.Start > rows[want].Start || o.Start == rows[want].Start && o.End <= rows[want].End {
 					want = int32(i)
 				}
 			}
@@ -63,11 +56,7 @@ func TestMomentsAgainstSearch(t *testing.T) {
 // of equals the last in front of it; also where intervals overlap without nesting.
 func TestParentsAgainstSearch(t *testing.T) {
 	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
-		rows := make([]Interval, r.IntN(40))
-		for i := range rows {
-			start := r.Int64N(30)
-			rows[i] = Interval{r.Uint32N(2), start, start + r.Int64N(12)}
-		}
+		rows := overlapping(r)
 		got, _ := enclose(rows, rows[:len(rows)/3])
 		for i, o := range rows {
 			want := int32(-1)

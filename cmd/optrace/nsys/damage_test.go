@@ -15,78 +15,8 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/op"
 )
-
-// Ranges and launches against a program that looks at each range for each launch.
-func TestRangesAgainstNaive(t *testing.T) {
-	type span struct{ start, end, thread int64 }
-	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		statements := []string{schema + "INSERT INTO StringIds VALUES (1, 'k');"}
-		var ranges []span
-		for i := range r.IntN(30) {
-			s := span{start: int64(r.IntN(40)), thread: []int64{thread1, thread1 + 1, thread2}[r.IntN(3)]}
-			s.end = s.start + int64(r.IntN(20))
-			ranges = append(ranges, s)
-			statements = append(statements, fmt.Sprintf("INSERT INTO NVTX_EVENTS VALUES (%d, %d, %d, 'r%d', %d, NULL);",
-				s.start, s.end, 59+r.IntN(2), i, s.thread))
-		}
-		want := map[int64]map[string]bool{} // the names that may be right, by kernel
-		statements = append(statements, nodes)
-		for i := range int64(r.IntN(20)) {
-			at, thread, correlation := int64(r.IntN(60)), []int64{thread1, thread1 + 1, thread2}[r.IntN(3)], 1+i
-			statements = append(statements,
-				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);", at, at, thread, correlation),
-				// A node of a graph that was made at the same time, and a copy of a copy of it, which the kernel is.
-				fmt.Sprintf("INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %d, %d), (71, %d, %d, %d);",
-					at, 1000+i, thread, 2000+i, 1000+i, thread, 3000+i, 2000+i, thread),
-				fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, "+
-					"streamId, correlationId, globalPid, demangledName, shortName, graphId, graphNodeId) "+
-					"VALUES (%d, %d, 0, 7, %d, %d, 1, 1, 5, %d);", 100+i, 101+i, correlation, thread&^0xffffff, 3000+i))
-			best := int64(-1)
-			for _, s := range ranges {
-				if s.thread == thread && s.start <= at && (s.end > at || s.start == at) {
-					best = max(best, s.start)
-				}
-			}
-			end := int64(1 << 60) // of those that began last, the one that ends first
-			for _, s := range ranges {
-				if s.thread == thread && s.start == best && (s.end > at || s.start == at) {
-					end = min(end, s.end)
-				}
-			}
-			names := map[string]bool{}
-			for n, s := range ranges {
-				if s.thread == thread && s.start == best && s.end == end {
-					names[fmt.Sprintf("r%d", n)] = true
-				}
-			}
-			want[100+i] = names
-		}
-		f := read(database(t, strings.Join(statements, "\n")))
-		for _, e := range f.entries {
-			if e.Side == op.SideHost {
-				continue
-			}
-			node := ""
-			if a := opmodel.FindAttr(e.Attrs, "graph node name"); a != nil {
-				node = a.Value
-			}
-			for _, name := range []string{e.LaunchedBy, node} {
-				if names := want[e.Start.V]; len(names) == 0 && name != "" || len(names) > 0 && !names[name] {
-					t.Errorf("seed %d: the kernel at %d was launched by %q and captured in %q, want one of %v", seed, e.Start.V, e.LaunchedBy,
-						node, names)
-				}
-			}
-			delete(want, e.Start.V)
-		}
-		if len(want) > 0 || len(f.errs) > 0 || f.err != nil {
-			t.Errorf("seed %d: missing %v, %v, %v", seed, want, f.errs, f.err)
-		}
-	})
-}
 
 // Rows with values that cannot be are reported with their table and number, and the others read.
 func TestBadRows(t *testing.T) {

@@ -13,11 +13,13 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
-// stepsBySQL selects the step, the phase and the path of each kernel, by the ranges that were open at its launch: the step by those
-// of all threads of the process. The ranges of a thread nest.
+// stepsBySQL selects the step, the phase, the path and the innermost range of each kernel, by the ranges that were open at its launch:
+// the step by those of all threads of the process. Last comes the innermost range when the node was made that the node of its graph
+// is a copy of a copy of. The ranges of a thread nest.
 const stepsBySQL = `
 WITH r AS (SELECT *, globalTid / 0x1000000 p FROM NVTX_EVENTS),
 	marked AS (SELECT p, start, end, text, CAST(substr(text, 6) AS INTEGER) number FROM r WHERE text LIKE 'step %'),
@@ -30,7 +32,10 @@ SELECT k.start || ' ' ||
 	coalesce((SELECT trim(text, '# ') FROM r WHERE globalTid = c.globalTid AND start <= c.start AND c.start < end
 		AND (text = 'forward' OR text = '## backward ##') ORDER BY start DESC LIMIT 1), '') || ' ' ||
 	coalesce((SELECT group_concat(text, '/') FROM (SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start
-		AND c.start < end AND text NOT LIKE 'step %' ORDER BY start)), '')
+		AND c.start < end AND text NOT LIKE 'step %' ORDER BY start)), '') || ' ' ||
+	coalesce((SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start AND c.start < end ORDER BY start DESC LIMIT 1), '')
+	|| ' ' || coalesce((SELECT r.text FROM CUDA_GRAPH_NODE_EVENTS n JOIN r ON r.globalTid = n.globalTid AND r.start <= n.start
+		AND n.start < r.end WHERE n.graphNodeId = k.graphNodeId - 2 AND p = k.globalPid / 0x1000000 ORDER BY r.start DESC LIMIT 1), '')
 FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME c
 	ON c.correlationId = k.correlationId AND c.globalTid / 0x1000000 = k.globalPid / 0x1000000
 ORDER BY k.start`
@@ -50,7 +55,11 @@ func TestStepsAgainstSQL(t *testing.T) {
 			if e.Step.Known {
 				step = e.Step.String()
 			}
-			got = append(got, fmt.Sprintf("%d %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path))
+			node := op.Attr{}
+			if a := opmodel.FindAttr(e.Attrs, "graph node name"); a != nil {
+				node = *a
+			}
+			got = append(got, fmt.Sprintf("%d %s %s %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path, e.LaunchedBy, node.Value))
 		}
 		path := filepath.Join(t.TempDir(), "db.sqlite")
 		check.OK(t, os.WriteFile(path, text, 0o644))
@@ -73,7 +82,7 @@ func TestStepsAgainstSQL(t *testing.T) {
 // randomSteps returns the statements of a database of two processes with two threads each, of which one has the steps.
 func randomSteps(r *rand.Rand) string {
 	var b strings.Builder
-	b.WriteString(schema + "INSERT INTO StringIds VALUES (1, 'k');\n")
+	b.WriteString(schema + nodes + "INSERT INTO StringIds VALUES (1, 'k');\n")
 	for i, thread := range []int64{thread1, thread2} {
 		name, at := []string{"step %d", "batch", "other %d"}[r.IntN(3)], int64(0)
 		for n := range r.IntN(8) {
@@ -95,9 +104,13 @@ func randomSteps(r *rand.Rand) string {
 			if r.IntN(9) > 0 {
 				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1, tid, correlation)
 			}
+			node := 10 * correlation
+			fmt.Fprintf(&b, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %[2]d, %[3]d), (71, %[5]d, %[4]d, %[3]d);\n",
+				r.Int64N(at+10), node, tid, node+1, node+2)
 			start := 1000*int64(i) + 10*k + r.Int64N(5) // not when it was launched
 			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, "+
-				"demangledName, shortName) VALUES (%d, %d, %d, 7, %d, %d, 1, 1);\n", start, start+3, i, correlation, thread&^0xffffff)
+				"demangledName, shortName, graphId, graphNodeId) VALUES (%d, %d, %d, 7, %d, %d, 1, 1, 5, %d);\n",
+				start, start+3, i, correlation, thread&^0xffffff, node+2)
 		}
 	}
 	return b.String()
