@@ -42,46 +42,33 @@ type flatRow struct {
 	Failed     *bool    `parquet:"failed"`
 }
 
-func (r *flatRow) entry() *op.Entry {
-	e := &op.Entry{Operation: r.Operation, Duration: r.DurationNS, TraceID: r.TraceID, Kind: op.KindCompute, KindRule: op.RuleDefault}
-	if r.DeviceID != nil {
-		e.DeviceID = *r.DeviceID
-	}
-	if r.Step != nil {
-		e.Step = op.Known(int64(*r.Step))
-	}
-	if r.FLOPs != nil {
-		e.FLOPs = op.Known(int64(*r.FLOPs))
-	}
-	if r.Stream != nil {
-		e.Stream = op.Known(int64(*r.Stream))
-	}
-	e.Failed = r.Failed != nil && *r.Failed
-	return e
-}
-
 func flatRows(n int) (rows []flatRow, want []*op.Entry) {
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(7, 8))}
 	names := []string{"matmul", "matmul_backward", "relu", "a name that is rather long, longer than others"}
 	for i := range n {
 		row := flatRow{Operation: names[r.IntN(len(names))], DurationNS: r.Int64N(1 << r.IntN(62)), TraceID: [16]byte{1, 15: byte(i)}}
+		e := &op.Entry{Operation: row.Operation, Duration: row.DurationNS, TraceID: row.TraceID, Kind: op.KindCompute, KindRule: op.RuleDefault}
 		if r.Maybe() {
-			row.DeviceID = new(fmt.Sprintf("cuda:%d", r.IntN(1000)))
+			e.DeviceID = fmt.Sprintf("cuda:%d", r.IntN(1000))
+			row.DeviceID = &e.DeviceID
 		}
 		if r.Maybe() {
 			row.Step = new(int32(r.Uint32()))
+			e.Step = op.Known(int64(*row.Step))
 		}
 		if r.Maybe() {
 			row.FLOPs = new(float64(r.Int64N(1 << 50)))
+			e.FLOPs = op.Known(int64(*row.FLOPs))
 		}
 		if r.Maybe() {
 			row.Stream = new(float32(r.Int32N(1<<20) - 1<<19))
+			e.Stream = op.Known(int64(*row.Stream))
 		}
 		if r.Maybe() {
-			row.Failed = new(r.Maybe())
+			e.Failed = r.Maybe()
+			row.Failed = &e.Failed
 		}
-		rows = append(rows, row)
-		want = append(want, row.entry())
+		rows, want = append(rows, row), append(want, e)
 	}
 	return rows, want
 }

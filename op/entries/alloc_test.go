@@ -16,17 +16,35 @@ import (
 // Once names and shapes repeat, an entry costs no allocation: not to build, to
 // write or to read it.
 func TestEntriesDoNotAllocate(t *testing.T) {
-	for _, enc := range encodings {
-		b := attrmap.NewBuilder(nil)
+	b := attrmap.NewBuilder(nil)
+	inputs, texts := b.Target(attrkey.InputShapes), []string{"64x784", "784x256"}
+	left, both, ends, output := []int64{64, 784}, []int64{64, 784, 784, 256}, []int{2, 4}, []int64{64, 256}
+	for name, set := range map[string]func(){
+		"flat":    func() { b.SetInts(inputs, left) },
+		"nested":  func() { b.SetIntLists(inputs, both, ends) },
+		"strings": func() { b.SetStrs(inputs, texts) },
+		"JSON":    func() { b.SetStr(inputs, "[[64,784],[784,256]]") },
+	} {
 		var buf []byte
 		n := int64(0)
 		once := func() {
 			n++
-			e := typicalSpan(b, n, enc.set)
+			b.Reset()
+			b.SetName("matmul")
+			b.SetIDs(optest.TraceID, optest.SpanID, optest.ParentID)
+			b.SetTime(op.Known(1_700_000_000_000_000_000+n), 12_600)
+			b.SetScope("example.com/engine")
+			b.Str(attrkey.Name, "matmul")
+			b.Str(attrkey.Device, "cuda:0")
+			b.Str(attrkey.DType, "f32")
+			set()
+			b.SetInts(b.Target(attrkey.OutputShape), output)
+			b.Int(attrkey.Step, n)
+			e, _ := b.Entry()
 			buf = e.AppendJSON(buf[:0])
 		}
 		once()
-		check.Equal(t, fmt.Sprintf("%s: allocations per entry", enc.name), 0, testing.AllocsPerRun(100, once))
+		check.Equal(t, name+": allocations per entry", 0, testing.AllocsPerRun(100, once))
 	}
 }
 
@@ -41,11 +59,17 @@ func TestRichEntryDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// The lines are of several names and devices.
 func TestReaderDoesNotAllocate(t *testing.T) {
 	const n = 1000
-	line := append(optest.RichEntry().AppendJSON(nil), '\n')
-	text := append(manyLines(n), bytes.Repeat(line, n)...)
-	r := entries.NewReader(bytes.NewReader(bytes.Repeat(text, 12)), "test")
+	text := op.AppendHeader(nil, &op.Resource{Service: "trainer"})
+	rich := optest.RichEntry().AppendJSON(nil)
+	for i := range n {
+		line := bytes.Replace([]byte(fullLine), []byte("matmul"), fmt.Append(nil, "matmul_", i%5), 1)
+		line = bytes.Replace(line, []byte("cuda:0"), fmt.Append(nil, "cuda:", i%4), 1)
+		text = append(append(append(append(text, '\n'), line...), '\n'), rich...)
+	}
+	r := entries.NewReader(bytes.NewReader(bytes.Repeat(append(text, '\n'), 12)), "test")
 	// AllocsPerRun calls once more often than it counts.
 	got := testing.AllocsPerRun(10, func() {
 		for range 2 * n {
@@ -56,59 +80,4 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 	if got > 5 {
 		t.Errorf("%g allocations per %d n", got, 2*n)
 	}
-}
-
-// typicalSpan feeds b a typical span of six attributes whose input shapes come as set
-// says.
-func typicalSpan(b *attrmap.Builder, n int64, inputShapes func(b *attrmap.Builder)) *op.Entry {
-	b.Reset()
-	b.SetName("matmul")
-	b.SetIDs(optest.TraceID, optest.SpanID, optest.ParentID)
-	b.SetTime(op.Known(1_700_000_000_000_000_000+n), 12_600)
-	b.SetScope("example.com/engine")
-	b.Str(attrkey.Name, "matmul")
-	b.Str(attrkey.Device, "cuda:0")
-	b.Str(attrkey.DType, "f32")
-	inputShapes(b)
-	b.SetInts(b.Target(attrkey.OutputShape), outputDims)
-	b.Int(attrkey.Step, n)
-	e, _ := b.Entry()
-	return e
-}
-
-var (
-	leftDims, outputDims = []int64{64, 784}, []int64{64, 256}
-
-	shapeTextList = []string{"64x784", "784x256"}
-)
-
-// encodings are the ways in which a span brings its input shapes.
-var encodings = []struct {
-	name string
-	set  func(b *attrmap.Builder)
-}{
-	{"flat", func(b *attrmap.Builder) { b.SetInts(b.Target(attrkey.InputShapes), leftDims) }},
-	{"nested", func(b *attrmap.Builder) {
-		b.SetIntLists(b.Target(attrkey.InputShapes), []int64{64, 784, 784, 256}, []int{2, 4})
-	}},
-	{"strings", func(b *attrmap.Builder) { b.SetStrs(b.Target(attrkey.InputShapes), shapeTextList) }},
-	{"JSON", func(b *attrmap.Builder) { b.Str(attrkey.InputShapes, "[[64,784],[784,256]]") }},
-}
-
-// manyLines returns a file of n entries of several names and devices.
-func manyLines(n int) []byte {
-	builder := attrmap.NewBuilder(nil)
-	var buf bytes.Buffer
-	w := entries.NewWriter(&buf, &op.Resource{Service: "trainer"})
-	names := []string{"matmul", "relu", "softmax", "all_reduce", "layer_norm"}
-	for i := range n {
-		e := typicalSpan(builder, int64(i), encodings[i%len(encodings)].set)
-		e.Operation = names[i%len(names)]
-		e.DeviceID = fmt.Sprint("cuda:", i%4)
-		e.Service, e.Root, e.RootSpanID = "trainer", "POST /predict", optest.ParentID
-		e.SpanID[7] = byte(i)
-		_ = w.Entry(e)
-	}
-	_ = w.Flush()
-	return buf.Bytes()
 }
