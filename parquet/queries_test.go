@@ -80,7 +80,7 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 	check.OK(t, writeJob(parquet.NewWriter(&pages)))
 	check.OK(t, os.WriteFile(filepath.Join(dir, "ops.parquet"), pages.Bytes(), 0o600))
 	report := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.parquet")), analyze.Options{}))(t)
-	// Numbers are compared as text: DuckDB writes those of 64 bits as strings.
+	// Numbers are compared as text: JavaScript has no integers of 64 bits.
 	type row = map[string]string
 	var operations, devices []row
 	for _, o := range report.Operations {
@@ -113,22 +113,8 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 	} {
 		t.Run(engine.name, func(t *testing.T) {
 			writeQueries(t, engine.language, filepath.Join(dir, engine.file))
-			dec := json.NewDecoder(bytes.NewReader(answersOf(t, engine.name, dir)))
-			dec.UseNumber()
-			var answers [][]map[string]any
-			check.OK(t, dec.Decode(&answers))
 			var got [][]row
-			for _, rows := range answers {
-				var list []row
-				for _, r := range rows {
-					cells := row{}
-					for name, v := range r {
-						cells[name] = fmt.Sprint(v)
-					}
-					list = append(list, cells)
-				}
-				got = append(got, list)
-			}
+			check.OK(t, json.Unmarshal(answersOf(t, engine.name, dir), &got))
 			check.Equal(t, fmt.Sprintf("%s against report", engine.name), engine.want, got)
 		})
 	}

@@ -30,4 +30,4 @@ async function frames() {
 const [engine, dir] = process.argv.slice(2);
 process.chdir(dir);
 const answers = await { duckdb: statements, polars: frames }[engine]();
-console.log(JSON.stringify(answers, (_, v) => (typeof v === "bigint" ? v.toString() : v)));
+console.log(JSON.stringify(answers, (_, v) => (typeof v === "object" ? v : String(v))));
