@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -17,11 +16,19 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveRequest has the times of a request in milliseconds, -1 for one that the engine does not say.
+// said is what an engine may say of a request: times in milliseconds, then numbers, each below most.
+var said = []struct {
+	key  string
+	most int64
+}{
+	{"gen_ai.latency.time_in_queue", 50}, {"gen_ai.latency.time_in_model_prefill", 50}, {"gen_ai.latency.time_in_model_decode", 500},
+	{"gen_ai.usage.input_tokens", 1000}, {"gen_ai.usage.output_tokens", 100},
+}
+
+// naiveRequest has what the engine says, times in nanoseconds, -1 for what it does not say, and the whole time.
 type naiveRequest struct {
-	model                       string
-	e2e, queue, prefill, decode int64
-	in, out                     int64
+	says [5]int64
+	e2e  int64
 }
 
 // The rows are sums over the requests of a model, worked out one by one.
@@ -31,42 +38,29 @@ func TestRowsAgainstNaive(t *testing.T) {
 		forest.KeepAttrs(engines.Keys()...)
 		byModel := make(map[string][]naiveRequest)
 		for i := range r.IntN(30) {
-			said := func(most int) int64 {
-				if r.IntN(5) == 0 {
-					return -1
+			model := string(rune('a' + r.IntN(3)))
+			q := naiveRequest{e2e: r.Int64N(20) * 1e6}
+			attrs := []op.Attr{{Key: "gen_ai.request.model", Value: model}, {Key: "gen_ai.usage.num_sequences", Value: "1", Type: op.AttrInt}}
+			for k, a := range said {
+				n := r.Int64N(a.most)
+				value := fmt.Sprint(n)
+				if k < 3 {
+					value, n = fmt.Sprint(float64(n)/1e3), n*1e6
 				}
-				return r.Int64N(int64(most))
+				if q.says[k] = n; r.IntN(5) == 0 {
+					q.says[k] = -1
+					continue
+				}
+				if k < 3 {
+					q.e2e += n
+				}
+				attrs = append(attrs, op.Attr{Key: a.key, Value: value, Type: op.AttrFloat})
 			}
-			q := naiveRequest{
-				model: string(rune('a' + r.IntN(3))), queue: said(50),
-				prefill: said(50), decode: said(500), in: said(1000), out: said(100),
-			}
-			q.e2e = max(0, q.queue) + max(0, q.prefill) + max(0, q.decode) + r.Int64N(20)
-			byModel[q.model] = append(byModel[q.model], q)
-			s := op.Span{
+			byModel[model] = append(byModel[model], q)
+			forest.AddSpan(&op.Span{
 				Name: "llm_request", TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(i + 1)},
-				Start: op.Known(r.Int64N(1e9)), Duration: q.e2e * 1e6,
-			}
-			s.Attrs = []op.Attr{
-				{Key: "gen_ai.request.model", Value: q.model},
-				{Key: "gen_ai.usage.num_sequences", Value: "1", Type: op.AttrInt},
-			}
-			for key, ms := range map[string]int64{
-				"time_in_queue": q.queue, "time_in_model_prefill": q.prefill, "time_in_model_decode": q.decode,
-			} {
-				if ms >= 0 {
-					s.Attrs = append(s.Attrs, op.Attr{
-						Key:   "gen_ai.latency." + key,
-						Value: strconv.FormatFloat(float64(ms)/1e3, 'g', -1, 64), Type: op.AttrFloat,
-					})
-				}
-			}
-			for key, n := range map[string]int64{"gen_ai.usage.input_tokens": q.in, "gen_ai.usage.output_tokens": q.out} {
-				if n >= 0 {
-					s.Attrs = append(s.Attrs, op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt})
-				}
-			}
-			forest.AddSpan(&s)
+				Start: op.Known(r.Int64N(1e9)), Duration: q.e2e, Attrs: attrs,
+			})
 		}
 		rows := engines.Find(forest, nil, key.Filter{}).Rows(100)
 		if len(rows) != len(byModel) {
@@ -75,25 +69,23 @@ func TestRowsAgainstNaive(t *testing.T) {
 		for i := range rows {
 			e := &rows[i]
 			of := byModel[e.Model.Text]
+			times := func(ns func(naiveRequest) int64) *engines.Times { return naiveTimes(of, ns) }
+			time := func(k int) *engines.Times { return times(func(q naiveRequest) int64 { return q.says[k] }) }
 			want := engines.Engine{
 				Dialect: "vllm", Service: e.Service, Model: key.Value{Text: e.Model.Text, Known: true}, Requests: int64(len(of)),
-				TokensIn:  naiveSum(of, func(q naiveRequest) int64 { return q.in }),
-				TokensOut: naiveSum(of, func(q naiveRequest) int64 { return q.out }),
-				E2E:       naiveTimes(of, func(q naiveRequest) int64 { return q.e2e * 1e6 }),
-				Queue:     naiveTimes(of, func(q naiveRequest) int64 { return q.queue * 1e6 }),
-				Prefill:   naiveTimes(of, func(q naiveRequest) int64 { return q.prefill * 1e6 }),
-				Decode:    naiveTimes(of, func(q naiveRequest) int64 { return q.decode * 1e6 }),
-				Other: naiveTimes(of, func(q naiveRequest) int64 {
-					if max(q.queue, q.prefill, q.decode) < 0 {
+				TokensIn: naiveSum(of, 3), TokensOut: naiveSum(of, 4),
+				E2E: times(func(q naiveRequest) int64 { return q.e2e }), Queue: time(0), Prefill: time(1), Decode: time(2),
+				Other: times(func(q naiveRequest) int64 {
+					if slices.Max(q.says[:3]) < 0 {
 						return -1
 					}
-					return (q.e2e - max(0, q.queue) - max(0, q.prefill) - max(0, q.decode)) * 1e6
+					return q.e2e - max(0, q.says[0]) - max(0, q.says[1]) - max(0, q.says[2])
 				}),
-				TPOT: naiveTimes(of, func(q naiveRequest) int64 {
-					if q.decode < 0 || q.out < 2 {
+				TPOT: times(func(q naiveRequest) int64 {
+					if q.says[2] < 0 || q.says[4] < 2 {
 						return -1
 					}
-					return q.decode * 1e6 / (q.out - 1)
+					return q.says[2] / (q.says[4] - 1)
 				}),
 			}
 			check.Equal(t, fmt.Sprintf("seed %d, model %s", seed, e.Model.Text), want, *e, cmpopts.EquateApprox(0, 0.0005),
@@ -129,9 +121,9 @@ func naiveTimes(of []naiveRequest, ns func(naiveRequest) int64) *engines.Times {
 	}
 }
 
-func naiveSum(of []naiveRequest, number func(naiveRequest) int64) (sum op.Int) {
+func naiveSum(of []naiveRequest, k int) (sum op.Int) {
 	for _, q := range of {
-		if n := number(q); n >= 0 {
+		if n := q.says[k]; n >= 0 {
 			sum = op.Known(sum.V + n)
 		}
 	}
