@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sequence"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -137,10 +138,9 @@ type counter struct {
 	problems []*op.SyntaxError
 	writers  *table.Table[sequence.Set]
 
-	// files has the counts of files by their numbers, but for the one that is read now, of which inFile is the count.
-	files  map[int64]fileCount
-	file   int64
-	inFile fileCount
+	// files has the counts of files by their numbers, inFile is that of the one that is read now.
+	files  map[int64]*fileCount
+	inFile *fileCount
 }
 
 // counts are the counts of an input that are numbers. Their JSON form is that of partial results.
@@ -188,8 +188,9 @@ func (c *reasonCount) fold(src *reasonCount) { c.N = wide.AddSaturating(c.N, src
 
 func newCounter() *counter {
 	c := &counter{
-		signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge), files: make(map[int64]fileCount),
+		signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge), files: make(map[int64]*fileCount),
 	}
+	c.startFile(0)
 	for i := range c.reasons {
 		c.reasons[i] = table.New(maxReasons, (*reasonCount).fold)
 	}
@@ -283,10 +284,7 @@ func (in *counter) addProblem(err *op.SyntaxError) {
 	in.problems = in.problems[:min(len(in.problems), maxProblems)]
 }
 
-func (in *counter) startFile(file int64) {
-	in.files[in.file] = in.inFile
-	in.file, in.inFile = file, in.files[file]
-}
+func (in *counter) startFile(file int64) { in.inFile = order.At(in.files, file) }
 
 // endFiles ends the files, given their formats and sizes in order. Only now are
 // those entries counted as missing that batch records announced.
@@ -307,7 +305,7 @@ func (in *counter) endFile(format string, bytes int64) {
 		in.addFormat(format)
 	}
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, max(0, in.inFile.promised-in.inFile.entries))
-	in.inFile = fileCount{}
+	*in.inFile = fileCount{}
 }
 
 // merge adds the counts of o, which does not change.
@@ -336,12 +334,10 @@ func (in *counter) merge(o *counter) {
 		in.addProblem(err)
 	}
 	in.writers.Merge(o.writers, func(_, _ *sequence.Set) {})
-	in.files[in.file], o.files[o.file] = in.inFile, o.inFile
 	for file, count := range o.files {
-		c := in.files[file]
-		in.files[file] = fileCount{c.entries + count.entries, wide.AddSaturating(c.promised, count.promised), c.partials + count.partials}
+		c := order.At(in.files, file)
+		*c = fileCount{c.entries + count.entries, wide.AddSaturating(c.promised, count.promised), c.partials + count.partials}
 	}
-	in.inFile = in.files[in.file]
 }
 
 // envelope returns the counts so far. OverflowedGroups and what the structure

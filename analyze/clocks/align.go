@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -177,20 +178,17 @@ const rankMixed int32 = -2
 
 // shifts returns how far the clock is ahead by which the times of each row are.
 func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
-	lanes := make([]int32, len(f.Names.Lanes.Values)) // any lane of the rank, trace.NoRow for none
-	first := make(map[int64]int32)
+	lanes := make([]int32, len(f.Names.Lanes.Values)) // the number of the rank, trace.NoRow for none
+	var ranks symbols.Table[int64]
 	for i, l := range f.Names.Lanes.Values {
 		if lanes[i] = trace.NoRow; l.Device.Rank.Known {
-			if _, ok := first[l.Device.Rank.V]; !ok {
-				first[l.Device.Rank.V] = int32(i)
-			}
-			lanes[i] = first[l.Device.Rank.V]
+			lanes[i] = ranks.ID(l.Device.Rank.V)
 		}
 	}
 	list := make([]int64, f.Rows())
-	for r, lane := range rowRanks(f, lanes) {
-		if lane >= 0 {
-			list[r] = offsets[f.Names.Lanes.Values[lane].Device.Rank.V]
+	for r, rank := range rowRanks(f, lanes) {
+		if rank >= 0 {
+			list[r] = offsets[ranks.Values[rank]]
 		}
 	}
 	return list

@@ -19,7 +19,7 @@ const (
 
 // Doctor looks at the records of one input. It is not safe for concurrent use.
 type Doctor struct {
-	counts [numChecks]counts
+	counts [numChecks]int64 // of the operations that each check looked at
 	// byName has the counts of each name. Names beyond the limit share a row.
 	byName *table.Table[nameCounts]
 	// ids has what is known of each id. Those that remain beyond the limit are a sample of all, whatever their order.
@@ -31,9 +31,6 @@ type Doctor struct {
 	// children counts the operations with a parent.
 	children int64
 }
-
-// counts counts operations that a check looked at, and those that lack what it is about.
-type counts struct{ of, missing int64 }
 
 type nameCounts struct {
 	name    string
@@ -107,9 +104,8 @@ func (d *Doctor) addEntry(e *op.Entry) {
 		if c.lacks == nil || !c.applies(e) {
 			continue
 		}
-		d.counts[i].of++
+		d.counts[i]++
 		if c.lacks(e) {
-			d.counts[i].missing++
 			row.Value.missing[i]++
 		}
 	}

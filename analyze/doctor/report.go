@@ -83,8 +83,8 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 		if c.count != nil {
 			c.count(d, &f)
 		} else {
-			f.Count, f.Missing = d.counts[i].of, d.counts[i].missing
-			f.Operations = d.operations(i)
+			f.Count = d.counts[i]
+			f.Missing, f.Operations = d.operations(i)
 		}
 		if f.Count > 0 {
 			f.Share = op.KnownFloat(float64(f.Missing) / float64(f.Count))
@@ -94,9 +94,9 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 	return r
 }
 
-// operations returns the names of the operations that a check found most often.
-func (d *Doctor) operations(id int) []Operation {
-	found := []Operation{}
+// operations returns how many operations a check found, and the names that it found most often.
+func (d *Doctor) operations(id int) (missing int64, found []Operation) {
+	found = []Operation{}
 	for row, other := range d.byName.All() {
 		if row.missing[id] == 0 {
 			continue
@@ -105,10 +105,11 @@ func (d *Doctor) operations(id int) []Operation {
 		if !other {
 			name = row.name
 		}
+		missing += row.missing[id]
 		found = append(found, Operation{name, row.missing[id]})
 	}
 	slices.SortFunc(found, func(a, b Operation) int {
 		return cmp.Or(cmp.Compare(b.Missing, a.Missing), strings.Compare(a.Operation, b.Operation))
 	})
-	return found[:min(len(found), maxOperations)]
+	return missing, found[:min(len(found), maxOperations)]
 }

@@ -41,8 +41,7 @@ type search struct {
 	parts  []*part
 }
 
-// iterationsOf returns for each of the rows, which are by start, the number of the iteration that it belongs to, and how
-// many there are. They are numbered by start, those without one last.
+// find numbers the iterations that rows belong to, which are by start. They are numbered by start, those without one last.
 //
 // Operations of one step are of different iterations when they are of different
 // services, or on one stream of a device and
@@ -53,7 +52,8 @@ type search struct {
 // Parts on different devices and streams meet in the order of their starts: each meets
 // the one that it overlaps or lies next to, first those of the same request.
 // Operations without a start belong to the first iteration of their request.
-func iterationsOf(f *trace.Forest, rows []int32) (of []int32, count int) {
+func (it *Iterations) find() {
+	f, rows := it.forest, it.rows
 	s := &search{f: f, owners: f.RequestOwners(), rows: rows}
 	started := startedOf(f, rows)
 	places, first := order.Group(int32(started), len(f.Names.Lanes.Values), nil, func(at int32) int32 { return f.Lane(rows[at]) })
@@ -64,7 +64,6 @@ func iterationsOf(f *trace.Forest, rows []int32) (of []int32, count int) {
 		step
 		request int32
 	}
-	of = make([]int32, len(rows))
 	numbers := make(map[owner]int32) // of the first iteration
 	number := func(o owner, n int32) int32 {
 		if _, ok := numbers[o]; !ok {
@@ -72,21 +71,19 @@ func iterationsOf(f *trace.Forest, rows []int32) (of []int32, count int) {
 		}
 		return numbers[o]
 	}
-	for n, it := range s.iterations() {
-		count++
-		for _, at := range it.places {
-			of[at] = int32(n)
+	for n, p := range s.iterations() {
+		it.count++
+		for _, at := range p.places {
+			it.of[rows[at]] = int32(n)
 		}
-		for _, request := range it.requests {
-			number(owner{it.step, request}, int32(n))
+		for _, request := range p.requests {
+			number(owner{p.step, request}, int32(n))
 		}
 	}
-	for at := started; at < len(rows); at++ {
-		r := rows[at]
-		of[at] = number(owner{step{f.Service(r), f.Step(r)}, s.request(r)}, int32(count))
-		count = max(count, int(of[at])+1)
+	for _, r := range rows[started:] {
+		it.of[r] = number(owner{step{f.Service(r), f.Step(r)}, s.request(r)}, int32(it.count))
+		it.count = max(it.count, int(it.of[r])+1)
 	}
-	return of, count
 }
 
 // iterations joins the parts of different devices and streams, and returns the

@@ -14,6 +14,7 @@ import (
 // from 0.
 type Iterations struct {
 	forest *trace.Forest
+	rows   []int32 // those with a step
 	of     []int32 // by row
 	count  int
 }
@@ -21,12 +22,9 @@ type Iterations struct {
 // Find returns the iterations of steps.
 func Find(f *trace.Forest) *Iterations {
 	f.Build()
-	it := &Iterations{forest: f, of: slices.Repeat([]int32{trace.NoRow}, f.Len())}
-	rows := rowsWithSteps(f)
-	var numbers []int32
-	numbers, it.count = iterationsOf(f, rows)
-	for i, r := range rows {
-		it.of[r] = numbers[i]
+	it := &Iterations{forest: f, rows: rowsWithSteps(f), of: slices.Repeat([]int32{trace.NoRow}, f.Len())}
+	if len(it.rows) > 0 {
+		it.find()
 	}
 	return it
 }

@@ -48,16 +48,11 @@ const (
 // iteration holds several operations: where each has its own, as in a seed
 // trace, the number is an ordinal and not an iteration.
 func Rows(f *trace.Forest) []Row {
-	f.Build()
-	rows := rowsWithSteps(f)
-	if len(rows) == 0 {
-		return nil
-	}
-	of, count := iterationsOf(f, rows)
-	order, first := order.GroupRows(rows, count, nil, func(i int32) int32 { return of[i] })
-	steps := make([]Row, 0, count)
+	it := Find(f)
+	order, first := order.GroupRows(it.rows, it.count, nil, func(i int32) int32 { return it.of[it.rows[i]] })
+	steps := make([]Row, 0, it.count)
 	several := false
-	for i := range count {
+	for i := range it.count {
 		mine := order[first[i]:first[i+1]]
 		several = several || len(mine) > 1
 		steps = append(steps, sumStep(f, mine))
