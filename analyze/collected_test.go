@@ -27,7 +27,7 @@ func collected(r *rand.Rand, records []op.Record, opts Options, workers int) *Re
 		collectors[i] = newCollector(opts)
 	}
 	for part := int64(0); len(records) > 0; part++ {
-		n := min(1+r.IntN(20), len(records))
+		n := 1 + r.IntN(min(20, (len(records)+1)/2))
 		c := collectors[r.IntN(workers)]
 		c.startPart(0, part)
 		for _, rec := range records[:n] {

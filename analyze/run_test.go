@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -126,6 +127,7 @@ func TestCollectorAddDoesNotAllocate(t *testing.T) {
 
 // Totals that files state replace the sums of their entries, whichever worker read them.
 func TestStatedTotals(t *testing.T) {
+	parts := rand.New(rand.NewPCG(1, 1))
 	total := func(stated, sum int64) op.Record { return op.Record{Total: &op.Total{Stated: stated, Sum: sum}} }
 	for _, test := range []struct {
 		name   string
@@ -140,39 +142,34 @@ func TestStatedTotals(t *testing.T) {
 		{"that differ but not together", []op.Record{total(50, 60), total(50, 40)}, op.Known(100), op.KnownFloat(1)},
 		{"nothing", []op.Record{total(0, 100)}, op.Known(0), op.Float{}},
 	} {
-		workers := []*collector{newCollector(Options{}), newCollector(Options{})}
+		records := test.totals
 		for _, ns := range []int64{60, 40} {
-			workers[0].add(op.Record{Entry: &op.Entry{Operation: "send", Duration: ns}}, nil)
+			records = append(records, op.Record{Entry: &op.Entry{Operation: "send", Duration: ns}})
 		}
-		for i, rec := range test.totals {
-			workers[i%2].add(rec, nil)
-		}
-		r := mergeCollectors(workers...).report()
-		if r.Total.SumNS != 100 || r.Total.StatedNS != test.stated || r.Operations[0].Share != test.share {
-			t.Errorf("%s: total %+v, share %v", test.name, r.Total, r.Operations[0].Share)
+		for workers := range 4 {
+			r := collected(parts, records, Options{}, 1+workers)
+			if r.Total.SumNS != 100 || r.Total.StatedNS != test.stated || r.Operations[0].Share != test.share {
+				t.Errorf("%s: total %+v, share %v", test.name, r.Total, r.Operations[0].Share)
+			}
 		}
 	}
 }
 
 // Devices called "" and "unknown" are not the absence of one, in every table that names them.
 func TestDevicesThatLookLikeNone(t *testing.T) {
-	entries := []op.Entry{
+	var records []op.Record
+	for _, e := range []op.Entry{
 		{Operation: "a", Duration: 1, Start: op.Known(10)},
 		{Operation: "a", Duration: 2, Start: op.Known(20), EmptyDevice: true},
 		{Operation: "a", Duration: 3, Start: op.Known(30), DeviceID: device.Unknown},
 		{Operation: "a", Duration: 4, Start: op.Known(40), DeviceID: "gpu:0"},
 		{Operation: "a", Duration: 5, Start: op.Known(50)},
 		{Operation: "a", Duration: 7, Start: op.Known(60), EmptyDevice: true},
+	} {
+		records = append(records, op.Record{Entry: &e})
 	}
 	for _, workers := range []int{1, 2, 3} {
-		all := make([]*collector, workers)
-		for i := range all {
-			all[i] = newCollector(Options{By: tracetest.Keys("device")})
-		}
-		for i := range entries {
-			all[i%workers].add(op.Record{Entry: &entries[i]}, nil)
-		}
-		r := mergeCollectors(all...).report()
+		r := collected(rand.New(rand.NewPCG(1, 1)), records, Options{By: tracetest.Keys("device")}, workers)
 		var got []string
 		for i := range r.Devices {
 			d := &r.Devices[i]
