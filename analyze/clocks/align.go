@@ -86,14 +86,14 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 	var ranked []rankedPart
 	joins := collective.FindJoins(f)
 	for parts := range joins.All() {
-		name, inferred := parts[0].Name, parts[0].Is(trace.CollectiveInferred)
+		name, inferred := parts[0].Name, parts[0].Inferred
 		if !atOnce[name] || parts[0].Occurrence > 0 && !inferred {
 			continue
 		}
 		ranked = ranked[:0]
 		for _, p := range parts {
 			rank, duration := joins.Key(p.Device).Rank, f.Duration(p.Row)
-			if !rank.Known || !p.Is(trace.CollectiveStarted) || !trace.IsTime(p.Start, duration) {
+			if !rank.Known || !p.Started || !trace.IsTime(p.Start, duration) {
 				continue
 			}
 			part := rankedPart{rank.V, p.Start, p.Start + duration, inferred}

@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -120,7 +119,7 @@ func newSum(j *Joins, name int32) *collectiveSum {
 func (s *collectiveSum) add(parts []Part) {
 	s.Count++
 	switch {
-	case parts[0].Is(trace.CollectiveInferred):
+	case parts[0].Inferred:
 		s.Inferred++
 	case parts[0].Occurrence > 0:
 		s.Repeats++
@@ -145,7 +144,7 @@ func (s *collectiveSum) add(parts []Part) {
 		device.count++
 		device.waited.Add(waited)
 		wait.Add(waited)
-		if p.Is(trace.CollectiveSized) {
+		if p.Sized {
 			bytes = max(bytes, p.Bytes)
 		}
 	}
@@ -169,7 +168,7 @@ func (s *collectiveSum) add(parts []Part) {
 func (s *collectiveSum) addSkew(parts []Part) {
 	first, latest := parts[0].Start, parts[0].Start
 	for i := range parts {
-		if !parts[i].Is(trace.CollectiveStarted) {
+		if !parts[i].Started {
 			return
 		}
 		first, latest = min(first, parts[i].Start), max(latest, parts[i].Start)

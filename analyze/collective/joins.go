@@ -33,9 +33,6 @@ type Part struct {
 	group int32
 }
 
-// Is reports whether a fact holds of the part.
-func (p *Part) Is(fact trace.CollectiveFact) bool { return p.Facts&fact != 0 }
-
 // FindJoins returns the collectives. Operations are of one when they agree in name, group and sequence number. Where a
 // number occurs several times on a device, its k-th occurrence there belongs to the k-th occurrence on the others.
 // Where there is no sequence number, the k-th of a name and group on each device belong together. Records that repeat
@@ -51,7 +48,7 @@ func FindJoins(f *trace.Forest) *Joins {
 	for i := range f.Collectives {
 		if c := &f.Collectives[i]; !f.Has(c.Row, trace.FlagRepeat) {
 			p := Part{Collective: c, Device: devices[f.Device(c.Row)], group: 2 * groups[c.Name]}
-			if p.Is(trace.CollectiveInferred) {
+			if p.Inferred {
 				p.group++
 			}
 			j.parts = append(j.parts, p)
@@ -101,11 +98,10 @@ func compareNumbers(a, b *Part) int {
 
 // compareOnDevice orders parts of a name and sequence number by device, and those of a device by start, unknown ones last.
 func (j *Joins) compareOnDevice(a, b Part) int {
-	started := a.Is(trace.CollectiveStarted)
-	if d := cmp.Or(compareNumbers(&a, &b), cmp.Compare(a.Device, b.Device), order.Flags(!started, !b.Is(trace.CollectiveStarted))); d != 0 {
+	if d := cmp.Or(compareNumbers(&a, &b), cmp.Compare(a.Device, b.Device), order.Flags(b.Started, a.Started)); d != 0 {
 		return d
 	}
-	if d := cmp.Compare(a.Start, b.Start); d != 0 && started {
+	if d := cmp.Compare(a.Start, b.Start); d != 0 && a.Started {
 		return d
 	}
 	return j.forest.CompareStart(a.Row, b.Row)

@@ -67,7 +67,7 @@ type drags struct {
 	names  []int16      // the sets of operations, by name
 	shares [][]shareSet // those of operations on devices, by name
 	within []int16      // for each set of an operation on a device, that of the operation
-	drag   []int64      // by set
+	drag   []*op.Int    // by set
 
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
@@ -84,18 +84,18 @@ type shareSet struct {
 func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collective.Joins) {
 	d := newDrags(sum, joins)
 	names, shares := make(map[string]int16), make(map[Share]int16)
-	for _, row := range operations {
-		if isOnDevice(row.Kind) && len(names) < dragRows {
-			names[row.Operation] = d.addSet(schedule.None)
+	for i := range operations {
+		if row := &operations[i]; isOnDevice(row.Kind) && len(names) < dragRows {
+			names[row.Operation] = d.addSet(schedule.None, &row.DragNS)
 		}
 	}
-	for _, s := range byDevice {
-		if row := s.key(); isOnDevice(row.Kind) && len(shares) < dragRows {
+	for i := range byDevice {
+		if row := byDevice[i].key(); isOnDevice(row.Kind) && len(shares) < dragRows {
 			of, ok := names[row.Operation]
 			if !ok {
 				of = schedule.None
 			}
-			shares[row] = d.addSet(of)
+			shares[row] = d.addSet(of, &byDevice[i].DragNS)
 		}
 	}
 	for key := range sum.Shares {
@@ -111,26 +111,15 @@ func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collecti
 		}
 	}
 	d.run()
-	for i := range operations {
-		row := &operations[i]
-		if set, ok := names[row.Operation]; ok && isOnDevice(row.Kind) {
-			row.DragNS = op.Known(d.drag[set])
-		}
-	}
-	for i := range byDevice {
-		row := &byDevice[i]
-		if set, ok := shares[row.key()]; ok {
-			row.DragNS = op.Known(d.drag[set])
-		}
-	}
 }
 
 // isOnDevice reports whether the kind of a row is that of operations on devices.
 func isOnDevice(kind string) bool { return kind != KindHost && kind != KindIdle }
 
-// addSet adds a set of operations, all of which belong to another one, or to none.
-func (d *drags) addSet(of int16) int16 {
-	d.within = append(d.within, of)
+// addSet adds a set of operations, all of which belong to another one, or to none. Its drag, 0 so far, goes to drag.
+func (d *drags) addSet(of int16, drag *op.Int) int16 {
+	*drag = op.Known(0)
+	d.within, d.drag = append(d.within, of), append(d.drag, drag)
 	return int16(len(d.within) - 1)
 }
 
@@ -163,14 +152,13 @@ func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 
 // run computes the drags over all traces.
 func (d *drags) run() {
-	d.drag = make([]int64, len(d.within))
 	for w, roots := range traceWindows(d.sum.forest) {
 		if w.From == w.To {
 			continue
 		}
 		d.whole.build(w, roots)
 		for set, saved := range d.savings(&d.whole, w.To-w.From) {
-			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
+			d.drag[set].V = wide.AddSaturating(d.drag[set].V, saved)
 		}
 	}
 }

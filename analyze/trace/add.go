@@ -183,37 +183,28 @@ func (f *Forest) addCollective(e *op.Entry) {
 	if e.Kind != op.KindCollective || e.Side == op.SideHost {
 		return
 	}
-	c := Collective{Row: f.Rows() - 1, Start: e.Start.V}
+	c := Collective{Row: f.Rows() - 1, Start: e.Start.V, Started: e.Start.Known, Inferred: true}
 	name, size := CollectiveName{Name: e.Operation}, e.MemoryBytes
-	c.Facts |= CollectiveInferred
 	if of := e.Collective; of != nil {
 		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
-		if c.Number = of.Sequence.V; of.Sequence.Known {
-			c.Facts &^= CollectiveInferred
-		}
+		c.Number, c.Inferred = of.Sequence.V, !of.Sequence.Known
 		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
-		if bytes, ok := messageBytes(of, e.DType); ok {
+		if bytes := messageBytes(of, e.DType); bytes > 0 {
 			size = op.Known(bytes)
 		}
 	}
-	if e.Start.Known {
-		c.Facts |= CollectiveStarted
-	}
-	if c.Bytes = size.V; size.Known {
-		c.Facts |= CollectiveSized
-	}
+	c.Bytes, c.Sized = size.V, size.Known
 	c.Name = f.Names.Collectives.ID(name)
 	f.Collectives = append(f.Collectives, c)
 }
 
-// messageBytes returns the size of the larger side of a collective, the one
-// that bandwidth is about; ok is false where it is not known.
-func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
+// messageBytes returns the size of the larger side of a collective, the one that bandwidth is about; 0 where it is not known.
+func messageBytes(c *op.Collective, t op.DType) int64 {
 	n, size := max(c.InElements.V, c.OutElements.V), t.Size()
 	if n <= 0 || size == 0 || n > math.MaxInt64/size {
-		return 0, false
+		return 0
 	}
-	return n * size, true
+	return n * size
 }
 
 func (f *Forest) addGroup(r *row, e *op.Entry) {

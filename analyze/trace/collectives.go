@@ -7,25 +7,16 @@ import "slices"
 type Collective struct {
 	Row    int32
 	Name   int32 // into Names.Collectives
-	Number int64 // the sequence number, 0 for none
+	Number int64 // the sequence number, 0 where Inferred
 	Start  int64 // out of range, it may be no start of the row
 	Bytes  int64
 	Ranks  int32 // of the group, 0 where it is not stated
-	Facts  CollectiveFact
+	// Inferred is that there is no sequence number; Started and Sized are that the start and the bytes are known.
+	Inferred, Started, Sized bool
 }
 
 // CollectiveName identifies a row.
 type CollectiveName struct{ Name, Group string }
-
-// CollectiveFact is a set of facts about a collective.
-type CollectiveFact uint8
-
-// What may hold of a collective.
-const (
-	CollectiveInferred CollectiveFact = 1 << iota // there is no sequence number
-	CollectiveStarted                             // the start is known
-	CollectiveSized                               // the bytes are known
-)
 
 // CollectiveOf returns the place in list of what row r states of a collective.
 func CollectiveOf(list []Collective, r int32) (i int, ok bool) {

@@ -243,23 +243,19 @@ func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 		if !cand.shared {
 			continue
 		}
-		var requests []int32
-		var weights, attention []int64
-		for i, request := range cand.Requests {
-			if int(request) < s.forest.Len() && of[request] != NoExecution {
-				dropped = true
+		for i, request := range slices.Backward(cand.Requests) {
+			if int(request) >= s.forest.Len() || of[request] == NoExecution {
 				continue
 			}
-			requests = append(requests, request)
-			if cand.Weights != nil {
-				weights = append(weights, cand.Weights[i])
-			}
-			if cand.Attention != nil {
-				attention = append(attention, cand.Attention[i])
+			dropped = true
+			cand.Requests = slices.Delete(cand.Requests, i, i+1)
+			for _, weights := range []*[]int64{&cand.Weights, &cand.Attention} {
+				if *weights != nil {
+					*weights = slices.Delete(*weights, i, i+1)
+				}
 			}
 		}
-		cand.Requests, cand.Weights, cand.Attention = requests, weights, attention
-		cand.shared = len(requests) > 0
+		cand.shared = len(cand.Requests) > 0
 	}
 	return dropped
 }

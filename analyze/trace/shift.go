@@ -21,7 +21,7 @@ func (f *Forest) Shift(shifts []int64) {
 		}
 	}
 	for i := range f.Collectives {
-		if c := &f.Collectives[i]; c.Facts&CollectiveStarted != 0 {
+		if c := &f.Collectives[i]; c.Started {
 			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
 		}
 	}
