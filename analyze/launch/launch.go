@@ -175,7 +175,7 @@ func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows 
 			waiting.Add(wait)
 		}
 		if i > 0 && latest < start {
-			s.Idle.of(all.gapCause(r, latest)).Add(start - latest)
+			all.gapOf(&s.Idle, r, latest).Add(start - latest)
 		}
 		latest = max(latest, f.End(r))
 	}
@@ -209,58 +209,36 @@ func (l *Launches) addDepth(f *trace.Forest, s *Stream, rows []int32) {
 		}
 	}
 	slices.Sort(from) // the starts are in order
-	depth, at, i := int64(0), int64(0), 0
-	for _, start := range to {
-		for ; i < len(from) && from[i] < start; i++ {
-			l.deepen(s.Depth, at, from[i], depth)
-			at = from[i]
-			depth++
-			s.MaxDepth = max(s.MaxDepth, depth)
+	depth, at, end := int64(0), int64(0), l.StartNS+l.WidthNS*int64(l.Buckets)
+	step := func(to, change int64) {
+		if depth > 0 {
+			l.Spread(max(at, l.StartNS), min(to, end), func(b int, _ int64) { s.Depth[b] = max(s.Depth[b], depth) })
 		}
-		l.deepen(s.Depth, at, start, depth)
-		at = start
-		depth--
+		at, depth = to, depth+change
+		s.MaxDepth = max(s.MaxDepth, depth)
+	}
+	for _, start := range to {
+		for ; len(from) > 0 && from[0] < start; from = from[1:] {
+			step(from[0], 1)
+		}
+		step(start, -1)
 	}
 }
 
-// deepen notes that a number of operations wait in [from, to).
-func (l *Launches) deepen(depths []int64, from, to, depth int64) {
-	first, last := max(from, l.StartNS), min(to, l.StartNS+l.WidthNS*int64(l.Buckets))
-	if depth <= 0 {
-		return
-	}
-	l.Spread(first, last, func(b int, _ int64) { depths[b] = max(depths[b], depth) })
-}
-
-// idleDependency is the cause of a gap in a stream that another stream ends.
-const idleDependency timeline.IdleCause = "dependency"
-
-func (d *Idle) of(c timeline.IdleCause) *timeline.IdleSum {
-	switch c {
-	case timeline.IdleHost:
-		return &d.Host
-	case timeline.IdleQueue:
-		return &d.Queue
-	case idleDependency:
-		return &d.Dependency
-	}
-	return &d.Other
-}
-
-// gapCause returns why nothing ran on the stream of r from a time until r started.
-func (l *launched) gapCause(r int32, from int64) timeline.IdleCause {
+// gapOf returns the sum in d of gaps like that on the stream of r from a time until r started.
+func (l *launched) gapOf(d *Idle, r int32, from int64) *timeline.IdleSum {
 	f := l.f
 	switch {
 	case !f.Has(r, trace.FlagLaunch):
-		return timeline.IdleOther
+		return &d.Other
 	case f.Launched(r) > from:
-		return timeline.IdleHost
+		return &d.Host
 	case l.dependency(r, from) != trace.NoRow:
-		return idleDependency
+		return &d.Dependency
 	case f.Start(r)-from < int64(timeline.IdleThreshold):
-		return timeline.IdleQueue
+		return &d.Queue
 	}
-	return timeline.IdleOther
+	return &d.Other
 }
 
 // dependency returns the place of the operation on another stream of the device that ended

@@ -10,15 +10,14 @@ import (
 // little more than the rows is in use at any time.
 func (f *Forest) Merge(others ...*Forest) {
 	lost := f.Counts
-	sources := []*mergeSource{f.takeAll()}
+	sources := []*mergeSource{f.takeAll(&f.Names)}
 	for _, o := range others {
 		lost.addLasting(&o.Counts)
 		f.takeKept(o)
-		sources = append(sources, o.takeAll())
+		sources = append(sources, o.takeAll(&f.Names))
 	}
 	links, collected := 0, 0
 	for _, s := range sources {
-		s.numbers = f.Names.numberingOf(s.dict)
 		links, collected = links+len(s.links), collected+len(s.collected)
 	}
 	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
@@ -34,17 +33,17 @@ func (c *Counts) addLasting(o *Counts) {
 	c.ClockError = max(c.ClockError, o.ClockError)
 }
 
-// takeAll moves the content of f to a source and leaves f empty.
-func (f *Forest) takeAll() *mergeSource {
-	dict := f.Names
-	dict.release()
-	s := &mergeSource{columns: f.columns, collected: f.Collectives, links: f.links, dict: &dict, runs: f.runs}
+// takeAll moves the content of f to a source, whose numbers are to be those of a dictionary, and leaves f empty.
+func (f *Forest) takeAll(to *Names) *mergeSource {
+	names := f.Names
+	s := &mergeSource{columns: f.columns, collected: f.Collectives, links: f.links, runs: f.runs}
 	for b := range s.blocks {
 		s.unread = append(s.unread, min(blockRows, s.N-int32(b)*blockRows))
 	}
 	f.columns, f.Names, f.Collectives, f.runs, f.Counts = columns{}, newDictionary(), nil, nil, Counts{}
 	f.links = nil
 	f.built.Store(false)
+	s.numbers = to.numberingOf(&names)
 	return s
 }
 
@@ -53,7 +52,6 @@ type mergeSource struct {
 	columns
 	collected []Collective
 	links     []rowLink
-	dict      *Names
 	runs      partRuns
 
 	numbers *renumbering

@@ -142,12 +142,3 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 	}
 	return n
 }
-
-// release frees the memory that is needed to add to d, not to look numbers up.
-func (d *Names) release() {
-	d.Traces.Release()
-	d.Stamps.Release()
-	d.Groups.Release()
-	d.Varieties.texts.Release()
-	d.Arguments.Release()
-}

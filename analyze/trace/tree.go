@@ -35,7 +35,7 @@ func (f *Forest) join(byTrace, first []int32) {
 	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.numbers[colLaunchSpan] != nil }) {
 		f.Tree.launcher = noRows(f.Rows())
 	}
-	linked := f.linksByTrace()
+	linked, firstLink := order.Group(int32(len(f.links)), len(f.Names.Traces.Values), nil, func(i int32) int32 { return f.links[i].trace })
 	joiners := []*joiner{{Forest: f}}
 	for _, r := range byTrace[:first[1]] {
 		joiners[0].setParent(r, NoRow)
@@ -53,7 +53,7 @@ func (f *Forest) join(byTrace, first []int32) {
 		joiners = append(joiners, j)
 		group.Go(func() {
 			for t := from; t < end; t++ {
-				j.join(byTrace[traces[t]:traces[t+1]], linked[int32(t+1)])
+				j.join(byTrace[traces[t]:traces[t+1]], linked[firstLink[t+1]:firstLink[t+2]])
 			}
 		})
 	}
@@ -228,14 +228,4 @@ func (f *Forest) SortByEnd(rows []int32) {
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, f.CompareEnd)
 	}
-}
-
-// linksByTrace returns the indexes of the links that lead to spans of each trace.
-func (f *Forest) linksByTrace() map[int32][]int32 {
-	byTrace := make(map[int32][]int32)
-	for i := range f.links {
-		trace := f.links[i].trace
-		byTrace[trace] = append(byTrace[trace], int32(i))
-	}
-	return byTrace
 }

@@ -7,7 +7,7 @@ func (f *Forest) Without(out []bool) *Forest {
 	g.By, g.apart, g.MaxDevices, g.Calls = f.By, f.Devices.Shared, f.MaxDevices, f.Calls
 	adopted := f.adopted(out)
 	source := &mergeSource{
-		columns: f.columns, collected: f.Collectives, links: f.links, dict: &f.Names, numbers: g.Names.numberingOf(&f.Names),
+		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),
 		parent: func(r int32) uint64 {
 			if parent := f.Tree.Parent[r]; parent != NoRow && out[parent] {
 				return adopted[parent]

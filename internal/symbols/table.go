@@ -57,9 +57,6 @@ func (t *Table[K]) Bytes(points func(K) int) int64 {
 	return t.points + int64(len(t.Values))*int64(2*unsafe.Sizeof(v)+entry)
 }
 
-// Release frees the memory that only ID needs. ID must not be called again.
-func (t *Table[K]) Release() { t.ids = nil }
-
 // Names is a Table of strings that looks most of them up by address.
 type Names struct {
 	Table[string]
