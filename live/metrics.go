@@ -54,7 +54,6 @@ func newMetrics(p metric.MeterProvider, dropped *atomic.Uint64, push *push) (*me
 	return m, errors.Join(errs...)
 }
 
-// newSeries returns the series of an operation.
 func newSeries(e *op.Entry) *series {
 	attrs := []attribute.KeyValue{attribute.String(attrkey.Name, e.Operation)}
 	if e.DeviceID != "" {

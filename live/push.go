@@ -87,7 +87,6 @@ func (p *push) add(o pushed) {
 	p.pending = append(p.pending, o)
 }
 
-// takePending returns the operations that wait.
 func (p *push) takePending() []pushed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +139,6 @@ func (p *push) fold(last bool) {
 	p.interval.Stacks.Merge(stacks.Of(f.forest))
 }
 
-// folding is one fold under way.
 type folding struct {
 	*push
 	conv   *convert.Converter
@@ -189,7 +187,6 @@ func (f *folding) add(o *pushed) {
 	f.interval.Producers.Operation(&f.entry)
 }
 
-// addAncestor adds a span above operations.
 func (f *folding) addAncestor(s sdktrace.ReadOnlySpan) {
 	defer func() { _ = recover() }() // one that cannot be read is above nothing
 	d := span.Read(s, s.SpanContext(), s.Parent())

@@ -152,7 +152,6 @@ func (t *trace) duration(n int) int64 {
 	return int64(n/2 + t.rng.IntN(n) + t.rng.IntN(n)*t.rng.IntN(n)/n)
 }
 
-// slice writes an event that lasts.
 func (t *trace) slice(category, name string, pid, tid int, start, length int64, args string, values ...any) {
 	t.event(`  {
     "ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d,
@@ -163,7 +162,6 @@ func (t *trace) slice(category, name string, pid, tid int, start, length int64, 
   }`, category, name, pid, tid, micros(start), micros(length), fmt.Sprintf(args, values...))
 }
 
-// operation writes a slice that is an operation.
 func (t *trace) operation(category, name string, pid, tid int, start, length int64, args string, values ...any) {
 	t.slice(category, name, pid, tid, start, length, args, values...)
 	t.sum.ops++

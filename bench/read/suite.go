@@ -81,7 +81,6 @@ func over(
 	})
 }
 
-// readers are the readers of each format.
 var readers = map[workload.Format]map[string]reader{
 	workload.OTLPJSON: {
 		ours: readWith(1), pdata: readPdata(bufio.ScanLines, new(ptrace.JSONUnmarshaler).UnmarshalTraces),

@@ -176,7 +176,6 @@ func newOurs(opts ...optrace.ProcessorOption) (pipeline, error) {
 	return pipeline{p, func() int64 { return int64(p.Stats().Written) }}, err
 }
 
-// counting is an exporter that counts the operations that it is given.
 type counting struct {
 	sdktrace.SpanExporter
 	count atomic.Int64

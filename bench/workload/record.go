@@ -80,7 +80,6 @@ func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
 	return r
 }
 
-// resource returns that of the process with the number.
 func (c Config) resource(process int) *resource.Resource {
 	attrs := []attribute.KeyValue{attribute.String(attrkey.ServiceName, ServiceName)}
 	if n := c.processes(); n > 1 {

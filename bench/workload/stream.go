@@ -44,7 +44,6 @@ type stream struct {
 	attrs       []attribute.KeyValue
 }
 
-// streams returns a stream per device.
 func (c Config) streams() []*stream {
 	var graph []*Spec
 	if c.Kind != Random {
@@ -114,7 +113,6 @@ func (s *stream) next(r *recorder) bool {
 	return true
 }
 
-// finish ends the spans that are open.
 func (s *stream) finish() {
 	for _, open := range []*context.Context{&s.layer, &s.step} {
 		if *open != nil {

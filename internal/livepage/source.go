@@ -31,7 +31,6 @@ func (v *view) Files() iter.Seq2[string, int64] {
 	}
 }
 
-// newReader returns a reader for blocks.
 func newReader() *entries.Reader { return entries.NewReader(nil, "") }
 
 // read yields the records of the block, and what could not be read.

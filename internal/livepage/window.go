@@ -145,7 +145,6 @@ type view struct {
 	came    mark
 }
 
-// view returns what the window holds.
 func (w *Window) view() *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,14 +125,9 @@ func (e *RefusedError) Error() string {
 
 // passes reports whether an error may be gone the next time.
 func passes(err error) bool {
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		switch refused.Status {
-		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return true
-		}
-		return false
-	}
-	return true // of the network
+	passing := []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	refused, ok := errors.AsType[*RefusedError](err)
+	return !ok || slices.Contains(passing, refused.Status) // or of the network
 }
 
 // Post posts a message, once.

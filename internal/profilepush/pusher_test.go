@@ -54,17 +54,20 @@ func (r *receiver) RoundTrip(request *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// begin starts a Pusher that sends profiles of one operation with the numbers from 1 on to a
+// pushing calls f with a Pusher that sends profiles of one operation with the numbers from 1 on to a
 // receiver, by a clock that is not the real one.
-func begin(t *testing.T, r *receiver, size int) *Pusher {
+func pushing(t *testing.T, r *receiver, size int, f func(t *testing.T, p *Pusher)) {
 	t.Helper()
-	c := check.Must(NewClient("http://receiver", &http.Client{Transport: r}))(t)
-	n := 0
-	return started(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
-		n++
-		m := message(t, fmt.Sprint(n))
-		return Profile{Message: append(m, make([]byte, size)...), Operations: 1, Missed: 2}, nil
-	}})
+	synctest.Test(t, func(t *testing.T) {
+		r.tb = t
+		c := check.Must(NewClient("http://receiver", &http.Client{Transport: r}))(t)
+		n := 0
+		f(t, started(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
+			n++
+			m := message(t, fmt.Sprint(n))
+			return Profile{Message: append(m, make([]byte, size)...), Operations: 1, Missed: 2}, nil
+		}}))
+	})
 }
 
 func started(opts Options) *Pusher {
@@ -80,9 +83,8 @@ func gotOf(r *receiver) string {
 }
 
 func TestPushes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{tb: t}
-		p := begin(t, r, 0)
+	r := &receiver{}
+	pushing(t, r, 0, func(t *testing.T, p *Pusher) {
 		time.Sleep(35 * time.Second)
 		check.Equal(t, "sent", "1 2 3", gotOf(r))
 		check.OK(t, errors.Join(p.Shutdown(t.Context()), p.Shutdown(t.Context())))
@@ -93,9 +95,8 @@ func TestPushes(t *testing.T) {
 
 // What passes is tried again, after longer and longer pauses, and nothing is lost.
 func TestTriesAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{tb: t, statuses: []int{0, 429, 502, 503, 504, 0, 0, 0, 200}}
-		p := begin(t, r, 0)
+	r := &receiver{statuses: []int{0, 429, 502, 503, 504, 0, 0, 0, 200}}
+	pushing(t, r, 0, func(t *testing.T, p *Pusher) {
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		for i := 1; i < 9; i++ {
@@ -113,9 +114,8 @@ func TestTriesAgain(t *testing.T) {
 
 // The receiver says when to come again.
 func TestRetryAfterIsHonoured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{tb: t, statuses: []int{503, 200}, after: "100"}
-		p := begin(t, r, 0)
+	r := &receiver{statuses: []int{503, 200}, after: "100"}
+	pushing(t, r, 0, func(t *testing.T, p *Pusher) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		check.Equal(t, "a pause", 100*time.Second, r.at[1].Sub(r.at[0]))
@@ -125,9 +125,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 // What is refused is lost, and counted.
 func TestRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{tb: t, statuses: []int{400, 200, 413, 200}}
-		p := begin(t, r, 0)
+	r := &receiver{statuses: []int{400, 200, 413, 200}}
+	pushing(t, r, 0, func(t *testing.T, p *Pusher) {
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		want := Stats{
@@ -143,9 +142,8 @@ func TestRefused(t *testing.T) {
 
 // While a receiver is down, the latest profiles are kept, as many as there is room for.
 func TestWaitingIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{tb: t, statuses: []int{0}}
-		p := begin(t, r, maxWaiting/4)
+	r := &receiver{statuses: []int{0}}
+	pushing(t, r, maxWaiting/4, func(t *testing.T, p *Pusher) {
 		time.Sleep(95 * time.Second)
 		synctest.Wait()
 		if s := p.Stats(); s.LostProfiles != 6 || s.LostOperations != 6 || s.Waiting != 2 || s.LastError != "connection refused" {
@@ -167,9 +165,8 @@ func TestWaitingIsBounded(t *testing.T) {
 // Shutdown ends with its context, and after ten seconds without a deadline.
 func TestShutdownDeadline(t *testing.T) {
 	for _, limit := range []time.Duration{0, 3 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			r := &receiver{tb: t, statuses: []int{503}, after: "1000"}
-			p := begin(t, r, 0)
+		r := &receiver{statuses: []int{503}, after: "1000"}
+		pushing(t, r, 0, func(t *testing.T, p *Pusher) {
 			time.Sleep(15 * time.Second)
 			ctx, want := context.Background(), lastWords
 			if limit > 0 {

@@ -5,6 +5,7 @@ package termtext
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,27 +20,24 @@ func Clean(s string) string {
 	if isPlain(s) {
 		return s
 	}
-	var b strings.Builder
-	for rest := s; rest != ""; {
-		if n := escapeSequence(rest); n > 0 {
-			rest = rest[n:]
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(rest)
-		rest = rest[n:]
+	clean := strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
-			b.WriteByte(' ')
+			return ' '
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-		default:
-			b.WriteRune(r)
+			return -1
 		}
-	}
-	if b.Len() == 0 {
+		return r
+	}, escapeSequence.ReplaceAllString(s, ""))
+	if clean == "" {
 		return strconv.QuoteToASCII(s)
 	}
-	return b.String()
+	return clean
 }
+
+// escapeSequence is an ANSI escape sequence: parameters and one byte that ends them (CSI), a string up to BEL or ESC \,
+// or two characters.
+var escapeSequence = regexp.MustCompile(`\x1b(?:\[[^@-~]*[@-~]?|[\]P^_X](?s:.*?)(?:\x07|\x1b\\|\z)|[\x00-\x7f])`)
 
 // Escape returns s with control characters, invisible formatting and invalid
 // UTF-8 replaced by the escape sequences of Go string literals.
@@ -79,30 +77,4 @@ func EscapeJSON(text []byte) []byte {
 
 func isPlain(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
-}
-
-// escapeSequence returns the length of the ANSI escape sequence that s starts
-// with, 0 for none.
-func escapeSequence(s string) int {
-	if len(s) < 2 || s[0] != 0x1b {
-		return 0
-	}
-	switch s[1] {
-	case '[': // CSI: parameters, then one byte that ends it
-		if i := strings.IndexFunc(s[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e }); i >= 0 {
-			return 2 + i + 1
-		}
-		return len(s)
-	case ']', 'P', '^', '_', 'X': // strings: up to BEL or ESC \
-		for i := 2; i < len(s); i++ {
-			if s[i] == 0x07 {
-				return i + 1
-			}
-			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
-				return i + 2
-			}
-		}
-		return len(s)
-	}
-	return 2
 }

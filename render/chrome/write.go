@@ -41,7 +41,6 @@ func (t *Timeline) Write(w io.Writer) error {
 	return nil
 }
 
-// writer writes events.
 type writer struct {
 	w       *bufio.Writer // which keeps the first error for Flush
 	base    int64

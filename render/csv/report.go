@@ -101,7 +101,6 @@ func rooflineKeys(r *analyze.Report) string {
 		" roofline.share roofline.compute_share roofline.bound"
 }
 
-// writeGroups writes the table of the groups, with a column for each key.
 func writeGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	var columns []column[profile.Group]
 	for k, name := range r.By { // the statistics have columns named kind and operation too
@@ -119,7 +118,6 @@ func writeGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Groups, append(columns, statColumns[profile.Group](r)...))
 }
 
-// writeBalance writes the load of each device and its part of the ideal one.
 func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
 	b := cmp.Or(r.LoadBalance, &profile.Balance{})
 	type load = seed.DeviceDuration
@@ -147,7 +145,6 @@ func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, cmp.Or(r.Sequences, &sequences.Sequences{}).Rows, columns)
 }
 
-// writeEngines writes the table of the requests of engines.
 func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	keys := []string{"dialect service model requests tokens_in tokens_out"}
 	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns", "other_ns"} {

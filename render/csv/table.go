@@ -83,7 +83,6 @@ func (w *writer) value(at any) {
 	}
 }
 
-// tableWriter writes a table row by row.
 type tableWriter[T any] struct {
 	writer
 	columns []column[T]
@@ -105,7 +104,6 @@ func (t *tableWriter[T]) write(row *T) error {
 	return t.end()
 }
 
-// writeTable writes the header and the rows.
 func writeTable[T any](w io.Writer, opts Options, rows []T, columns []column[T]) error {
 	t, err := newTable(w, opts, columns)
 	if err != nil {

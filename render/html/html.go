@@ -160,7 +160,6 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	return d, nil
 }
 
-// shownFinding is a finding as the page takes it.
 type shownFinding struct {
 	Text       string `json:"text"`
 	SelectJSON string `json:"select"`

@@ -120,10 +120,8 @@ func newRows(forest *trace.Forest) *rows {
 	return r
 }
 
-// name returns the number of a name.
 func (r *rows) name(name string) int32 { return r.names.Within(maxTexts, name, key.Other) }
 
-// row returns the row of one node.
 func (r *rows) row(t *timed) row {
 	n := t.node
 	one := row{

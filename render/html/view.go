@@ -50,7 +50,6 @@ type view struct {
 	severalRanks bool // labels of devices have the rank
 }
 
-// shownDevice is a device of the operations.
 type shownDevice struct {
 	Label string `json:"label"`
 	// Unknown is set for that of operations of which no device is known.

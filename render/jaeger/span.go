@@ -109,7 +109,6 @@ func (s *span) setReferences(parent op.SpanID, links []op.Link) {
 	s.References = slices.DeleteFunc(s.References, func(r reference) bool { return r.TraceID == s.TraceID && r.SpanID == s.SpanID })
 }
 
-// setLogs sets the events.
 func (s *span) setLogs(events []op.Event) {
 	s.Logs = make([]log, len(events))
 	for i := range events {

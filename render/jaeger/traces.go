@@ -115,7 +115,6 @@ func (t *Traces) add(s *span, events []op.Event, src source) {
 	t.bytes += int64(cap(to.spans) + cap(to.processes) - before)
 }
 
-// textOf returns a value as JSON.
 func textOf(v any) []byte {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

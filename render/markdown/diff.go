@@ -73,7 +73,6 @@ func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	return err
 }
 
-// headline counts what was found.
 func headline(r *diff.Report) string {
 	counts := make(map[diff.Verdict]int)
 	for i := range r.Rows {
@@ -97,7 +96,6 @@ func writeTable(b *strings.Builder, head string, rows []string) {
 	}
 }
 
-// line returns the row of a comparison.
 func line(name string, c *diff.Comparison) string {
 	duration := func(ns op.Float) string {
 		if !ns.Known {

@@ -36,7 +36,6 @@ func newDictionary() *dictionary {
 	return d
 }
 
-// message returns the message ProfilesDictionary.
 func (d *dictionary) message() message {
 	return message{
 		field(1, "mappingTable", []message{{}}), field(2, "locationTable", d.locations.elements), field(3, "functionTable", d.functions.elements),
@@ -83,7 +82,6 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 	return d.links.add(message{field(1, "traceId", wire.ID(r.TraceID[:])), field(2, "spanId", wire.ID(r.SpanID[:]))})
 }
 
-// attribute returns an attribute.
 func (d *dictionary) attribute(key string, value message) int32 {
 	return d.attributes.add(message{field(1, "keyStrindex", d.strings.ID(key)), field(2, "value", value)})
 }

@@ -86,13 +86,11 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "testdata/timeline.txt", describe(t, write(t, &tl)))
 }
 
-// Over random operations: every time is exact, slices nest on their tracks, and the counter
-// of memory is what runs at each moment.
+// Over random operations: slices nest on their tracks, and the counter of memory is what runs at each moment.
 func TestSlicesNest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
 		var tl perfetto.Timeline
-		want := make(map[string]int)
 		memory := make(map[string][]*op.Entry)
 		for i := range rng.IntN(60) {
 			e := entry(fmt.Sprint("op", i), []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], rng.Int64N(1000), rng.Int64N(200))
@@ -103,15 +101,9 @@ func TestSlicesNest(t *testing.T) {
 				e.MemoryBytes = op.Known(rng.Int64N(100))
 				memory[e.DeviceID] = append(memory[e.DeviceID], e)
 			}
-			want[fmt.Sprint(e.Operation, " ", e.Start.V, " ", e.Start.V+e.Duration)]++
 			tl.Add(e)
 		}
 		trace := write(t, &tl)
-		got := make(map[string]int)
-		for _, s := range trace.slices {
-			got[fmt.Sprint(s.name, " ", s.start, " ", s.end)]++
-		}
-		check.Equal(t, "slices", want, got)
 		for device, entries := range memory {
 			points := trace.counters["devices/"+cmp.Or(device, "unknown")+" memory in use="]
 			for at := int64(start); at < start+1300; at += 7 {

@@ -8,7 +8,6 @@ import (
 
 type message = wire.Message
 
-// field returns a field of a message of perfetto.protos.
 func field(number protowire.Number, name string, value any) wire.Field {
 	return wire.Field{Number: number, Name: name, Value: value}
 }

@@ -23,7 +23,6 @@ type layout struct {
 	counters        []timeline.Counter
 }
 
-// add adds a track and returns its uuid.
 func (l *layout) add(t track) int64 {
 	l.tracks = append(l.tracks, t)
 	return int64(len(l.tracks))

@@ -38,7 +38,6 @@ func (t *Timeline) Write(w io.Writer) error {
 	return nil
 }
 
-// writer writes packets.
 type writer struct {
 	w      *bufio.Writer // which keeps the first error for Flush
 	base   int64
@@ -49,7 +48,6 @@ type writer struct {
 	cleared            bool // a packet says that the state of the sequence is new
 }
 
-// packet writes a packet.
 func (w *writer) packet(fields ...wire.Field) {
 	flags := needsState
 	if !w.cleared {
@@ -121,7 +119,6 @@ func (w *writer) track(uuid int64, t *track) {
 	w.packet(field(60, "track_descriptor", m))
 }
 
-// counters writes the values of counters.
 func (w *writer) counters(l *layout) {
 	for i := range l.tracks {
 		c := l.tracks[i].counter

@@ -85,7 +85,6 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	}.AppendProto(out)
 }
 
-// builder builds the parts of a profile.
 type builder struct {
 	texts symbols.Table[string] // "" is the first
 	names symbols.Table[string] // of functions and locations, whose IDs are their places, from 1 on
@@ -102,7 +101,6 @@ func (b *builder) valueType(name, unit string) message {
 	return message{field(1, "type", b.text(name)), field(2, "unit", b.text(unit))}
 }
 
-// sample returns the sample of a row.
 func (b *builder) sample(row *stacks.Row) message {
 	amounts := make(wire.Ints, len(b.room))
 	for i, v := range stacknotes.Values {

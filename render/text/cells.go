@@ -27,10 +27,8 @@ func ifKnown(n op.Int, format func(int64) string) string {
 // known is ifKnown with a sign for what is not known.
 func known(n op.Int, format func(int64) string) string { return cmp.Or(ifKnown(n, format), absent) }
 
-// knownDuration writes nanoseconds that may be unknown.
 func knownDuration(ns op.Int) string { return known(ns, units.Duration) }
 
-// knownFloat writes a number that may be unknown.
 func knownFloat(f op.Float, format func(float64) string) string {
 	if !f.Known {
 		return absent

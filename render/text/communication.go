@@ -11,8 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// communication shows which operations communicate and what their collectives
-// cost.
 func (v *view) communication() {
 	c := &v.r.Communication
 	v.heading("COMMUNICATION")
@@ -36,7 +34,6 @@ func (v *view) communication() {
 	}
 }
 
-// whyNoCollectives says what the input lacks for collectives.
 func (v *view) whyNoCollectives() string {
 	isHosts := func(o profile.Operation) bool {
 		return o.Side == op.SideHost.String() && o.Kind == op.KindCollective.String()
@@ -47,7 +44,6 @@ func (v *view) whyNoCollectives() string {
 	return "no operation is of kind collective"
 }
 
-// collectives shows what collectives cost across their devices.
 func (v *view) collectives(rows []collective.Row) {
 	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4|algorithm:5|bus:3"
 	show(&v.page, columns, rows, func(t *table, c *collective.Row) {

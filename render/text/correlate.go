@@ -35,7 +35,6 @@ func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
 	return v.writeTo(w)
 }
 
-// correlation renders one join.
 type correlation struct {
 	page
 	c *correlate.Report
@@ -128,7 +127,6 @@ func (v *correlation) engines() {
 	v.note(enginesNote)
 }
 
-// price shows what the requests cost.
 func (v *correlation) price() {
 	p := v.c.Price
 	if p == nil {
@@ -266,7 +264,6 @@ func largest[T any](rows []T, most int, title, which string, size func(*T) int64
 	return sorted, title
 }
 
-// requests lists the slowest requests.
 func (v *correlation) requests() {
 	if len(v.c.Requests) == 0 || v.Top <= 0 {
 		return
@@ -289,8 +286,6 @@ func sharedTime(ns, ops int64) string {
 	return nonZero(ops, func(n int64) string { return units.Duration(ns) + " (" + units.Count(n) + ")" })
 }
 
-// shared shows the executions that work for several requests, those with the most
-// work.
 func (v *correlation) shared() {
 	if len(v.c.Shared) == 0 || v.Top <= 0 {
 		return
@@ -333,7 +328,6 @@ func mostly(r *correlate.Request) string {
 	return fmt.Sprintf("%.0f %% %s", float64(p.TimeNS)/float64(r.DurationNS.V)*100, p.Operation)
 }
 
-// unattached lists the first operations without a request.
 func (v *correlation) unattached() {
 	if v.c.UnattachedOps == 0 {
 		return

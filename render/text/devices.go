@@ -73,33 +73,22 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 	return t
 }
 
-// devicesWithout shows the devices that have other figures without suspect times.
 func (v *view) devicesWithout() {
 	w := v.r.WithoutSuspects
 	if w == nil {
 		return
 	}
 	var changed []profile.Device
-	rows := deviceRows(w.Devices)
+	left := byKey(w.Devices, (*profile.Device).Key)
 	for i := range v.r.Devices {
 		with := &v.r.Devices[i]
-		d := rows[with.Key()]
-		if d == nil {
-			d = &profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host}
-		}
+		d := cmp.Or(left[with.Key()],
+			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host})
 		if *d != *with {
 			changed = append(changed, *d)
 		}
 	}
 	v.tableWithout(v.devicesTable(changed, w.IdleCauses, len(changed)))
-}
-
-func deviceRows(rows []profile.Device) map[device.Key]*profile.Device {
-	byKey := make(map[device.Key]*profile.Device, len(rows))
-	for i := range rows {
-		byKey[rows[i].Key()] = &rows[i]
-	}
-	return byKey
 }
 
 // deviceLabel is the device, in front of it the rank, or the service and the host,
@@ -115,7 +104,6 @@ func (v *view) deviceLabel(d *profile.Device) string {
 // deviceName is a device's id, quotes for an empty one.
 func deviceName(id string) string { return cmp.Or(id, `""`) }
 
-// utilisation draws how busy each device was over time.
 func (v *view) utilisation() {
 	u := v.r.Utilisation
 	if u == nil || len(u.Devices) == 0 || u.WidthNS <= 0 {

@@ -25,7 +25,6 @@ func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	return v.writeTo(w)
 }
 
-// comparison renders one comparison.
 type comparison struct {
 	page
 	r *diff.Report

@@ -32,7 +32,6 @@ func WriteDoctor(w io.Writer, r *doctor.Report, opts Options) error {
 	return v.writeTo(w)
 }
 
-// examination renders what a recording lacks.
 type examination struct {
 	page
 	r *doctor.Report
@@ -179,9 +178,6 @@ func (v *examination) code(i int, label, line string) {
 
 // attribute describes an attribute in a line.
 func attribute(a *doctor.Attribute) string {
-	example, err := json.Marshal(a.Example)
-	if err != nil {
-		example = []byte(fmt.Sprint(a.Example))
-	}
+	example, _ := json.Marshal(a.Example) // a text, an integer, or a list
 	return fmt.Sprintf("%s = %s  (%s; %s)", a.Key, example, a.Type, a.Where)
 }

@@ -68,17 +68,14 @@ func splitSkipped(by map[string]int64) (spans, others map[string]int64, missing 
 	return spans, others, missing
 }
 
-// missingTables lists the tables that the input lacks.
 func (p *page) missingTables(names []string) {
 	p.fact("tables", int64(len(names)), "none called "+strings.Join(names, ", "))
 }
 
-// droppedLinks says how many links recorders dropped.
 func (p *page) droppedLinks(n int64) {
 	p.fault("dropped", n, units.Plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
 }
 
-// missingLinks says how many links lead nowhere.
 func (p *page) missingLinks(n int64) {
 	p.fault("links", n, units.Plural(n, "link")+" to spans that are not in the input")
 }
@@ -197,7 +194,6 @@ var warningText = map[string]string{
 	"us_truncated": "the source has whole microseconds only", "dropped_links": "links dropped by limits",
 }
 
-// warnings lists how many entries have which warnings.
 func warnings(by map[string]int64) string {
 	parts := counted(by)
 	for i, name := range slices.Sorted(maps.Keys(by)) {
@@ -271,7 +267,7 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	var device, with *profile.Device
 	most := int64(0)
-	before := deviceRows(v.r.Devices)
+	before := byKey(v.r.Devices, (*profile.Device).Key)
 	for i := range w.Devices {
 		d := &w.Devices[i]
 		b := before[d.Key()]

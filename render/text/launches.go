@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,7 +38,6 @@ func (v *view) launches() {
 	}
 }
 
-// launchesTable returns the table of streams.
 func (v *view) launchesTable(streams []launch.Stream) *table {
 	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5|queue:6|other:7")
 	for i := range streams {
@@ -50,7 +50,6 @@ func (v *view) launchesTable(streams []launch.Stream) *table {
 	return t
 }
 
-// launchesWithout shows the streams that have other figures without suspect times.
 func (v *view) launchesWithout(l *launch.Launches) {
 	w := v.r.WithoutSuspects
 	if w == nil {
@@ -60,27 +59,20 @@ func (v *view) launchesWithout(l *launch.Launches) {
 		device.Key
 		stream op.Int
 	}
-	left := make(map[key]launch.Stream)
-	if w.Launches != nil {
-		for _, s := range w.Launches.Streams {
-			left[key{s.Key, s.Stream}] = s
-		}
-	}
+	keyOf := func(s *launch.Stream) key { return key{s.Key, s.Stream} }
+	left := byKey(cmp.Or(w.Launches, &launch.Launches{}).Streams, keyOf)
 	var changed []launch.Stream
-	for _, with := range l.Streams {
-		s, ok := left[key{with.Key, with.Stream}]
-		if !ok {
-			s.Key, s.Stream = with.Key, with.Stream
-		}
+	for i := range l.Streams {
+		with := &l.Streams[i]
+		s := cmp.Or(left[keyOf(with)], &launch.Stream{Key: with.Key, Stream: with.Stream})
 		if s.Count != with.Count || s.Overhead != with.Overhead || s.WaitingNS != with.WaitingNS ||
 			s.MaxDepth != with.MaxDepth || s.Idle != with.Idle {
-			changed = append(changed, s)
+			changed = append(changed, *s)
 		}
 	}
 	v.tableWithout(v.launchesTable(changed))
 }
 
-// queues draws how many operations waited over time.
 func (v *view) queues(l *launch.Launches) {
 	if l.WidthNS <= 0 {
 		return
@@ -97,7 +89,6 @@ func (v *view) queues(l *launch.Launches) {
 	})
 }
 
-// launchPathText sums up the path across host and devices.
 func launchPathText(p *launch.Path) string {
 	bound := append([]string{boundBy(&p.BoundBy, p.DurationNS)},
 		parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}})...)
@@ -129,7 +120,6 @@ func (v *view) idle() {
 	})
 }
 
-// whyNoGaps says why no device idled.
 func (v *view) whyNoGaps() string {
 	text := "every device was busy from its first operation to its last"
 	switch {

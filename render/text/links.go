@@ -10,13 +10,10 @@ import (
 // address returns a link that can stand in the text, "" for none: of visible ASCII
 // only, so that it ends where it seems to, and stays within its escape sequence.
 func address(l correlate.Link) string {
-	link := string(l)
-	for i := range len(link) {
-		if link[i] <= ' ' || link[i] > '~' {
-			return ""
-		}
+	if strings.ContainsFunc(string(l), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
 	}
-	return link
+	return string(l)
 }
 
 // hyperlink returns text that leads to an address, by the escape sequence OSC 8.
@@ -32,13 +29,11 @@ func (p *page) footnote(address string) string {
 	return fmt.Sprintf("[%d]", p.addresses.ID(address)+1)
 }
 
-// linked is a word that leads to a link.
 type linked struct {
 	text string
 	link correlate.Link
 }
 
-// open writes a line of links.
 func (p *page) open(links ...linked) {
 	var parts []string
 	for _, l := range links {

@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/internal/units"
 )
 
-// operations shows the table by operation.
 func (v *view) operations() {
 	if v.empty("OPERATIONS", len(v.r.Operations) == 0, "no operations in the input") {
 		return
@@ -38,7 +37,6 @@ func (v *view) operations() {
 	}
 }
 
-// groups shows the table by the keys that were asked for.
 func (v *view) groups() {
 	if v.r.Groups == nil || len(v.r.Operations) == 0 {
 		return
@@ -122,19 +120,15 @@ func statsTable(keys []string, rows []namedStats) *table {
 	return t
 }
 
-// statsWithout shows the rows that have other figures without suspect times.
 func (v *view) statsWithout(keys []string, with, without []namedStats) {
-	left := make(map[string]*profile.Stats, len(without))
-	for _, row := range without {
-		left[row.key] = row.Stats
-	}
+	left := byKey(without, func(row *namedStats) string { return row.key })
 	t := newTable("side:t|count|sum|share|:t1|self:4|mean:3|p50:6|p99:5|max:2", keys...)
 	for _, row := range with {
 		s := left[row.key]
 		switch {
 		case s == nil:
 			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
-		case !sameFigures(row.Stats, s):
+		case !sameFigures(row.Stats, s.Stats):
 			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
 				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
@@ -149,7 +143,6 @@ func sameFigures(a, b *profile.Stats) bool {
 		knownFloat(a.Share, units.Percent) == knownFloat(b.Share, units.Percent)
 }
 
-// operators shows the operators on the host and what they launched.
 func (v *view) operators() {
 	o := v.r.Operators
 	if o == nil {

@@ -53,7 +53,6 @@ func newPage(opts Options) page {
 	return page{Options: opts}
 }
 
-// writeTo writes the text with one call of Write.
 func (p *page) writeTo(w io.Writer) error {
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -137,7 +136,6 @@ func (p *page) first(t *table, rows, others int) {
 	}
 }
 
-// more tells of rows that are not shown.
 func (p *page) more(rows int) {
 	if rows > 0 {
 		p.note("… and " + units.Count(int64(rows)) + " more")

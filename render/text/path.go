@@ -12,7 +12,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// slowestRequest says what the slowest request waited for.
 func (v *view) slowestRequest() {
 	q := v.r.SlowestRequest
 	if q == nil || v.r.PathTotals == nil {
@@ -49,7 +48,6 @@ func (v *view) criticalPath() {
 	}
 }
 
-// whyNoPath says what the input lacks for critical paths.
 func whyNoPath(totals *path.Totals) string {
 	switch {
 	case totals.NoIDs > 0 && totals.NoStart > 0:
@@ -62,7 +60,6 @@ func whyNoPath(totals *path.Totals) string {
 	return "no operations in the input"
 }
 
-// pathText sums the critical paths up.
 func pathText(totals *path.Totals) string {
 	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"), units.Duration(totals.DurationNS),
 		boundBy(&totals.BoundBy, totals.DurationNS))

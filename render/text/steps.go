@@ -72,7 +72,6 @@ func (v *view) phases() {
 	v.note("steps: those that have operations of the phase; tokens: of the steps that are of it")
 }
 
-// engines shows the requests that inference engines tell of.
 func (v *view) engines() {
 	if v.r.Engines == nil || v.Show == nil && len(v.r.Engines) == 0 {
 		return

@@ -31,7 +31,6 @@ type table struct {
 	key int
 }
 
-// column is a column of a table.
 type column struct {
 	head string
 	left bool // texts are aligned left, and figures right
@@ -189,7 +188,6 @@ func (t *table) least(i int) int {
 	return leastName
 }
 
-// total returns the width of a line.
 func (t *table) total() (sum int) {
 	for _, c := range t.columns {
 		if c.shown {

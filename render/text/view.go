@@ -28,6 +28,15 @@ func (v *view) whyNothingRan() string {
 	return "no operations in the input"
 }
 
+// byKey returns rows by what tells them apart.
+func byKey[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
+	all := make(map[K]*T, len(rows))
+	for i := range rows {
+		all[key(&rows[i])] = &rows[i]
+	}
+	return all
+}
+
 // noteWithout notes what a text says without suspect times, where it says something else.
 func (v *view) noteWithout(text, without string) {
 	if without != text {

@@ -102,25 +102,26 @@ func kept(f format, rec op.Record) []string {
 			e.Start.V -= e.Start.V % 1000
 			e.Duration -= e.Duration % 1000
 			e.Warn |= op.WarnMicroseconds
-			for i := range e.Links {
-				e.Links[i].Weight, e.Links[i].Attention = op.Int{}, op.Int{}
-			}
+			withoutWeights(e.Links)
 		}
 		return []string{string(e.AppendJSON(nil))}
 	case rec.Span != nil:
-		s := *rec.Span
-		s.Links = slices.Clone(s.Links)
+		s := rec.Span.Clone()
 		if s.ParentSpanID == s.SpanID && (f.name == "jaeger" || f.name == "otlp") {
 			s.ParentSpanID, s.RemoteParent = op.SpanID{}, s.RemoteParent && f.name == "otlp"
 		}
-		for i := range s.Links {
-			if f.name == "jaeger" {
-				s.Links[i].Weight, s.Links[i].Attention = op.Int{}, op.Int{}
-			}
+		if f.name == "jaeger" {
+			withoutWeights(s.Links)
 		}
 		return []string{string(s.AppendJSON(nil))}
 	}
 	return nil
+}
+
+func withoutWeights(links []op.Link) {
+	for i := range links {
+		links[i].Weight, links[i].Attention = op.Int{}, op.Int{}
+	}
 }
 
 // noteFirst adds what is kept of a record to those of the first ones of each id.

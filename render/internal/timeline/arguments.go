@@ -68,7 +68,6 @@ func appendIf(args []op.Attr, is bool, a op.Attr) []op.Attr {
 	return append(args, a)
 }
 
-// appendLinks appends a list of objects.
 func appendLinks(args []op.Attr, links []op.Link, x *op.Extra) []op.Attr {
 	args = spanattr.AppendCount(args, "optrace.dropped_links", opmodel.DroppedLinks(x))
 	if len(links) == 0 {

@@ -14,7 +14,6 @@ type Flow struct {
 	From, To int
 }
 
-// spanKey identifies a span.
 type spanKey struct {
 	trace op.TraceID
 	span  op.SpanID
