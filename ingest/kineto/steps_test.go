@@ -1,12 +1,7 @@
 package kineto_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"math"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,120 +11,40 @@ import (
 	"github.com/optrace/optrace/internal/recordtest"
 )
 
-// rawEvent is an event of a trace as its JSON has it.
-type rawEvent struct {
-	Ph, Cat, Name string
-	PID, TID      json.RawMessage
-	TS, Dur       float64
-	Args          struct {
-		Correlation int64
-		External    int64 `json:"External id"`
-	}
-}
-
-func (e *rawEvent) holds(thread *rawEvent, at float64) bool {
-	return string(e.PID) == string(thread.PID) && string(e.TID) == string(thread.TID) && e.TS <= at && (at < e.TS+e.Dur || at == e.TS)
-}
-
-// The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were
-// open at their launches.
+// The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were open at their
+// launches: nanoseconds by step and phase, as a program found them that looks at all ranges and operators for each launch.
 func TestRecordedSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
-	for _, name := range []string{
-		"nccl_data.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz", "sampled_rank-1.json.gz", "simple_add.json.gz",
+	for name, want := range map[string]map[string]map[string]int64{
+		"nccl_data.json.gz": {
+			"ProfilerStep#4": {"": 510780, "backward": 25291215, "communication": 11989021, "forward": 12896854, "optimizer": 693145},
+			"ProfilerStep#5": {"": 499095, "backward": 25227649, "communication": 12300029, "forward": 12878104, "optimizer": 691989},
+			"ProfilerStep#6": {"": 520759, "backward": 25527881, "communication": 22587443, "forward": 12878730, "optimizer": 693144},
+		},
+		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"ProfilerStep#1": {"": 92081, "backward": 48480, "optimizer": 8481}},
+		"sampled_rank-1.json.gz": {
+			"ProfilerStep#551": {"": 2714000, "backward": 90779000, "communication": 168027000, "data": 350000, "forward": 41358000,
+				"optimizer": 3014000},
+			"ProfilerStep#552": {"": 2704000, "backward": 91365000, "communication": 211026000, "data": 11767000, "forward": 41587000,
+				"optimizer": 2839000},
+		},
+		"simple_add.json.gz": {"": {"": 49816000}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := check.Must(io.ReadAll(openRecorded(t, name)))(t)
-			got := make(map[string]int64)
-			entries, _ := recordtest.Split(t, kineto.Records(bytes.NewReader(text), name, nil))
+			got := make(map[string]map[string]int64)
+			entries, _ := recordtest.Split(t, kineto.Records(openRecorded(t, name), name, nil))
 			for _, e := range entries {
-				if e.Side == 0 {
-					got[e.StepName+" "+e.Phase] += e.Duration
+				if e.Side != 0 {
+					continue
 				}
+				if got[e.StepName] == nil {
+					got[e.StepName] = make(map[string]int64)
+				}
+				got[e.StepName][e.Phase] += e.Duration
 			}
-			check.Equal(t, "ns by step and phase", naivePhases(t, text), got)
+			check.Equal(t, "ns by step and phase", want, got)
 		})
 	}
-}
-
-// naivePhases adds up the nanoseconds of kernels by step and phase.
-func naivePhases(t *testing.T, text []byte) map[string]int64 {
-	var doc struct{ TraceEvents []rawEvent }
-	check.OK(t, json.Unmarshal(text, &doc))
-	sums := make(map[string]int64)
-	launches := make(map[int64]*rawEvent)
-	var annotations, operators []*rawEvent
-	for i := range doc.TraceEvents {
-		switch e := &doc.TraceEvents[i]; e.Cat {
-		case "cuda_runtime", "cuda_driver":
-			if l := launches[e.Args.Correlation]; l == nil || e.TS < l.TS {
-				launches[e.Args.Correlation] = e
-			}
-		case "user_annotation":
-			annotations = append(annotations, e)
-		case "cpu_op":
-			operators = append(operators, e)
-		}
-	}
-	for _, k := range doc.TraceEvents {
-		if k.Ph != "X" || k.Cat != "kernel" && !strings.HasPrefix(k.Cat, "gpu_mem") {
-			continue
-		}
-		call := launches[k.Args.Correlation]
-		if call == nil { // the operator of the same external id is all there is
-			for _, o := range operators {
-				if k.Args.External != 0 && o.Args.External == k.Args.External {
-					call = o
-					break
-				}
-			}
-		}
-		step, phase := "", ""
-		if call != nil {
-			step, phase = naiveMark(call, annotations, operators)
-		}
-		sums[step+" "+phase] += int64(math.Round(k.Dur * 1000))
-	}
-	return sums
-}
-
-var phaseWords = []struct {
-	phase string
-	names *regexp.Regexp
-}{
-	{"communication", regexp.MustCompile("^nccl:")}, {"optimizer", regexp.MustCompile("^(Optimizer[.]|## optimizer ##)")},
-	{"forward", regexp.MustCompile("^(## forward ##|DistributedDataParallel.forward)")},
-	{"backward", regexp.MustCompile("^## backward ##")},
-	{"data", regexp.MustCompile("^(## data_load ##|enumerate)")},
-}
-
-// naiveMark returns the step and the phase of a launch.
-func naiveMark(call *rawEvent, annotations, operators []*rawEvent) (step, phase string) {
-	shortest := math.Inf(1)
-	for _, a := range annotations {
-		if strings.HasPrefix(a.Name, "ProfilerStep#") && string(a.PID) == string(call.PID) && a.TS <= call.TS && call.TS < a.TS+a.Dur {
-			step = a.Name
-		}
-		for _, w := range phaseWords {
-			if w.names.MatchString(a.Name) && a.holds(call, call.TS) && a.Dur < shortest {
-				phase, shortest = w.phase, a.Dur
-			}
-		}
-	}
-	var outermost *rawEvent
-	for _, o := range operators {
-		if o.holds(call, call.TS) && (outermost == nil || o.Dur > outermost.Dur) {
-			outermost = o
-		}
-	}
-	switch {
-	case phase != "" || outermost == nil:
-	case strings.HasPrefix(outermost.Name, "autograd::engine::evaluate_function: "):
-		phase = "backward"
-	case outermost.Name == "forward": // a module that was compiled
-		phase = "forward"
-	}
-	return step, phase
 }
 
 // Of steps without numbers each is the next one; the ranges of no rule that repeat are steps where there are
