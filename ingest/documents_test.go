@@ -18,13 +18,14 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
 // randomTraces returns spans of some resources and scopes, some of many spans.
 func randomTraces(rng *rand.Rand) *tracepb.TracesData {
-	return spantest.RandomTraces(rng, 1+rng.IntN(6), 1<<rng.IntN(8))
+	return otlptest.RandomTraces(rng, 1+rng.IntN(6), 1<<rng.IntN(8))
 }
 
 // jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or

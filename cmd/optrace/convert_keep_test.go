@@ -15,13 +15,13 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/otlptest"
 )
 
 // randomTraces returns random spans with times and keys as OTLP wants them, which are those that all formats keep.
 func randomTraces(t *testing.T, r *rand.Rand) ptrace.Traces {
 	t.Helper()
-	text := check.Must(proto.Marshal(spantest.RandomTraces(r, 1+r.IntN(3), 5)))(t)
+	text := check.Must(proto.Marshal(otlptest.RandomTraces(r, 1+r.IntN(3), 5)))(t)
 	td := check.Must((&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(text))(t)
 	for _, rs := range td.ResourceSpans().All() {
 		rs.Resource().SetDroppedAttributesCount(0)

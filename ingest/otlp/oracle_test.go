@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -39,7 +40,7 @@ func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesD
 	text, message := spantest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
 		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
-		"shuffled protobuf":  readWith(otlp.ProtoRecords, shuffleProto(rng, message, tracesSchema()), m),
+		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),
 		"frames":             readWith(otlp.FramedRecords, framed(message), m),
 		"frames, compressed": readWith(otlp.FramedRecords, framed(zstdFrame(t, message)), m),
 		"JSON":               readWith(otlp.JSONRecords, text, m),

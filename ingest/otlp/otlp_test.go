@@ -12,7 +12,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -89,5 +89,5 @@ var readers = map[string]reader{
 
 // randomTraces returns some spans of every sort.
 func randomTraces(rng *rand.Rand) *tracepb.TracesData {
-	return spantest.RandomTraces(rng, rng.IntN(3), 4)
+	return otlptest.RandomTraces(rng, rng.IntN(3), 4)
 }

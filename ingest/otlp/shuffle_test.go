@@ -11,71 +11,9 @@ import (
 	"testing"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/internal/check"
 )
-
-// schema tells which fields of a message are messages themselves.
-type schema map[protowire.Number]schema
-
-// tracesSchema is the schema of TracesData. That of attribute values refers to
-// itself.
-func tracesSchema() schema {
-	value := schema{}
-	keyValue := schema{2: value}
-	value[5] = schema{1: value}
-	value[6] = schema{1: keyValue}
-	return schema{1: {
-		1: {1: keyValue},
-		2: {1: {3: keyValue}, 2: {9: keyValue, 15: {}, 11: {3: keyValue}, 13: {4: keyValue}}},
-	}}
-}
-
-// shuffleProto returns the message with its fields in another order, unknown
-// ones among them. Fields of one number stay in order, as they are a list.
-func shuffleProto(rng *rand.Rand, msg []byte, s schema) (out []byte) {
-	fields := make(map[protowire.Number][][]byte)
-	var order []protowire.Number
-	for len(msg) > 0 {
-		num, typ, n := protowire.ConsumeTag(msg)
-		m := protowire.ConsumeFieldValue(num, typ, msg[n:])
-		field := msg[:n+m]
-		if inner, ok := s[num]; ok {
-			body, _ := protowire.ConsumeBytes(msg[n:])
-			field = protowire.AppendBytes(protowire.AppendTag(nil, num, typ), shuffleProto(rng, body, inner))
-		}
-		fields[num] = append(fields[num], field)
-		order = append(order, num)
-		msg = msg[n+m:]
-	}
-	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	for _, num := range order {
-		if rng.IntN(4) == 0 {
-			out = append(out, unknownField(rng)...)
-		}
-		out = append(out, fields[num][0]...)
-		fields[num] = fields[num][1:]
-	}
-	return out
-}
-
-func unknownField(rng *rand.Rand) (out []byte) {
-	num := protowire.Number(100 + rng.IntN(10000))
-	switch rng.IntN(5) {
-	case 0:
-		return protowire.AppendVarint(protowire.AppendTag(nil, num, protowire.VarintType), rng.Uint64())
-	case 1:
-		return protowire.AppendFixed64(protowire.AppendTag(nil, num, protowire.Fixed64Type), rng.Uint64())
-	case 2:
-		return protowire.AppendFixed32(protowire.AppendTag(nil, num, protowire.Fixed32Type), rng.Uint32())
-	case 3:
-		out = protowire.AppendTag(nil, num, protowire.StartGroupType)
-		out = append(out, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 5)...)
-		return protowire.AppendTag(out, num, protowire.EndGroupType)
-	}
-	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), []byte("unknown"))
-}
 
 // shuffleJSON returns the document with the members of objects in another
 // order, unknown ones among them, indented or not, and with numbers, ids and

@@ -62,6 +62,7 @@ var importRules = map[string]struct {
 		own:     slices.Concat([]string{"op/...", "internal/check", "internal/golden", "internal/optest"}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
+	"internal/otlptest":     {foreign: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}},
 	"internal/perfettotest": {own: []string{"internal/check"}, foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
@@ -204,8 +205,8 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests, and one another, import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/cases", "internal/check", "internal/fulldisk", "internal/recordtest", "internal/optest", "internal/perfettotest",
-	"analyze/internal/random", "analyze/internal/tracetest",
+	"internal/cases", "internal/check", "internal/fulldisk", "internal/recordtest", "internal/optest", "internal/otlptest",
+	"internal/perfettotest", "analyze/internal/random", "analyze/internal/tracetest",
 }
 
 func TestImportRules(t *testing.T) {

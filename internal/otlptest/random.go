@@ -1,6 +1,8 @@
-package spantest
+// Package otlptest makes random messages of OTLP for tests, from the generated types. Only tests import it.
+package otlptest
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
@@ -13,19 +15,37 @@ func RandomTraces(rng *rand.Rand, resources, spans int) *tracepb.TracesData {
 	td := new(tracepb.TracesData)
 	for range resources {
 		rs := new(tracepb.ResourceSpans)
-		fill(rng, rs.ProtoReflect(), spans, nil)
+		(&filler{Rand: rng, spans: spans}).fill(rs.ProtoReflect(), "", nil)
 		td.ResourceSpans = append(td.ResourceSpans, rs)
 	}
 	return td
 }
 
-// fill sets the fields of a message that random values are listed for, and the messages in it. Attributes have some of the keys.
-func fill(rng *rand.Rand, m protoreflect.Message, spans int, keys []any) {
+// RandomSpan returns a span of any sort. Most lists in it have elements of one type.
+func RandomSpan(rng *rand.Rand) *tracepb.Span {
+	s := new(tracepb.Span)
+	(&filler{Rand: rng, alike: true}).fill(s.ProtoReflect(), "", nil)
+	return s
+}
+
+// filler makes random messages.
+type filler struct {
+	*rand.Rand
+	spans int  // more than a scope has
+	alike bool // the elements of a list are mostly of one type
+}
+
+// fill sets the fields of a message that random values are listed for, and the messages in it. A value has a type, any for
+// "", and attributes have some of the keys.
+func (r *filler) fill(m protoreflect.Message, typ protoreflect.Name, keys []any) {
 	if of, ok := randomKeys[m.Descriptor().Name()]; ok {
 		keys = of
 	}
 	fields := m.Descriptor().Fields()
-	one := randomTypes[rng.IntN(len(randomTypes))]
+	one, elements := cmp.Or(typ, randomTypes[r.IntN(len(randomTypes))]), protoreflect.Name("")
+	if r.alike {
+		elements = []protoreflect.Name{"", "int_value", "int_value", "string_value", "array_value"}[r.IntN(5)]
+	}
 	for i := range fields.Len() {
 		f := fields.Get(i)
 		values, length := randomValues[f.Name()], max(1, randomLengths[f.Name()])
@@ -33,19 +53,19 @@ func fill(rng *rand.Rand, m protoreflect.Message, spans int, keys []any) {
 		case "key":
 			values = keys
 		case "spans":
-			length = spans
+			length = r.spans
 		}
 		switch {
 		case f.ContainingOneof() != nil && f.Name() != one:
 		case f.IsList():
 			list := m.Mutable(f).List()
-			for range rng.IntN(length) {
-				fill(rng, list.AppendMutable().Message(), spans, keys)
+			for range r.IntN(length) {
+				r.fill(list.AppendMutable().Message(), elements, keys)
 			}
 		case f.Message() != nil:
-			fill(rng, m.Mutable(f).Message(), spans, keys)
+			r.fill(m.Mutable(f).Message(), "", keys)
 		case len(values) > 0:
-			m.Set(f, protoreflect.ValueOf(values[rng.IntN(len(values))]))
+			m.Set(f, protoreflect.ValueOf(values[r.IntN(len(values))]))
 		}
 	}
 }
