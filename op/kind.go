@@ -99,7 +99,6 @@ var collectiveSpellings = [...]string{
 	"all_reduce", "all-reduce", "allgather", "all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
 }
 
-// memoryPrefixes start the names of copies and sets.
 var memoryPrefixes = [...]string{"memcpy", "memset"}
 
 // InferKind classifies an operation by its name, ignoring ASCII case: the

@@ -20,7 +20,6 @@ type decompressor struct {
 	gzip gzip.Reader
 }
 
-// close releases what the decoders hold.
 func (d *decompressor) close() {
 	if d.zstd != nil {
 		d.zstd.Close()

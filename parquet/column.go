@@ -45,7 +45,6 @@ func (c column) opened(p pages, b *rows.Batch) *column {
 	return &c
 }
 
-// start turns to the chunk of a row group.
 func (c *column) start(g *rowGroup, size int64) error {
 	c.n, c.pos, c.hasDictionary = 0, 0, false
 	ch, p := &g.Columns[c.chunk], &c.pages
@@ -76,7 +75,6 @@ func (c *column) load() error {
 	return nil
 }
 
-// setPage turns to a page.
 func (c *column) setPage(pg page) error {
 	if pg.dictionary {
 		return c.setDictionary(pg)
@@ -109,7 +107,6 @@ func (c *column) setPage(pg page) error {
 // into them.
 const oldDictionary format.Encoding = 2
 
-// setDictionary translates the values of a dictionary.
 func (c *column) setDictionary(pg page) error {
 	if c.hasDictionary {
 		return errors.New("two dictionaries")

@@ -93,7 +93,6 @@ var physicalTypes = [...]struct {
 	format.Float: {4, rows.Float}, format.Double: {8, rows.Float}, format.ByteArray: {0, rows.Text}, format.FixedLenByteArray: {0, rows.Bytes},
 }
 
-// maxFixedValueBytes is the largest size of values of a type of fixed size.
 const maxFixedValueBytes = 1 << 16
 
 func (l *leaf) setType(e *format.SchemaElement) error {

@@ -30,7 +30,6 @@ type thriftChecker struct {
 	limit  error // that the struct exceeds
 }
 
-// checkThrift checks the struct at the start of text.
 func checkThrift(text []byte) (*thriftChecker, error) {
 	c := &thriftChecker{BytesReader: new(thrift.CompactProtocol).NewReaderFromBytes(text), size: len(text)}
 	err := c.check(thrift.STRUCT, 0, 0)

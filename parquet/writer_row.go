@@ -77,14 +77,12 @@ func (r *row) addText(col int, s string, rep int) {
 	r.size += int64(len(s))
 }
 
-// text sets a column, unless s is empty.
 func (r *row) text(col int, s string) {
 	if s != "" {
 		r.addText(col, s, 0)
 	}
 }
 
-// int sets a column, unless n is not known.
 func (r *row) int(col int, n op.Int) {
 	if n.Known {
 		r.add(col, parquet.Int64Value(n.V), 0)
@@ -93,7 +91,6 @@ func (r *row) int(col int, n op.Int) {
 
 func (r *row) bool(col int, v bool) { r.add(col, parquet.BooleanValue(v), 0) }
 
-// id sets a column to an id in hexadecimal, unless that is zero.
 func (r *row) id(col int, id []byte) {
 	if slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
 		r.addText(col, hex.EncodeToString(id), 0)
@@ -182,7 +179,6 @@ func (r *row) innerShape(col int, s op.Shape, rep int) {
 	}
 }
 
-// warnings sets the column of the warnings, unless there are none.
 func (r *row) warnings(col int, set op.Warning) {
 	for w := range set.All() {
 		if name := w.String(); name != "" {

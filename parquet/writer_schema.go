@@ -50,7 +50,6 @@ func newSchema() *parquet.Schema {
 	return parquet.NewSchema("optrace", group(appendNodes(list, columns[last:])))
 }
 
-// appendNodes appends columns for the fields of a part of a row.
 func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 	for _, c := range columns {
 		var n parquet.Node
@@ -88,7 +87,6 @@ func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 	return list
 }
 
-// node is a column or group with its name.
 type node struct {
 	name string
 	parquet.Node

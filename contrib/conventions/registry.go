@@ -20,7 +20,6 @@ type registry struct {
 	spans, groups []*group
 }
 
-// group is a group of attributes, or a span.
 type group struct {
 	ID          string       `yaml:"id"`
 	Type        string       `yaml:"type"`

@@ -121,7 +121,6 @@ func (c *Cache[V]) Add(k *Key, value V, size int) {
 	}
 }
 
-// slotBytes returns the size of a slot.
 func slotBytes[V any]() int { return int(unsafe.Sizeof(slot[V]{})) }
 
 // insert stores s in one of its slots, after growing if all are taken.

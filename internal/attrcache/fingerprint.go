@@ -49,7 +49,6 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 // that follow one another would share the low bits of either word.
 func (f fingerprint) slot() uint64 { return fold(f[0], f[1]) }
 
-// fold mixes two words.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low

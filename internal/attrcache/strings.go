@@ -10,7 +10,6 @@ type StringSlot struct {
 	Encoded []byte
 }
 
-// maxString is the longest string that is cached, in bytes.
 const maxString = 64
 
 // Slot returns the slot of s, which may hold another string and is then

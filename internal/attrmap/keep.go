@@ -138,7 +138,6 @@ func (b *Builder) FillSpan(s *op.Span) {
 // keep stores an attribute that was asked for; of equal keys the last wins.
 func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 
-// finishAttrs sets the attributes of the entry.
 func (b *Builder) finishAttrs() {
 	e := &b.entry
 	e.Extra = opmodel.Dropped(b.extra.DroppedLinks)

@@ -78,7 +78,6 @@ var conventions = []keyTarget{
 	{"step", target{field: FieldStep, family: familyBare}},
 }
 
-// keyTarget is a line of the table of conventions.
 type keyTarget struct {
 	key    string
 	target target
@@ -114,7 +113,6 @@ func keyHash(key string) uint8 {
 	return uint8(n)*255 + key[n-1]*134 + key[n/2]*37 + key[n*3/4]
 }
 
-// find returns the target of key, nil where it is not in the table.
 func (x *keyIndex) find(key string) *target {
 	if key == "" {
 		return nil

@@ -61,7 +61,6 @@ func (b *Builder) SetStrs(t Target, v []string) {
 	}
 }
 
-// appendInts appends a list of integers as JSON.
 func appendInts(dst []byte, v []int64) []byte {
 	if v == nil {
 		v = []int64{}
@@ -69,7 +68,6 @@ func appendInts(dst []byte, v []int64) []byte {
 	return op.Shape(v).AppendJSON(dst)
 }
 
-// appendStrs appends a list of texts as JSON.
 func appendStrs[S ~string](dst []byte, list []S) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {

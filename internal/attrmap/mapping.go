@@ -64,10 +64,8 @@ const (
 // isText reports whether the field is set from text as it is.
 func (f Field) isText() bool { return FieldName <= f && f <= FieldGroup }
 
-// isNumber reports whether the field is a number.
 func (f Field) isNumber() bool { return FieldFLOPs <= f && f <= fieldWorldSize }
 
-// isShape reports whether the field is a shape, or shapes.
 func (f Field) isShape() bool { return FieldInputShapes <= f && f <= fieldInputShapeAt }
 
 // family ranks keys: where several set one field, the one of the higher family wins.
@@ -167,7 +165,6 @@ func newTargets(keep bool, kept []string) *targets {
 
 var conventional, keeping = newTargets(false, nil), newTargets(true, nil)
 
-// find returns the target of key.
 func (m *Mapping) find(key string) *target {
 	from := conventional
 	if m != nil {
@@ -223,7 +220,6 @@ const (
 	signShape                      // a shape
 )
 
-// signsOf returns the signs that a key of a field and family gives.
 func signsOf(field Field, family family) signs {
 	var s signs
 	switch {

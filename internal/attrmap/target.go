@@ -82,7 +82,6 @@ func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 
 func areDims(v []int64) bool { return len(v) == 0 || slices.Min(v) >= op.Dynamic }
 
-// areShapes reports whether the lists are shapes, at least one, within the limits.
 func (b *Builder) areShapes(v []int64, ends []int) bool {
 	if len(ends) == 0 || len(ends) > op.MaxInputs {
 		return false

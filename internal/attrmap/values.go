@@ -118,7 +118,6 @@ func (b *Builder) bad(f Field) {
 	}
 }
 
-// text returns v as valid UTF-8.
 func (b *Builder) text(v string) string {
 	if !utf8.ValidString(v) {
 		b.entry.Warn |= op.WarnInvalidUTF8
@@ -231,7 +230,6 @@ func (b *Builder) collective() *op.Collective {
 	return &b.coll
 }
 
-// number sets a field from an integer.
 func (b *Builder) number(t *target, v int64) {
 	switch f := t.field; {
 	case f == FieldNone:

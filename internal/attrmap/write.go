@@ -53,7 +53,6 @@ func (w *attrWriter) write(e *op.Entry) {
 
 func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, key) == nil }
 
-// int adds an integer if it is known.
 func (w *attrWriter) int(key string, n op.Int) {
 	if n.Known {
 		w.text = strconv.AppendInt(w.text[:0], n.V, 10)
@@ -61,7 +60,6 @@ func (w *attrWriter) int(key string, n op.Int) {
 	}
 }
 
-// str adds a text unless it is empty.
 func (w *attrWriter) str(key, value string) {
 	if w.wants(key) {
 		w.attrs = opmodel.AppendText(w.attrs, key, value)

@@ -15,7 +15,6 @@ import (
 // maxListDepth is how deep nested lists are read; shapes need two levels.
 const maxListDepth = 4
 
-// attrOf returns an attribute that is no operation's.
 func attrOf(kv attribute.KeyValue) op.Attr {
 	a := op.Attr{Key: string(kv.Key)}
 	switch v := kv.Value; v.Type() {

@@ -16,7 +16,6 @@ func UsualRule(k op.Kind) op.KindRule {
 	return op.RuleAttribute
 }
 
-// maxCachedName is the length of the longest name that is kept.
 const maxCachedName = 512
 
 // KindCache is a cache of [op.InferKind]: names repeat, and searching one for words costs far

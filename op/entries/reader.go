@@ -192,7 +192,6 @@ func (r *Reader) recordError(line lineio.Line, offset int, err error) error {
 	return e
 }
 
-// final keeps err for every further call.
 func (r *Reader) final(err error) error {
 	r.err = err
 	return err

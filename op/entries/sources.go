@@ -111,7 +111,6 @@ func (s *Sources) Follow(lines []byte) {
 	}
 }
 
-// mayHead reports whether a line may be a header or a batch record.
 func mayHead(line []byte) bool {
 	if bytes.HasPrefix(line, []byte(`{"step":`)) || bytes.HasPrefix(line, []byte(`{"span":`)) {
 		return false

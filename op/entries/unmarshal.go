@@ -10,7 +10,6 @@ import (
 
 func init() { op.RegisterUnmarshal(unmarshal) }
 
-// unmarshal reads an entry as a [Reader] reads a line.
 func unmarshal(e *op.Entry, text []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {

@@ -78,7 +78,6 @@ func Stream(src io.Reader, name string) iter.Seq2[op.Record, error] {
 	}
 }
 
-// reader reads a seed trace.
 type reader struct {
 	stream        *jsonstream.Reader
 	dec           decode.Decoder
@@ -199,7 +198,6 @@ func (r *reader) entries() bool {
 	return true
 }
 
-// readEntry reads one entry of a seed trace.
 func readEntry(d *decode.Decoder) {
 	l := &d.Lex
 	if l.Peek() != '{' {
@@ -250,7 +248,6 @@ func indexes(d *decode.Decoder) (list []int64) {
 	return list
 }
 
-// metadata reads the metadata, sorted by key.
 func metadata(d *decode.Decoder) []op.Attr {
 	attrs := d.Attributes(nil)
 	slices.SortFunc(attrs, func(a, b op.Attr) int { return strings.Compare(a.Key, b.Key) })

@@ -12,7 +12,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// encoder appends entries and ancestry records as lines.
 type encoder struct {
 	conv     *convert.Converter
 	mapping  *attr.Mapping

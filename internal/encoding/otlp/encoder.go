@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// encoder encodes operations, and the spans above them, as OTLP spans.
 type encoder struct {
 	mapping *attr.Mapping
 	// codec is proto or json. The span method is called on the concrete type so
@@ -89,10 +88,8 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	return out
 }
 
-// maxTemplate is the longest encoding that is made a template, in bytes.
 const maxTemplate = 2 << 10
 
-// remember adds the template of an operation to the cache.
 func (c *encoder) remember(k *attrcache.Key) {
 	// One string for all parts: this takes fewer cache misses.
 	b := c.codec.nameField(c.scratch[:0], k.Name)

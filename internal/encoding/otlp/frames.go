@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/internal/encoding"
 )
 
-// maxMessage is the longest message that is read.
 const maxMessage = 64 << 20
 
 // Recognize looks at the first message, and whether its length goes with what is

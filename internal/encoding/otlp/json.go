@@ -16,7 +16,6 @@ var JSON encoding.Lines = jsonFormat{}
 
 type jsonFormat struct{}
 
-// jsonStart is how every line starts.
 const jsonStart = `{"resourceSpans":[`
 
 func (jsonFormat) Name() string { return "otlp-json" }

@@ -20,7 +20,6 @@ func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValu
 	return closeList(c.keyValues(append(dst, key...), attrs, depth))
 }
 
-// keyValues appends a KeyValue and a comma for each attribute.
 func (c *jsonCodec) keyValues(dst []byte, attrs []attribute.KeyValue, depth int) []byte {
 	for i := range attrs {
 		dst = append(dst, `{"key":`...)
@@ -36,7 +35,6 @@ func (c *jsonCodec) spanAttributes(dst []byte, attrs []attribute.KeyValue) []byt
 	return c.keyValues(dst, attrs, 0)
 }
 
-// value appends v as an AnyValue.
 func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
 	switch v.Type() {
 	case attribute.STRING:

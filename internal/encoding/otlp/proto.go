@@ -36,7 +36,6 @@ const (
 	scopeAttributes = 3
 )
 
-// frameLengthBytes is the size of the length in front of a message.
 const frameLengthBytes = 4
 
 func (protoFormat) Name() string { return "otlp-proto" }
@@ -89,7 +88,6 @@ func appendScopeHead(dst []byte, s *encoding.ScopeGroup) []byte {
 	return append(appendMessageHead(dst, resourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
 }
 
-// scopeSize returns the size of a ScopeSpans message.
 func scopeSize(s *encoding.ScopeGroup) int {
 	return len(s.Scope.Prefix) + s.Bytes + len(s.Scope.Suffix)
 }

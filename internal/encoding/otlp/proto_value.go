@@ -26,7 +26,6 @@ const (
 	listValues = 1
 )
 
-// attributes appends a KeyValue field per attribute.
 func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValue, depth int) []byte {
 	for i := range attrs {
 		var start int

@@ -62,7 +62,6 @@ const (
 	scopeBytes    = 400      // about what a scope or resource takes beside its encoding
 )
 
-// get returns the scope of spans of a resource.
 func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
 	if c.last == nil || res != c.lastResource || scope != c.lastScope {
 		c.last = c.lookup(res, scope)

@@ -14,7 +14,6 @@ type template struct {
 	varying attrcache.Varying
 }
 
-// appendAttributes appends attrs in the encoding of codec.
 func (k *template) appendAttributes(
 	dst []byte, attrs []attribute.KeyValue, codec codec, devices *attrcache.Strings,
 ) []byte {

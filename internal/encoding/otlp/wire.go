@@ -26,7 +26,6 @@ func appendVarint(dst []byte, v uint64) []byte {
 	return binary.AppendUvarint(dst, v)
 }
 
-// appendTag appends the tag of a field.
 func appendTag(dst []byte, field, wire int) []byte {
 	return appendVarint(dst, uint64(field)<<3|uint64(wire))
 }

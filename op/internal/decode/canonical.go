@@ -76,7 +76,6 @@ func (d *Decoder) canonicalLine(text []byte) (size int) {
 	return max(0, size)
 }
 
-// canonicalEntry reads an entry, which starts the line b.
 func (d *Decoder) canonicalEntry(b []byte) (i int) {
 	if i = nameStep.Read(b, 0); i < 0 {
 		return -1
@@ -189,7 +188,6 @@ func (d *Decoder) canonicalCollective(b []byte, i int) int {
 	return jsontext.Literal(b, i, "}")
 }
 
-// canonicalSpan reads an ancestry record, which starts the line b.
 func (d *Decoder) canonicalSpan(b []byte) (i int) {
 	s := &d.Span
 	*s = op.Span{}

@@ -38,7 +38,6 @@ func (d *Decoder) otherText(b []byte, i int) (string, int) {
 	return d.strings.String(text), end
 }
 
-// canonicalKind reads a kind.
 func (d *Decoder) canonicalKind(b []byte, i int) (op.Kind, int) {
 	if end := valueCompute.Read(b, i); end > 0 { // most do
 		return op.KindCompute, end
@@ -79,7 +78,6 @@ func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
 	return d.dtypes, jsontext.Literal(b, i, "]")
 }
 
-// canonicalShapes reads a list of shapes, or null.
 func (d *Decoder) canonicalShapes(b []byte, i int) ([]op.Shape, int) {
 	if !jsontext.Has(b, i, "[") {
 		return nil, jsontext.Literal(b, i, "null")
@@ -105,7 +103,6 @@ func (d *Decoder) canonicalShapes(b []byte, i int) ([]op.Shape, int) {
 	return d.inputs, jsontext.Literal(b, i, "]")
 }
 
-// canonicalShape reads a list of dimensions, or null.
 func (d *Decoder) canonicalShape(b []byte, i int) (op.Shape, int) {
 	if !jsontext.Has(b, i, "[") {
 		return nil, jsontext.Literal(b, i, "null")
@@ -126,13 +123,11 @@ func (d *Decoder) canonicalShape(b []byte, i int) (op.Shape, int) {
 	return op.Shape(dims[start:len(dims):len(dims)]), end
 }
 
-// amount reads a number that is not negative.
 func amount(b []byte, i int) (op.Int, int) {
 	n, i := jsontext.Digits(b, i)
 	return op.Known(n), i
 }
 
-// optionalAmount reads a number that is not negative, or null.
 func optionalAmount(b []byte, i int) (op.Int, int) {
 	if jsontext.Has(b, i, "null") {
 		return op.Int{}, i + len("null")
@@ -140,13 +135,11 @@ func optionalAmount(b []byte, i int) (op.Int, int) {
 	return amount(b, i)
 }
 
-// integer reads a number.
 func integer(b []byte, i int) (op.Int, int) {
 	n, i := jsontext.Integer(b, i)
 	return op.Known(n), i
 }
 
-// optionalInt reads a number, or null.
 func optionalInt(b []byte, i int) (op.Int, int) {
 	if jsontext.Has(b, i, "null") {
 		return op.Int{}, i + len("null")

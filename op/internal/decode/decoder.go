@@ -179,7 +179,6 @@ func (d *Decoder) Finish() {
 // members says how the members of an object are read into a T.
 type members[T any] map[string]func(*Decoder, *T)
 
-// read reads an object. It passes over members of other names.
 func (m members[T]) read(d *Decoder, v *T) {
 	l := &d.Lex
 	for l.Object(); l.More(); {

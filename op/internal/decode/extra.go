@@ -34,7 +34,6 @@ func (d *Decoder) decodeExtra() *op.Extra {
 	return &d.extra
 }
 
-// flags reads a number of 32 bits.
 func (d *Decoder) flags() uint32 {
 	n := d.amount(op.WarnBadValue).V
 	if n > math.MaxUint32 {

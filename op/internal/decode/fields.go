@@ -229,7 +229,6 @@ func (d *Decoder) shape() (s op.Shape, cut bool) {
 	return op.Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
 }
 
-// shapes reads a list of shapes; null is unknown.
 func (d *Decoder) shapes() []op.Shape {
 	l := &d.Lex
 	if !d.is('[', op.WarnBadShape) {

@@ -30,7 +30,6 @@ func (d *Decoder) decodeLinks() []op.Link {
 	return d.links
 }
 
-// more returns what the link has beside its fields, to add to it.
 func (d *Decoder) more(l *op.Link) *op.LinkExtra {
 	if l.Extra == nil {
 		d.linkExtras = append(d.linkExtras, op.LinkExtra{})

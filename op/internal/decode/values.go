@@ -34,7 +34,6 @@ func (d *Decoder) text() string {
 	return d.valid(d.Lex.Str())
 }
 
-// valid returns b as a string of valid UTF-8.
 func (d *Decoder) valid(b []byte) string {
 	if s, ok := d.strings.Find(b); ok {
 		return s // the table holds valid text only
@@ -80,7 +79,6 @@ func (d *Decoder) Integer(warning op.Warning) op.Int {
 	return op.Known(n)
 }
 
-// amount reads an integer that cannot be negative.
 func (d *Decoder) amount(warning op.Warning) op.Int { return d.known(false, warning) }
 
 // known is Integer for one that may be negative or not.

@@ -77,7 +77,6 @@ func text(b *Batch, _ *Form, v Value, to *Meaning) {
 	}
 }
 
-// dtype translates the names of element types.
 func dtype(b *Batch, f *Form, v Value, to *Meaning) {
 	text(b, f, v, to)
 	t, _ := op.ParseDType(to.text)
@@ -91,7 +90,6 @@ func warning(b *Batch, f *Form, v Value, to *Meaning) {
 	to.warning |= w
 }
 
-// integer returns a value as an integer.
 func (v *Value) integer() (n int64, ok bool) {
 	switch v.Kind {
 	case Integer:
@@ -147,7 +145,6 @@ func micros(_ *Batch, _ *Form, v Value, to *Meaning) {
 	to.set(ns, ok, op.WarnBadValue)
 }
 
-// adjustedCount translates numbers of operations that an entry stands for.
 func adjustedCount(_ *Batch, _ *Form, v Value, to *Meaning) {
 	ok := true
 	switch v.Kind {
