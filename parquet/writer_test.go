@@ -2,6 +2,7 @@ package parquet_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -187,16 +188,12 @@ func TestWriteErrors(t *testing.T) {
 func ExampleWriter() {
 	var file bytes.Buffer
 	w := parquet.NewWriter(&file)
-	for _, e := range []op.Entry{
-		{Operation: "matmul", DeviceID: "cuda:0", Duration: 120_500, OutputShape: op.Shape{64, 256}},
-		{Operation: "relu", DeviceID: "cuda:0", Duration: 8_250, OutputShape: op.Shape{64, 256}},
-	} {
-		if err := w.Entry(&e); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	if err := w.Close(); err != nil {
+	err := errors.Join(
+		w.Entry(&op.Entry{Operation: "matmul", DeviceID: "cuda:0", Duration: 120_500, OutputShape: op.Shape{64, 256}}),
+		w.Entry(&op.Entry{Operation: "relu", DeviceID: "cuda:0", Duration: 8_250, OutputShape: op.Shape{64, 256}}),
+		w.Close(),
+	)
+	if err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -46,23 +46,28 @@ func TestSeedTraceEntryThroughput(t *testing.T) {
 	check.Equal(t, "throughput of unknown elements", 0, e.Throughput())
 }
 
-func TestSeedTraceNewEmpty(t *testing.T) {
-	var tr seed.Trace
-	if tr.StepCount() != 0 || tr.TotalDurationUS() != 0 || tr.TotalMemoryBytes() != 0 || tr.PeakMemoryBytes() != 0 ||
-		len(tr.SlowestOps(3)) != 0 {
-		t.Errorf("the empty trace is not: %+v", tr)
-	}
-}
-
 func TestSeedTraceSums(t *testing.T) {
-	tr := traceOf(seedEntry(0, "a", 100, 10), seedEntry(1, "b", 200, 100), seedEntry(2, "c", 0, 50))
-	if tr.StepCount() != 3 || tr.TotalDurationUS() != 300 || tr.TotalMemoryBytes() != 1280 || tr.PeakMemoryBytes() != 800 {
-		t.Errorf("%d steps, %g us, %d bytes, peak %d", tr.StepCount(), tr.TotalDurationUS(), tr.TotalMemoryBytes(), tr.PeakMemoryBytes())
+	long := op.Entry{Operation: "a", Duration: math.MaxInt64, MemoryBytes: op.Known(math.MaxInt64)}
+	for _, test := range []struct {
+		trace                *seed.Trace
+		steps                int
+		us                   float64
+		memoryBytes, peakMem int64
+	}{
+		{new(seed.Trace), 0, 0, 0, 0},
+		{traceOf(seedEntry(0, "a", 100, 10), seedEntry(1, "b", 200, 100), seedEntry(2, "c", 0, 50)), 3, 300, 1280, 800},
+		{traceOf(long, long), 2, math.MaxInt64 / 1e3, math.MaxInt64, math.MaxInt64}, // sums do not wrap
+	} {
+		if tr := test.trace; tr.StepCount() != test.steps || tr.TotalDurationUS() != test.us || tr.TotalMemoryBytes() != test.memoryBytes ||
+			tr.PeakMemoryBytes() != test.peakMem {
+			t.Errorf("%d steps, %g us, %d bytes, peak %d", tr.StepCount(), tr.TotalDurationUS(), tr.TotalMemoryBytes(), tr.PeakMemoryBytes())
+		}
 	}
 }
 
 func TestSeedTraceSlowestOps(t *testing.T) {
 	tr := traceOf(seedEntry(0, "fast", 10), seedEntry(1, "slow", 500), seedEntry(2, "medium", 100), seedEntry(3, "tie", 100))
+	check.Equal(t, "the slowest of none", 0, len(new(seed.Trace).SlowestOps(3)))
 	for n, want := range map[int]string{0: "", 2: "slow medium", 3: "slow medium tie", 9: "slow medium tie fast", -1: ""} {
 		var names []string
 		for _, e := range tr.SlowestOps(n) {
@@ -77,12 +82,4 @@ func TestAddEntryCopies(t *testing.T) {
 	tr := traceOf(*e)
 	optest.Scribble(e)
 	check.Equal(t, "the trace shares memory with what was added", *optest.RichEntry(), tr.Entries[0])
-}
-
-func TestTraceSumsDoNotWrap(t *testing.T) {
-	long := op.Entry{Operation: "a", Duration: math.MaxInt64, MemoryBytes: op.Known(math.MaxInt64)}
-	tr := traceOf(long, long)
-	if tr.TotalDuration != math.MaxInt64 || tr.TotalMemoryBytes() != math.MaxInt64 {
-		t.Errorf("sums are %d ns and %d bytes", tr.TotalDuration, tr.TotalMemoryBytes())
-	}
 }
