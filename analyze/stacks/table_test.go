@@ -7,9 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -46,47 +44,52 @@ func randomAddition(r *rand.Rand) addition {
 	return a
 }
 
-// Without limits the rows are those of a map.
-func TestRowsAgainstMap(t *testing.T) {
-	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		table := NewTable(Limits{})
-		var want []Row
-		for range r.IntN(80) {
-			a := randomAddition(r)
-			a.addTo(table)
-			i := slices.IndexFunc(want, func(w Row) bool { return w.Labels == a.Labels && slices.Equal(w.Frames, a.frames) })
-			if i < 0 {
-				i, want = len(want), append(want, Row{Frames: a.frames, Labels: a.Labels})
-			}
-			want[i].Add(a.Values)
-		}
-		slices.SortFunc(want, compareRows)
-		check.Equal(t, fmt.Sprintf("seed %d", seed), want, table.Rows(), cmpopts.EquateEmpty())
-		check.Equal(t, fmt.Sprintf("seed %d: beyond the limits", seed), Overflow{}, table.Overflowed())
-	})
-}
-
-// Beyond the limits the rows still add up, and depend neither on the order of additions
-// nor on how these are divided among tables.
-func TestRowsDoNotDependOnOrder(t *testing.T) {
-	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+// Each addition is in its own row or, beyond the limits, in the one of its stack and shape for requests that there was no room
+// for, of its stack for shapes, or of all stacks, whatever the order of additions and the tables that they are divided among.
+func TestRowsAgainstDefinition(t *testing.T) {
+	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		limits := Limits{Stacks: 1 + r.IntN(20), Shapes: 1 + r.IntN(20), Requests: 1 + r.IntN(20)}
+		limits = tracetest.Pick(r, limits, Limits{}, Limits{Shapes: limits.Shapes}, Limits{Requests: limits.Requests})
 		whole := NewTable(limits)
-		var all []addition
-		var want Values
-		for range r.IntN(80) {
-			a := randomAddition(r)
-			a.addTo(whole)
-			all = append(all, a)
-			want.Add(a.Values)
+		all := make([]addition, r.IntN(80))
+		for i := range all {
+			all[i] = randomAddition(r)
+			all[i].addTo(whole)
 		}
 		rows := whole.Rows()
-		var got Values
-		for _, row := range rows {
-			got.Add(row.Values)
+		want := slices.Clone(rows)
+		for i := range want {
+			want[i].Values = Values{}
 		}
-		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want.Count, whole.Operations())
-		check.Equal(t, fmt.Sprintf("seed %d: the sum of the rows", seed), want, got)
+		lost := [4]map[string]bool{{}, {}, {}, {}} // what has no row of its own, by which row its operations are in
+		added := 0
+		for _, a := range all {
+			own := Row{Frames: a.frames, Labels: a.Labels}
+			noRequest, noShape := own, own
+			noRequest.Request, noShape.Request, noShape.Shape = Request{Name: Other}, Request{Name: Other}, Other
+			for level, row := range []Row{own, noRequest, noShape, {Frames: []string{Other}}} {
+				i := slices.IndexFunc(want, func(w Row) bool { return w.Labels == row.Labels && slices.Equal(w.Frames, row.Frames) })
+				if i < 0 {
+					continue
+				}
+				want[i].Add(a.Values)
+				added++
+				request, shape, stack := fmt.Sprint(a.Request), fmt.Sprintf("%q%v", a.frames, noRequest), fmt.Sprintf("%q%v", a.frames, noShape)
+				lost[level][[]string{request, request, shape, stack}[level]] = true
+				break
+			}
+		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, rows)
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), [2]int{len(all), len(all)}, [2]int{added, int(whole.Operations())})
+		got, beyond := whole.Overflowed(), Overflow{int64(len(lost[3])), int64(len(lost[2])), int64(len(lost[1]))}
+		if got != beyond && !(limits.Shapes > 0 && got.Stacks == beyond.Stacks && (limits.Stacks > 0 || got.Shapes == beyond.Shapes)) {
+			t.Errorf("seed %d: %+v beyond %+v, want %v", seed, got, limits, lost)
+		}
+		for request := range lost[0] {
+			if limits.Shapes == 0 && lost[1][request] {
+				t.Errorf("seed %d: operations of %s are in own rows and in others", seed, request)
+			}
+		}
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		parts := make([]*Table, 1+r.IntN(4))
 		for i := range parts {
@@ -101,92 +104,9 @@ func TestRowsDoNotDependOnOrder(t *testing.T) {
 			parts = slices.Delete(parts, i+1, i+2)
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: merged", seed), rows, parts[0].Rows())
-		if whole.Start != parts[0].Start || whole.End != parts[0].End {
-			t.Errorf("seed %d: %v to %v, merged %v to %v", seed, whole.Start, whole.End, parts[0].Start, parts[0].End)
-		}
-		if want, got := whole.Overflowed(), parts[0].Overflowed(); want != got {
-			t.Errorf("seed %d: %+v beyond the limits, merged %+v", seed, want, got)
-		}
-	})
-}
-
-// Each stack and shape has one row for the requests that there was no room for, each
-// stack one for the shapes, and all stacks together one.
-func TestOverflow(t *testing.T) {
-	table := NewTable(Limits{Stacks: 2, Shapes: 3, Requests: 4})
-	for i := range 9 {
-		request := Request{Name: "request", SpanID: op.SpanID{7: byte(i + 1)}}
-		table.Add(pathOf("a"), &Labels{Shape: "2", Request: request}, Values{Count: 1, SelfNS: 5})
-		table.Add(pathOf("a"), &Labels{Request: request}, Values{Count: 1, SelfNS: 1})
-	}
-	table.Add(pathOf("a"), &Labels{Shape: "2"}, Values{Count: 1, SelfNS: 7})
-	requests := make(map[op.SpanID]int)
-	others := make(map[string]Values)
-	for _, row := range table.Rows() {
-		if row.Request.Name == "request" {
-			requests[row.Request.SpanID]++
-		} else {
-			others[row.Shape+" "+row.Request.Name] = row.Values
-		}
-	}
-	kept := int64(0)
-	for id, rows := range requests {
-		if kept++; rows != 2 {
-			t.Errorf("of request %s there are %d rows", id, rows)
-		}
-	}
-	lost := 9 - kept
-	want := map[string]Values{
-		"2 ": {Count: 1, SelfNS: 7}, "2 (other)": {Count: lost, SelfNS: 5 * lost}, " (other)": {Count: lost, SelfNS: lost},
-	}
-	if diff := cmp.Diff(want, others); diff != "" || kept < 1 || kept > 2 {
-		t.Errorf("%d requests are kept; others (-want +got):\n%s", kept, diff)
-	}
-	check.Equal(t, "beyond the limits", Overflow{Requests: lost}, table.Overflowed())
-
-	table = NewTable(Limits{Stacks: 3, Shapes: 2})
-	for i := range 5 {
-		table.Add(pathOf("a"), &Labels{Shape: fmt.Sprint(i)}, Values{Count: 1, Bytes: 1})
-	}
-	if got := table.Rows(); len(got) != 3 || !slices.ContainsFunc(got, func(r Row) bool {
-		return r.Labels == Labels{Shape: Other, Request: Request{Name: Other}} && r.Values == Values{Count: 3, Bytes: 3}
-	}) {
-		t.Errorf("rows of other shapes: %+v", got)
-	}
-	for i := range 5 {
-		table.Add(pathOf(fmt.Sprint("b", i)), &Labels{}, Values{Count: 1, FLOPs: 1})
-	}
-	check.Equal(t, "beyond the limits", Overflow{Stacks: 3, Shapes: 3}, table.Overflowed())
-	if rows := table.Rows(); !slices.ContainsFunc(rows, func(r Row) bool {
-		return slices.Equal(r.Frames, []string{Other}) && r.Labels == Labels{} && r.Count >= 3
-	}) {
-		t.Errorf("no row of other stacks: %+v", rows)
-	}
-}
-
-// Of the requests all rows are kept or none, whatever the order of additions.
-func TestRequestsAreKeptAsAWhole(t *testing.T) {
-	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
-		table := NewTable(Limits{Requests: 1 + r.IntN(30)})
-		want := make(map[op.SpanID]int64)
-		for range 200 {
-			request := Request{Name: "r", SpanID: op.SpanID{7: byte(1 + r.IntN(12))}}
-			table.Add(pathOf(fmt.Sprint(r.IntN(4))), &Labels{Shape: hostileNames[r.IntN(4)], Request: request}, Values{Count: 1})
-			want[request.SpanID]++
-		}
-		got := make(map[op.SpanID]int64)
-		for _, row := range table.Rows() {
-			if row.Request.Name == "r" {
-				got[row.Request.SpanID] += row.Count
-			}
-		}
-		for id, n := range got {
-			if n != want[id] {
-				t.Errorf("seed %d: %d of %d operations of %s", seed, n, want[id], id)
-			}
-		}
-		if lost := table.Overflowed().Requests; lost != int64(len(want)-len(got)) {
-			t.Errorf("seed %d: %d of %d requests are kept, %d are not", seed, len(got), len(want), lost)
+		if whole.Start != parts[0].Start || whole.End != parts[0].End || parts[0].Overflowed() != got {
+			t.Errorf("seed %d: %v to %v, %v beyond the limits, merged %v to %v, %v", seed, whole.Start, whole.End, got,
+				parts[0].Start, parts[0].End, parts[0].Overflowed())
 		}
 	})
 }
