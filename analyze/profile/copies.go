@@ -1,40 +1,24 @@
 package profile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
-type direction uint8
+// directions are the names of directions, that of none first.
+var directions = [...]string{"", "HtoD", "DtoH", "DtoD", "PtoP"}
 
-const (
-	noDirection direction = iota
-	hostToDevice
-	deviceToHost
-	deviceToDevice
-	peerToPeer
-	numDirections
-)
-
-var directionNames = [numDirections]string{
-	hostToDevice: "HtoD", deviceToHost: "DtoH", deviceToDevice: "DtoD", peerToPeer: "PtoP",
-}
-
-// copyDirection reads the direction from the name of a copy, ignoring case.
+// copyDirection reads the direction from the name of a copy, ignoring case; 0 is none.
 //
 //	Memcpy HtoD (Pageable -> Device)   HtoD
 //	memcpy_dtoh                        DtoH
 //	Memset (Device)                    none
-func copyDirection(operation string) direction {
+func copyDirection(operation string) uint8 {
 	lower := strings.ToLower(operation)
-	for d := hostToDevice; d < numDirections; d++ {
-		if strings.Contains(lower, strings.ToLower(directionNames[d])) {
-			return d
-		}
-	}
-	return noDirection
+	return uint8(1 + slices.IndexFunc(directions[1:], func(name string) bool { return strings.Contains(lower, strings.ToLower(name)) }))
 }
 
 type copies struct {
@@ -59,15 +43,15 @@ func (c *copies) merge(o *copies) {
 }
 
 // copyRows returns a row per direction that occurs, never nil.
-func copyRows(all *[numDirections]copies) []Copy {
+func copyRows(all *[len(directions)]copies) []Copy {
 	rows := []Copy{}
-	for d := hostToDevice; d < numDirections; d++ {
+	for d := range all {
 		c := &all[d]
 		if c.Count == 0 {
 			continue
 		}
 		row := Copy{
-			Direction: directionNames[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.known(),
+			Direction: directions[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.known(),
 		}
 		if ns := c.TimedNS.Float64(); ns > 0 {
 			rate := c.TimedBytes.Float64() / ns * 1e9

@@ -69,9 +69,9 @@ type deviceLine struct {
 // the rows beyond the limit last.
 func (p *Profile) EachLine(f func(name string, line any)) {
 	all := totalsLine{totals: p.totals, Hotspots: p.hotCount}
-	for d := hostToDevice; d < numDirections; d++ {
-		if c := p.copies[d]; c.Count > 0 {
-			all.Copies = append(all.Copies, copyLine{directionNames[d], c})
+	for d, c := range p.copies {
+		if c.Count > 0 {
+			all.Copies = append(all.Copies, copyLine{directions[d], c})
 		}
 	}
 	f("totals", &all)
@@ -123,8 +123,8 @@ func (p *Profile) addTotals(l *totalsLine) error {
 	}
 	p.totals, p.hotCount = l.totals, l.Hotspots
 	for _, c := range l.Copies {
-		i := slices.Index(directionNames[:], c.Direction)
-		if i < int(hostToDevice) || !wide.AreCounts(c.Count, c.MemoryCount) {
+		i := slices.Index(directions[:], c.Direction)
+		if i < 1 || !wide.AreCounts(c.Count, c.MemoryCount) {
 			return ErrNumber
 		}
 		p.copies[i] = c.copies

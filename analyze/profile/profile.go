@@ -36,7 +36,7 @@ type Profile struct {
 	inParts bool
 
 	totals
-	copies   [numDirections]copies
+	copies   [len(directions)]copies
 	slowest  topEntries
 	hotspots topEntries
 	hotCount int64
@@ -70,7 +70,7 @@ type operationRow struct {
 	// Communications and Communicated are of the entries of kind collective.
 	Communications int64    `json:"communications,omitempty"`
 	Communicated   wide.Sum `json:"communication_ns,omitzero"`
-	direction      direction
+	direction      uint8
 }
 
 type deviceRow struct {
@@ -154,7 +154,7 @@ func (p *Profile) addSums(e *op.Entry, w work.Work) {
 		row.Communicated.Add(e.Duration)
 		p.Rules.add(e.KindRule)
 	case op.KindMemory:
-		if d := row.copyDirection(e.Operation); d != noDirection {
+		if d := row.copyDirection(e.Operation); d > 0 {
 			p.copies[d].add(e)
 		}
 	}
@@ -284,7 +284,7 @@ func (p *Profile) MergeNext(o *Profile) {
 
 // copyDirection returns the direction of a copy of the name, which is not the
 // row's own in the row of the names beyond the limit.
-func (r *operationRow) copyDirection(name string) direction {
+func (r *operationRow) copyDirection(name string) uint8 {
 	if r.Name != name {
 		return copyDirection(name)
 	}
