@@ -23,15 +23,12 @@ func (x *pairs) number(e *op.Entry) int32 {
 	return x.all.ID(p)
 }
 
-// noDevice is the number of the device of entries without one.
-const noDevice = 0
-
-// pairNames is a snapshot of pairs. The devices start with the absence of one.
+// pairNames is a snapshot of pairs.
 type pairNames struct {
 	operations, devices []string
 	pairs               []pair
 }
 
 func (x *pairs) names() pairNames {
-	return pairNames{x.operations.Values, append([]string{""}, x.devices.Values...), x.all.Values}
+	return pairNames{x.operations.Values, x.devices.Values, x.all.Values}
 }

@@ -42,8 +42,8 @@ func (x pairNames) writeStacks(w io.Writer, weights []int64) error {
 	for i, weight := range weights {
 		p := x.pairs[i]
 		device := unknownDevice
-		if p.device != noDevice {
-			device = x.devices[p.device]
+		if p.device > 0 {
+			device = x.devices[p.device-1]
 		}
 		stack := stacks.Collapse("trace", device, x.operations[p.operation])
 		byStack[stack] = wide.AddSaturating(byStack[stack], weight)

@@ -11,7 +11,7 @@ import (
 // from several goroutines.
 type Summary struct {
 	names pairNames
-	// byOperation and byDevice are sums by number of the operation and device,
+	// byOperation and byDevice are sums by number of the operation and device, 0 for none,
 	// weights are in microseconds by number of the pair.
 	byOperation, byDevice []totals
 	weights               []int64
@@ -38,7 +38,7 @@ func (t *Columns) Summary() *Summary {
 	s := &Summary{
 		names:       names,
 		byOperation: make([]totals, len(names.operations)),
-		byDevice:    make([]totals, len(names.devices)),
+		byDevice:    make([]totals, 1+len(names.devices)),
 		weights:     make([]int64, len(names.pairs)),
 		total:       t.TotalDuration,
 	}
@@ -102,10 +102,9 @@ func (s *Summary) AvgDurationByOp() map[string]float64 {
 func (s *Summary) PerDeviceSummary() map[string]DeviceSummary {
 	summary := make(map[string]DeviceSummary, len(s.byDevice))
 	for i, device := range s.names.devices {
-		if sum := &s.byDevice[i]; i != noDevice {
-			summary[device] = DeviceSummary{
-				OpCount: sum.count, TotalDurationUS: microseconds(sum.duration), TotalMemoryBytes: sum.memory,
-			}
+		sum := &s.byDevice[i+1]
+		summary[device] = DeviceSummary{
+			OpCount: sum.count, TotalDurationUS: microseconds(sum.duration), TotalMemoryBytes: sum.memory,
 		}
 	}
 	return summary
@@ -118,9 +117,7 @@ func (s *Summary) PerDeviceSummary() map[string]DeviceSummary {
 func (s *Summary) LoadBalance() *Balance {
 	var devices []Sum
 	for i, device := range s.names.devices {
-		if i != noDevice {
-			devices = append(devices, Sum{device, s.byDevice[i].count, s.byDevice[i].duration})
-		}
+		devices = append(devices, Sum{device, s.byDevice[i+1].count, s.byDevice[i+1].duration})
 	}
 	return NewBalance(devices)
 }
