@@ -65,26 +65,10 @@ func (n naiveSeed) byDevice() map[string]naiveSum {
 	return n.sumBy(func(e *op.Entry) (string, bool) { return e.DeviceID, e.HasDevice() })
 }
 
-func (n naiveSeed) operations() map[string]OpSummary {
-	m := map[string]OpSummary{}
-	for name, s := range n.byOperation() {
-		m[name] = OpSummary{s.count, s.microseconds, s.memory}
-	}
-	return m
-}
-
-func (n naiveSeed) averages() map[string]float64 {
-	m := map[string]float64{}
-	for name, s := range n.byOperation() {
-		m[name] = s.microseconds / float64(s.count)
-	}
-	return m
-}
-
-func (n naiveSeed) devices() map[string]DeviceSummary {
-	m := map[string]DeviceSummary{}
-	for name, s := range n.byDevice() {
-		m[name] = DeviceSummary{s.count, s.microseconds, s.memory}
+func mapped[V any](sums map[string]naiveSum, of func(s naiveSum) V) map[string]V {
+	m := map[string]V{}
+	for name, s := range sums {
+		m[name] = of(s)
 	}
 	return m
 }
@@ -210,9 +194,13 @@ func TestColumnsAgainstDefinition(t *testing.T) {
 			t.Helper()
 			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), want, got, cmpopts.EquateApprox(1e-15, 0))
 		}
-		verify("OperationSummary", want.operations(), s.OperationSummary())
-		verify("AvgDurationByOp", want.averages(), s.AvgDurationByOp())
-		verify("PerDeviceSummary", want.devices(), s.PerDeviceSummary())
+		operations, devices := want.byOperation(), want.byDevice()
+		opSummary := func(s naiveSum) OpSummary { return OpSummary{s.count, s.microseconds, s.memory} }
+		verify("OperationSummary", mapped(operations, opSummary), s.OperationSummary())
+		average := func(s naiveSum) float64 { return s.microseconds / float64(s.count) }
+		verify("AvgDurationByOp", mapped(operations, average), s.AvgDurationByOp())
+		deviceSummary := func(s naiveSum) DeviceSummary { return DeviceSummary{s.count, s.microseconds, s.memory} }
+		verify("PerDeviceSummary", mapped(devices, deviceSummary), s.PerDeviceSummary())
 		verify("LoadBalance", want.balance(), s.LoadBalance())
 		// Durations that differ by less than floating point tells are ordered by nanoseconds.
 		inOrder := func(rows []Bottleneck) []Bottleneck {
