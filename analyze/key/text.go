@@ -100,8 +100,10 @@ func (k Key) Cut(text string) (v Value, rest string) {
 		value, rest := cutCounted(text[1:])
 		return Value{Text: value, Known: true}, rest
 	case formInt:
-		i, rest := cutInt(text)
-		return intValue(i), rest
+		if text[0] == 0 {
+			return Value{}, text[1:]
+		}
+		return intValue(op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9]))))), text[9:]
 	case formKind:
 		return textValue(op.Kind(text[0]).String()), text[1:]
 	case formShape:
@@ -186,11 +188,4 @@ func AppendInt(dst []byte, i op.Int) []byte {
 		return append(dst, 0)
 	}
 	return binary.BigEndian.AppendUint64(append(dst, 1), uint64(i.V))
-}
-
-func cutInt(text string) (i op.Int, rest string) {
-	if text[0] == 0 {
-		return op.Int{}, text[1:]
-	}
-	return op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9])))), text[9:]
 }

@@ -1,6 +1,6 @@
 package stacks
 
-import "encoding/binary"
+import "github.com/optrace/optrace/analyze/key"
 
 // The bounds of a stack: the largest number of frames, and about how long their names are together. The operations of a
 // longer one belong to the stack that ends in the frame Deeper there.
@@ -30,7 +30,7 @@ func (p *Path) Push(frame string) {
 	if len(p.ends) == MaxDepth-1 || len(p.text)+len(frame) > MaxBytes {
 		frame, p.full = Deeper, true
 	}
-	p.text = appendText(p.text, frame)
+	p.text = key.AppendCounted(p.text, frame)
 	p.ends = append(p.ends, len(p.text))
 }
 
@@ -45,21 +45,4 @@ func (p *Path) Cut(depth int) {
 		end = p.ends[depth-1]
 	}
 	p.text = p.text[:end]
-}
-
-func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-}
-
-// cutText returns the text that stands first in s, and what follows it.
-func cutText(s string) (text, rest string) {
-	n, shift := 0, 0
-	for i := range len(s) {
-		n |= int(s[i]&0x7f) << shift
-		if s[i] < 0x80 {
-			return s[i+1:][:n], s[i+1:][n:]
-		}
-		shift += 7
-	}
-	panic("stacks: a key without an end") // of appendText's
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
@@ -89,15 +90,15 @@ func NewTable(limits Limits) *Table {
 
 // Add adds operations at the end of a path. It keeps nothing of path.
 func (t *Table) Add(path *Path, l *Labels, v Values) {
-	t.key = append(appendText(t.key[:0], l.Device), byte(l.Kind))
-	t.key = appendProducer(t.key, &l.Producer)
+	t.key = append(key.AppendCounted(t.key[:0], l.Device), byte(l.Kind))
+	t.key = key.AppendInt(key.AppendCounted(key.AppendCounted(t.key, l.Producer.Service), l.Producer.Host), l.Producer.Rank)
 	own, labels, hasRequest := len(t.key), Labels{Device: l.Device, Kind: l.Kind, Producer: l.Producer}, l.Request != (Request{})
 	t.key = append(t.key, path.text...)
 	if t.add(byStack, own, &labels, v, l.Shape != "" || hasRequest) {
 		return
 	}
 	own, labels.Shape = len(t.key), l.Shape
-	t.key = appendText(t.key, l.Shape)
+	t.key = key.AppendCounted(t.key, l.Shape)
 	if t.add(byShape, own, &labels, v, hasRequest) {
 		return
 	}
@@ -120,20 +121,12 @@ func (t *Table) add(level, own int, l *Labels, v Values, more bool) (done bool) 
 	return !more
 }
 
-func appendProducer(key []byte, p *Producer) []byte {
-	key = appendText(appendText(key, p.Service), p.Host)
-	if !p.Rank.Known {
-		return append(key, 0)
-	}
-	return binary.BigEndian.AppendUint64(append(key, 1), uint64(p.Rank.V))
-}
-
 // appendRequest appends a request to a key, and its hash.
-func appendRequest(key []byte, r *Request) []byte {
-	start := len(key)
-	key = appendText(key, r.Name)
-	key = append(append(key, r.TraceID[:]...), r.SpanID[:]...)
-	return binary.BigEndian.AppendUint64(key, table.Hash(key[start:]))
+func appendRequest(dst []byte, r *Request) []byte {
+	start := len(dst)
+	dst = key.AppendCounted(dst, r.Name)
+	dst = append(append(dst, r.TraceID[:]...), r.SpanID[:]...)
+	return binary.BigEndian.AppendUint64(dst, table.Hash(dst[start:]))
 }
 
 // requestHash returns the hash that appendRequest appended.
@@ -244,9 +237,9 @@ func appendRow(rows []Row, row Row, v Values) []Row {
 func framesOf(text string) []string {
 	frames := []string{}
 	for text != "" {
-		var frame string
-		frame, text = cutText(text)
-		frames = append(frames, frame)
+		length, size := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
+		end := size + int(length)
+		frames, text = append(frames, text[size:end]), text[end:]
 	}
 	return frames
 }
