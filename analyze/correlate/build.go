@@ -30,9 +30,9 @@ func (j *Join) Report(opts Options) *Report {
 	if opts.Price != nil {
 		prices = newPricing(opts.Price, all, forest)
 	}
-	kept := all.List[:0]
-	told := newTold(forest)
+	told, kept := newTold(forest), all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
+	paths := make(map[endpointName]*path.Sum)
 	for i := range all.List {
 		q := &all.List[i]
 		if opts.Keep != nil && !opts.Keep(q) {
@@ -41,13 +41,6 @@ func (j *Join) Report(opts Options) *Report {
 			continue
 		}
 		keptTraces[q.TraceID] = struct{}{}
-		kept = append(kept, *q)
-	}
-	all.List = kept
-	r.addShared(all, s, j.pruned, keptTraces, links)
-	paths := make(map[endpointName]*path.Sum)
-	for i := range kept {
-		q := &kept[i]
 		sum := all.Path(q)
 		row := Request{
 			TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
@@ -72,7 +65,10 @@ func (j *Join) Report(opts Options) *Report {
 		row.Engines = told.join(q)
 		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
+		kept = append(kept, *q)
 	}
+	all.List = kept
+	r.addShared(all, s, j.pruned, keptTraces, links)
 	if !s.hasLocal() {
 		r.MissingLocally = 0
 	}

@@ -1,10 +1,9 @@
 package correlate
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
@@ -13,14 +12,7 @@ type Link string
 
 // MarshalJSON returns the address as a string, null for none.
 func (l Link) MarshalJSON() ([]byte, error) {
-	if l == "" {
-		return []byte("null"), nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the encoder around this one escapes where that is wanted
-	err := enc.Encode(string(l))
-	return b.Bytes(), err
+	return key.Value{Text: string(l), Known: l != ""}.MarshalJSON()
 }
 
 // span returns the page of Jaeger, whose address is l, for a span, or without a
