@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
@@ -20,12 +21,12 @@ func predictions(n, slow int) []span {
 		matmul, end := int64(20), int64(32)
 		if i < slow {
 			matmul, end = 120, 137
-			all = append(all, span{trace: trace, id: 4, parent: 1, name: "copy", device: "cuda:0", start: 131, end: 136, side: both})
+			all = append(all, span{tracetest.OpAt("copy", 4, 1, 131, 136).In(trace), both})
 		}
 		all = append(all,
-			span{trace: trace, id: 1, name: "POST /predict", end: end, side: both},
-			span{trace: trace, id: 2, parent: 1, name: "add", device: "cuda:0", start: 1, end: 11, side: both},
-			span{trace: trace, id: 3, parent: 1, name: "matmul", device: "cuda:0", start: 11, end: 11 + matmul, side: both},
+			span{tracetest.SpanAt("POST /predict", 1, 0, 0, end).In(trace), both},
+			span{tracetest.OpAt("add", 2, 1, 1, 11).In(trace), both},
+			span{tracetest.OpAt("matmul", 3, 1, 11, 11+matmul).In(trace), both},
 		)
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/check"
@@ -17,13 +18,13 @@ const address = "http://jaeger:16686"
 // predict is a request of which each side lacks something, and an operation of
 // no request.
 var predict = []span{
-	{trace: 1, id: 1, name: "POST /predict", start: 0, end: 100, side: both},
-	{trace: 1, id: 2, parent: 1, name: "inference", start: 5, end: 95, side: both},
-	{trace: 1, id: 3, parent: 2, name: "matmul", device: "cuda:0", start: 10, end: 50, side: both},
-	{trace: 1, id: 4, parent: 2, name: "relu", device: "cuda:0", start: 50, end: 55, side: local},
-	{trace: 1, id: 5, parent: 2, name: "softmax", device: "cuda:0", start: 60, end: 90, side: service},
-	{trace: 1, id: 6, parent: 1, name: "SELECT", start: 96, end: 98, side: service},
-	{trace: 2, id: 7, name: "warmup", device: "cuda:0", start: 0, end: 7, side: local},
+	{tracetest.SpanAt("POST /predict", 1, 0, 0, 100).Of("api"), both},
+	{tracetest.SpanAt("inference", 2, 1, 5, 95), both},
+	{tracetest.OpAt("matmul", 3, 2, 10, 50), both},
+	{tracetest.OpAt("relu", 4, 2, 50, 55), local},
+	{tracetest.OpAt("softmax", 5, 2, 60, 90), service},
+	{tracetest.SpanAt("SELECT", 6, 1, 96, 98), service},
+	{tracetest.OpAt("warmup", 7, 0, 0, 7).In(2), local},
 }
 
 func TestReport(t *testing.T) {
@@ -107,23 +108,18 @@ func TestReportOneSide(t *testing.T) {
 // Operations that state their root belong to it, whether or not it was read,
 // and wherever.
 func TestReportStampedRoot(t *testing.T) {
-	stamped := func() op.Record {
-		s := span{trace: 1, id: 3, parent: 2, name: "matmul", device: "cpu", start: 20, end: 80}
-		rec := s.record()
-		rec.Entry.Root, rec.Entry.RootSpanID = "POST /predict", idOf(1)
-		return rec
-	}
-	request := span{trace: 1, id: 1, name: "POST /predict", start: 0, end: 100}
+	stamped, request := tracetest.OpAt("matmul", 3, 2, 20, 80).On("cpu"), tracetest.SpanAt("POST /predict", 1, 0, 0, 100)
+	stamped.Root, stamped.RootID = "POST /predict", 1
 	j := correlate.NewJoin()
-	j.AddLocal(stamped())
+	j.AddLocal(stamped.Record())
 	alone := j.Report(correlate.Options{})
 	if len(alone.Requests) != 1 || alone.Requests[0].Root != "POST /predict" || alone.Requests[0].DurationNS.Known ||
 		alone.Requests[0].Ops != 1 {
 		t.Errorf("without the request's span: %+v", alone.Requests)
 	}
 	j = correlate.NewJoin()
-	j.AddLocal(stamped())
-	j.AddService(request.record())
+	j.AddLocal(stamped.Record())
+	j.AddService(request.Record())
 	joined := j.Report(correlate.Options{Jaeger: address})
 	if len(joined.Requests) != 1 || joined.Requests[0].DurationNS != op.Known(100) || joined.Requests[0].Ops != 1 {
 		t.Errorf("with the request's span from Jaeger: %+v", joined.Requests)
@@ -132,8 +128,8 @@ func TestReportStampedRoot(t *testing.T) {
 
 func TestReportKeep(t *testing.T) {
 	spans := append([]span{
-		{trace: 3, id: 1, name: "GET /health", start: 0, end: 1, side: both},
-		{trace: 3, id: 2, parent: 1, name: "ping", device: "cpu", start: 0, end: 1, side: both},
+		{tracetest.SpanAt("GET /health", 1, 0, 0, 1).In(3), both},
+		{tracetest.OpAt("ping", 2, 1, 0, 1).On("cpu").In(3), both},
 	}, predict...)
 	r := join(spans).Report(correlate.Options{
 		Keep:      func(q *requests.Request) bool { return q.Name != "GET /health" },
@@ -153,7 +149,7 @@ func TestReportOfParts(t *testing.T) {
 	for i := range predict {
 		if predict[i].side&local != 0 {
 			forest.StartPart(int64(i))
-			forest.Add(predict[i].record())
+			forest.Add(predict[i].Record())
 		}
 		if predict[i].side&service != 0 {
 			backend = append(backend, predict[i])
@@ -168,7 +164,7 @@ func TestReportOfParts(t *testing.T) {
 func TestReportMaxUnattached(t *testing.T) {
 	var spans []span
 	for i := range 1200 {
-		spans = append(spans, span{trace: byte(1 + i/200), id: byte(1 + i%200), name: "relu", device: "cpu", end: 1, side: local})
+		spans = append(spans, span{tracetest.OpAt("relu", uint64(1+i%200), 0, 0, 1).On("cpu").In(byte(1 + i/200)), local})
 	}
 	r := join(spans).Report(correlate.Options{})
 	if len(r.Unattached) != 1000 || r.UnattachedOps != 1200 {
@@ -179,13 +175,12 @@ func TestReportMaxUnattached(t *testing.T) {
 // A step of an engine on one side works for requests that the other side has, too;
 // it is left out with all of them, and its trace is the report's where one is kept.
 func TestReportShared(t *testing.T) {
-	links := []op.Link{{TraceID: traceOf(1), SpanID: idOf(1)}, {TraceID: traceOf(2), SpanID: idOf(1)}, {TraceID: traceOf(9), SpanID: idOf(9)}}
 	spans := []span{
-		{trace: 1, id: 1, name: "POST /a", start: 0, end: 50, side: both},
-		{trace: 2, id: 1, name: "POST /b", start: 0, end: 60, side: service},
-		{trace: 3, id: 1, name: "step", start: 10, end: 41, side: both, links: links},
-		{trace: 3, id: 2, parent: 1, name: "matmul", device: "cuda:0", start: 10, end: 41, side: local},
-		{trace: 3, id: 3, parent: 1, name: "sample", start: 20, end: 30, side: service},
+		{tracetest.SpanAt("POST /a", 1, 0, 0, 50), both},
+		{tracetest.SpanAt("POST /b", 1, 0, 0, 60).In(2), service},
+		{tracetest.SpanAt("step", 1, 0, 10, 41).In(3).Of("api").To(1, 1).To(2, 1).To(9, 9), both},
+		{tracetest.OpAt("matmul", 2, 1, 10, 41).In(3), local},
+		{tracetest.SpanAt("sample", 3, 1, 20, 30).In(3), service},
 	}
 	whole := join(spans).Report(correlate.Options{Jaeger: address})
 	want := []correlate.Shared{{

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/attrkey"
@@ -45,7 +46,7 @@ func TestPricesAddUp(t *testing.T) {
 		j.KeepAttrs(correlate.PriceAttrs(table)...)
 		money, time, unpriced := new(big.Rat), int64(0), int64(0)
 		for i := range spans {
-			rec := spans[i].record()
+			rec := spans[i].Record()
 			if rec.Span != nil && r.IntN(3) > 0 {
 				rec.Span.Attrs = []op.Attr{{Key: "customer", Value: string(rune('a' + r.IntN(3)))},
 					{Key: attrkey.InputTokens, Value: "7", Type: op.AttrInt}}
@@ -111,17 +112,18 @@ func TestCharges(t *testing.T) {
 	j := correlate.NewJoin()
 	j.KeepAttrs(correlate.PriceAttrs(table)...)
 	const second = 1_000_000_000
-	for _, s := range []span{
-		{trace: 1, id: 1, name: "a", end: 9 * second}, {trace: 2, id: 1, name: "b", end: 9 * second},
-		{trace: 3, id: 1, name: "step", end: 9 * second, links: []op.Link{
-			{TraceID: traceOf(1), SpanID: idOf(1), Weight: op.Known(1)}, {TraceID: traceOf(2), SpanID: idOf(1), Weight: op.Known(3)},
-		}},
-		{trace: 3, id: 2, parent: 1, name: "matmul", device: "gpu:1", end: 2 * second},
-		{trace: 3, id: 3, parent: 1, name: "sample", device: "cpu", start: second, end: 3 * second},
-		{trace: 1, id: 2, parent: 1, name: "tokenize", device: "cpu", end: second},
+	for _, s := range []tracetest.Spec{
+		tracetest.SpanAt("a", 1, 0, 0, 9*second), tracetest.SpanAt("b", 1, 0, 0, 9*second).In(2),
+		tracetest.SpanAt("step", 1, 0, 0, 9*second).In(3), tracetest.OpAt("matmul", 2, 1, 0, 2*second).On("gpu:1").In(3),
+		tracetest.OpAt("sample", 3, 1, second, 3*second).On("cpu").In(3), tracetest.OpAt("tokenize", 2, 1, 0, second).On("cpu"),
 	} {
-		rec := s.record()
-		if s.name == "b" {
+		rec := s.Record()
+		switch s.Name {
+		case "step":
+			rec.Span.Links = []op.Link{
+				{TraceID: traceOf(1), SpanID: idOf(1), Weight: op.Known(1)}, {TraceID: traceOf(2), SpanID: idOf(1), Weight: op.Known(3)},
+			}
+		case "b":
 			rec.Span.Attrs = []op.Attr{{Key: "tenant.id", Value: "them"}, {Key: attrkey.InputTokens, Value: "90", Type: op.AttrInt},
 				{Key: attrkey.OutputTokens, Value: "10", Type: op.AttrInt}}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -13,12 +14,12 @@ import (
 
 // pruned is a request of whose operations Jaeger was sent the long one.
 var pruned = []span{
-	{trace: 1, id: 1, name: "POST /predict", start: 0, end: 100, side: both},
-	{trace: 1, id: 2, parent: 1, name: "matmul", device: "cuda:0", start: 10, end: 50, side: both},
-	{trace: 1, id: 3, parent: 1, name: "relu", device: "cuda:0", start: 50, end: 52, side: local},
-	{trace: 1, id: 4, parent: 1, name: "relu", device: "cuda:0", start: 52, end: 55, side: local},
-	{trace: 1, id: 5, parent: 1, name: "relu", device: "cuda:1", start: 60, end: 61, side: local},
-	{trace: 1, id: 6, parent: 1, name: "add", device: "cuda:0", start: 70, end: 71, side: local},
+	{tracetest.SpanAt("POST /predict", 1, 0, 0, 100), both},
+	{tracetest.OpAt("matmul", 2, 1, 10, 50), both},
+	{tracetest.OpAt("relu", 3, 1, 50, 52), local},
+	{tracetest.OpAt("relu", 4, 1, 52, 55), local},
+	{tracetest.OpAt("relu", 5, 1, 60, 61).On("cuda:1"), local},
+	{tracetest.OpAt("add", 6, 1, 70, 71), local},
 }
 
 func summary(name, device string, count, duration int64) op.Pruned {

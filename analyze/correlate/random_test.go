@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -21,19 +22,17 @@ func randomSpans(r *rand.Rand) []span {
 	for trace := range byte(1 + r.IntN(4)) {
 		n := byte(1 + r.IntN(20))
 		for id := range n {
-			s := span{trace: trace + 1, id: id + 1, name: string(rune('a' + r.IntN(5))), side: side(1 + r.IntN(3))}
-			s.start = r.Int64N(100)
-			s.end = s.start + r.Int64N(50)
+			start := r.Int64N(100)
+			s := span{tracetest.SpanAt(string(rune('a'+r.IntN(5))), uint64(id+1), 0, start, start+r.Int64N(50)).In(trace + 1), side(1 + r.IntN(3))}
 			if id > 0 {
-				s.parent = 1 + byte(r.IntN(int(id)))
-				s.remote = r.IntN(10) == 0
+				s.Parent = 1 + uint64(r.IntN(int(id)))
+				s.Remote = r.IntN(10) == 0
 			}
 			if id > 0 && r.IntN(2) == 0 {
-				s.device = string(rune('x' + r.IntN(2)))
-				s.remote = false
+				s.IsOp, s.Kind, s.Device, s.Remote = true, op.KindCompute, string(rune('x'+r.IntN(2))), false
 			}
 			for trace > 0 && r.IntN(5) == 0 {
-				s.links = append(s.links, op.Link{TraceID: traceOf(1 + byte(r.IntN(int(trace)))), SpanID: idOf(1 + byte(r.IntN(20)))})
+				s.Spec = s.To(1+byte(r.IntN(int(trace))), uint64(1+r.IntN(20)))
 			}
 			all = append(all, s)
 		}
@@ -96,11 +95,11 @@ func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 		hasLocal = hasLocal || s.side&local != 0
 		hasService = hasService || s.side&service != 0
 		switch {
-		case s.side == local && s.device != "":
+		case s.side == local && s.IsOp:
 			want.MissingInJaeger++
 		case s.side == service:
 			want.MissingLocally++
-			if s.device != "" {
+			if s.IsOp {
 				want.MissingOpsLocally++
 			}
 		}
