@@ -154,7 +154,7 @@ var analysisImports = map[string][]string{
 	"requests":   {"collective", "device", "flops", "path", "timeline", "trace"},
 	"sequences":  {"device", "timeline", "trace"},
 	"suspects":   {"trace"},
-	"stacks":     {"timeline", "trace"},
+	"stacks":     {"key", "timeline", "trace"},
 	"operators":  {"key", "timeline", "trace", "work"},
 	"engines":    {"key", "trace"},
 	"seed":       {"stacks"},
