@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -52,7 +51,7 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	if isNil(w) {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	cfg, err := newExporterConfig(exporterVariables, opts)
+	cfg, err := newExporterConfig(false, opts)
 	if err == nil && cfg.rotation.Enabled() {
 		err = errors.New("optrace: new exporter: rotation is for files")
 	}
@@ -78,7 +77,7 @@ func NewFileExporter(path string, opts ...ExporterOption) (*Exporter, error) {
 	if path == "" {
 		return nil, errors.New("optrace: opening the file to export to: the path is empty")
 	}
-	cfg, err := newExporterConfig(slices.Concat(exporterVariables, fileVariables), opts)
+	cfg, err := newExporterConfig(true, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package optrace
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -37,17 +38,35 @@ type exporterConfig struct {
 	rotation    rotate.Limits
 }
 
-// newExporterConfig applies the environment, as far as variables say, and then opts to the
-// defaults.
-func newExporterConfig(variables []env.Variable[exporterConfig], opts []ExporterOption) (exporterConfig, error) {
+// newExporterConfig applies the environment and then opts to the defaults.
+func newExporterConfig(toFile bool, opts []ExporterOption) (exporterConfig, error) {
 	defaults := exporterConfig{cacheBytes: encoding.DefaultCacheBytes}
-	cfg := env.Apply(defaults, variables)
+	cfg := defaults
+	cfg.readEnvironment(toFile)
 	if err := cfg.validate(); err != nil { // values that do not go together
 		otel.Handle(fmt.Errorf("optrace: ignoring the environment: %w", err))
 		cfg = defaults
 	}
 	apply(&cfg, opts, ExporterOption.applyExporter)
 	return cfg, cfg.validate()
+}
+
+// readEnvironment sets what variables say; some of them are for files.
+func (cfg *exporterConfig) readEnvironment(toFile bool) {
+	if os.Getenv("OPTRACE_FORMAT") == "arrow" { // which earlier versions wrote
+		env.Set("OPTRACE_FORMAT", func(string) error {
+			return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small files, " +
+				`and "optrace convert -to parquet" makes tables of them`)
+		})
+	} else {
+		env.Choice("OPTRACE_FORMAT", &cfg.format, FormatEntries, FormatOTLPJSON, FormatOTLPProto)
+	}
+	env.Choice("OPTRACE_COMPRESSION", &cfg.compression, CompressionNone, CompressionGzip, CompressionZstd)
+	if toFile {
+		env.Int("OPTRACE_ROTATE_BYTES", &cfg.rotation.MaxBytes, 0)
+		env.Duration("OPTRACE_ROTATE_AGE", &cfg.rotation.MaxAge, 0)
+		env.Int("OPTRACE_MAX_TOTAL_BYTES", &cfg.rotation.MaxTotal, 0)
+	}
 }
 
 func (cfg exporterConfig) validate() error {
@@ -164,32 +183,3 @@ func WithRotation(r Rotation) ExporterOption {
 		cfg.rotation = rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
 	})
 }
-
-// exporterVariables set the defaults of every Exporter, fileVariables further ones of file exporters.
-var (
-	exporterVariables = []env.Variable[exporterConfig]{
-		{Name: "OPTRACE_FORMAT", Set: func(cfg *exporterConfig, v string) (err error) {
-			if v == "arrow" { // which earlier versions wrote
-				return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small files, " +
-					`and "optrace convert -to parquet" makes tables of them`)
-			}
-			cfg.format, err = env.OneOf(v, FormatEntries, FormatOTLPJSON, FormatOTLPProto)
-			return err
-		}},
-		{Name: "OPTRACE_COMPRESSION", Set: func(cfg *exporterConfig, v string) (err error) {
-			cfg.compression, err = env.OneOf(v, CompressionNone, CompressionGzip, CompressionZstd)
-			return err
-		}},
-	}
-	fileVariables = []env.Variable[exporterConfig]{
-		{Name: "OPTRACE_ROTATE_BYTES", Set: func(cfg *exporterConfig, v string) error {
-			return env.Int(&cfg.rotation.MaxBytes, v, 0)
-		}},
-		{Name: "OPTRACE_ROTATE_AGE", Set: func(cfg *exporterConfig, v string) error {
-			return env.Duration(&cfg.rotation.MaxAge, v, 0)
-		}},
-		{Name: "OPTRACE_MAX_TOTAL_BYTES", Set: func(cfg *exporterConfig, v string) error {
-			return env.Int(&cfg.rotation.MaxTotal, v, 0)
-		}},
-	}
-)

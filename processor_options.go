@@ -82,16 +82,34 @@ func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error)
 		flushInterval: time.Second,
 		exportTimeout: 30 * time.Second,
 	}
-	for of, variables := range processorVariables {
-		if of&r != 0 {
-			cfg = env.Apply(cfg, variables)
-		}
-	}
+	cfg.readEnvironment()
 	apply(&cfg, opts, ProcessorOption.applyProcessor)
 	if err := cfg.validate(); err != nil {
 		return cfg, fmt.Errorf("optrace: new %v: %w", r, err)
 	}
 	return cfg, nil
+}
+
+// readEnvironment sets what variables say, as far as they are for the role.
+func (cfg *processorConfig) readEnvironment() {
+	env.Int("OPTRACE_MAX_BYTES", &cfg.bufferBytes, pipeline.MinMaxBytes)
+	env.Duration("OPTRACE_EXPORT_TIMEOUT", &cfg.exportTimeout, 1)
+	env.Bool("OPTRACE_RECORD_ONLY", &cfg.recordOnly)
+	if cfg.role != flightRecorders {
+		env.Choice("OPTRACE_POLICY", &cfg.policy, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
+		env.Duration("OPTRACE_FLUSH_INTERVAL", &cfg.flushInterval, 1)
+	}
+	if cfg.role == forwarders {
+		env.Duration("OPTRACE_FORWARD_THRESHOLD", &cfg.forwardThreshold, 0)
+		env.Set("OPTRACE_FORWARD_SAMPLING", func(v string) error {
+			ratio, err := strconv.ParseFloat(v, 64)
+			if err != nil || !(ratio >= 0 && ratio <= 1) {
+				return errors.New("want a number between 0 and 1")
+			}
+			cfg.forwardRatio = ratio
+			return nil
+		})
+	}
 }
 
 func (cfg processorConfig) validate() error {
@@ -230,41 +248,4 @@ func WithDumpOnSlow(d time.Duration) ProcessorOption {
 func WithDumpOnSignal(signals ...os.Signal) ProcessorOption {
 	signals = slices.Clone(signals)
 	return processorOption{flightRecorders, "WithDumpOnSignal", func(cfg *processorConfig) { cfg.dumpSignals = signals }}
-}
-
-// processorVariables set defaults, for the roles that they are of.
-var processorVariables = map[role][]env.Variable[processorConfig]{
-	all: {
-		{Name: "OPTRACE_MAX_BYTES", Set: func(cfg *processorConfig, v string) error {
-			return env.Int(&cfg.bufferBytes, v, pipeline.MinMaxBytes)
-		}},
-		{Name: "OPTRACE_EXPORT_TIMEOUT", Set: func(cfg *processorConfig, v string) error {
-			return env.Duration(&cfg.exportTimeout, v, 1)
-		}},
-		{Name: "OPTRACE_RECORD_ONLY", Set: func(cfg *processorConfig, v string) (err error) {
-			return env.Bool(&cfg.recordOnly, v)
-		}},
-	},
-	processors | forwarders: {
-		{Name: "OPTRACE_POLICY", Set: func(cfg *processorConfig, v string) (err error) {
-			cfg.policy, err = env.OneOf(v, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
-			return err
-		}},
-		{Name: "OPTRACE_FLUSH_INTERVAL", Set: func(cfg *processorConfig, v string) error {
-			return env.Duration(&cfg.flushInterval, v, 1)
-		}},
-	},
-	forwarders: {
-		{Name: "OPTRACE_FORWARD_THRESHOLD", Set: func(cfg *processorConfig, v string) error {
-			return env.Duration(&cfg.forwardThreshold, v, 0)
-		}},
-		{Name: "OPTRACE_FORWARD_SAMPLING", Set: func(cfg *processorConfig, v string) error {
-			ratio, err := strconv.ParseFloat(v, 64)
-			if err != nil || !(ratio >= 0 && ratio <= 1) {
-				return errors.New("want a number between 0 and 1")
-			}
-			cfg.forwardRatio = ratio
-			return nil
-		}},
-	},
 }

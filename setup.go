@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,10 +222,8 @@ func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProvide
 
 // newSetupConfig applies the environment and then path and opts to the defaults.
 func newSetupConfig(path string, opts []SetupOption) setupConfig {
-	cfg := env.Apply(setupConfig{path: "ops.jsonl"}, setupVariables)
-	if path != "" {
-		cfg.path = path
-	}
+	cfg := setupConfig{path: cmp.Or(path, os.Getenv("OPTRACE_FILE"), "ops.jsonl")}
+	env.Bool("OPTRACE_DISABLED", &cfg.disabled)
 	apply(&cfg, opts, SetupOption.applySetup)
 	return cfg
 }
@@ -299,17 +298,6 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 		close(ended)
 		wg.Wait()
 	}
-}
-
-// setupVariables set the defaults of Setup.
-var setupVariables = []env.Variable[setupConfig]{
-	{Name: "OPTRACE_FILE", Set: func(cfg *setupConfig, v string) error {
-		cfg.path = v
-		return nil
-	}},
-	{Name: "OPTRACE_DISABLED", Set: func(cfg *setupConfig, v string) error {
-		return env.Bool(&cfg.disabled, v)
-	}},
 }
 
 // ProcessDetector returns a detector of what tells the processes of a job apart: host.name,

@@ -22,17 +22,7 @@ type name string
 
 func (n name) String() string { return string(n) }
 
-var variables = []env.Variable[config]{
-	{Name: "OPTRACE_TEST_N", Set: func(c *config, v string) error { return env.Int(&c.n, v, 2) }},
-	{Name: "OPTRACE_TEST_D", Set: func(c *config, v string) error { return env.Duration(&c.d, v, 1) }},
-	{Name: "OPTRACE_TEST_B", Set: func(c *config, v string) error { return env.Bool(&c.b, v) }},
-	{Name: "OPTRACE_TEST_NAME", Set: func(c *config, v string) (err error) {
-		c.name, err = env.OneOf(v, name("one"), name("two"))
-		return err
-	}},
-}
-
-func TestApply(t *testing.T) {
+func TestVariables(t *testing.T) {
 	defaults := config{n: 5, d: time.Second, name: "one"}
 	for _, tt := range []struct {
 		variable, value string
@@ -55,7 +45,12 @@ func TestApply(t *testing.T) {
 			var errs []error
 			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { errs = append(errs, err) }))
 			t.Setenv("OPTRACE_TEST_"+tt.variable, tt.value)
-			check.Equal(t, "", tt.want, env.Apply(defaults, variables), cmp.AllowUnexported(config{}))
+			got := defaults
+			env.Int("OPTRACE_TEST_N", &got.n, 2)
+			env.Duration("OPTRACE_TEST_D", &got.d, 1)
+			env.Bool("OPTRACE_TEST_B", &got.b)
+			env.Choice("OPTRACE_TEST_NAME", &got.name, "one", "two")
+			check.Equal(t, "", tt.want, got, cmp.AllowUnexported(config{}))
 			if (len(errs) > 0) != tt.bad {
 				t.Errorf("errors are %v, want some: %v", errs, tt.bad)
 			}
