@@ -18,7 +18,7 @@ import (
 )
 
 // ExporterOption configures an [Exporter].
-type ExporterOption interface{ applyExporter(*exporterConfig) }
+type ExporterOption interface{ apply(*exporterConfig) }
 
 // faults are what is wrong with options.
 type faults []error
@@ -47,7 +47,7 @@ func newExporterConfig(toFile bool, opts []ExporterOption) (exporterConfig, erro
 		otel.Handle(fmt.Errorf("optrace: ignoring the environment: %w", err))
 		cfg = defaults
 	}
-	apply(&cfg, opts, ExporterOption.applyExporter)
+	apply(&cfg, opts, ExporterOption.apply)
 	return cfg, cfg.validate()
 }
 
@@ -93,14 +93,10 @@ func (cfg exporterConfig) output() encoding.Format {
 	return nil
 }
 
-type exporterOption func(*exporterConfig)
-
-func (o exporterOption) applyExporter(cfg *exporterConfig) { o(cfg) }
-
 // WithMapping makes the Exporter read attributes as m says, which must not be changed afterwards.
 // Default: the conventions alone.
 func WithMapping(m *attr.Mapping) ExporterOption {
-	return exporterOption(func(cfg *exporterConfig) { cfg.mapping = m })
+	return option[exporterConfig](func(cfg *exporterConfig) { cfg.mapping = m })
 }
 
 // Format is the format of an [Exporter]'s output.
@@ -132,7 +128,7 @@ func (f Format) String() string {
 // WithFormat sets the format. The OTLP formats have no place for gap records and sequence numbers:
 // losses show in [Exporter.Stats] only. Default: OPTRACE_FORMAT, or [FormatEntries].
 func WithFormat(f Format) ExporterOption {
-	return exporterOption(func(cfg *exporterConfig) { cfg.format = f })
+	return option[exporterConfig](func(cfg *exporterConfig) { cfg.format = f })
 }
 
 // Compression is how an [Exporter] compresses its output.
@@ -151,7 +147,7 @@ func (c Compression) String() string { return sink.Compression(c).String() }
 // WithCompression compresses every batch on its own. Batches should be large then, as those of a
 // [Processor] are. Default: OPTRACE_COMPRESSION, or [CompressionNone].
 func WithCompression(c Compression) ExporterOption {
-	return exporterOption(func(cfg *exporterConfig) { cfg.compression = c })
+	return option[exporterConfig](func(cfg *exporterConfig) { cfg.compression = c })
 }
 
 // Rotation says when a file exporter starts a new file, and how much it keeps.
@@ -179,7 +175,7 @@ type Rotation struct {
 // Default: OPTRACE_ROTATE_BYTES, OPTRACE_ROTATE_AGE and OPTRACE_MAX_TOTAL_BYTES, or no rotation.
 // Rotation of anything but a regular file is an error.
 func WithRotation(r Rotation) ExporterOption {
-	return exporterOption(func(cfg *exporterConfig) {
+	return option[exporterConfig](func(cfg *exporterConfig) {
 		cfg.rotation = rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
 	})
 }

@@ -183,7 +183,7 @@ func WithCacheBytes(n int64) CacheOption { return cacheOption(n) }
 
 type cacheOption int64
 
-func (o cacheOption) applyExporter(cfg *exporterConfig) { cfg.cacheBytes = int64(o) }
+func (o cacheOption) apply(cfg *exporterConfig) { cfg.cacheBytes = int64(o) }
 
 func (o cacheOption) applyProcessor(cfg *processorConfig) {
 	processorOption{processors | flightRecorders, "WithCacheBytes",

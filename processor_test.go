@@ -80,7 +80,7 @@ func TestProcessorRecordOnly(t *testing.T) {
 func TestRecordOnlyHasNoWeights(t *testing.T) {
 	state := check.Must(trace.ParseTraceState("ot=rv:0123456789abcd;th:8,x=y"))(t)
 	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
-	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+	for _, format := range allFormats {
 		var all, sampled spantest.Buffer
 		everything := newProcessor(t, newExporter(t, &all, optrace.WithFormat(format)), optrace.WithRecordOnly())
 		usual := newProcessor(t, newExporter(t, &sampled, optrace.WithFormat(format)))

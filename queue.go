@@ -86,7 +86,7 @@ type QueueStats struct {
 }
 
 // QueueOption configures a [Queue].
-type QueueOption interface{ applyQueue(*queueConfig) }
+type QueueOption interface{ apply(*queueConfig) }
 
 type queueConfig struct {
 	size    int
@@ -97,23 +97,21 @@ type queueConfig struct {
 	every   time.Duration
 }
 
-type queueOption func(*queueConfig)
-
-func (o queueOption) applyQueue(cfg *queueConfig) { o(cfg) }
-
 // WithQueueSize bounds the operations of a stream that wait. Default: 4096.
-func WithQueueSize(n int) QueueOption { return queueOption(func(cfg *queueConfig) { cfg.size = n }) }
+func WithQueueSize(n int) QueueOption {
+	return option[queueConfig](func(cfg *queueConfig) { cfg.size = n })
+}
 
 // WithQueuePolicy sets what happens where there is no room: the operation that is launched is lost, or
 // the oldest one of its stream, or Launched polls until there is room. Default: [PolicyDropNewest].
 func WithQueuePolicy(p Policy) QueueOption {
-	return queueOption(func(cfg *queueConfig) { cfg.policy = p })
+	return option[queueConfig](func(cfg *queueConfig) { cfg.policy = p })
 }
 
 // WithEventTimeout sets after what time an operation is given up whose events have not been reached.
 // Default: a minute.
 func WithEventTimeout(d time.Duration) QueueOption {
-	return queueOption(func(cfg *queueConfig) { cfg.timeout = d })
+	return option[queueConfig](func(cfg *queueConfig) { cfg.timeout = d })
 }
 
 // WithDeviceClock has times of events mapped by clock. Poll reads the device's clock with read where
@@ -121,7 +119,7 @@ func WithEventTimeout(d time.Duration) QueueOption {
 // read once more after they had ended. How far their times may be off at most becomes their
 // attribute tensor.clock.error, rounded up to 1, 2 or 5 times a power of ten.
 func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() (int64, error)) QueueOption {
-	return queueOption(func(cfg *queueConfig) { cfg.clock, cfg.every, cfg.read = clock, every, read })
+	return option[queueConfig](func(cfg *queueConfig) { cfg.clock, cfg.every, cfg.read = clock, every, read })
 }
 
 func (cfg *queueConfig) validate() error {
@@ -140,7 +138,7 @@ func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
 		return nil, errors.New("optrace: new queue: there is nothing to record with")
 	}
 	cfg := queueConfig{size: 4096, timeout: time.Minute}
-	apply(&cfg, opts, QueueOption.applyQueue)
+	apply(&cfg, opts, QueueOption.apply)
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("optrace: new queue: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/pipeline"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -108,9 +109,9 @@ func (p *Processor) emit(r *Recorder) {
 	}
 	parent = p.recorded(parent)
 	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.resourceOf(r.ctx))
-	if p.cfg.filter == nil && p.pruner == nil {
-		left = 0               // what the pipeline has, it counts
-		p.pipeline.OnEnds(all) // admit would take them all
+	if many, ok := p.pipeline.(pipeline.Many); ok && p.cfg.filter == nil {
+		left = 0         // what the pipeline has, it counts
+		many.OnEnds(all) // admit would take them all
 		return
 	}
 	for e := range all {

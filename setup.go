@@ -26,7 +26,7 @@ import (
 
 // SetupOption configures [Setup] and [ProviderOptions]. What an option lists is added to what the same
 // option lists before it, but for signals.
-type SetupOption interface{ applySetup(*setupConfig) }
+type SetupOption interface{ apply(*setupConfig) }
 
 type setupConfig struct {
 	path             string
@@ -46,40 +46,36 @@ type forward struct {
 	opts []ProcessorOption
 }
 
-type setupOption func(*setupConfig)
-
-func (o setupOption) applySetup(cfg *setupConfig) { o(cfg) }
-
 // WithSpanExporter sends all spans, operations included, to another exporter beside the file, with the
 // options of [NewForwarder].
 func WithSpanExporter(e sdktrace.SpanExporter, opts ...ProcessorOption) SetupOption {
-	return setupOption(func(cfg *setupConfig) { cfg.forwards = append(cfg.forwards, forward{e, opts}) })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.forwards = append(cfg.forwards, forward{e, opts}) })
 }
 
 // WithExporterOptions configures the file exporter.
 func WithExporterOptions(opts ...ExporterOption) SetupOption {
-	return setupOption(func(cfg *setupConfig) { cfg.exporterOptions = append(cfg.exporterOptions, opts...) })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.exporterOptions = append(cfg.exporterOptions, opts...) })
 }
 
 // WithProcessorOptions configures the Processor in front of the file.
 func WithProcessorOptions(opts ...ProcessorOption) SetupOption {
-	return setupOption(func(cfg *setupConfig) { cfg.processorOptions = append(cfg.processorOptions, opts...) })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.processorOptions = append(cfg.processorOptions, opts...) })
 }
 
 // WithProviderOptions configures the TracerProvider.
 func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
-	return setupOption(func(cfg *setupConfig) { cfg.providerOptions = append(cfg.providerOptions, opts...) })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.providerOptions = append(cfg.providerOptions, opts...) })
 }
 
 // WithResourceAttributes adds attributes to the resource, in place of what was found out.
 func WithResourceAttributes(attrs ...attribute.KeyValue) SetupOption {
-	return setupOption(func(cfg *setupConfig) { cfg.attributes = append(cfg.attributes, attrs...) })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.attributes = append(cfg.attributes, attrs...) })
 }
 
 // WithoutGlobalProvider leaves the global TracerProvider as it is: spans are those of
 // [SDK.TracerProvider] alone. It is for [Setup].
 func WithoutGlobalProvider() SetupOption {
-	return setupOption(func(cfg *setupConfig) { cfg.notGlobal = true })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.notGlobal = true })
 }
 
 // WithSignals makes the given signals, or without any SIGINT and SIGTERM, flush what was recorded
@@ -90,7 +86,7 @@ func WithSignals(signals ...os.Signal) SetupOption {
 		signals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
 	signals = slices.Clone(signals)
-	return setupOption(func(cfg *setupConfig) { cfg.signals = signals })
+	return option[setupConfig](func(cfg *setupConfig) { cfg.signals = signals })
 }
 
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
@@ -224,7 +220,7 @@ func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProvide
 func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	cfg := setupConfig{path: cmp.Or(path, os.Getenv("OPTRACE_FILE"), "ops.jsonl")}
 	env.Bool("OPTRACE_DISABLED", &cfg.disabled)
-	apply(&cfg, opts, SetupOption.applySetup)
+	apply(&cfg, opts, SetupOption.apply)
 	return cfg
 }
 

@@ -43,7 +43,7 @@ func NewTracer(tp trace.TracerProvider, opts ...TracerOption) *Tracer {
 		tracer: tp.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
 		pool:   sync.Pool{New: func() any { return new(opState) }},
 	}
-	apply(&t.cfg, opts, TracerOption.applyTracer)
+	apply(&t.cfg, opts, TracerOption.apply)
 	return t
 }
 
@@ -110,22 +110,23 @@ func stepFromContext(ctx context.Context) (step int64, ok bool) {
 }
 
 // TracerOption configures a [Tracer].
-type TracerOption interface{ applyTracer(*tracerConfig) }
+type TracerOption interface{ apply(*tracerConfig) }
 
 type tracerConfig struct {
 	startAttributes bool
 }
 
-type tracerOption func(*tracerConfig)
-
-func (o tracerOption) applyTracer(cfg *tracerConfig) { o(cfg) }
-
 // WithStartAttributes passes the operation's name and device to the SDK when a span starts, so that
 // samplers see more than the span's name. Each operation then makes four more allocations. Prepared
 // operations and those of a [Recorder] are not affected. Default: off.
 func WithStartAttributes() TracerOption {
-	return tracerOption(func(cfg *tracerConfig) { cfg.startAttributes = true })
+	return option[tracerConfig](func(cfg *tracerConfig) { cfg.startAttributes = true })
 }
+
+// option is an option of what has the configuration C.
+type option[C any] func(*C)
+
+func (o option[C]) apply(cfg *C) { o(cfg) }
 
 // apply applies options, of which nil ones are ignored.
 func apply[O, C any](cfg *C, opts []O, apply func(O, *C)) {

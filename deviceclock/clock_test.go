@@ -22,21 +22,19 @@ type simulated struct {
 	rate   []float64
 }
 
-// at returns what the clock shows, in ticks.
-func (s *simulated) at(host int64, tick float64) int64 {
+// shows returns what the clock shows, in ns.
+func (s *simulated) shows(host int64) float64 {
 	i := sort.Search(len(s.host), func(i int) bool { return s.host[i] > host }) - 1
-	return int64(math.Floor((s.device[i] + float64(host-s.host[i])*s.rate[i]) / tick))
+	return s.device[i] + float64(host-s.host[i])*s.rate[i]
 }
 
-// turn lets the clock run at another rate from now on, and shows a time if it is set.
-func (s *simulated) turn(host int64, rate, set float64) {
-	show := 0.0
-	if n := len(s.host); n > 0 {
-		show = s.device[n-1] + float64(host-s.host[n-1])*s.rate[n-1]
-	}
-	if !math.IsNaN(set) {
-		show = set
-	}
+// at returns what the clock shows, in ticks.
+func (s *simulated) at(host int64, tick float64) int64 {
+	return int64(math.Floor(s.shows(host) / tick))
+}
+
+// turn lets the clock show a time, and run at another rate from then on.
+func (s *simulated) turn(host int64, rate, show float64) {
 	s.host, s.device, s.rate = append(s.host, host), append(s.device, show), append(s.rate, rate)
 }
 
@@ -62,17 +60,15 @@ func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated
 	set = start
 	stepped, reset := false, false
 	for at := int64(start); at < end; at += second/10 + rng.Int64N(second/100) {
+		turn := at - rng.Int64N(second/20)
+		show := sim.shows(turn)
 		switch since := at - start; {
 		case sc.step && since/second == 7 && !stepped && rng.IntN(5) == 0:
-			stepped, set = true, at
-			shown := sim.device[len(sim.device)-1] + float64(at-sim.host[len(sim.host)-1])*sim.rate[len(sim.rate)-1]
-			sim.turn(at-rng.Int64N(second/20), rate(), shown+(rng.Float64()-0.5)*4e8)
+			stepped, set, show = true, at, show+(rng.Float64()-0.5)*4e8
 		case sc.reset && since/second == 13 && !reset && rng.IntN(5) == 0:
-			reset, set = true, at
-			sim.turn(at-rng.Int64N(second/20), rate(), 0)
-		default:
-			sim.turn(at-rng.Int64N(second/20), rate(), math.NaN())
+			reset, set, show = true, at, 0
 		}
+		sim.turn(turn, rate(), show)
 		first, second := int64(rng.ExpFloat64()*sc.jitter), int64(rng.ExpFloat64()*sc.jitter)
 		p := deviceclock.Pair{Before: at, Device: sim.at(at+first, sc.tick), After: at + first + second}
 		if rng.Float64() < sc.outliers {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"os"
 	"os/signal"
 	"sync"
@@ -132,13 +131,6 @@ func (p *Flight) drop(n int) {
 	p.counts.Dropped += uint64(n)
 	p.counts.Lost += uint64(n)
 	p.out.Sink.Drop("flight_recorder", uint64(n))
-}
-
-// OnEnds implements [Pipeline].
-func (p *Flight) OnEnds(all iter.Seq[span.Ended]) {
-	for e := range all {
-		p.OnEnd(e)
-	}
 }
 
 // triggers reports whether e requests a dump.

@@ -23,9 +23,6 @@ import (
 type Pipeline interface {
 	// OnEnd takes a span that has ended.
 	OnEnd(e span.Ended)
-	// OnEnds takes operations of a Recorder. Their data is only used until the
-	// next one is asked for. OnEnds may hold a lock meanwhile.
-	OnEnds(all iter.Seq[span.Ended])
 	// Flush returns when everything that OnEnd took before is with the exporter.
 	Flush(ctx context.Context) error
 	// Stop flushes and ends the pipeline, at the latest when ctx is done; spans that
@@ -60,6 +57,12 @@ func (p Policy) String() string {
 		return "block"
 	}
 	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// Many is a Pipeline that takes many operations of a Recorder at once more cheaply. Their data is only used until the next
+// one is asked for. OnEnds may hold a lock meanwhile.
+type Many interface {
+	OnEnds(all iter.Seq[span.Ended])
 }
 
 // Config configures a pipeline.

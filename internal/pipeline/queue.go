@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -78,12 +77,6 @@ func spanBytes(s sdktrace.ReadOnlySpan) int64 {
 
 func attributeBytes(attrs []attribute.KeyValue) int {
 	return len(attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + span.Memory(attrs)
-}
-
-func (p *queue) OnEnds(all iter.Seq[span.Ended]) {
-	for e := range all {
-		p.OnEnd(e)
-	}
 }
 
 func (p *queue) OnEnd(e span.Ended) {

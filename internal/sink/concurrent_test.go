@@ -14,17 +14,16 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
-	"github.com/optrace/optrace/internal/rotate"
 )
 
 // strictTarget is a target that takes its time, and that fails the test where it is
 // used by two goroutines at once, after its end, or ended twice.
 type strictTarget struct {
+	writer
 	t      *testing.T
 	pause  time.Duration
 	inUse  atomic.Bool
 	closed atomic.Bool
-	writes atomic.Uint64
 }
 
 // use is called by every method; the function that it returns ends the use.
@@ -41,15 +40,8 @@ func (s *strictTarget) use(what string) (end func()) {
 func (s *strictTarget) Write(p []byte) (int, error) {
 	defer s.use("a write")()
 	time.Sleep(s.pause)
-	s.writes.Add(1)
 	return len(p), nil
 }
-
-func (s *strictTarget) Ready(int) (rotate.State, error) { return rotate.State{}, nil }
-func (s *strictTarget) Empty() bool                     { return s.writes.Load() == 0 }
-func (*strictTarget) Reserve(int) error                 { return nil }
-func (*strictTarget) Continue() (bool, error)           { return true, nil }
-func (*strictTarget) Release()                          {}
 
 func (s *strictTarget) Close() error {
 	defer s.use("the end")()
@@ -111,9 +103,7 @@ func TestSinkConcurrentSafe(t *testing.T) {
 				at(func(ctx context.Context) { _ = s.Shutdown(ctx) }) // its context may end
 			}
 			wg.Wait()
-			if err := s.Shutdown(t.Context()); err != nil {
-				t.Errorf("round %d: Shutdown: %v", round, err)
-			}
+			check.OK(t, s.Shutdown(t.Context()))
 			time.Sleep(time.Second) // what was left to others ends
 			if st := s.Stats(); st.Written+st.Dropped != writers*batches || st.Underway != 0 {
 				t.Errorf("round %d: stats %+v", round, st)
