@@ -19,19 +19,11 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 )
 
-// observabilityVariable switches the metrics on, as it does those of the SDK's own components: with the
+// observabilityEnabled reports whether the metrics are on, as those of the SDK's own components are: with the
 // global MeterProvider, under the names of the semantic conventions.
-const observabilityVariable = "OTEL_GO_X_OBSERVABILITY"
-
 func observabilityEnabled() bool {
-	return strings.EqualFold(os.Getenv(observabilityVariable), "true")
+	return strings.EqualFold(os.Getenv("OTEL_GO_X_OBSERVABILITY"), "true")
 }
-
-// The types of the components that are observed, after the name of the scope.
-const (
-	exporterComponent  = ".Exporter"
-	processorComponent = ".Processor"
-)
 
 // componentIDs number the exporters and processors of this process.
 var componentIDs struct{ exporter, processor atomic.Int64 }
@@ -74,7 +66,7 @@ func NewExporter(s instrumentation.Scope) *Exporter {
 	duration, err3 := otelconv.NewSDKExporterOperationDuration(m)
 	e := &Exporter{
 		inflight: inflight.Inst(), exported: exported.Inst(), duration: duration.Inst(),
-		attrs: component(s.Name+exporterComponent, &componentIDs.exporter),
+		attrs: component(s.Name+".Exporter", &componentIDs.exporter),
 	}
 	e.set = metric.WithAttributeSet(attribute.NewSet(e.attrs...))
 	handle(errors.Join(err1, err2, err3))

@@ -15,12 +15,6 @@ import (
 // lost before; and spans and sums that it has forgotten.
 type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed uint64 }
 
-// Metrics that the semantic conventions do not have.
-const (
-	forgottenMetric = "optrace.processor.span.forgotten"
-	unsummedMetric  = "optrace.processor.operation.unsummed"
-)
-
 // ObserveProcessor observes a processor, unless metrics are off, until stop is called. It calls counts when
 // metrics are collected. No capacity is reported, because buffers are bounded in bytes. Errors go to the error
 // handler of OpenTelemetry.
@@ -32,15 +26,15 @@ func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func(
 	m := meter(s)
 	queue, err1 := otelconv.NewSDKProcessorSpanQueueSize(m)
 	processed, err2 := otelconv.NewSDKProcessorSpanProcessedObservable(m)
-	forgotten, err3 := m.Int64ObservableCounter(forgottenMetric, metric.WithUnit("{span}"),
+	forgotten, err3 := m.Int64ObservableCounter("optrace.processor.span.forgotten", metric.WithUnit("{span}"),
 		metric.WithDescription("The number of spans under way that were forgotten for want of memory"))
-	unsummed, err4 := m.Int64ObservableCounter(unsummedMetric, metric.WithUnit("{operation}"),
+	unsummed, err4 := m.Int64ObservableCounter("optrace.processor.operation.unsummed", metric.WithUnit("{operation}"),
 		metric.WithDescription("The number of operations that were not forwarded, and are in no summary for want of memory"))
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		handle(err)
 		return stop
 	}
-	attrs := component(s.Name+processorComponent, &componentIDs.processor)
+	attrs := component(s.Name+".Processor", &componentIDs.processor)
 	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
 	lost := metric.WithAttributeSet(attribute.NewSet(append(attrs, semconv.ErrorTypeKey.String("queue_full"))...))
 	registration, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {

@@ -16,12 +16,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // Producer is a process that records operations, each with a step of its own, and
@@ -187,10 +187,8 @@ func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
 // Process is a producer that has been started.
 type Process struct {
 	cmd  *exec.Cmd
+	out  spantest.Buffer // what it has told: lines
 	errs strings.Builder
-
-	mu  sync.Mutex
-	out []byte // what it has told: lines
 }
 
 // Start starts the process of p. It is killed when ctx ends.
@@ -201,26 +199,13 @@ func (p Producer) Start(ctx context.Context) (*Process, error) {
 	}
 	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0])}
 	r.cmd.Env = append(os.Environ(), variable+"="+string(config))
-	r.cmd.Stdout, r.cmd.Stderr = listener{r}, &r.errs
+	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
 	return r, r.cmd.Start()
-}
-
-// listener keeps what a process tells.
-type listener struct{ *Process }
-
-// Write implements io.Writer.
-func (l listener) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.out = append(l.out, p...)
-	return len(p), nil
 }
 
 // Told returns what the process has told so far.
 func (r *Process) Told() (t Told) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	lines := bytes.Split(r.out, []byte("\n"))
+	lines := bytes.Split(r.out.Bytes(), []byte("\n"))
 	if whole := len(lines) - 1; whole > 0 { // behind the last newline is a part of a line, or nothing
 		_, _ = fmt.Sscan(string(lines[whole-1]), &t.Recorded, &t.Written, &t.Dropped)
 	}

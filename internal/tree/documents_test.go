@@ -214,7 +214,7 @@ func TestEnvironmentTable(t *testing.T) {
 	documented := variableNames("(?m)^\\| `(OPTRACE_[A-Z_]+)`", readFile(t, "docs/environment.md"))
 	read := make(map[string]bool)
 	for _, file := range []string{"exporter_options.go", "processor_options.go", "setup.go"} {
-		maps.Copy(read, variableNames(`Name: "(OPTRACE_[A-Z_]+)"`, readFile(t, file)))
+		maps.Copy(read, variableNames(`\("(OPTRACE_[A-Z_]+)"`, readFile(t, file)))
 	}
 	for name := range read {
 		if !documented[name] {

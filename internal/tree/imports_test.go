@@ -71,7 +71,7 @@ var importRules = map[string]struct {
 	},
 	"internal/producer": {
 		own:     []string{"op/...", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
-		foreign: slices.Concat([]string{module}, openTelemetry, []string{"google.golang.org/protobuf"}),
+		foreign: slices.Concat([]string{module}, openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/shapes": {
 		own:     []string{"op", "tensorconv", "internal/jsontext"},
