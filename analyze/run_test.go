@@ -56,19 +56,12 @@ func TestReportReadsBack(t *testing.T) {
 
 // What a filter leaves out is in no figure, is counted, and keeps the place of what runs below.
 func TestRunFilter(t *testing.T) {
-	id := func(n byte) op.SpanID { return op.SpanID{n} }
-	entry := func(name string, own, parent byte) op.Record {
-		return op.Record{Entry: &op.Entry{
-			Operation: name, TraceID: op.TraceID{1}, SpanID: id(own), ParentSpanID: id(parent), Start: op.Known(int64(own)), Duration: 10,
-			DeviceID: "d",
-		}}
-	}
-	records := []op.Record{
-		{Span: &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: id(1), Start: op.Known(1), Duration: 100}},
-		entry("layer", 2, 1), entry("matmul", 3, 2), entry("copy", 4, 2),
+	specs := []tracetest.Spec{
+		tracetest.SpanAt("request", 1, 0, 1, 101), tracetest.OpAt("layer", 2, 1, 2, 12), tracetest.OpAt("matmul", 3, 2, 3, 13),
+		tracetest.OpAt("copy", 4, 2, 4, 14),
 	}
 	opts := Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}
-	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), opts))(t)
+	r := check.Must(Run(t.Context(), Records(recordtest.All(plainRecords(specs)...)), opts))(t)
 	in := r.Input
 	if in.Entries != 1 || in.Spans != 4 || in.Orphans.V != 0 || in.SkippedBy["filtered"] != 2 || r.Total.SumNS != 10 {
 		t.Errorf("input %+v, total %+v", in, r.Total)

@@ -1,7 +1,6 @@
 package findings_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/causes"
 	"github.com/optrace/optrace/internal/check"
@@ -17,12 +17,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// found returns the findings on a run with a cause.
-func found(t *testing.T, cause string, strength float64, seed uint64) []findings.Finding {
+// found returns the findings on records.
+func found(t *testing.T, records ...op.Record) []findings.Finding {
 	t.Helper()
-	records := check.Must(causes.Records(cause, strength, seed))(t)
-	r := check.Must(analyze.Run(context.Background(), analyze.Records(recordtest.All(records...)), analyze.Options{Workers: 1}))(t)
-	return r.Findings
+	return check.Must(analyze.Run(t.Context(), analyze.Records(recordtest.All(records...)), analyze.Options{Workers: 1}))(t).Findings
 }
 
 // isNamed reports whether the first finding beside the bound is the cause.
@@ -40,7 +38,7 @@ func TestCauses(t *testing.T) {
 			for _, strength := range []float64{c.From, 2 * c.From, 4 * c.From} {
 				named := 0
 				for seed := range seeds {
-					all := found(t, c.Name, strength, uint64(seed))
+					all := found(t, check.Must(causes.Records(c.Name, strength, uint64(seed)))(t)...)
 					if isNamed(all, c) {
 						named++
 						continue
@@ -73,7 +71,7 @@ func TestNoCause(t *testing.T) {
 	check.Says(t, "", `there is no cause "magic"`, err)
 	runs, claims := cases.Count(t, 10, 100), 0
 	for seed := range runs {
-		for _, f := range found(t, []string{causes.Training, causes.Serving}[seed%2], 0, uint64(seed)) {
+		for _, f := range found(t, check.Must(causes.Records([]string{causes.Training, causes.Serving}[seed%2], 0, uint64(seed)))(t)...) {
 			if slices.Contains([]findings.Kind{findings.Straggler, findings.Imbalance, findings.SlowRequest}, f.Kind) {
 				t.Log(seed, f.Text)
 				claims++
@@ -101,18 +99,12 @@ func TestStartUp(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var records []op.Record
 			at := int64(1_000_000)
-			add := func(name, device string, side op.Side, ns int64) {
-				records = append(records, op.Record{Entry: &op.Entry{
-					Operation: name, Kind: op.KindCompute, Side: side, DeviceID: device, Start: op.Known(at), Duration: ns,
-				}})
-				at += ns
-			}
 			for _, ns := range test.calls {
-				add("load", "", op.SideHost, ns)
-				add("matmul", "cuda:0", op.SideNone, 1_000)
+				records = append(records, tracetest.OpAt("load", 0, 0, at, at+ns).On("").FromHost().Record(),
+					tracetest.OpAt("matmul", 0, 0, at+ns, at+ns+1_000).Record())
+				at += ns + 1_000
 			}
-			r := check.Must(analyze.Run(context.Background(), analyze.Records(recordtest.All(records...)), analyze.Options{Workers: 1}))(t)
-			if f := r.Findings[1]; f.Kind != test.want || !strings.Contains(f.Text, test.says) {
+			if f := found(t, records...)[1]; f.Kind != test.want || !strings.Contains(f.Text, test.says) {
 				t.Errorf("%s: %q, want %s: %q", f.Kind, f.Text, test.want, test.says)
 			}
 		})
@@ -121,18 +113,14 @@ func TestStartUp(t *testing.T) {
 
 // Idle time tells which calls the host was in, those of a tenth of it or more.
 func TestIdleInCalls(t *testing.T) {
-	kernel := func(name string, start int64) op.Record {
-		return op.Record{Entry: &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start), Duration: 1_000}}
-	}
 	loader := "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-	r := check.Must(analyze.Run(context.Background(), analyze.Records(recordtest.All(
-		kernel("matmul", 1_000_000), kernel("relu", 1_011_000),
+	all := found(t, tracetest.OpAt("matmul", 0, 0, 1_000_000, 1_001_000).Record(), tracetest.OpAt("relu", 0, 0, 1_011_000, 1_012_000).Record(),
 		op.Record{Call: &op.Entry{Operation: loader, Start: op.Known(1_001_000), Duration: 7_000}},
 		op.Record{Call: &op.Entry{Operation: "cudaFree", Start: op.Known(1_008_000), Duration: 2_500}},
 		op.Record{Call: &op.Entry{Operation: "cudaMalloc", Start: op.Known(1_010_500), Duration: 400}},
-	)), analyze.Options{Workers: 1}))(t)
+	)
 	want := "it was in enumerate(DataLoader)#_SinglePr…derIter.__next__ for 7.00 µs, in cudaFree for 2.50 µs; the longest"
-	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool { return strings.Contains(f.Text, want) }) {
-		t.Errorf("%+v, want %q", r.Findings, want)
+	if !slices.ContainsFunc(all, func(f findings.Finding) bool { return strings.Contains(f.Text, want) }) {
+		t.Errorf("%+v, want %q", all, want)
 	}
 }
