@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -223,7 +222,7 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 				yield("entries-jsonl", int64(file))
 			}
 		})
-		want, got := collectorJSON(t, whole), collectorJSON(t, merged)
+		want, got := reportJSON(t, whole.report()), reportJSON(t, merged.report())
 		if !bytes.Equal(want, got) {
 			t.Errorf("seed %d: %d workers:\n%s", seed, len(workers), cmp.Diff(string(want), string(got)))
 		}
@@ -258,11 +257,6 @@ func randomRecord(r *rand.Rand, n, i int) event {
 		}
 	}
 	return event{rec: op.Record{Entry: &e}}
-}
-
-func collectorJSON(t *testing.T, c *collector) []byte {
-	t.Helper()
-	return check.Must(json.MarshalIndent(c.report(), "", " "))(t)
 }
 
 // Only FLOPs that were recorded count where nothing else is asked for.

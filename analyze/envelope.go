@@ -95,9 +95,6 @@ type Envelope struct {
 	Problems []string `json:"problems"`
 }
 
-// keptFirst says that of the spans with an id the first in the order of the input stands in the tree.
-const keptFirst = "first_in_input"
-
 // DeviceClock describes the times that come from the clocks of devices.
 type DeviceClock struct {
 	// Entries counts the operations that state by how much their times may be off, and

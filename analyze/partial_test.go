@@ -3,7 +3,6 @@ package analyze
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +21,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -44,18 +43,15 @@ func filesOf(text string, n int) inputFiles {
 func (s inputFiles) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
 	errs := make([]error, workers)
 	var running sync.WaitGroup
-	var next atomic.Int64
 	for worker := range workers {
 		running.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(s)); i = next.Add(1) - 1 {
+			for i := worker; i < len(s); i += workers {
 				f := s[i]
 				records := entries.NewReader(strings.NewReader(f.text), f.name).Records()
 				if f.partial {
-					records = func(yield func(op.Record, error) bool) {
-						yield(op.Record{Partial: &op.Partial{File: f.name, Text: []byte(f.text)}}, nil)
-					}
+					records = recordtest.All(op.Record{Partial: &op.Partial{File: f.name, Text: []byte(f.text)}})
 				}
-				errs[worker] = errors.Join(errs[worker], read(worker, i, i, records))
+				errs[worker] = errors.Join(errs[worker], read(worker, int64(i), int64(i), records))
 			}
 		})
 	}
@@ -126,9 +122,7 @@ func partialOf(t testing.TB, src Source, opts Options) string {
 
 func reportOf(t *testing.T, src Source, opts Options) string {
 	t.Helper()
-	r := check.Must(Run(context.Background(), src, opts))(t)
-	text := check.Must(json.MarshalIndent(r, "", " "))(t)
-	return string(text)
+	return string(reportJSON(t, check.Must(Run(context.Background(), src, opts))(t)))
 }
 
 // The report of partial results is that of the files that they were made of, however the

@@ -40,7 +40,7 @@ func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
 	counts := f.Structure()
 	env.Orphans, env.Duplicates, env.Repeated = op.Known(counts.Orphans), op.Known(counts.Duplicates), op.Known(counts.Repeated)
 	if counts.Duplicates > 0 {
-		env.DuplicatesKept = keptFirst
+		env.DuplicatesKept = "first_in_input"
 	}
 	env.SuspectDurations, env.Clock = op.Known(int64(len(s.Durations))), op.Known(int64(len(s.Clock)))
 	env.Cycles, env.MissingLinks = op.Known(counts.Cycles), op.Known(counts.MissingLinks)

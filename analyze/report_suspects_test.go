@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
@@ -85,12 +84,12 @@ func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
 		tracetest.OpAt("a", 2, 0, 10*tracetest.Microsecond, 20*tracetest.Microsecond).OnStream(1),
 		tracetest.OpAt("b", 3, 0, 400*tracetest.Microsecond, 500*tracetest.Microsecond).OnStream(1),
 	}
-	p, forest := profile.New(profile.Options{}), trace.NewLimited(2)
+	c := newCollector(Options{})
+	c.forest = trace.NewLimited(2)
 	for _, s := range specs {
-		p.Add(s.Entry())
-		forest.Add(s.Record())
+		c.addEntry(s.Entry())
 	}
-	r := newReport(newCounter().envelope(), p, forest, &Options{})
+	r := c.report()
 	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {
 		t.Errorf("%v suspect durations, without them %+v", r.Input.SuspectDurations, r.WithoutSuspects)
 	}

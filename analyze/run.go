@@ -348,14 +348,11 @@ func mergeCollectors(workers ...*collector) *collector {
 	return c
 }
 
-// leftOut is why a report on partial results has no figures that need the structure.
-const leftOut = "profiles in the input hold sums, and not the structure of the run that other figures need"
-
 func (c *collector) report() *Report {
 	if c.partials > 0 {
 		r := newReport(c.counter.envelope(), c.profile, nil, &c.opts)
 		if !c.opts.SumsOnly {
-			r.LeftOut = leftOut
+			r.LeftOut = "profiles in the input hold sums, and not the structure of the run that other figures need"
 		}
 		return r
 	}

@@ -72,13 +72,9 @@ type sums struct {
 	bytes, flops, kernelFLOPs, idle  wide.Sum
 	knowsBytes                       bool
 	until                            int32 // the place behind the outermost call that was met last
-	graph                            *graph
 	bounds                           work.Bounds
-}
-
-type graph struct {
-	below    map[node]*belowSums
-	launches map[launch]struct{}
+	below                            map[node]*belowSums // of a CUDA graph, nil for an operator
+	launches                         map[launch]struct{}
 }
 
 type node struct{ operation, capturedIn string }
@@ -155,14 +151,14 @@ func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 	if name == "" {
 		return false
 	}
-	if s.graph == nil {
-		s.graph = &graph{make(map[node]*belowSums), make(map[launch]struct{})}
+	if s.below == nil {
+		s.below, s.launches = make(map[node]*belowSums), make(map[launch]struct{})
 	}
-	b := order.At(s.graph.below, node{f.RowName(r), g.Node})
+	b := order.At(s.below, node{f.RowName(r), g.Node})
 	b.count++
 	b.sum.Add(f.Duration(r))
 	if f.Has(r, trace.FlagLaunch) {
-		s.graph.launches[launch{f.Trace(r), processes[f.Lane(r)], f.Launch(r)}] = struct{}{}
+		s.launches[launch{f.Trace(r), processes[f.Lane(r)], f.Launch(r)}] = struct{}{}
 	}
 	return true
 }
@@ -171,9 +167,8 @@ func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 const maxBelow = 10
 
 // list returns the operations of a CUDA graph, the largest sums first.
-func (g *graph) list() []Below {
-	var all []Below
-	for n, b := range g.below {
+func (s *sums) list() (all []Below) {
+	for n, b := range s.below {
 		all = append(all, Below{n.operation, n.capturedIn, b.count, b.sum.Int64()})
 	}
 	slices.SortFunc(all, func(a, b Below) int {
@@ -248,10 +243,8 @@ func (s *sums) row(name string) Row {
 		r.DeviceIdleNS = op.Known(s.idle.Int64())
 	}
 	r.Roofline = s.bounds.Roofline()
-	if s.graph != nil {
-		r.Calls += int64(len(s.graph.launches))
-		r.Below = s.graph.list()
-	}
+	r.Calls += int64(len(s.launches))
+	r.Below = s.list()
 	if s.knowsBytes {
 		r.MemoryBytes = op.Known(s.bytes.Int64())
 	}

@@ -32,12 +32,8 @@ func Find(f *trace.Forest) *Found {
 		if off := clockOffset(f, r); off < -clockSlack || off > clockSlack {
 			s.Clock = append(s.Clock, r)
 		}
-	}
-	if f.Counts.Repeated > 0 {
-		for r := range f.Rows() {
-			if f.Has(r, trace.FlagRepeat) {
-				s.repeats = append(s.repeats, r)
-			}
+		if f.Has(r, trace.FlagRepeat) {
+			s.repeats = append(s.repeats, r)
 		}
 	}
 	return s
