@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/cases"
@@ -47,7 +46,6 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 	if err := dec.Decode(&known); err != nil || dec.More() {
 		t.Errorf("not one line of JSON: %v", err)
 	}
-	checkZeroes(t, binary.Bytes())
 	checkRules(t, known)
 	for _, s := range samplesOf(p) {
 		want := "" // cuda where a CUDA device computed the leaf
@@ -58,37 +56,6 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 		check.Equal(t, fmt.Sprintf("%q, %v: the type of the frame", s.names, s.attributes), want, s.frameType)
 	}
 	return p
-}
-
-// checkZeroes checks that each table of the dictionary begins with an empty element, which
-// the Collector's types do not tell from one of zeroes: a rule of profiles.proto that profcheck
-// of open-telemetry/sig-profiling holds.
-func checkZeroes(t *testing.T, profiles []byte) {
-	t.Helper()
-	first := make(map[protowire.Number][]byte)
-	var fields func(message []byte, dictionary bool)
-	fields = func(message []byte, dictionary bool) {
-		for len(message) > 0 {
-			number, _, tag := protowire.ConsumeTag(message)
-			value, n := protowire.ConsumeBytes(message[tag:])
-			if n < 0 {
-				t.Fatalf("field %d is no message", number)
-			}
-			if _, seen := first[number]; dictionary && !seen {
-				first[number] = value
-			}
-			if !dictionary && number == 2 {
-				fields(value, true)
-			}
-			message = message[tag+n:]
-		}
-	}
-	fields(profiles, false)
-	for number := range protowire.Number(7) {
-		if value, there := first[number+1]; !there || len(value) > 0 {
-			t.Errorf("table %d of the dictionary begins with %x", number+1, value)
-		}
-	}
 }
 
 // sample is one of OTLP's profiles, with what it refers to.
@@ -145,8 +112,9 @@ func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
 	return indented.String()
 }
 
-// checkRules checks what the specification says of dictionaries and samples of a request, which is decoded JSON: each table
-// begins with an empty element and has none twice, and all of its elements are referred to, by fields whose names tell the table.
+// checkRules checks what the specification, and profcheck of open-telemetry/sig-profiling, say of dictionaries and samples of a
+// request, which is decoded JSON: each table begins with an empty element, not one of zeroes, and has none twice, and all of its
+// elements are referred to, by fields whose names tell the table.
 func checkRules(t *testing.T, request any) {
 	t.Helper()
 	tables := request.(map[string]any)["dictionary"].(map[string]any)
@@ -192,12 +160,14 @@ func checkRules(t *testing.T, request any) {
 		}
 	}
 	walk(request)
+	check.Equal(t, "tables", 7, len(tables))
 	for table, elements := range tables {
 		seen := make(map[string]bool)
 		for i, element := range elements.([]any) {
 			text := check.Must(json.Marshal(element))(t)
-			if seen[string(text)] || i > 0 && !used[fmt.Sprint(table, float64(i))] {
-				t.Errorf("%s has %s twice, or nothing refers to it", table, text)
+			if isEmpty := string(text) == "{}" || string(text) == `""`; isEmpty != (i == 0) ||
+				seen[string(text)] || i > 0 && !used[fmt.Sprint(table, float64(i))] {
+				t.Errorf("%s has %s twice, or nothing refers to it, or its first element is not empty", table, text)
 			}
 			seen[string(text)] = true
 		}
