@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -100,27 +97,5 @@ func TestSearchAfterInput(t *testing.T) {
 	run(t.Context(), []string{"correlate", "-jaeger", server.URL, "-service", "api", "-"}, in, io.Discard, io.Discard)
 	if in.before.IsZero() || until.Before(in.before) {
 		t.Errorf("searched until %v, the input ended after %v", until, in.before)
-	}
-}
-
-// sameRequests is the script command "samerequests A B": the reports in these
-// files have the same requests with the same figures, except for links and sides.
-func sameRequests(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: samerequests A B")
-	}
-	var reports [2]struct{ Requests, Endpoints []map[string]any }
-	for i, path := range args {
-		ts.Check(json.Unmarshal([]byte(ts.ReadFile(path)), &reports[i]))
-	}
-	aside := cmpopts.IgnoreMapEntries(func(key string, _ any) bool {
-		switch key {
-		case "link", "compare_link", "in_jaeger", "in_local":
-			return true
-		}
-		return false
-	})
-	if diff := cmp.Diff(reports[0], reports[1], aside); diff != "" {
-		ts.Fatalf("requests (-%s +%s):\n%s", args[0], args[1], diff)
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
@@ -71,8 +73,7 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("exit code %d", code)
 				}
 			},
-			"exitcode": exitCode, "link": hardLink, "mode": mode, "samefigures": sameFigures, "samerequests": sameRequests,
-			"generate": generate,
+			"exitcode": exitCode, "link": hardLink, "mode": mode, "same": same, "generate": generate,
 		},
 		Condition: condition,
 	})
@@ -126,24 +127,17 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sameFigures is the script command "samefigures A B": two reports in JSON are
-// equal but for the files, formats and bytes that they were made from.
-func sameFigures(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: samefigures report report")
+// same is the script command "same A B KEY…": two reports in JSON are equal but for what has one of the keys.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: same report report key...")
 	}
-	reports := make([]map[string]any, len(args))
-	for i, path := range args {
-		ts.Check(json.Unmarshal([]byte(ts.ReadFile(path)), &reports[i]))
-		input, ok := reports[i]["input"].(map[string]any)
-		if !ok {
-			ts.Fatalf("%s: no input", path)
-		}
-		for _, key := range []string{"files", "format", "bytes"} {
-			delete(input, key)
-		}
+	var reports [2]map[string]any
+	for i := range reports {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &reports[i]))
 	}
-	if diff := cmp.Diff(reports[0], reports[1]); diff != "" {
+	aside := cmpopts.IgnoreMapEntries(func(key string, _ any) bool { return slices.Contains(args[2:], key) })
+	if diff := cmp.Diff(reports[0], reports[1], aside); diff != "" {
 		ts.Fatalf("the reports differ (-%s +%s):\n%s", args[0], args[1], diff)
 	}
 }
