@@ -273,7 +273,8 @@ func TestHistograms(t *testing.T) {
 		for _, e := range p.Exemplars().All() {
 			longest = append(longest, e.DoubleValue())
 			s := ids[e.SpanID()]
-			if s.TraceID() != e.TraceID() || s.EndTimestamp() != e.Timestamp() || seconds(int64(s.EndTimestamp()-s.StartTimestamp())) != e.DoubleValue() {
+			ns := int64(s.EndTimestamp() - s.StartTimestamp())
+			if s.TraceID() != e.TraceID() || s.EndTimestamp() != e.Timestamp() || seconds(ns) != e.DoubleValue() {
 				t.Errorf("the exemplar %v is no operation", e.SpanID())
 			}
 		}

@@ -1,7 +1,6 @@
 package optraceconnector
 
 import (
-	"bytes"
 	"context"
 	"sync"
 	"testing"
@@ -12,44 +11,12 @@ import (
 	"go.opentelemetry.io/collector/connector/xconnector"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.uber.org/zap"
 
-	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
-	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/render/otlpprofiles"
 )
-
-// offline returns the profile that the command makes of the same spans.
-func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
-	t.Helper()
-	forest := trace.New()
-	forest.KeepShapes()
-	var from otlpprofiles.Producers
-	for rec, err := range otlp.ProtoRecords(bytes.NewReader(pdatatest.Proto(t, all...)), "spans", nil) {
-		check.OK(t, err)
-		forest.Add(rec)
-		if rec.Resource != nil {
-			from.Resource(rec.Resource)
-		}
-		if rec.Entry != nil {
-			from.Operation(rec.Entry)
-		}
-	}
-	var out bytes.Buffer
-	opts := otlpprofiles.Options{Producers: &from}
-	opts.Version = optrace.Version
-	check.OK(t, otlpprofiles.Write(&out, stacks.Of(forest), opts))
-	request := pprofileotlp.NewExportRequest()
-	check.OK(t, request.UnmarshalProto(out.Bytes()))
-	return request.Profiles()
-}
 
 func TestProfileEqualsOffline(t *testing.T) {
 	all := pdatatest.Training(t, 1, 3, 4)
@@ -58,7 +25,7 @@ func TestProfileEqualsOffline(t *testing.T) {
 		check.OK(t, c.ConsumeTraces(t.Context(), td))
 	}
 	got := check.Must(c.take())(t)
-	want := offline(t, all...)
+	want := pdatatest.Profiles(t, all...)
 	var m pprofile.JSONMarshaler
 	wantText, _ := m.MarshalProfiles(want)
 	gotText, err := m.MarshalProfiles(got)
@@ -91,7 +58,7 @@ func TestProfilesLifecycle(t *testing.T) {
 	}
 	check.OK(t, c.Shutdown(context.WithoutCancel(t.Context())))
 	check.Equal(t, "profiles", 3, len(sink.AllProfiles()))
-	want := offline(t, all...)
+	want := pdatatest.Profiles(t, all...)
 	check.Equal(t, "sums: connector against offline", pdatatest.Sums(want), pdatatest.Sums(sink.AllProfiles()...))
 }
 

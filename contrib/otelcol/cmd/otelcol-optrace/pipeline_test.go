@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,11 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/featuregate"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/profilepush"
 )
 
 // pipelines is a configuration with all that the distribution has: spans and profiles come by HTTP to
@@ -69,7 +72,7 @@ service:
 `
 
 // Spans that a program sends to the Collector become files, metrics and profiles that say
-// what the offline report says of the same spans.
+// what the offline report says of the same spans. Profiles that it pushes are sent on as they are.
 func TestPipelines(t *testing.T) {
 	allowProfiles(t)
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
@@ -84,6 +87,8 @@ func TestPipelines(t *testing.T) {
 		check.Equal(t, "status", http.StatusOK, answer.StatusCode)
 	}
 	http.DefaultClient.CloseIdleConnections()
+	pushed := pprofileotlp.NewExportRequestFromProfiles(pdatatest.Profiles(t, sent...))
+	push(t, address, check.Must(pushed.MarshalProto())(t))
 	const spans, operations = 2 * 5 * 41, 2 * 5 * 40
 	calls := 0.0
 	for range 1000 { // the other connector sends nothing when it ends
@@ -102,10 +107,24 @@ func TestPipelines(t *testing.T) {
 	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
 	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 	compareMetrics(t, want, to.of("/v1/metrics"))
-	samples := pdatatest.Sums(to.asProfiles...) // nothing comes any more
+	arrived := pprofileotlp.NewExportRequestFromProfiles(to.asProfiles[0]) // nothing comes any more
+	check.Equal(t, "pushed profiles", string(check.Must(pushed.MarshalJSON())(t)), string(check.Must(arrived.MarshalJSON())(t)))
+	samples := pdatatest.Sums(to.asProfiles[1:]...)
 	if samples["count"] != want.Total.Count || samples["bytes"] != want.Total.MemoryBytes.V || samples["flops"] != want.Total.FLOPs {
 		t.Errorf("the profiles have %v, the report %+v", samples, want.Total)
 	}
+}
+
+// push posts profiles as the command does.
+func push(t *testing.T, address string, profiles []byte) {
+	t.Helper()
+	client := check.Must(profilepush.NewClient("http://"+address, nil))(t)
+	message := check.Must(profilepush.Compress(func(w io.Writer) error {
+		_, err := w.Write(profiles)
+		return err
+	}))(t)
+	answer := check.Must(client.Post(t.Context(), message))(t)
+	check.Equal(t, "the answer to profiles", profilepush.Answer{}, answer)
 }
 
 func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {

@@ -13,14 +13,19 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 	render "github.com/optrace/optrace/render/otlp"
+	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
 // Training returns the spans of a training run, a request for each step: a process per
@@ -38,14 +43,14 @@ func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces)
 			check.OK(t, w.Resource(&op.Resource{
 				Service: "trainer", Rank: op.Known(int64(rank)), Attrs: []op.Attr{{Key: attrkey.HostName, Value: fmt.Sprint("node", rank/2)}},
 			}))
-			trace, id := op.TraceID{1, 14: byte(step), 15: byte(rank)}, func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
+			traceID, id := op.TraceID{1, 14: byte(step), 15: byte(rank)}, func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
 			check.OK(t, w.Span(&op.Span{
-				Name: "train_step", Service: "trainer", TraceID: trace, SpanID: id(1), Start: op.Known(now), Duration: 2_500_000,
+				Name: "train_step", Service: "trainer", TraceID: traceID, SpanID: id(1), Start: op.Known(now), Duration: 2_500_000,
 				Extra: &op.Extra{Scope: op.Scope{Name: "example.com/engine"}},
 			}))
 			for i := range 40 {
 				e := &op.Entry{
-					Operation: names[rng.IntN(len(names))], TraceID: trace, SpanID: id(2 + i), ParentSpanID: id(1), Service: "trainer",
+					Operation: names[rng.IntN(len(names))], TraceID: traceID, SpanID: id(2 + i), ParentSpanID: id(1), Service: "trainer",
 					Scope: "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)), Duration: 1_000 + rng.Int64N(120_000),
 					DType: []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)), OutputShape: op.Shape{64, 32 << rng.IntN(4)},
 					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}}, Rank: op.Known(int64(rank)),
@@ -97,6 +102,31 @@ func Report(t *testing.T, opts analyze.Options, all ...ptrace.Traces) *analyze.R
 	t.Helper()
 	records := otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), opts))(t)
+}
+
+// Profiles returns the profile that the command makes of spans.
+func Profiles(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
+	t.Helper()
+	forest := trace.New()
+	forest.KeepShapes()
+	var from otlpprofiles.Producers
+	for rec, err := range otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil) {
+		check.OK(t, err)
+		forest.Add(rec)
+		if rec.Resource != nil {
+			from.Resource(rec.Resource)
+		}
+		if rec.Entry != nil {
+			from.Operation(rec.Entry)
+		}
+	}
+	var out bytes.Buffer
+	opts := otlpprofiles.Options{Producers: &from}
+	opts.Version = optrace.Version
+	check.OK(t, otlpprofiles.Write(&out, stacks.Of(forest), opts))
+	request := pprofileotlp.NewExportRequest()
+	check.OK(t, request.UnmarshalProto(out.Bytes()))
+	return request.Profiles()
 }
 
 // Sums returns the sums of the values of profiles by their names.
