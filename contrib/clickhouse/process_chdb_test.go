@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/contrib/clickhouse/internal/chdb"
 	"github.com/optrace/optrace/internal/check"
@@ -28,33 +27,11 @@ func TestOneProcess(t *testing.T) {
 	t.Logf("ClickHouse %s", version)
 	check.OK(t, (clickhouse.Schema{}).Apply(t.Context(), db))
 	t.Run("view", func(t *testing.T) { testView(t, db) })
-	t.Run("time lines", func(t *testing.T) {
-		files := []string{stepsFile(t, 1, 100)}
-		load(t, db, clickhouse.LoadOptions{}, files...)
-		testTimelines(t, db, files, false)
-		empty(t, db)
+	testSuite(t, db, func(t *testing.T) {
+		for _, table := range []string{"optrace_ops", "optrace_inputs"} {
+			check.OK(t, db.Exec(t.Context(), "TRUNCATE TABLE "+table))
+		}
 	})
-	t.Run("reports", func(t *testing.T) {
-		files := []string{randomFile(t, 1, 2000, false), randomFile(t, 2, 300, false)}
-		load(t, db, clickhouse.LoadOptions{BatchRows: 1000}, files...)
-		testReports(t, db, files)
-		empty(t, db)
-	})
-	t.Run("traces", func(t *testing.T) {
-		testTraces(t, db)
-		empty(t, db)
-	})
-	t.Run("weights", func(t *testing.T) {
-		files := []string{randomFile(t, 3, 500, true)}
-		load(t, db, clickhouse.LoadOptions{}, files...)
-		testReport(t, db, analyze.Options{}, files)
-	})
-}
-
-func empty(t *testing.T, db clickhouse.DB) {
-	for _, table := range []string{"optrace_ops", "optrace_inputs"} {
-		check.OK(t, db.Exec(t.Context(), "TRUNCATE TABLE "+table))
-	}
 }
 
 type processDB struct{ engine *chdb.Engine }

@@ -17,42 +17,13 @@ import (
 func TestShards(t *testing.T) {
 	c := startCluster(t, 2)
 	db := c.shards[0].db
-	t.Run("reports", func(t *testing.T) {
-		c.createTables(t)
-		files := []string{randomFile(t, 1, 3000, false), randomFile(t, 2, 300, false)}
-		load(t, db, clickhouse.LoadOptions{BatchRows: 1000}, files...)
-		for i, s := range c.shards {
-			if n := count(t, s.db, "SELECT count() FROM optrace_ops_local"); n < 1000 {
-				t.Errorf("shard %d has %d rows", i, n)
-			}
+	files := testSuite(t, db, c.createTables)
+	for i, s := range c.shards {
+		if n := count(t, s.db, "SELECT count() FROM optrace_ops_local"); n < 1000 {
+			t.Errorf("shard %d has %d rows", i, n)
 		}
-		testReports(t, db, files)
-	})
-	t.Run("time lines", func(t *testing.T) {
-		c.createTables(t)
-		files := []string{stepsFile(t, 1, 300)}
-		load(t, db, clickhouse.LoadOptions{}, files...)
-		testTimelines(t, db, files, false)
-		load(t, db, clickhouse.LoadOptions{}, randomFile(t, 8, 3000, false))
-		testTimelines(t, db, nil, true)
-	})
-	t.Run("traces", func(t *testing.T) {
-		c.createTables(t)
-		testTraces(t, db)
-	})
-	t.Run("weights", func(t *testing.T) {
-		c.createTables(t)
-		files := []string{randomFile(t, 3, 500, true)}
-		load(t, db, clickhouse.LoadOptions{}, files...)
-		testReports(t, c.shards[1].db, files)
-	})
-	t.Run("nothing", func(t *testing.T) {
-		c.createTables(t)
-		r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
-		if err != nil || r.Total.Count != 0 || len(r.Operations) != 0 {
-			t.Errorf("%v, %v", r, err)
-		}
-	})
+	}
+	testReport(t, c.shards[1].db, analyze.Options{}, files)
 	t.Run("twice", func(t *testing.T) { testLoadTwice(t, c) })
 	t.Run("killed loads", func(t *testing.T) { testKilledLoads(t, c) })
 	t.Run("lost shard", func(t *testing.T) { testLostShard(t, c) })

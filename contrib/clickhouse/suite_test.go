@@ -3,6 +3,7 @@ package clickhouse_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -59,6 +60,45 @@ func load(t *testing.T, db clickhouse.DB, opts clickhouse.LoadOptions, files ...
 	t.Helper()
 	for _, f := range files {
 		check.Must(clickhouse.Load(t.Context(), db, f, opts))(t)
+	}
+}
+
+// testSuite compares what an engine computes with package analyze, each part on new tables. It returns the files that are
+// in the last ones.
+func testSuite(t *testing.T, db clickhouse.DB, newTables func(t *testing.T)) (files []string) {
+	part := func(name string, test func(t *testing.T), loaded ...string) {
+		t.Run(name, func(t *testing.T) {
+			newTables(t)
+			files = loaded
+			load(t, db, clickhouse.LoadOptions{BatchRows: 1000}, files...)
+			test(t)
+		})
+	}
+	reports := func(t *testing.T) { testReports(t, db, files) }
+	part("nothing", func(t *testing.T) {
+		r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
+		if err != nil || r.Total.Count != 0 || len(r.Operations) != 0 {
+			t.Errorf("%v, %v", r, err)
+		}
+	})
+	part("traces", func(t *testing.T) { testTraces(t, db) })
+	part("time lines", func(t *testing.T) { testTimelines(t, db, files) }, stepsFile(t, 1, 300))
+	part("weights", reports, randomFile(t, 3, 500, true))
+	part("reports", reports, randomFile(t, 1, 3000, false), randomFile(t, 2, 300, false))
+	return files
+}
+
+// testTimelines checks that time lines are those of the sweep on the shards where the traces of a
+// device follow one another, and that what would have to be read is not known beyond a bound.
+func testTimelines(t *testing.T, db clickhouse.DB, files []string) {
+	src := clickhouse.Source{DB: db, MaxSorted: 1}
+	r := check.Must(src.Report(t.Context(), analyze.Options{}))(t)
+	check.Equal(t, "", wantReport(t, analyze.Options{}, files...), reportText(t, r))
+	load(t, db, clickhouse.LoadOptions{}, randomFile(t, 8, 3000, false)) // of traces that overlap
+	r = check.Must(src.Report(t.Context(), analyze.Options{}))(t)
+	if !slices.ContainsFunc(r.Devices, func(d profile.Device) bool { return !d.BusyNS.Known && d.Count > 100 }) ||
+		r.LoadBalance.BusyImbalanceRatio.Known {
+		t.Errorf("all devices have time lines: %+v", r.Devices)
 	}
 }
 
@@ -142,23 +182,4 @@ func testProfile(t *testing.T, src clickhouse.Source, files []string) {
 		want := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
 		check.Equal(t, fmt.Sprintf("up to %d rows", opts.MaxGroups), reportText(t, want), reportText(t, got))
 	}
-}
-
-// testTimelines checks that time lines are those of the sweep on the shards where the traces of a
-// device follow one another, and that what would have to be read is not known beyond a bound.
-func testTimelines(t *testing.T, db clickhouse.DB, files []string, overlapping bool) {
-	r := check.Must(clickhouse.Source{DB: db, MaxSorted: 1}.Report(t.Context(), analyze.Options{}))(t)
-	if overlapping {
-		unknown := 0
-		for _, d := range r.Devices {
-			if !d.BusyNS.Known && d.Count > 100 {
-				unknown++
-			}
-		}
-		if unknown == 0 || r.LoadBalance.BusyImbalanceRatio.Known {
-			t.Errorf("%d devices have no time line: %+v", unknown, r.Devices)
-		}
-		return
-	}
-	check.Equal(t, "", wantReport(t, analyze.Options{}, files...), reportText(t, r))
 }
