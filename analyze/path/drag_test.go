@@ -3,7 +3,6 @@ package path
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -182,22 +181,9 @@ func naiveJoins(n *tracetest.NaiveTree) map[int]int {
 func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, without func(tracetest.Spec) bool) int64 {
 	t.Helper()
 	saved := int64(0)
-	traces := make(map[byte]bool)
-	for _, s := range naive.Specs {
-		traces[s.Trace] = s.Trace != 0
-	}
-	for _, trace := range slices.Sorted(maps.Keys(traces)) {
-		if !traces[trace] {
-			continue
-		}
-		roots := naive.Roots(trace)
-		var specs []tracetest.Spec
-		for _, i := range roots {
-			specs = append(specs, naive.Specs[i])
-		}
-		from, to, ok := tracetest.Extent(specs)
-		if !ok || from == to || naive.IsSharedTrace(roots) {
-			continue
+	naiveTraces(naive, func(_ byte, roots []int, from, to int64) {
+		if from == to {
+			return
 		}
 		root := -1
 		if len(roots) == 1 {
@@ -213,7 +199,7 @@ func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, with
 		s := naiveSchedule{NaiveTree: naive, without: without, joins: joins}
 		s.build(root, roots, from, to)
 		saved += to - s.end(0)
-	}
+	})
 	return saved
 }
 
