@@ -19,25 +19,6 @@ import (
 
 func onRank(rank int64) device.Key { return device.Key{Rank: op.Known(rank), DeviceID: "cuda:0"} }
 
-// Entries of other kinds and the host's view take no part, and without the
-// attributes of a collective the operation's name stands in.
-func TestCollectivesAreOfTheKind(t *testing.T) {
-	forest := trace.New()
-	for rank := range int64(2) {
-		forest.Add(op.Record{Entry: &op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10}})
-		forest.Add(op.Record{Entry: &op.Entry{
-			Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost,
-		}})
-		forest.Add(op.Record{Entry: &op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90}})
-	}
-	unknown := func(rank int64) device.Key { return device.Key{Rank: op.Known(rank), DeviceID: device.Unknown} }
-	want := []Row{{
-		Name: "allreduce", Count: 1, Inferred: 1, TransferNS: op.Known(10), WaitNS: op.Known(0),
-		Stragglers: []Straggler{}, Waits: []Wait{{unknown(0), 1, 0}, {unknown(1), 1, 0}},
-	}}
-	check.Equal(t, "", want, FindJoins(forest).Rows())
-}
-
 func TestCollectiveSizes(t *testing.T) {
 	const k = 1000
 	for _, tc := range []struct {
@@ -101,6 +82,12 @@ func randomParts(r *rand.Rand) []op.Entry {
 			Operation: "nccl:" + name, Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(r.Int64N(4)), Duration: r.Int64N(100),
 			Collective: &op.Collective{Name: name, Group: []string{"", "dp"}[r.IntN(2)]},
 		}
+		switch r.IntN(12) {
+		case 0:
+			p.Kind = op.KindCompute
+		case 1:
+			p.Side = op.SideHost
+		}
 		if r.IntN(8) > 0 {
 			p.Start = op.Known(r.Int64N(100))
 		}
@@ -126,7 +113,7 @@ func naiveCollectives(parts []op.Entry) []Row {
 		for _, group := range []string{"", "dp"} {
 			var mine []op.Entry
 			for _, p := range parts {
-				if p.Collective.Name == name && p.Collective.Group == group {
+				if p.Collective.Name == name && p.Collective.Group == group && p.Kind == op.KindCollective && p.Side == op.SideNone {
 					mine = append(mine, p)
 				}
 			}

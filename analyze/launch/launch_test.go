@@ -98,47 +98,28 @@ func callEnd(e op.Entry) int64 {
 func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 	t.Helper()
 	var of []op.Entry
-	first, last := int64(1<<62), int64(0)
 	for _, e := range entries {
 		if e.DeviceID == s.DeviceID && e.Stream == s.Stream {
 			of = append(of, e)
-			first, last = min(first, e.Start.V), max(last, e.Start.V+e.Duration)
 		}
 	}
-	idle, depth := int64(0), int64(0)
-	for at := first; at < last; { // from one change to the next
-		next, busy := last, false
-		for _, e := range of {
-			for _, change := range []int64{e.Start.V, e.Start.V + e.Duration} {
-				if change > at {
-					next = min(next, change)
-				}
+	overhead := []int64{}
+	// late is the idle time before operations of which the launching call had not ended when the gap began.
+	idle, late, depth := int64(0), int64(0), int64(0)
+	for i, e := range of {
+		waiting, latest := int64(0), int64(-1) // the end of what began before
+		for k, o := range of {
+			if o.Start.V < e.Start.V || o.Start == e.Start && (o.Duration < e.Duration || o.Duration == e.Duration && k < i) {
+				latest = max(latest, o.Start.V+o.Duration)
 			}
-			busy = busy || e.Start.V <= at && at < e.Start.V+e.Duration
-		}
-		if !busy {
-			idle += next - at
-		}
-		at = next
-	}
-	for _, e := range of {
-		waiting := int64(0)
-		for _, other := range of {
-			if other.Launch.Known && other.Launch.V <= e.Launch.V && e.Launch.V < other.Start.V {
+			if o.Launch.Known && o.Launch.V <= e.Launch.V && e.Launch.V < o.Start.V {
 				waiting++
 			}
 		}
 		if e.Launch.Known && e.Launch.V < e.Start.V {
 			depth = max(depth, waiting)
 		}
-	}
-	overhead := []int64{}
-	for i, e := range of {
-		held := !e.Launch.Known || e.Launch.V > e.Start.V
-		for k, o := range of {
-			first := o.Start.V < e.Start.V || o.Start == e.Start && (o.Duration < e.Duration || o.Duration == e.Duration && k < i)
-			held = held || first && o.Start.V+o.Duration > e.Launch.V
-		}
+		held := !e.Launch.Known || e.Launch.V > e.Start.V || latest > e.Launch.V
 		for _, o := range entries {
 			end := o.Start.V + o.Duration
 			held = held || o.DeviceID == e.DeviceID && o.Stream != e.Stream && end > e.Launch.V && end <= e.Start.V &&
@@ -147,30 +128,21 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 		if !held {
 			overhead = append(overhead, max(0, e.Start.V-callEnd(e)))
 		}
+		if latest >= 0 && latest < e.Start.V {
+			idle += e.Start.V - latest
+			if e.Launch.Known && callEnd(e) > latest {
+				late += e.Start.V - latest
+			}
+		}
 	}
 	slices.Sort(overhead)
 	if o := s.Overhead; o.Count != int64(len(overhead)) || o.Count > 0 &&
 		(o.MedianNS.V != overhead[(o.Count-1)/2] || o.MaxNS != overhead[o.Count-1]) {
 		t.Fatalf("%v: overhead %+v, want %v", s.Stream, o, overhead)
 	}
-	late := int64(0) // idle before an operation of which the launching call had not ended when the gap began
-	for i, e := range of {
-		latest := int64(-1)
-		for k, o := range of {
-			if o.Start.V < e.Start.V || o.Start == e.Start && (o.Duration < e.Duration || o.Duration == e.Duration && k < i) {
-				latest = max(latest, o.Start.V+o.Duration)
-			}
-		}
-		if e.Launch.Known && latest >= 0 && latest < e.Start.V && callEnd(e) > latest {
-			late += e.Start.V - latest
-		}
-	}
-	if s.Idle.Host.SumNS != late {
-		t.Fatalf("%v: %d of the idle time is the host's, want %d", s.Stream, s.Idle.Host.SumNS, late)
-	}
 	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS
-	if got != idle || s.MaxDepth != depth {
-		t.Fatalf("%v: idle %d and depth %d, want %d and %d", s.Stream, got, s.MaxDepth, idle, depth)
+	if s.Idle.Host.SumNS != late || got != idle || s.MaxDepth != depth {
+		t.Fatalf("%v: idle %d, by the host %d, and depth %d, want %d, %d and %d", s.Stream, got, s.Idle.Host.SumNS, s.MaxDepth, idle, late, depth)
 	}
 }
 

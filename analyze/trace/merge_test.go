@@ -3,7 +3,6 @@ package trace_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
@@ -13,12 +12,28 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+func newForest(limit int) *trace.Forest {
+	f := trace.NewLimited(limit)
+	f.KeepShapes()
+	return f
+}
+
+// record returns an operation with an output and a grid, or a span.
+func record(s tracetest.Spec) op.Record {
+	rec := s.Record()
+	if e := rec.Entry; e != nil && s.Memory%3 > 0 {
+		e.OutputShape = op.Shape{s.Memory % 7}
+		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt}, op.Attr{Key: "else", Value: "x"})
+	}
+	return rec
+}
+
 // tracesOf spreads the specs over workers in parts of random sizes, each
 // worker's in ascending order.
 func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int) []*trace.Forest {
 	traces := make([]*trace.Forest, workers)
 	for i := range traces {
-		traces[i] = trace.NewLimited(limit)
+		traces[i] = newForest(limit)
 	}
 	first := r.Int64N(3)
 	for part := first; len(specs) > 0; part++ {
@@ -29,7 +44,7 @@ func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int)
 			forest.StartPart(part) // once more changes nothing
 		}
 		for _, s := range specs[:n] {
-			forest.Add(s.Record())
+			forest.Add(record(s))
 		}
 		specs = specs[n:]
 		if r.IntN(10) == 0 {
@@ -47,9 +62,9 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		if r.IntN(2) == 0 {
 			limit = 1 + r.IntN(80)
 		}
-		whole := trace.NewLimited(limit)
+		whole := newForest(limit)
 		for _, s := range specs {
-			whole.Add(s.Record())
+			whole.Add(record(s))
 		}
 		want := tellEverything(t, whole)
 		workers := 1 + r.IntN(4)
@@ -84,7 +99,7 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 			list = append(list, fmt.Sprint(
 				f.Start(r), f.Duration(r), f.Span(r), f.ParentID(r), f.Names.Traces.Values[f.Trace(r)], f.RowName(r),
 				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r), f.Launch(r),
-				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace],
+				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace], f.Node(r).Shapes(), f.Node(r).Arguments(),
 			))
 		}
 		return list
@@ -107,7 +122,10 @@ func TestMergeOfManyBlocks(t *testing.T) {
 			specs = append(specs, s)
 		}
 	}
-	whole := tracetest.AddTo(trace.New(), specs...)
+	whole := newForest(trace.MaxRows)
+	for _, s := range specs {
+		whole.Add(record(s))
+	}
 	for workers := 1; workers <= 4; workers++ {
 		traces := tracesOf(r, specs, workers, trace.MaxRows, 6000)
 		traces[0].Merge(traces[1:]...)
@@ -116,33 +134,4 @@ func TestMergeOfManyBlocks(t *testing.T) {
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
 		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0, traces[0].Memory(traces[0].N-1))
 	}
-}
-
-// Shapes and arguments stay those of their operations.
-func TestMergeKeepsDetails(t *testing.T) {
-	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(15, 16)), 200)
-	forests := []*trace.Forest{trace.New(), trace.New(), trace.New()}
-	var want, got []string
-	for i, s := range specs {
-		rec := s.Record()
-		text := ""
-		if e := rec.Entry; e != nil {
-			e.Attrs = nil
-		}
-		if e := rec.Entry; e != nil && i%3 > 0 {
-			e.OutputShape = op.Shape{int64(i % 7)}
-			e.Attrs = []op.Attr{{Key: "grid", Value: fmt.Sprintf("[%d,1,1]", i%5), Type: op.AttrJSON}, {Key: "else", Value: "x"}}
-			text = fmt.Sprintf(`→ %d {"grid":[%d,1,1]}`, i%7, i%5)
-		}
-		want = append(want, text)
-		f := forests[i*len(forests)/len(specs)]
-		f.KeepShapes()
-		f.Add(rec)
-	}
-	forests[0].Merge(forests[1:]...)
-	forests[0].Build()
-	for n := range forests[0].Without(make([]bool, len(specs))).Nodes() {
-		got = append(got, strings.TrimSpace(n.Shapes()+" "+n.Arguments()))
-	}
-	check.Equal(t, "", want, got)
 }
