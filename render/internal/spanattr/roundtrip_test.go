@@ -216,7 +216,7 @@ func TestEntriesReadBack(t *testing.T) {
 		with(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(1<<53-1), op.Known(1<<53) }),
 		with(func(e *op.Entry) { e.Failed, e.Error = true, "</script>\u2028" }),
 		with(func(e *op.Entry) { e.Failed = true }),
-		with(func(e *op.Entry) { e.AdjustedCount, e.DroppedAttributes, e.Warn = 4, 3, op.WarnDroppedAttributes }),
+		with(func(e *op.Entry) { e.AdjustedCount, e.DroppedAttributes, e.Warn = 1<<55, 3, op.WarnDroppedAttributes }),
 		with(func(e *op.Entry) {
 			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
 		}),

@@ -38,14 +38,14 @@ func (p *Placeholders) IDs(e *op.Entry) (op.TraceID, op.SpanID) {
 }
 
 // TraceState returns the trace state of a span that represents count spans: the rejection
-// threshold T = 2^56 (1 - 1/count), in hexadecimal without trailing zeros; "" below 1.
+// threshold T = 2^56 - 2^56/count, in hexadecimal without trailing zeros; "" below 1.
 func TraceState(count float64) string {
 	if !(count >= 1) {
 		return ""
 	}
 	const denominator = 1 << 56
-	t := uint64(math.Round(denominator * (1 - 1/count)))
-	text := strconv.FormatUint(denominator|min(t, denominator-1), 16)[1:] // 14 digits
+	kept := max(1, uint64(math.Round(denominator/count)))
+	text := strconv.FormatUint(2*denominator-kept, 16)[1:] // 14 digits
 	if text = strings.TrimRight(text, "0"); text == "" {
 		text = "0"
 	}
