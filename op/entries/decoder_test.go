@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )
@@ -222,26 +221,6 @@ func FuzzDecodeLine(f *testing.F) {
 		if !json.Valid(line) {
 			t.Fatalf("%q is no JSON", line)
 		}
-		if rec.Entry == nil {
-			return
-		}
-		if err := rec.Entry.Validate(); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		first := rec.Entry.AppendJSON(nil)
-		again, err := entries.DecodeLine(first)
-		if err != nil {
-			t.Fatalf("reading %s, which was written: %v", first, err)
-		}
-		want := rec.Entry.Clone()
-		if want.Kind != op.KindCollective {
-			want.KindRule = again.Entry.KindRule // files keep it for collectives only
-		}
-		if diff := cmp.Diff(want, again.Entry); diff != "" {
-			t.Fatalf("%q written and read (-want +got):\n%s", line, diff)
-		}
-		if second := again.Entry.AppendJSON(nil); string(first) != string(second) {
-			t.Fatalf("written twice:\n%s\n%s", first, second)
-		}
+		recordtest.Check(t, recordtest.All(rec))
 	})
 }
