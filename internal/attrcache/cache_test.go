@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // look looks a set up as encoders do and adds it if it is not found.
@@ -28,21 +29,9 @@ func (c *Cache[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
 // maxBytes is the bound of the caches under test.
 const maxBytes = 16 << 20
 
-func opName(name string) attribute.KeyValue { return attribute.String(attrkey.Name, name) }
-func device(id string) attribute.KeyValue   { return attribute.String(attrkey.Device, id) }
-func step(n int64) attribute.KeyValue       { return attribute.Int64(attrkey.Step, n) }
-
-func inputShapes(shapes ...[]int64) attribute.KeyValue {
-	values := make([]attribute.Value, len(shapes))
-	for i, s := range shapes {
-		values[i] = attribute.Int64SliceValue(s)
-	}
-	return attribute.Slice(attrkey.InputShapes, values...)
-}
-
 // numbered returns the i-th of sets that all differ.
 func numbered(i int) []attribute.KeyValue {
-	return []attribute.KeyValue{opName("matmul"), attribute.Int("i", i)}
+	return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int("i", i)}
 }
 
 func TestCacheFindsWhatItHolds(t *testing.T) {
@@ -94,17 +83,17 @@ func TestCacheMemory(t *testing.T) {
 	}{
 		{"numbers", numbered},
 		{"texts", func(i int) []attribute.KeyValue {
-			return []attribute.KeyValue{opName(strings.Repeat("x", 200) + strconv.Itoa(i))}
+			return []attribute.KeyValue{tensorconv.OpName(strings.Repeat("x", 200) + strconv.Itoa(i))}
 		}},
 		{"keys", func(i int) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.Int(strings.Repeat("x", 100)+strconv.Itoa(i), i)}
 		}},
 		{"shapes", func(i int) []attribute.KeyValue {
-			return []attribute.KeyValue{opName("matmul"), inputShapes([]int64{int64(i), 784}, []int64{784, 256})}
+			return []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256})}
 		}},
 		{"long lists", func(i int) []attribute.KeyValue {
 			numbers[7] = int64(i)
-			return []attribute.KeyValue{opName("matmul"), attribute.Int64Slice("n", numbers)}
+			return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int64Slice("n", numbers)}
 		}},
 		{"many scalars", func(i int) []attribute.KeyValue {
 			return []attribute.KeyValue{attribute.Slice("n", slices.Repeat([]attribute.Value{attribute.IntValue(i)}, 100)...)}
@@ -154,15 +143,13 @@ func TestCacheIsBypassed(t *testing.T) {
 	}
 }
 
-func launch(ns int64) attribute.KeyValue { return attribute.Int64(attrkey.Launch, ns) }
-
 // Whatever is left out of a fingerprint, the rest of a set counts.
 func TestFingerprint(t *testing.T) {
 	text, list := "f32 and more", attribute.Int64SliceValue([]int64{1, 2})
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
-			opName("matmul"), device("cuda:0"), step(1), attribute.String(attrkey.DType, text), attribute.Int("n", 7),
-			attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"}, launch(3),
+			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1), attribute.String(attrkey.DType, text),
+			attribute.Int("n", 7), attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"}, tensorconv.LaunchTime(3),
 		}
 	}
 	seeds := newSeeds()
@@ -180,11 +167,11 @@ func TestFingerprint(t *testing.T) {
 		same bool
 	}{
 		{"nothing", 4, attribute.Int("n", 7), true},
-		{"the device", 1, device("cuda:1"), true},
-		{"the step", 2, step(7), true},
-		{"the launch time", 8, launch(9), true},
+		{"the device", 1, tensorconv.DeviceID("cuda:1"), true},
+		{"the step", 2, tensorconv.Step(7), true},
+		{"the launch time", 8, tensorconv.LaunchTime(9), true},
 		{"the type of the step", 2, attribute.Float64(attrkey.Step, 1), false},
-		{"a text", 0, opName("relu"), false},
+		{"a text", 0, tensorconv.OpName("relu"), false},
 		{"the length of a text", 3, attribute.String(attrkey.DType, text[:3]), false},
 		{"the length of a key", 4, attribute.Int("n2"[:2], 7), false},
 		{"a number", 4, attribute.Int("n", 8), false},
@@ -205,7 +192,7 @@ func TestFingerprint(t *testing.T) {
 	if of(base()) == of(swapped) {
 		t.Error("the order makes no difference")
 	}
-	long := &Key{Attrs: []attribute.KeyValue{opName(strings.Repeat("x", 1<<16))}}
+	long := &Key{Attrs: []attribute.KeyValue{tensorconv.OpName(strings.Repeat("x", 1<<16))}}
 	if _, ok := seeds.of(long); ok {
 		t.Error("a long text has a fingerprint")
 	}
