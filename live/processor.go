@@ -142,7 +142,9 @@ func (p *Processor) PushStats() PushStats {
 	if p.push == nil {
 		return PushStats{}
 	}
-	return p.push.stats()
+	s := p.push.pusher.Stats()
+	s.Missed, s.Forgotten = p.push.missed.Load(), p.push.ancestry.lost.Load()
+	return s
 }
 
 // Shutdown makes the Processor ignore spans that end from now on. Its handler still

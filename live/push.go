@@ -198,12 +198,6 @@ func (f *folding) addAncestor(s sdktrace.ReadOnlySpan) {
 
 func (p *push) lost() int64 { return p.missed.Load() + p.pusher.Stats().LostOperations }
 
-func (p *push) stats() PushStats {
-	s := p.pusher.Stats()
-	s.Missed, s.Forgotten = p.missed.Load(), p.ancestry.lost.Load()
-	return s
-}
-
 func (p *push) shutdown(ctx context.Context) error {
 	err := p.pusher.Shutdown(ctx)
 	p.missed.Add(int64(len(p.takePending()))) // what ended meanwhile

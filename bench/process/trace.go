@@ -130,15 +130,22 @@ func (t *trace) layer() {
 		call = "cudaMemcpyAsync"
 	}
 	launch, launching := start+900+inner/2, innermost/2
-	t.launch(call, thread, launch, launching)
+	t.slice("cuda_runtime", call, process, thread, launch, launching,
+		`"External id": %d,      "cbid": 211, "correlation": %d`, t.external, t.correlation)
 	t.arrow("s", "", process, thread, launch)
 	t.device = max(t.device, launch+launching) + t.duration(2_000)
 	running := t.duration(60_000)
 	stream := 7 + 13*t.rng.IntN(2)
 	if kind.kernel == "" {
-		t.memcpy(stream, t.device, running, rows*columns*4)
+		size := rows * columns * 4
+		t.operation("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0, stream, t.device, running,
+			`"External id": %d,      "device": 0, "context": 1,      "stream": %d, "correlation": %d,      "bytes": %d, `+
+				`"memory bandwidth (GB/s)": %.16g`, t.external, stream, t.correlation, size, float64(size)/float64(running))
 	} else {
-		t.kernel(kind.kernel, stream, t.device, running, rows)
+		t.operation("kernel", kind.kernel, 0, stream, t.device, running,
+			`"External id": %d,      "queued": 0, "device": 0, "context": 1,      "stream": %d, "correlation": %d,      `+
+				`"registers per thread": 40,      "shared memory": 400,      "blocks per SM": 4.740741,      "warps per SM": 75.851852,      `+
+				`"grid": [%d, 1, 1],      "block": [512, 1, 1],      "est. achieved occupancy %%": 75`, t.external, stream, t.correlation, rows)
 	}
 	t.arrow("f", `, "bp": "e"`, 0, stream, t.device)
 	t.device += running
@@ -174,29 +181,11 @@ func (t *trace) hostOp(name string, thread int, start, length int64, inputs stri
 		t.external, t.external-140, inputs, t.external/2, t.sum.ops)
 }
 
-func (t *trace) launch(name string, thread int, start, length int64) {
-	t.slice("cuda_runtime", name, process, thread, start, length,
-		`"External id": %d,      "cbid": 211, "correlation": %d`, t.external, t.correlation)
-}
-
 func (t *trace) arrow(phase, more string, pid, tid int, at int64) {
 	t.event(`  {
     "ph": "%s", "id": %d, "pid": %d, "tid": %d, "ts": %s,
     "cat": "ac2g", "name": "ac2g"%s
   }`, phase, t.correlation, pid, tid, micros(at), more)
-}
-
-func (t *trace) kernel(name string, stream int, start, length int64, grid int) {
-	t.operation("kernel", name, 0, stream, start, length,
-		`"External id": %d,      "queued": 0, "device": 0, "context": 1,      "stream": %d, "correlation": %d,      `+
-			`"registers per thread": 40,      "shared memory": 400,      "blocks per SM": 4.740741,      "warps per SM": 75.851852,      `+
-			`"grid": [%d, 1, 1],      "block": [512, 1, 1],      "est. achieved occupancy %%": 75`, t.external, stream, t.correlation, grid)
-}
-
-func (t *trace) memcpy(stream int, start, length int64, size int) {
-	t.operation("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0, stream, start, length,
-		`"External id": %d,      "device": 0, "context": 1,      "stream": %d, "correlation": %d,      "bytes": %d, `+
-			`"memory bandwidth (GB/s)": %.16g`, t.external, stream, t.correlation, size, float64(size)/float64(length))
 }
 
 // kinds are the layers: the operator, the one that it calls, and its kernel, "" for a

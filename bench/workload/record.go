@@ -65,7 +65,11 @@ func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (err 
 		}
 	}
 	for _, s := range streams {
-		s.finish()
+		for _, open := range []*context.Context{&s.layer, &s.step} {
+			if *open != nil {
+				s.end(open)
+			}
+		}
 	}
 	return nil
 }

@@ -113,14 +113,6 @@ func (s *stream) next(r *recorder) bool {
 	return true
 }
 
-func (s *stream) finish() {
-	for _, open := range []*context.Context{&s.layer, &s.step} {
-		if *open != nil {
-			s.end(open)
-		}
-	}
-}
-
 func (s *stream) begin(r *recorder, parent context.Context, name string) context.Context {
 	r.ids.from = s.rng
 	ctx, _ := r.layers.Start(parent, name, at(s.clock))

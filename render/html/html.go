@@ -136,7 +136,7 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, chips := sentence(r, v.reportedDevices())
+	line, chips := sentence(r, v.reported)
 	d := &data{
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
 		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,

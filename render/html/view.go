@@ -48,6 +48,7 @@ type view struct {
 	Diff       *diff.Report    `json:"diff,omitempty"`
 
 	severalRanks bool // labels of devices have the rank
+	reported     int  // the devices that the report has, without those that only the host's views of operations name
 }
 
 type shownDevice struct {
@@ -131,7 +132,9 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		if r.IdleCauses != nil {
 			one.IdleRow = slices.IndexFunc(r.IdleCauses.Devices, func(d timeline.IdleDevice) bool { return d.Key == k })
 		}
-		v.Devices = append(v.Devices, one)
+		if v.Devices = append(v.Devices, one); one.Row >= 0 {
+			v.reported++
+		}
 	}
 	if r.Launches != nil {
 		for i := range r.Launches.Streams {
@@ -163,18 +166,6 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		v.Requests = append(v.Requests, q)
 	}
 	return v, columns
-}
-
-// reportedDevices returns how many devices the report has, without those that only
-// the host's views of operations name.
-func (v *view) reportedDevices() int {
-	n := 0
-	for _, d := range v.Devices {
-		if d.Row >= 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // request describes request number i of a run, whose rows are there, with its critical path where that has no

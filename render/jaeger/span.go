@@ -109,14 +109,6 @@ func (s *span) setReferences(parent op.SpanID, links []op.Link) {
 	s.References = slices.DeleteFunc(s.References, func(r reference) bool { return r.TraceID == s.TraceID && r.SpanID == s.SpanID })
 }
 
-func (s *span) setLogs(events []op.Event) {
-	s.Logs = make([]log, len(events))
-	for i := range events {
-		e := &events[i]
-		s.Logs[i] = log{max(0, e.Time.V) / 1000, tagsOf(append([]op.Attr{{Key: "event", Value: e.Name}}, e.Attrs...))}
-	}
-}
-
 // originOf returns the kind and the scope of a span as tags, as far as they are known.
 func originOf(kind string, s *op.Scope) (tags []op.Attr) {
 	if kind != "unspecified" {

@@ -91,7 +91,11 @@ func (t *Traces) AddSpan(o *op.Span) {
 
 // add adds a span with its events. Its times are in nanoseconds; an unknown start is 0.
 func (t *Traces) add(s *span, events []op.Event, src source) {
-	s.setLogs(events)
+	s.Logs = make([]log, len(events))
+	for i := range events {
+		e := &events[i]
+		s.Logs[i] = log{max(0, e.Time.V) / 1000, tagsOf(append([]op.Attr{{Key: "event", Value: e.Name}}, e.Attrs...))}
+	}
 	to := t.byID[s.TraceID]
 	if to == nil {
 		if t.byID == nil {

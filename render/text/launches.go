@@ -34,7 +34,9 @@ func (v *view) launches() {
 		v.note("the host took " + units.Duration(l.EnqueueNS) + " for operations that launch others")
 	}
 	if p := l.Path; p != nil {
-		v.note(launchPathText(p))
+		bound := append([]string{boundBy(&p.BoundBy, p.DurationNS)},
+			parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}})...)
+		v.note("critical path across host and devices: " + units.Duration(p.DurationNS) + ", bound by " + strings.Join(bound, ", "))
 	}
 }
 
@@ -87,12 +89,6 @@ func (v *view) queues(l *launch.Launches) {
 	show(&v.page, columns, l.Streams, func(t *table, s *launch.Stream) {
 		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), strip(s.Depth, deepest, together))
 	})
-}
-
-func launchPathText(p *launch.Path) string {
-	bound := append([]string{boundBy(&p.BoundBy, p.DurationNS)},
-		parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}})...)
-	return fmt.Sprintf("critical path across host and devices: %s, bound by %s", units.Duration(p.DurationNS), strings.Join(bound, ", "))
 }
 
 // idle shows why devices had nothing to do, and the longest times of it.

@@ -128,19 +128,14 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 		switch {
 		case s == nil:
 			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
-		case !sameFigures(row.Stats, s.Stats):
+		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
+			knownFloat(s.Share, units.Percent) != knownFloat(row.Share, units.Percent): // they look different
 			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
 				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}
 	}
 	v.tableWithout(t)
-}
-
-// sameFigures reports whether the figures of two rows look the same.
-func sameFigures(a, b *profile.Stats) bool {
-	return a.Count == b.Count && a.SumNS == b.SumNS && a.SelfNS == b.SelfNS &&
-		knownFloat(a.Share, units.Percent) == knownFloat(b.Share, units.Percent)
 }
 
 func (v *view) operators() {

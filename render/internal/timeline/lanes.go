@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/op"
@@ -21,7 +22,11 @@ type Lane struct {
 // each to a lane, and returns the lanes in that order. It is called once.
 func (t *Timeline) Arrange() (lanes []Lane) {
 	t.markAgain()
-	t.sort()
+	slices.SortStableFunc(t.Slices, func(a, b Slice) int { // services first, and slices whose ids others had before last in their stream
+		return cmp.Or(compareBools(b.IsService, a.IsService), compareInts(a.Rank, b.Rank), cmp.Compare(a.Name, b.Name),
+			compareBools(a.Bare, b.Bare), compareInts(a.Stream, b.Stream), compareBools(a.again, b.again),
+			cmp.Compare(a.Start, b.Start), cmp.Compare(b.End(), a.End()))
+	})
 	for from := 0; from < len(t.Slices); {
 		first := &t.Slices[from]
 		to := from + 1

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/optrace/optrace/op"
@@ -150,20 +149,6 @@ func (t *Timeline) Passes() [2]iter.Seq2[int, *Slice] {
 		}
 	}
 	return [2]iter.Seq2[int, *Slice]{pass(false), pass(true)}
-}
-
-// compare orders services before devices, and devices by rank and name.
-func (g Group) compare(o Group) int {
-	return cmp.Or(compareBools(o.IsService, g.IsService), compareInts(g.Rank, o.Rank), cmp.Compare(g.Name, o.Name),
-		compareBools(g.Bare, o.Bare))
-}
-
-// sort sorts the slices by group and stream, those whose ids others had before last, and by start, enclosing slices first.
-func (t *Timeline) sort() {
-	slices.SortStableFunc(t.Slices, func(a, b Slice) int {
-		return cmp.Or(a.Group.compare(b.Group), compareInts(a.Stream, b.Stream), compareBools(a.again, b.again),
-			cmp.Compare(a.Start, b.Start), cmp.Compare(b.End(), a.End()))
-	})
 }
 
 func compareBools(a, b bool) int {
