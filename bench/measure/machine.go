@@ -1,7 +1,7 @@
 package measure
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -21,14 +21,10 @@ type Machine struct {
 
 // ThisMachine describes the machine and the process.
 func ThisMachine(quick bool) Machine {
-	m := Machine{
+	return Machine{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), CPUs: runtime.NumCPU(), Go: runtime.Version(),
-		GOGC: "100", Quick: quick,
+		GOGC: cmp.Or(os.Getenv("GOGC"), "100"), Quick: quick,
 	}
-	if v := os.Getenv("GOGC"); v != "" {
-		m.GOGC = v
-	}
-	return m
 }
 
 // String describes the machine in a line.
@@ -42,15 +38,8 @@ func (m Machine) String() string {
 
 // cpuModel returns the processor's name where the system has it.
 func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // was only read
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, rest, _ := strings.Cut(string(text), "\nmodel name")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.Trim(line, "\t: ")
 }

@@ -30,17 +30,20 @@ func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	var errs []error
 	rep := &Report{NotRun: []string{}, Reasons: map[string]string{}, Values: map[string]float64{}}
 	samples, needs := map[*Suite]map[string][]Sample{}, map[*Suite]string{}
-	for _, s := range suites(measures) {
-		got, err := runSuite(ctx, env, s, measures, rep.Values)
-		if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
-			needs[s] = unavailable.Need
-			env.Log("%s: %v", s.Name, unavailable)
-		} else if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
-		}
-		samples[s] = got
-		if ctx.Err() != nil {
-			break
+	for _, m := range measures {
+		for _, c := range m.Cases {
+			s := c.Suite
+			if _, ran := samples[s]; ran || len(samples) > 0 && ctx.Err() != nil {
+				continue
+			}
+			got, err := runSuite(ctx, env, s, measures, rep.Values)
+			if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
+				needs[s] = unavailable.Need
+				env.Log("%s: %v", s.Name, unavailable)
+			} else if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+			}
+			samples[s] = got
 		}
 	}
 	for _, m := range measures {
@@ -57,19 +60,6 @@ func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 		rep.Reasons[m.Name] = cmp.Or(needs[m.Cases[i].Suite], "failed")
 	}
 	return rep, errors.Join(errs...)
-}
-
-// suites returns those of the measures in order, each once.
-func suites(measures []Measure) []*Suite {
-	var all []*Suite
-	for _, m := range measures {
-		for _, c := range m.Cases {
-			if !slices.Contains(all, c.Suite) {
-				all = append(all, c.Suite)
-			}
-		}
-	}
-	return all
 }
 
 // runSuite returns the samples of the sides that the measures compare.

@@ -8,36 +8,26 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 )
 
 // parseReport returns the rows of a report that is grouped by device.
 func parseReport(text []byte) (rows []row, err error) {
-	type stats struct {
-		Operation string `json:"operation"`
-		Key       struct {
-			Device string `json:"device"`
-		} `json:"key"`
-		Count float64 `json:"count"`
-		Sum   float64 `json:"sum_ns"`
-		Min   float64 `json:"min_ns"`
-		Max   float64 `json:"max_ns"`
-		P50   float64 `json:"p50_ns"`
-		P95   float64 `json:"p95_ns"`
-		P99   float64 `json:"p99_ns"`
-	}
-	var rep struct {
-		Operations []stats `json:"operations"`
-		Groups     []stats `json:"groups"`
-	}
+	var rep analyze.Report
 	if err := json.Unmarshal(text, &rep); err != nil {
 		return nil, fmt.Errorf("the report: %w", err)
 	}
-	for i, s := range slices.Concat(rep.Operations, rep.Groups) {
-		name := operationPrefix + s.Operation
-		if i >= len(rep.Operations) {
-			name = "device " + s.Key.Device
-		}
-		rows = append(rows, row{name, s.Count, s.Sum, s.Min, s.Max, []float64{s.P50, s.P95, s.P99}})
+	add := func(name string, s *profile.Stats) {
+		rows = append(rows, row{name, float64(s.Count), float64(s.SumNS), float64(s.MinNS), float64(s.MaxNS),
+			[]float64{s.P50NS.V, s.P95NS.V, s.P99NS.V}})
+	}
+	for i := range rep.Operations {
+		add(operationPrefix+rep.Operations[i].Operation, &rep.Operations[i].Stats)
+	}
+	for i := range rep.Groups {
+		add("device "+rep.Groups[i].Key.String(), &rep.Groups[i].Stats)
 	}
 	return rows, nil
 }

@@ -22,11 +22,9 @@ type Input struct {
 	bytes  int64 // guarded by window.mu
 }
 
-// mapping keeps the attributes of spans by which inference engines tell of requests.
-var mapping = attrmap.With(nil, attr.Want{Spans: engines.Keys()})
-
-// Mapping returns what readers of records for a window are to keep of them.
-func Mapping() *attr.Mapping { return mapping }
+// Mapping is what readers of records for a window are to keep of them: the attributes of spans by which inference
+// engines tell of requests.
+var Mapping = attrmap.With(nil, attr.Want{Spans: engines.Keys()})
 
 // Input returns a new input of a format, which reports name. It may be "" at first.
 func (w *Window) Input(format string) *Input {

@@ -65,26 +65,21 @@ func isJSON(contentType string) bool { return strings.HasPrefix(contentType, "ap
 // fields calls f with the fields of a message, up to the first that cannot be read.
 func fields(b []byte, f func(n protowire.Number, v uint64, text []byte)) {
 	for len(b) > 0 {
-		n, kind, size := protowire.ConsumeTag(b)
+		n, kind, size := protowire.ConsumeField(b)
 		if size < 0 {
 			return
 		}
-		b = b[size:]
+		_, _, tag := protowire.ConsumeTag(b)
 		var v uint64
 		var text []byte
-		switch kind {
+		switch value := b[tag:size]; kind {
 		case protowire.VarintType:
-			v, size = protowire.ConsumeVarint(b)
+			v, _ = protowire.ConsumeVarint(value)
 		case protowire.BytesType:
-			text, size = protowire.ConsumeBytes(b)
-		default:
-			size = protowire.ConsumeFieldValue(n, kind, b)
+			text, _ = protowire.ConsumeBytes(value)
 		}
-		if size < 0 {
-			return
-		}
-		b = b[size:]
 		f(n, v, text)
+		b = b[size:]
 	}
 }
 

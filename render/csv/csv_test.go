@@ -71,12 +71,6 @@ func TestEntries(t *testing.T) {
 	check.Equal(t, "", want, parse(t, b.Bytes()))
 }
 
-func TestUnguarded(t *testing.T) {
-	var b bytes.Buffer
-	check.OK(t, csv.WriteEntries(&b, entries(), csv.Options{Unguarded: true}))
-	check.Equal(t, "operation", "=cmd|' /C calc'!A0", parse(t, b.Bytes())[0]["operation"])
-}
-
 // Every table of a report has a header and rows of its length, in the order of
 // the report.
 func TestReportTables(t *testing.T) {

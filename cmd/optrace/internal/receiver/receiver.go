@@ -52,7 +52,7 @@ func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collecto
 	spans, rejected, cut := 0, int64(0), false
 	var first error
 	signal := ""
-	for rec, err := range e.records(bytes.NewReader(body), "request", livepage.Mapping()) {
+	for rec, err := range e.records(bytes.NewReader(body), "request", livepage.Mapping) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
