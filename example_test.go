@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"path/filepath"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -216,12 +215,7 @@ func toBuffer(ops *bytes.Buffer) (tp *sdktrace.TracerProvider, proc *optrace.Pro
 // The code that the README shows.
 
 func Example_register() {
-	dir, err := os.MkdirTemp("", "optrace")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	record := func(ctx context.Context) error {
+	inDirectory(func(ctx context.Context) error {
 		exp, err := optrace.NewFileExporter("ops.jsonl")
 		if err != nil {
 			return err
@@ -237,24 +231,14 @@ func Example_register() {
 		ctx, mm := tr.Start(ctx, "matmul", "cuda:0")
 		mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
 		return nil
-	}
-	if err := inDirectory(dir, func() error { return record(context.Background()) }); err != nil {
-		panic(err)
-	}
-	printFile(filepath.Join(dir, "ops.jsonl"))
+	})
 	// Output:
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 65536 bytes
 }
 
 func Example_beside() {
-	dir, err := os.MkdirTemp("", "optrace")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
 	otlp := tracetest.NewNoopExporter() // otlptracehttp.New(ctx) in a real program
-	err = inDirectory(dir, func() error {
-		ctx := context.Background()
+	inDirectory(func(ctx context.Context) error {
 		sdk, err := optrace.Setup("ops.jsonl",
 			optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 		if err != nil {
@@ -268,19 +252,25 @@ func Example_beside() {
 		request.End()
 		return nil
 	})
-	fmt.Println(err)
-	// Output: <nil>
+	// Unordered output:
+	// relu on cuda:0: [] -> ?, unknown bytes
+	// below POST /v1/predict
 }
 
-// inDirectory calls f with dir as the working directory.
-func inDirectory(dir string, f func() error) error {
+// inDirectory calls f in a directory of its own, and prints the operations that it records in ops.jsonl.
+func inDirectory(f func(context.Context) error) {
 	before, err := os.Getwd()
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	if err := os.Chdir(dir); err != nil {
-		return err
+	dir, err := os.MkdirTemp("", "optrace")
+	if err != nil {
+		log.Fatal(err)
 	}
+	defer os.RemoveAll(dir)
 	defer os.Chdir(before)
-	return f()
+	if err := errors.Join(os.Chdir(dir), f(context.Background())); err != nil {
+		log.Fatal(err)
+	}
+	printFile("ops.jsonl")
 }

@@ -64,12 +64,10 @@ func withoutWriter(f optrace.Format, text []byte) []byte {
 // FuzzMemo makes operations of its input that share attributes or differ in one. A mapping may make anything of the
 // iteration and the device.
 func FuzzMemo(f *testing.F) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	random := rand.NewChaCha8([32]byte{})
 	for i := range cases.Count(f, 150, 1000) {
 		seed := make([]byte, 3000+i%2)
-		for i := range seed {
-			seed[i] = byte(rng.Uint32())
-		}
+		_, _ = random.Read(seed)
 		f.Add(seed)
 	}
 	keys := append(slices.Clone(convertKeys),

@@ -3,11 +3,10 @@ package optrace_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
+	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,12 +43,6 @@ func (o output) options(others ...optrace.ExporterOption) []optrace.ExporterOpti
 	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
 }
 
-// healsLines reports whether what was cut off is given up, up to its last whole
-// line. In other outputs the rest of a batch is written later.
-func (o output) healsLines() bool {
-	return o.compression == optrace.CompressionNone && o.format == optrace.FormatEntries
-}
-
 // outputs returns all combinations.
 func outputs() (all []output) {
 	for _, f := range allFormats {
@@ -60,12 +53,12 @@ func outputs() (all []output) {
 	return all
 }
 
-// batchOf returns a batch of operations with the steps 0 to n-1, as written.
-func (o output) batchOf(tb testing.TB, n int) []byte {
+// exportTo appends operations with the steps 0 to n-1 to a file, as a process of its own does.
+func (o output) exportTo(tb testing.TB, path string, n int) {
 	tb.Helper()
-	var out bytes.Buffer
-	check.OK(tb, newExporter(tb, &out, o.options()...).ExportSpans(tb.Context(), spantest.Operations(n)))
-	return out.Bytes()
+	exp := newFile(tb, path, o.options()...)
+	export(tb, exp, spantest.Operations(n)...)
+	shutdown(tb, exp)
 }
 
 // exported returns what one batch of spans looks like in a format.
@@ -100,9 +93,7 @@ func keepAll() *attr.Mapping {
 // noise returns n characters that compress badly.
 func noise(n int) string {
 	raw := make([]byte, n/2)
-	for i := 0; i+8 <= len(raw); i += 8 {
-		binary.LittleEndian.PutUint64(raw[i:], rand.Uint64())
-	}
+	_, _ = rand.Read(raw)
 	return hex.EncodeToString(raw)
 }
 

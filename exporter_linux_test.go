@@ -44,7 +44,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "ops.x")
 				if name == "replaced" {
-					check.OK(t, os.WriteFile(path+".new", o.batchOf(t, 1), 0o600))
+					o.exportTo(t, path+".new", 1)
 				}
 				exp := newFile(t, path, o.options()...)
 				export(t, exp, spantest.Operations(2)...)
@@ -61,8 +61,8 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				shutdown(t, exp)
 				st := exp.Stats()
 				checkBooks(t, "exporter", st)
-				rest := uint64(0) // that was written later
-				if name == "left" && !o.healsLines() {
+				rest := uint64(0)                      // that was written later
+				if name == "left" && o != (output{}) { // entries in lines are given up, up to the last whole one
 					rest = 3
 				}
 				if st.Recorded != 13 || st.Written < 4+rest || st.Written > max(4+2, 4+rest) {
@@ -72,9 +72,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				for _, i := range after {
 					check.Equal(t, fmt.Sprintf("operation %d is there: times", i), 1, found.Times(0, i))
 				}
-				again := newFile(t, path, o.options()...)
-				export(t, again, spantest.Operations(1)...)
-				shutdown(t, again)
+				o.exportTo(t, path, 1)
 				want := slices.Concat(after, []int64{0})
 				switch {
 				case rest > 0:

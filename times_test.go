@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -40,9 +40,7 @@ func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace
 // What cannot be right is recorded as it is, and readers warn of it.
 func TestRecordBadTimes(t *testing.T) {
 	told := make(chan string, 100)
-	before := otel.GetErrorHandler()
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { told <- err.Error() }))
-	defer otel.SetErrorHandler(before)
+	spantest.HandleErrors(t, func(err error) { told <- err.Error() })
 	for _, tt := range []struct {
 		name  string
 		times optrace.Times
