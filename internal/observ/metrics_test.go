@@ -138,14 +138,21 @@ func TestMetricsOff(t *testing.T) {
 	}
 }
 
-// faulty is a MeterProvider that makes no instruments that go up and down.
-type faulty struct{ noop.MeterProvider }
-
-var errInstrument = errors.New("no such instrument")
+// faulty is a MeterProvider that makes no instruments that go up and down, and silent one that registers nothing.
+type (
+	faulty struct{ noop.MeterProvider }
+	silent struct{ noop.MeterProvider }
+)
 
 func (faulty) Meter(string, ...metric.MeterOption) metric.Meter { return faultyMeter{} }
+func (silent) Meter(string, ...metric.MeterOption) metric.Meter { return silentMeter{} }
 
-type faultyMeter struct{ noop.Meter }
+type (
+	faultyMeter struct{ noop.Meter }
+	silentMeter struct{ noop.Meter }
+)
+
+var errInstrument = errors.New("no such instrument")
 
 func (faultyMeter) Int64UpDownCounter(string, ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
 	return nil, errInstrument
@@ -157,33 +164,20 @@ func (faultyMeter) Int64ObservableUpDownCounter(
 	return nil, errInstrument
 }
 
-func TestInstrumentsThatCannotBeMade(t *testing.T) {
-	t.Setenv(variable, "true")
-	errs := spantest.Errors(t)
-	before := otel.GetMeterProvider()
-	otel.SetMeterProvider(faulty{})
-	t.Cleanup(func() { otel.SetMeterProvider(before) })
-	observ.NewExporter(scope).Export(3)(1, errInstrument)
-	check.OK(t, observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })())
-	const want = "optrace: making instruments: no such instrument"
-	check.Equal(t, "errors", want+"\n"+want, errors.Join(errs()...).Error())
-}
-
-// silent is a MeterProvider that registers nothing.
-type silent struct{ noop.MeterProvider }
-
-func (silent) Meter(string, ...metric.MeterOption) metric.Meter { return silentMeter{} }
-
-type silentMeter struct{ noop.Meter }
-
 func (silentMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
 	return nil, nil
 }
 
-func TestNothingIsRegistered(t *testing.T) {
+func TestInstrumentsThatCannotBeMade(t *testing.T) {
 	t.Setenv(variable, "true")
+	errs := spantest.Errors(t)
 	before := otel.GetMeterProvider()
-	otel.SetMeterProvider(silent{})
 	t.Cleanup(func() { otel.SetMeterProvider(before) })
-	check.OK(t, observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })())
+	for _, provider := range []metric.MeterProvider{faulty{}, silent{}} {
+		otel.SetMeterProvider(provider)
+		observ.NewExporter(scope).Export(3)(1, errInstrument)
+		check.OK(t, observ.ObserveProcessor(scope, func() observ.Counts { return observ.Counts{} })())
+	}
+	const want = "optrace: making instruments: no such instrument" // of faulty
+	check.Equal(t, "errors", want+"\n"+want, errors.Join(errs()...).Error())
 }
