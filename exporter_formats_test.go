@@ -144,7 +144,7 @@ func TestW5LargeOperations(t *testing.T) {
 				export(t, exp, spantest.Operation(0).Snapshot(), large.Snapshot(), spantest.Operation(2).Snapshot())
 				shutdown(t, exp)
 				found := findIn(t, dir)
-				if n := found.Operations(); n != 3 || found.Malformed > 0 || exp.Stats().Written != 3 {
+				if n := found.Of(0); n != 3 || found.Malformed > 0 || exp.Stats().Written != 3 {
 					t.Errorf("%v: %d operations and %d unreadable records, with %+v", o, n, found.Malformed, exp.Stats())
 				}
 			}
@@ -194,7 +194,7 @@ func TestW5LargeBatches(t *testing.T) {
 			export(t, exp, spans...)
 			shutdown(t, exp)
 			found := findIn(t, dir)
-			if got := found.Operations(); got != int64(n) || found.Malformed > 0 || exp.Stats().Written != uint64(n) {
+			if got := found.Of(0); got != int64(n) || found.Malformed > 0 || exp.Stats().Written != uint64(n) {
 				t.Errorf("%d operations and %d unreadable records, with %+v", got, found.Malformed, exp.Stats())
 			}
 		})

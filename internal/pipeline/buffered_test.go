@@ -24,8 +24,8 @@ func TestBufferedFlushInterval(t *testing.T) {
 		verify := func(when string, writes, spans int) {
 			t.Helper()
 			synctest.Wait()
-			if w.Writes() != writes || exp.Len() != spans {
-				t.Errorf("%s: %d writes and %d spans, want %d and %d", when, w.Writes(), exp.Len(), writes, spans)
+			if w.Writes() != writes || len(exp.Spans()) != spans {
+				t.Errorf("%s: %d writes and %d spans, want %d and %d", when, w.Writes(), len(exp.Spans()), writes, spans)
 			}
 		}
 		for i := range 2 {

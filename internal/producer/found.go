@@ -53,14 +53,6 @@ func (f *Found) read(path string) {
 	}
 }
 
-// Operations returns how many distinct operations there are.
-func (f *Found) Operations() (n int64) {
-	for run := range f.runs {
-		n += f.Of(run)
-	}
-	return n
-}
-
 // Of returns how many distinct operations of a run there are.
 func (f *Found) Of(run int64) (n int64) {
 	for _, times := range f.runs[run] {

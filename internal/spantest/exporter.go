@@ -71,9 +71,6 @@ func (e *Exporter) Names() (names []string) {
 	return names
 }
 
-// Len returns how many spans are kept.
-func (e *Exporter) Len() int { return len(e.Spans()) }
-
 // Shutdowns returns how often Shutdown was called.
 func (e *Exporter) Shutdowns() int {
 	e.mu.Lock()
