@@ -163,7 +163,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 			}), optrace.WithFormat(format), optrace.WithMapping(&mapping))
 			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 				optrace.WithCacheBytes(cacheBytes))
-			onEveryCore(cores, func(core int) {
+			atOnce(cores, func(core int) {
 				rec := proc.Recorder(t.Context())
 				for i := range each {
 					i += core * each
@@ -178,7 +178,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 			})
 			shut.Lock() // from now on buffers fill
 			s := spantest.Operation(0).Snapshot()
-			onEveryCore(cores, func(int) {
+			atOnce(cores, func(int) {
 				for range 2 * bufferBytes / cores / 100 {
 					proc.OnEnd(s)
 				}
@@ -218,11 +218,11 @@ func TestM3QueueKeepsToItsBound(t *testing.T) {
 	}
 }
 
-// onEveryCore runs f on as many goroutines as there are cores, all at the same time.
-func onEveryCore(cores int, f func(core int)) {
+// atOnce runs f on n goroutines.
+func atOnce(n int, f func(i int)) {
 	var wg sync.WaitGroup
-	for core := range cores {
-		wg.Go(func() { f(core) })
+	for i := range n {
+		wg.Go(func() { f(i) })
 	}
 	wg.Wait()
 }

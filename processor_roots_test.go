@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -161,24 +160,20 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
 	shared, sharedSpan := spans.Start(t.Context(), "shared")
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for j := range 50 {
-				name := fmt.Sprint("request ", i, " ", j)
-				ctx := t.Context()
-				if i%2 == 0 {
-					ctx = remote(shared)
-				}
-				ctx, request := spans.Start(ctx, name)
-				layer, layerSpan := spans.Start(ctx, "layer")
-				run(layer, ops, name)
-				layerSpan.End()
-				request.End()
+	atOnce(8, func(i int) {
+		for j := range 50 {
+			name := fmt.Sprint("request ", i, " ", j)
+			ctx := t.Context()
+			if i%2 == 0 {
+				ctx = remote(shared)
 			}
-		})
-	}
-	wg.Wait()
+			ctx, request := spans.Start(ctx, name)
+			layer, layerSpan := spans.Start(ctx, "layer")
+			run(layer, ops, name)
+			layerSpan.End()
+			request.End()
+		}
+	})
 	sharedSpan.End()
 	shutdown(t, tp)
 	entries := spantest.ReadWhole(t, buf.Bytes()).Entries

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -194,20 +193,16 @@ func TestPreparedConcurrentSafe(t *testing.T) {
 	const goroutines, each = 4, 400
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		p := prepare(t, tr, optrace.OpSpec{Name: "a", Device: "cpu"})
-		var wg sync.WaitGroup
-		for g := range int64(goroutines) {
-			wg.Go(func() {
-				for i := range int64(each) {
-					n := 1 + g*each + i
-					ctx, further := t.Context(), []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n), attribute.Int64("y", n)}
-					if n%3 > 0 {
-						ctx = optrace.ContextWithStep(ctx, n)
-					}
-					p.Record(ctx, optrace.Times{Start: n, End: n, Launch: n * (n % 2)}, further[:i%4]...)
+		atOnce(goroutines, func(g int) {
+			for i := range int64(each) {
+				n := 1 + int64(g)*each + i
+				ctx, further := t.Context(), []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n), attribute.Int64("y", n)}
+				if n%3 > 0 {
+					ctx = optrace.ContextWithStep(ctx, n)
 				}
-			})
-		}
-		wg.Wait()
+				p.Record(ctx, optrace.Times{Start: n, End: n, Launch: n * (n % 2)}, further[:i%4]...)
+			}
+		})
 	})
 	if len(spans) != goroutines*each {
 		t.Fatalf("%d spans", len(spans))
