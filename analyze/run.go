@@ -88,7 +88,6 @@ func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, 
 	return steady, nil
 }
 
-// collect reads an input for a report.
 func collect(ctx context.Context, src Source, opts Options) (*collector, error) {
 	return collectBy(ctx, src, opts.Workers, opts.Want(), func() *collector { return newCollector(opts) })
 }

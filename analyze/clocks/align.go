@@ -168,7 +168,6 @@ func timesOf(f *trace.Forest) (ranks map[int64]timeRange, all timeRange) {
 	return ranks, all
 }
 
-// wall returns the time from the first start to the last end.
 func (t *timeRange) wall() op.Int {
 	return op.Int{V: wide.Between(t.first.V, t.last.V), Known: t.first.Known}
 }

@@ -58,7 +58,6 @@ func (c *comparison) add(parts []rankedPart) {
 	}
 }
 
-// add adds a difference.
 func (d *differences) add(s sample) {
 	if d.stride = max(d.stride, 1); d.seen%d.stride == 0 {
 		if len(d.samples) == maxSamples {

@@ -49,10 +49,7 @@ type references struct {
 	children, links int64
 }
 
-func (r *references) fold(src *references) {
-	r.children += src.children
-	r.links += src.links
-}
+func (*references) fold(*references) {} // what is beyond the sample is not looked at
 
 // New returns a Doctor that has seen nothing.
 func New() *Doctor {

