@@ -66,15 +66,7 @@ func TestReportOnHostileEntries(t *testing.T) {
 // nothing of what they add up to is lost.
 func TestManyNames(t *testing.T) {
 	const names, limit = 50_000, 2_500
-	var e op.Entry
-	records := func(yield func(op.Record, error) bool) {
-		for i := range names {
-			e = op.Entry{Operation: "op" + strconv.Itoa(i), Kind: op.KindCompute, Duration: int64(i)}
-			if !yield(op.Record{Entry: &e}, nil) {
-				return
-			}
-		}
-	}
+	records := operations(names, func(i int) string { return "op" + strconv.Itoa(i) })
 	r := check.Must(Run(t.Context(), Records(records), Options{SumsOnly: true, MaxGroups: limit}))(t)
 	count, sum, others := int64(0), int64(0), int64(0)
 	for _, row := range r.Operations {

@@ -80,15 +80,12 @@ func TestRunErrors(t *testing.T) {
 	}
 	stopped, stop := context.WithCancelCause(t.Context())
 	stop(io.ErrClosedPipe)
-	if _, err := Run(t.Context(), Records(failing), Options{}); !errors.Is(err, gone) {
-		t.Errorf("Run returns %v, want %v", err, gone)
-	}
-	if _, err := Read(t.Context(), Records(failing), func(op.Record) {}); !errors.Is(err, gone) {
-		t.Errorf("Read returns %v, want %v", err, gone)
-	}
-	if _, err := Run(stopped, Records(endless), Options{}); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("Run returns %v, want the cause of the context", err)
-	}
+	_, err := Run(t.Context(), Records(failing), Options{})
+	check.Is(t, "Run", gone, err)
+	_, err = Read(t.Context(), Records(failing), func(op.Record) {})
+	check.Is(t, "Read", gone, err)
+	_, err = Run(stopped, Records(endless), Options{})
+	check.Is(t, "the cause of the context", io.ErrClosedPipe, err)
 }
 
 func TestRead(t *testing.T) {

@@ -248,11 +248,6 @@ func hasMemory(e *op.Entry) bool {
 // onAccelerator reports whether an operation ran on a device that has streams: one that is
 // named, and not the host's processor.
 func onAccelerator(e *op.Entry) bool {
-	device := e.DeviceID
-	return device != "" && e.Side != op.SideHost && !startsWith(device, "cpu") && !startsWith(device, "host")
-}
-
-// startsWith reports whether s starts with an ASCII prefix in either case.
-func startsWith(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+	device := strings.ToLower(e.DeviceID)
+	return device != "" && e.Side != op.SideHost && !strings.HasPrefix(device, "cpu") && !strings.HasPrefix(device, "host")
 }
