@@ -58,6 +58,8 @@ func naiveSteps(specs []tracetest.Spec) []Row {
 	return rows
 }
 
+func hasStep(s tracetest.Spec) bool { return s.DeviceSide() && s.Step.Known }
+
 func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tracetest.Spec {
 	var ofRequests, others []naivePart
 	for request := range uint64(3) {
@@ -65,7 +67,7 @@ func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tra
 		for _, rank := range []op.Int{{}, op.Known(0), op.Known(1), op.Known(2)} {
 			for _, device := range []string{"cuda:0", "cuda:1"} {
 				loop := slices.DeleteFunc(slices.Clone(specs), func(s tracetest.Spec) bool {
-					return !s.IsOp || s.Timeless || s.Service != service || s.Rank != rank || s.Device != device || s.Parent != request
+					return !hasStep(s) || s.Timeless || s.Service != service || s.Rank != rank || s.Device != device || s.Parent != request
 				})
 				parts = append(parts, naiveOccurrencesOf(loop, step)...)
 			}
@@ -83,7 +85,7 @@ func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tra
 		iterations = append(iterations, p.ops)
 	}
 	timeless := slices.DeleteFunc(slices.Clone(specs), func(s tracetest.Spec) bool {
-		return !s.IsOp || !s.Timeless || s.Service != service || s.Step.V != step
+		return !hasStep(s) || !s.Timeless || s.Service != service || s.Step.V != step
 	})
 	slices.SortFunc(timeless, func(a, b tracetest.Spec) int {
 		return cmp.Or(cmp.Compare(a.End-a.Start, b.End-b.Start), cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID))
