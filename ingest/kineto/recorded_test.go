@@ -2,15 +2,12 @@ package kineto_test
 
 import (
 	"bufio"
-	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -58,47 +55,34 @@ func TestRecordedTraces(t *testing.T) {
 	for _, want := range expectations(t) {
 		t.Run(want.File, func(t *testing.T) {
 			got := expectation{File: want.File, Devices: map[string]deviceFigures{}}
-			devices := map[string][]*op.Entry{}
-			for rec, err := range kineto.Records(openRecorded(t, want.File), want.File, nil) {
-				check.OK(t, err)
-				if rec.Entry == nil {
-					continue
+			sums := map[[2]string][2]int64{} // counts and nanoseconds by device and operation
+			entries, _ := recordtest.Split(t, kineto.Records(openRecorded(t, want.File), want.File, nil))
+			for _, e := range entries {
+				check.OK(t, e.Validate())
+				if e.Rank.Known {
+					got.Rank = &e.Rank.V
 				}
-				check.OK(t, rec.Entry.Validate())
-				if rec.Entry.Rank.Known {
-					rank := rec.Entry.Rank.V
-					got.Rank = &rank
-				}
-				if rec.Entry.Side == op.SideHost {
+				if e.Side == op.SideHost {
 					got.CPUOps++
 					continue
 				}
-				device, _ := strings.CutPrefix(rec.Entry.DeviceID, "cuda:")
-				devices[device] = append(devices[device], rec.Entry.Clone())
+				device := strings.TrimPrefix(e.DeviceID, "cuda:")
+				key := [2]string{device, e.Operation}
+				d, sum := got.Devices[device], sums[key]
+				if sum[0] == 0 {
+					d.DistinctOps++
+				}
+				d.Events, d.Sum = d.Events+1, d.Sum+e.Duration
+				got.Devices[device], sums[key] = d, [2]int64{sum[0] + 1, sum[1] + e.Duration}
 			}
-			for name, entries := range devices {
-				got.Devices[name] = figuresOf(entries, len(want.Devices[name].Top))
+			for device, d := range got.Devices {
+				for _, top := range want.Devices[device].Top {
+					sum := sums[[2]string{device, top[0].(string)}]
+					d.Top = append(d.Top, [3]any{top[0], json.Number(fmt.Sprint(sum[0])), json.Number(fmt.Sprint(sum[1]))})
+				}
+				got.Devices[device] = d
 			}
 			check.Equal(t, "figures", want, got)
 		})
 	}
-}
-
-// figuresOf computes a device's figures, but for those that depend on what ran when.
-func figuresOf(entries []*op.Entry, top int) (d deviceFigures) {
-	sums := map[string][2]int64{}
-	for _, e := range entries {
-		s := sums[e.Operation]
-		sums[e.Operation] = [2]int64{s[0] + 1, s[1] + e.Duration}
-		d.Sum += e.Duration
-	}
-	d.Events, d.DistinctOps = len(entries), len(sums)
-	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
-		return cmp.Or(int(sums[b][1]-sums[a][1]), strings.Compare(a, b))
-	})
-	for _, name := range names[:top] {
-		n := func(v int64) json.Number { return json.Number(strconv.FormatInt(v, 10)) }
-		d.Top = append(d.Top, [3]any{name, n(sums[name][0]), n(sums[name][1])})
-	}
-	return d
 }
