@@ -20,24 +20,17 @@ type decoder struct {
 
 	fields fields
 	refs   []reference
-	out    op.Span
 }
 
 // fields are the fields of a span that are not its attributes.
 type fields struct {
-	name, process string
-	trace         op.TraceID
-	id, parent    op.SpanID
-	badID         bool
-	start         op.Int // in nanoseconds
-	duration      op.Int
-
+	op.Span     // RemoteParent is set where the kind says that the parent lies in another process
+	process     string
+	badID       bool
+	duration    op.Int // in nanoseconds
 	scope       op.Scope
 	kind        string
-	failed      bool
 	description string
-	// remote is set where the span's kind says that its parent lies in another process.
-	remote bool
 }
 
 // span reads one span: its attributes into the builder, and its other fields.
@@ -52,17 +45,17 @@ func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
 		case "traceID":
-			f.trace = d.traceID()
+			f.TraceID = d.traceID()
 		case "spanID":
-			f.id = d.spanID()
+			f.SpanID = d.spanID()
 		case "parentSpanID": // in old versions
-			f.parent = d.spanID()
+			f.ParentSpanID = d.spanID()
 		case "operationName":
-			f.name = d.text()
+			f.Name = d.text()
 		case "processID":
 			f.process = d.text()
 		case "startTime":
-			f.start = d.micros()
+			f.Start = d.micros()
 		case "duration":
 			f.duration = d.micros()
 		case "references":
@@ -108,13 +101,13 @@ func (d *decoder) references(text []byte, f *fields) {
 	}
 	parent := -1
 	for i, r := range d.refs {
-		inTrace := r.trace == f.trace && !r.span.IsZero()
+		inTrace := r.trace == f.TraceID && !r.span.IsZero()
 		if inTrace && (parent < 0 || r.childOf && !d.refs[parent].childOf) {
 			parent = i
 		}
 	}
 	if parent >= 0 {
-		f.parent = d.refs[parent].span
+		f.ParentSpanID = d.refs[parent].span
 	}
 	for i, r := range d.refs {
 		if i != parent {
@@ -144,19 +137,19 @@ func (d *decoder) reference() (r reference) {
 // record returns the span that was read last as a record. Its process may be nil.
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
-	b.SetName(f.name)
-	if opfile.IsPlaceholder(f.trace) {
-		f.trace, f.id, f.parent = op.TraceID{}, op.SpanID{}, op.SpanID{}
+	b.SetName(f.Name)
+	if opfile.IsPlaceholder(f.TraceID) {
+		f.TraceID, f.SpanID, f.ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
 	} else {
-		b.SetIDs(f.trace, f.id, f.parent)
+		b.SetIDs(f.TraceID, f.SpanID, f.ParentSpanID)
 	}
-	if f.start.V == 0 { // not known, as in OTLP
-		f.start = op.Int{}
+	if f.Start.V == 0 { // not known, as in OTLP
+		f.Start = op.Int{}
 	}
-	if !f.start.Known && f.duration.V > 0 {
+	if !f.Start.Known && f.duration.V > 0 {
 		b.SetDuration(f.duration.V)
 	} else {
-		b.SetTime(f.start, f.duration.V)
+		b.SetTime(f.Start, f.duration.V)
 	}
 	b.Warn(op.WarnMicroseconds)
 	if !f.duration.Known {
@@ -165,7 +158,7 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	if f.badID {
 		b.Warn(op.WarnBadID)
 	}
-	if f.failed {
+	if f.Failed {
 		b.SetError(f.description)
 	}
 	b.SetScopeOf(&f.scope)
@@ -179,21 +172,15 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	}
 	if process != nil {
 		b.SetResource(process)
+		f.Service = process.Service
 	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
-	d.out = op.Span{
-		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
-		RemoteParent: f.remote && !f.parent.IsZero(),
-		Start:        f.start, Duration: max(0, f.duration.V), Failed: f.failed,
-	}
-	x.Message = f.description
-	b.FillSpan(&d.out)
-	if process != nil {
-		d.out.Service = process.Service
-	}
-	return op.Record{Span: &d.out}
+	f.RemoteParent = f.RemoteParent && !f.ParentSpanID.IsZero()
+	f.Duration, x.Message = max(0, f.duration.V), f.description
+	b.FillSpan(&f.Span)
+	return op.Record{Span: &f.Span}
 }
 
 // text reads a string, as valid UTF-8; of any other value it takes nothing.

@@ -58,9 +58,9 @@ func (d *decoder) tags(f *fields) {
 		t := d.next()
 		switch t.key {
 		case attrkey.JaegerError:
-			f.failed = f.failed || string(t.value) == "true" || string(t.value) == `"true"`
+			f.Failed = f.Failed || string(t.value) == "true" || string(t.value) == `"true"`
 		case attrkey.JaegerStatus:
-			f.failed = f.failed || string(t.value) == `"ERROR"`
+			f.Failed = f.Failed || string(t.value) == `"ERROR"`
 		case attrkey.JaegerDescription:
 			f.description = d.tagText(t)
 		case attrkey.JaegerScope, attrkey.JaegerOldScope:
@@ -69,7 +69,7 @@ func (d *decoder) tags(f *fields) {
 			f.scope.Version = d.tagText(t)
 		case attrkey.JaegerKind:
 			f.kind = d.tagText(t)
-			f.remote = f.kind == "server" || f.kind == "consumer"
+			f.RemoteParent = f.kind == "server" || f.kind == "consumer"
 		case attrkey.JaegerTraceState:
 			d.build.SetTraceState(d.tagText(t))
 		case attrkey.JaegerDropped:

@@ -25,17 +25,10 @@ type ownArguments struct {
 
 // ownValues are the values of a span's own arguments.
 type ownValues struct {
-	trace          op.TraceID
-	spanID, parent op.SpanID
-	remote         bool
-	service, scope string
-	failed         bool
-	message        string
-	state          string
-	dropped        int64
-	droppedLinks   int64
-	emptyDevice    bool
-	noStart        bool
+	op.Span               // but for its name and times
+	scope, message, state string
+	dropped, droppedLinks int64
+	emptyDevice, noStart  bool
 }
 
 // read reads the arguments of objects that are valid JSON, nil for none, and feeds
@@ -63,19 +56,19 @@ func (a *ownArguments) argument(key []byte) bool {
 	l := &a.lex
 	switch string(key) {
 	case "trace_id":
-		a.trace, _ = op.ParseTraceID(l.AnyStr())
+		a.TraceID, _ = op.ParseTraceID(l.AnyStr())
 	case "span_id":
-		a.spanID, _ = op.ParseSpanID(l.AnyStr())
+		a.SpanID, _ = op.ParseSpanID(l.AnyStr())
 	case "parent_span_id":
-		a.parent, _ = op.ParseSpanID(l.AnyStr())
+		a.ParentSpanID, _ = op.ParseSpanID(l.AnyStr())
 	case "optrace.parent_remote":
-		a.remote = a.isTrue()
+		a.RemoteParent = a.isTrue()
 	case attrkey.ServiceName:
-		a.service = a.text()
+		a.Service = a.text()
 	case "otel.scope.name":
 		a.scope = a.text()
 	case "optrace.error":
-		a.failed = l.Peek() == '"'
+		a.Failed = l.Peek() == '"'
 		a.message = a.text()
 	case "optrace.trace_state":
 		a.state = a.text()
@@ -131,14 +124,14 @@ func (a *ownArguments) readLinks() {
 
 // complete adds the arguments to an operation that b has built.
 func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
-	if !a.trace.IsZero() || !a.spanID.IsZero() || !a.parent.IsZero() {
-		b.SetIDs(a.trace, a.spanID, a.parent)
+	if !a.TraceID.IsZero() || !a.SpanID.IsZero() || !a.ParentSpanID.IsZero() {
+		b.SetIDs(a.TraceID, a.SpanID, a.ParentSpanID)
 	}
-	e.Service, e.Scope, e.DroppedAttributes = a.service, a.scope, a.dropped
+	e.Service, e.Scope, e.DroppedAttributes = a.Service, a.scope, a.dropped
 	if a.dropped > 0 {
 		e.Warn |= op.WarnDroppedAttributes
 	}
-	if a.failed {
+	if a.Failed {
 		b.SetError(a.message)
 	}
 	b.SetTraceState(a.state)
@@ -164,19 +157,16 @@ func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 }
 
 // span returns the span of a name and time that is not an operation.
-func (a *ownArguments) span(name string, start op.Int, dur int64) op.Span {
-	s := op.Span{
-		Name: strings.ToValidUTF8(name, "\ufffd"), TraceID: a.trace, SpanID: a.spanID, ParentSpanID: a.parent, RemoteParent: a.remote,
-		Start: start, Duration: max(0, dur), Service: a.service, Failed: a.failed,
-	}
-	if a.noStart {
-		s.Start = op.Int{}
+func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
+	a.Name, a.Duration = strings.ToValidUTF8(name, "\ufffd"), max(0, dur)
+	if !a.noStart {
+		a.Start = start
 	}
 	if len(a.links) > 0 {
-		s.Links = a.links
+		a.Links = a.links
 	}
 	if a.droppedLinks > 0 {
-		s.Extra = a.withDropped(nil)
+		a.Extra = a.withDropped(nil)
 	}
-	return s
+	return &a.Span
 }

@@ -99,7 +99,6 @@ type reader struct {
 
 	held     budget.Account
 	baseless int64 // spans yielded while the time base was not known
-	span     op.Span
 }
 
 // holdStep is how much more is held before that is told.

@@ -20,9 +20,8 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wa
 	if e, ok := b.Entry(); ok {
 		own.complete(b, e)
 		rec.Entry = e
-	} else if !own.spanID.IsZero() {
-		r.span = own.span(spanName, opfile.UnixTime(base.V, start), dur)
-		rec.Span = &r.span
+	} else if !own.SpanID.IsZero() {
+		rec.Span = own.span(spanName, opfile.UnixTime(base.V, start), dur)
 	} else {
 		return true, false
 	}
