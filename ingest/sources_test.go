@@ -20,7 +20,6 @@ import (
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/render/otlp"
 )
 
 // hostsOf returns the attribute host.name of each entry, by its step. Entries are
@@ -96,7 +95,7 @@ func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string)
 }
 
 // Entries have the attributes of the resources of their writers, whatever the number of
-// workers and the size of parts, and in other formats too.
+// workers and the size of parts.
 func TestResourcesOfWriters(t *testing.T) {
 	for seed := range cases.Numbers(t, 60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -112,8 +111,7 @@ func TestResourcesOfWriters(t *testing.T) {
 		for range 12 {
 			processes[rng.IntN(len(processes))].write(rng, &b, want)
 		}
-		dir := t.TempDir()
-		file := filepath.Join(dir, "ops.jsonl")
+		file := filepath.Join(t.TempDir(), "ops.jsonl")
 		check.OK(t, os.WriteFile(file, b.Bytes(), 0o600))
 		for _, size := range []int{64, 300, 1 << 20} {
 			for _, workers := range []int{1, 3} {
@@ -122,28 +120,7 @@ func TestResourcesOfWriters(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(want, hostsOf(t, toOTLP(t, file), 300, 3)); diff != "" {
-			t.Fatalf("seed %d, OTLP (-want +got):\n%s\n%s", seed, diff, b.Bytes())
-		}
 	}
-}
-
-func toOTLP(t *testing.T, file string) string {
-	t.Helper()
-	path := filepath.Join(filepath.Dir(file), "ops.otlp.jsonl")
-	f := check.Must(os.Create(path))(t)
-	w := otlp.NewWriter(f)
-	for rec := range ingest.Open(file).Records() {
-		if rec.Resource != nil {
-			_ = w.Resource(rec.Resource)
-		}
-		if rec.Entry != nil {
-			_ = w.Entry(rec.Entry)
-		}
-	}
-	check.OK(t, w.Flush())
-	check.OK(t, f.Close())
-	return path
 }
 
 // The lookup goes from an operation to its scope and then to its resource.
