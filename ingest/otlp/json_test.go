@@ -131,14 +131,14 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 	request := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7",` +
 		`"parentSpanId":"00000000000000aa","flags":769,"name":"POST /","startTimeUnixNano":"5","endTimeUnixNano":"9","status":{"code":2}}]}]}]}`
 	text := strings.Join([]string{
-		request,
+		batch("matmul"), request, // which has no resource
 		`{"resourceMetrics":[{"scopeMetrics":[]}]}`,
 		`{"resourceLogs":[]}`,
 		`{}`,
 		`{"operation":"relu","duration_us":1}`,
 	}, "\n")
 	want := result{Records: []string{
-		`{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7",` +
+		header, entry, `{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7",` +
 			`"parent_span_id":"00000000000000aa",` +
 			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
 		"{Reason:other_signal N:1 Signal:metrics}", "{Reason:other_signal N:1 Signal:logs}", "{Reason:unknown_record N:1 Signal:}",
