@@ -3,7 +3,6 @@ package jaeger_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/op"
 )
 
 func transcript(t testing.TB, text string) string {
@@ -123,6 +121,16 @@ func TestRecords(t *testing.T) {
 			entry(`"service":"api","warn":["us_truncated"]}`) + "error: answer: incomplete answer, the server's error: \"shard down\" (at byte " +
 				"477)\n",
 		},
+		{
+			"placeholders for ids, and no start", strings.NewReplacer("0af7651916cd43dd8448eb211c80319c", opfile.PlaceholderTraceID(1).String(),
+				`"startTime":1`, `"startTime":0`).Replace(x("", "")),
+			strings.NewReplacer(`"start_unix_ns":1000,`, "", wantIDs+",", "").Replace(entry(`"service":"api","warn":["no_start","us_truncated"]}`)),
+		},
+		{
+			"no start and no duration", strings.Replace(x("", ""), `"startTime":1,"duration":5`, `"startTime":0,"duration":0`, 1),
+			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000",
+				"0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
+		},
 		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) +
 			entry(`"service":"api","warn":["us_truncated"]}`)},
 	} {
@@ -197,27 +205,4 @@ func BenchmarkRecords(b *testing.B) {
 	const answers = 100
 	text := bytes.Repeat(one, answers)
 	recordtest.Benchmark(b, text, 21*answers, jaeger.Records)
-}
-
-// What was written without ids or a start has none when it is read.
-func TestPlaceholders(t *testing.T) {
-	for _, test := range []struct {
-		duration string
-		want     op.Warning
-	}{
-		{"100", op.WarnNoStart},
-		{"0", op.WarnBadTime},
-	} {
-		text := `{"data":[{"spans":[{"traceID":"` + opfile.PlaceholderTraceID(1).String() + `","spanID":"0000000000000001",` +
-			`"operationName":"relu","startTime":0,"duration":` + test.duration + `,"tags":[{"key":"tensor.op.name","value":"relu"}]}]}]}`
-		n := 0
-		for rec, err := range jaeger.Records(strings.NewReader(text), "test", nil) {
-			n++
-			if e := rec.Entry; err != nil || e == nil || !e.TraceID.IsZero() || !e.SpanID.IsZero() || e.Start.Known ||
-				e.Warn != test.want|op.WarnMicroseconds {
-				t.Errorf("duration %s: %+v, %v", test.duration, e, err)
-			}
-		}
-		check.Equal(t, fmt.Sprintf("duration %s: records", test.duration), 1, n)
-	}
 }

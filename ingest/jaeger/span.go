@@ -1,6 +1,7 @@
 package jaeger
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/optrace/optrace/internal/attrmap"
@@ -215,23 +216,17 @@ func (d *decoder) spanID() op.SpanID {
 
 func parseTraceID(text []byte) (op.TraceID, bool) {
 	if len(text) > 16 {
-		return op.ParseTraceID(padded(make([]byte, 0, 32), text))
+		return op.ParseTraceID(padded(text, 32))
 	}
-	return op.ParseTraceID(padded(make([]byte, 0, 16), text))
+	return op.ParseTraceID(padded(text, 16))
 }
 
-func parseSpanID(text []byte) (op.SpanID, bool) {
-	return op.ParseSpanID(padded(make([]byte, 0, 16), text))
-}
+func parseSpanID(text []byte) (op.SpanID, bool) { return op.ParseSpanID(padded(text, 16)) }
 
-// padded fills dst up to its capacity with zeros and text; text that is empty
-// or too long comes back as it is.
-func padded(dst, text []byte) []byte {
-	if len(text) == 0 || len(text) >= cap(dst) {
+// padded puts zeros in front of a text, unless it is empty.
+func padded(text []byte, digits int) []byte {
+	if len(text) == 0 || len(text) >= digits {
 		return text
 	}
-	for range cap(dst) - len(text) {
-		dst = append(dst, '0')
-	}
-	return append(dst, text...)
+	return append(bytes.Repeat([]byte{'0'}, digits-len(text)), text...)
 }
