@@ -20,7 +20,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/internal/spantest"
 )
 
 // randomTraces returns spans of some resources and scopes, some of many spans.
@@ -32,7 +31,7 @@ func randomTraces(rng *rand.Rand) *tracepb.TracesData {
 // spread over lines.
 func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
-	text := spantest.MarshalJSON(t, randomTraces(rng))
+	text := otlptest.MarshalJSON(t, randomTraces(rng))
 	lines := bytes.Repeat(append(bytes.Clone(text), '\n'), rng.IntN(4)) // in front
 	if rng.IntN(4) == 0 {
 		text = fmt.Appendf(nil, `{"result":%s}`, text)

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,7 +41,7 @@ func fakeJaeger(t *testing.T) (url string) {
 	mux.HandleFunc("GET /api/v3/traces", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(w, `{"result":%s}`, spantest.MarshalJSON(t, all))
+		fmt.Fprintf(w, `{"result":%s}`, otlptest.MarshalJSON(t, all))
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

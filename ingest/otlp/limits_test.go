@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op/attr"
@@ -168,7 +169,7 @@ func TestS2AttributesAreLinear(t *testing.T) {
 				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op, p[2], p[3], p[4])
 			read := otlp.JSONRecords
 			if binary {
-				message := check.Must(proto.Marshal(spantest.TracesJSON(t, text)))(t)
+				message := check.Must(proto.Marshal(otlptest.TracesJSON(t, text)))(t)
 				text, read = message, otlp.ProtoRecords
 			}
 			var m attr.Mapping

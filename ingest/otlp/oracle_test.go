@@ -19,7 +19,6 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/otlptest"
-	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -37,7 +36,7 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 // checkReaders checks what the readers find in traces, in all encodings.
 func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
 	t.Helper()
-	text, message := spantest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
+	text, message := otlptest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
 		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
 		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),

@@ -1,4 +1,5 @@
-// Package otlptest makes random messages of OTLP for tests, from the generated types. Only tests import it.
+// Package otlptest makes random messages of OTLP for tests, by the generated types, and reads and writes them in JSON. Only
+// tests import it.
 package otlptest
 
 import (

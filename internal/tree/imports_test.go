@@ -62,7 +62,10 @@ var importRules = map[string]struct {
 		own:     slices.Concat([]string{"op/...", "internal/check", "internal/golden", "internal/optest"}, modelImports),
 		foreign: []string{"github.com/google/go-cmp"},
 	},
-	"internal/otlptest":     {foreign: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}},
+	"internal/otlptest": {
+		own:     []string{"internal/check"},
+		foreign: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+	},
 	"internal/perfettotest": {own: []string{"internal/check"}, foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {

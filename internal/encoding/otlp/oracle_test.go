@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/otlp"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/internal/traces"
@@ -133,7 +134,7 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	if bytes.IndexByte(line, '\n') != len(line)-1 {
 		tb.Fatalf("not one line: %q", line)
 	}
-	fromJSON := spantest.TracesJSON(tb, line)
+	fromJSON := otlptest.TracesJSON(tb, line)
 	fromProto := new(tracepb.TracesData)
 	check.OK(tb, proto.Unmarshal(all[0], fromProto))
 	for _, rs := range fromProto.ResourceSpans {

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/chrome"
@@ -168,7 +168,7 @@ func readsBack(t *testing.T, f format, records ...op.Record) {
 	if f.name == "otlp" { // the Collector reads as many
 		spans := 0
 		for line := range bytes.Lines(text) {
-			for _, rs := range spantest.TracesJSON(t, line).ResourceSpans {
+			for _, rs := range otlptest.TracesJSON(t, line).ResourceSpans {
 				for _, ss := range rs.ScopeSpans {
 					spans += len(ss.Spans)
 				}

@@ -1,4 +1,4 @@
-package spantest
+package otlptest
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/internal/check"
 )
@@ -30,10 +31,10 @@ func TracesJSON(tb testing.TB, document []byte) *tracepb.TracesData {
 	return traces
 }
 
-// MarshalJSON returns traces as a document of OTLP in JSON.
-func MarshalJSON(tb testing.TB, traces *tracepb.TracesData) []byte {
+// MarshalJSON returns a message as OTLP has it in JSON.
+func MarshalJSON(tb testing.TB, m proto.Message) []byte {
 	tb.Helper()
-	text := check.Must(protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(traces))(tb)
+	text := check.Must(protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(m))(tb)
 	var compact bytes.Buffer // the library puts spaces here and there
 	check.OK(tb, json.Compact(&compact, text))
 	return respelled(tb, compact.Bytes(), base64.StdEncoding.DecodeString, hex.EncodeToString)
