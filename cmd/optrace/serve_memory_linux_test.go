@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,38 +21,21 @@ import (
 	"github.com/optrace/optrace/internal/check"
 )
 
-// crowds are operations of which each has another value of something, as a span of OTLP: its name and further fields.
+// crowds are operations of which each has another value of something, with its number in the place of #: their name, and the key
+// and the value of an attribute, as a span of OTLP has them.
 var crowds = map[string]struct {
-	operations int
-	span       func(i int) (name, attributes string)
+	operations       int
+	name, key, value string
 }{
-	"names":      {100_000, func(i int) (string, string) { return fmt.Sprintf("operation %010d", i), "" }},
-	"2 KB names": {100_000, func(i int) (string, string) { return fmt.Sprint(i, strings.Repeat("x", 2<<10)), "" }},
-	"16 KB names": {60_000, func(i int) (string, string) {
-		return fmt.Sprint(i, strings.Repeat("x", 16<<10)), ""
-	}},
-	"devices": {100_000, func(i int) (string, string) {
-		return "matmul", stringAttribute("tensor.device.id", fmt.Sprint("gpu:", i))
-	}},
-	"streams": {100_000, func(i int) (string, string) {
-		return "matmul", fmt.Sprintf(`,{"key":"tensor.stream.id","value":{"intValue":"%d"}}`, i)
-	}},
-	"steps": {100_000, func(i int) (string, string) {
-		return "matmul", fmt.Sprintf(`,{"key":"tensor.step","value":{"intValue":"%d"}}`, i)
-	}},
-	"paths": {100_000, func(i int) (string, string) {
-		return "matmul", stringAttribute("tensor.op.path", fmt.Sprint(strings.Repeat("y", 4<<10), i))
-	}},
-	"shapes": {100_000, func(i int) (string, string) {
-		return "matmul", fmt.Sprintf(`,{"key":"tensor.output.shape","value":{"arrayValue":{"values":[{"intValue":"%d"}]}}}`, i+1)
-	}},
-	"attributes": {100_000, func(i int) (string, string) {
-		return "matmul", stringAttribute("note", fmt.Sprint(strings.Repeat("z", 8<<10), i))
-	}},
-}
-
-func stringAttribute(key, value string) string {
-	return fmt.Sprintf(`,{"key":%q,"value":{"stringValue":%q}}`, key, value)
+	"names":       {100_000, "operation 1#", "note", `"boolValue":true`},
+	"2 KB names":  {100_000, "#" + strings.Repeat("x", 2<<10), "note", `"boolValue":true`},
+	"16 KB names": {60_000, "#" + strings.Repeat("x", 16<<10), "note", `"boolValue":true`},
+	"devices":     {100_000, "matmul", "tensor.device.id", `"stringValue":"gpu:#"`},
+	"streams":     {100_000, "matmul", "tensor.stream.id", `"intValue":"#"`},
+	"steps":       {100_000, "matmul", "tensor.step", `"intValue":"#"`},
+	"paths":       {100_000, "matmul", "tensor.op.path", `"stringValue":"` + strings.Repeat("y", 4<<10) + `#"`},
+	"shapes":      {100_000, "matmul", "tensor.output.shape", `"arrayValue":{"values":[{"intValue":"1#"}]}`},
+	"attributes":  {100_000, "matmul", "note", `"stringValue":"` + strings.Repeat("z", 8<<10) + `#"`},
 }
 
 // S1: what programs send, and what the page and the report make of it, takes the memory that the command may take.
@@ -74,7 +58,7 @@ func TestS1ServeMemory(t *testing.T) {
 					receiver = strings.TrimSpace(address)
 				}
 			}
-			sendCrowd(t, receiver, crowds[name].operations, crowds[name].span)
+			sendCrowd(t, receiver, name)
 
 			for _, one := range []struct {
 				path string
@@ -114,21 +98,23 @@ func mostResident(t *testing.T, pid int) int64 {
 	return kib << 10
 }
 
-// sendCrowd sends n operations in requests of 4 MiB. Names need no escapes.
-func sendCrowd(t *testing.T, receiver string, n int, span func(int) (name, attributes string)) {
+// sendCrowd sends operations in requests of 4 MiB.
+func sendCrowd(t *testing.T, receiver, crowd string) {
 	t.Helper()
+	c := crowds[crowd]
 	var text bytes.Buffer
-	for i := range n {
+	for i := range c.operations {
 		if text.Len() == 0 {
 			text.WriteString(`{"resourceSpans":[{"scopeSpans":[{"spans":[`)
 		} else {
 			text.WriteByte(',')
 		}
-		name, attributes := span(i)
+		number := strconv.Itoa(i)
 		fmt.Fprintf(&text, `{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d",`+
-			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}}%[6]s]}`, i/100+1, i+1, name,
-			1_000_000_000_000_000_000+i*1000, 1_000_000_000_000_000_900+i*1000, attributes)
-		if text.Len() < 4<<20 && i < n-1 {
+			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}},{"key":%[6]q,"value":{%[7]s}}]}`,
+			i/100+1, i+1, strings.ReplaceAll(c.name, "#", number), 1_000_000_000_000_000_000+i*1000, 1_000_000_000_000_000_900+i*1000,
+			c.key, strings.ReplaceAll(c.value, "#", number))
+		if text.Len() < 4<<20 && i < c.operations-1 {
 			continue
 		}
 		text.WriteString(`]}]}]}`)

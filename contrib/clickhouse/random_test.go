@@ -121,44 +121,26 @@ func randomFile(t testing.TB, seed uint64, n int, weighted bool) string {
 	return writeFile(t, fmt.Sprintf("ops-%d.jsonl", seed), text)
 }
 
-// stepsFile writes a file of steps that follow one another on two devices: each a trace of
+// requestsFile writes a file of requests that follow one another on two devices, each a trace: a span, a layer and, below it,
 // operations that overlap.
-func stepsFile(t testing.TB, seed uint64, steps int) string {
+func requestsFile(t testing.TB, seed uint64, requests int) string {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var text []byte
 	kinds := []op.Kind{op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory, op.KindIO}
-	for step := range steps {
-		for i := range 2 + r.IntN(20) {
-			e := &op.Entry{
-				Operation: fmt.Sprint("op", i%5), Kind: kinds[r.IntN(len(kinds))], Duration: r.Int64N(3000), Service: "trainer",
-				DeviceID: fmt.Sprintf("cuda:%d", i%2), TraceID: op.TraceID{1, byte(step >> 8), byte(step)},
-				SpanID: op.SpanID{1, byte(step >> 8), byte(step), byte(i)}, Start: op.Known(int64(1_000_000_000 + step*10_000 + r.IntN(7000))),
-			}
-			text = append(e.AppendJSON(text), '\n')
-		}
-	}
-	return writeFile(t, "steps.jsonl", text)
-}
-
-// requestsFile writes requests, each a trace: a span, a layer and operations below it.
-func requestsFile(t testing.TB, seed uint64, requests int) string {
-	r := rand.New(rand.NewPCG(seed, 3))
-	var text []byte
 	for i := range requests {
-		trace, start := op.TraceID{2, byte(i)}, int64(1_000_000_000+i*5_000)
-		id := func(n int) op.SpanID { return op.SpanID{byte(i), byte(n), 1} }
-		at := start
-		for n := range 1 + r.IntN(8) {
-			d := r.Int64N(2000)
+		trace, start := op.TraceID{1, byte(i >> 8), byte(i)}, int64(1_000_000_000+i*11_000)
+		id := func(n int) op.SpanID { return op.SpanID{1, byte(i >> 8), byte(i), byte(n)} }
+		end := start
+		for n := range 2 + r.IntN(20) {
 			e := &op.Entry{
-				Operation: fmt.Sprint("op", n%3), Kind: op.KindCompute, Duration: d, Service: "server", DeviceID: "cuda:0",
-				TraceID: trace, SpanID: id(10 + n), ParentSpanID: id(2), Start: op.Known(at),
+				Operation: fmt.Sprint("op", n%5), Kind: kinds[r.IntN(len(kinds))], Duration: r.Int64N(3000), Service: "server",
+				DeviceID: fmt.Sprintf("cuda:%d", n%2), TraceID: trace, SpanID: id(10 + n), ParentSpanID: id(2), Start: op.Known(start + r.Int64N(7000)),
 			}
 			text = append(e.AppendJSON(text), '\n')
-			at += d
+			end = max(end, e.End().V)
 		}
 		for n, s := range []op.Span{{Name: "GET /a", SpanID: id(1)}, {Name: "layer", SpanID: id(2), ParentSpanID: id(1)}} {
-			s.TraceID, s.Start, s.Duration, s.Service = trace, op.Known(start-int64(2-n)), at-start+4, "server"
+			s.TraceID, s.Start, s.Duration, s.Service = trace, op.Known(start-int64(2-n)), end-start+4, "server"
 			text = append(s.AppendJSON(text), '\n')
 		}
 	}

@@ -82,7 +82,7 @@ func testSuite(t *testing.T, db clickhouse.DB, newTables func(t *testing.T)) (fi
 		}
 	})
 	part("traces", func(t *testing.T) { testTraces(t, db) })
-	part("time lines", func(t *testing.T) { testTimelines(t, db, files) }, stepsFile(t, 1, 300))
+	part("time lines", func(t *testing.T) { testTimelines(t, db, files) }, requestsFile(t, 1, 300))
 	part("weights", reports, randomFile(t, 3, 500, true))
 	part("reports", reports, randomFile(t, 1, 3000, false), randomFile(t, 2, 300, false))
 	return files
