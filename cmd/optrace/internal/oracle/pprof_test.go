@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/pprof"
 )
 
@@ -31,39 +31,31 @@ func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Pro
 	return p
 }
 
-// pprofRequests is a run of two requests, one of them with an operation below another, one
+// requestLines is a run of two requests, one of them with an operation below another, one
 // from the host, and one whose ids another has.
+const requestLines = `{"span":{"name":"POST /predict","trace_id":"T1","span_id":"01","start_unix_ns":N000,"duration_ns":1000}}
+{"operation":"attention","device_id":"cuda:0","trace_id":"T1","span_id":"02","parent_span_id":"01","start_unix_ns":N100,"duration_ns":500}
+{"operation":"matmul",SHAPES"trace_id":"T1","span_id":"03","parent_span_id":"02","start_unix_ns":N150,"duration_ns":200}
+{"operation":"matmul",SHAPES"trace_id":"T1","span_id":"04","parent_span_id":"02","start_unix_ns":N400,"duration_ns":100}
+{"operation":"aten::mm","side":"host","trace_id":"T1","span_id":"05","parent_span_id":"01","start_unix_ns":N050,"duration_ns":20}
+{"operation":"again","device_id":"cuda:0","trace_id":"T1","span_id":"03","parent_span_id":"02","start_unix_ns":N150,"duration_ns":300}
+{"span":{"name":"GET /héalth;\n\u001b[31m","trace_id":"T2","span_id":"01","start_unix_ns":N000,"duration_ns":1000}}
+{"operation":"all_reduce","device_id":"cuda:1","trace_id":"T2","span_id":"02","parent_span_id":"01","start_unix_ns":N700,"duration_ns":50}
+`
+
 func pprofRequests() *trace.Forest {
 	f := trace.New()
 	f.KeepShapes()
-	span := func(trace byte, name string) {
-		f.Add(op.Record{Span: &op.Span{
-			Name: name, TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: 1}, Start: op.Known(1_772_366_400_000_000_000), Duration: 1000,
-		}})
-	}
-	add := func(trace, id, parent byte, name string, start, duration int64, change func(*op.Entry)) {
-		e := &op.Entry{
-			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
-			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(1_772_366_400_000_000_000 + start), Duration: duration,
+	text := strings.NewReplacer(`"T`, `"0000000000000000000000000000000`, `span_id":"`, `span_id":"00000000000000`, ":N", ":1772366400000000",
+		"SHAPES", `"device_id":"cuda:0","input_shapes":[[64,784],[784,256]],"output_shape":[64,256],"dtype":"f32","memory_bytes":65536,"flops":25690112,`,
+	).Replace(requestLines)
+	for r := entries.NewReader(strings.NewReader(text), "requests"); ; {
+		rec, err := r.Next()
+		if err != nil {
+			return f
 		}
-		if change != nil {
-			change(e)
-		}
-		f.Add(op.Record{Entry: e})
+		f.Add(rec)
 	}
-	shaped := func(e *op.Entry) {
-		e.InputShapes, e.OutputShape, e.DType = []op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256}, "f32"
-		e.MemoryBytes, e.FLOPs = op.Known(65_536), op.Known(25_690_112)
-	}
-	span(1, "POST /predict")
-	add(1, 2, 1, "attention", 100, 500, nil)
-	add(1, 3, 2, "matmul", 150, 200, shaped)
-	add(1, 4, 2, "matmul", 400, 100, shaped)
-	add(1, 5, 1, "aten::mm", 50, 20, func(e *op.Entry) { e.Side, e.DeviceID = op.SideHost, "cpu" })
-	add(1, 3, 2, "again", 150, 300, nil)
-	span(2, "GET /héalth;\n\x1b[31m")
-	add(2, 2, 1, "all_reduce", 700, 50, func(e *op.Entry) { e.Kind, e.DeviceID = op.KindCollective, "cuda:1" })
-	return f
 }
 
 func TestPprofGolden(t *testing.T) {
