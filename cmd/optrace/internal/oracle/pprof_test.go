@@ -47,7 +47,8 @@ func pprofRequests() *trace.Forest {
 	f := trace.New()
 	f.KeepShapes()
 	text := strings.NewReplacer(`"T`, `"0000000000000000000000000000000`, `span_id":"`, `span_id":"00000000000000`, ":N", ":1772366400000000",
-		"SHAPES", `"device_id":"cuda:0","input_shapes":[[64,784],[784,256]],"output_shape":[64,256],"dtype":"f32","memory_bytes":65536,"flops":25690112,`,
+		"SHAPES", `"device_id":"cuda:0","input_shapes":[[64,784],[784,256]],"output_shape":[64,256],"dtype":"f32",`+
+			`"memory_bytes":65536,"flops":25690112,`,
 	).Replace(requestLines)
 	for r := entries.NewReader(strings.NewReader(text), "requests"); ; {
 		rec, err := r.Next()
