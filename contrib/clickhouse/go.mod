@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/ClickHouse/clickhouse-go/v2 v2.47.0
+	github.com/ebitengine/purego v0.11.2
 	github.com/optrace/optrace v0.3.0
 	github.com/optrace/optrace/parquet v0.0.0
 	go.opentelemetry.io/collector/pdata v1.70.0

@@ -1,27 +1,28 @@
-//go:build chdb
-
 package clickhouse_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
-	"github.com/optrace/optrace/contrib/clickhouse/internal/chdb"
 	"github.com/optrace/optrace/internal/check"
 )
 
 // A current ClickHouse computes what package analyze does, by the statements that two shards of an
 // old one get.
 func TestOneProcess(t *testing.T) {
-	engine := check.Must(chdb.Open(t.TempDir()))(t)
-	defer engine.Close()
-	db := processDB{engine}
+	db := openLibrary(t)
 	version := ""
 	check.OK(t, db.Query(t.Context(), "SELECT version()", func(scan func(...any) error) error { return scan(&version) }))
 	t.Logf("ClickHouse %s", version)
@@ -34,15 +35,65 @@ func TestOneProcess(t *testing.T) {
 	})
 }
 
-type processDB struct{ engine *chdb.Engine }
+// libraryVariable names libchdb.so; without it the test that needs it is skipped.
+const libraryVariable = "OPTRACE_CHDB"
 
-func (db processDB) Exec(_ context.Context, statement string) error {
-	_, err := db.engine.Run(statement, "JSONCompactEachRow")
+// processDB is ClickHouse in this process, of which there is one at a time.
+type processDB struct {
+	mu      sync.Mutex
+	conn    *uintptr
+	run     func(conn uintptr, query string, size int, format string, formatSize int) (answer uintptr)
+	text    func(answer uintptr) *byte
+	length  func(answer uintptr) int
+	problem func(answer uintptr) string
+	free    func(answer uintptr)
+}
+
+func openLibrary(t *testing.T) *processDB {
+	path := os.Getenv(libraryVariable)
+	if path == "" {
+		t.Skipf("%s does not name libchdb.so", libraryVariable)
+	}
+	lib := check.Must(purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL))(t)
+	db := new(processDB)
+	var connect func(n int32, args **byte) *uintptr
+	var disconnect func(*uintptr)
+	for name, f := range map[string]any{
+		"connect": &connect, "close_conn": &disconnect, "query_n": &db.run, "result_buffer": &db.text, "result_length": &db.length,
+		"result_error": &db.problem, "destroy_query_result": &db.free,
+	} {
+		purego.RegisterLibFunc(f, lib, "chdb_"+name)
+	}
+	args := []*byte{&[]byte("clickhouse\x00")[0], &[]byte("--path=" + t.TempDir() + "\x00")[0]}
+	if db.conn = connect(int32(len(args)), &args[0]); db.conn == nil {
+		t.Fatal("the engine does not start")
+	}
+	t.Cleanup(func() { disconnect(db.conn) })
+	return db
+}
+
+func (db *processDB) answer(statement string) ([]byte, error) {
+	const format = "JSONCompactEachRow"
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	answer := db.run(*db.conn, statement, len(statement), format, len(format))
+	if answer == 0 {
+		return nil, errors.New("the engine gives no answer")
+	}
+	defer db.free(answer)
+	if problem := db.problem(answer); problem != "" {
+		return nil, errors.New(problem)
+	}
+	return bytes.Clone(unsafe.Slice(db.text(answer), db.length(answer))), nil
+}
+
+func (db *processDB) Exec(_ context.Context, statement string) error {
+	_, err := db.answer(statement)
 	return err
 }
 
-func (db processDB) Query(_ context.Context, query string, row func(func(...any) error) error) error {
-	answer, err := db.engine.Run(query, "JSONCompactEachRow")
+func (db *processDB) Query(_ context.Context, query string, row func(func(...any) error) error) error {
+	answer, err := db.answer(query)
 	if err != nil {
 		return err
 	}
@@ -69,14 +120,14 @@ func (db processDB) Query(_ context.Context, query string, row func(func(...any)
 	return nil
 }
 
-func (db processDB) Insert(_ context.Context, _, table string, columns []string) (clickhouse.Batch, error) {
+func (db *processDB) Insert(_ context.Context, _, table string, columns []string) (clickhouse.Batch, error) {
 	b := &processBatch{db: db}
 	b.text.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") FORMAT JSONCompactEachRow\n")
 	return b, nil
 }
 
 type processBatch struct {
-	db   processDB
+	db   *processDB
 	text bytes.Buffer
 }
 

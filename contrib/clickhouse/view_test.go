@@ -1,5 +1,3 @@
-//go:build chdb
-
 package clickhouse_test
 
 import (
