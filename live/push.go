@@ -95,7 +95,6 @@ func (p *push) takePending() []pushed {
 	return taken
 }
 
-// miss counts an operation that is in no profile.
 func (p *push) miss(f *frame) {
 	f.missed.Store(true)
 	p.missed.Add(1)

@@ -90,7 +90,6 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (of *templa
 	return t, r.duration
 }
 
-// copyTo sets e to the entry of an operation.
 func (r *record) copyTo(e *op.Entry) {
 	*e = r.template.entry
 	e.Step, e.Start.V, e.Duration = r.step, r.start, r.duration

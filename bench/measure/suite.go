@@ -67,7 +67,6 @@ func (e *Env) Size(full, quick int) int {
 	return full
 }
 
-// rounds returns how often the sides of s run.
 func (e *Env) rounds(s *Suite) int {
 	if e.Trial {
 		return 1

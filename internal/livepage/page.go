@@ -195,7 +195,6 @@ func writePprof(w io.Writer, r *analyze.Report, page html.Options) error {
 	return pprof.Write(w, stacks.Of(r.Forest), opts)
 }
 
-// serveData writes what the page shows, or says that it has not changed.
 func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 	b, err := p.data(r.Context())
 	if err != nil {
@@ -243,7 +242,6 @@ func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
 	return send(w, "application/json", p.view().timeline().Write)
 }
 
-// options returns what the page says besides the report.
 func (p *Page) options(v *view) html.Options {
 	opts := html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
 	if p.Notes != nil {

@@ -97,7 +97,6 @@ func (p *Pusher) Start() {
 	p.both.Go(p.sendAll)
 }
 
-// takeAll takes a profile at every interval, and one at the end.
 func (p *Pusher) takeAll() {
 	tick := time.NewTicker(p.opts.Interval)
 	defer tick.Stop()
@@ -158,7 +157,6 @@ func (p *Pusher) lose(profile Profile) {
 	p.stats.LostOperations += profile.Operations
 }
 
-// sendAll sends what waits until nothing more comes.
 func (p *Pusher) sendAll() {
 	for range p.changed {
 		for {

@@ -65,7 +65,6 @@ func (w *writer) end() {
 	w.buf = w.buf[:0]
 }
 
-// track names a process or a thread and sets its position.
 func (w *writer) track(tr track) {
 	name, sort, index := "process_name", "process_sort_index", tr.pid
 	if tr.tid > 0 {

@@ -92,7 +92,6 @@ func statColumns[T any](r *analyze.Report) []column[T] {
 	return fields[T](keys + rooflineKeys(r))
 }
 
-// rooflineKeys returns the keys of rooflines, none without peaks.
 func rooflineKeys(r *analyze.Report) string {
 	if len(r.Peaks) == 0 {
 		return ""

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// column is a column of a table whose rows are of type T.
 type column[T any] struct {
 	name string
 	add  func(w *writer, row *T) // adds the field
@@ -88,7 +87,6 @@ type tableWriter[T any] struct {
 	columns []column[T]
 }
 
-// newTable returns a tableWriter to w and writes the header.
 func newTable[T any](w io.Writer, opts Options, columns []column[T]) (*tableWriter[T], error) {
 	t := &tableWriter[T]{writer{csv: csv.NewWriter(w), opts: opts}, columns}
 	for _, c := range columns {

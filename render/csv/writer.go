@@ -60,7 +60,6 @@ func (w *writer) int(n int64) { w.plain(strconv.FormatInt(n, 10), true) }
 
 func (w *writer) float(f float64, known bool) { w.plain(strconv.FormatFloat(f, 'f', -1, 64), known) }
 
-// end completes the row.
 func (w *writer) end() error {
 	err := w.csv.Write(w.row)
 	w.row = w.row[:0]

@@ -35,7 +35,6 @@ func script(live bool) string {
 	return b.String()
 }
 
-// asset returns one of the embedded files.
 func asset(name string) string {
 	text, err := web.ReadFile("web/" + name)
 	if err != nil {

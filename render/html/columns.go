@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,7 +35,7 @@ func (r *rows) encode(level int) (string, error) {
 		return uint64(d)
 	})
 	column(func(_ int, one *row) uint64 { return uint64(one.duration) })
-	column(func(_ int, one *row) uint64 { return zigzag(one.duration - one.self) })
+	column(func(_ int, one *row) uint64 { return protowire.EncodeZigZag(one.duration - one.self) })
 	column(func(_ int, one *row) uint64 { return uint64(r.name(one.node.Name())) })
 	column(func(_ int, one *row) uint64 { return kindNumber(one.node) })
 	column(func(_ int, one *row) uint64 {
@@ -45,7 +47,7 @@ func (r *rows) encode(level int) (string, error) {
 	column(func(_ int, one *row) uint64 { return optional(one.node.Stream()) })
 	column(func(i int, _ *row) uint64 {
 		if p := r.parentOf(i); p != none {
-			return zigzag(int64(i)-int64(p)) + 1
+			return protowire.EncodeZigZag(int64(i)-int64(p)) + 1
 		}
 		return 0
 	})
@@ -56,7 +58,7 @@ func (r *rows) encode(level int) (string, error) {
 	column(func(_ int, one *row) uint64 { return uint64(one.step) })
 	column(func(_ int, one *row) uint64 {
 		if at := one.node.Launch(); at.Known && one.count == 1 {
-			return zigzag(one.start-at.V) + 1
+			return protowire.EncodeZigZag(one.start-at.V) + 1
 		}
 		return 0
 	})
@@ -74,7 +76,7 @@ func (r *rows) encode(level int) (string, error) {
 	})
 	column(func(i int, one *row) uint64 {
 		if p := r.launcherOf(i); p != none && one.count == 1 {
-			return zigzag(int64(i)-int64(p)) + 1
+			return protowire.EncodeZigZag(int64(i)-int64(p)) + 1
 		}
 		return 0
 	})
@@ -124,10 +126,6 @@ func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uin
 		return uint64(v) + 1
 	}
 }
-
-// zigzag returns the code of a number that may be negative: 0, -1, 1, -2 and so on
-// are 0, 1, 2, 3.
-func zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
 
 // optional returns the code of a number that may be unknown. Negative ones, which
 // the page has no use for, count as unknown.

@@ -170,7 +170,6 @@ func (r *rows) setRequest(q *requests.Request, i int) {
 	}
 }
 
-// rowOf returns the row of a node, none for none.
 func (r *rows) rowOf(n trace.Node) int32 {
 	if n.IsZero() {
 		return none
@@ -178,7 +177,6 @@ func (r *rows) rowOf(n trace.Node) int32 {
 	return r.index[n.Index()]
 }
 
-// parentOf returns the row above row i, none for none.
 func (r *rows) parentOf(i int) int32 { return r.rowOf(r.list[i].node.Parent()) }
 
 // launcherOf returns the row of the operator that launched row i, none where there is none or it is

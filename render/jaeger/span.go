@@ -41,7 +41,6 @@ type process struct {
 	Tags        []tag  `json:"tags"`
 }
 
-// log is an event of a span.
 type log struct {
 	Timestamp int64 `json:"timestamp"`
 	Fields    []tag `json:"fields"`

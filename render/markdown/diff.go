@@ -123,7 +123,6 @@ func line(name string, c *diff.Comparison) string {
 		c.NBase, c.NHead, verdict)
 }
 
-// code returns text as code within a table.
 func code(text string) string {
 	text = strings.ReplaceAll(termtext.Clean(text), "|", `\|`)
 	fence := "`"

@@ -71,7 +71,6 @@ func (w *writer) clocks() {
 	w.packet(timestamp(w.base), field(6, "clock_snapshot", message{field(1, "clocks", clocks)}))
 }
 
-// intern writes the names that events refer to.
 func (w *writer) intern(t *Timeline) {
 	for i := range t.events.Slices {
 		w.categories.ID(t.events.Slices[i].Category)
@@ -100,7 +99,6 @@ func (w *writer) intern(t *Timeline) {
 	end(1)
 }
 
-// track writes what a track is.
 func (w *writer) track(uuid int64, t *track) {
 	m := message{field(1, "uuid", uuid), field(2, "name", wire.Text(t.title))}
 	if t.parent == 0 {
@@ -131,7 +129,6 @@ func (w *writer) counters(l *layout) {
 	}
 }
 
-// event writes an event on a track.
 func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
 	w.fields = append(append(w.fields[:0], field(9, "type", kind), field(11, "track_uuid", track)), more...)
 	w.packet(timestamp(at), field(11, "track_event", w.fields))

@@ -15,7 +15,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// devices shows for each device the parts that its span is made of.
 func (v *view) devices() {
 	if v.empty("DEVICES", len(v.r.Devices) == 0, v.whyNothingRan()) {
 		return

@@ -91,7 +91,6 @@ func (v *view) queues(l *launch.Launches) {
 	})
 }
 
-// idle shows why devices had nothing to do, and the longest times of it.
 func (v *view) idle() {
 	causes := v.r.IdleCauses
 	if causes == nil {

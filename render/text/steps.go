@@ -56,7 +56,6 @@ func steadyText(s *steps.Steady) string {
 		units.Count(s.Steps), units.Duration(s.MedianNS), units.Count(s.LeftOut))
 }
 
-// phases shows what the operations are part of.
 func (v *view) phases() {
 	if len(v.r.Phases) == 0 && v.Show == nil || v.r.Phases == nil {
 		return

@@ -197,7 +197,6 @@ func (t *table) total() (sum int) {
 	return sum
 }
 
-// shortenNames cuts the names of the rows to the widths of their columns.
 func (t *table) shortenNames() {
 	for i, c := range t.columns {
 		if !c.name || !c.shown {

@@ -122,7 +122,6 @@ func (t *Timeline) Base() int64 {
 	return base
 }
 
-// markAgain marks the slices whose ids an earlier one has.
 func (t *Timeline) markAgain() {
 	seen := make(map[spanKey]struct{}, len(t.Slices))
 	for i := range t.Slices {
