@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/op"
@@ -16,10 +14,6 @@ import (
 )
 
 type message = wire.Message
-
-func field(number protowire.Number, name string, value any) wire.Field {
-	return wire.Field{Number: number, Name: name, Value: value}
-}
 
 // The attributes of samples and profiles that are no attributes of operations, and that of a
 // frame that says what code it is.
@@ -46,17 +40,17 @@ func build(t *stacks.Table, opts Options) message {
 	for _, text := range stacknotes.Of(t, opts.Options) {
 		comments = append(comments, wire.TextValue(text))
 	}
-	by := message{field(1, "name", "github.com/optrace/optrace"), field(2, "version", stacks.Clean(opts.Version))}
+	by := message{wire.F(1, "name", "github.com/optrace/optrace"), wire.F(2, "version", stacks.Clean(opts.Version))}
 	from := cmp.Or(opts.Producers, &Producers{})
 	var all []message
 	for _, who := range slices.SortedFunc(maps.Keys(byProducer), stacks.Producer.Compare) {
 		profiles := d.profiles(d.rows(byProducer[who]), t, wire.ListValue(comments))
 		all = append(all, message{
-			field(1, "resource", message{field(1, "attributes", wire.Attributes(clean(from.Of(who))))}),
-			field(2, "scopeProfiles", []message{{field(1, "scope", by), field(2, "profiles", profiles)}}),
+			wire.F(1, "resource", message{wire.F(1, "attributes", wire.Attributes(clean(from.Of(who))))}),
+			wire.F(2, "scopeProfiles", []message{{wire.F(1, "scope", by), wire.F(2, "profiles", profiles)}}),
 		})
 	}
-	return message{field(1, "resourceProfiles", all), field(2, "dictionary", d.message())}
+	return message{wire.F(1, "resourceProfiles", all), wire.F(2, "dictionary", d.message())}
 }
 
 // clean returns attributes fit for the viewers of profiles.
@@ -80,14 +74,14 @@ func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all
 		var samples []message
 		for i := range rows {
 			if n := v.Of(&rows[i].Row); n != 0 {
-				samples = append(samples, append(slices.Clip(rows[i].identity), field(4, "values", []int64{n})))
+				samples = append(samples, append(slices.Clip(rows[i].identity), wire.F(4, "values", []int64{n})))
 			}
 		}
 		all = append(all, message{
-			field(1, "sampleType", d.valueType(v.Name, v.Unit)), field(2, "samples", samples), field(3, "timeUnixNano", start),
-			field(4, "durationNano", duration),
-			field(5, "periodType", d.valueType("count", "count")), field(6, "period", int64(1)), // every operation counts
-			field(11, "attributeIndices", comments),
+			wire.F(1, "sampleType", d.valueType(v.Name, v.Unit)), wire.F(2, "samples", samples), wire.F(3, "timeUnixNano", start),
+			wire.F(4, "durationNano", duration),
+			wire.F(5, "periodType", d.valueType("count", "count")), wire.F(6, "period", int64(1)), // every operation counts
+			wire.F(11, "attributeIndices", comments),
 		})
 	}
 	return all
@@ -122,7 +116,7 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 				attributes = append(attributes, d.attribute(label[0], wire.TextValue(text)))
 			}
 		}
-		identity := message{field(1, "stackIndex", stack), field(2, "attributeIndices", attributes), field(3, "linkIndex", link)}
+		identity := message{wire.F(1, "stackIndex", stack), wire.F(2, "attributeIndices", attributes), wire.F(3, "linkIndex", link)}
 		key := string(identity.AppendProto(nil))
 		i, ok := byIdentity[key]
 		if !ok {

@@ -38,26 +38,27 @@ func newDictionary() *dictionary {
 
 func (d *dictionary) message() message {
 	return message{
-		field(1, "mappingTable", []message{{}}), field(2, "locationTable", d.locations.elements), field(3, "functionTable", d.functions.elements),
-		field(4, "linkTable", d.links.elements), field(5, "stringTable", d.strings.Values), field(6, "attributeTable", d.attributes.elements),
-		field(7, "stackTable", d.stacks.elements),
+		wire.F(1, "mappingTable", []message{{}}), wire.F(2, "locationTable", d.locations.elements),
+		wire.F(3, "functionTable", d.functions.elements), wire.F(4, "linkTable", d.links.elements),
+		wire.F(5, "stringTable", d.strings.Values), wire.F(6, "attributeTable", d.attributes.elements),
+		wire.F(7, "stackTable", d.stacks.elements),
 	}
 }
 
 func (d *dictionary) valueType(name, unit string) message {
-	return message{field(1, "typeStrindex", d.strings.ID(name)), field(2, "unitStrindex", d.strings.ID(unit))}
+	return message{wire.F(1, "typeStrindex", d.strings.ID(name)), wire.F(2, "unitStrindex", d.strings.ID(unit))}
 }
 
 // location returns the place that stands for a frame. code is what runs it, as the semantic conventions call it
 // (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
 func (d *dictionary) location(frame, code string) int32 {
-	function := d.functions.add(message{field(1, "nameStrindex", d.strings.ID(frame))})
+	function := d.functions.add(message{wire.F(1, "nameStrindex", d.strings.ID(frame))})
 	var attributes []int32
 	if code != "" {
 		attributes = append(attributes, d.attribute(keyFrameType, wire.TextValue(code)))
 	}
 	return d.locations.add(message{
-		field(3, "lines", []message{{field(1, "functionIndex", function)}}), field(4, "attributeIndices", attributes),
+		wire.F(3, "lines", []message{{wire.F(1, "functionIndex", function)}}), wire.F(4, "attributeIndices", attributes),
 	})
 }
 
@@ -71,7 +72,7 @@ func (d *dictionary) stack(frames []string, code string) int32 {
 		}
 		locations[len(frames)-1-i] = d.location(stacks.Name(name), of) // the leaf comes first
 	}
-	return d.stacks.add(message{field(1, "locationIndices", locations)})
+	return d.stacks.add(message{wire.F(1, "locationIndices", locations)})
 }
 
 // link returns the link to the span of a request, 0 where its ids are not known.
@@ -79,9 +80,9 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 	if r.TraceID.IsZero() || r.SpanID.IsZero() {
 		return 0
 	}
-	return d.links.add(message{field(1, "traceId", wire.ID(r.TraceID[:])), field(2, "spanId", wire.ID(r.SpanID[:]))})
+	return d.links.add(message{wire.F(1, "traceId", wire.ID(r.TraceID[:])), wire.F(2, "spanId", wire.ID(r.SpanID[:]))})
 }
 
 func (d *dictionary) attribute(key string, value message) int32 {
-	return d.attributes.add(message{field(1, "keyStrindex", d.strings.ID(key)), field(2, "value", value)})
+	return d.attributes.add(message{wire.F(1, "keyStrindex", d.strings.ID(key)), wire.F(2, "value", value)})
 }

@@ -16,14 +16,14 @@ func (t *Timeline) annotations(args []op.Attr) string {
 	for i := range args {
 		text = args[i].AppendJSONValue(text[:0])
 		x.Reset(text)
-		all[i] = field(4, "debug_annotations", t.annotation(args[i].Key, &x))
+		all[i] = wire.F(4, "debug_annotations", t.annotation(args[i].Key, &x))
 	}
 	return string(all.AppendProto(nil))
 }
 
 // annotation returns an annotation with a name and the value that comes next in the lexer.
 func (t *Timeline) annotation(name string, x *jsontext.Lexer) message {
-	return t.value(append(make(message, 0, 2), field(1, "name_iid", int64(t.keys.ID(name))+1)), x)
+	return t.value(append(make(message, 0, 2), wire.F(1, "name_iid", int64(t.keys.ID(name))+1)), x)
 }
 
 // value appends the value that comes next in the lexer to an annotation; nothing for null. A list
@@ -31,26 +31,26 @@ func (t *Timeline) annotation(name string, x *jsontext.Lexer) message {
 func (t *Timeline) value(to message, x *jsontext.Lexer) message {
 	switch x.Peek() {
 	case '"':
-		return append(to, field(6, "string_value", wire.Text(x.Str())))
+		return append(to, wire.F(6, "string_value", wire.Text(x.Str())))
 	case 't', 'f':
-		return append(to, field(2, "bool_value", wire.Always{Of: x.Bool()}))
+		return append(to, wire.F(2, "bool_value", wire.Always{Of: x.Bool()}))
 	case 'n':
 		x.Null()
 	case '[':
 		empty := len(to)
 		for x.Array(); x.More(); {
-			to = append(to, field(12, "array_values", t.value(nil, x)))
+			to = append(to, wire.F(12, "array_values", t.value(nil, x)))
 		}
 		if len(to) == empty {
-			to = append(to, field(8, "nested_value", message{field(1, "nested_type", nestedArray)}))
+			to = append(to, wire.F(8, "nested_value", message{wire.F(1, "nested_type", nestedArray)}))
 		}
 	case '{':
 		for x.Object(); x.More(); {
-			to = append(to, field(11, "dict_entries", t.annotation(string(x.Key()), x)))
+			to = append(to, wire.F(11, "dict_entries", t.annotation(string(x.Key()), x)))
 		}
 	default:
 		n, _ := strconv.ParseInt(string(x.Number()), 10, 64) // arguments have no others
-		return append(to, field(4, "int_value", wire.Always{Of: n}))
+		return append(to, wire.F(4, "int_value", wire.Always{Of: n}))
 	}
 	return to
 }

@@ -1,16 +1,8 @@
 package perfetto
 
-import (
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/optrace/optrace/render/internal/wire"
-)
+import "github.com/optrace/optrace/render/internal/wire"
 
 type message = wire.Message
-
-func field(number protowire.Number, name string, value any) wire.Field {
-	return wire.Field{Number: number, Name: name, Value: value}
-}
 
 // The values of enums.
 const (

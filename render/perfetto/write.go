@@ -54,21 +54,21 @@ func (w *writer) packet(fields ...wire.Field) {
 		flags, w.cleared = stateCleared, true
 	}
 	packet := append(make(message, 0, 4), fields...)
-	packet = append(packet, field(10, "trusted_packet_sequence_id", sequence), field(13, "sequence_flags", flags))
-	w.buf = message{field(1, "packet", packet)}.AppendProto(w.buf[:0])
+	packet = append(packet, wire.F(10, "trusted_packet_sequence_id", sequence), wire.F(13, "sequence_flags", flags))
+	w.buf = message{wire.F(1, "packet", packet)}.AppendProto(w.buf[:0])
 	w.w.Write(w.buf)
 }
 
 // timestamp is the time of a packet.
-func timestamp(at int64) wire.Field { return field(8, "timestamp", wire.Always{Of: at}) }
+func timestamp(at int64) wire.Field { return wire.F(8, "timestamp", wire.Always{Of: at}) }
 
 // clocks writes that the clock of the trace is real time.
 func (w *writer) clocks() {
 	var clocks []message
 	for _, id := range []int32{clockBoottime, clockRealtime} {
-		clocks = append(clocks, message{field(1, "clock_id", id), field(2, "timestamp", wire.Always{Of: w.base})})
+		clocks = append(clocks, message{wire.F(1, "clock_id", id), wire.F(2, "timestamp", wire.Always{Of: w.base})})
 	}
-	w.packet(timestamp(w.base), field(6, "clock_snapshot", message{field(1, "clocks", clocks)}))
+	w.packet(timestamp(w.base), wire.F(6, "clock_snapshot", message{wire.F(1, "clocks", clocks)}))
 }
 
 func (w *writer) intern(t *Timeline) {
@@ -79,7 +79,7 @@ func (w *writer) intern(t *Timeline) {
 	var data []byte
 	end := func(least int) {
 		if len(data) >= least {
-			w.packet(field(12, "interned_data", data))
+			w.packet(wire.F(12, "interned_data", data))
 			data = data[:0]
 		}
 	}
@@ -91,8 +91,8 @@ func (w *writer) intern(t *Timeline) {
 		{1, "event_categories", w.categories.Values}, {2, "event_names", w.labels.Values}, {3, "debug_annotation_names", t.keys.Values},
 	} {
 		for i, name := range kind.names {
-			one := message{field(1, "iid", int64(i+1)), field(2, "name", wire.Text(name))}
-			data = message{field(kind.number, kind.name, one)}.AppendProto(data)
+			one := message{wire.F(1, "iid", int64(i+1)), wire.F(2, "name", wire.Text(name))}
+			data = message{wire.F(kind.number, kind.name, one)}.AppendProto(data)
 			end(internedSize)
 		}
 	}
@@ -100,21 +100,21 @@ func (w *writer) intern(t *Timeline) {
 }
 
 func (w *writer) track(uuid int64, t *track) {
-	m := message{field(1, "uuid", uuid), field(2, "name", wire.Text(t.title))}
+	m := message{wire.F(1, "uuid", uuid), wire.F(2, "name", wire.Text(t.title))}
 	if t.parent == 0 {
-		process := message{field(1, "pid", uuid), field(6, "process_name", wire.Text(t.title))}
-		m = append(m, field(3, "process", process), field(11, "child_ordering", orderExplicit))
+		process := message{wire.F(1, "pid", uuid), wire.F(6, "process_name", wire.Text(t.title))}
+		m = append(m, wire.F(3, "process", process), wire.F(11, "child_ordering", orderExplicit))
 	} else {
-		m = append(m, field(5, "parent_uuid", t.parent), field(12, "sibling_order_rank", int64(t.rank)))
+		m = append(m, wire.F(5, "parent_uuid", t.parent), wire.F(12, "sibling_order_rank", int64(t.rank)))
 	}
 	if t.counter != nil {
-		unit := field(3, "unit", unitBytes)
+		unit := wire.F(3, "unit", unitBytes)
 		if t.counter.IsPercent {
-			unit = field(6, "unit_name", "%")
+			unit = wire.F(6, "unit_name", "%")
 		}
-		m = append(m, field(8, "counter", message{unit}))
+		m = append(m, wire.F(8, "counter", message{unit}))
 	}
-	w.packet(field(60, "track_descriptor", m))
+	w.packet(wire.F(60, "track_descriptor", m))
 }
 
 func (w *writer) counters(l *layout) {
@@ -124,14 +124,14 @@ func (w *writer) counters(l *layout) {
 			continue
 		}
 		for _, p := range c.Points {
-			w.event(p.At, typeCounter, int64(i+1), field(30, "counter_value", wire.Always{Of: p.Value}))
+			w.event(p.At, typeCounter, int64(i+1), wire.F(30, "counter_value", wire.Always{Of: p.Value}))
 		}
 	}
 }
 
 func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
-	w.fields = append(append(w.fields[:0], field(9, "type", kind), field(11, "track_uuid", track)), more...)
-	w.packet(timestamp(at), field(11, "track_event", w.fields))
+	w.fields = append(append(w.fields[:0], wire.F(9, "type", kind), wire.F(11, "track_uuid", track)), more...)
+	w.packet(timestamp(at), wire.F(11, "track_event", w.fields))
 }
 
 // slices writes the slices track by track, in order of time on each, and ends those of a pass before the next one.
@@ -154,10 +154,10 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 
 // slice writes an event of a slice with arguments and the flows of a node.
 func (w *writer) slice(at int64, kind int32, track int64, s *timeline.Slice, args string, f *flows, node int) {
-	w.event(at, kind, track, field(10, "name_iid", int64(w.labels.ID(s.Label))+1),
-		field(3, "category_iids", int64(w.categories.ID(s.Category))+1),
-		field(4, "debug_annotations", wire.Encoded(args)), field(47, "flow_ids", f.starts[node]),
-		field(48, "terminating_flow_ids", f.ends[node]))
+	w.event(at, kind, track, wire.F(10, "name_iid", int64(w.labels.ID(s.Label))+1),
+		wire.F(3, "category_iids", int64(w.categories.ID(s.Category))+1),
+		wire.F(4, "debug_annotations", wire.Encoded(args)), wire.F(47, "flow_ids", f.starts[node]),
+		wire.F(48, "terminating_flow_ids", f.ends[node]))
 }
 
 // close ends the innermost of the open slices as long as they are done, and returns the

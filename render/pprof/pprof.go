@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/symbols"
 	"github.com/optrace/optrace/render/internal/stacknotes"
@@ -33,10 +31,6 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 
 type message = wire.Message
 
-func field(number protowire.Number, name string, value any) wire.Field {
-	return wire.Field{Number: number, Name: name, Value: value}
-}
-
 // mapping is the ID of the mapping of all locations. With a mapping that has names, pprof
 // does not look for a binary with symbols.
 const mapping = int64(1)
@@ -48,20 +42,20 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	b := &builder{room: slices.Repeat([]int64{math.MaxInt64}, len(stacknotes.Values))}
 	b.text("")
 	for _, v := range stacknotes.Values {
-		out = message{field(1, "sample_type", b.valueType(v.Name, v.Unit))}.AppendProto(out)
+		out = message{wire.F(1, "sample_type", b.valueType(v.Name, v.Unit))}.AppendProto(out)
 	}
 	for _, row := range t.Rows() {
-		out = message{field(2, "sample", b.sample(&row))}.AppendProto(out)
+		out = message{wire.F(2, "sample", b.sample(&row))}.AppendProto(out)
 	}
-	mappings := message{field(1, "id", mapping), field(5, "filename", b.text("operations")), field(7, "has_functions", true)}
+	mappings := message{wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")), wire.F(7, "has_functions", true)}
 	var locations, functions []message
 	for i, name := range b.names.Values {
 		id := int64(i + 1)
-		line := message{field(1, "function_id", id)}
-		locations = append(locations, message{field(1, "id", id), field(2, "mapping_id", mapping), field(4, "line", line)})
+		line := message{wire.F(1, "function_id", id)}
+		locations = append(locations, message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping), wire.F(4, "line", line)})
 		// The function has no system name: pprof would take one that is the same for a symbol
 		// of C++, and cut the arguments of templates.
-		functions = append(functions, message{field(1, "id", id), field(2, "name", b.text(name))})
+		functions = append(functions, message{wire.F(1, "id", id), wire.F(2, "name", b.text(name))})
 	}
 	period := b.valueType("count", "count")
 	notes := stacknotes.Of(t, opts)
@@ -78,10 +72,10 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	}
 	defaultType := b.text("time")
 	return message{
-		field(3, "mapping", mappings), field(4, "location", locations), field(5, "function", functions),
-		field(6, "string_table", b.texts.Values), field(9, "time_nanos", start), field(10, "duration_nanos", duration),
-		field(11, "period_type", period), field(12, "period", int64(1)), // every operation is in it
-		field(13, "comment", comments), field(14, "default_sample_type", defaultType),
+		wire.F(3, "mapping", mappings), wire.F(4, "location", locations), wire.F(5, "function", functions),
+		wire.F(6, "string_table", b.texts.Values), wire.F(9, "time_nanos", start), wire.F(10, "duration_nanos", duration),
+		wire.F(11, "period_type", period), wire.F(12, "period", int64(1)), // every operation is in it
+		wire.F(13, "comment", comments), wire.F(14, "default_sample_type", defaultType),
 	}.AppendProto(out)
 }
 
@@ -98,7 +92,7 @@ type builder struct {
 func (b *builder) text(s string) int64 { return int64(b.texts.ID(s)) }
 
 func (b *builder) valueType(name, unit string) message {
-	return message{field(1, "type", b.text(name)), field(2, "unit", b.text(unit))}
+	return message{wire.F(1, "type", b.text(name)), wire.F(2, "unit", b.text(unit))}
 }
 
 func (b *builder) sample(row *stacks.Row) message {
@@ -116,7 +110,7 @@ func (b *builder) sample(row *stacks.Row) message {
 	var labels []message
 	label := func(key, value string) {
 		if value = stacks.Clean(value); value != "" {
-			labels = append(labels, message{field(1, "key", b.text(key)), field(2, "str", b.text(value))})
+			labels = append(labels, message{wire.F(1, "key", b.text(key)), wire.F(2, "str", b.text(value))})
 		}
 	}
 	label("device", row.Device)
@@ -129,5 +123,5 @@ func (b *builder) sample(row *stacks.Row) message {
 	if !row.Request.TraceID.IsZero() {
 		label("trace_id", row.Request.TraceID.String())
 	}
-	return message{field(1, "location_id", locations), field(2, "value", amounts), field(3, "label", labels)}
+	return message{wire.F(1, "location_id", locations), wire.F(2, "value", amounts), wire.F(3, "label", labels)}
 }

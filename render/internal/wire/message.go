@@ -29,6 +29,9 @@ type Field struct {
 	Value any
 }
 
+// F returns a field.
+func F(number protowire.Number, name string, value any) Field { return Field{number, name, value} }
+
 // Fixed64 is a number that takes eight bytes.
 type Fixed64 int64
 
