@@ -1,6 +1,10 @@
 package tracetest
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
 
 // FindExecutions finds the shared executions. It returns false where links, and what is above spans with links, lead in a
 // circle: what is found then depends on where one begins.
@@ -92,15 +96,15 @@ func (n *NaiveTree) isShared(i int) bool {
 				at = len(requests)
 				requests, weights, attention = append(requests, request), append(weights, 0), append(attention, 0)
 			}
-			weights[at] += l.weight.V
-			attention[at] += l.attention.V
+			weights[at] += l.Weight.V
+			attention[at] += l.Attention.V
 			shared = shared || outside && request != n.NaiveOwner(i)
 		}
 		if len(found) > 0 {
 			led++
 		}
-		weighted = weighted && l.weight.Known && len(found) <= 1
-		attended = attended && l.attention.Known && len(found) <= 1
+		weighted = weighted && l.Weight.Known && len(found) <= 1
+		attended = attended && l.Attention.Known && len(found) <= 1
 	}
 	if !shared {
 		requests = nil
@@ -120,7 +124,7 @@ func (n *NaiveTree) isShared(i int) bool {
 func (n *NaiveTree) MissingLinks() (missing int) {
 	for i, s := range n.Specs {
 		for _, l := range s.Links {
-			if !n.Duplicate[i] && n.LookUp(l.trace, l.id) < 0 && n.naming(l) < 0 {
+			if !n.Duplicate[i] && n.target(l) < 0 && n.naming(l) < 0 {
 				missing++
 			}
 		}
@@ -128,18 +132,25 @@ func (n *NaiveTree) MissingLinks() (missing int) {
 	return missing
 }
 
+// target returns the spec that l leads to, -1 for none.
+func (n *NaiveTree) target(l op.Link) int {
+	return slices.IndexFunc(n.Specs, func(s Spec) bool { return idOf(s.ID) == l.SpanID && s.TraceID() == l.TraceID })
+}
+
 // naming returns the first operation whose root is what l leads to, -1 for none.
-func (n *NaiveTree) naming(l specLink) int {
-	return slices.IndexFunc(n.Specs, func(o Spec) bool { return o.IsOp && o.Root != "" && o.RootID == l.id && o.Trace == l.trace })
+func (n *NaiveTree) naming(l op.Link) int {
+	return slices.IndexFunc(n.Specs, func(o Spec) bool {
+		return o.IsOp && o.Root != "" && idOf(o.RootID) == l.SpanID && o.TraceID() == l.TraceID
+	})
 }
 
 // linkedRequests returns the requests that a link of spec i leads to, and whether
 // the span lies above i.
-func (n *NaiveTree) linkedRequests(i int, l specLink) (requests []int, outside bool) {
-	target := n.LookUp(l.trace, l.id)
+func (n *NaiveTree) linkedRequests(i int, l op.Link) (requests []int, outside bool) {
+	target := n.target(l)
 	if target < 0 {
 		named := n.naming(l)
-		if named < 0 || l.id == 0 {
+		if named < 0 {
 			return nil, false
 		}
 		return []int{len(n.Specs) + named}, true
@@ -202,7 +213,7 @@ func (n *NaiveTree) PathChildren(i int) []int {
 func (n *NaiveTree) attached(e int) []int {
 	var list []int
 	for _, l := range n.Specs[e].Links {
-		for i := n.LookUp(l.trace, l.id); i >= 0; i = n.Parent[i] {
+		for i := n.target(l); i >= 0; i = n.Parent[i] {
 			list = append(list, i)
 			if i != e && n.isShared(i) && !n.isWithin(i, e) {
 				list = append(list, n.attached(i)...)

@@ -36,7 +36,7 @@ type Spec struct {
 	Launch     op.Int
 	Root       string
 	RootID     uint64
-	Links      []specLink
+	Links      []op.Link
 	Launcher   string
 	LauncherID uint64
 	Dropped    int64 // links
@@ -44,14 +44,6 @@ type Spec struct {
 	Phase      string
 	// The CUDA graph that launched it, whose number is not known where it is "?", and where its node was captured.
 	Graph, CapturedIn string
-}
-
-// specLink is a link to a span in a trace.
-type specLink struct {
-	trace byte
-	id    uint64
-	// The weights of the link, and that for attention.
-	weight, attention op.Int
 }
 
 // OpAt is a computation on cuda:0 in trace 1.
@@ -102,16 +94,8 @@ func (s Spec) Of(service string) Spec { s.Service = service; return s }
 
 // To adds a link to a span in a trace.
 func (s Spec) To(trace byte, id uint64) Spec {
-	s.Links = append(slices.Clip(s.Links), specLink{trace: trace, id: id})
+	s.Links = append(slices.Clip(s.Links), op.Link{TraceID: op.TraceID{15: trace}, SpanID: idOf(id)})
 	return s
-}
-
-func (s Spec) opLinks() []op.Link {
-	var links []op.Link
-	for _, l := range s.Links {
-		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: idOf(l.id), Weight: l.weight, Attention: l.attention})
-	}
-	return links
 }
 
 // TraceID returns the id of the trace; zero for trace 0.
@@ -136,7 +120,7 @@ func (s Spec) Entry() *op.Entry {
 		Operation: s.Name, Kind: s.Kind, Side: s.Side, DeviceID: s.Device, Rank: s.Rank, Stream: s.Stream, Step: s.Step,
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
-		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(), Extra: s.extra(), LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
+		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.Links, Extra: &op.Extra{DroppedLinks: s.Dropped}, LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
 		StepName: s.StepName, Phase: s.Phase, Attrs: s.attrs(),
 	}
 }
@@ -163,16 +147,9 @@ func (s Spec) Record() op.Record {
 func (s Spec) Span() *op.Span {
 	return &op.Span{
 		Name: s.Name, Service: s.Service, TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent),
-		RemoteParent: s.Remote, Start: s.StartTime(), Duration: s.End - s.Start, Links: s.opLinks(),
-		Extra: s.extra(),
+		RemoteParent: s.Remote, Start: s.StartTime(), Duration: s.End - s.Start, Links: s.Links,
+		Extra: &op.Extra{DroppedLinks: s.Dropped},
 	}
-}
-
-func (s Spec) extra() *op.Extra {
-	if s.Dropped == 0 {
-		return nil
-	}
-	return &op.Extra{DroppedLinks: s.Dropped}
 }
 
 // DeviceSide reports whether s takes part in the figures of its device.
@@ -233,12 +210,13 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 		s.Parent = 0
 	}
 	for r.IntN(6) == 0 {
-		l := specLink{trace: byte(1 + r.IntN(2)), id: uint64(1 + r.IntN(n+1))}
+		trace, id := 1+r.IntN(2), 1+r.IntN(n+1)
+		l := op.Link{TraceID: op.TraceID{15: byte(trace)}, SpanID: idOf(uint64(id))}
 		if r.IntN(2) == 0 {
-			l.weight = op.Known(r.Int64N(4))
+			l.Weight = op.Known(r.Int64N(4))
 		}
-		if (l.id+uint64(l.trace))%4 > 0 {
-			l.attention = op.Known(int64(l.id*7) % 5)
+		if (id+trace)%4 > 0 {
+			l.Attention = op.Known(int64(id*7) % 5)
 		}
 		s.Links = append(s.Links, l)
 	}
