@@ -73,7 +73,7 @@ type Wait struct {
 // sequence number as inferred.
 func (j *Joins) Rows() []Row {
 	rows := []Row{}
-	for of := range order.RunsOf(slices.Collect(j.All()), func(parts *[]Part) int32 { return (*parts)[0].Name }) {
+	for of := range order.RunsOf(j.all, func(parts *[]Part) int32 { return (*parts)[0].Name }) {
 		sum := newSum(j, of[0][0].Name)
 		for _, parts := range of {
 			sum.add(parts)

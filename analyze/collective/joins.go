@@ -14,9 +14,7 @@ import (
 // Joins are the collectives of a forest, by number.
 type Joins struct {
 	forest *trace.Forest
-	// The parts of collective n are parts[first[n]:first[n+1]].
-	parts []Part
-	first []int32
+	all    [][]Part // by number
 	// numbers has the number of the collective of several devices that each of the forest's is a part of,
 	// trace.NoRow for none.
 	numbers []int32
@@ -39,7 +37,8 @@ type Part struct {
 // others are left out.
 func FindJoins(f *trace.Forest) *Joins {
 	f.Build()
-	j := &Joins{forest: f, first: []int32{0}, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
+	j := &Joins{forest: f, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
+	var list []Part
 	devices := places(f.Devices.Order, len(f.Devices.Keys))
 	names := f.Names.Collectives.Values
 	groups := places(order.Numbers(len(names), func(a, b int32) int {
@@ -51,16 +50,16 @@ func FindJoins(f *trace.Forest) *Joins {
 			if p.Inferred {
 				p.group++
 			}
-			j.parts = append(j.parts, p)
+			list = append(list, p)
 		}
 	}
-	slices.SortFunc(j.parts, j.compareOnDevice)
-	for i := 1; i < len(j.parts); i++ {
-		if p, before := &j.parts[i], &j.parts[i-1]; p.group == before.group && p.Number == before.Number && p.Device == before.Device {
+	slices.SortFunc(list, j.compareOnDevice)
+	for i := 1; i < len(list); i++ {
+		if p, before := &list[i], &list[i-1]; p.group == before.group && p.Number == before.Number && p.Device == before.Device {
 			p.Occurrence = before.Occurrence + 1
 		}
 	}
-	slices.SortFunc(j.parts, func(a, b Part) int {
+	slices.SortFunc(list, func(a, b Part) int {
 		if d := compareNumbers(&a, &b); d != 0 {
 			return d
 		}
@@ -70,14 +69,13 @@ func FindJoins(f *trace.Forest) *Joins {
 		group, occurrence int32
 		number            int64
 	}
-	for parts := range order.RunsOf(j.parts, func(p *Part) collective { return collective{p.group, p.Occurrence, p.Number} }) {
-		number := int32(len(j.first) - 1)
+	for parts := range order.RunsOf(list, func(p *Part) collective { return collective{p.group, p.Occurrence, p.Number} }) {
 		for i := range parts {
 			if at, ok := trace.CollectiveOf(f.Collectives, parts[i].Row); ok && len(parts) > 1 {
-				j.numbers[at] = number
+				j.numbers[at] = int32(len(j.all))
 			}
 		}
-		j.first = append(j.first, j.first[number]+int32(len(parts)))
+		j.all = append(j.all, parts)
 	}
 	return j
 }
@@ -108,18 +106,10 @@ func (j *Joins) compareOnDevice(a, b Part) int {
 }
 
 // All yields the parts of each collective, by device: by name and group, collectives with a sequence number first.
-func (j *Joins) All() iter.Seq[[]Part] {
-	return func(yield func([]Part) bool) {
-		for n := range int32(len(j.first) - 1) {
-			if !yield(j.Of(n)) {
-				return
-			}
-		}
-	}
-}
+func (j *Joins) All() iter.Seq[[]Part] { return slices.Values(j.all) }
 
 // Of returns the parts of collective n, one of each device.
-func (j *Joins) Of(n int32) []Part { return j.parts[j.first[n]:j.first[n+1]] }
+func (j *Joins) Of(n int32) []Part { return j.all[n] }
 
 // Number returns the number of the collective of several devices that the operation in row r is a part of,
 // trace.NoRow for none.

@@ -123,12 +123,12 @@ func (c *columns) append(r *row) {
 	b.kind[i], b.flags[i] = r.kind, r.flags
 	for k, v := range r.numbers {
 		if v != 0 {
-			c.numbers(b, k)[i] = v
+			made(c, &b.numbers[k])[i] = v
 		}
 	}
 	for k, v := range r.codes {
 		if v != 0 {
-			c.codes(b, k)[i] = v
+			made(c, &b.codes[k])[i] = v
 		}
 	}
 	c.N++
@@ -146,13 +146,7 @@ func (c *columns) room() *block {
 	return b
 }
 
-// numbers returns a column of a block to write to.
-func (c *columns) numbers(b *block, column int) *[blockRows]int64 { return made(c, &b.numbers[column]) }
-
-// codes returns a column of a block to write to.
-func (c *columns) codes(b *block, column int) *[blockRows]int32 { return made(c, &b.codes[column]) }
-
-// made returns a column of a block, which it makes where there is none.
+// made returns a column of a block to write to, which it makes where there is none.
 func made[T any](c *columns, column **[blockRows]T) *[blockRows]T {
 	if *column == nil {
 		*column = new([blockRows]T)
@@ -176,12 +170,12 @@ func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
 	copy(to.flags[k:k+n], from.flags[i:])
 	for column, values := range from.numbers {
 		if values != nil {
-			copy(c.numbers(to, column)[k:k+n], values[i:])
+			copy(made(c, &to.numbers[column])[k:k+n], values[i:])
 		}
 	}
 	for column, values := range from.codes {
 		if values != nil {
-			copy(c.codes(to, column)[k:k+n], values[i:])
+			copy(made(c, &to.codes[column])[k:k+n], values[i:])
 		}
 	}
 	c.N += n

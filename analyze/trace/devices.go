@@ -60,14 +60,14 @@ func (f *Forest) nameDevices() {
 		d.Lanes[i] = keys.Within(f.MaxDevices, d.Shared.Key(lanes[i].Device), other)
 		d.Streams[i] = streams.ID(deviceStream{d.Lanes[i], lanes[i].Stream})
 	}
-	d.Keys, d.Order, d.Ranks = keys.Values, d.Order[:0], false
+	d.Keys, d.Order = keys.Values, d.Order[:0]
 	listed := make([]bool, len(d.Keys))
 	for i, device := range d.Lanes {
 		if seen[i] && !listed[device] {
 			listed[device] = true
 			d.Order = append(d.Order, device)
-			d.Ranks = d.Ranks || d.Keys[device].Rank != d.Keys[d.Order[0]].Rank
 		}
 	}
 	slices.SortFunc(d.Order, func(a, b int32) int { return d.Keys[a].Compare(d.Keys[b]) })
+	d.Ranks = len(d.Order) > 0 && d.Keys[d.Order[0]].Rank != d.Keys[d.Order[len(d.Order)-1]].Rank
 }

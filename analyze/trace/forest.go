@@ -31,7 +31,7 @@ type Forest struct {
 	Collectives []Collective // by row
 	Calls       []Call       // of the host, in no order
 	links       []rowLink    // by row
-	runs        partRuns
+	runs        []run
 	Counts      Counts
 	limit       int  // of the number of rows
 	details     bool // keep shapes and arguments
@@ -164,7 +164,9 @@ func (f *Forest) takeKept(o *Forest) {
 // the limit may be exceeded, every forest has to be given its parts in ascending
 // order.
 func (f *Forest) StartPart(part int64) {
-	f.runs.start(run{part: part, row: f.Rows()})
+	if n := len(f.runs); n == 0 || f.runs[n-1].part != part {
+		f.runs = append(f.runs, run{part: part, row: f.Rows()})
+	}
 }
 
 // IsTime reports whether a start and the end are within the bounds.

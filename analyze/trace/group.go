@@ -82,7 +82,7 @@ func (f *Forest) setKey(r int32, of key.Key, value string) {
 		}
 		text = rest
 	}
-	f.codes(f.block(r), colGroup)[at(r)] = f.Names.Groups.ID(f.scratch)
+	made(&f.columns, &f.block(r).codes[colGroup])[at(r)] = f.Names.Groups.ID(f.scratch)
 }
 
 // Group returns the number of the operation's group, by the keys of GroupBy: operations

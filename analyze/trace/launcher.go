@@ -82,7 +82,7 @@ func (f *Forest) buildGraphs() {
 			continue
 		}
 		g := &f.Names.Graphs.Values[k.graph]
-		f.Tree.graphs[k] = g.name(k.around)
+		f.Tree.graphs[k] = ""
 		if g.ID == "" || !f.IsDeviceSide(r) {
 			continue
 		}
@@ -97,9 +97,7 @@ func (f *Forest) buildGraphs() {
 	}
 	for k := range f.Tree.graphs {
 		g := &f.Names.Graphs.Values[k.graph]
-		if a, ok := all[g.ID]; ok {
-			f.Tree.graphs[k] = g.name(cmp.Or(a.operator, a.phase))
-		}
+		f.Tree.graphs[k] = g.name(cmp.Or(k.around, all[g.ID].operator, all[g.ID].phase))
 	}
 }
 

@@ -52,7 +52,7 @@ type mergeSource struct {
 	columns
 	collected []Collective
 	links     []rowLink
-	runs      partRuns
+	runs      []run
 
 	numbers *renumbering
 	// unread is how many rows of each block have yet to be read, where blocks may be freed;
@@ -68,7 +68,7 @@ type mergeSource struct {
 func (f *Forest) appendRuns(runs []sourceRun) {
 	for i := range runs {
 		r := &runs[i]
-		f.runs.start(run{part: r.part, row: f.N})
+		f.StartPart(r.part)
 		if room := int32(f.limit) - f.N; r.end-r.row > room {
 			f.Counts.Overflow += int64(r.end - r.row - room)
 			r.end = r.row + room
@@ -143,6 +143,12 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	return n
 }
 
+// run is rows that were added one after the other from one part of the input: from a row to that of the next run.
+type run struct {
+	part int64
+	row  int32
+}
+
 type sourceRun struct {
 	run
 	source *mergeSource
@@ -154,10 +160,7 @@ type sourceRun struct {
 func inputOrder(sources []*mergeSource) []sourceRun {
 	var all []sourceRun
 	for _, s := range sources {
-		runs := s.runs
-		if len(runs) == 0 {
-			runs = partRuns{{}}
-		}
+		runs := append([]run{{}}, s.runs...) // what was added before any part began is of part 0
 		for i, r := range runs {
 			end := s.N
 			if i+1 < len(runs) {

@@ -16,7 +16,7 @@ func (f *Forest) Shift(shifts []int64) {
 			}
 		}
 		if f.Has(r, FlagLaunch) {
-			launches := f.numbers(b, colLaunch)
+			launches := made(&f.columns, &b.numbers[colLaunch])
 			launches[i] = wide.AddSaturating(launches[i], -shifts[r])
 		}
 	}
