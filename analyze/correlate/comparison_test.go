@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
@@ -41,31 +43,25 @@ func TestComparison(t *testing.T) {
 	if e.P50NS != op.Known(32) || e.P95NS != op.Known(137) || e.Requests != 20 || e.MaxNS != 137 {
 		t.Errorf("p50 %v, p95 %v, %d requests, the longest %d", e.P50NS, e.P95NS, e.Requests, e.MaxNS)
 	}
-	c := e.Slow
-	if c == nil {
-		t.Fatal("no comparison")
-	}
-	if c.Slow.Requests != 2 || c.Slow.MeanNS != 137 || c.Typical.Requests != 10 || c.Typical.MeanNS != 32 || c.DifferenceNS != 105 {
-		t.Errorf("slow %+v, typical %+v, difference %v", c.Slow, c.Typical, c.DifferenceNS)
-	}
 	cuda := device.Key{DeviceID: "cuda:0"}
-	want := []correlate.PartDifference{
-		{Operation: "matmul", Kind: "compute", Key: cuda, SlowNS: 120, TypicalNS: 20, DifferenceNS: 100},
-		{Operation: "copy", Kind: "compute", Key: cuda, SlowNS: 5, DifferenceNS: 5},
-		{Operation: "POST /predict", Kind: "host", SlowNS: 2, TypicalNS: 2},
-		{Operation: "add", Kind: "compute", Key: cuda, SlowNS: 10, TypicalNS: 10},
+	want := &correlate.Comparison{
+		Slow:         correlate.Group{Requests: 2, MeanNS: 137, TraceID: traceOf(2)},
+		Typical:      correlate.Group{Requests: 10, MeanNS: 32, TraceID: traceOf(13)},
+		DifferenceNS: 105,
+		Parts: []correlate.PartDifference{
+			{Operation: "matmul", Kind: "compute", Key: cuda, SlowNS: 120, TypicalNS: 20, DifferenceNS: 100},
+			{Operation: "copy", Kind: "compute", Key: cuda, SlowNS: 5, DifferenceNS: 5},
+			{Operation: "POST /predict", Kind: "host", SlowNS: 2, TypicalNS: 2},
+			{Operation: "add", Kind: "compute", Key: cuda, SlowNS: 10, TypicalNS: 10},
+		},
 	}
-	for i := range c.Parts {
-		if c.Parts[i].Link == "" {
-			t.Errorf("%s has no link", c.Parts[i].Operation)
+	check.Equal(t, "comparison", want, e.Slow, cmpopts.IgnoreTypes(correlate.Link("")))
+	for _, p := range e.Slow.Parts {
+		if p.Link == "" {
+			t.Errorf("%s has no link", p.Operation)
 		}
-		c.Parts[i].Link = ""
 	}
-	check.Equal(t, "parts", want, c.Parts)
-	wantLink := address + "/trace/" + c.Slow.TraceID.String() + "..." + c.Typical.TraceID.String()
-	if string(c.Link) != wantLink {
-		t.Errorf("link %v, want %s", c.Link, wantLink)
-	}
+	check.Equal(t, "link", address+"/trace/"+traceOf(2).String()+"..."+traceOf(13).String(), string(e.Slow.Link))
 	slow := 0
 	for i := range r.Requests {
 		q := &r.Requests[i]

@@ -1,6 +1,8 @@
 package diff_test
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -120,23 +122,11 @@ func naiveFigures(base, head map[string][]float64, dependent bool) map[string]fi
 			}
 		}
 	}
-	adjusted := map[string]float64{}
-	for name, f := range all {
-		for _, other := range all {
-			if other.P <= f.P {
-				smaller := 0
-				for _, third := range all {
-					if third.P < other.P {
-						smaller++
-					}
-				}
-				adjusted[name] = min(1, max(adjusted[name], other.P*float64(len(all)-smaller)))
-			}
-		}
-	}
-	for name, p := range adjusted {
+	least := 0.0
+	for i, name := range slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[a].P, all[b].P) }) {
 		f := all[name]
-		f.P = p
+		least = max(least, min(1, f.P*float64(len(all)-i)))
+		f.P = least
 		all[name] = f
 	}
 	return all
