@@ -199,8 +199,9 @@ func (a *accumulator) saturates() bool {
 		a.Work != nil && a.Work.Saturates()
 }
 
-// stats returns the row, which has at least one entry. SelfNS, Share, Work and Estimate are the caller's.
-func (a *accumulator) stats() Stats {
+// sideStats returns the row, which has at least one entry, with its part of the total and, where sound, the
+// estimates. SelfNS is the caller's.
+func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	s := Stats{
 		Kind:   a.kind(),
 		Count:  a.Count,
@@ -218,6 +219,17 @@ func (a *accumulator) stats() Stats {
 	if !a.Slowest.SpanID.IsZero() {
 		exemplar := a.Slowest
 		s.Exemplar = &exemplar
+	}
+	if side == int(op.SideHost) {
+		s.Side = op.SideHost.String()
+	} else if totalNS > 0 {
+		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
+	}
+	if a.Work != nil {
+		s.Figures = a.Work.Figures(a.FLOPs, side == int(op.SideHost))
+	}
+	if estimates && a.Weighted != nil {
+		s.Estimate = a.Weighted.estimate()
 	}
 	return s
 }

@@ -99,24 +99,6 @@ func (p *Profile) groupRows(totalNS int64, estimates bool) []Group {
 	return rows
 }
 
-// sideStats returns the row with its part of the total and, where sound, the
-// estimates.
-func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
-	s := a.stats()
-	if side == int(op.SideHost) {
-		s.Side = op.SideHost.String()
-	} else if totalNS > 0 {
-		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
-	}
-	if a.Work != nil {
-		s.Figures = a.Work.Figures(a.FLOPs, side == int(op.SideHost))
-	}
-	if estimates && a.Weighted != nil {
-		s.Estimate = a.Weighted.estimate()
-	}
-	return s
-}
-
 // sharedDevices returns the devices that are told apart by their services.
 func (p *Profile) sharedDevices() device.Shared {
 	var keys []device.Key
