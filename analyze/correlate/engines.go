@@ -29,7 +29,7 @@ func newTold(f *trace.Forest) *told {
 	t.endpoints = make([]endpointName, len(t.list))
 	for i := range t.list {
 		t.at[ref(t.list[i].Node)] = i
-		for n := range above(t.list[i].Node) {
+		for n, up := t.list[i].Node, 0; up < maxAbove && !n.IsZero(); n, up = n.Parent(), up+1 {
 			t.below[ref(n)] = append(t.below[ref(n)], i)
 		}
 	}
@@ -38,19 +38,11 @@ func newTold(f *trace.Forest) *told {
 
 func ref(n trace.Node) trace.SpanRef { return trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()} }
 
-func above(n trace.Node) func(func(trace.Node) bool) {
-	return func(yield func(trace.Node) bool) {
-		for i := 0; i < maxAbove && !n.IsZero() && yield(n); i++ {
-			n = n.Parent()
-		}
-	}
-}
-
 // join returns the requests to engines at and below a request, or else the one above it.
 func (t *told) join(q *requests.Request) (all []engines.Request) {
 	of := t.below[trace.SpanRef{Trace: q.TraceID, Span: q.SpanID}]
 	if of == nil && len(t.at) > 0 {
-		for n := range above(q.Root) {
+		for n, up := q.Root, 0; up < maxAbove && !n.IsZero(); n, up = n.Parent(), up+1 {
 			if i, ok := t.at[ref(n)]; ok {
 				of = []int{i}
 				break
