@@ -72,7 +72,11 @@ func (j *Join) Report(opts Options) *Report {
 	if !s.hasLocal() {
 		r.MissingLocally = 0
 	}
-	r.MissingLocally += s.missingLocally(forest, keptTraces)
+	for n := range forest.Nodes() {
+		if _, kept := keptTraces[n.TraceID()]; kept && s.hasLocal() && !s.inLocal(n) && !n.IsDuplicate() {
+			r.MissingLocally++
+		}
+	}
 	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(r.Requests, paths, links)

@@ -96,13 +96,3 @@ func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained i
 	r.MissingInJaeger -= explained
 	return explained
 }
-
-// missingLocally counts the spans of the traces that the local batch lacks.
-func (s *sides) missingLocally(forest *trace.Forest, keep map[op.TraceID]struct{}) (missing int64) {
-	for n := range forest.Nodes() {
-		if _, kept := keep[n.TraceID()]; kept && s.hasLocal() && !s.inLocal(n) && !n.IsDuplicate() {
-			missing++
-		}
-	}
-	return missing
-}

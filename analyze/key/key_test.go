@@ -159,7 +159,7 @@ func TestGroupKeyJSON(t *testing.T) {
 		json string
 	}{
 		{
-			Group{Keys: keys, Values: []Value{intValue(op.Known(7)), textValue(`"x"`)}},
+			Group{Keys: keys, Values: []Value{{Text: "7", Known: true, Number: op.Known(7)}, textValue(`"x"`)}},
 			`7, "x"`, `{"rank":7,"attr:tenant":"\"x\""}`,
 		},
 		{Group{Keys: keys, Values: make([]Value, 2)}, "unknown, unknown", `{"rank":null,"attr:tenant":null}`},

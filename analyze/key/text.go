@@ -103,7 +103,8 @@ func (k Key) Cut(text string) (v Value, rest string) {
 		if text[0] == 0 {
 			return Value{}, text[1:]
 		}
-		return intValue(op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9]))))), text[9:]
+		i := op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9]))))
+		return Value{Text: i.String(), Known: true, Number: i}, text[9:]
 	case formKind:
 		return textValue(op.Kind(text[0]).String()), text[1:]
 	case formShape:

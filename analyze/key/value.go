@@ -154,13 +154,6 @@ func textValue(s string) Value {
 	return Value{Text: s, Known: true}
 }
 
-func intValue(i op.Int) Value {
-	if !i.Known {
-		return Value{}
-	}
-	return Value{Text: i.String(), Known: true, Number: i}
-}
-
 // Compare orders keys value by value, unknown ones first and numbers by size;
 // the row of the others comes last.
 func (g Group) Compare(o Group) int {
