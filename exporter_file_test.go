@@ -113,9 +113,7 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 	for !ended {
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Error(err)
-			}
+			check.OK(t, err)
 			ended = true
 		default:
 		}

@@ -31,7 +31,7 @@ type SetupOption interface{ apply(*setupConfig) }
 type setupConfig struct {
 	path             string
 	disabled         bool
-	forwards         []forward
+	forwards         []func() (*Processor, error) // to exporters beside the file
 	exporterOptions  []ExporterOption
 	processorOptions []ProcessorOption
 	providerOptions  []sdktrace.TracerProviderOption
@@ -40,16 +40,12 @@ type setupConfig struct {
 	notGlobal        bool
 }
 
-// forward is an exporter beside the file.
-type forward struct {
-	to   sdktrace.SpanExporter
-	opts []ProcessorOption
-}
-
 // WithSpanExporter sends all spans, operations included, to another exporter beside the file, with the
 // options of [NewForwarder].
 func WithSpanExporter(e sdktrace.SpanExporter, opts ...ProcessorOption) SetupOption {
-	return option[setupConfig](func(cfg *setupConfig) { cfg.forwards = append(cfg.forwards, forward{e, opts}) })
+	return option[setupConfig](func(cfg *setupConfig) {
+		cfg.forwards = append(cfg.forwards, func() (*Processor, error) { return NewForwarder(e, opts...) })
+	})
 }
 
 // WithExporterOptions configures the file exporter.
@@ -237,8 +233,8 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 			}
 		}
 	}()
-	for _, f := range cfg.forwards {
-		forwarder, err := NewForwarder(f.to, f.opts...)
+	for _, start := range cfg.forwards {
+		forwarder, err := start()
 		if err != nil {
 			return nil, nil, err
 		}
