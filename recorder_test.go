@@ -30,10 +30,11 @@ func TestRecorderCurrent(t *testing.T) {
 	all := rec.Current()
 	var got []string
 	for _, e := range all {
-		got = append(got, fmt.Sprint(e.Step, " ", e.Operation, " ", e.InputShapes, " ", e.OutputShape, " ", e.OutputElements))
+		known := e.InputShapes != nil
+		got = append(got, fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape, e.OutputElements))
 	}
 	check.Equal(t, "operations", []string{
-		"0 matmul [2x3 3x4] 2x4 8", "1 unknown [] ? unknown", "2 scalar [] scalar 1", "3 unknown [] ? unknown",
+		"0 matmul true [2x3 3x4] 2x4 8", "1 unknown false [] ? unknown", "2 scalar false [] scalar 1", "3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
 }
