@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/optest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -58,16 +59,10 @@ func FuzzConvert(f *testing.F) {
 				continue
 			}
 			written++
-			if err := rec.Entry.Validate(); err != nil {
-				t.Errorf("entry %s: %v", line, err)
-			}
-			if again := rec.Entry.AppendJSON(nil); !bytes.Equal(line, again) {
-				t.Errorf("entry changes when it is read and written:\n%s\n%s", line, again)
-			}
+			check.OK(t, rec.Entry.Validate())
+			check.Equal(t, "an entry that is read and written", string(line), string(rec.Entry.AppendJSON(nil)))
 		}
-		if st := exp.Stats(); st.Written != written || st.Dropped != 0 {
-			t.Errorf("%d entries with %+v", written, st)
-		}
+		check.Equal(t, "entries that are written and dropped", [2]uint64{written, 0}, [2]uint64{exp.Stats().Written, exp.Stats().Dropped})
 	})
 }
 

@@ -144,9 +144,8 @@ func TestW5LargeOperations(t *testing.T) {
 				export(t, exp, spantest.Operation(0).Snapshot(), large.Snapshot(), spantest.Operation(2).Snapshot())
 				shutdown(t, exp)
 				found := findIn(t, dir)
-				if n := found.Of(0); n != 3 || found.Malformed > 0 || exp.Stats().Written != 3 {
-					t.Errorf("%v: %d operations and %d unreadable records, with %+v", o, n, found.Malformed, exp.Stats())
-				}
+				check.Equal(t, fmt.Sprintf("%v: operations there and written, and unreadable records", o), [3]int{3, 3, 0},
+					[3]int{int(found.Of(0)), int(exp.Stats().Written), found.Malformed})
 			}
 		})
 	}
@@ -164,9 +163,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 		proc.OnEnd(spantest.Operation(0).Snapshot())
 		proc.OnEnd(large.Snapshot())
 		shutdown(t, proc)
-		if a, b := exp.Stats().Shortened, proc.Stats().Shortened; a != 1 || b != 1 {
-			t.Errorf("%v: %d and %d records count as shortened, want 1", f, a, b)
-		}
+		check.Equal(t, f.String()+": records that were shortened", [2]uint64{1, 1}, [2]uint64{exp.Stats().Shortened, proc.Stats().Shortened})
 		entries, _ := recordtest.Split(t, (ingest.Options{Mapping: mapping}).Open(path).Records())
 		e := entries[slices.IndexFunc(entries, func(e *op.Entry) bool { return e.Step.V == 1 })]
 		note := slices.IndexFunc(e.Attrs, func(a op.Attr) bool { return a.Key == "note" })
@@ -194,9 +191,8 @@ func TestW5LargeBatches(t *testing.T) {
 			export(t, exp, spans...)
 			shutdown(t, exp)
 			found := findIn(t, dir)
-			if got := found.Of(0); got != int64(n) || found.Malformed > 0 || exp.Stats().Written != uint64(n) {
-				t.Errorf("%d operations and %d unreadable records, with %+v", got, found.Malformed, exp.Stats())
-			}
+			check.Equal(t, "operations there and written, and unreadable records", [3]int{n, n, 0},
+				[3]int{int(found.Of(0)), int(exp.Stats().Written), found.Malformed})
 		})
 	}
 }

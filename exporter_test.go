@@ -260,12 +260,9 @@ func TestExportSpansAncestors(t *testing.T) {
 		exp := newExporter(t, &out, optrace.WithFormat(f))
 		export(t, exp, spans...)
 		export(t, exp, spans[3])
-		if want, got := withoutWriter(f, exported(t, f, spans[1:3])), withoutWriter(f, out.Bytes()); !bytes.Equal(want, got) {
-			t.Errorf("%v: want the operation and what is above it:\nwant %q\ngot  %q", f, want, got)
-		}
-		if st := exp.Stats(); st.Written != 1 || st.Skipped != 4 {
-			t.Errorf("%v: stats %+v", f, st)
-		}
+		want, got := withoutWriter(f, exported(t, f, spans[1:3])), withoutWriter(f, out.Bytes())
+		check.Equal(t, f.String()+": the operation and what is above it", string(want), string(got))
+		check.Equal(t, f.String()+": stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 4}, exp.Stats())
 	}
 }
 
@@ -286,9 +283,7 @@ func TestExportSpansPanickingSpan(t *testing.T) {
 		if diff := cmp.Diff([]int64{0, 2}, rec.Steps()); diff != "" || f == optrace.FormatEntries && rec.Lost() != 1 {
 			t.Errorf("%v: gap records of %d, entries (-want +got):\n%s", f, rec.Lost(), diff)
 		}
-		if st := exp.Stats(); st.Written != 2 || st.Dropped != 1 {
-			t.Errorf("%v: stats %+v", f, st)
-		}
+		check.Equal(t, f.String()+": stats", optrace.Stats{Recorded: 3, Written: 2, Dropped: 1}, exp.Stats())
 	}
 }
 
@@ -313,9 +308,8 @@ func TestExportSpansKeepsNothing(t *testing.T) {
 	export(t, exp, spans...)
 	clear(spans) // as the SDK's batch processor does
 	export(t, exp, spantest.Operations(1)...)
-	if diff := cmp.Diff([]int64{0, 1, 0}, spantest.ReadWhole(t, out.Bytes()).Steps()); diff != "" || fmt.Sprint(stubs) != before {
-		t.Errorf("spans are %v, were %s; entries (-want +got):\n%s", stubs, before, diff)
-	}
+	check.Equal(t, "operations", []int64{0, 1, 0}, spantest.ReadWhole(t, out.Bytes()).Steps())
+	check.Equal(t, "spans", before, fmt.Sprint(stubs))
 }
 
 // Errors say what was done, and that a context ended only once; a batch without entries does not count them.

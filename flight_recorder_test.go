@@ -51,24 +51,18 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	f := newFlight(t, 3)
 	f.request(t.Context(), 5, nil)
 	var out bytes.Buffer
-	if n, err := f.proc.WriteTo(&out); err != nil || n != int64(out.Len()) {
-		t.Errorf("%d bytes, %v, the writer has %d", n, err, out.Len())
-	}
+	check.Equal(t, "bytes", check.Must(f.proc.WriteTo(&out))(t), int64(out.Len()))
 	rec := spantest.ReadWhole(t, out.Bytes())
-	if rec.CheckBatches(t); len(rec.Entries) != 3 || len(rec.Spans) != 1 || len(rec.Resources) != 1 {
-		t.Errorf("%d entries, %d spans, %d resources", len(rec.Entries), len(rec.Spans), len(rec.Resources))
-	}
+	rec.CheckBatches(t)
+	check.Equal(t, "entries, spans and resources", [3]int{3, 1, 1}, [3]int{len(rec.Entries), len(rec.Spans), len(rec.Resources)})
 	f.request(t.Context(), 1, nil)
 	_, err := f.proc.WriteTo(spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk }))
 	check.Is(t, "a writer that fails", errDisk, err)
 	shutdown(t, f.proc)
-	if n, err := f.proc.WriteTo(&out); n != 0 || err != nil {
-		t.Errorf("after Shutdown: %d, %v", n, err)
-	}
+	check.Equal(t, "bytes after Shutdown", 0, check.Must(f.proc.WriteTo(&out))(t))
 	rec = spantest.ReadWhole(t, f.out.Bytes())
-	if st := f.proc.Stats(); st != (optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}) || len(rec.Entries)+len(rec.Spans) > 0 {
-		t.Errorf("stats %+v, %d entries and %d spans", st, len(rec.Entries), len(rec.Spans))
-	}
+	check.Equal(t, "entries and spans behind the exporter", [2]int{}, [2]int{len(rec.Entries), len(rec.Spans)})
+	check.Equal(t, "stats", optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}, f.proc.Stats())
 }
 
 // A flight recorder keeps to the bound of its memory whatever operations end, needs

@@ -208,9 +208,7 @@ func TestW7ErrorsThatPanic(t *testing.T) {
 					failed++
 				}
 			}
-			if st := proc.Stats(); st.Written != 202 || len(rec.Entries) != 202 || failed != 4 {
-				t.Errorf("stats %+v, %d entries, of which %d failed", st, len(rec.Entries), failed)
-			}
+			check.Equal(t, "written, entries and failures", [3]int{202, 202, 4}, [3]int{int(proc.Stats().Written), len(rec.Entries), failed})
 		})
 	}
 }
@@ -254,9 +252,7 @@ func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
 	proc.OnEnd(struct{ sdktrace.ReadOnlySpan }{})
 	proc.OnEnd(spantest.Operation(2).Snapshot())
 	shutdown(t, proc)
-	if st := proc.Stats(); st.Recorded != 12 || st.Dropped != 11 || st.Written != 1 {
-		t.Errorf("stats %+v", st)
-	}
+	check.Equal(t, "stats", optrace.Stats{Recorded: 12, Dropped: 11, Written: 1}, proc.Stats())
 	check.Equal(t, "gap records tell", 11, spantest.ReadWhole(t, out.Bytes()).Lost())
 }
 
@@ -355,9 +351,8 @@ func TestProcessorShutdown(t *testing.T) {
 			check.OK(t, errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx))) // after Shutdown
 			late.End()
 			proc.OnEnd(spantest.Operation(0).Snapshot())
-			if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 10 || st != (optrace.Stats{Recorded: 10, Written: 10}) {
-				t.Errorf("%d entries, want 10; stats %+v", n, st)
-			}
+			check.Equal(t, "entries", 10, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
+			check.Equal(t, "stats", optrace.Stats{Recorded: 10, Written: 10}, proc.Stats())
 			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
 			_ = tp.Shutdown(t.Context())
 		})
@@ -381,10 +376,8 @@ func TestW7FilterThatPanics(t *testing.T) {
 	}
 	rec.Finish()
 	shutdown(t, proc)
-	if n, st := len(spantest.ReadWhole(t, buf.Bytes()).Entries), proc.Stats(); n != 6 ||
-		st != (optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}) {
-		t.Errorf("%d entries, want 6; stats %+v", n, st)
-	}
+	check.Equal(t, "entries", 6, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
+	check.Equal(t, "stats", optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}, proc.Stats())
 }
 
 // Goroutines record, flush and end; everything is counted once, and the exporter behind ends once.

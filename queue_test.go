@@ -232,9 +232,8 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 		return device, nil
 	}))
 	q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), passedAt(-1e15), passedAt(-1e15+5))
-	if err := q.ForceFlush(t.Context()); err != nil || q.Stats().Unplaced != 1 || len(mem.GetSpans()) != 0 {
-		t.Errorf("%v, %+v, %d spans", err, q.Stats(), len(mem.GetSpans()))
-	}
+	flush(t, q)
+	check.Equal(t, "unplaced, and spans", [2]int{1, 0}, [2]int{int(q.Stats().Unplaced), len(mem.GetSpans())})
 }
 
 // A context whose trace is not sampled costs nothing and is counted.

@@ -111,9 +111,7 @@ func TestRecorderIsBounded(t *testing.T) {
 			check.Equal(t, "Current: operations", tt.ops-emitted-1, len(rec.Current()))
 			rec.Finish()
 			shutdown(t, proc)
-			if st := proc.Stats(); st.Written != uint64(tt.ops) || st.Dropped != 0 {
-				t.Errorf("stats %+v, want %d written", st, tt.ops)
-			}
+			check.Equal(t, "stats", optrace.Stats{Recorded: uint64(tt.ops), Written: uint64(tt.ops)}, proc.Stats())
 		})
 	}
 }

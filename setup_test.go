@@ -66,9 +66,8 @@ func TestSetup(t *testing.T) {
 	if otel.GetTracerProvider() != before {
 		t.Error("the provider before is not back")
 	}
-	if st := sdk.Processor().Stats(); st.Recorded != 1 || st.Written != 1 || len(spy.seen) != 2 {
-		t.Errorf("%d sampled, stats are %+v", len(spy.seen), st)
-	}
+	check.Equal(t, "sampled", 2, len(spy.seen))
+	check.Equal(t, "stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 1}, sdk.Processor().Stats())
 	text := readFile(t, path)
 	if check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text)); !bytes.Contains(text, []byte("resourceSpans")) {
 		t.Errorf("file %s", text)
@@ -195,9 +194,8 @@ func TestSetupDisabled(t *testing.T) {
 			t.Errorf("stats are %+v, tracer %v", st, sdk.Tracer())
 		}
 	}
-	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 {
-		t.Errorf("%d shutdowns; spans (-want +got):\n%s", spans.Shutdowns(), diff)
-	}
+	check.Equal(t, "spans", []string{"request"}, spans.Names())
+	check.Equal(t, "shutdowns", 1, spans.Shutdowns())
 	_, err := os.Stat(path)
 	check.Is(t, "the file", os.ErrNotExist, err)
 }

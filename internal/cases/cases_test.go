@@ -63,8 +63,5 @@ func TestLog(t *testing.T) {
 	t.Setenv("OPTRACE_CASES_LOG", path)
 	cases.Count(t, 5, 100)
 	cases.Count(t, 100, 100) // all of them: nothing to say
-	text, err := os.ReadFile(path)
-	if want := "5 100 cases TestLog\n"; err != nil || string(text) != want {
-		t.Errorf("%q, %v, want %q", text, err, want)
-	}
+	check.Equal(t, "", "5 100 cases TestLog\n", string(check.Must(os.ReadFile(path))(t)))
 }

@@ -24,9 +24,7 @@ func TestBufferedFlushInterval(t *testing.T) {
 		verify := func(when string, writes, spans int) {
 			t.Helper()
 			synctest.Wait()
-			if w.Writes() != writes || len(exp.Spans()) != spans {
-				t.Errorf("%s: %d writes and %d spans, want %d and %d", when, w.Writes(), len(exp.Spans()), writes, spans)
-			}
+			check.Equal(t, when+": writes and spans", [2]int{writes, spans}, [2]int{w.Writes(), len(exp.Spans())})
 		}
 		for i := range 2 {
 			p.OnEnd(ended(spantest.Operation(0).Snapshot()))

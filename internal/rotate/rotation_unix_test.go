@@ -20,9 +20,7 @@ func victim(t *testing.T, dir string) (path string) {
 	path = filepath.Join(dir, "victim")
 	check.OK(t, os.WriteFile(path, []byte("precious"), 0o600))
 	t.Cleanup(func() {
-		if got, err := os.ReadFile(path); err != nil || string(got) != "precious" {
-			t.Errorf("the victim holds %q, %v", got, err)
-		}
+		check.Equal(t, "the victim holds", "precious", string(check.Must(os.ReadFile(path))(t)))
 	})
 	return path
 }
@@ -74,9 +72,7 @@ func TestRotationSymlink(t *testing.T) {
 			write(t, f, "x")
 		}
 		for _, path := range links {
-			if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
-				t.Errorf("%s is no link any more: %v", path, err)
-			}
+			check.Equal(t, path, os.ModeSymlink, check.Must(os.Lstat(path))(t).Mode().Type())
 		}
 		_, err := os.Lstat(missing)
 		check.Is(t, "the file behind the dangling link", os.ErrNotExist, err)
@@ -94,9 +90,7 @@ func TestRotationPermissions(t *testing.T) {
 	}
 	names, _ := check.Files(t, dir)
 	for _, name := range names {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
+		check.Equal(t, name, 0o600, check.Must(os.Stat(filepath.Join(dir, name)))(t).Mode())
 	}
 	check.Equal(t, "files", 3, len(names))
 }

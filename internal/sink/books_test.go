@@ -93,21 +93,16 @@ func TestNothingNeedless(t *testing.T) {
 		check.OK(t, submit(s, batchOf(entries.Format, spans...)))
 	}
 	before := out.Len()
-	if err := s.Shutdown(t.Context()); err != nil || out.Len() != before {
-		t.Errorf("Shutdown writes %d bytes, %v", out.Len()-before, err)
-	}
-	if err := s.Shutdown(t.Context()); err != nil || out.Len() != before {
-		t.Errorf("the second Shutdown writes %d bytes, %v", out.Len()-before, err)
-	}
+	shutdown(t, s)
+	shutdown(t, s)
+	check.Equal(t, "bytes after two Shutdowns", before, out.Len())
 	rec := spantest.ReadWhole(t, out.Bytes())
 	var got []string
 	for _, e := range rec.Entries {
 		got = append(got, e.Service)
 	}
 	check.Equal(t, "operations come from", want, got)
-	if len(rec.Resources) != 5 { // the fifth batch goes on with what the fourth ended with
-		t.Errorf("%d headers, want 5", len(rec.Resources))
-	}
+	check.Equal(t, "headers: the fifth batch goes on with what the fourth ended with", 5, len(rec.Resources))
 }
 
 func TestCompressionNames(t *testing.T) {

@@ -105,9 +105,7 @@ func TestSinkConcurrentSafe(t *testing.T) {
 			wg.Wait()
 			check.OK(t, s.Shutdown(t.Context()))
 			time.Sleep(time.Second) // what was left to others ends
-			if st := s.Stats(); st.Written+st.Dropped != writers*batches || st.Underway != 0 {
-				t.Errorf("round %d: stats %+v", round, st)
-			}
+			checkEnd(t, s.Stats(), writers*batches)
 			if !target.closed.Load() {
 				t.Errorf("round %d: the target has not ended", round)
 			}

@@ -317,9 +317,8 @@ func TestDeadlines(t *testing.T) {
 		within(time.Second, s.Shutdown)
 		w.Release()
 		synctest.Wait()
-		if st := s.Stats(); st != (Stats{Written: 2}) || w.Writes() != 1 {
-			t.Errorf("at last the books say %+v after %d writes", st, w.Writes())
-		}
+		check.Equal(t, "at last the books say", Stats{Written: 2}, s.Stats())
+		check.Equal(t, "writes", 1, w.Writes())
 		check.Is(t, "after Shutdown", ErrShutdown, submit(s, batch(entries.Format, 1)))
 		// The last gaps are no reason for Shutdown to wait longer than it may.
 		w = spantest.NewStuckWriter()
