@@ -1,8 +1,6 @@
 package ingest_test
 
 import (
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,16 +35,5 @@ func TestDetectsSamples(t *testing.T) {
 				t.Errorf("%d operations, want %d; formats (-want +got):\n%s", len(names), test.entries, diff)
 			}
 		})
-	}
-}
-
-func TestDetectsKinetoByWhatStandsInFront(t *testing.T) {
-	ranks := strings.Repeat("0,", 1<<20) + "0"
-	path := write(t, filepath.Join(t.TempDir(), "trace"), []byte(`{"schemaVersion":1,"distributedInfo":{"rank":2,`+
-		`"pg_config":[`+ranks+`]},"traceEvents":[
-		{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}]}`))
-	names, bad, err := read(ingest.Open(path))
-	if err != nil || len(bad) > 0 || len(names) != 1 {
-		t.Errorf("operations %q, bad %q, err = %v", names, bad, err)
 	}
 }

@@ -153,8 +153,8 @@ func (r *reader) trace() bool {
 			text, err := s.Value()
 			if s.Err() == nil && err == nil {
 				r.processes = make(map[string]*op.Resource)
-				if offset, msg := r.dec.processes(text, r.processes); msg != "" {
-					err = s.SyntaxError(offset, msg)
+				if r.dec.processes(text, r.processes); r.dec.lex.Err() != nil {
+					err = s.LexerError(&r.dec.lex)
 				}
 			}
 			if s.Err() == nil && err != nil && !r.yield(op.Record{}, err) {
@@ -219,14 +219,11 @@ func (r *reader) heldSpans() bool {
 // span yields one span, and in front of it its process unless that of the span
 // before was the same.
 func (r *reader) span(text []byte, offset int64) bool {
-	syntax := func(at int, msg string) *op.SyntaxError {
-		e := r.stream.SyntaxError(0, msg)
-		e.Offset = offset + int64(at)
-		return e
-	}
-	s, at, msg := r.dec.span(text)
-	if msg != "" {
-		return r.yield(op.Record{}, syntax(at, msg))
+	s := r.dec.span(text)
+	if s == nil {
+		err := r.stream.LexerError(&r.dec.lex)
+		err.Offset = offset + int64(r.dec.lex.Offset())
+		return r.yield(op.Record{}, err)
 	}
 	process := r.processes[s.process]
 	if process != r.current {

@@ -34,14 +34,13 @@ type fields struct {
 	description string
 }
 
-// span reads one span: its attributes into the builder, and its other fields.
-// On an error it returns a message and the place in the text.
-func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
+// span reads one span: its attributes into the builder, and its other fields, nil where the lexer has an error.
+func (d *decoder) span(text []byte) *fields {
 	l := &d.lex
 	l.Reset(text)
 	d.build.Reset()
 	d.fields = fields{}
-	f = &d.fields
+	f := &d.fields
 	var references []byte
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
@@ -71,10 +70,10 @@ func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
 	}
 	l.End()
 	if l.Err() != nil {
-		return nil, l.Offset(), l.Err().Error()
+		return nil
 	}
 	d.references(references, f)
-	return f, 0, ""
+	return f
 }
 
 // reference is a reference of a span to another one.

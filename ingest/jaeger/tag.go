@@ -124,21 +124,17 @@ func (d *decoder) tagBytes(t tag) []byte {
 	return d.value.Str()
 }
 
-// processes reads the processes of a trace into dst, by id.
-func (d *decoder) processes(text []byte, dst map[string]*op.Resource) (offset int, msg string) {
+// processes reads the processes of a trace into dst, by id. The lexer has the error, if there is one.
+func (d *decoder) processes(text []byte, dst map[string]*op.Resource) {
 	l := &d.lex
 	l.Reset(text)
 	if l.Peek() == 'n' { // null
-		return 0, ""
+		return
 	}
 	for l.Object(); l.More(); {
 		id := d.valid(l.Key())
 		dst[id] = d.process()
 	}
-	if l.Err() != nil {
-		return l.Offset(), l.Err().Error()
-	}
-	return 0, ""
 }
 
 // process reads one process. Its tags are the attributes of a resource.

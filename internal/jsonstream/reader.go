@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
 )
@@ -74,6 +75,11 @@ func (r *Reader) Position() int64 { return r.in.Offset + int64(r.pos) }
 // offset within it.
 func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start + int64(offset), Msg: msg}
+}
+
+// LexerError returns the error of a lexer that has read the value that was returned last.
+func (r *Reader) LexerError(l *jsontext.Lexer) *op.SyntaxError {
+	return r.SyntaxError(l.Offset(), l.Err().Error())
 }
 
 // Next reports whether another document follows on the top level.

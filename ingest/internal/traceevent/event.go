@@ -1,6 +1,7 @@
 package traceevent
 
 import (
+	"github.com/optrace/optrace/internal/jsonstream"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -32,13 +33,12 @@ type decoder struct {
 	readArgs       func(e *Event, text []byte, i int) (end int)
 }
 
-// decode reads one event. On an error it returns a message and the place in
-// the text.
-func (d *decoder) decode(text []byte) (e *Event, offset int, msg string) {
-	l := &d.lex
+// decode reads one event of any form, the value that a stream returned last.
+func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error) {
+	l, msg := &d.lex, ""
 	l.Reset(text)
 	d.event = Event{}
-	e = &d.event
+	e := &d.event
 	for l.Object(); l.More(); {
 		key := l.Key()
 		switch string(key) {
@@ -71,10 +71,13 @@ func (d *decoder) decode(text []byte) (e *Event, offset int, msg string) {
 		}
 	}
 	l.End()
-	if l.Err() != nil {
-		return nil, l.Offset(), l.Err().Error()
+	switch {
+	case l.Err() != nil:
+		return nil, stream.LexerError(l)
+	case msg != "":
+		return nil, stream.SyntaxError(0, msg)
 	}
-	return e, 0, msg
+	return e, nil
 }
 
 // micros reads a number of microseconds; null is unknown.

@@ -97,20 +97,11 @@ func (r *Reader) elements(yield func(*Event, error) bool) bool {
 		}
 		var event *Event
 		if err == nil {
-			event, err = r.decode(text)
+			event, err = r.dec.decode(text, s)
 		}
 		if !yield(event, err) {
 			return false
 		}
 	}
 	return true
-}
-
-// decode reads an event of any form.
-func (r *Reader) decode(text []byte) (*Event, error) {
-	event, offset, msg := r.dec.decode(text)
-	if msg != "" {
-		return nil, r.stream.SyntaxError(offset, msg)
-	}
-	return event, nil
 }
