@@ -82,7 +82,8 @@ func TestInputOfOneFile(t *testing.T) {
 		{"seed trace with its keys in another order", []byte(`{"metadata":{"note":"` + strings.Repeat("x", 200<<10) + `"},` + seedTrace[1:]),
 			[]string{"relu"}, []string{"trace-json"}},
 		{"Kineto's trace of a job of many ranks", []byte(`{"schemaVersion":1,"distributedInfo":{"rank":2,"pg_config":[` +
-			strings.Repeat("0,", 1<<20) + `0]},"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}]}`), []string{"gemm"}, []string{"chrome"}},
+			strings.Repeat("0,", 1<<20) + `0]},"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}]}`),
+			[]string{"gemm"}, []string{"chrome"}},
 		{"empty", nil, nil, nil},
 		{"white space only", []byte(" \n\n"), nil, nil},
 		{"gzip", check.Gzip(t, entryLine), []string{"matmul"}, []string{"entries-jsonl"}},

@@ -34,25 +34,16 @@ func (f *fakeJaeger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<!doctype html><html></html>")
 		return
 	}
-	var from, to time.Time
-	var limit int
-	var err error
-	if v3 {
-		from, err = time.Parse(time.RFC3339Nano, q.Get("query.start_time_min"))
-		if err == nil {
-			to, err = time.Parse(time.RFC3339Nano, q.Get("query.start_time_max"))
-		}
-		limit, _ = strconv.Atoi(q.Get("query.num_traces"))
-	} else {
-		var us [2]int64
-		us[0], err = strconv.ParseInt(q.Get("start"), 10, 64)
-		if err == nil {
-			us[1], err = strconv.ParseInt(q.Get("end"), 10, 64)
-		}
-		from, to = time.UnixMicro(us[0]), time.UnixMicro(us[1])
-		limit, _ = strconv.Atoi(q.Get("limit"))
+	// What cannot be read is a zero time or number.
+	from, _ := time.Parse(time.RFC3339Nano, q.Get("query.start_time_min"))
+	to, _ := time.Parse(time.RFC3339Nano, q.Get("query.start_time_max"))
+	if f.v1 {
+		start, _ := strconv.ParseInt(q.Get("start"), 10, 64)
+		end, _ := strconv.ParseInt(q.Get("end"), 10, 64)
+		from, to = time.UnixMicro(start), time.UnixMicro(end)
 	}
-	if err != nil || limit <= 0 || q.Get("query.service_name")+q.Get("service") != "api" {
+	limit, _ := strconv.Atoi(q.Get("query.num_traces") + q.Get("limit"))
+	if from.Unix() <= 0 || to.Unix() <= 0 || limit <= 0 || q.Get("query.service_name")+q.Get("service") != "api" {
 		f.fail(w, http.StatusBadRequest, "bad query "+r.URL.RawQuery)
 		return
 	}

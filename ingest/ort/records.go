@@ -38,15 +38,12 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
-		d.held.Hold = hold
+		d.events, d.held.Hold = events, hold
 		defer d.held.Free()
 		d.yield = yield
 		for e, err := range events.Events() {
 			if err == nil {
 				err = d.event(e)
-			}
-			if err == errNoDuration {
-				err = events.RecordError("node without dur")
 			}
 			_, goesOn := errors.AsType[*op.SyntaxError](err)
 			if d.stopped || err != nil && !(yield(op.Record{}, err) && goesOn) {
@@ -62,6 +59,7 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 
 // decoder makes records of events.
 type decoder struct {
+	events  *traceevent.Reader
 	build   *attrmap.Builder
 	feed    *attrjson.Feeder
 	lex     jsontext.Lexer
@@ -107,10 +105,7 @@ var (
 	fenceAfter  = []byte("_fence_after")
 )
 
-// errNoDuration is the error of a node that states no duration.
-var errNoDuration = errors.New("no duration")
-
-// event takes an event. Any error but errNoDuration is about the memory.
+// event takes an event. An error that is no *[op.SyntaxError] is about the memory.
 func (d *decoder) event(e *traceevent.Event) error {
 	category := string(e.Category)
 	isOperation := category == "Node" || category == "Kernel"
@@ -141,7 +136,7 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	case entry == nil:
 		d.skip(op.SkipNonOp)
 	case !e.Duration.Known:
-		return errNoDuration
+		return d.events.RecordError("node without dur")
 	case kernel:
 		taken, err := d.addKernel(entry)
 		if !taken {
