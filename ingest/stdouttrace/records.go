@@ -19,7 +19,7 @@ import (
 // last thing yielded. What a record points to is valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		s := jsonstream.NewReader(src, name).Linewise()
+		s := jsonstream.NewReader(src, name)
 		d := &decoder{build: attrmap.NewBuilder(m)}
 		for text, err := range s.Documents() {
 			if err != nil {

@@ -50,16 +50,6 @@ func NewReader(src io.Reader, name string) *Reader {
 	return r
 }
 
-// Linewise makes r take an opening brace at the start of a line for the start
-// of a document: where documents are lines, or are indented, one that is cut
-// off then does not swallow those behind it. What is no object or array is a
-// document up to the end of its line, so that other text in between is one
-// error per line. It returns r.
-func (r *Reader) Linewise() *Reader {
-	r.linewise = true
-	return r
-}
-
 // Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] where
 // the document is at fault, or else the source's error.
 func (r *Reader) Err() error { return r.err }

@@ -143,27 +143,20 @@ func TestNested(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
-		linewise   bool
 		want       []string
 		err        bool
 	}{
-		{"lines", "{\"a\":1}\n{\"a\":2}\n", true, []string{`{"a":1}`, `{"a":2}`}, false},
-		{"without separators", `{"a":1}{"a":2}`, true, []string{`{"a":1}`, `{"a":2}`}, false},
-		{"indented", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n{\n}\n", true, []string{"{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}", "{\n}"}, false},
-		{"a torn line", "{\"a\":[1\n{\"a\":2}\n", true, []string{"{\"a\":[1\n", `{"a":2}`}, false},
-		{"a line torn in a string", "{\"a\":\"x\n{\"a\":2}\n", true, []string{"{\"a\":\"x\n", `{"a":2}`}, false},
-		{"a torn line, documents of any form", "{\"a\":[1\n{\"a\":2}]}\n", false, []string{"{\"a\":[1\n{\"a\":2}]}"}, false},
-		{"a torn tail", "{\"a\":1}\n{\"a\":", true, []string{`{"a":1}`}, true},
-		{"a number at the end", "1 2", false, []string{"1", "2"}, false},
-		{"other text", "listening on :80\n{\"a\":1}\n, [done]", true, []string{"listening on :80", `{"a":1}`, ", [done]"}, false},
-		{"stray delimiter", "{\"a\":1},{\"a\":2}", false, []string{`{"a":1}`}, true},
-		{"nothing", " \n", true, nil, false},
+		{"lines", "{\"a\":1}\n{\"a\":2}\n", []string{`{"a":1}`, `{"a":2}`}, false},
+		{"without separators", `{"a":1}{"a":2}`, []string{`{"a":1}`, `{"a":2}`}, false},
+		{"indented", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n{\n}\n", []string{"{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}", "{\n}"}, false},
+		{"a torn line", "{\"a\":[1\n{\"a\":2}\n", []string{"{\"a\":[1\n", `{"a":2}`}, false},
+		{"a line torn in a string", "{\"a\":\"x\n{\"a\":2}\n", []string{"{\"a\":\"x\n", `{"a":2}`}, false},
+		{"a torn tail", "{\"a\":1}\n{\"a\":", []string{`{"a":1}`}, true},
+		{"other text", "listening on :80\n{\"a\":1}\n, [done]", []string{"listening on :80", `{"a":1}`, ", [done]"}, false},
+		{"nothing", " \n", nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := jsonstream.NewReader(iotest.OneByteReader(strings.NewReader(test.text)), "test")
-			if test.linewise {
-				r.Linewise()
-			}
 			var got []string
 			for text, err := range r.Documents() {
 				if err != nil {

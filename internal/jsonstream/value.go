@@ -14,9 +14,13 @@ import (
 // early is not yielded but returned by Err.
 func (r *Reader) Elements() iter.Seq2[[]byte, error] { return r.values(r.Array, r.More) }
 
-// Documents yields the text of each document on the top level, and otherwise
-// does as Elements.
-func (r *Reader) Documents() iter.Seq2[[]byte, error] { return r.values(func() {}, r.Next) }
+// Documents yields the text of each document on the top level, and otherwise does as Elements. It takes an opening brace at
+// the start of a line for the start of a document: where documents are lines, or are indented, one that is cut off then does
+// not swallow those behind it. What is no object or array is a document up to the end of its line, so that other text in
+// between is one error per line.
+func (r *Reader) Documents() iter.Seq2[[]byte, error] {
+	return r.values(func() { r.linewise = true }, r.Next)
+}
 
 func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
