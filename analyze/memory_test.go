@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -72,17 +71,15 @@ func TestR2HeldBytes(t *testing.T) {
 // R2: a report ends with the error of a source that allows no more.
 func TestR2NoMoreMemory(t *testing.T) {
 	src := &bounded{Source: Records(operations(100_000, func(int) string { return "matmul" })), most: 1 << 20}
-	if r, err := Run(t.Context(), src, Options{}); !errors.Is(err, errFull) {
-		t.Errorf("report %v, error %v", r, err)
-	}
+	_, err := Run(t.Context(), src, Options{})
+	check.Is(t, "a report", errFull, err)
 	src = &bounded{Source: src.Source, most: 1 << 20}
 	if r, err := Run(t.Context(), src, Options{SumsOnly: true}); err != nil || r.Input.Entries != 100_000 {
 		t.Errorf("error %v of sums, which take no more for more operations", err)
 	}
 	src = &bounded{Source: src.Source, most: 1 << 20}
-	if _, _, err := ReadForest(context.Background(), src, 1); !errors.Is(err, errFull) {
-		t.Errorf("error %v of a forest", err)
-	}
+	_, _, err = ReadForest(t.Context(), src, 1)
+	check.Is(t, "a forest", errFull, err)
 }
 
 // R2: a text that is longer than any that the exporter writes is cut, in the same way in

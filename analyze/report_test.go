@@ -177,20 +177,12 @@ func TestReportHasSeedFigures(t *testing.T) {
 			p.Add(e)
 		}
 		rep := ReportOn(p)
-		verify := func(name string, want, got any) {
-			t.Helper()
-			check.Equal(t, fmt.Sprintf("seed %d: %s", number, name), want, got, cmpopts.EquateApprox(1e-12, 1e-9))
-		}
 		summary := map[string]seed.OpSummary{}
 		for _, row := range rep.Operations {
 			summary[row.Operation] = seed.OpSummary{
 				Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V,
 			}
 		}
-		want := seed.Summarize(trace)
-		verify("operations", want.OperationSummary(), summary)
-		verify("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},
-			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V, rep.Total.PeakMemoryBytes.V})
 		devices := map[string]seed.DeviceSummary{}
 		for _, row := range rep.Devices {
 			if row.DeviceID != device.Unknown {
@@ -198,16 +190,20 @@ func TestReportHasSeedFigures(t *testing.T) {
 					TotalMemoryBytes: row.MemoryBytes.V}
 			}
 		}
-		verify("devices", want.PerDeviceSummary(), devices)
 		var balance *seed.Balance
 		if rep.LoadBalance != nil {
 			balance = &rep.LoadBalance.Balance
 		}
-		verify("load_balance", want.LoadBalance(), balance)
-		verify("bottlenecks", want.CommunicationBottlenecks(0), rep.Communication.Bottlenecks)
-		verify("slowest", trace.SlowestOps(opts.Top), rep.Slowest)
 		hotspots := seed.MemoryHotspots(trace, opts.HotspotBytes)
-		verify("hotspot_count", int64(len(hotspots)), rep.Memory.HotspotCount)
-		verify("hotspots", hotspots[:min(len(hotspots), opts.Top)], rep.Memory.Hotspots)
+		sums := seed.Summarize(trace)
+		check.Equal(t, fmt.Sprintf("seed %d", number), []any{
+			sums.OperationSummary(), sums.PerDeviceSummary(), sums.LoadBalance(), sums.CommunicationBottlenecks(0), trace.SlowestOps(opts.Top),
+			int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes(),
+			int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
+		}, []any{
+			summary, devices, balance, rep.Communication.Bottlenecks, rep.Slowest,
+			rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V, rep.Total.PeakMemoryBytes.V,
+			rep.Memory.HotspotCount, rep.Memory.Hotspots,
+		}, cmpopts.EquateApprox(1e-12, 1e-9))
 	})
 }

@@ -153,15 +153,14 @@ func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
 func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
 	traceID, id := ended.TraceID(), op.SpanID(ended.SpanID())
 	sh := t.shard(traceID)
-	if span.IsLocalRoot(parent) {
-		sh.remove(traceID, id)
-		return span.Root{}
-	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	tr := sh.traces.Find(traceID)
 	switch {
 	case tr == nil:
+		return span.Root{}
+	case span.IsLocalRoot(parent):
+		sh.remove(traceID, tr, id)
 		return span.Root{}
 	case tr.spans == nil:
 		return tr.first
@@ -221,13 +220,7 @@ func (sh *shard) forget(trace trace.TraceID, tr *traceRoots, id op.SpanID) bool 
 }
 
 // remove forgets a root, and the trace with its last one.
-func (sh *shard) remove(traceID trace.TraceID, id op.SpanID) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	tr := sh.traces.Find(traceID)
-	if tr == nil {
-		return
-	}
+func (sh *shard) remove(traceID trace.TraceID, tr *traceRoots, id op.SpanID) {
 	// Roots that were not noted, for want of room or because they are older
 	// than the processor, do not count.
 	if tr.spans == nil {
