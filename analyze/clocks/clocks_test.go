@@ -94,30 +94,21 @@ func TestOffsetsAreRecovered(t *testing.T) {
 			offsets[i] = r.Int64N(2_000_000_000) - 1_000_000_000
 		}
 		drifts[1] = float64(r.IntN(5)) * 10_000 // ns in a second
-		var groups [][]int64                    // neighbours, in a chain of groups
-		for first := 0; first < ranks-1; {
-			last := min(ranks-1, first+1+r.IntN(8))
-			var group []int64
-			for i := first; i <= last; i++ {
-				group = append(group, int64(i))
-			}
-			groups = append(groups, group)
-			first = last
-		}
 		const seconds = 4
 		n := 50 + r.IntN(3000)
 		e := newComparison()
-		for _, group := range groups {
+		for first, last := 0, 0; first < ranks-1; first = last { // neighbours, in a chain of groups
+			last = min(ranks-1, first+1+r.IntN(8))
 			for k := range n {
 				passed := seconds * float64(k) / float64(n)
 				at := 1_760_000_000_000_000_000 + int64(passed*1e9)
 				var list []rankedPart
-				for _, rank := range group {
+				for rank := first; rank <= last; rank++ {
 					d := offsets[rank] + int64(drifts[rank]*(passed-seconds/2)) + r.Int64N(2*noise+1) - noise
 					if r.IntN(20) == 0 {
 						d += r.Int64N(1_000_000_000) // learnt of the end late
 					}
-					list = append(list, rankedPart{rank: rank, end: at + d})
+					list = append(list, rankedPart{rank: int64(rank), end: at + d})
 				}
 				e.add(list)
 			}
