@@ -124,7 +124,7 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 	in := newCounter()
 	err := src.Read(1, func(_ int, file, _ int64, records iter.Seq2[op.Record, error]) error {
 		in.startFile(file)
-		return each(ctx, records, nil, func(rec op.Record, err error) {
+		return each(ctx, records, func() error { return nil }, func(rec op.Record, err error) {
 			in.add(rec, err)
 			if err == nil {
 				f(rec)
@@ -176,18 +176,12 @@ const (
 )
 
 // each calls f with the records and with the errors of records that could not be
-// read, and now and then check, unless that is nil. It returns the first other error.
+// read, and now and then check. It returns the first other error.
 func each(ctx context.Context, records iter.Seq2[op.Record, error], check func() error, f func(op.Record, error)) error {
 	n := 0
 	look := func() error {
 		n = 0
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case check != nil:
-			return check()
-		}
-		return nil
+		return cmp.Or(context.Cause(ctx), check())
 	}
 	for rec, err := range records {
 		if n++; n >= checkInterval {
