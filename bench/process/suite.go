@@ -19,14 +19,6 @@ const (
 	ours      = "optrace report"
 )
 
-// The limits, for the table.
-const (
-	limitEntries = "reading entries, see there; both cores are busy"
-	limitParquet = "decompressing and decoding pages; shapes, which FLOPs follow from, row by row; starting the process"
-	limitOTLP    = "reading OTLP JSON, see there; both cores are busy"
-	limitKineto  = "instructions per byte; the copy out of the page cache is a fifth"
-)
-
 // Suite returns the comparisons: processes that read a file in the page cache and
 // print count, sum, minimum, maximum and the percentiles 50, 95 and 99 of each
 // operation and of each device. Both use as many threads as they like. Counts, sums
@@ -34,9 +26,12 @@ const (
 // PyTorch's profiler and does nothing else.
 func Suite() []measure.Measure {
 	measures := []measure.Measure{
-		{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries},
-		{Name: "profile_otlp_vs_duckdb_tuned", Target: 7, Wall: true, Limit: limitOTLP},
-		{Name: "profile_parquet_vs_duckdb", Target: 0.8, Limit: limitParquet},
+		{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: "reading entries, see there; both cores are busy"},
+		{Name: "profile_otlp_vs_duckdb_tuned", Target: 7, Wall: true, Limit: "reading OTLP JSON, see there; both cores are busy"},
+		{
+			Name: "profile_parquet_vs_duckdb", Target: 0.8,
+			Limit: "decompressing and decoding pages; shapes, which FLOPs follow from, row by row; starting the process",
+		},
 	}
 	const quickOTLP = 200_000
 	for i, in := range []input{
@@ -49,7 +44,7 @@ func Suite() []measure.Measure {
 	}
 	kineto := measure.Suite{Name: "Kineto", Unit: "event", Cold: true, Rounds: 5, QuickRounds: 3}
 	return append(measures, measure.Measure{
-		Name: "kineto_vs_python_json", Target: 6, Limit: limitKineto,
+		Name: "kineto_vs_python_json", Target: 6, Limit: "instructions per byte; the copy out of the page cache is a fifth",
 		Cases: measure.Over(kineto, []layout{indented, compact}, openKineto)(python, ours),
 	})
 }

@@ -28,12 +28,9 @@ func connectorSuite() []measure.Measure {
 	cases := measure.Over(measure.Suite{Name: "connectors", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openConnectors)
 	return []measure.Measure{{
 		Name: "connector_vs_spanmetrics", Target: 2, Cases: cases(spanMetricsExponential, operationsConnector),
-		Limit: limitConnector,
+		Limit: "encoding spans for the reader of OTLP, two fifths of ours, and reading them, two fifths: the peer reads fewer attributes",
 	}}
 }
-
-const limitConnector = "encoding spans for the reader of OTLP, two fifths of ours, and reading them, two fifths: " +
-	"the peer reads fewer attributes"
 
 func openConnectors(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	spans, decoded, err := decodedSpans(ctx, env, s)

@@ -33,12 +33,11 @@ const (
 // Sending is not counted.
 func liveSuite() []measure.Measure {
 	cases := measure.Over(measure.Suite{Name: "profiling", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openLive)
-	return []measure.Measure{
-		{Name: "live_vs_spanmetrics", Target: 10, Cases: cases(spanMetrics, liveProfile), Limit: limitLive},
-	}
+	return []measure.Measure{{
+		Name: "live_vs_spanmetrics", Target: 10, Cases: cases(spanMetrics, liveProfile),
+		Limit: "reading the span by its interface, finding its attributes in a cache; the sums, sketches and latest operations",
+	}}
 }
-
-const limitLive = "reading the span by its interface, finding its attributes in a cache; the sums, sketches and latest operations"
 
 func openLive(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	spans, decoded, err := decodedSpans(ctx, env, s)

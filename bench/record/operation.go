@@ -58,7 +58,6 @@ const opsPerRound = 10_000
 type operations struct {
 	set       *set
 	ops       []operation
-	provider  *sdktrace.TracerProvider
 	byHand    trace.Tracer
 	ours      *optrace.Tracer
 	preps     []*optrace.Prepared
@@ -67,7 +66,16 @@ type operations struct {
 }
 
 func openOperations(_ context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
-	w, err := newOperations(s)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(noopProcessor{}))
+	w := &operations{set: s, ops: s.ops(), byHand: provider.Tracer("by hand"), ours: optrace.NewTracer(provider)}
+	var errs [3]error
+	w.preps, errs[0] = prepareAll(w.ours, w.ops)
+	w.nothing, errs[1] = newProcessor(optrace.WithPolicy(optrace.PolicyBlock))
+	w.processor, errs[2] = newProcessor(optrace.WithPolicy(optrace.PolicyBlock)) // encoding waits for the writer if that is slower
+	err := errors.Join(errs[:]...)
+	if err == nil {
+		err = w.nothing.Shutdown(context.Background()) // then it takes nothing
+	}
 	if err != nil {
 		return nil, fmt.Errorf("making the providers: %w", err)
 	}
@@ -75,8 +83,7 @@ func openOperations(_ context.Context, env *measure.Env, s *set) (*measure.Opene
 		Sides: map[string]measure.Side{},
 		After: func(context.Context) (map[string]float64, error) { return nil, w.lossless() },
 		Close: func() error {
-			return errors.Join(w.nothing.Shutdown(context.Background()), w.processor.Shutdown(context.Background()),
-				w.provider.Shutdown(context.Background()))
+			return errors.Join(w.processor.Shutdown(context.Background()), provider.Shutdown(context.Background()))
 		},
 	}
 	n := env.Size(opsPerRound, opsPerRound)
@@ -86,28 +93,6 @@ func openOperations(_ context.Context, env *measure.Env, s *set) (*measure.Opene
 		}
 	}
 	return open, nil
-}
-
-func newOperations(s *set) (*operations, error) {
-	w := &operations{
-		set: s, ops: s.ops(),
-		provider: sdktrace.NewTracerProvider(
-			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(noopProcessor{})),
-	}
-	w.byHand, w.ours = w.provider.Tracer("by hand"), optrace.NewTracer(w.provider)
-	var err error
-	if w.preps, err = prepareAll(w.ours, w.ops); err != nil {
-		return nil, err
-	}
-	if w.nothing, err = newProcessor(optrace.WithPolicy(optrace.PolicyBlock)); err != nil {
-		return nil, err
-	}
-	if err := w.nothing.Shutdown(context.Background()); err != nil { // then it takes nothing
-		return nil, err
-	}
-	// Encoding waits for the writer if that is slower.
-	w.processor, err = newProcessor(optrace.WithPolicy(optrace.PolicyBlock))
-	return w, err
 }
 
 // newProcessor returns a Processor in front of an Exporter to nowhere.
