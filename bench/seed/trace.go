@@ -47,43 +47,31 @@ const (
 	top   = 10
 )
 
-// found is what the analyses find: by operation, by device, communication, collapsed
-// stacks, slowest.
-type found struct {
-	operations    map[string]analysis.OpSummary
-	devices       map[string]analysis.DeviceSummary
-	communication []analysis.Bottleneck
-	stacks        string
-	slowest       []analysis.Slow
-}
-
-func ofColumns(t *analysis.Columns) found {
+// analyse makes the analyses: by operation, by device, communication, collapsed stacks, slowest. It returns what gives the
+// findings in the form of the Rust program.
+func analyse(t *analysis.Columns) func() []string {
 	s := t.Summary()
-	return found{
-		operations: s.OperationSummary(), devices: s.PerDeviceSummary(),
-		communication: s.CommunicationBottlenecks(least), stacks: s.FlamegraphCollapsed(), slowest: t.SlowestOps(top),
+	operations, devices, communication := s.OperationSummary(), s.PerDeviceSummary(), s.CommunicationBottlenecks(least)
+	stacks, slowest := s.FlamegraphCollapsed(), t.SlowestOps(top)
+	return func() []string {
+		ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
+		var byOperation, byDevice []string
+		for name, s := range operations {
+			byOperation = append(byOperation, fmt.Sprintf("operation %s %d %s %d", name, s.Count, ns(s.TotalDurationUS), s.TotalMemoryBytes))
+		}
+		for name, s := range devices {
+			byDevice = append(byDevice, fmt.Sprintf("device %s %d %s %d", name, s.OpCount, ns(s.TotalDurationUS), s.TotalMemoryBytes))
+		}
+		slices.Sort(byOperation)
+		slices.Sort(byDevice)
+		lines := slices.Concat(byOperation, byDevice)
+		for _, b := range communication {
+			lines = append(lines, fmt.Sprintf("communication %s %d %s", b.Operation, b.CallCount, ns(b.TotalDurationUS)))
+		}
+		lines = append(lines, strings.Split(stacks, "\n")...)
+		for _, e := range slowest {
+			lines = append(lines, fmt.Sprintf("slowest %d %d", e.Index, e.DurationNS))
+		}
+		return lines
 	}
-}
-
-// lines returns the findings in the form of the Rust program.
-func (f found) lines() []string {
-	ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
-	var byOperation, byDevice []string
-	for name, s := range f.operations {
-		byOperation = append(byOperation, fmt.Sprintf("operation %s %d %s %d", name, s.Count, ns(s.TotalDurationUS), s.TotalMemoryBytes))
-	}
-	for name, s := range f.devices {
-		byDevice = append(byDevice, fmt.Sprintf("device %s %d %s %d", name, s.OpCount, ns(s.TotalDurationUS), s.TotalMemoryBytes))
-	}
-	slices.Sort(byOperation)
-	slices.Sort(byDevice)
-	lines := slices.Concat(byOperation, byDevice)
-	for _, b := range f.communication {
-		lines = append(lines, fmt.Sprintf("communication %s %d %s", b.Operation, b.CallCount, ns(b.TotalDurationUS)))
-	}
-	lines = append(lines, strings.Split(f.stacks, "\n")...)
-	for _, e := range f.slowest {
-		lines = append(lines, fmt.Sprintf("slowest %d %d", e.Index, e.DurationNS))
-	}
-	return lines
 }
