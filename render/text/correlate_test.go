@@ -2,14 +2,13 @@ package text_test
 
 import (
 	"bytes"
-	"path/filepath"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
@@ -63,27 +62,17 @@ func correlated(jaeger string) *correlate.Report {
 }
 
 func TestCorrelationGolden(t *testing.T) {
-	for name, test := range map[string]struct {
-		report *correlate.Report
-		opts   text.Options
-	}{
-		"correlate_80":      {correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 80, Rows: 2}},
-		"correlate_links":   {correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 120, Color: true, Hyperlinks: true}},
-		"correlate_joined":  {correlated("http://jaeger:16686"), text.Options{Top: 2}},
-		"correlate_offline": {correlated(""), text.Options{Top: 10}},
-		"correlate_color":   {correlated(""), text.Options{Color: true}},
-		"correlate_empty":   {correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			check.OK(t, text.WriteCorrelation(&b, test.report, test.opts))
-			path := filepath.Join("testdata", name+".txt")
-			golden.Check(t, path, b.Bytes())
-			if !test.opts.Color && strings.ContainsAny(b.String(), "\x1b\x07\u202e\r") {
-				t.Error("control characters")
-			}
-		})
+	of := func(r *correlate.Report, opts text.Options) func(io.Writer) error {
+		return func(w io.Writer) error { return text.WriteCorrelation(w, r, opts) }
 	}
+	goldens(t, map[string]func(io.Writer) error{
+		"correlate_80":      of(correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 80, Rows: 2}),
+		"correlate_links":   of(correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 120, Color: true, Hyperlinks: true}),
+		"correlate_joined":  of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
+		"correlate_offline": of(correlated(""), text.Options{Top: 10}),
+		"correlate_color":   of(correlated(""), text.Options{Color: true}),
+		"correlate_empty":   of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
+	})
 }
 
 // Many endpoints do not make a long text, and those without operations are

@@ -2,8 +2,8 @@ package text_test
 
 import (
 	"bytes"
+	"io"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -47,22 +46,15 @@ func compared(tb testing.TB, name string) *diff.Report {
 func TestDiffGolden(t *testing.T) {
 	hostile := compared(t, strings.Repeat("fused_", 30)+"\x1b[31m|\u202e")
 	empty := check.Must(diff.Compare([]*diff.Run{{}}, []*diff.Run{{}}, diff.Options{}))(t)
-	for name, test := range map[string]struct {
-		report *diff.Report
-		opts   text.Options
-	}{
-		"diff":       {hostile, text.Options{}},
-		"diff_80":    {hostile, text.Options{Width: 80, Rows: 2}},
-		"diff_color": {hostile, text.Options{Color: true, Width: 120}},
-		"diff_empty": {empty, text.Options{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			check.OK(t, text.WriteDiff(&b, test.report, test.opts))
-			path := filepath.Join("testdata", name+".txt")
-			golden.Check(t, path, b.Bytes())
-		})
+	of := func(r *diff.Report, opts text.Options) func(io.Writer) error {
+		return func(w io.Writer) error { return text.WriteDiff(w, r, opts) }
 	}
+	goldens(t, map[string]func(io.Writer) error{
+		"diff":       of(hostile, text.Options{}),
+		"diff_80":    of(hostile, text.Options{Width: 80, Rows: 2}),
+		"diff_color": of(hostile, text.Options{Color: true, Width: 120}),
+		"diff_empty": of(empty, text.Options{}),
+	})
 }
 
 // Whatever names are, no line is wider than asked for, and none controls a terminal.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -189,23 +190,29 @@ func render(t *testing.T, r *analyze.Report, opts text.Options) string {
 	return b.String()
 }
 
-func TestGolden(t *testing.T) {
-	for name, test := range map[string]struct {
-		report *analyze.Report
-		opts   text.Options
-	}{
-		"full":     {full(), text.Options{}},
-		"full_80":  {full(), text.Options{Width: 80, Rows: 2}},
-		"color":    {full(), text.Options{Color: true, Show: func(s string) bool { return s == text.SectionOperations }}},
-		"empty":    {empty(), text.Options{}},
-		"envelope": {full(), text.Options{Show: func(string) bool { return false }}},
-	} {
+// goldens compares what is written with files of testdata.
+func goldens(t *testing.T, all map[string]func(io.Writer) error) {
+	t.Helper()
+	for name, write := range all {
 		t.Run(name, func(t *testing.T) {
-			got := render(t, test.report, test.opts)
-			path := filepath.Join("testdata", name+".txt")
-			golden.Check(t, path, got)
+			var b bytes.Buffer
+			check.OK(t, write(&b))
+			golden.Check(t, filepath.Join("testdata", name+".txt"), b.Bytes())
 		})
 	}
+}
+
+func TestGolden(t *testing.T) {
+	of := func(r *analyze.Report, opts text.Options) func(io.Writer) error {
+		return func(w io.Writer) error { return text.Write(w, r, opts) }
+	}
+	goldens(t, map[string]func(io.Writer) error{
+		"full":     of(full(), text.Options{}),
+		"full_80":  of(full(), text.Options{Width: 80, Rows: 2}),
+		"color":    of(full(), text.Options{Color: true, Show: func(s string) bool { return s == text.SectionOperations }}),
+		"empty":    of(empty(), text.Options{}),
+		"envelope": of(full(), text.Options{Show: func(string) bool { return false }}),
+	})
 }
 
 // An overview has at most 30 lines of 80 columns, and only what was asked for behind them.
