@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,17 +100,9 @@ func (db *processDB) Query(_ context.Context, query string, row func(func(...any
 	}
 	for line := range bytes.Lines(answer) {
 		scan := func(places ...any) error {
-			var values []json.RawMessage
-			if err := json.Unmarshal(line, &values); err != nil {
-				return err
-			}
-			if len(values) != len(places) {
-				return fmt.Errorf("%d values for %d places", len(values), len(places))
-			}
-			for i, v := range values {
-				if err := json.Unmarshal(v, places[i]); err != nil {
-					return fmt.Errorf("column %d: %w", i, err)
-				}
+			n := len(places)
+			if err := json.Unmarshal(line, &places); err != nil || len(places) != n { // into what the places point to
+				return fmt.Errorf("%d values for %d places: %w", len(places), n, err)
 			}
 			return nil
 		}
@@ -132,28 +125,19 @@ type processBatch struct {
 }
 
 func (b *processBatch) Append(values ...any) error {
-	row := make([]any, len(values))
+	row := slices.Clone(values)
 	for i, v := range values {
-		row[i] = v
-		switch list := reflect.ValueOf(v); {
-		case list.Kind() != reflect.Slice:
-		case list.IsNil():
-			row[i] = []int{}
-		case list.Type() == reflect.TypeFor[[]uint8](): // which would be one text
-			row[i] = numbersOf(v.([]uint8))
+		if list := reflect.ValueOf(v); list.Kind() == reflect.Slice { // one of bytes would be a text, and none at all null
+			elements := []any{}
+			for _, e := range list.Seq2() {
+				elements = append(elements, e.Interface())
+			}
+			row[i] = elements
 		}
 	}
 	line, err := json.Marshal(row)
 	b.text.Write(append(line, '\n'))
 	return err
-}
-
-func numbersOf(list []uint8) []int {
-	numbers := make([]int, len(list))
-	for i, n := range list {
-		numbers[i] = int(n)
-	}
-	return numbers
 }
 
 func (b *processBatch) Send() error {
