@@ -66,26 +66,21 @@ func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 
 func TestFileHoldsTheSpans(t *testing.T) {
 	all := pdatatest.Training(t, 1, 4, 5)
-	for _, compression := range []string{"none", "gzip", "zstd"} {
-		t.Run(compression, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ops")
-			change := func(c *Config) { c.Compression = compression }
+	for name, change := range map[string]func(*Config){
+		"none": nil, "gzip": func(c *Config) { c.Compression = "gzip" }, "zstd": func(c *Config) { c.Compression = "zstd" },
+		"rotated": func(c *Config) { c.Rotation.MaxBytes = 100_000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "ops")
 			export(t, path, change, all[:2]...)
 			export(t, path, change, all[2:]...) // another process goes on
-			compareReports(t, path, all...)
+			compareReports(t, dir, all...)
+			if files, _ := check.Files(t, dir); len(files) > 1 != (name == "rotated") {
+				t.Errorf("files %q", files)
+			}
 		})
 	}
-}
-
-func TestRotation(t *testing.T) {
-	all := pdatatest.Training(t, 2, 4, 6)
-	dir := t.TempDir()
-	export(t, filepath.Join(dir, "ops.jsonl"), func(c *Config) { c.Rotation.MaxBytes = 100_000 }, all...)
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) < 2 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	compareReports(t, dir, all...)
 }
 
 func TestOperationTracesOnly(t *testing.T) {
