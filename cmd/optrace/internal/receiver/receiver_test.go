@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -68,10 +69,8 @@ const batchJSON = `{"resourceSpans":[{"scopeSpans":[{"spans":[
 
 // figures are those of a report that the tests look at.
 type figures struct {
-	Input struct{ Entries, Spans, Malformed, Files int64 }
-	Total struct {
-		SumNS int64 `json:"sum_ns"`
-	}
+	Input   struct{ Entries, Spans, Malformed, Files int64 }
+	Engines []any
 }
 
 func figuresOf(t *testing.T, w *livepage.Window) (f figures) {
@@ -92,6 +91,7 @@ func TestHTTP(t *testing.T) {
 		want                       int
 		entries, malformed         int64
 		rejected                   int64
+		engines                    int
 	}{
 		"protobuf":            {kind: protobuf, body: good, want: 200, entries: 3},
 		"protobuf, gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good), want: 200, entries: 3},
@@ -99,7 +99,10 @@ func TestHTTP(t *testing.T) {
 		"JSON":                {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
 		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
 		"JSON, gzip":          {kind: jsonText, coding: "gzip", body: check.Gzip(t, fmt.Appendf(nil, batchJSON, "")), want: 200, entries: 1},
-		"no span":             {kind: jsonText, body: []byte("{}"), want: 200},
+		"requests of an engine": {
+			kind: jsonText, body: check.Must(os.ReadFile("../../testdata/figures/31_sglang.otlp.jsonl"))(t), want: 200, engines: 1,
+		},
+		"no span": {kind: jsonText, body: []byte("{}"), want: 200},
 		"one bad span": {
 			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1, malformed: 1, rejected: 1,
 		},
@@ -135,8 +138,8 @@ func TestHTTP(t *testing.T) {
 				t.Fatalf("status %d: %s", w.Code, w.Body)
 			}
 			f := figuresOf(t, window)
-			if f.Input.Entries != c.entries || f.Input.Malformed != c.malformed {
-				t.Errorf("the window has %+v", f.Input)
+			if f.Input.Entries != c.entries || f.Input.Malformed != c.malformed || len(f.Engines) != c.engines {
+				t.Errorf("the window has %+v", f)
 			}
 			kind, _, _ := strings.Cut(c.kind, ";")
 			if c.want != 200 && c.want != 400 && c.want != 413 {
