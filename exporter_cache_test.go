@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -43,10 +42,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 			export(tb, exp, spans...)
 		}
 		got, want := withoutWriter(f, with.Bytes()), withoutWriter(f, without.Bytes())
-		if !bytes.Equal(got, want) {
-			tb.Fatalf("%v, round %d: with a memory other bytes are written (-without +with):\n%s",
-				f, round, gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
-		}
+		check.Equal(tb, fmt.Sprintf("%v, round %d: what is written with a memory", f, round), string(want), string(got))
 		with.Reset()
 		without.Reset()
 	}

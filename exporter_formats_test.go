@@ -76,9 +76,7 @@ func TestOTLPGolden(t *testing.T) {
 	spans := tracetest.SpanStubs{spantest.Operation(0), failed, spantest.Request()}.Snapshots()
 	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 		t.Run(f.String(), func(t *testing.T) {
-			path := filepath.Join("testdata", "exporter_"+f.String())
-			got := exported(t, f, spans)
-			golden.Check(t, path, got)
+			golden.Check(t, filepath.Join("testdata", "exporter_"+f.String()), exported(t, f, spans))
 		})
 	}
 }

@@ -13,21 +13,6 @@ import (
 	"github.com/optrace/optrace/internal/spantest"
 )
 
-// takings are what people do to a file to make room, or for other reasons.
-func takings() map[string]func(path string) error {
-	return map[string]func(path string) error{
-		"left":     func(string) error { return nil },
-		"emptied":  func(path string) error { return os.Truncate(path, 0) },
-		"removed":  os.Remove,
-		"moved":    func(path string) error { return os.Rename(path, path+".1") },
-		"cut":      func(path string) error { return os.Truncate(path, size(path)-5) },
-		"appended": func(path string) error { return os.Truncate(path, size(path)+1) },
-		"replaced": func(path string) error {
-			return os.Rename(path+".new", path)
-		},
-	}
-}
-
 // A write got through in part because there was no room, and then somebody made
 // room: the rest of that batch goes first if the file was left as it is. If it was not, the rest has no place any more and is
 // counted as lost. What comes next can be read, and a program that is started again can go on.
@@ -38,8 +23,17 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 		}
 		return
 	}
+	takings := map[string]func(path string) error{
+		"left":     func(string) error { return nil },
+		"emptied":  func(path string) error { return os.Truncate(path, 0) },
+		"removed":  os.Remove,
+		"moved":    func(path string) error { return os.Rename(path, path+".1") },
+		"cut":      func(path string) error { return os.Truncate(path, size(path)-5) },
+		"appended": func(path string) error { return os.Truncate(path, size(path)+1) },
+		"replaced": func(path string) error { return os.Rename(path+".new", path) },
+	}
 	for _, o := range outputs() {
-		for name, take := range takings() {
+		for name, take := range takings {
 			t.Run(o.String()+" "+name, func(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "ops.x")

@@ -43,10 +43,8 @@ func TestExportSpansGolden(t *testing.T) {
 		export(t, exp, spans...)
 	}
 	got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
-	path := filepath.Join("testdata", "exporter_batch.jsonl")
-	golden.Check(t, path, got)
-	want2 := optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}
-	check.Equal(t, "Stats", want2, exp.Stats())
+	golden.Check(t, filepath.Join("testdata", "exporter_batch.jsonl"), got)
+	check.Equal(t, "Stats", optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}, exp.Stats())
 }
 
 // checks of arguments come in the order shutdown, context, empty batch.
