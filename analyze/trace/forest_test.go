@@ -60,19 +60,6 @@ func describeRequests(requests *requests.Requests) []string {
 	return list
 }
 
-func TestBuildIsIdempotent(t *testing.T) {
-	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
-	forest := tracetest.AddTo(trace.New(), specs[:40]...)
-	forest.Build()
-	first := tellEverything(t, forest)
-	forest.Build()
-	check.Equal(t, "a second Build changed something", first, tellEverything(t, forest))
-	for _, s := range specs[40:] { // goes on after a Build
-		forest.Add(s.Record())
-	}
-	check.Equal(t, "adding after Build", tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest))
-}
-
 // What does not fit is counted, whether it is added or merged.
 func TestMaxRows(t *testing.T) {
 	specs := []tracetest.Spec{
@@ -88,23 +75,6 @@ func TestMaxRows(t *testing.T) {
 	merged.Merge(tracetest.AddTo(trace.New(), specs[1:]...))
 	check.Equal(t, "structure", trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, limited.Structure())
 	check.Equal(t, "", tellEverything(t, limited), tellEverything(t, merged))
-}
-
-// The entry given to Add is used again by its reader.
-func TestAddKeepsNothingOfTheEntry(t *testing.T) {
-	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
-	forest := trace.New()
-	var e op.Entry
-	for _, s := range specs {
-		if !s.IsOp {
-			forest.Add(s.Record())
-			continue
-		}
-		e = *s.Entry()
-		forest.Add(op.Record{Entry: &e})
-		e = op.Entry{Operation: "overwritten", Duration: 99}
-	}
-	check.Equal(t, "", tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest))
 }
 
 func TestAnalysesConcurrentSafe(t *testing.T) {

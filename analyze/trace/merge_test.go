@@ -3,6 +3,7 @@ package trace_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
@@ -26,6 +27,19 @@ func record(s tracetest.Spec) op.Record {
 		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt}, op.Attr{Key: "else", Value: "x"})
 	}
 	return rec
+}
+
+// whole returns a forest of all specs. The entries given to Add are used again, as readers do.
+func whole(specs []tracetest.Spec, limit int) *trace.Forest {
+	f := newForest(limit)
+	for _, s := range specs {
+		rec := record(s)
+		f.Add(rec)
+		if rec.Entry != nil {
+			*rec.Entry = op.Entry{Operation: "overwritten", Duration: 99}
+		}
+	}
+	return f
 }
 
 // tracesOf spreads the specs over workers in parts of random sizes, each
@@ -54,7 +68,7 @@ func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int)
 	return traces
 }
 
-// Whichever parts each worker takes, merging gives what one Trace holds.
+// Whichever parts each worker takes, merging gives what one Trace holds, and more may be added to it.
 func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, 1+r.IntN(80))
@@ -62,11 +76,8 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		if r.IntN(2) == 0 {
 			limit = 1 + r.IntN(80)
 		}
-		whole := newForest(limit)
-		for _, s := range specs {
-			whole.Add(record(s))
-		}
-		want := tellEverything(t, whole)
+		all := whole(specs, limit)
+		want := tellEverything(t, all)
 		workers := 1 + r.IntN(4)
 
 		merged := trace.NewLimited(limit)
@@ -81,7 +92,13 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		traces := tracesOf(r, specs, workers, limit, 8)
 		traces[0].Merge(traces[1:]...)
 		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want, tellEverything(t, traces[0]))
-		checkSameRows(t, whole, traces[0])
+		checkSameRows(t, all, traces[0])
+		more := tracetest.RandomSpecs(r, 20)
+		for _, s := range more {
+			traces[0].Add(record(s))
+		}
+		want = tellEverything(t, whole(slices.Concat(specs, more), limit))
+		check.Equal(t, fmt.Sprintf("seed %d: %d workers, with more", seed, workers), want, tellEverything(t, traces[0]))
 		for i, o := range traces[1:] {
 			if o.Len() != 0 {
 				t.Errorf("seed %d: worker %d still holds rows", seed, i+1)
@@ -122,15 +139,12 @@ func TestMergeOfManyBlocks(t *testing.T) {
 			specs = append(specs, s)
 		}
 	}
-	whole := newForest(trace.MaxRows)
-	for _, s := range specs {
-		whole.Add(record(s))
-	}
+	all := whole(specs, trace.MaxRows)
 	for workers := 1; workers <= 4; workers++ {
 		traces := tracesOf(r, specs, workers, trace.MaxRows, 6000)
 		traces[0].Merge(traces[1:]...)
-		checkSameRows(t, whole, traces[0])
-		check.Equal(t, fmt.Sprintf("%d workers", workers), whole.Structure(), traces[0].Structure())
+		checkSameRows(t, all, traces[0])
+		check.Equal(t, fmt.Sprintf("%d workers", workers), all.Structure(), traces[0].Structure())
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
 		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0, traces[0].Memory(traces[0].N-1))
 	}
