@@ -20,16 +20,6 @@ type step struct {
 	From, To int64
 }
 
-// allPaths returns the critical path of each trace.
-func allPaths(f *trace.Forest) map[op.TraceID]*Path {
-	f.Build()
-	paths := make(map[op.TraceID]*Path)
-	for w, roots := range traceWindows(f) {
-		paths[f.Node(roots[0]).TraceID()] = collectPath(f, w, roots)
-	}
-	return paths
-}
-
 func TestCriticalPathOfNothing(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 10).WithoutStart())
 	if p := Of(forest, trace.Node{}); p != nil {
@@ -136,9 +126,11 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 			return // links in a circle: see TestSharedExecutionsAddUp
 		}
 		got, want := make(map[op.TraceID][]step), make(map[op.TraceID][]step)
-		for id, path := range allPaths(forest) {
+		forest.Build()
+		for w, roots := range traceWindows(forest) {
+			id := forest.Node(roots[0]).TraceID()
 			got[id] = nil
-			for _, s := range path.Segments {
+			for _, s := range collectPath(forest, w, roots).Segments {
 				row := -1
 				if !s.Node.IsZero() {
 					row = s.Node.Index()

@@ -1,5 +1,7 @@
 package trace
 
+import "github.com/optrace/optrace/analyze/internal/order"
+
 // Without returns a Forest of the rows of f that are not out. What is below a
 // row that is out hangs below the one above it.
 func (f *Forest) Without(out []bool) *Forest {
@@ -16,15 +18,13 @@ func (f *Forest) Without(out []bool) *Forest {
 		},
 	}
 	var runs []sourceRun
-	for from := int32(0); from < f.Rows(); {
-		next := sourceRun{run: run{row: from}, source: source, end: from}
-		for next.end < f.Rows() && out[next.end] == out[from] {
-			next.end++
+	from := int32(0)
+	for part := range order.RunsOf(out, func(out *bool) bool { return *out }) {
+		end := from + int32(len(part))
+		if !part[0] {
+			runs = append(runs, sourceRun{run: run{row: from}, source: source, end: end})
 		}
-		if !out[from] {
-			runs = append(runs, next)
-		}
-		from = next.end
+		from = end
 	}
 	g.appendRuns(runs)
 	return g
