@@ -137,6 +137,7 @@ func (s *collectiveSum) add(parts []Part) {
 	transfer := s.joins.duration(last)
 	var wait wide.Sum
 	bytes, ranks := int64(0), len(parts)
+	first, latest, started := parts[0].Start, parts[0].Start, true
 	for i := range parts {
 		p := &parts[i]
 		ranks = max(ranks, int(p.Ranks))
@@ -144,13 +145,16 @@ func (s *collectiveSum) add(parts []Part) {
 		device.count++
 		device.waited.Add(waited)
 		wait.Add(waited)
+		first, latest, started = min(first, p.Start), max(latest, p.Start), started && p.Started
 		if p.Sized {
 			bytes = max(bytes, p.Bytes)
 		}
 	}
 	s.transfer.Add(transfer)
 	s.wait.Merge(wait)
-	s.addSkew(parts)
+	if started {
+		s.MaxStartSkewNS = op.Known(max(s.MaxStartSkewNS.V, latest-first))
+	}
 	if wait != (wide.Sum{}) {
 		straggler := order.At(s.devices, last.Device)
 		straggler.last++
@@ -163,17 +167,6 @@ func (s *collectiveSum) add(parts []Part) {
 		s.carried += float64(bytes) * factor
 		s.noFactor = s.noFactor || !ok
 	}
-}
-
-func (s *collectiveSum) addSkew(parts []Part) {
-	first, latest := parts[0].Start, parts[0].Start
-	for i := range parts {
-		if !parts[i].Started {
-			return
-		}
-		first, latest = min(first, parts[i].Start), max(latest, parts[i].Start)
-	}
-	s.MaxStartSkewNS = op.Known(max(s.MaxStartSkewNS.V, latest-first))
 }
 
 // row returns the sums.

@@ -253,8 +253,14 @@ func (e *extents) startDevice(k device.Key) {
 func (e *extents) device(k device.Key, rows []int32) {
 	f := e.forest
 	e.startDevice(k)
+	from, to := f.Devices.FirstStart, f.Devices.LastEnd
 	for _, r := range rows {
-		e.add(r)
+		if f.Kind(r) != op.KindCollective {
+			e.at.BlockNS[min(Blocks-1, (f.Start(r)-from)/max(1, (to-from+Blocks-1)/Blocks))] += f.Duration(r)
+			e.at.Count++
+			e.at.FLOPs += f.Flops(r)
+			e.at.Elements += f.Elements(r)
+		}
 	}
 	at := f.Start(rows[0])
 	if e.StartNS < at {
@@ -270,19 +276,6 @@ func (e *extents) device(k device.Key, rows []int32) {
 	if end := e.StartNS + e.DurationNS; at < end {
 		e.gap(at, end)
 	}
-}
-
-func (e *extents) add(r int32) {
-	f := e.forest
-	if f.Kind(r) == op.KindCollective {
-		return
-	}
-	from, to := f.Devices.FirstStart, f.Devices.LastEnd
-	block := min(Blocks-1, (f.Start(r)-from)/max(1, (to-from+Blocks-1)/Blocks))
-	e.at.BlockNS[block] += f.Duration(r)
-	e.at.Count++
-	e.at.FLOPs += f.Flops(r)
-	e.at.Elements += f.Elements(r)
 }
 
 // maxTogether is how many operations of a device may run at once for one of them to count as alone

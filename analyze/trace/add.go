@@ -109,8 +109,8 @@ func sumFlags(e *op.Entry, w *work.Work) Flags {
 
 // AddSpan adds a span that is no operation.
 func (f *Forest) AddSpan(s *op.Span) {
-	if isEmpty(s) {
-		return
+	if s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == "" && len(s.Links) == 0 {
+		return // nothing that figures could be made of
 	}
 	r := row{
 		duration: max(0, s.Duration), span: SpanNumber(s.SpanID), parent: SpanNumber(s.ParentSpanID),
@@ -126,11 +126,6 @@ func (f *Forest) AddSpan(s *op.Span) {
 			f.keepAttrs(s)
 		}
 	}
-}
-
-// isEmpty reports whether a span has nothing that figures could be made of.
-func isEmpty(s *op.Span) bool {
-	return s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == "" && len(s.Links) == 0
 }
 
 // add adds r, which starts at start, unless there is no more room.
