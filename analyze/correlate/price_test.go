@@ -2,6 +2,7 @@ package correlate_test
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -16,15 +17,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// units returns an amount in units of its last digit, exactly.
-func units(exact *big.Rat, digits int) *big.Rat {
-	return new(big.Rat).Mul(exact, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)))
-}
-
-// near reports whether a number of units is at most one from the exact one.
+// near reports whether a number is at most so many units of its last digit from the exact one.
 func near(got correlate.Amount, exact *big.Rat, most float64) bool {
-	d, _ := new(big.Rat).Sub(units(exact, got.Digits), new(big.Rat).SetInt64(got.Units)).Float64()
-	return d <= most && d >= -most
+	number, _ := new(big.Rat).SetString(got.String())
+	d, _ := number.Sub(number, exact).Float64()
+	return math.Abs(d) <= most*math.Pow10(-got.Digits)
 }
 
 // The charges add up to the time of the devices times their prices, to the last digit, in every list, whatever requests the

@@ -135,7 +135,7 @@ func naiveFigures(base, head map[string][]float64, dependent bool) map[string]fi
 // naiveRow compares two samples, of one run each where dependent is set. ok is false where these
 // depend on each other too much.
 func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) {
-	median, part := naiveMedian(b), math.Expm1
+	median, part := rank.Median(b), math.Expm1
 	if slices.Contains([]string{"wall", "compute", "idle"}, name) {
 		if min(slices.Min(b), slices.Min(h)) > 0 {
 			logs := func(v []float64) (l []float64) {
@@ -225,9 +225,4 @@ func naiveNeighbours(v []float64) float64 {
 		}
 	}
 	return both / max(all, 1)
-}
-
-func naiveMedian(v []float64) float64 {
-	sorted := slices.Sorted(slices.Values(v))
-	return (sorted[(len(v)-1)/2] + sorted[len(v)/2]) / 2
 }

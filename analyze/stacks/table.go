@@ -163,15 +163,6 @@ func (t *Table) Operations() int64 {
 	return all.Count
 }
 
-// Bytes returns about how much memory t takes.
-func (t *Table) Bytes() int64 {
-	n := int64(0)
-	for _, level := range t.levels {
-		n += level.Bytes()
-	}
-	return n
-}
-
 // Overflowed returns what there was no room for.
 func (t *Table) Overflowed() Overflow {
 	return Overflow{t.levels[byStack].Overflowed(), t.levels[byShape].Overflowed(), t.levels[byRequest].Overflowed()}
