@@ -89,29 +89,26 @@ func TestJoinRandom(t *testing.T) {
 // shared execution above it, for roots are none.
 func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 	t.Helper()
-	var want correlate.Report
-	hasLocal, hasService := false, false
+	var inJaeger, locally, opsLocally int64
+	held := side(0)
 	for _, s := range spans {
-		hasLocal = hasLocal || s.side&local != 0
-		hasService = hasService || s.side&service != 0
+		held |= s.side
 		switch {
 		case s.side == local && s.IsOp:
-			want.MissingInJaeger++
+			inJaeger++
 		case s.side == service:
-			want.MissingLocally++
+			locally++
 			if s.IsOp {
-				want.MissingOpsLocally++
+				opsLocally++
 			}
 		}
 	}
-	if !hasLocal {
-		want.MissingLocally, want.MissingOpsLocally = 0, 0
+	if held&local == 0 {
+		locally, opsLocally = 0, 0
 	}
-	if !hasService {
-		want.MissingInJaeger = 0
+	if held&service == 0 {
+		inJaeger = 0
 	}
-	if r.MissingInJaeger != want.MissingInJaeger || r.MissingLocally != want.MissingLocally || r.MissingOpsLocally != want.MissingOpsLocally {
-		t.Errorf("missing in Jaeger %d, locally %d, operations %d; want %d, %d, %d",
-			r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally, want.MissingInJaeger, want.MissingLocally, want.MissingOpsLocally)
-	}
+	want, got := [3]int64{inJaeger, locally, opsLocally}, [3]int64{r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally}
+	check.Equal(t, "missing in Jaeger, spans and operations missing locally", want, got)
 }
