@@ -1,6 +1,7 @@
 package clocks
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,14 +35,14 @@ func Align(f *trace.Forest) *Alignment {
 	f.Build()
 	alignedTimes, allAligned := timesOf(f)
 	c.RecordedWallNS, c.WallNS = all.wall(), allAligned.wall()
-	aligned := make(map[int32]skew)
-	for _, s := range skewsOf(f) {
-		aligned[s.name] = s
+	aligned, names := skewsOf(f), f.Names.Collectives.Values
+	for n, s := range skews {
+		after := aligned[n]
+		c.Collectives = append(c.Collectives, AlignedCollective{names[n].Name, names[n].Group, s.start, s.end, after.start, after.end})
 	}
-	for _, s := range skews {
-		name, after := f.Names.Collectives.Values[s.name], aligned[s.name]
-		c.Collectives = append(c.Collectives, AlignedCollective{name.Name, name.Group, s.start, s.end, after.start, after.end})
-	}
+	slices.SortFunc(c.Collectives, func(a, b AlignedCollective) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
+	})
 	for _, o := range c.Offsets {
 		from, to := times[o.Rank], alignedTimes[o.Rank]
 		c.Ranks = append(c.Ranks, AlignedRank{o.Rank, from.first, from.last, to.first, to.last})
@@ -110,27 +111,21 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 }
 
 // skew says how far the ranks of the collectives of a name begin and end apart at most.
-type skew struct {
-	name       int32
-	start, end int64
-}
+type skew struct{ start, end int64 }
 
 // skewsOf returns those of all names, as the times are now.
-func skewsOf(f *trace.Forest) []skew {
-	var list []skew
+func skewsOf(f *trace.Forest) map[int32]skew {
+	all := make(map[int32]skew)
 	eachRanked(f, func(name int32, parts []rankedPart) {
-		if n := len(list); n == 0 || list[n-1].name != name {
-			list = append(list, skew{name: name})
-		}
 		least, most := parts[0], parts[0]
 		for _, p := range parts {
 			least.start, least.end = min(least.start, p.start), min(least.end, p.end)
 			most.start, most.end = max(most.start, p.start), max(most.end, p.end)
 		}
-		s := &list[len(list)-1]
-		s.start, s.end = max(s.start, most.start-least.start), max(s.end, most.end-least.end)
+		s := all[name]
+		all[name] = skew{max(s.start, most.start-least.start), max(s.end, most.end-least.end)}
 	})
-	return list
+	return all
 }
 
 // timeRange is from a first start to a last end.

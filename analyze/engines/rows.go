@@ -179,11 +179,9 @@ func sum(of []*request, number field) op.Int {
 // timesOf returns the times of the requests that have one, nil where none has.
 func timesOf(of []*request, time field) *Times {
 	var values []int64
-	var all wide.Sum
 	for _, q := range of {
 		if n := q.numbers[time]; n.Known {
 			values = append(values, n.V)
-			all.Add(n.V)
 		}
 	}
 	n := int64(len(values))
@@ -192,7 +190,7 @@ func timesOf(of []*request, time field) *Times {
 	}
 	slices.Sort(values)
 	at := func(percent int64) int64 { return values[sketch.Place(n, percent)] }
-	return &Times{Count: n, Mean: float64(all.Int64()) / float64(n), P50: at(50), P95: at(95), P99: at(99), Max: values[n-1]}
+	return &Times{Count: n, Mean: float64(sum(of, time).V) / float64(n), P50: at(50), P95: at(95), P99: at(99), Max: values[n-1]}
 }
 
 func slowOf(f *trace.Forest, all []*request, median int64) *Slow {

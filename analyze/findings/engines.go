@@ -39,7 +39,6 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 	return found
 }
 
-// engineText says what the time of the requests goes to.
 func engineText(e *engines.Engine) string {
 	var shares []string
 	most, part := 0.0, ""
@@ -78,7 +77,6 @@ func timesText(t *engines.Times) string {
 	return fmt.Sprintf("%s at the median, %s at the 99th percentile", units.Duration(t.P50), units.Duration(t.P99))
 }
 
-// slowText says what the slow requests have more of.
 func slowText(e *engines.Engine) string {
 	s := e.Slow
 	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean", units.Count(s.Requests),
