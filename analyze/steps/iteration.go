@@ -35,9 +35,8 @@ type part struct {
 
 // search finds the iterations of rows, which go by their places.
 type search struct {
-	f      *trace.Forest
+	*Iterations
 	owners []int32 // RequestOwners
-	rows   []int32
 	parts  []*part
 }
 
@@ -54,7 +53,7 @@ type search struct {
 // Operations without a start belong to the first iteration of their request.
 func (it *Iterations) find() {
 	f, rows := it.forest, it.rows
-	s := &search{f: f, owners: f.RequestOwners(), rows: rows}
+	s := &search{Iterations: it, owners: f.RequestOwners()}
 	started := startedOf(f, rows)
 	places, first := order.Group(int32(started), len(f.Names.Lanes.Values), nil, func(at int32) int32 { return f.Lane(rows[at]) })
 	for lane := range int32(len(first) - 1) {

@@ -3,6 +3,7 @@ package steps
 import (
 	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -20,10 +21,10 @@ type loop struct {
 // request returns the number of the request that row r belongs to, as RequestOwners has it, a number below trace.NoRow
 // for a shared execution, and trace.NoRow for none. A duplicate belongs where the first of its ids does.
 func (s *search) request(r int32) int32 {
-	if s.f.Has(r, trace.FlagDuplicate) {
-		r = s.f.Tree.Originals[r]
+	if s.forest.Has(r, trace.FlagDuplicate) {
+		r = s.forest.Tree.Originals[r]
 	}
-	if e := s.f.ExecutionOf(r, s.owners); e != trace.NoExecution {
+	if e := s.forest.ExecutionOf(r, s.owners); e != trace.NoExecution {
 		return trace.NoRow - 1 - e
 	}
 	return s.owners[r]
@@ -34,23 +35,17 @@ func (s *search) addLane(lane int32, places []int32) {
 	loops := make(map[int32]*loop) // by request
 	for _, at := range places {
 		request := s.request(s.rows[at])
-		l := loops[request]
-		if l == nil {
-			l = &loop{latest: make(map[int64]*part)}
-			loops[request] = l
-		}
-		s.addTo(l, lane, request, at)
+		s.addTo(order.At(loops, request), lane, request, at)
 	}
 }
 
 // addTo adds the operation at a place to its step in a loop.
 func (s *search) addTo(l *loop, lane, request, at int32) {
-	f, r := s.f, s.rows[at]
+	f, r := s.forest, s.rows[at]
 	number := f.Step(r)
 	p := l.latest[number]
-	if p != nil && s.comesAgain(l, p, r) {
-		clear(l.latest)
-		p = nil
+	if l.latest == nil || p != nil && s.comesAgain(l, p, r) {
+		l.latest, p = make(map[int64]*part), nil
 	}
 	if p == nil {
 		p = &part{
@@ -70,12 +65,12 @@ func (s *search) addTo(l *loop, lane, request, at int32) {
 // begun again if a later step has begun since and nothing of this step is running any more. The step that follows may
 // begin before this one is over, with the copy of its data: then the pause has to be as long as what ran of this step.
 func (s *search) comesAgain(l *loop, p *part, r int32) bool {
-	pause := timeBetween(p.last, s.f.Start(r))
+	pause := timeBetween(p.last, s.forest.Start(r))
 	later, ok := l.later.since(p.places[len(p.places)-1])
 	if ok && later > p.number && pause > 0 && (later-p.number > 1 || pause >= timeBetween(p.first, p.last)) {
 		return true
 	}
-	return p.requests[0] == trace.NoRow && s.f.Trace(r) != p.lastTrace && pause > maxPause
+	return p.requests[0] == trace.NoRow && s.forest.Trace(r) != p.lastTrace && pause > maxPause
 }
 
 // timeBetween returns the time from end to start, 0 when start is not later.
