@@ -61,33 +61,27 @@ func timelines(t *testing.T, paths ...string) map[string]timeline {
 	return all
 }
 
-// want adds the timelines of the expected figures to those of all.
-func (f *recordedFigures) want(all map[string]timeline) {
-	for device, d := range f.Devices {
-		all[f.Rank.String()+"/cuda:"+device] = d
-	}
-}
-
+// TestRecordedTimelines reads each trace, and those of several ranks at once.
 func TestRecordedTimelines(t *testing.T) {
+	inputs := make(map[string][]recordedFigures)
 	for _, figures := range recordtest.Figures[recordedFigures](t, recorded) {
-		t.Run(figures.File, func(t *testing.T) {
-			want := make(map[string]timeline)
-			figures.want(want)
-			check.Equal(t, "timelines", want, timelines(t, filepath.Join(recorded, figures.File)))
-		})
-	}
-}
-
-// TestRecordedRanksFormOneInput reads the traces of several ranks at once.
-func TestRecordedRanksFormOneInput(t *testing.T) {
-	want := make(map[string]timeline)
-	var paths []string
-	for _, figures := range recordtest.Figures[recordedFigures](t, recorded) {
+		inputs[figures.File] = []recordedFigures{figures}
 		switch figures.File {
 		case "sampled_rank-0.json.gz", "sampled_rank-1.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz":
-			figures.want(want)
-			paths = append(paths, filepath.Join(recorded, figures.File))
+			inputs["ranks"] = append(inputs["ranks"], figures)
 		}
 	}
-	check.Equal(t, "timelines", want, timelines(t, paths...))
+	for name, files := range inputs {
+		t.Run(name, func(t *testing.T) {
+			want := make(map[string]timeline)
+			var paths []string
+			for _, f := range files {
+				paths = append(paths, filepath.Join(recorded, f.File))
+				for device, d := range f.Devices {
+					want[f.Rank.String()+"/cuda:"+device] = d
+				}
+			}
+			check.Equal(t, "timelines", want, timelines(t, paths...))
+		})
+	}
 }
