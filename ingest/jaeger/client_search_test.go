@@ -37,9 +37,8 @@ func lastHour(limit int) jaeger.Query {
 }
 
 // search returns the ids of the traces found, and the problems.
-func search(t *testing.T, f *fakeJaeger, q jaeger.Query, opts jaeger.ClientOptions) (found map[int]int, problems []string) {
+func search(t *testing.T, c *jaeger.Client, q jaeger.Query) (found map[int]int, problems []string) {
 	t.Helper()
-	c := serve(t, f.ServeHTTP, opts)
 	found = make(map[int]int)
 	for tr, err := range c.Search(t.Context(), q) {
 		var syntax *op.SyntaxError
@@ -88,7 +87,8 @@ func TestSearch(t *testing.T) {
 		"a large trace": {fake: fakeJaeger{traces: spread(1)}, limit: 10, memory: 1600, from: 1, problem: "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, problems := search(t, &test.fake, lastHour(test.limit), jaeger.ClientOptions{MaxMemory: test.memory})
+			c := serve(t, test.fake.ServeHTTP, jaeger.ClientOptions{MaxMemory: test.memory})
+			found, problems := search(t, c, lastHour(test.limit))
 			for id := test.from; id <= test.to; id++ {
 				check.Equal(t, fmt.Sprintf("trace %d found: times", id), 1, found[id])
 			}
@@ -112,7 +112,7 @@ func TestSearchNotFinite(t *testing.T) {
 	const n = 500
 	f := &fakeJaeger{v1: true, traces: spread(n)}
 	f.traces[123].nan = true
-	found, problems := search(t, f, lastHour(2*n), jaeger.ClientOptions{})
+	found, problems := search(t, serve(t, f.ServeHTTP, jaeger.ClientOptions{}), lastHour(2*n))
 	bad := f.traces[123].start
 	for _, tr := range f.traces {
 		near := tr.start.Sub(bad).Abs() < 2*time.Millisecond
