@@ -21,15 +21,12 @@ type metricsConnector struct {
 	next consumer.Metrics
 	now  func() time.Time
 
-	resource pcommon.Resource // of the spans that are being added
-	sources  table[string, source]
+	sources table[string, source]
 }
 
 func newMetricsConnector(cfg *Config, logger *zap.Logger, next consumer.Metrics) *metricsConnector {
 	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now}
-	c.sources = table[string, source]{limit: cfg.Metrics.ResourceLimit, begin: func(_ string, overflow bool) *source {
-		return newSource(c.resource, overflow, c.cfg)
-	}}
+	c.sources.limit = cfg.Metrics.ResourceLimit
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send, logger: logger, reader: pdataop.NewReader(nil)}
 	return c
 }
@@ -48,13 +45,14 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 			c.logger.Error("reading spans", zap.Error(err))
 			return nil // the client could but send them again
 		case rec.Resource != nil:
-			c.resource = td.ResourceSpans().At(resources).Resource()
 			resources++
 			id = string(op.AppendHeader(nil, rec.Resource))
 			from = c.sources.byKey[id]
 		case rec.Entry != nil:
 			if from == nil {
-				from = c.sources.find(id)
+				from = c.sources.find(id, func(overflow bool) *source {
+					return newSource(td.ResourceSpans().At(resources-1).Resource(), overflow, c.cfg)
+				})
 			}
 			from.add(rec.Entry, now)
 		}

@@ -9,14 +9,13 @@ import (
 // have one value in common.
 type table[K comparable, V any] struct {
 	limit int
-	begin func(key K, overflow bool) *V // returns another value
-
 	all   []*V
 	byKey map[K]*V
 	rest  *V // of the keys beyond the limit; nil for none
 }
 
-func (t *table[K, V]) find(key K) *V {
+// find returns the value of a key, which begin returns where there is none.
+func (t *table[K, V]) find(key K, begin func(overflow bool) *V) *V {
 	if found := t.byKey[key]; found != nil {
 		return found
 	}
@@ -24,7 +23,7 @@ func (t *table[K, V]) find(key K) *V {
 	if overflow && t.rest != nil {
 		return t.rest
 	}
-	begun := t.begin(key, overflow)
+	begun := begin(overflow)
 	t.all = append(t.all, begun)
 	switch {
 	case overflow:
