@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -83,21 +82,18 @@ func (s *store) count() (n int64) {
 // recordRequest records a request whose operations lie below others, some of which still run
 // when pause is called.
 func recordRequest(tp trace.TracerProvider, i int, pause func()) {
-	tr := tp.Tracer("engine")
-	begin := func(ctx context.Context, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
-		return tr.Start(ctx, name, trace.WithAttributes(append(attrs, tensorconv.OpName(name), tensorconv.DeviceID("cuda:0"))...))
-	}
-	ctx, request := tr.Start(context.Background(), fmt.Sprint("POST /", i%3))
-	ctx, step := tr.Start(ctx, "step")
-	_, relu := begin(ctx, "relu")
-	ctx, attention := begin(ctx, "attention")
-	_, o := begin(ctx, "matmul",
-		tensorconv.InputShapes([]int64{64, 32}, []int64{32, 8}), tensorconv.OutputShape(64, 8), tensorconv.DType(op.F32))
-	o.End()
+	const device = "cuda:0"
+	engine, tr := tp.Tracer("engine"), optrace.NewTracer(tp)
+	ctx, request := engine.Start(context.Background(), fmt.Sprint("POST /", i%3))
+	ctx, step := engine.Start(ctx, "step")
+	_, relu := tr.Start(ctx, "relu", device)
+	ctx, attention := tr.Start(ctx, "attention", device)
+	_, o := tr.Start(ctx, "matmul", device)
+	o.In(64, 32).In(32, 8).Out(64, 8).DType(op.F32).End()
 	pause()
-	inner, softmax := begin(ctx, "softmax")
-	_, o = begin(inner, "exp", tensorconv.MemorySize(64))
-	o.End()
+	inner, softmax := tr.Start(ctx, "softmax", device)
+	_, o = tr.Start(inner, "exp", device)
+	o.Attrs(tensorconv.MemorySize(64)).End()
 	softmax.End()
 	attention.End()
 	pause()
