@@ -65,23 +65,17 @@ func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) m
 	return kinds
 }
 
-// unreliable fails every third write, so that gap records are written.
-type unreliable struct {
-	bytes.Buffer
-	calls int
-}
-
-func (w *unreliable) Write(p []byte) (int, error) {
-	w.calls++
-	if w.calls%3 == 2 {
-		return 0, errors.New("disk full")
-	}
-	return w.Buffer.Write(p)
-}
-
 // Whatever is recorded, in all ways, what is written of it is valid, also while the writer fails and gaps tell of it.
 func TestRecordingMatchesSchema(t *testing.T) {
-	w, mapping := new(unreliable), new(attr.Mapping)
+	var text bytes.Buffer
+	writes := 0
+	w := spantest.WriterFunc(func(p []byte) (int, error) {
+		if writes++; writes%3 == 2 { // so that gap records are written
+			return 0, errors.New("disk full")
+		}
+		return text.Write(p)
+	})
+	mapping := new(attr.Mapping)
 	mapping.Keep("kept")
 	exp := check.Must(optrace.NewExporter(w, optrace.WithMapping(mapping)))(t)
 	p := check.Must(optrace.NewProcessor(exp))(t)
@@ -108,7 +102,7 @@ func TestRecordingMatchesSchema(t *testing.T) {
 		_ = p.ForceFlush(t.Context())
 	}
 	_ = tp.Shutdown(t.Context())
-	kinds := validateAll(t, lineSchema(t), "recorded", w.Bytes())
+	kinds := validateAll(t, lineSchema(t), "recorded", text.Bytes())
 	for _, kind := range []string{"step", "schema", "batch", "gap", "span"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no records that start with %q: %v", kind, kinds)
