@@ -22,7 +22,7 @@ func TestBadTimes(t *testing.T) {
 
 func TestTreeAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
-		specs := tracetest.RandomSpecs(r, r.IntN(25))
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
 		forest, naive := tracetest.AddTo(New(), specs...), tracetest.NewNaiveTree(specs)
 		counts := Counts{
 			Orphans: int64(naive.Orphans), Repeated: int64(naive.Repeated), Cycles: int64(naive.Cycles), MissingLinks: int64(naive.MissingLinks()),
@@ -38,7 +38,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 			}
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: structure", seed), counts, forest.Structure())
-		for i := range specs {
+		for i, s := range specs {
 			n := forest.Node(int32(i))
 			parent := -1
 			if p := n.Parent(); !p.IsZero() {
@@ -54,6 +54,10 @@ func TestTreeAgainstNaive(t *testing.T) {
 			}
 			slices.Sort(children)
 			check.Equal(t, fmt.Sprintf("seed %d: children of %d", seed, i), naive.Children(i), children)
+			check.Equal(t, fmt.Sprintf("seed %d: operation %d (%+v) is launched by", seed, i, s), naive.Launcher(i), int(forest.Launcher(n.Row)))
+			if s.DeviceSide() {
+				check.Equal(t, fmt.Sprintf("seed %d: operation %d is launched by", seed, i), naive.LauncherName(i), forest.LauncherName(n.Row))
+			}
 		}
 		var roots []int
 		for n := range forest.Roots() {

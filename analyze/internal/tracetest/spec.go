@@ -120,8 +120,8 @@ func (s Spec) Entry() *op.Entry {
 		Operation: s.Name, Kind: s.Kind, Side: s.Side, DeviceID: s.Device, Rank: s.Rank, Stream: s.Stream, Step: s.Step,
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
-		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.Links, Extra: &op.Extra{DroppedLinks: s.Dropped}, LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID),
-		StepName: s.StepName, Phase: s.Phase, Attrs: s.attrs(),
+		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.Links, Extra: &op.Extra{DroppedLinks: s.Dropped},
+		LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID), StepName: s.StepName, Phase: s.Phase, Attrs: s.attrs(),
 	}
 }
 
