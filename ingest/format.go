@@ -68,9 +68,8 @@ type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 type place struct {
 	name string
 	op.Position
-	// cut is set where the file was cut before or after the part, and lines
-	// where its records are lines.
-	cut, lines bool
+	// lines is set where the records of the part are lines.
+	lines bool
 	// sources are the resources that hold at the start of a part of an entries file;
 	// nil where nothing of theirs is asked for.
 	sources *entries.Sources

@@ -153,10 +153,10 @@ func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 	if f.inherits() || f.format.inherits && f.hosts {
 		sources = new(entries.Sources)
 	}
-	for first := true; !c.done; first = false {
+	for !c.done {
 		p := part{}
 		p.text, p.rest, p.at.Position = c.next(*buf)
-		p.last, p.at.lines, p.at.cut = c.done, c.lines, !first || !c.done
+		p.last, p.at.lines = c.done, c.lines
 		if sources != nil {
 			p.at.sources = sources.Clone()
 			sources.Follow(p.text)

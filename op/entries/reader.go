@@ -26,7 +26,6 @@ type Reader struct {
 	dec   decode.Decoder
 	err   error
 
-	line []byte // of the last entry
 	// operation and span are the records of the decoder's entry and span, made once.
 	operation, span op.Record
 
@@ -83,7 +82,6 @@ func (r *Reader) canonical() *op.Record {
 	if size == 0 {
 		return nil
 	}
-	r.line = text[:size]
 	r.lines.Skip(size)
 	rec := &r.operation
 	if r.dec.IsSpan {
@@ -127,7 +125,6 @@ func (r *Reader) nextOther() (op.Record, error) {
 			r.lines.SkipEmpty()
 			continue
 		}
-		r.line = line.Text
 		rec, offset, err := r.dec.Record(line.Text)
 		if err != nil {
 			r.sources.Other()
