@@ -23,7 +23,9 @@ const (
 
 // Options configures a comparison. The zero value stands for the defaults.
 type Options struct {
-	// By lists the keys by which the runs were grouped, operation by default.
+	// By has no effect: runs are grouped when they are made, see [ReportOptions].
+	//
+	// Deprecated: leave it out.
 	By []key.Key
 	// Alpha is the probability of any false finding. 0 is DefaultAlpha.
 	Alpha float64
