@@ -210,9 +210,9 @@ func TestExporterConcurrentSafe(t *testing.T) {
 		for buf.Writes() < exporters*batches/2 {
 			time.Sleep(10 * time.Microsecond)
 		}
-		shutdown(t, exp)
+		check.Is(t, "Shutdown", nil, exp.Shutdown(context.Background()))
 		atEnd := buf.Writes()
-		shutdown(t, exp)
+		check.Is(t, "the second Shutdown", nil, exp.Shutdown(context.Background()))
 		check.Equal(t, "writes after Shutdown", atEnd, buf.Writes())
 	})
 	wg.Wait()

@@ -138,10 +138,11 @@ func TestSetupLeavesOtherProviders(t *testing.T) {
 	defer otel.SetTracerProvider(before)
 	sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithoutGlobalProvider())
 	run(t.Context(), sdk.Tracer(), "matmul")
-	if during := otel.GetTracerProvider(); during != before {
-		t.Errorf("the global provider is %v", during)
-	}
+	during := otel.GetTracerProvider()
 	shutdown(t, sdk)
+	if after := otel.GetTracerProvider(); during != before || after != before {
+		t.Errorf("the global provider is %v, and %v in the end", during, after)
+	}
 	check.Equal(t, "written", 1, sdk.Processor().Stats().Written)
 	sdk = setup(t, filepath.Join(t.TempDir(), "ops.jsonl"))
 	otel.SetTracerProvider(foreign)
