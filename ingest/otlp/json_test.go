@@ -11,9 +11,11 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/otlptest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -102,6 +104,21 @@ func TestJSONAttributeValues(t *testing.T) {
 				t.Errorf("result = %+v, want %s", res, test.want)
 			}
 		})
+	}
+}
+
+// Text that is no UTF-8 is marked on its operation, in each encoding.
+func TestInvalidUTF8(t *testing.T) {
+	document := []byte(withAttribute("tensor.op.path", "{\"stringValue\":\"a\x7fb\"}")) // libraries refuse 0xff
+	message := check.Must(proto.Marshal(otlptest.TracesJSON(t, document)))(t)
+	for _, test := range []struct {
+		read reader
+		text []byte
+	}{{otlp.JSONRecords, document}, {otlp.ProtoRecords, message}} {
+		res := read(test.read, bytes.ReplaceAll(test.text, []byte("a\x7fb"), []byte("a\xffb")))
+		if len(res.Records) != 2 || len(res.Bad) != 0 || !strings.Contains(res.Records[1], "\"path\":\"a\ufffdb\",\"warn\":[\"invalid_utf8\"]") {
+			t.Errorf("result = %+v", res)
+		}
 	}
 }
 
