@@ -18,7 +18,9 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// PushStats counts what became of the profiles that WithProfilePush sends.
+// PushStats counts what became of the profiles that WithProfilePush sends: the Profiles and Operations that the receiver
+// took, the profiles of them that it Rejected, the LostProfiles and LostOperations, the operations that were Missed and are in
+// no profile, the Forgotten spans, which are not above operations, and the profiles Waiting to be sent; and the LastError.
 type PushStats = profilepush.Stats
 
 // The bounds of what waits to be folded into the profile of an interval: operations that have

@@ -38,10 +38,10 @@ type Stats struct {
 	// Profiles and Operations were taken by the receiver, those of messages of which it took
 	// a part among them.
 	Profiles, Operations int64
-	// Rejected are messages' parts that the receiver says it did not take.
+	// Rejected are messages' parts, one for each kind of value, that the receiver says it did not take.
 	Rejected int64
 	// LostProfiles and LostOperations never got through: the receiver refused them, or there
-	// was no more room to keep them while it was down.
+	// was no more room to keep them while it was down, or no time left in Shutdown.
 	LostProfiles, LostOperations int64
 	// Missed operations were in no profile: more came at once than there is room for.
 	Missed int64
