@@ -20,6 +20,9 @@ type step struct {
 	From, To int64
 }
 
+// whole stands for a path, of which the segments follow.
+const whole = -2
+
 func TestCriticalPathOfNothing(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 10).WithoutStart())
 	if p := Of(forest, trace.Node{}); p != nil {
@@ -129,8 +132,9 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 		forest.Build()
 		for w, roots := range traceWindows(forest) {
 			id := forest.Node(roots[0]).TraceID()
-			got[id] = nil
-			for _, s := range collectPath(forest, w, roots).Segments {
+			p := collectPath(forest, w, roots)
+			got[id] = []step{{whole, p.StartNS, p.StartNS + p.DurationNS}}
+			for _, s := range p.Segments {
 				row := -1
 				if !s.Node.IsZero() {
 					row = s.Node.Index()
@@ -151,7 +155,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 				steps = naive.throughRoots(roots, from, to)
 			}
 			slices.Reverse(steps)
-			want[op.TraceID{15: number}] = steps
+			want[op.TraceID{15: number}] = append([]step{{whole, from, to}}, steps...)
 			sum.Paths, sum.DurationNS = sum.Paths+1, sum.DurationNS+to-from
 			for _, s := range steps {
 				row := Share{Kind: KindIdle}

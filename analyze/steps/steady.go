@@ -94,15 +94,26 @@ func levels(walls []int64) []int64 {
 	return medians
 }
 
-// longestLevel returns the longest run of levels that are the same.
+// longestLevel returns the longest run of levels that are the same, by two queues of the places at
+// which the run's lowest and highest level may lie: a look back at each change of level takes seconds where 100,000 steps drift.
 func longestLevel(levels []int64) (from, to int) {
-	start, low, high := 0, levels[0], levels[0] // of the run that ends with a level
+	var low, high []int
+	start := 0
 	for i, v := range levels {
-		if low, high = min(low, v), max(high, v); !sameLevel(low, high) {
-			before := start
-			low, high = v, v
-			for start = i; start > before && sameLevel(levels[start-1], v); start-- {
-				low, high = min(low, levels[start-1]), max(high, levels[start-1])
+		for len(low) > 0 && levels[low[len(low)-1]] >= v {
+			low = low[:len(low)-1]
+		}
+		for len(high) > 0 && levels[high[len(high)-1]] <= v {
+			high = high[:len(high)-1]
+		}
+		low, high = append(low, i), append(high, i)
+		for !sameLevel(levels[low[0]], levels[high[0]]) {
+			start++
+			if low[0] < start {
+				low = low[1:]
+			}
+			if high[0] < start {
+				high = high[1:]
 			}
 		}
 		if i+1-start > to-from {
