@@ -20,6 +20,7 @@ func TestClean(t *testing.T) {
 		"\x1b]0;title\x07op":         "op",
 		"\x1b]8;;http://x\x1b\\link": "link",
 		"a\x1b":                      "a",
+		"a\x1b]0;no\nend":            "a",
 		"a\x1b(b\x1b矩":               "ab矩",
 		"\x1b[12":                    `"\x1b[12"`,
 		"a\x00b\u0085c\x7f":          "abc",
