@@ -26,6 +26,7 @@ func RandomTraces(rng *rand.Rand, resources, spans int) *tracepb.TracesData {
 func RandomSpan(rng *rand.Rand) *tracepb.Span {
 	s := new(tracepb.Span)
 	(&filler{Rand: rng, alike: true}).fill(s.ProtoReflect(), "", nil)
+	s.Kind = tracepb.Span_SpanKind(rng.IntN(6))
 	return s
 }
 

@@ -68,7 +68,7 @@ var (
 		`"attributes":null`, `"status":{}`, `"status":{"code":2,"message":"out of memory"}`, `"traceState":"ot=th:8"`, `"new":[1]`,
 		`"droppedAttributesCount":3`, `"startTimeUnixNano":1000`, `"endTimeUnixNano":"x"`, `"spanId":"zz"`, `"traceId":""`, `"parentSpanId":""`,
 		`"name":"again"`, `"kind":1.5`, `"flags":-1`, `"kind":"SPAN_KIND_SERVER"`, `"events":[{"name":"e","attributes":[{}]}]`, `"links":[]`,
-		`"droppedLinksCount":1`, `"links":null`, `"links":[{}]`, `"attributes":[{"key":"op","value":{"stringValue":"open"}},]`,
+		`"attributes":[]`, `"droppedLinksCount":1`, `"links":null`, `"links":[{}]`, `"attributes":[{"key":"op","value":{"stringValue":"open"}},]`,
 		`"attributes":[{"key":"op","value":{"stringValue":"again"}}]`,
 	}
 	oddAttributes = []string{
