@@ -262,6 +262,9 @@ func TestSequencesAgainstNaive(t *testing.T) {
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: sequences", seed), want, rows)
 		check.Equal(t, fmt.Sprintf("seed %d: the first of a total of 1 ms", seed), got.Rows[:min(1, len(got.Rows))], Find(forest, 1, 1e6).Rows)
+		for _, row := range Find(forest, 1, 0).Rows {
+			check.Equal(t, fmt.Sprintf("seed %d: the share of a total of 0", seed), op.Float{}, row.Share)
+		}
 		for _, run := range runs {
 			operations += len(run)
 		}
