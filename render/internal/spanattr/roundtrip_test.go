@@ -24,6 +24,7 @@ import (
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/chrome"
+	"github.com/optrace/optrace/render/internal/spanattr"
 	"github.com/optrace/optrace/render/jaeger"
 	"github.com/optrace/optrace/render/otlp"
 	"github.com/optrace/optrace/render/perfetto"
@@ -336,4 +337,9 @@ func TestWriteError(t *testing.T) {
 	for _, f := range formats() {
 		check.Says(t, f.name, "", f.write(&fulldisk.Writer{}, []op.Record{{Entry: &op.Entry{Operation: "relu"}}}))
 	}
+}
+
+// No threshold says of a span that it stands for more than 2^56.
+func TestTraceState(t *testing.T) {
+	check.Equal(t, "the state", "ot=th:ffffffffffffff", spanattr.TraceState(math.MaxFloat64))
 }
