@@ -30,4 +30,5 @@
 //
 //	go mod edit -replace github.com/optrace/optrace=CLONE
 //	go mod edit -replace github.com/optrace/optrace/contrib/autoexport=CLONE/contrib/autoexport
+//	go mod tidy
 package autoexport

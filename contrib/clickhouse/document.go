@@ -8,7 +8,10 @@ import (
 
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/release"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // documents are the sums of a selection, as docs/formats.md describes partial results: documents of
 // lines of JSON, which package analyze adds up.
