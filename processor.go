@@ -45,6 +45,7 @@ type Processor struct {
 	stopped   atomic.Bool
 	skipped   atomic.Uint64
 	lost      atomic.Uint64 // before the pipeline had them
+	told      atomic.Uint64 // how many dropped operations a ForceFlush has reported
 	errs      observ.Errors
 	unobserve func() error
 
@@ -201,7 +202,8 @@ func (p *Processor) keeps(s sdktrace.ReadOnlySpan) (keep bool) {
 func (p *Processor) takes(s trace.SpanContext) bool { return s.IsSampled() || p.cfg.recordOnly }
 
 // ForceFlush returns when every operation that ended before the call is with the exporter's
-// writer, or with ctx's error when ctx is done before.
+// writer, or with ctx's error when ctx is done before. It returns an error where operations were
+// dropped, whatever dropped them, and no ForceFlush that returned before the call has said so.
 func (p *Processor) ForceFlush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Load() {
@@ -210,8 +212,19 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.pipeline.Flush(ctx)
+	told := p.told.Load()
+	err := p.pipeline.Flush(ctx)
+	lost := p.dropped()
+	for before := p.told.Load(); before < lost && !p.told.CompareAndSwap(before, lost); before = p.told.Load() {
+	}
+	if lost > told {
+		err = errors.Join(fmt.Errorf("optrace: %d operations were dropped since the last flush", lost-told), err)
+	}
+	return err
 }
+
+// dropped returns the number of operations that are lost, before the pipeline or in it.
+func (p *Processor) dropped() uint64 { return p.pipeline.Stats().Dropped + p.lost.Load() }
 
 const lastFlush = 100 * time.Millisecond // for the buffers, in a Shutdown whose context is done
 

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 
@@ -196,7 +195,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 // read returns the report on one run, or the one that was saved.
 func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
 	if f.Format == "" {
-		r, err := readSavedReport(in, int64(f.Memory))
+		r, err := readSavedReport(s, in, int64(f.Memory))
 		if err != nil {
 			return nil, exit.Input(fmt.Errorf("%s: %w", in, err))
 		}
@@ -228,12 +227,12 @@ var savedReport = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"` + regexp.QuoteM
 
 // readSavedReport returns the report that a file holds, nil where it holds something else
 // or may not be read.
-func readSavedReport(path string, most int64) (*analyze.Report, error) {
-	info, err := os.Stat(path)
+func readSavedReport(s streams.Streams, path string, most int64) (*analyze.Report, error) {
+	info, err := s.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil //nolint:nilerr // the error is that of the reader
 	}
-	file, err := os.Open(path)
+	file, err := s.Open(path)
 	if err != nil {
 		return nil, nil //nolint:nilerr // as above
 	}

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -288,7 +287,7 @@ const maxListed = 8
 // if all are there, or what is read is no file.
 func missed(ctx context.Context, s streams.Streams, src input.Source, where key.Filter) string {
 	for _, path := range src.Inputs {
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		if info, err := s.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 			return ""
 		}
 	}
