@@ -109,7 +109,8 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"processes that cannot be read", `{"data":[{"spans":[{` + ids + `}],"processes":[]},{"spans":7,"processes":{"p":7}}]}`,
-			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs + `,"duration_ns":0}}` + "\n",
+			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs + `,"duration_ns":0}}` + "\n" +
+				"error: answer: spans are no array (at byte 129)\n",
 		},
 		{
 			"cut off behind a span", x("", "")[:330],
