@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -195,6 +196,26 @@ func TestFingerprint(t *testing.T) {
 	long := &Key{Attrs: []attribute.KeyValue{tensorconv.OpName(strings.Repeat("x", 1<<16))}}
 	if _, ok := seeds.of(long); ok {
 		t.Error("a long text has a fingerprint")
+	}
+	later := attribute.Int("n", 7)
+	*(*attribute.Type)(unsafe.Pointer(&later.Value)) = attribute.MAP + 1
+	if _, ok := seeds.of(&Key{Attrs: []attribute.KeyValue{later}}); ok {
+		t.Error("a value of an unknown type has a fingerprint")
+	}
+}
+
+func TestAreWide(t *testing.T) {
+	for _, tt := range []struct {
+		a, b uint64
+		want bool
+	}{
+		{0, 0, false},
+		{1<<47 - 1, math.MaxUint64, false},
+		{0, 1 << 56, true},
+		{1 << 47, 0, true},
+		{math.MaxUint64 - 1<<47, 0, true},
+	} {
+		check.Equal(t, fmt.Sprintf("%x and %x are wide", tt.a, tt.b), tt.want, areWide(tt.a, tt.b))
 	}
 }
 

@@ -21,11 +21,10 @@ type seeds [4]uint64
 func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()} }
 
 // of returns the fingerprint of the attributes of k. It reports false where a
-// key or a text is too long, or a type is unknown.
+// key or a text is too long or at an unusual address, or a type is unknown.
 func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	const (
-		// An address has 48 bits. Lengths and types take the others.
-		lengthAt, typeAt = 48, 58
+		lengthAt, typeAt = addressBits, 58
 		maxKey, maxText  = 1 << (typeAt - lengthAt), 1 << (64 - lengthAt)
 	)
 	a, b := s[0], s[1]
@@ -33,11 +32,12 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 		kv := &k.Attrs[i]
 		name, typ := string(kv.Key), kv.Value.Type()
 		number, text, list := span.Words(&kv.Value) // of which a value has one
-		if len(name) >= maxKey || len(text) >= maxText || uint(typ) > uint(attribute.MAP) {
+		nameAt, textAt := address(name), address(text)
+		if len(name) >= maxKey || len(text) >= maxText || uint(typ) > uint(attribute.MAP) || areWide(nameAt, textAt) {
 			return f, false
 		}
-		key := address(name) ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
-		value := number ^ address(text) ^ uint64(len(text))<<lengthAt ^ uint64(list)
+		key := nameAt ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
+		value := number ^ textAt ^ uint64(len(text))<<lengthAt ^ uint64(list)
 		if k.Varying.Is(i) {
 			value = 0
 		}
@@ -45,6 +45,15 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 		b = fold(b^key, s[3]^value)
 	}
 	return fingerprint{a, b}, true
+}
+
+// addressBits is how many bits an address has; the others equal the highest of them. Lengths and types take their place.
+const addressBits = 48
+
+// areWide reports whether one of two addresses has more bits.
+func areWide(a, b uint64) bool {
+	const half = 1 << (addressBits - 1)
+	return ((a+half)|(b+half))>>addressBits != 0
 }
 
 // slot returns a number whose low bits select a slot. Sets that differ by numbers
