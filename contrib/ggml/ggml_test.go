@@ -80,8 +80,12 @@ func newProbe() *probe {
 	left, right := newTensor("probe", nil, 3, 5, 2, 11), newTensor("", nil, 3, 7, 2, 11)
 	left.dtype, right.dtype, left.nb = 1, 1, [4]uint64{2, 6, 30, 60}
 	product := newTensor("", []*tensor{left, right}, 5, 7, 2, 11)
-	product.op, product.params[0], left.buffer = 29, 10, 4096
-	return &probe{version: "9.9.9", operation: "MUL_MAT", overhead: 368, buffer: 4096, left: left, right: right, product: product}
+	product.op = 29
+	product.params[0] = precision
+	left.buffer = 4096
+	return &probe{
+		version: "9.9.9", operation: "MUL_MAT", overhead: 368, buffer: 4096, left: left, right: right, product: product,
+	}
 }
 
 // A library that differs in anything that is read is refused, and the error says its version.

@@ -102,7 +102,8 @@ func (l *library) checkLayout() error {
 	l.mulMat.Call(&p.product, &ctx, &p.left, &p.right)
 	prec := precision
 	l.setPrecision.Call(nil, &p.product, &prec)
-	memory, status := &make([]byte, params.size)[0], int32(0) // begins at a page: aligned as the library needs it
+	memory := &make([]byte, params.size)[0] // begins at a page: aligned as the library needs it
+	var status int32
 	l.newBuffer.Call(&p.buffer, &memory, &params.size)
 	l.allocate.Call(&status, &p.buffer, &p.left, &memory)
 	defer runtime.KeepAlive(memory)

@@ -43,7 +43,7 @@ const (
 )
 
 // New returns a Cache that takes at most maxBytes, with all that it keeps from being
-// collected; with 0 it holds nothing, and neither does it where span.LayoutKnown reports false.
+// collected; it holds nothing with 0, or where span.LayoutKnown reports false.
 func New[V any](maxBytes int) Cache[V] {
 	if !span.LayoutKnown() {
 		maxBytes = 0

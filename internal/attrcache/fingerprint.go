@@ -31,12 +31,13 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	for i := range k.Attrs {
 		kv := &k.Attrs[i]
 		name, typ := string(kv.Key), kv.Value.Type()
-		number, text, list := span.Words(&kv.Value) // of which a value has one
+		number, text, list := span.Words(&kv.Value)
 		nameAt, textAt := address(name), address(text)
 		if len(name) >= maxKey || len(text) >= maxText || uint(typ) > uint(attribute.MAP) || areWide(nameAt, textAt) {
 			return f, false
 		}
 		key := nameAt ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
+		// A value has one of the three.
 		value := number ^ textAt ^ uint64(len(text))<<lengthAt ^ uint64(list)
 		if k.Varying.Is(i) {
 			value = 0
@@ -47,7 +48,8 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	return fingerprint{a, b}, true
 }
 
-// addressBits is how many bits an address has; the others equal the highest of them. Lengths and types take their place.
+// addressBits is the number of bits of an address; the bits above equal the highest. Lengths and types take their
+// place.
 const addressBits = 48
 
 // areWide reports whether one of two addresses has more bits.

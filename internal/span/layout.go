@@ -9,35 +9,34 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// layout is an attribute.Value as it lies in memory. Its fields are unexported and may change with any version of
-// OpenTelemetry: a value is read as a layout only where LayoutKnown reports true.
+// layout mirrors the unexported fields of attribute.Value, which may change with any version of OpenTelemetry: layoutOf
+// may be called only where LayoutKnown reports true.
 type layout struct {
 	typ    attribute.Type
 	number uint64 // of a BOOL, INT64 or FLOAT64
 	text   string // of a STRING or BYTESLICE
-	list   any    // an array: that of any other type
+	list   any    // of all other types: an array
 }
 
 func layoutOf(v *attribute.Value) *layout { return (*layout)(unsafe.Pointer(v)) }
 
-// LayoutKnown reports whether an attribute.Value of this version of OpenTelemetry consists of a type, a number, a text and an
-// array, of which it uses one, so that two values whose memory is equal are equal. It holds for types up to
-// attribute.MAP.
+// LayoutKnown reports whether the attribute.Value of this version of OpenTelemetry has the four fields of layout and
+// uses only one of number, text and list. Two values with equal memory are then equal, for types up to attribute.MAP.
 func LayoutKnown() bool { return layoutKnown }
 
 var layoutKnown = hasFields() && holdsScalars() && holdsLists(0) && holdsLists(2) && holdsLists(7)
 
-// Words returns what v holds: a number, a text, or a list at an address, which is that of all copies of v. LayoutKnown must
-// report true.
+// Words returns the number, the text and the address of the list of v. Copies of v have the same address.
+// LayoutKnown must report true.
 func Words(v *attribute.Value) (number uint64, text string, list uintptr) {
 	l := layoutOf(v)
 	return l.number, l.text, uintptr(l.array())
 }
 
-// array returns the address of the array, which an interface has in its second word.
+// array returns the address of the array: the second word of an interface.
 func (l *layout) array() unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&l.list))[1] }
 
-// size returns how many bytes the array takes, 0 if there is none.
+// size returns how many bytes the array takes, 0 without an array.
 func (l *layout) size() int {
 	if t := reflect.TypeOf(l.list); t != nil && t.Kind() == reflect.Array {
 		return int(t.Size())
@@ -45,7 +44,7 @@ func (l *layout) size() int {
 	return 0
 }
 
-// elements returns the elements of the array, whose type is T, without a copy.
+// elements returns the elements of the array, of type T, without a copy.
 func elements[T any](l *layout) []T {
 	return unsafe.Slice((*T)(l.array()), l.size()/int(unsafe.Sizeof(*new(T))))
 }
@@ -84,14 +83,17 @@ func holdsScalars() bool {
 	return true
 }
 
-// holdsLists reports whether lists of n elements, at most 7, are arrays that hold them.
+// holdsLists reports whether a list of n elements, at most 7, is an array, for each type of list.
 func holdsLists(n int) bool {
-	numbers, values, pairs := []int64{1, 2, 3, 4, 5, 6, 7}[:n], make([]attribute.Value, n), make([]attribute.KeyValue, n)
-	bools, floats, texts := make([]bool, n), make([]float64, n), make([]string, n)
+	bools := []bool{true, false, true, true, false, true, false}[:n]
+	numbers := []int64{1, 2, 3, 4, 5, 6, 7}[:n]
+	floats := []float64{1, 2, 3, 4, 5, 6, 7}[:n]
+	texts := []string{"a", "b", "c", "d", "e", "f", "g"}[:n]
+	values := make([]attribute.Value, n)
+	pairs := make([]attribute.KeyValue, n)
 	for i := range n {
-		bools[i], floats[i], texts[i] = true, float64(i), "text"
 		values[i] = attribute.IntValue(i)
-		pairs[i] = attribute.KeyValue{Key: attribute.Key("abcdefg"[i : i+1]), Value: values[i]}
+		pairs[i] = attribute.Int(texts[i], i)
 	}
 	return holds(attribute.BoolSliceValue(bools), attribute.BOOLSLICE, bools) &&
 		holds(attribute.Int64SliceValue(numbers), attribute.INT64SLICE, numbers) &&

@@ -51,7 +51,7 @@ func valueMemory(v *attribute.Value, depth int) int {
 	return bytes
 }
 
-// copiedMemory is valueMemory for any layout: it takes copies of lists.
+// copiedMemory is valueMemory for any layout. It copies lists.
 func copiedMemory(v *attribute.Value, depth int) (bytes int) {
 	element := number
 	switch v.Type() {
@@ -67,7 +67,7 @@ func copiedMemory(v *attribute.Value, depth int) (bytes int) {
 	case attribute.MAP:
 		pairs := v.AsMap()
 		return max(minList, len(pairs)*int(unsafe.Sizeof(attribute.KeyValue{}))+memory(pairs, depth+1))
-	default: // a text, or of a type that is not known
+	default: // a text, or a type of a later version
 		return len(v.String())
 	}
 	EachElement(*v, func(e attribute.Value) { bytes += element + valueMemory(&e, depth+1) })

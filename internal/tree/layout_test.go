@@ -26,10 +26,10 @@ const (
 	asSlice = "func AsSlice[T sliceElem](v any) []T {\n"
 )
 
-// layouts are versions of OpenTelemetry in which attribute.Value is another struct, or holds its texts and lists otherwise.
+// layouts are changes of OpenTelemetry's attribute.Value.
 var layouts = []struct {
 	name  string
-	known bool // values may be read by memory
+	known bool // span.LayoutKnown
 	edits []edit
 }{
 	{"a field behind the list", false, []edit{{values, "\tslice    any\n", "\tslice    any\n\textra    uint64\n"}}},
@@ -49,7 +49,7 @@ var layouts = []struct {
 	}},
 }
 
-// What is recorded is right whatever an attribute.Value, whose memory this module reads, consists of.
+// Recordings are right with any layout of attribute.Value, whose memory this module reads.
 func TestLayoutsOfValues(t *testing.T) {
 	for layout := range cases.Of(t, 3, layouts) {
 		t.Run(layout.name, func(t *testing.T) {
