@@ -128,7 +128,8 @@ func Attach(params *llama.ContextParams, to Recording, mode Mode) (*Hook, error)
 // callbackKnown reports whether the callback in default parameters lies where yzma has it: the fields
 // around it are those that llama.cpp sets.
 func callbackKnown(d llama.ContextParams) bool {
-	return d.DefragThold == -1 && d.CbEval == 0 && d.CbEvalUserData == 0 && d.TypeK == llama.GGMLTypeF16 && d.TypeV == llama.GGMLTypeF16
+	const f16 = llama.GGMLTypeF16
+	return d.DefragThold == -1 && d.CbEval == 0 && d.CbEvalUserData == 0 && d.TypeK == f16 && d.TypeV == f16
 }
 
 // Decode is [llama.Decode] with its operations recorded below the span of ctx, and waits for

@@ -240,8 +240,9 @@ func TestFingerprintsSpread(t *testing.T) {
 // BenchmarkLookup finds a matrix product with the attributes that an engine sets.
 func BenchmarkLookup(b *testing.B) {
 	k := Key{Name: "matmul", Attrs: []attribute.KeyValue{
-		tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}),
-		tensorconv.OutputShape(64, 256), tensorconv.DType("f32"), tensorconv.OpFLOPCount(25_690_112), tensorconv.Step(1),
+		tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256),
+		tensorconv.DType("f32"), tensorconv.OpFLOPCount(25_690_112), tensorconv.Step(1),
 	}}
 	k.Varying = FindVarying(k.Attrs)
 	c := New[int](maxBytes)

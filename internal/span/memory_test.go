@@ -61,7 +61,8 @@ func copied(t *testing.T, v attribute.Value) int {
 
 func BenchmarkMemory(b *testing.B) {
 	attrs := []attribute.KeyValue{
-		attribute.String("name", "matmul"), attribute.Int64("flops", 25_690_112), attribute.Int64Slice("shape", []int64{64, 256}),
+		attribute.String("name", "matmul"), attribute.Int64("flops", 25_690_112),
+		attribute.Int64Slice("shape", []int64{64, 256}),
 		attribute.Slice("shapes", attribute.Int64SliceValue([]int64{64, 784}), attribute.Int64SliceValue([]int64{784, 256})),
 		attribute.StringSlice("dtypes", []string{"f32", "f32"}),
 	}

@@ -117,8 +117,10 @@ func buildWith(t *testing.T, edits []edit) (program string) {
 	check.OK(t, os.WriteFile(goMod, []byte(readFile(t, "go.mod")+"\nreplace "+path+" => "+dir+"\n"), 0o600))
 	check.OK(t, os.WriteFile(strings.TrimSuffix(goMod, "mod")+"sum", []byte(readFile(t, "go.sum")), 0o600))
 	program = filepath.Join(filepath.Dir(goMod), "layout")
-	build := exec.CommandContext(t.Context(), "go", "build", "-modfile", goMod, "-o", program, "./internal/tree/testdata/layout")
-	build.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "CGO_ENABLED=0", "GOFLAGS=-mod=mod -trimpath -buildvcs=false")
+	const main = "./internal/tree/testdata/layout"
+	build := exec.CommandContext(t.Context(), "go", "build", "-modfile", goMod, "-o", program, main)
+	build.Env = append(os.Environ(),
+		"GOWORK=off", "GOPROXY=off", "CGO_ENABLED=0", "GOFLAGS=-mod=mod -trimpath -buildvcs=false")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
