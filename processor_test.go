@@ -335,7 +335,7 @@ func TestNewProcessorOptions(t *testing.T) {
 }
 
 // A flush that ran out of time, and a Shutdown whose context is done, still bring what is in the buffers to a writer that
-// takes it. A Processor that has ended takes nothing more, and its exporter has ended too.
+// takes it. What ends after that counts as dropped, and the exporter has ended too.
 func TestProcessorShutdown(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"in time": context.Background(), "cancelled": cancelled()} {
 		t.Run(name, func(t *testing.T) {
@@ -346,13 +346,19 @@ func TestProcessorShutdown(t *testing.T) {
 			record(t.Context(), tp, 5)
 			check.Is(t, "ForceFlush", ctx.Err(), proc.ForceFlush(ctx))
 			record(t.Context(), tp, 5)
-			_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
+			tr := optrace.NewTracer(tp)
+			_, late := tr.Start(t.Context(), "late", "")
+			rec, q := proc.Recorder(t.Context()), newQueue(t, proc)
+			rec.Begin("late", "")
+			now := passedAt(time.Now().UnixNano())
+			q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), now, now)
 			check.Is(t, "Shutdown", ctx.Err(), proc.Shutdown(ctx))
 			check.OK(t, errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx))) // after Shutdown
 			late.End()
-			proc.OnEnd(spantest.Operation(0).Snapshot())
+			rec.Finish()
+			flush(t, q)
 			check.Equal(t, "entries", 10, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
-			check.Equal(t, "stats", optrace.Stats{Recorded: 10, Written: 10}, proc.Stats())
+			check.Equal(t, "stats", optrace.Stats{Recorded: 13, Written: 10, Dropped: 3}, proc.Stats())
 			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
 			_ = tp.Shutdown(t.Context())
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/deviceclock"
@@ -367,7 +368,8 @@ type tracerTarget struct{ *Tracer }
 func (t tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
 	s := trace.SpanFromContext(ctx)
 	sc := s.SpanContext()
-	return span.Root{}, t.Tracer != off && (!sc.IsValid() || sc.IsSampled() || s.IsRecording())
+	_, recorded := s.(sdktrace.ReadOnlySpan) // it may have ended
+	return span.Root{}, t.Tracer != off && (!sc.IsValid() || sc.IsSampled() || recorded || s.IsRecording())
 }
 
 func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {

@@ -96,9 +96,6 @@ func (t *Tracer) recover() {
 
 // emit hands the operations of r to the pipeline.
 func (p *Processor) emit(r *Recorder) {
-	if p.stopped.Load() {
-		return
-	}
 	left := uint64(len(r.ops)) // not handed over yet
 	defer p.recover("recording", &left)
 	parent := trace.SpanContextFromContext(r.ctx)
@@ -108,7 +105,7 @@ func (p *Processor) emit(r *Recorder) {
 		return
 	}
 	parent = p.recorded(parent)
-	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.resourceOf(r.ctx))
+	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.stated(p.resourceOf(r.ctx)))
 	if many, ok := p.pipeline.(pipeline.Many); ok && p.cfg.filter == nil {
 		left = 0         // what the pipeline has, it counts
 		many.OnEnds(all) // admit would take them all

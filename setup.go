@@ -31,6 +31,8 @@ type SetupOption interface{ apply(*setupConfig) }
 type setupConfig struct {
 	path             string
 	disabled         bool
+	sampledOnly      bool
+	sampler          sdktrace.Sampler             // nil: that of providerOptions or the environment
 	forwards         []func() (*Processor, error) // to exporters beside the file
 	exporterOptions  []ExporterOption
 	processorOptions []ProcessorOption
@@ -88,7 +90,7 @@ func WithSignals(signals ...os.Signal) SetupOption {
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
 type SDK struct {
 	provider    *sdktrace.TracerProvider // nil if there is nothing to do
-	before      trace.TracerProvider     // the global one before it
+	before      trace.TracerProvider     // the global one before it; globals guards it
 	processor   *Processor               // nil if nothing is recorded
 	stopSignals func()
 	once        sync.Once
@@ -128,16 +130,14 @@ func (s *SDK) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one before
-// it becomes that again. Later calls do nothing.
+// it becomes that again, without those of SDKs that have ended. Later calls do nothing.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	if s == nil || s.provider == nil {
 		return nil
 	}
 	s.once.Do(func() {
 		s.stopSignals()
-		if otel.GetTracerProvider() == trace.TracerProvider(s.provider) {
-			otel.SetTracerProvider(s.before)
-		}
+		s.leaveGlobal()
 		err = s.provider.Shutdown(ctx)
 	})
 	return err
@@ -161,6 +161,10 @@ func SpanLimits() sdktrace.SpanLimits {
 // file is the one that OPTRACE_FILE names, or "ops.jsonl". With OPTRACE_DISABLED=true no operation is
 // recorded and no file is touched: the Tracer and the Processor of the SDK are nil and do nothing,
 // while exporters of [WithSpanExporter] and what [WithProviderOptions] brings go on.
+//
+// The file has every operation and the spans above it, whatever the sampler decides, which is that of
+// [WithSampler], of [WithProviderOptions] or of the environment: exporters of [WithSpanExporter] and
+// batch processors get the sampled spans alone. [WithSampledOnly] turns that off.
 //
 // The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the limits
 // are those of [SpanLimits], unless [WithProviderOptions] has others.
@@ -186,15 +190,51 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 		return nil, fmt.Errorf("optrace: setup: %w", err)
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
-	sdk := &SDK{provider: tp, before: otel.GetTracerProvider(), processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
+	sdk := &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
 	if !cfg.notGlobal {
-		otel.SetTracerProvider(tp)
+		sdk.becomeGlobal()
 	}
 	return sdk, nil
 }
 
+// globals has the SDKs that made their providers the global one and have not ended.
+var globals struct {
+	sync.Mutex
+	sdks []*SDK
+}
+
+// becomeGlobal makes the provider of s the global one.
+func (s *SDK) becomeGlobal() {
+	globals.Lock()
+	defer globals.Unlock()
+	s.before = otel.GetTracerProvider()
+	globals.sdks = append(globals.sdks, s)
+	otel.SetTracerProvider(s.provider)
+}
+
+// leaveGlobal makes no SDK restore the provider of s, and restores the one before it where it is the global one.
+func (s *SDK) leaveGlobal() {
+	globals.Lock()
+	defer globals.Unlock()
+	i := slices.Index(globals.sdks, s)
+	if i < 0 {
+		return
+	}
+	globals.sdks = slices.Delete(globals.sdks, i, i+1)
+	for _, other := range globals.sdks {
+		if other.before == trace.TracerProvider(s.provider) {
+			other.before = s.before
+		}
+	}
+	if otel.GetTracerProvider() == trace.TracerProvider(s.provider) {
+		otel.SetTracerProvider(s.before)
+	}
+}
+
 // ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and
-// shuts down itself: resource, limits and span processors. Options behind them win.
+// shuts down itself: resource, limits, sampler and span processors. Options behind them win, a sampler
+// too: the file then has no operations of the traces that it drops, and says so. Give the sampler to
+// [WithSampler], or put sdktrace.AlwaysRecord around it.
 //
 //	opts, err := optrace.ProviderOptions("ops.jsonl", optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 //	if err != nil {
@@ -216,6 +256,9 @@ func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProvide
 func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	cfg := setupConfig{path: cmp.Or(path, os.Getenv("OPTRACE_FILE"), "ops.jsonl")}
 	env.Bool("OPTRACE_DISABLED", &cfg.disabled)
+	all := true
+	env.Bool("OPTRACE_RECORD_ONLY", &all)
+	cfg.sampledOnly = !all
 	apply(&cfg, opts, SetupOption.apply)
 	return cfg
 }
@@ -225,6 +268,7 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 	res := process.Resource(context.Background(), cfg.attributes)
 	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))
 	opts = append(opts, cfg.providerOptions...)
+	opts = append(opts, cfg.samplerOptions()...)
 	var made []*Processor
 	defer func() {
 		for _, p := range made {
@@ -248,7 +292,8 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 	if err != nil {
 		return nil, nil, err
 	}
-	if proc, err = NewProcessor(exp, cfg.processorOptions...); err != nil {
+	all := processorOption{processors, "", func(c *processorConfig) { c.recordOnly = !cfg.sampledOnly }}
+	if proc, err = NewProcessor(exp, append([]ProcessorOption{all}, cfg.processorOptions...)...); err != nil {
 		return nil, nil, errors.Join(err, exp.Shutdown(context.Background()))
 	}
 	if len(cfg.providerOptions) == 0 { // which may have another resource
