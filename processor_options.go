@@ -94,9 +94,8 @@ func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error)
 func (cfg *processorConfig) readEnvironment() {
 	env.Int("OPTRACE_MAX_BYTES", &cfg.bufferBytes, pipeline.MinMaxBytes)
 	env.Duration("OPTRACE_EXPORT_TIMEOUT", &cfg.exportTimeout, 1)
-	if cfg.role != forwarders { // which never send unsampled traces unless the code says so
-		env.Bool("OPTRACE_RECORD_ONLY", &cfg.recordOnly)
-	}
+	env.Bool("OPTRACE_RECORD_ONLY", &cfg.recordOnly)
+	cfg.recordOnly = cfg.recordOnly && cfg.role != forwarders // unsampled spans are sent only where the code says so
 	if cfg.role != flightRecorders {
 		env.Choice("OPTRACE_POLICY", &cfg.policy, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
 		env.Duration("OPTRACE_FLUSH_INTERVAL", &cfg.flushInterval, 1)

@@ -106,6 +106,29 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 	}
 }
 
+// Where the sampler leaves operations out all the same, the weights of the others stay, and the file has one resource, which
+// names it.
+func TestRecordOnlyBehindASampler(t *testing.T) {
+	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
+	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
+	spantest.Errors(t)
+	var buf spantest.Buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithRecordOnly())
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.5))),
+		sdktrace.WithSpanProcessor(proc))
+	run(parent, optrace.NewTracer(tp), "matmul")
+	rec := proc.Recorder(parent)
+	rec.Begin("relu", "")
+	rec.Finish()
+	shutdown(t, tp)
+	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
+		check.Equal(t, e.Operation, 2.0, e.AdjustedCount)
+	}
+	for what, want := range map[string]int{`"step":`: 2, `"schema":`: 1, "optrace.sampler": 1} {
+		check.Equal(t, what, want, bytes.Count(buf.Bytes(), []byte(what)))
+	}
+}
+
 func TestObservability(t *testing.T) {
 	t.Setenv("OTEL_GO_X_OBSERVABILITY", "True")
 	read := spantest.Metrics(t, instrumentation.Scope{Name: optrace.ScopeName, Version: optrace.Version})

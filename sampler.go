@@ -32,27 +32,25 @@ func WithSampledOnly() SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.sampledOnly = true })
 }
 
-// samplerOptions returns the option that sets the provider's sampler, if the options before it and the
-// environment do not do.
-func (cfg *setupConfig) samplerOptions() []sdktrace.TracerProviderOption {
+// samplerOption returns the option that sets the provider's sampler, behind those that cfg has for it.
+func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
 	s := cfg.sampler
+	if cfg.sampledOnly || cfg.disabled {
+		return sdktrace.WithSampler(s) // nil changes nothing
+	}
 	switch {
-	case cfg.sampledOnly || cfg.disabled:
-		if s == nil {
-			return nil
-		}
-		return []sdktrace.TracerProviderOption{sdktrace.WithSampler(s)}
 	case s != nil:
 	case len(cfg.providerOptions) == 0 && os.Getenv("OTEL_TRACES_SAMPLER") == "":
 		s = sdktrace.ParentBased(sdktrace.AlwaysSample()) // the SDK's default
 	default:
-		if s = samplerOf(sdktrace.NewTracerProvider(cfg.providerOptions...)); s == nil {
-			otel.Handle(errors.New("optrace: setup: the sampler of this version of the SDK cannot be read: " +
-				"operations of unsampled traces are not recorded without WithSampler"))
-			return nil
-		}
+		s = samplerOf(sdktrace.NewTracerProvider(cfg.providerOptions...))
 	}
-	return []sdktrace.TracerProviderOption{sdktrace.WithSampler(sdktrace.AlwaysRecord(s))}
+	if s == nil {
+		otel.Handle(errors.New("optrace: setup: operations that the sampler drops are not recorded: " +
+			"it cannot be read from this version of the SDK; give it to WithSampler"))
+		return sdktrace.WithSampler(nil)
+	}
+	return sdktrace.WithSampler(sdktrace.AlwaysRecord(s))
 }
 
 // samplerOf returns the sampler of a provider of the SDK, nil if it is not known.
@@ -89,16 +87,11 @@ func (p *Processor) learn(s sdktrace.ReadWriteSpan) {
 		return
 	}
 	name := attribute.String(attrkey.Sampler, sampler.Description())
-	stated, err := resource.Merge(given, resource.NewSchemaless(name))
-	if err == nil {
-		p.sampled.Store(&sampledResource{given, stated})
-	}
+	stated, _ := resource.Merge(given, resource.NewSchemaless(name)) // without a schema there is no conflict
+	p.sampled.Store(&sampledResource{given, stated})
 	if p.cfg.recordOnly {
-		err = errors.Join(err, fmt.Errorf("optrace: the sampler %s leaves operations out of the recording: "+
-			"give it to WithSampler of Setup or ProviderOptions, or put sdktrace.AlwaysRecord around it", name.Value.AsString()))
-	}
-	if err != nil {
-		p.errs.Report(err)
+		p.errs.Report(fmt.Errorf("optrace: the sampler %s leaves operations out of the recording: give it to "+
+			"WithSampler of Setup or ProviderOptions, or put sdktrace.AlwaysRecord around it", name.Value.AsString()))
 	}
 }
 

@@ -75,8 +75,9 @@ type sampledRun struct {
 	Sampler              string
 }
 
-// runSampled records with a provider of Setup, or of ProviderOptions and behind them.
-func runSampled(t *testing.T, remote bool, format optrace.Format, opts []optrace.SetupOption, behind ...sdktrace.TracerProviderOption) sampledRun {
+// runSampled records with a provider of Setup, or of ProviderOptions and behind.
+func runSampled(t *testing.T, bySetup, remote bool, format optrace.Format, opts []optrace.SetupOption,
+	behind ...sdktrace.TracerProviderOption) sampledRun {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ops")
 	forwarded, batched := &spantest.Exporter{}, &spantest.Exporter{}
@@ -84,7 +85,7 @@ func runSampled(t *testing.T, remote bool, format optrace.Format, opts []optrace
 		optrace.WithProviderOptions(sdktrace.WithIDGenerator(new(spread)), sdktrace.WithBatcher(batched)),
 		optrace.WithSpanExporter(forwarded), optrace.WithExporterOptions(optrace.WithFormat(format)),
 	}, opts...)
-	if behind == nil {
+	if bySetup {
 		sdk := setup(t, path, opts...)
 		recordSampled(otel.GetTracerProvider(), remote)
 		shutdown(t, sdk)
@@ -102,63 +103,45 @@ func runSampled(t *testing.T, remote bool, format optrace.Format, opts []optrace
 	return sampledRun{in.Entries, in.Skipped, len(forwarded.Spans()), len(batched.Spans()), in.Sampling, in.Sampler}
 }
 
-// The file has every operation, whatever the sampler decides and however it is set; others get the sampled ones.
+// The file has every operation, whatever the sampler decides and however it is set, unless sampled ones alone are asked for:
+// then it names the sampler. Others get the sampled ones.
 func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	ratio := sdktrace.TraceIDRatioBased(0.1)
-	const forwarded = (opsPerRequest + 1) * sampledRequests / 10
-	want := sampledRun{opsPerRequest * sampledRequests, sampledRequests, forwarded, forwarded, analyze.SamplingNone, ""}
+	const sent = (opsPerRequest + 1) * sampledRequests / 10
+	all := sampledRun{opsPerRequest * sampledRequests, sampledRequests, sent, sent, analyze.SamplingNone, ""}
+	some := sampledRun{opsPerRequest * sampledRequests / 10, sampledRequests / 10, sent, sent, analyze.SamplingUnknown, tenth}
+	type options = []optrace.SetupOption
 	for _, way := range []struct {
-		name   string
-		env    string
-		opts   []optrace.SetupOption
-		remote bool
+		name, sampler, recordOnly string // the variables
+		opts                      options
+		remote                    bool
+		behind                    sdktrace.Sampler
+		want                      sampledRun
 	}{
-		{name: "environment", env: "traceidratio"},
-		{name: "environment, by the parent", env: "parentbased_traceidratio"},
-		{name: "WithProviderOptions", opts: []optrace.SetupOption{optrace.WithProviderOptions(sdktrace.WithSampler(ratio))}},
-		{name: "WithSampler", opts: []optrace.SetupOption{optrace.WithSampler(ratio)}},
-		{name: "WithSampler over the environment", env: "always_on", opts: []optrace.SetupOption{optrace.WithSampler(ratio)}},
-		{name: "remote parents", remote: true},
-	} {
-		for _, recordOnly := range []string{"", "true"} { // which is no matter of forwarders
-			t.Run(way.name+recordOnly, func(t *testing.T) {
-				t.Setenv("OPTRACE_RECORD_ONLY", recordOnly)
-				t.Setenv("OTEL_TRACES_SAMPLER", way.env)
-				t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.1")
-				for _, format := range allFormats {
-					check.Equal(t, fmt.Sprint("Setup, ", format), want, runSampled(t, way.remote, format, way.opts))
-					check.Equal(t, fmt.Sprint("ProviderOptions, ", format), want,
-						runSampled(t, way.remote, format, way.opts, sdktrace.WithRawSpanLimits(optrace.SpanLimits())))
-				}
-			})
-		}
-	}
-}
-
-// Where sampled operations alone are recorded, the file names the sampler.
-func TestSampledOnlyIsStated(t *testing.T) {
-	ratio := sdktrace.TraceIDRatioBased(0.1)
-	const sampled = sampledRequests / 10
-	const forwarded = (opsPerRequest + 1) * sampled
-	want := sampledRun{opsPerRequest * sampled, sampled, forwarded, forwarded, analyze.SamplingUnknown, tenth}
-	for _, way := range []struct {
-		name, env string
-		opts      []optrace.SetupOption
-		behind    []sdktrace.TracerProviderOption
-		told      int
-	}{
-		{name: "option", opts: []optrace.SetupOption{optrace.WithSampler(ratio), optrace.WithSampledOnly()}},
-		{name: "environment", env: "false", opts: []optrace.SetupOption{optrace.WithSampler(ratio)}},
-		{name: "a sampler behind ProviderOptions", behind: []sdktrace.TracerProviderOption{sdktrace.WithSampler(ratio)}, told: 1},
+		{name: "environment", sampler: "traceidratio", want: all},
+		{name: "environment, by the parent", sampler: "parentbased_traceidratio", want: all},
+		{name: "WithProviderOptions", opts: options{optrace.WithProviderOptions(sdktrace.WithSampler(ratio))}, want: all},
+		{name: "WithSampler", sampler: "always_on", opts: options{optrace.WithSampler(ratio)}, want: all},
+		{name: "remote parents", remote: true, want: all},
+		{name: "OPTRACE_RECORD_ONLY=true", recordOnly: "true", opts: options{optrace.WithSampler(ratio)}, want: all},
+		{name: "OPTRACE_RECORD_ONLY=false", recordOnly: "false", opts: options{optrace.WithSampler(ratio)}, want: some},
+		{name: "WithSampledOnly", sampler: "traceidratio", opts: options{optrace.WithSampledOnly()}, want: some},
+		{name: "a sampler behind ProviderOptions", behind: ratio, want: some},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			t.Setenv("OPTRACE_RECORD_ONLY", way.env)
+			t.Setenv("OPTRACE_RECORD_ONLY", way.recordOnly)
+			t.Setenv("OTEL_TRACES_SAMPLER", way.sampler)
+			t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.1")
+			errs := spantest.Errors(t)
 			for _, format := range allFormats {
-				errs := spantest.Errors(t)
-				check.Equal(t, format.String(), want, runSampled(t, false, format, way.opts, way.behind...))
-				if told := errs(); len(told) != way.told || way.told > 0 && !strings.Contains(told[0].Error(), tenth) {
-					t.Errorf("told %q", told)
+				if way.behind == nil {
+					check.Equal(t, "Setup, "+format.String(), way.want, runSampled(t, true, way.remote, format, way.opts))
 				}
+				got := runSampled(t, false, way.remote, format, way.opts, sdktrace.WithSampler(way.behind))
+				check.Equal(t, "ProviderOptions, "+format.String(), way.want, got)
+			}
+			if told := fmt.Sprint(errs()); strings.Contains(told, tenth) != (way.behind != nil) {
+				t.Errorf("told %s", told)
 			}
 		})
 	}
@@ -176,13 +159,6 @@ func TestSamplerIn(t *testing.T) {
 			t.Errorf("%T has the sampler %v", provider, got)
 		}
 	}
-}
-
-func TestRecordOnlyEnvironment(t *testing.T) {
-	errs := spantest.Errors(t)
-	t.Setenv("OPTRACE_RECORD_ONLY", "maybe")
-	shutdown(t, newProcessor(t, newExporter(t, &spantest.Buffer{})))
-	check.Says(t, "a value that is none", "OPTRACE_RECORD_ONLY", errs()[0])
 }
 
 // BenchmarkUnsampledRequest measures a request with 100 operations of a trace that the sampler drops; ns/op and allocs/op

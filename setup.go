@@ -268,7 +268,7 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 	res := process.Resource(context.Background(), cfg.attributes)
 	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))
 	opts = append(opts, cfg.providerOptions...)
-	opts = append(opts, cfg.samplerOptions()...)
+	opts = append(opts, cfg.samplerOption())
 	var made []*Processor
 	defer func() {
 		for _, p := range made {

@@ -339,6 +339,7 @@ func TestEnvironmentOfRecording(t *testing.T) {
 		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "BufferBytes:1000000"},
 		{"OPTRACE_FLUSH_INTERVAL", "250ms", []string{"250", "0s", "-1s", "soon"}, "FlushInterval:250ms"},
 		{"OPTRACE_EXPORT_TIMEOUT", "3s", []string{"3", "0s"}, ""},
+		{"OPTRACE_RECORD_ONLY", "true", []string{"maybe"}, ""},
 		{"OPTRACE_FORWARD_THRESHOLD", "1ms", []string{"-1ms", "fast"}, ""},
 		{"OPTRACE_FORWARD_SAMPLING", "0.5", []string{"NaN", "2", "-0.1", "half"}, ""},
 		{"OPTRACE_FORMAT", "otlp-json", []string{"OTLP", "json", "arrow"}, "Format:otlp-json"},
