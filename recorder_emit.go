@@ -33,7 +33,7 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 // Recorder returns a Recorder that hands the operations to p, as entries below the span of ctx: other
 // span processors do not see them. With an exporter behind p that takes spans only, they become
 // spans of p's own making. Where ctx holds a span that is not sampled nothing is recorded, unless p
-// was made with [WithRecordOnly]. The Recorder of a nil or zero Processor is nil.
+// was made with [WithRecordOnly], as that of [Setup] is. The Recorder of a nil or zero Processor is nil.
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	if p.isOff() {
 		return nil

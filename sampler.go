@@ -56,7 +56,7 @@ func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
 // samplerOf returns the sampler of a provider of the SDK, nil if it is not known.
 func samplerOf(tp trace.TracerProvider) sdktrace.Sampler {
 	p, ok := tp.(*sdktrace.TracerProvider)
-	if !ok || p == nil {
+	if !ok {
 		return nil
 	}
 	return samplerIn(reflect.ValueOf(p).Elem())
