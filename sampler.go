@@ -17,22 +17,22 @@ import (
 	"github.com/optrace/optrace/internal/attrkey"
 )
 
-// WithSampler sets the sampler, in place of one of [WithProviderOptions] and of OTEL_TRACES_SAMPLER. It
-// decides which spans exporters of [WithSpanExporter] get. The file has all operations; see
+// WithSampler sets the sampler. It replaces samplers of [WithProviderOptions] and OTEL_TRACES_SAMPLER, and
+// selects the spans for exporters of [WithSpanExporter]. The file holds all operations regardless; see
 // [WithSampledOnly].
 func WithSampler(s sdktrace.Sampler) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.sampler = s })
 }
 
-// WithSampledOnly leaves operations of unsampled traces out of the file. Without it the provider has
-// sdktrace.AlwaysRecord around its sampler, and the file has all operations and the spans above them:
-// IsRecording is true for every span, and one of an unsampled trace costs as much as a sampled one.
-// Default: OPTRACE_RECORD_ONLY=false, or all operations.
+// WithSampledOnly leaves operations of unsampled traces out of the file. By default the provider wraps its
+// sampler in sdktrace.AlwaysRecord: the file holds all operations and the spans above them, IsRecording is
+// true for every span, and an operation of an unsampled trace costs as much as a sampled one.
+// OPTRACE_RECORD_ONLY=false sets this option.
 func WithSampledOnly() SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.sampledOnly = true })
 }
 
-// samplerOption returns the option that sets the provider's sampler, behind those that cfg has for it.
+// samplerOption returns the option for the provider's sampler. It goes behind cfg.providerOptions.
 func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
 	s := cfg.sampler
 	if cfg.sampledOnly || cfg.disabled {
@@ -53,7 +53,7 @@ func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
 	return sdktrace.WithSampler(sdktrace.AlwaysRecord(s))
 }
 
-// samplerOf returns the sampler of a provider of the SDK, nil if it is not known.
+// samplerOf returns the sampler of a TracerProvider of the SDK, or nil if it is unknown.
 func samplerOf(tp trace.TracerProvider) sdktrace.Sampler {
 	p, ok := tp.(*sdktrace.TracerProvider)
 	if !ok {
@@ -62,8 +62,8 @@ func samplerOf(tp trace.TracerProvider) sdktrace.Sampler {
 	return samplerIn(reflect.ValueOf(p).Elem())
 }
 
-// samplerIn returns the field sampler of an addressable struct. The SDK has no method that returns it:
-// where the field has another name or type the result is nil.
+// samplerIn reads the unexported field sampler of an addressable TracerProvider: the SDK has no accessor. It
+// returns nil if the field has another name or type.
 func samplerIn(provider reflect.Value) sdktrace.Sampler {
 	f := provider.FieldByName("sampler")
 	if !f.IsValid() || f.Type() != reflect.TypeFor[sdktrace.Sampler]() {
@@ -72,11 +72,10 @@ func samplerIn(provider reflect.Value) sdktrace.Sampler {
 	return *(*sdktrace.Sampler)(f.Addr().UnsafePointer())
 }
 
-// sampledResource is a resource, and the one that the file has in its place: it names the sampler that
-// left operations out.
+// sampledResource maps the resource of spans to the one in the file, with the attribute optrace.sampler.
 type sampledResource struct{ given, stated *resource.Resource }
 
-// learn notes the sampler of s's provider, if it leaves operations out that p would record.
+// learn notes the sampler of s's provider if it drops operations.
 func (p *Processor) learn(s sdktrace.ReadWriteSpan) {
 	given := s.Resource()
 	if !p.resource.CompareAndSwap(nil, given) || p.exp == nil {
@@ -95,7 +94,7 @@ func (p *Processor) learn(s sdktrace.ReadWriteSpan) {
 	}
 }
 
-// stated returns the resource that the file is to have for r.
+// stated returns the resource to write in place of r.
 func (p *Processor) stated(r *resource.Resource) *resource.Resource {
 	if s := p.sampled.Load(); s != nil && s.given == r {
 		return s.stated
@@ -103,8 +102,8 @@ func (p *Processor) stated(r *resource.Resource) *resource.Resource {
 	return r
 }
 
-// leavesOut reports whether a sampler with the given description leaves out operations of traces that
-// start in this process. recordOnly says that spans are taken that are recorded and not sampled.
+// leavesOut reports whether a sampler with this description drops spans of traces started in this process.
+// With recordOnly, record-only spans are not dropped.
 func leavesOut(description string, recordOnly bool) bool {
 	root, records := strings.CutPrefix(description, "AlwaysRecord{root:")
 	root = strings.TrimPrefix(root, "ParentBased{root:")

@@ -90,7 +90,7 @@ func WithSignals(signals ...os.Signal) SetupOption {
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
 type SDK struct {
 	provider    *sdktrace.TracerProvider // nil if there is nothing to do
-	before      trace.TracerProvider     // the global one before it; globals guards it
+	before      trace.TracerProvider     // the global one before it; running guards it
 	processor   *Processor               // nil if nothing is recorded
 	stopSignals func()
 	once        sync.Once
@@ -137,7 +137,7 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	}
 	s.once.Do(func() {
 		s.stopSignals()
-		s.leaveGlobal()
+		s.leave()
 		err = s.provider.Shutdown(ctx)
 	})
 	return err
@@ -162,9 +162,9 @@ func SpanLimits() sdktrace.SpanLimits {
 // recorded and no file is touched: the Tracer and the Processor of the SDK are nil and do nothing,
 // while exporters of [WithSpanExporter] and what [WithProviderOptions] brings go on.
 //
-// The file has every operation and the spans above it, whatever the sampler decides, which is that of
-// [WithSampler], of [WithProviderOptions] or of the environment: exporters of [WithSpanExporter] and
-// batch processors get the sampled spans alone. [WithSampledOnly] turns that off.
+// The file holds every operation and the spans above it, whatever the sampler decides: that of
+// [WithSampler], of [WithProviderOptions] or of the environment. Exporters of [WithSpanExporter] and batch
+// processors get sampled spans only. [WithSampledOnly] turns this off.
 //
 // The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the limits
 // are those of [SpanLimits], unless [WithProviderOptions] has others.
@@ -191,37 +191,33 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
 	sdk := &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
-	if !cfg.notGlobal {
-		sdk.becomeGlobal()
-	}
+	sdk.enter(!cfg.notGlobal)
 	return sdk, nil
 }
 
-// globals has the SDKs that made their providers the global one and have not ended.
-var globals struct {
+// running lists the SDKs that have not ended, each of which may restore a global provider.
+var running struct {
 	sync.Mutex
 	sdks []*SDK
 }
 
-// becomeGlobal makes the provider of s the global one.
-func (s *SDK) becomeGlobal() {
-	globals.Lock()
-	defer globals.Unlock()
+// enter notes the global provider, and makes that of s the global one if so asked.
+func (s *SDK) enter(global bool) {
+	running.Lock()
+	defer running.Unlock()
 	s.before = otel.GetTracerProvider()
-	globals.sdks = append(globals.sdks, s)
-	otel.SetTracerProvider(s.provider)
+	running.sdks = append(running.sdks, s)
+	if global {
+		otel.SetTracerProvider(s.provider)
+	}
 }
 
-// leaveGlobal makes no SDK restore the provider of s, and restores the one before it where it is the global one.
-func (s *SDK) leaveGlobal() {
-	globals.Lock()
-	defer globals.Unlock()
-	i := slices.Index(globals.sdks, s)
-	if i < 0 {
-		return
-	}
-	globals.sdks = slices.Delete(globals.sdks, i, i+1)
-	for _, other := range globals.sdks {
+// leave restores the provider before s if that of s is the global one, and keeps other SDKs from restoring it.
+func (s *SDK) leave() {
+	running.Lock()
+	defer running.Unlock()
+	running.sdks = slices.DeleteFunc(running.sdks, func(other *SDK) bool { return other == s })
+	for _, other := range running.sdks {
 		if other.before == trace.TracerProvider(s.provider) {
 			other.before = s.before
 		}
@@ -232,9 +228,9 @@ func (s *SDK) leaveGlobal() {
 }
 
 // ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and
-// shuts down itself: resource, limits, sampler and span processors. Options behind them win, a sampler
-// too: the file then has no operations of the traces that it drops, and says so. Give the sampler to
-// [WithSampler], or put sdktrace.AlwaysRecord around it.
+// shuts down itself: resource, limits, sampler and span processors. Options behind them win. A sampler
+// behind them drops operations, and the file names it: use [WithSampler] instead, or wrap the sampler in
+// sdktrace.AlwaysRecord.
 //
 //	opts, err := optrace.ProviderOptions("ops.jsonl", optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 //	if err != nil {
