@@ -53,6 +53,7 @@ type Processor struct {
 	mapping  *attr.Mapping
 	resource atomic.Pointer[resource.Resource] // of spans
 	expected *resource.Resource                // of spans, as long as there were none; may be nil
+	sampled  atomic.Pointer[sampledResource]   // nil unless a sampler leaves operations out
 	shapes   *shapes.Cache
 }
 
@@ -133,11 +134,11 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 		p.pruner.Started(s)
 	}
 	if p.resource.Load() == nil {
-		p.resource.Store(s.Resource())
+		p.learn(s)
 	}
 }
 
-// OnEnd takes a finished span.
+// OnEnd takes a finished span. After Shutdown an operation counts as dropped.
 func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.isOff() {
 		return
@@ -146,8 +147,11 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	defer p.recover("ending a span", &left)
 	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
 	e.Root = p.roots.Ended(e.Context, e.Parent)
+	if p.sampled.Load() != nil {
+		e.Resource = p.stated(s.Resource())
+	}
 	e.Alone = !e.Parent.IsValid() && s.ChildSpanCount() == 0
-	admitted := !p.stopped.Load() && p.admit(&e)
+	admitted := p.admit(&e)
 	left = 0 // what the pipeline has, it counts
 	if admitted {
 		p.pipeline.OnEnd(e)
@@ -181,7 +185,7 @@ func (p *Processor) admit(e *span.Ended) bool {
 
 // recorded returns the context of a span as an Exporter is to record it.
 func (p *Processor) recorded(c trace.SpanContext) trace.SpanContext {
-	if state := c.TraceState(); p.cfg.recordOnly && p.exp != nil && state.Len() > 0 {
+	if state := c.TraceState(); p.cfg.recordOnly && p.exp != nil && state.Len() > 0 && p.sampled.Load() == nil {
 		return c.WithTraceState(state.Delete("ot")) // with the probability of sampling
 	}
 	return c
@@ -229,8 +233,9 @@ func (p *Processor) dropped() uint64 { return p.pipeline.Stats().Dropped + p.los
 const lastFlush = 100 * time.Millisecond // for the buffers, in a Shutdown whose context is done
 
 // Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is done before, the
-// operations that are left count as dropped. If ctx has no deadline, Shutdown gives up when no
-// operation got through for the time of [WithExportTimeout]. Later calls do nothing.
+// operations that are left count as dropped, and so do those that end later. If ctx has no deadline,
+// Shutdown gives up when no operation got through for the time of [WithExportTimeout]. Later calls do
+// nothing.
 func (p *Processor) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Swap(true) {

@@ -22,6 +22,9 @@
 //	tracer_provider:
 //	  processors: []
 //
+// The sampler decides what is recorded: operations of unsampled traces are not in the file, which names
+// the sampler where [NewSDK] made the provider. [optrace.Setup] records them all.
+//
 // testdata/otel.yaml has all that there may be. A program that uses otelconf itself reads
 // the same file and passes that section over.
 //

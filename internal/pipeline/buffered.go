@@ -110,10 +110,11 @@ func (p *buffered) add(sh *shard, e *span.Ended) {
 		p.refill(sh)
 	}
 	if sh.stopped {
+		p.reject(sh, e, "shutdown")
 		return
 	}
 	if sh.buffer == nil {
-		p.reject(sh, e)
+		p.reject(sh, e, "queue_full")
 		return
 	}
 	out, err := encoding.Add(sh.enc, sh.buffer, e, p.out.Traces)
@@ -149,11 +150,11 @@ func (p *buffered) refill(sh *shard) {
 	}
 }
 
-// reject accounts for a span for which there is no room, under the shard's lock.
-func (p *buffered) reject(sh *shard, e *span.Ended) {
-	if e.Data != nil || encoding.IsOperation(p.out.Mapping, e.Span) {
+// reject counts a span for which there is no room or no time, under the shard's lock.
+func (p *buffered) reject(sh *shard, e *span.Ended, reason string) {
+	if isOperation(p.out.Mapping, e) {
 		sh.recorded++
-		p.drop("queue_full", 1)
+		p.drop(reason, 1)
 	} else {
 		sh.skipped++
 	}

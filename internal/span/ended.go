@@ -1,6 +1,7 @@
 package span
 
 import (
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -19,9 +20,10 @@ type Ended struct {
 	Span sdktrace.ReadOnlySpan
 	// Data is that of an operation of a Recorder, valid during the call that it is passed to.
 	Data            *Data
-	Context, Parent trace.SpanContext // of the span
-	Root            Root              // above the span; zero if it is not known or the span itself
-	Alone           bool              // the trace has no other spans
+	Context, Parent trace.SpanContext  // of the span
+	Resource        *resource.Resource // in place of the span's; nil is the span's own
+	Root            Root               // above the span; zero if it is not known or the span itself
+	Alone           bool               // the trace has no other spans
 }
 
 // ReadOnly returns the span, which it makes for an operation of a Recorder.
