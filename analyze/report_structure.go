@@ -68,6 +68,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = joins().Rows() }},
 		{"overview summary operations", func() { r.addSelfTimes(forest) }},
+		{"errors", func() { r.SpanErrors = profile.SpanErrors(forest, groups) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
