@@ -3,6 +3,7 @@ package profile
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -40,17 +41,14 @@ func (o *Occurrence) compare(p *Occurrence) int {
 		bytes.Compare(o.SpanID[:], p.SpanID[:]))
 }
 
-// Errors counts errors by text and operation. Its memory is bounded: errors beyond a number of rows share
-// one row named "(other)". It is not safe for concurrent use.
-type Errors struct {
+// errorSums counts errors by text and operation. Its memory is bounded: errors beyond a number of rows share
+// one row named "(other)".
+type errorSums struct {
 	rows *table.Table[Error]
 	key  []byte // scratch
 }
 
-// NewErrors returns Errors of at most so many rows.
-func NewErrors(limit int) *Errors {
-	return &Errors{rows: table.New(limit, (*Error).fold)}
-}
+func newErrorSums(limit int) *errorSums { return &errorSums{rows: table.New(limit, (*Error).fold)} }
 
 // appendErrorKey appends the key of a row.
 func appendErrorKey(dst []byte, side, operation, text string) []byte {
@@ -58,7 +56,7 @@ func appendErrorKey(dst []byte, side, operation, text string) []byte {
 }
 
 // add counts an operation that ended with an error.
-func (s *Errors) add(side op.Side, operation, text string, at Occurrence) {
+func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 	if opfile.IsLocal(at.TraceID) { // these ids cannot be looked up
 		at.TraceID, at.SpanID = op.TraceID{}, op.SpanID{}
 	}
@@ -72,25 +70,18 @@ func (s *Errors) add(side op.Side, operation, text string, at Occurrence) {
 	row.Value.fold(&Error{Count: 1, First: at})
 }
 
-func (s *Errors) addEntry(e *op.Entry) {
+func (s *errorSums) addEntry(e *op.Entry) {
 	s.add(e.Side, e.Operation, e.Error, Occurrence{e.TraceID, e.SpanID, e.Start})
 }
 
-// AddNode counts n, an operation or another span, if it ended with an error and is no repeat of another one.
-func (s *Errors) AddNode(n trace.Node) {
-	if text, failed := n.Failure(); failed && !n.Forest.Has(n.Row, trace.FlagRepeat) {
-		s.add(n.Side(), n.Name(), text, Occurrence{n.TraceID(), n.SpanID(), n.Start()})
-	}
-}
-
-func (s *Errors) merge(o *Errors) {
+func (s *errorSums) merge(o *errorSums) {
 	s.rows.Merge(o.rows, func(dst, src *Error) {
 		dst.Text, dst.Operation, dst.Side = src.Text, src.Operation, src.Side
 	})
 }
 
-// Rows returns the rows, the largest count first, then by text. It is never nil.
-func (s *Errors) Rows() []Error {
+// list returns the rows, the largest count first, then by text. It is never nil.
+func (s *errorSums) list() []Error {
 	rows := []Error{}
 	for row, other := range s.rows.All() {
 		e := *row
@@ -106,15 +97,16 @@ func (s *Errors) Rows() []Error {
 	return rows
 }
 
-// SpanErrors returns the errors of the spans of f that are no operations, as [Errors] does. Operation is the name of the span.
-func SpanErrors(f *trace.Forest, limit int) []Error {
-	errs := NewErrors(limit)
-	for n := range f.Nodes() {
-		if !n.IsOp() {
-			errs.AddNode(n)
+// ErrorsOf returns the errors of operations or other spans, the largest count first, then by text, in at most so many rows and
+// one of all others. Operation is the name of a span. Repeats do not count. The list is never nil.
+func ErrorsOf(nodes iter.Seq[trace.Node], limit int) []Error {
+	sums := newErrorSums(limit)
+	for n := range nodes {
+		if text, failed := n.Failure(); failed && !n.Forest.Has(n.Row, trace.FlagRepeat) {
+			sums.add(n.Side(), n.Name(), text, Occurrence{n.TraceID(), n.SpanID(), n.Start()})
 		}
 	}
-	return errs.Rows()
+	return sums.list()
 }
 
 func (e *Error) fold(src *Error) {

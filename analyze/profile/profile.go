@@ -29,7 +29,7 @@ type Profile struct {
 	devices    *table.Table[deviceRow]
 	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
-	errors     *Errors
+	errors     *errorSums
 	works      work.Finder
 	key        []byte // scratch
 
@@ -93,7 +93,7 @@ func newProfile(opts Options) *Profile {
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
 		devCache: new(symbols.Cache[op.Int, sourceRow]),
-		errors:   NewErrors(opts.MaxGroups),
+		errors:   newErrorSums(opts.MaxGroups),
 		works:    work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),

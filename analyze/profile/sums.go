@@ -40,7 +40,7 @@ func (p *Profile) SumsOf(shared device.Shared) *Sums {
 	total, estimates, saturated := p.total()
 	return &Sums{
 		Total:       total,
-		Errors:      p.errors.Rows(),
+		Errors:      p.errors.list(),
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
 		Operations:  p.operationRows(total.Whole(), estimates), Groups: p.groupRows(total.Whole(), estimates),
 		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),
