@@ -64,6 +64,7 @@ type view struct {
 	Shapes    []string `json:"shapes"`
 	Steps     []int64  `json:"steps"`
 	Arguments []json.RawMessage
+	Errors    []string
 	Devices   []struct {
 		Label   string
 		IdleRow int `json:"idle_row"`
@@ -108,6 +109,17 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 		tb.Fatalf("%d bytes behind the columns", len(src))
 	}
 	return v, c
+}
+
+// Rows that failed have the texts of their errors, and stay apart from others where rows are merged.
+func TestErrors(t *testing.T) {
+	failed := operation("relu", 3, 1_600, 300)
+	failed.Entry.Failed, failed.Entry.Error = true, "<b>out of memory"
+	root := request(1_000, 1_000)
+	root.Span.Failed = true
+	v, c := decode(t, pageOf(t, html.Options{}, failed, root, operation("matmul", 2, 1_100, 500)))
+	check.Equal(t, "errors of rows", []uint64{1, 0, 2}, c["error"])
+	check.Equal(t, "errors", []string{"", "<b>out of memory"}, v.Errors)
 }
 
 func TestColumns(t *testing.T) {

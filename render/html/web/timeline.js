@@ -328,7 +328,7 @@ export class Timeline {
     for (let k = 0; k < n; k++)
       c.fillRect(LABELS + (k * w) / n, 3 + h * (1 - this.minimap[k]), w / n + 0.5, h * this.minimap[k]);
     c.fillStyle = kindColor(KIND_FAILED, document.documentElement.dataset.theme === "dark");
-    for (const x of this.failed) c.fillRect(LABELS + x * (w - 2), 0, 2, 4);
+    for (const x of this.failed) c.fillRect(LABELS + x * (w - 3), h + 4, 3, 7);
     const a = LABELS + (this.from / this.end) * w,
       b = LABELS + (this.to / this.end) * w;
     c.strokeStyle = accent;
