@@ -48,3 +48,16 @@ func TestErrorsAddUp(t *testing.T) {
 		}
 	})
 }
+
+// A request whose record is there twice failed once.
+func TestErrorsOfRepeats(t *testing.T) {
+	request := tracetest.SpanAt("POST /predict", 1, 0, 0, 50).Span()
+	request.Failed = true
+	operation := tracetest.OpAt("matmul", 2, 1, 0, 40).Entry()
+	operation.Failed = true
+	records := []op.Record{{Span: request}, {Entry: operation}, {Span: request}, {Entry: operation}}
+	report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
+	if report.SpanErrors[0].Count != 1 || report.Errors[0].Count != 1 {
+		t.Errorf("errors %+v, of spans %+v", report.Errors, report.SpanErrors)
+	}
+}
