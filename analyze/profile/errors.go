@@ -97,8 +97,8 @@ func (s *errorSums) list() []Error {
 	return rows
 }
 
-// ErrorsOf returns the errors of operations or other spans, the largest count first, then by text, in at most so many rows and
-// one of all others. Operation is the name of a span. Repeats do not count. The list is never nil.
+// ErrorsOf returns the errors of operations or other spans, the largest count first, then by text: at most limit
+// rows and one of all others. Operation is the name of the span. Repeats do not count. The list is never nil.
 func ErrorsOf(nodes iter.Seq[trace.Node], limit int) []Error {
 	sums := newErrorSums(limit)
 	for n := range nodes {
