@@ -39,7 +39,7 @@ are several runs a side.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
-                    service, trace, path, module, operator, phase, attr:NAME
+                    service, trace, path, module, operator, phase, error, attr:NAME
   -steady           compare the steady states: of each run the longest part of at least
                     eight steps whose times stay within 20 percent
   -fail-above PCT   exit with code 1 where an operation is slower by more than PCT

@@ -36,7 +36,7 @@ func newDocuments(o profile.Options, recordedFLOPs bool) *documents {
 		options["by"] = by
 	}
 	n := o.MaxGroups
-	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n}}
+	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n, "error": n}}
 }
 
 func (d *documents) put(l any) {

@@ -66,6 +66,17 @@ func TestRecords(t *testing.T) {
 				`"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{"error=true", x("", tag("error", "bool", "true")), entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
+		{
+			"error in a log", x(`,"logs":[{"timestamp":1,"fields":[{"key":"message","type":"string","value":"out of memory"},`+
+				`{"key":"event","type":"string","value":"error"}]}]`, tag("error", "bool", "true")),
+			entry(`"service":"api","error":"out of memory","warn":["us_truncated"]}`),
+		},
+		{
+			"request that failed", answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"tags":[{"key":"error","type":"bool",` +
+				`"value":true},{"key":"otel.status_description","type":"string","value":"status 500"}]}`),
+			resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api","failed":true,` +
+				`"extra":{"message":"status 500"}}}` + "\n",
+		},
 		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)), entry(`"service":"api","warn":["us_truncated"]}`)},
 		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)),
 			entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
