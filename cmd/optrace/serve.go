@@ -226,7 +226,7 @@ func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) 
 func (s *server) start(ctx context.Context, std streams.Streams, inputs []string) error {
 	page, err := loopback.Listen(ctx, s.flags.listen)
 	if err != nil {
-		return listenError("-listen", err, exit.Output)
+		return exit.Output(listenError("-listen", err))
 	}
 	address := "http://" + page.Addr().String() + "/"
 	fmt.Fprintf(std.Out, "page       %s\n", address)
@@ -248,7 +248,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		}
 		l, err := loopback.Listen(ctx, in.address)
 		if err != nil {
-			return errors.Join(listenError(in.flag, err, exit.Input), page.Close())
+			return exit.Input(errors.Join(listenError(in.flag, err), page.Close()))
 		}
 		s.serve(exit.Input, func() error { return loopback.Serve(ctx, l, in.handler) })
 		sources = append(sources, in.name+" at "+l.Addr().String())
@@ -270,12 +270,13 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	return nil
 }
 
-// listenError describes why an address cannot be listened at: a wrong address is wrong usage, any other error what mark says.
-func listenError(flag string, err error, mark func(error) error) error {
+// listenError is the error of the address that a flag gives.
+func listenError(flag string, err error) error {
+	err = fmt.Errorf("%s: %w", flag, err)
 	if _, ok := errors.AsType[*net.AddrError](err); ok {
-		return exit.Usagef("%s: %w; write HOST:PORT, such as 127.0.0.1:8318", flag, err)
+		err = fmt.Errorf("%w; write HOST:PORT, such as 127.0.0.1:8318", err)
 	}
-	return mark(fmt.Errorf("%s: %w", flag, err))
+	return err
 }
 
 func (s *server) serve(mark func(error) error, f func() error) {
