@@ -121,9 +121,14 @@ type Facts struct {
 
 // Input is what is known about the input.
 type Input struct {
+	Files, Bytes int64
+	// Formats has the names of the files' formats.
+	Formats []string
+
 	Spans, Entries, Malformed, Truncated, Dropped, MissingEntries, SuspectDurations int64
-	SkippedBy                                                                       map[string]int64
-	Suspects                                                                        []suspects.Suspect
+
+	SkippedBy map[string]int64
+	Suspects  []suspects.Suspect
 }
 
 // maxChance is the largest probability by which a comparison is a finding, and minShare the part of

@@ -120,10 +120,28 @@ func (l *list) suspect() {
 	l.note(found, doubt)
 }
 
+// isRecording reports whether all files that are not empty have formats that exporters write.
+func (in *Input) isRecording() bool {
+	return !slices.ContainsFunc(in.Formats, func(name string) bool {
+		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto"
+	})
+}
+
 // nothing says that there are no operations, and how to send some.
 func nothing(in *Input) Finding {
 	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
 		return Finding{Kind: Nothing, Text: units.Plural(n, "operation") + " came in, and none of them is what is asked for."}
+	}
+	if in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0 && in.isRecording() {
+		text := "The input is empty: the program ended before anything was flushed."
+		if len(in.Formats) > 0 {
+			text = "The recording holds no operations: the program ended before any were flushed, or recorded none."
+		}
+		return Finding{
+			Kind:  Nothing,
+			Text:  text + " Call Shutdown before os.Exit or log.Fatal, and use optrace.WithSignals for signals.",
+			Where: Where{Command: "optrace doctor"},
+		}
 	}
 	text := "Nothing came in."
 	if in.Spans > 0 {
