@@ -129,6 +129,12 @@ type Input struct {
 
 	SkippedBy map[string]int64
 	Suspects  []suspects.Suspect
+
+	// TimeUnit is the unit in which times seem to be recorded in place of nanoseconds, "" for none.
+	TimeUnit string
+	// BadProducts counts products of shapes that cannot be multiplied, such as BadProduct.
+	BadProducts int64
+	BadProduct  string
 }
 
 // maxChance is the largest probability by which a comparison is a finding, and minShare the part of

@@ -50,6 +50,14 @@ func (l *list) input() {
 			units.Plural(n, "record"), strings.Join(what, ", ")),
 			float64(n) > much*float64(n+in.Entries))
 	}
+	if in.TimeUnit != "" {
+		l.note(says(Suspect, where, "All operations start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
+			in.TimeUnit), true)
+	}
+	if in.BadProducts > 0 {
+		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.", units.Plural(in.BadProducts, "product"), in.BadProduct),
+			false)
+	}
 	l.failures()
 	l.suspect()
 }
