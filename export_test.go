@@ -2,3 +2,6 @@ package optrace
 
 // CacheHits returns how many of the last lookups in e's cache found something.
 func CacheHits(e *Exporter) int { return e.enc.(interface{ CacheHits() int }).CacheHits() }
+
+// ForgetEarlyTimes lets the next time before the year 2000 be told of.
+func ForgetEarlyTimes() { earlyTold.Store(false) }
