@@ -53,6 +53,7 @@ func TestRun(t *testing.T) {
 	url := fakeJaeger(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	testRun(t, url, url) // -otlp wins
+	url = fakeJaeger(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url+"/v1/traces")
 	testRun(t, "", url)
 }
