@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -30,23 +29,6 @@ func (f *faults) add(is bool, format string, args ...any) {
 		*f = append(*f, fmt.Errorf(format, args...))
 	}
 }
-
-// failure is the error of a task. Its text names the package once, whatever the cause does.
-type failure struct {
-	task  string
-	cause error
-}
-
-const packagePrefix = "optrace: "
-
-// Error implements error.
-func (f *failure) Error() string {
-	cause := strings.ReplaceAll("\n"+f.cause.Error(), "\n"+packagePrefix, "\n")
-	return packagePrefix + f.task + ": " + cause[1:]
-}
-
-// Unwrap returns the cause.
-func (f *failure) Unwrap() error { return f.cause }
 
 type exporterConfig struct {
 	mapping     *attr.Mapping

@@ -3,14 +3,11 @@ package optrace
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/observ"
-	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -76,30 +73,6 @@ func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further 
 	s.end[0] = trace.WithTimestamp(time.Unix(0, times.End))
 	span.End(s.end[:]...)
 	t.recycle(s)
-}
-
-// earlyTold is set once the error handler has been told of a time that is no Unix time in nanoseconds.
-var earlyTold atomic.Bool
-
-// checkTime tells the error handler of OpenTelemetry, once, where a time of an operation is earlier than the
-// year 2000. The operation is recorded all the same.
-func checkTime(unixNano int64) {
-	if unixNano > 0 && unixNano < opmodel.Year2000 && !earlyTold.Load() {
-		reportEarly(unixNano)
-	}
-}
-
-func reportEarly(unixNano int64) {
-	if earlyTold.Swap(true) {
-		return
-	}
-	looksLike := "is in 1970"
-	if unit := opmodel.TimeUnit(unixNano); unit != "" {
-		looksLike = "looks like " + unit
-	} else if at := time.Unix(0, unixNano).UTC(); at.Year() > 1970 {
-		looksLike = fmt.Sprint("is in ", at.Year())
-	}
-	new(observ.Errors).Report(fmt.Errorf("optrace: recording operations: times are Unix nanoseconds; %d %s", unixNano, looksLike))
 }
 
 // check is checkTime for all times that are known.
