@@ -23,19 +23,18 @@
 //
 // # Which way to record
 //
-//	the operation                       record it with                     costs about
-//	is about to run                     Tracer.Start … End                 3.9 µs, 7 allocations
-//	… and repeats                       Tracer.Prepare, Prepared.Start     3.5 µs, 7 allocations
-//	… and needs no span, follows others Processor.Recorder, Begin          0.15 µs, and 1.3 µs in Finish; none
-//	has ended, its times are known      Prepared.Record, Tracer.Record     4.0 µs, 6 allocations
-//	… and needs no span                 Recorder.Record, RecordPrepared    0.05 µs, and 1.3 µs in Finish; none
-//	runs on a device behind the host    Queue, which records with either   as those, nothing on top
+//	the operation                        record it with
+//	is about to run                      Tracer.Start … End
+//	… and repeats                        Tracer.Prepare, Prepared.Start
+//	… and needs no span, follows others  Processor.Recorder, Begin … Finish
+//	has ended, its times are known       Prepared.Record, Tracer.Record
+//	… and needs no span                  Recorder.Record, RecordPrepared … Finish
+//	runs on a device behind the host     Queue, which records with either
 //
-// A span of the SDK that has the same attributes costs 3.3 to 4.2 µs and 7 or 8
-// allocations on that machine (docs/performance.md has the figures and how they were
-// measured); other span processors see it. What a Recorder of a [Processor] records no
-// other span processor sees. Tracer.Record prepares the operation anew each time, which
-// is for operations that do not repeat.
+// What makes a span costs about what a span of the SDK with the same attributes costs; other span
+// processors see it. A Recorder costs a part of that; what a Recorder of a [Processor] records no other
+// span processor sees. Tracer.Record prepares the operation anew each time, which is for operations that
+// do not repeat. docs/recording.md has the costs of all ways, and what was measured.
 //
 // # Terms
 //

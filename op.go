@@ -136,6 +136,7 @@ func (o Op) End() {
 
 // EndAt is End at a time in Unix nanoseconds, for engines that learn of the end later.
 func (o Op) EndAt(unixNano int64) {
+	checkTime(unixNano)
 	if o.finish() {
 		o.span.End(trace.WithTimestamp(time.Unix(0, unixNano)))
 	}

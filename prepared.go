@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -55,8 +56,10 @@ type streamKey struct {
 	stream op.Int
 }
 
-// Prepare builds the attributes of an operation that repeats, once for all its executions. A spec
-// without a name or with a dimension below op.Dynamic is an error. What spec refers to is copied.
+// Prepare builds the attributes of an operation that repeats, once for all its executions. What spec refers
+// to is copied. It returns an error if spec has no name, a dimension below op.Dynamic, a negative number of
+// FLOPs or bytes or a negative stream, or if it is a product of two matrices that cannot be multiplied,
+// transposed or not.
 func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")
@@ -94,8 +97,26 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	for _, kv := range spec.Attrs {
 		add(true, kv)
 	}
+	if err := checkSpec(&spec, p.attrs); err != nil {
+		return nil, fmt.Errorf("optrace: preparing %s: %w", spec.Name, err)
+	}
 	p.attrs = slices.Clip(p.attrs)
 	return p, nil
+}
+
+// checkSpec returns an error where an operation cannot be as spec and its attributes say.
+func checkSpec(spec *OpSpec, attrs []attribute.KeyValue) error {
+	for _, kv := range attrs {
+		isCount := kv.Key == tensorconv.OpFLOPCountKey || kv.Key == tensorconv.StreamIDKey || kv.Key == tensorconv.MemorySizeKey
+		if isCount && kv.Value.Type() == attribute.INT64 && kv.Value.AsInt64() < 0 {
+			return fmt.Errorf("%s is negative: %d", kv.Key, kv.Value.AsInt64())
+		}
+	}
+	if opmodel.CannotMultiply(spec.Name, spec.Inputs) {
+		return fmt.Errorf("shapes %v and %v cannot be multiplied: no dimension of the one is a dimension of the other",
+			[]int64(spec.Inputs[0]), []int64(spec.Inputs[1]))
+	}
+	return nil
 }
 
 // key returns the key of the shapes in the Tracer's cache.

@@ -36,7 +36,7 @@ import (
 // again. When it holds 65,536 operations, 16 MiB of shapes or 262,144 further attributes, the next
 // Begin emits those that have ended, as Finish does.
 //
-// A Recorder is used by one goroutine at a time. A nil or zero Recorder does nothing.
+// A Recorder is used by one goroutine at a time, and may panic otherwise. A nil or zero Recorder does nothing.
 type Recorder struct {
 	// emit makes spans or entries of the operations.
 	emit    func(*Recorder)
@@ -129,7 +129,7 @@ func (r *Recorder) begin() *recordedOp {
 	}
 	now := r.now()
 	if r.open {
-		r.ops[len(r.ops)-1].end = now
+		r.underWay().end = now
 	}
 	if r.isFull() {
 		r.flush()
@@ -143,11 +143,12 @@ func (r *Recorder) begin() *recordedOp {
 
 // add adds an operation without a name and times.
 func (r *Recorder) add() *recordedOp {
-	r.ops = append(r.ops, recordedOp{
+	ops := append(r.ops, recordedOp{
 		step: r.step.V, hasStep: r.step.Known,
 		inAt: uint32(len(r.inputs)), outAt: uint32(len(r.outputs)), attrsAt: uint32(len(r.attrs)),
 	})
-	return &r.ops[len(r.ops)-1]
+	r.ops = ops
+	return &ops[len(ops)-1]
 }
 
 // now reads the monotonic clock.
@@ -160,17 +161,33 @@ func (r *Recorder) isFull() bool {
 // End ends the operation under way. Without one it does nothing.
 func (r *Recorder) End() {
 	if r != nil && r.open {
-		r.ops[len(r.ops)-1].end = r.now()
+		r.underWay().end = r.now()
 		r.open = false
 	}
 }
 
+// underWay returns the operation that has not ended. There is none where another goroutine has finished it.
+func (r *Recorder) underWay() *recordedOp {
+	ops := r.ops
+	if len(ops) == 0 {
+		panic(errShared)
+	}
+	return &ops[len(ops)-1]
+}
+
+// errShared is the panic of a Recorder whose fields contradict one another.
+const errShared = "optrace: a Recorder is used by several goroutines at once"
+
 // last returns the operation that was begun last, or nil.
 func (r *Recorder) last() *recordedOp {
-	if r == nil || len(r.ops) == 0 {
+	if r == nil {
 		return nil
 	}
-	return &r.ops[len(r.ops)-1]
+	ops := r.ops
+	if len(ops) == 0 {
+		return nil
+	}
+	return &ops[len(ops)-1]
 }
 
 // In is [Op.In].
@@ -186,7 +203,11 @@ func (r *Recorder) In(dims ...int64) *Recorder {
 // Out is [Op.Out].
 func (r *Recorder) Out(dims ...int64) *Recorder {
 	if o := r.last(); o != nil {
-		r.outputs = r.outputs[:o.outAt].Append(dims)
+		outputs := r.outputs
+		if int(o.outAt) > len(outputs) {
+			panic(errShared)
+		}
+		r.outputs = outputs[:o.outAt].Append(dims)
 	}
 	return r
 }

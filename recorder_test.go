@@ -130,3 +130,23 @@ func TestRecorderCurrentMapping(t *testing.T) {
 	}
 	shutdown(t, proc)
 }
+
+// The panic of a Recorder that goroutines share says so.
+func TestSharedRecorderPanics(t *testing.T) {
+	p := newProcessor(t, newExporter(t, io.Discard))
+	for name, use := range map[string]func(*optrace.Recorder){
+		"Begin":  func(r *optrace.Recorder) { r.Begin("b", "") },
+		"Record": func(r *optrace.Recorder) { r.Record("b", "", ran) },
+		"Finish": func(r *optrace.Recorder) { r.Finish() },
+	} {
+		r := p.Recorder(t.Context()).Begin("a", "")
+		optrace.FinishElsewhere(r)
+		func() {
+			defer func() {
+				check.Equal(t, name, any("optrace: a Recorder is used by several goroutines at once"), recover())
+			}()
+			use(r)
+		}()
+	}
+	shutdown(t, p)
+}

@@ -187,7 +187,7 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 	}
 	provider, proc, err := cfg.provider()
 	if err != nil {
-		return nil, fmt.Errorf("optrace: setup: %w", err)
+		return nil, &failure{"setup", err}
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
 	sdk := &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
@@ -243,7 +243,7 @@ func (s *SDK) leave() {
 func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProviderOption, error) {
 	provider, _, err := newSetupConfig(path, opts).provider()
 	if err != nil {
-		return nil, fmt.Errorf("optrace: provider options: %w", err)
+		return nil, &failure{"provider options", err}
 	}
 	return provider, nil
 }
@@ -316,7 +316,7 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 		case s := <-came:
 			ctx, cancel := context.WithTimeout(context.Background(), signalFlush)
 			if err := tp.ForceFlush(ctx); err != nil {
-				otel.Handle(fmt.Errorf("optrace: flushing on %v: %w", s, err))
+				otel.Handle(&failure{fmt.Sprint("flushing on ", s), err})
 			}
 			cancel()
 			signal.Stop(came)

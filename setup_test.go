@@ -215,8 +215,15 @@ func TestSetupErrors(t *testing.T) {
 			if opts == nil {
 				path = filepath.Join(path, "missing", "ops.jsonl")
 			}
-			if sdk, err := optrace.Setup(path, opts...); sdk != nil || err == nil || otel.GetTracerProvider() != before {
+			sdk, err := optrace.Setup(path, opts...)
+			if sdk != nil || err == nil || otel.GetTracerProvider() != before {
 				t.Errorf("a failed setup returns %v, %v, or changed the provider", sdk, err)
+			}
+			if text := fmt.Sprint(err); !strings.HasPrefix(text, "optrace: setup: ") || strings.Count(text, "optrace: ") > 1 {
+				t.Errorf("the error %q does not name the package once", text)
+			}
+			if opts == nil {
+				check.Is(t, "the cause", os.ErrNotExist, err)
 			}
 		})
 	}

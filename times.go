@@ -23,6 +23,8 @@ import (
 //   - an End before the Start: the duration is 0, with the warning neg_duration
 //   - a Start or End that is not positive: an entry has no start, and the warning bad_time; no span
 //     is made, and the error handler of OpenTelemetry is told
+//   - a time before the year 2000: as it is, and the error handler is told once, because milliseconds in
+//     place of nanoseconds are in 1970
 //   - a Start before that of the span above: counted as clock, if that is known
 //   - a Launch after the Start: as it is, counted as early
 //
@@ -61,6 +63,7 @@ func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further 
 		t.errs.Report(noTimes(p.name))
 		return
 	}
+	times.check()
 	ctx = orBackground(ctx)
 	s := t.pool.Get().(*opState)
 	s.start[0] = trace.WithTimestamp(time.Unix(0, times.Start))
@@ -73,17 +76,26 @@ func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further 
 	t.recycle(s)
 }
 
+// check is checkTime for all times that are known.
+func (t *Times) check() {
+	checkTime(t.Start)
+	checkTime(t.End)
+	checkTime(t.Launch)
+}
+
 func noTimes(name string) error {
 	return fmt.Errorf("optrace: recording %s: it has no start or no end", name)
 }
 
 // StartAt is [Tracer.Start] for an operation that started at a time in Unix nanoseconds.
 func (t *Tracer) StartAt(ctx context.Context, name, device string, unixNano int64) (context.Context, Op) {
+	checkTime(unixNano)
 	return t.orOff().start(ctx, name, device, trace.WithTimestamp(time.Unix(0, unixNano)))
 }
 
 // StartAt is [Prepared.Start] for an operation that started at a time in Unix nanoseconds.
 func (p *Prepared) StartAt(ctx context.Context, unixNano int64) (context.Context, PreparedOp) {
+	checkTime(unixNano)
 	return p.start(ctx, trace.WithTimestamp(time.Unix(0, unixNano)))
 }
 
@@ -111,6 +123,7 @@ func (r *Recorder) record(t *Times) *recordedOp {
 	if r.isOff() {
 		return nil
 	}
+	t.check()
 	r.End()
 	if r.isFull() {
 		r.flush()

@@ -40,7 +40,11 @@ func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace
 // What cannot be right is recorded as it is, and readers warn of it.
 func TestRecordBadTimes(t *testing.T) {
 	told := make(chan string, 100)
-	spantest.HandleErrors(t, func(err error) { told <- err.Error() })
+	spantest.HandleErrors(t, func(err error) {
+		if !strings.Contains(err.Error(), "Unix nanoseconds") { // see TestEarlyTimes
+			told <- err.Error()
+		}
+	})
 	for _, tt := range []struct {
 		name  string
 		times optrace.Times
@@ -92,6 +96,51 @@ func TestRecordBadTimes(t *testing.T) {
 	rec.Finish()
 	if spans := mem.GetSpans(); len(spans) != 1 || spans[0].Name != "relu" || !strings.Contains(<-told, "matmul") {
 		t.Errorf("spans %v", spans)
+	}
+}
+
+// Of times in a unit other than nanoseconds the error handler is told once, whatever records them, and the operations
+// are recorded.
+func TestEarlyTimes(t *testing.T) {
+	const ms = 1_764_359_584_123
+	early := optrace.Times{Start: ms, End: ms + 5}
+	for name, test := range map[string]struct {
+		record func(tr *optrace.Tracer, prep *optrace.Prepared, p *optrace.Processor)
+		want   string
+	}{
+		"Prepared.Record": {
+			func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) { prep.Record(t.Context(), early) }, "1764359584123 looks like milliseconds",
+		},
+		"Recorder.Record": {func(_ *optrace.Tracer, _ *optrace.Prepared, p *optrace.Processor) {
+			p.Recorder(t.Context()).Record("matmul", "", early).Finish()
+		}, "1764359584123 looks like milliseconds"},
+		"Launch": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
+			prep.Record(t.Context(), optrace.Times{Start: started, End: ended, Launch: ms / 1000})
+		}, "1764359584 looks like seconds"},
+		"EndAt": {func(tr *optrace.Tracer, _ *optrace.Prepared, _ *optrace.Processor) {
+			_, o := tr.Start(t.Context(), "matmul", "")
+			o.EndAt(ms * 1000)
+		}, "1764359584123000 looks like microseconds"},
+		"StartAt": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
+			_, o := prep.StartAt(t.Context(), 1000)
+			o.EndAt(started)
+		}, "1000 is in 1970"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			optrace.ForgetEarlyTimes()
+			told := make(chan string, 100)
+			spantest.HandleErrors(t, func(err error) { told <- err.Error() })
+			ops, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+				tr := optrace.NewTracer(tp)
+				for range 2 {
+					test.record(tr, prepare(t, tr, matmulSpec()), p)
+				}
+			})
+			check.Equal(t, "told", "optrace: recording operations: times are Unix nanoseconds; "+test.want, <-told)
+			if len(ops) != 2 || len(told) > 0 {
+				t.Errorf("%d operations, and %d more errors", len(ops), len(told))
+			}
+		})
 	}
 }
 

@@ -143,13 +143,24 @@ func prepare(tb testing.TB, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Pr
 
 func TestPrepareErrors(t *testing.T) {
 	tr := optrace.NewTracer(nil)
-	for name, spec := range map[string]optrace.OpSpec{
-		"no name":         {Device: "cpu"},
-		"negative input":  {Name: "a", Inputs: []op.Shape{{1}, {-2}}},
-		"negative output": {Name: "a", Output: op.Shape{-7}},
+	for want, spec := range map[string]optrace.OpSpec{
+		"preparing an operation: no name":      {Device: "cpu"},
+		"preparing a: shape [-2] has a":        {Name: "a", Inputs: []op.Shape{{1}, {-2}}},
+		"preparing a: shape [-7] has a":        {Name: "a", Output: op.Shape{-7}},
+		"tensor.op.flop_count is negative: -1": {Name: "a", FLOPs: op.Known(-1)},
+		"tensor.stream.id is negative: -2":     {Name: "a", Stream: op.Known(-2)},
+		"tensor.memory.size is negative: -3":   {Name: "a", Attrs: []attribute.KeyValue{tensorconv.MemorySize(-3)}},
+		"tensor.op.flop_count is negative: -4": {
+			Name: "a", FLOPs: op.Known(5), Attrs: []attribute.KeyValue{tensorconv.OpFLOPCount(-4)},
+		},
+		"preparing matmul: shapes [64 784] and [32 256] cannot be multiplied": {
+			Name: "matmul", Inputs: []op.Shape{{64, 784}, {32, 256}},
+		},
 	} {
-		if p, err := tr.Prepare(spec); err == nil || p != nil {
-			t.Errorf("%s: Prepare succeeds", name)
+		p, err := tr.Prepare(spec)
+		check.Says(t, "error", want, err)
+		if p != nil {
+			t.Errorf("%s: there is an operation", want)
 		}
 	}
 	// What it was made of may change afterwards.

@@ -93,6 +93,12 @@ type Envelope struct {
 	// MissingEntries counts entries that a batch record announced and that did
 	// not follow or could not be read.
 	MissingEntries int64 `json:"missing_entries"`
+	// BadProducts counts the products of matrices whose shapes cannot be multiplied, such as BadProduct.
+	BadProducts int64  `json:"bad_products,omitempty"`
+	BadProduct  string `json:"bad_product,omitempty"`
+	// TimeUnit is the unit in which times seem to be recorded that should be Unix nanoseconds: "seconds",
+	// "milliseconds" or "microseconds"; empty where there is no doubt.
+	TimeUnit string `json:"time_unit,omitempty"`
 	// Problems describes the first records that could not be read, with their
 	// positions.
 	Problems []string `json:"problems"`
@@ -159,6 +165,7 @@ type counts struct {
 	DroppedLinks   int64    `json:"dropped_links,omitempty"`
 	MissingEntries int64    `json:"missing_entries,omitempty"`
 	Sampler        string   `json:"sampler,omitempty"` // the last one by name
+	Mistakes       mistakes `json:"mistakes,omitzero"`
 }
 
 // addFormat adds the format of a file, "" for an empty one.
@@ -242,6 +249,7 @@ func (in *counter) addEntry(e *op.Entry) {
 		in.Weighted++
 	}
 	in.DroppedLinks = wide.AddSaturating(in.DroppedLinks, opmodel.DroppedLinks(e.Extra))
+	in.Mistakes.add(e)
 	for w := uint32(e.Warn); w != 0; w &= w - 1 {
 		in.warnings[bits.TrailingZeros32(w)]++
 	}
@@ -332,6 +340,7 @@ func (in *counter) merge(o *counter) {
 	in.Dropped = wide.AddSaturating(in.Dropped, o.Dropped)
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, o.MissingEntries)
 	in.Sampler = max(in.Sampler, o.Sampler)
+	in.Mistakes.merge(&o.Mistakes)
 	for i, n := range o.warnings {
 		in.warnings[i] += n
 	}
@@ -370,6 +379,9 @@ func (in *counter) envelope() Envelope {
 		DroppedBy:    in.reasonsOf(droppedBy),
 		// A file that has not ended promises nothing yet.
 		MissingEntries: in.MissingEntries,
+		BadProducts:    in.Mistakes.Products,
+		BadProduct:     in.Mistakes.Product,
+		TimeUnit:       in.Mistakes.timeUnit(in.Formats, in.Entries),
 		Problems:       []string{},
 	}
 	for numbers, other := range in.writers.All() {

@@ -23,8 +23,10 @@ func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	in := &r.Input
 	facts.Input = findings.Input{
+		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats,
 		Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
+		TimeUnit: in.TimeUnit, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
 	facts.Total, facts.Operations, facts.Devices, facts.Copies = r.Total, r.Operations, r.Devices, r.Memory.Copies
 	facts.Errors = r.Errors

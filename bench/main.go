@@ -15,6 +15,8 @@
 //	-update FILE write the table into FILE, between the lines
 //	             <!-- table --> and <!-- end of table -->; with
 //	             ../docs/performance.md that is the documentation's
+//	-ways        in place of the comparisons, what each way to record costs; with
+//	             -update ../docs/recording.md that is the documentation's
 //	-only NAMES  only the comparisons of these names, separated by commas
 //	-cpuprofile FILE
 //	             write a CPU profile with the label "side" for the side that ran:
@@ -77,6 +79,7 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
 	update := fs.String("update", "", "write the table into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
+	ways := fs.Bool("ways", false, "in place of the comparisons, print what each way to record costs")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -90,6 +93,14 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 		if replace, err = measure.FindSection(*update); err != nil {
 			return err
 		}
+	}
+	if *ways {
+		table, err := record.Ways(ctx, env, time.Now())
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(stdout, table)
+		return errors.Join(err, replace(table))
 	}
 	chosen, err := choose(measures(), *only)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,22 @@ func TestChoose(t *testing.T) {
 		if !slices.Equal(got, tt.want) || (err != nil) != (tt.want == nil) {
 			t.Errorf("only %q: %v, %v; want %v", tt.only, got, err, tt.want)
 		}
+	}
+}
+
+// The table of the ways to record has a row with figures for each, and replaces that of a document.
+func TestWays(t *testing.T) {
+	document := filepath.Join(t.TempDir(), "recording.md")
+	check.OK(t, os.WriteFile(document, []byte("before\n<!-- table -->\nold\n<!-- end of table -->\nbehind\n"), 0o600))
+	var stdout, stderr bytes.Buffer
+	check.OK(t, run(t.Context(), &measure.Env{Trial: true, Progress: &stderr}, []string{"-ways", "-update", document}, &stdout))
+	rows := regexp.MustCompile(`(?m)^\| .*\| \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \| \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \|$`)
+	if n := len(rows.FindAllString(stdout.String(), -1)); n != 9 {
+		t.Errorf("%d rows:\n%s", n, &stdout)
+	}
+	text := string(check.Must(os.ReadFile(document))(t))
+	if !strings.Contains(text, stdout.String()) || strings.Contains(text, "old") || !strings.HasSuffix(text, "\nbehind\n") {
+		t.Errorf("the document is %s", text)
 	}
 }
 

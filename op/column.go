@@ -50,7 +50,7 @@ var Columns = []Column[Entry]{
 	{Name: "start_unix_ns", At: func(e *Entry) *Int { return &e.Start }, Signed: true, Warn: WarnBadTime},
 	{Name: "duration_ns", At: func(e *Entry) *int64 { return &e.Duration }, Signed: true},
 	{Name: "launch_unix_ns", At: func(e *Entry) *Int { return &e.Launch }, Signed: true, Warn: WarnBadTime},
-	{Name: "stream", At: func(e *Entry) *Int { return &e.Stream }, Signed: true},
+	{Name: "stream", At: func(e *Entry) *Int { return &e.Stream }},
 	{Name: "rank", At: func(e *Entry) *Int { return &e.Rank }},
 	{Name: "flops", At: func(e *Entry) *Int { return &e.FLOPs }},
 	{Name: "trace_id", At: func(e *Entry) []byte { return e.TraceID[:] }, Warn: WarnBadID},

@@ -230,7 +230,7 @@ func (e *Entry) Validate() error {
 		name string
 		v    Int
 	}{
-		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank},
+		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank}, {"stream", e.Stream},
 	} {
 		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
 		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)

@@ -61,7 +61,7 @@ func flatRows(n int) (rows []flatRow, want []*op.Entry) {
 			e.FLOPs = op.Known(int64(*row.FLOPs))
 		}
 		if r.Maybe() {
-			row.Stream = new(float32(r.Int32N(1<<20) - 1<<19))
+			row.Stream = new(float32(r.Int32N(1 << 20)))
 			e.Stream = op.Known(int64(*row.Stream))
 		}
 		if r.Maybe() {

@@ -71,9 +71,9 @@ func TestForeignColumns(t *testing.T) {
 				Memory     int8    `parquet:"memory_bytes"`
 				Count      int64   `parquet:"adjusted_count"`
 				DeviceID   int64   `parquet:"device_id"`
-			}{{"matmul", math.MaxUint32, 7, "-3", 200, 1 << 40, 9, 4, 2}}),
+			}{{"matmul", math.MaxUint32, 7, "3", 200, 1 << 40, 9, 4, 2}}),
 			[]*op.Entry{entry(func(e *op.Entry) {
-				e.Duration, e.Step, e.Stream, e.Rank, e.FLOPs = math.MaxUint32, op.Known(7), op.Known(-3), op.Known(200), op.Known(1<<40)
+				e.Duration, e.Step, e.Stream, e.Rank, e.FLOPs = math.MaxUint32, op.Known(7), op.Known(3), op.Known(200), op.Known(1<<40)
 				e.MemoryBytes, e.AdjustedCount, e.DeviceID = op.Known(9), 4, "2"
 			})},
 		},

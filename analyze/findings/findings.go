@@ -122,9 +122,20 @@ type Facts struct {
 
 // Input is what is known about the input.
 type Input struct {
+	Files, Bytes int64
+	// Formats has the names of the files' formats.
+	Formats []string
+
 	Spans, Entries, Malformed, Truncated, Dropped, MissingEntries, SuspectDurations int64
-	SkippedBy                                                                       map[string]int64
-	Suspects                                                                        []suspects.Suspect
+
+	SkippedBy map[string]int64
+	Suspects  []suspects.Suspect
+
+	// TimeUnit is the unit in which times seem to be recorded in place of nanoseconds, "" for none.
+	TimeUnit string
+	// BadProducts counts products of shapes that cannot be multiplied, such as BadProduct.
+	BadProducts int64
+	BadProduct  string
 }
 
 // maxChance is the largest probability by which a comparison is a finding, and minShare the part of

@@ -50,6 +50,14 @@ func (l *list) input() {
 			units.Plural(n, "record"), strings.Join(what, ", ")),
 			float64(n) > much*float64(n+in.Entries))
 	}
+	if in.TimeUnit != "" {
+		l.note(says(Suspect, where, "All operations start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
+			in.TimeUnit), true)
+	}
+	if in.BadProducts > 0 {
+		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.", units.Plural(in.BadProducts, "product"), in.BadProduct),
+			false)
+	}
 	l.failures()
 	l.suspect()
 }
@@ -131,10 +139,28 @@ func (l *list) suspect() {
 	l.note(found, doubt)
 }
 
+// isRecording reports whether all files that are not empty have formats that exporters write.
+func (in *Input) isRecording() bool {
+	return !slices.ContainsFunc(in.Formats, func(name string) bool {
+		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto"
+	})
+}
+
 // nothing says that there are no operations, and how to send some.
 func nothing(in *Input) Finding {
 	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
 		return Finding{Kind: Nothing, Text: units.Plural(n, "operation") + " came in, and none of them is what is asked for."}
+	}
+	if in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0 && in.isRecording() {
+		text := "The input is empty: the program ended before anything was flushed."
+		if len(in.Formats) > 0 {
+			text = "The recording holds no operations: the program ended before any were flushed, or recorded none."
+		}
+		return Finding{
+			Kind:  Nothing,
+			Text:  text + " Call Shutdown before os.Exit or log.Fatal, and use optrace.WithSignals for signals.",
+			Where: Where{Command: "optrace doctor"},
+		}
 	}
 	text := "Nothing came in."
 	if in.Spans > 0 {

@@ -99,6 +99,11 @@ func runSuite(
 	return samples, nil
 }
 
+// Interleave runs sides in turns; see [Run].
+func Interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side) (map[string][]Sample, error) {
+	return interleave(ctx, warmUp, rounds, sides, nil)
+}
+
 // interleave runs the sides in turns and returns their samples of each round. The
 // order is reversed from round to round, so that no side always comes first. The
 // first rounds, warmUp of them, do not count: caches fill. check is called after

@@ -132,6 +132,7 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *f
 		}
 		env := p.Input()
 		out.Verdict = input.Unread(src.Inputs, &env)
+		out.Done = func() { output.Wrote(s, f.Output, env.Entries) }
 		return exit.Output(p.Write(out))
 	})
 }

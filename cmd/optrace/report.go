@@ -124,7 +124,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
 	f.Sums.Define(fs)
-	fs.Var(&f.where, "where", "")
+	flags.Where(fs, &f.where)
 	fs.StringVar(&f.section, "section", "", "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.BoolVar(&f.steady, "steady", false, "")

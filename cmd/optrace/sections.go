@@ -31,8 +31,13 @@ func parseSections(list string) (selection, error) {
 	var chosen selection
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		if !slices.Contains(sections, name) {
-			return nil, exit.Usagef("unknown section %q%s; there are all, %s", name, exit.Guess(name, sections), strings.Join(sections, ", "))
+		switch {
+		case name == "":
+			return nil, exit.Usagef("-section %q: a name is missing; write NAME or NAME,NAME", list)
+		case name == "all":
+			return nil, exit.Usagef("-section %q: all includes the others; write all alone", list)
+		case !slices.Contains(sections, name):
+			return nil, exit.Unknown("section", name, append([]string{"all"}, sections...))
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)

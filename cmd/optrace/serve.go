@@ -226,7 +226,7 @@ func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) 
 func (s *server) start(ctx context.Context, std streams.Streams, inputs []string) error {
 	page, err := loopback.Listen(ctx, s.flags.listen)
 	if err != nil {
-		return exit.Output(fmt.Errorf("-listen: %w", err))
+		return exit.Output(listenError("-listen", err))
 	}
 	address := "http://" + page.Addr().String() + "/"
 	fmt.Fprintf(std.Out, "page       %s\n", address)
@@ -248,7 +248,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		}
 		l, err := loopback.Listen(ctx, in.address)
 		if err != nil {
-			return exit.Input(errors.Join(fmt.Errorf("%s: %w", in.flag, err), page.Close()))
+			return exit.Input(errors.Join(listenError(in.flag, err), page.Close()))
 		}
 		s.serve(exit.Input, func() error { return loopback.Serve(ctx, l, in.handler) })
 		sources = append(sources, in.name+" at "+l.Addr().String())
@@ -268,6 +268,15 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		}
 	}
 	return nil
+}
+
+// listenError is the error of the address that a flag gives.
+func listenError(flag string, err error) error {
+	err = fmt.Errorf("%s: %w", flag, err)
+	if _, ok := errors.AsType[*net.AddrError](err); ok {
+		err = fmt.Errorf("%w; write HOST:PORT, such as 127.0.0.1:8318", err)
+	}
+	return err
 }
 
 func (s *server) serve(mark func(error) error, f func() error) {

@@ -33,7 +33,7 @@ import (
 	"io"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
@@ -50,7 +50,8 @@ type config struct {
 func main() {
 	var cfg config
 	flag.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "serve on `ADDRESS`")
-	flag.StringVar(&cfg.otlp, "otlp", "http://localhost:4318", "send traces to the OTLP receiver at `URL`")
+	flag.StringVar(&cfg.otlp, "otlp", "",
+		"send traces to the OTLP receiver at `URL` (default that of OTEL_EXPORTER_OTLP_ENDPOINT, or http://localhost:4318)")
 	flag.StringVar(&cfg.batch, "o", "ranker.jsonl", "append operations to `FILE`")
 	flag.IntVar(&cfg.requests, "requests", 0, "send `N` requests to itself and exit")
 	demo.Main("jaeger", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
@@ -64,18 +65,18 @@ const forwardThreshold = 200 * time.Microsecond
 
 // setup sets up two destinations: a batch of all operations in a file, and an OTLP
 // receiver for the requests and what matters in them.
-func setup(ctx context.Context, otlp, batch string) (*optrace.SDK, error) {
-	receiver, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(otlp+"/v1/traces"))
-	if err != nil {
-		return nil, err
-	}
+func setup(receiver sdktrace.SpanExporter, batch string) (*optrace.SDK, error) {
 	return optrace.Setup(batch, optrace.WithResourceAttributes(semconv.ServiceName(serviceName)),
 		optrace.WithSpanExporter(receiver, optrace.WithForwardThreshold(forwardThreshold)))
 }
 
 // run serves until ctx is done, or until the requests of cfg are answered.
 func run(ctx context.Context, cfg config, out io.Writer) (err error) {
-	sdk, err := setup(ctx, cfg.otlp, cfg.batch)
+	receiver, err := demo.NewReceiver(ctx, cfg.otlp)
+	if err != nil {
+		return err
+	}
+	sdk, err := setup(receiver, cfg.batch)
 	if err != nil {
 		return err
 	}
@@ -84,6 +85,7 @@ func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 		err = errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx)))
 		n := sdk.Processor().Stats()
 		fmt.Fprintf(out, "%s: %d operations written, %d dropped\n", cfg.batch, n.Written, n.Dropped)
+		receiver.Report(out)
 	}()
 
 	service, err := newService(sdk)

@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/otlptest"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -50,7 +51,25 @@ func fakeJaeger(t *testing.T) (url string) {
 
 func TestRun(t *testing.T) {
 	url := fakeJaeger(t)
-	testRun(t, url, url)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	testRun(t, url, url) // -otlp wins
+	url = fakeJaeger(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url+"/v1/traces")
+	testRun(t, "", url)
+}
+
+// Without a receiver the operations are recorded, and the program says where no traces were sent.
+func TestRunWithoutReceiver(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	batch := filepath.Join(t.TempDir(), "ops.jsonl")
+	var out strings.Builder
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", batch: batch, requests: 2}, &out))
+	if !strings.Contains(out.String(), "spans were not sent to the OTLP receiver at http://127.0.0.1:1: ") {
+		t.Error(out.String())
+	}
+	if entries, _ := recordtest.Split(t, ingest.Open(batch).Records()); len(entries) == 0 {
+		t.Error("no operations were recorded")
+	}
 }
 
 // The same with a real Jaeger, where there is one.

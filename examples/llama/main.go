@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
@@ -73,10 +72,11 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	opts := []optrace.SetupOption{optrace.WithResourceAttributes(semconv.ServiceName("llama"),
 		attribute.String("gen_ai.request.model", "random"))}
 	if cfg.otlp != "" {
-		receiver, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.otlp+"/v1/traces"))
+		receiver, err := demo.NewReceiver(ctx, cfg.otlp)
 		if err != nil {
 			return err
 		}
+		defer receiver.Report(out)
 		opts = append(opts, optrace.WithSpanExporter(receiver, optrace.WithForwardThreshold(forwardThreshold)))
 	}
 	sdk, err := optrace.Setup(cfg.file, opts...)

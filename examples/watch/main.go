@@ -13,9 +13,7 @@ import (
 	"io"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
@@ -29,12 +27,12 @@ func main() {
 		ctx, cancel := context.WithTimeout(ctx, *duration)
 		defer cancel()
 		fmt.Fprintf(out, "sending the spans of requests by OTLP for %v; optrace serve -open shows them\n", *duration)
-		return run(ctx, *useGRPC)
+		return run(ctx, *useGRPC, out)
 	})
 }
 
 // run serves requests until ctx is done, and exports their spans.
-func run(ctx context.Context, useGRPC bool) error {
+func run(ctx context.Context, useGRPC bool, out io.Writer) error {
 	// Beyond the end of ctx the last spans are to be exported.
 	last := context.WithoutCancel(ctx)
 	exporter, err := newExporter(last, useGRPC)
@@ -49,15 +47,22 @@ func run(ctx context.Context, useGRPC bool) error {
 		serve(request, tr, i)
 		span.End()
 	}
-	return tp.Shutdown(last)
+	err = tp.Shutdown(last)
+	if r, ok := exporter.(*demo.Receiver); ok {
+		r.Report(out)
+	}
+	return err
 }
 
-// newExporter returns the exporter of the SDK, without TLS.
-func newExporter(ctx context.Context, useGRPC bool) (*otlptrace.Exporter, error) {
-	if useGRPC {
-		return otlptracegrpc.New(ctx, otlptracegrpc.WithInsecure())
+// newExporter returns the exporter of the SDK, without TLS unless the environment names a receiver.
+func newExporter(ctx context.Context, useGRPC bool) (sdktrace.SpanExporter, error) {
+	switch {
+	case !useGRPC:
+		return demo.NewReceiver(ctx, "")
+	case demo.NamedReceiver() != "":
+		return otlptracegrpc.New(ctx)
 	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithInsecure())
+	return otlptracegrpc.New(ctx, otlptracegrpc.WithInsecure())
 }
 
 // serve runs the operations of a request; every tenth one has a slow one.

@@ -105,11 +105,14 @@ func isTemporary(err error) bool {
 
 // attempt makes one call. The transport asks for gzip and takes it off.
 func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
+	asked := *u
+	asked.RawQuery = "" // long, and what it asks for is known to the caller
+	address := asked.Redacted()
 	fail := func(err error) (*answer, error) {
 		if errors.Is(context.Cause(ctx), errNoAnswer) {
 			err = fmt.Errorf("%w (%v)", errNoAnswer, c.opts.Timeout)
 		}
-		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
+		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -132,10 +135,10 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	case err != nil:
 		return fail(err)
 	}
-	if failed := checkAnswer(u.Redacted(), resp.StatusCode, body); failed != nil {
+	if failed := checkAnswer(address, resp.StatusCode, body); failed != nil {
 		return nil, failed
 	}
-	ans, err := c.decode(v, u.Redacted(), body)
+	ans, err := c.decode(v, address, body)
 	if err != nil {
 		return fail(err)
 	}

@@ -248,7 +248,7 @@ func (b *Builder) number(t *target, v int64) {
 
 // mayBeNegative reports whether a negative number has a meaning: torch numbers the host's device -1.
 func mayBeNegative(f Field) bool {
-	return f == FieldDeviceIndex || f == FieldStream || f == FieldStep
+	return f == FieldDeviceIndex || f == FieldStep
 }
 
 // setDTypeList reads the element types of the inputs from one text, such as

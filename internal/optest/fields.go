@@ -54,6 +54,7 @@ func fields() []Case {
 		one("unknown key", "http.route", "/v1", func(*op.Entry) {}),
 		one("empty key", "", "x", func(*op.Entry) {}),
 		one("negative flops", attrkey.FLOPs, int64(-1), warn(op.WarnBadValue)),
+		one("negative stream", attrkey.Stream, int64(-1), warn(op.WarnBadValue)),
 		device(attrkey.Device, "cuda:0"), device("device_id", "gpu:1"), device("device", "cpu"),
 		one("device as int", attrkey.Device, int64(0), func(e *op.Entry) { e.DeviceID = "0" }),
 		one("device as bool", attrkey.Device, true, warn(op.WarnBadValue)),

@@ -239,3 +239,21 @@ func variableNames(pattern, text string) map[string]bool {
 	}
 	return set
 }
+
+// What recording costs stands in one place, the table of docs/recording.md that bench writes: the package's own
+// comments state no times and allocations.
+func TestCostsInOnePlace(t *testing.T) {
+	figure := regexp.MustCompile(`(?m)^\s*//.*\d ?(µs|ns|allocations)\b.*`)
+	files := check.Must(filepath.Glob("*.go"))(t)
+	for _, path := range files {
+		text := string(check.Must(os.ReadFile(path))(t))
+		if found := figure.FindString(text); found != "" && !strings.HasSuffix(path, "_test.go") {
+			t.Errorf("%s states a cost: %s", path, found)
+		}
+	}
+	page := string(check.Must(os.ReadFile("docs/recording.md"))(t))
+	_, table, _ := strings.Cut(page, "<!-- table -->")
+	if table, _, _ = strings.Cut(table, "<!-- end of table -->"); len(files) == 0 || strings.Count(table, " µs |") < 2 {
+		t.Error("docs/recording.md has no table of costs")
+	}
+}

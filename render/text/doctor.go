@@ -117,10 +117,15 @@ func (v *examination) nothing() {
 		v.note(units.Plural(n, "record") + " of OTLP metrics, logs or profiles: operations are in its traces")
 		return
 	}
-	v.note("Nothing was recorded, or the program ended before it was written.")
+	if in := &v.r.Input; in.Files > 0 && in.Bytes == 0 {
+		v.note("The input is empty: the program ended before anything was flushed.")
+	} else {
+		v.note("Nothing was recorded, or the program ended before it was written.")
+	}
 	v.code(0, "Go", `defer sdk.Shutdown(ctx) // of what Setup returned; else that of the TracerProvider`)
 	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
-	v.code(2, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
+	v.code(2, "Go", `optrace.WithSignals()   // an option of Setup: an interrupt or SIGTERM flushes first`)
+	v.code(3, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
 	v.labelled("sampling", "a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
 }
 

@@ -99,6 +99,12 @@ func (p *page) faults(in *analyze.Envelope) {
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
 	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), warnings(in.Warnings))
+	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts, "product")+" of shapes that cannot be multiplied, such as "+
+		inText(in.BadProduct))
+	if in.TimeUnit != "" {
+		p.fault("times", in.Entries, units.Plural(in.Entries, "operation")+" in 1970: times look like "+in.TimeUnit+
+			", and should be Unix nanoseconds")
+	}
 	n := in.SuspectDurations.V
 	p.fault("suspect", n, units.Plural(n, "duration")+", still running when a later operation of the stream had ended")
 	p.example(in, n, suspects.Duration, "the longest: ")

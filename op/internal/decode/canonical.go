@@ -127,7 +127,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 		e.Launch, i = amount(b, j)
 	}
 	if j := nameStream.Read(b, i); j > 0 {
-		e.Stream, i = integer(b, j)
+		e.Stream, i = amount(b, j)
 	}
 	if j := nameRank.Read(b, i); j > 0 {
 		e.Rank, i = amount(b, j)

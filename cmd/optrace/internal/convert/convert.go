@@ -31,7 +31,7 @@ func Find(name string) (Target, error) {
 	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
 		return Target{}, exit.Usagef("the format %s was withdrawn: parquet is for tables, entries compressed with zstd for recordings", name)
 	}
-	return Target{}, exit.Usagef("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
+	return Target{}, exit.Unknown("format", name, names)
 }
 
 // maxFaultsShown is how many records that cannot be read are shown, and checkInterval the number of records between two
@@ -92,12 +92,16 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 		fmt.Fprintf(s.Err, "optrace convert: left out %d records in all\n", found.Malformed)
 	}
 	out.Verdict = input.Unread(src.Inputs, &found)
+	out.Done = func() { output.Wrote(s, src.Output, found.Entries) }
 	begin(nil)
 	return exit.Output(c.end())
 }
 
-// count counts what says whether an input was read.
+// count counts the operations, and what says whether an input was read.
 func count(in *analyze.Envelope, rec op.Record) {
+	if rec.Entry != nil {
+		in.Entries++
+	}
 	switch s := rec.Skipped; {
 	case rec.Entry != nil, rec.Span != nil, s.N > 0 && s.Reason.IsSpan():
 		in.Spans++

@@ -5,8 +5,31 @@ import (
 	"strings"
 )
 
-// Guess returns "; did you mean X?" for the name that a mistyped one is nearest to, "" where none is near.
+// Unknown is the error of a name that is none of names: it says the nearest of them, and all. What names the
+// thing, such as "section".
+func Unknown(what, typed string, names []string) error {
+	all := strings.Join(names, ", ")
+	if guess := Guess(typed, names); guess != "" {
+		return Usagef("unknown %s %q%s There are %s", what, typed, guess, all)
+	}
+	return Usagef("unknown %s %q; there are %s", what, typed, all)
+}
+
+// maxGuesses bounds how many names a Guess lists.
+const maxGuesses = 3
+
+// Guess returns "; did you mean X?" for the name that a mistyped one is nearest to, or for those that begin with
+// it or contain it, and "" where none is near.
 func Guess(typed string, names []string) string {
+	var within []string
+	for _, name := range names {
+		if len(typed) > 2 && strings.Contains(name, typed) {
+			within = append(within, name)
+		}
+	}
+	if len(within) > 1 && len(within) <= maxGuesses {
+		return fmt.Sprintf("; did you mean %s?", strings.Join(within, " or "))
+	}
 	best, least := "", 0
 	for _, name := range names {
 		d := distance(typed, name)

@@ -5,11 +5,12 @@ package flags
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
@@ -48,15 +49,56 @@ func Parse(fs *flag.FlagSet, args []string) (*Line, error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		}
-		guess := ""
-		if typed, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-			var names []string
-			fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-			guess = strings.Replace(exit.Guess(typed, names), "mean ", "mean -", 1)
-		}
-		return nil, exit.Usagef("%w%s", err, guess)
+		return nil, describe(fs, err)
 	}
 	return l, nil
+}
+
+// otherNames are names that flags have in other programs, and what they are called here.
+var otherNames = map[string]string{
+	"addr": "listen", "address": "listen", "bind": "listen", "port": "listen", "out": "o", "output": "o",
+	"limit": "top", "n": "top", "group-by": "by", "filter": "where", "sections": "section", "open": "html",
+}
+
+// badValue matches an error of package flag about a value: the value as it is quoted, the flag and the cause.
+var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+?): (.*)$`)
+
+// describe returns an error of package flag in words that say what may be written.
+func describe(fs *flag.FlagSet, err error) error {
+	if typed, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		if other := otherNames[typed]; fs.Lookup(other) != nil {
+			return exit.Usagef("unknown flag -%s; did you mean -%s?", typed, other)
+		}
+		var names []string
+		fs.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
+		return exit.Unknown("flag", "-"+typed, names)
+	}
+	parts := badValue.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return exit.Usagef("%w", err)
+	}
+	value, name, cause := parts[1], parts[2], parts[3]
+	if cause == "parse error" || cause == "value out of range" { // of the types of package flag
+		cause = "it is " + kindOf(fs.Lookup(name))
+	}
+	if strings.Contains(cause, value) {
+		return exit.Usagef("-%s: %s", name, cause)
+	}
+	return exit.Usagef("-%s %s: %s", name, value, cause)
+}
+
+// kindOf says of a value what it is not, by the type of the flag.
+func kindOf(f *flag.Flag) string {
+	getter, _ := f.Value.(flag.Getter)
+	switch getter.Get().(type) {
+	case time.Duration:
+		return "no duration, such as 30s or 10m"
+	case float64:
+		return "no number, such as 0.5"
+	case bool:
+		return "neither true nor false"
+	}
+	return "no whole number, such as 10"
 }
 
 // CheckInput returns an error where there is no input.
@@ -122,7 +164,7 @@ func (f *InOut) Define(fs *flag.FlagSet) {
 func Format(fs *flag.FlagSet, format *string) {
 	fs.Func("format", "", func(name string) error {
 		if names := ingest.FormatNames(); !slices.Contains(names, name) {
-			return fmt.Errorf("unknown format %q%s; formats are %s", name, exit.Guess(name, names), strings.Join(names, ", "))
+			return exit.Unknown("format", name, names)
 		}
 		*format = name
 		return nil

@@ -41,13 +41,35 @@ func Keys(by string) ([]key.Key, error) {
 	if err == nil {
 		return keys, nil
 	}
-	guess := ""
 	for name := range strings.SplitSeq(by, ",") {
-		if _, wrong := key.ParseOne(strings.TrimSpace(name)); wrong != nil && guess == "" {
-			guess = exit.Guess(strings.TrimSpace(name), append(key.Names(), "request"))
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, exit.Usagef("-by %q: a key is missing; write KEY or KEY,KEY", by)
+		}
+		if err := checkKey(name); err != nil {
+			return nil, exit.Usagef("-by: %w", err)
 		}
 	}
-	return nil, exit.Usagef("-by: %w%s", err, guess)
+	return nil, exit.Usagef("-by: %w", err)
+}
+
+// checkKey returns an error if name names no key.
+func checkKey(name string) error {
+	if _, err := key.ParseOne(name); err != nil {
+		return exit.Unknown("key", name, append(key.Names(), "request", "attr:NAME"))
+	}
+	return nil
+}
+
+// Where defines the flag that adds to a filter.
+func Where(fs *flag.FlagSet, filter *key.Filter) {
+	fs.Func("where", "", func(text string) error {
+		if name, _, ok := strings.Cut(text, "="); ok {
+			if err := checkKey(name); err != nil {
+				return err
+			}
+		}
+		return filter.Set(text)
+	})
 }
 
 // Options returns the options of the analyses, or an error if the flags do not fit.
@@ -108,8 +130,7 @@ func readPeaks(name string) (*peaks.Table, error) {
 	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit.Usagef("-peaks: there is no file %s%s, and known devices are %s", name, exit.Guess(name, peaks.Names()),
-			strings.Join(peaks.Names(), ", "))
+		return nil, exit.Usagef("-peaks: no file has this name: %w", exit.Unknown("device", name, peaks.Names()))
 	} else if err != nil {
 		return nil, exit.Usagef("-peaks: %w", err)
 	}

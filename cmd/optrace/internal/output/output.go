@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
 )
 
 // Produce opens the output at path, "" or "-" for standard output, and calls
@@ -125,6 +127,9 @@ func open(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	}
 	o := &File{existing: regular(info, err)}
 	if err := o.create(path); err != nil {
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // that of the temporary file says less
+		}
 		return nil, exit.Output(fmt.Errorf("creating output: %w", err))
 	}
 	return o, nil
@@ -250,6 +255,16 @@ func (o *File) discard() {
 	if o.target != "" {
 		_ = os.Remove(o.file.Name())
 	}
+}
+
+// Wrote says on standard error how many operations are in the complete file at path, and its size. It says nothing
+// of standard output, devices and pipes.
+func Wrote(s streams.Streams, path string, operations int64) {
+	info := regular(os.Stat(path))
+	if info == nil || path == ingest.Stdin {
+		return
+	}
+	fmt.Fprintf(s.Err, "wrote %s: %s, %s\n", termtext.Escape(path), units.Plural(operations, "operation"), units.Bytes(info.Size()))
 }
 
 // Screen returns what may be a terminal: standard output, if that is the output.

@@ -1,0 +1,67 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/op"
+)
+
+// mistakes counts what programs record wrongly. Its JSON form is that of partial results.
+type mistakes struct {
+	// Products counts the products of matrices whose shapes cannot be multiplied; Product is the first of them by
+	// its text.
+	Products int64  `json:"products,omitempty"`
+	Product  string `json:"product,omitempty"`
+	// Early counts the operations that start in or after 1970 and before 2000, First and Last are the extremes of their
+	// starts, and EarlyNS is the sum of their durations.
+	Early   int64 `json:"early,omitempty"`
+	First   int64 `json:"first,omitempty"`
+	Last    int64 `json:"last,omitempty"`
+	EarlyNS int64 `json:"early_ns,omitempty"`
+}
+
+func (m *mistakes) add(e *op.Entry) {
+	if e.Start.Known && e.Start.V > 0 && e.Start.V < opmodel.Year2000 {
+		m.merge(&mistakes{Early: 1, First: e.Start.V, Last: e.Start.V, EarlyNS: min(e.Duration, longStep)})
+	}
+	if opmodel.CannotMultiply(e.Operation, e.InputShapes) {
+		m.merge(&mistakes{
+			Products: 1, Product: fmt.Sprintf("%s %v × %v", e.Operation, []int64(e.InputShapes[0]), []int64(e.InputShapes[1])),
+		})
+	}
+}
+
+func (m *mistakes) merge(o *mistakes) {
+	if o.Products > 0 && (m.Products == 0 || o.Product < m.Product) {
+		m.Product = strings.Clone(o.Product)
+	}
+	m.Products += o.Products
+	if o.Early > 0 {
+		if m.Early == 0 {
+			m.First, m.Last = o.First, o.Last
+		}
+		m.First, m.Last = min(m.First, o.First), max(m.Last, o.Last)
+	}
+	m.Early += o.Early
+	m.EarlyNS += o.EarlyNS
+}
+
+// longStep is the mean duration from which times are taken for those of a clock that starts elsewhere, such as with
+// the host: recorded in too large a unit, operations seem to take next to no time.
+const longStep = 1_000
+
+// timeUnit returns the unit in which all starts seem to be recorded, "" where they are Unix nanoseconds or those of
+// another clock. It is asked of formats that hold Unix nanoseconds.
+func (m *mistakes) timeUnit(formats []string, entries int64) string {
+	holdOthers := slices.ContainsFunc(formats, func(name string) bool {
+		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto" && name != "stdouttrace" && name != "parquet"
+	})
+	unit := opmodel.TimeUnit(m.First)
+	if m.Early == 0 || m.Early < entries || holdOthers || unit != opmodel.TimeUnit(m.Last) || m.EarlyNS/m.Early >= longStep {
+		return ""
+	}
+	return unit
+}

@@ -1,0 +1,63 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Receiver sends spans to an OTLP receiver by HTTP. Programs go on without one: what could not be
+// sent is told of by Report.
+type Receiver struct {
+	sdktrace.SpanExporter
+	where string
+
+	mu     sync.Mutex
+	lost   int
+	reason error
+}
+
+// NamedReceiver returns the receiver that the environment names, "" for none.
+func NamedReceiver() string {
+	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
+}
+
+// NewReceiver returns a Receiver at url, or without one where the environment variables of
+// OpenTelemetry say, or else at localhost, without TLS.
+func NewReceiver(ctx context.Context, url string) (*Receiver, error) {
+	r := &Receiver{where: cmp.Or(url, NamedReceiver())}
+	var opts []otlptracehttp.Option // none leave it to the environment
+	if url != "" || r.where == "" {
+		r.where = cmp.Or(url, "http://localhost:4318")
+		opts = append(opts, otlptracehttp.WithEndpointURL(r.where+"/v1/traces"))
+	}
+	var err error
+	r.SpanExporter, err = otlptracehttp.New(ctx, opts...)
+	return r, err
+}
+
+// ExportSpans sends the spans, and counts those that could not be sent.
+func (r *Receiver) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lost += len(spans)
+		r.reason = err
+	}
+	return nil
+}
+
+// Report says how many spans could not be sent, and where to.
+func (r *Receiver) Report(out io.Writer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost > 0 {
+		fmt.Fprintf(out, "%d spans were not sent to the OTLP receiver at %s: %v\n", r.lost, r.where, r.reason)
+	}
+}
