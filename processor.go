@@ -146,9 +146,13 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
 	e.Root = p.roots.Ended(e.Context, e.Parent)
 	e.Alone = !e.Parent.IsValid() && s.ChildSpanCount() == 0
+	states := e.Context.TraceState().Len()
 	admitted := !p.stopped.Load() && p.admit(&e)
 	left = 0 // what the pipeline has, it counts
 	if admitted {
+		if e.Context.TraceState().Len() != states {
+			e.Span = span.InContext(e.Span, e.Context) // the pipeline may hold it
+		}
 		p.pipeline.OnEnd(e)
 	}
 }

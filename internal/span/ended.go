@@ -32,5 +32,15 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	return e.Span
 }
 
+// InContext returns s with another context.
+func InContext(s sdktrace.ReadOnlySpan, c trace.SpanContext) sdktrace.ReadOnlySpan { return inContext{s, c} }
+
+type inContext struct {
+	sdktrace.ReadOnlySpan
+	context trace.SpanContext
+}
+
+func (s inContext) SpanContext() trace.SpanContext { return s.context }
+
 // IsLocalRoot reports whether a span with the given parent has no parent in this process.
 func IsLocalRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
