@@ -33,7 +33,9 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 }
 
 // InContext returns s with another context.
-func InContext(s sdktrace.ReadOnlySpan, c trace.SpanContext) sdktrace.ReadOnlySpan { return inContext{s, c} }
+func InContext(s sdktrace.ReadOnlySpan, c trace.SpanContext) sdktrace.ReadOnlySpan {
+	return inContext{s, c}
+}
 
 type inContext struct {
 	sdktrace.ReadOnlySpan
