@@ -1,10 +1,12 @@
 package optrace_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -336,6 +338,9 @@ func TestLateRecordIsTheSame(t *testing.T) {
 			}
 			check.Equal(t, f.String(), want, got)
 			check.Equal(t, f.String()+": spans", 1, len(got))
+			if text := check.Must(os.ReadFile(path))(t); bytes.Contains(text, []byte("th:8")) {
+				t.Errorf("%v: a span that is recorded whatever is sampled has a probability", f)
+			}
 		}
 	}
 }
