@@ -309,12 +309,13 @@ type Stats struct {
 	// local roots, and the open spans of traces with several, in at most 24 MiB, which is more
 	// than a hundred thousand. Operations below a root that was forgotten have no Root.
 	Forgotten uint64
-	// LostParents counts spans that are missing above operations of the recording. A span that ends
-	// before any operation of its trace waits for operations below it, in 8 MiB of memory, and in 0.8 MiB
-	// as long as there were no operations at all. If it makes room for spans that end later, and then an
-	// operation below it is recorded, it counts here, once, unless 32,000 further spans have waited
-	// meanwhile. [Processor.Expect] has a span written without that memory. Processors in front of one
-	// Exporter have one count.
+	// LostParents counts spans above operations that are not in the recording. A span that ends before
+	// any operation of its trace waits for an operation below it, in 8 MiB of an [Exporter]'s memory, or
+	// in 1 MiB before the first operation of any trace. If it makes room for spans that end later, and an
+	// operation below it is recorded then, LostParents counts it, once. The Exporter can tell for about
+	// the last 30,000 spans that waited, 4,000 before the first operation. Spans above one that it cannot
+	// tell of are not counted either. [Processor.Expect] avoids the wait. Processors in front of one
+	// Exporter share the count.
 	LostParents uint64
 	// Unsummed counts the operations that [WithForwardThreshold] left out and that no event tells
 	// of: the sums below open local roots take at most 32 MiB. What ends below their roots later

@@ -3,7 +3,6 @@ package optrace_test
 import (
 	"context"
 	"io"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,13 +34,6 @@ func benchProvider(b *testing.B, opts ...optrace.ExporterOption) (*sdktrace.Trac
 
 // The spans of a server without operations: ending one, and all that one costs.
 func BenchmarkPlainSpan(b *testing.B) {
-	cpu := func(b *testing.B, f func()) {
-		var before, after syscall.Rusage
-		syscall.Getrusage(0, &before)
-		f()
-		syscall.Getrusage(0, &after)
-		b.ReportMetric(float64(after.Utime.Nano()-before.Utime.Nano())/float64(b.N), "cpu-ns/op")
-	}
 	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON} {
 		tp, proc := benchProvider(b, optrace.WithFormat(f))
 		collected := &spantest.Exporter{}
@@ -54,22 +46,18 @@ func BenchmarkPlainSpan(b *testing.B) {
 		spans := collected.Stubs().Snapshots()
 		b.Run(f.String()+"/OnEnd", func(b *testing.B) {
 			b.ReportAllocs()
-			cpu(b, func() {
-				for i := 0; b.Loop(); i++ {
-					proc.OnEnd(spans[i%many])
-				}
-			})
+			for i := 0; b.Loop(); i++ {
+				proc.OnEnd(spans[i%many])
+			}
 		})
 		b.Run(f.String()+"/Whole", func(b *testing.B) {
 			b.ReportAllocs()
 			tracer := tp.Tracer("server")
-			cpu(b, func() {
-				for b.Loop() {
-					_, s := tracer.Start(b.Context(), "POST")
-					s.SetAttributes(requestAttributes...)
-					s.End()
-				}
-			})
+			for b.Loop() {
+				_, s := tracer.Start(b.Context(), "POST")
+				s.SetAttributes(requestAttributes...)
+				s.End()
+			}
 		})
 	}
 }
