@@ -306,8 +306,8 @@ type Stats struct {
 	// DeletedFiles counts the rotated files that were deleted, see [Rotation].
 	DeletedFiles uint64
 	// Forgotten counts spans that had not ended when a [Processor] forgot them. It knows the open
-	// local roots, and the open spans of traces with several, in at most 24 MiB, which is more
-	// than a hundred thousand. Operations below a root that was forgotten have no Root.
+	// local roots, and the open spans of traces with several, in at most 24 MiB, which is
+	// about a hundred thousand. Operations below a root that was forgotten have no Root.
 	Forgotten uint64
 	// LostParents counts spans above operations that are not in the recording. A span that ends before
 	// any operation of its trace waits for an operation below it, in 8 MiB of an [Exporter]'s memory, or
