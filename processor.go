@@ -46,6 +46,7 @@ type Processor struct {
 	stopped   atomic.Bool
 	skipped   atomic.Uint64
 	lost      atomic.Uint64 // before the pipeline had them
+	told      atomic.Uint64 // how many dropped operations a ForceFlush has reported
 	errs      observ.Errors
 	unobserve func() error
 
@@ -53,6 +54,7 @@ type Processor struct {
 	mapping  *attr.Mapping
 	resource atomic.Pointer[resource.Resource] // of spans
 	expected *resource.Resource                // of spans, as long as there were none; may be nil
+	sampled  atomic.Pointer[sampledResource]   // nil unless a sampler leaves operations out
 	shapes   *shapes.Cache
 }
 
@@ -137,11 +139,11 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 		p.pruner.Started(s)
 	}
 	if p.resource.Load() == nil {
-		p.resource.Store(s.Resource())
+		p.learn(s)
 	}
 }
 
-// OnEnd takes a finished span.
+// OnEnd takes a finished span. After Shutdown an operation counts as dropped.
 func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.isOff() {
 		return
@@ -150,14 +152,15 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	defer p.recover("ending a span", &left)
 	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
 	e.Root = p.roots.Ended(e.Context, e.Parent)
+	if p.sampled.Load() != nil {
+		e.Resource = p.stated(s.Resource())
+	}
 	e.Alone = !e.Parent.IsValid() && s.ChildSpanCount() == 0
 	states := e.Context.TraceState().Len()
-	admitted := !p.stopped.Load() && p.admit(&e)
+	admitted := p.admit(&e)
 	left = 0 // what the pipeline has, it counts
 	if admitted {
-		if e.Context.TraceState().Len() != states {
-			e.Span = span.InContext(e.Span, e.Context) // the pipeline may hold it
-		}
+		e.Differs = e.Resource != nil || e.Context.TraceState().Len() != states
 		p.pipeline.OnEnd(e)
 	}
 }
@@ -189,7 +192,7 @@ func (p *Processor) admit(e *span.Ended) bool {
 
 // recorded returns the context of a span as an Exporter is to record it.
 func (p *Processor) recorded(c trace.SpanContext) trace.SpanContext {
-	if state := c.TraceState(); p.cfg.recordOnly && p.exp != nil && state.Len() > 0 {
+	if state := c.TraceState(); p.cfg.recordOnly && p.exp != nil && state.Len() > 0 && p.sampled.Load() == nil {
 		return c.WithTraceState(state.Delete("ot")) // with the probability of sampling
 	}
 	return c
@@ -210,7 +213,8 @@ func (p *Processor) keeps(s sdktrace.ReadOnlySpan) (keep bool) {
 func (p *Processor) takes(s trace.SpanContext) bool { return s.IsSampled() || p.cfg.recordOnly }
 
 // ForceFlush returns when every operation that ended before the call is with the exporter's
-// writer, or with ctx's error when ctx is done before.
+// writer, or with ctx's error when ctx is done before. It returns an error where operations were
+// dropped, whatever dropped them, and no ForceFlush that returned before the call has said so.
 func (p *Processor) ForceFlush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Load() {
@@ -219,14 +223,26 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.pipeline.Flush(ctx)
+	told := p.told.Load()
+	err := p.pipeline.Flush(ctx)
+	lost := p.dropped()
+	for before := p.told.Load(); before < lost && !p.told.CompareAndSwap(before, lost); before = p.told.Load() {
+	}
+	if lost > told {
+		err = errors.Join(fmt.Errorf("optrace: %d operations were dropped since the last flush", lost-told), err)
+	}
+	return err
 }
+
+// dropped returns the number of operations that are lost, before the pipeline or in it.
+func (p *Processor) dropped() uint64 { return p.pipeline.Stats().Dropped + p.lost.Load() }
 
 const lastFlush = 100 * time.Millisecond // for the buffers, in a Shutdown whose context is done
 
 // Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is done before, the
-// operations that are left count as dropped. If ctx has no deadline, Shutdown gives up when no
-// operation got through for the time of [WithExportTimeout]. Later calls do nothing.
+// operations that are left count as dropped, and so do those that end later. If ctx has no deadline,
+// Shutdown gives up when no operation got through for the time of [WithExportTimeout]. Later calls do
+// nothing.
 func (p *Processor) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Swap(true) {

@@ -95,6 +95,7 @@ func (cfg *processorConfig) readEnvironment() {
 	env.Int("OPTRACE_MAX_BYTES", &cfg.bufferBytes, pipeline.MinMaxBytes)
 	env.Duration("OPTRACE_EXPORT_TIMEOUT", &cfg.exportTimeout, 1)
 	env.Bool("OPTRACE_RECORD_ONLY", &cfg.recordOnly)
+	cfg.recordOnly = cfg.recordOnly && cfg.role != forwarders // unsampled spans are sent only where the code says so
 	if cfg.role != flightRecorders {
 		env.Choice("OPTRACE_POLICY", &cfg.policy, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
 		env.Duration("OPTRACE_FLUSH_INTERVAL", &cfg.flushInterval, 1)
@@ -204,8 +205,8 @@ func WithExportTimeout(d time.Duration) ProcessorOption {
 
 // WithRecordOnly makes the Processor take spans that are recorded but not sampled too. With
 // sdktrace.AlwaysRecord around the sampler that gives profiles of all operations at any sampling
-// rate. What an Exporter records then has no adjusted counts. Default: OPTRACE_RECORD_ONLY, or
-// sampled spans only.
+// rate. What an Exporter records then has no adjusted counts. Default: sampled spans only, or for
+// [NewProcessor] and [NewFlightRecorder] what OPTRACE_RECORD_ONLY says; the Processor of [Setup] has it.
 func WithRecordOnly() ProcessorOption {
 	return processorOption{all, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
 }

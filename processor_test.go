@@ -106,6 +106,29 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 	}
 }
 
+// Where the sampler leaves operations out all the same, the weights of the others stay, and the file has one resource, which
+// names it.
+func TestRecordOnlyBehindASampler(t *testing.T) {
+	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
+	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
+	spantest.Errors(t)
+	var buf spantest.Buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithRecordOnly())
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.5))),
+		sdktrace.WithSpanProcessor(proc))
+	run(parent, optrace.NewTracer(tp), "matmul")
+	rec := proc.Recorder(parent)
+	rec.Begin("relu", "")
+	rec.Finish()
+	shutdown(t, tp)
+	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
+		check.Equal(t, e.Operation, 2.0, e.AdjustedCount)
+	}
+	for what, want := range map[string]int{`"step":`: 2, `"schema":`: 1, "optrace.sampler": 1} {
+		check.Equal(t, what, want, bytes.Count(buf.Bytes(), []byte(what)))
+	}
+}
+
 func TestObservability(t *testing.T) {
 	t.Setenv("OTEL_GO_X_OBSERVABILITY", "True")
 	read := spantest.Metrics(t, instrumentation.Scope{Name: optrace.ScopeName, Version: optrace.Version})
@@ -336,7 +359,7 @@ func TestNewProcessorOptions(t *testing.T) {
 }
 
 // A flush that ran out of time, and a Shutdown whose context is done, still bring what is in the buffers to a writer that
-// takes it. A Processor that has ended takes nothing more, and its exporter has ended too.
+// takes it. What ends after that counts as dropped, and the exporter has ended too.
 func TestProcessorShutdown(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"in time": context.Background(), "cancelled": cancelled()} {
 		t.Run(name, func(t *testing.T) {
@@ -347,13 +370,19 @@ func TestProcessorShutdown(t *testing.T) {
 			record(t.Context(), tp, 5)
 			check.Is(t, "ForceFlush", ctx.Err(), proc.ForceFlush(ctx))
 			record(t.Context(), tp, 5)
-			_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
+			tr := optrace.NewTracer(tp)
+			_, late := tr.Start(t.Context(), "late", "")
+			rec, q := proc.Recorder(t.Context()), newQueue(t, proc)
+			rec.Begin("late", "")
+			now := passedAt(time.Now().UnixNano())
+			q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), now, now)
 			check.Is(t, "Shutdown", ctx.Err(), proc.Shutdown(ctx))
 			check.OK(t, errors.Join(proc.Shutdown(ctx), proc.ForceFlush(ctx))) // after Shutdown
 			late.End()
-			proc.OnEnd(spantest.Operation(0).Snapshot())
+			rec.Finish()
+			flush(t, q)
 			check.Equal(t, "entries", 10, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
-			check.Equal(t, "stats", optrace.Stats{Recorded: 10, Written: 10}, proc.Stats())
+			check.Equal(t, "stats", optrace.Stats{Recorded: 13, Written: 10, Dropped: 3}, proc.Stats())
 			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
 			_ = tp.Shutdown(t.Context())
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/deviceclock"
@@ -48,7 +49,7 @@ type Event interface {
 //   - a time that the device clock cannot place: lost, and counted as unplaced
 //   - a device clock that runs backward: the times of a stream stand still, and Backward of
 //     [deviceclock.Stats] counts it
-//   - a context whose trace is not sampled: skipped at once
+//   - a context whose trace is not recorded: skipped at once
 //   - an event that panics, or no prepared operation: lost, and the error handler of OpenTelemetry
 //     is told
 //
@@ -75,7 +76,7 @@ type Queue[E Event] struct {
 type QueueStats struct {
 	Launched uint64 // the sum of those below, but for Reversed and Early
 	Recorded uint64
-	Skipped  uint64 // of traces that are not sampled
+	Skipped  uint64 // of traces that are not recorded
 	Dropped  uint64 // there was no room for them, or no time before Shutdown
 	Lost     uint64 // their events failed or were never reached
 	Unplaced uint64 // the device clock did not know their times
@@ -368,7 +369,8 @@ type tracerTarget struct{ *Tracer }
 func (t tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
 	s := trace.SpanFromContext(ctx)
 	sc := s.SpanContext()
-	return span.Root{}, t.Tracer != off && (!sc.IsValid() || sc.IsSampled() || s.IsRecording())
+	_, recorded := s.(sdktrace.ReadOnlySpan) // it may have ended
+	return span.Root{}, t.Tracer != off && (!sc.IsValid() || sc.IsSampled() || recorded || s.IsRecording())
 }
 
 func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {

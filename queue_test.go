@@ -243,6 +243,13 @@ func TestDeviceQueueUnsampled(t *testing.T) {
 	q := newQueue(t, tr)
 	q.Launched(q.Begin(ctx, prepare(t, tr, matmulSpec())), new(mark), new(mark))
 	check.Equal(t, "", optrace.QueueStats{Launched: 1, Skipped: 1}, q.Stats())
+	tp = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysRecord(sdktrace.NeverSample())))
+	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+	request.End() // it was recorded, and so are operations below it
+	later := passedAt(time.Now().Add(time.Hour).UnixNano())
+	q.Launched(q.Begin(ctx, prepare(t, tr, matmulSpec())), later, later)
+	flush(t, q)
+	check.Equal(t, "", optrace.QueueStats{Launched: 2, Skipped: 1, Recorded: 1}, q.Stats())
 }
 
 // Where there is no room the policy decides; other streams have rings of their own.

@@ -33,7 +33,7 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 // Recorder returns a Recorder that hands the operations to p, as entries below the span of ctx: other
 // span processors do not see them. With an exporter behind p that takes spans only, they become
 // spans of p's own making. Where ctx holds a span that is not sampled nothing is recorded, unless p
-// was made with [WithRecordOnly]. The Recorder of a nil or zero Processor is nil.
+// was made with [WithRecordOnly], as that of [Setup] is. The Recorder of a nil or zero Processor is nil.
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	if p.isOff() {
 		return nil
@@ -96,9 +96,6 @@ func (t *Tracer) recover() {
 
 // emit hands the operations of r to the pipeline.
 func (p *Processor) emit(r *Recorder) {
-	if p.stopped.Load() {
-		return
-	}
 	left := uint64(len(r.ops)) // not handed over yet
 	defer p.recover("recording", &left)
 	parent := trace.SpanContextFromContext(r.ctx)
@@ -108,7 +105,7 @@ func (p *Processor) emit(r *Recorder) {
 		return
 	}
 	parent = p.recorded(parent)
-	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.resourceOf(r.ctx))
+	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.stated(p.resourceOf(r.ctx)))
 	if many, ok := p.pipeline.(pipeline.Many); ok && p.cfg.filter == nil {
 		left = 0         // what the pipeline has, it counts
 		many.OnEnds(all) // admit would take them all

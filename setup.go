@@ -31,6 +31,8 @@ type SetupOption interface{ apply(*setupConfig) }
 type setupConfig struct {
 	path             string
 	disabled         bool
+	sampledOnly      bool
+	sampler          sdktrace.Sampler             // nil: that of providerOptions or the environment
 	forwards         []func() (*Processor, error) // to exporters beside the file
 	exporterOptions  []ExporterOption
 	processorOptions []ProcessorOption
@@ -88,7 +90,7 @@ func WithSignals(signals ...os.Signal) SetupOption {
 // SDK is what [Setup] has built. A nil or zero SDK records nothing.
 type SDK struct {
 	provider    *sdktrace.TracerProvider // nil if there is nothing to do
-	before      trace.TracerProvider     // the global one before it
+	before      trace.TracerProvider     // the global one before it; running guards it
 	processor   *Processor               // nil if nothing is recorded
 	stopSignals func()
 	once        sync.Once
@@ -128,16 +130,14 @@ func (s *SDK) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one before
-// it becomes that again. Later calls do nothing.
+// it becomes that again, without those of SDKs that have ended. Later calls do nothing.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	if s == nil || s.provider == nil {
 		return nil
 	}
 	s.once.Do(func() {
 		s.stopSignals()
-		if otel.GetTracerProvider() == trace.TracerProvider(s.provider) {
-			otel.SetTracerProvider(s.before)
-		}
+		s.leave()
 		err = s.provider.Shutdown(ctx)
 	})
 	return err
@@ -161,6 +161,10 @@ func SpanLimits() sdktrace.SpanLimits {
 // file is the one that OPTRACE_FILE names, or "ops.jsonl". With OPTRACE_DISABLED=true no operation is
 // recorded and no file is touched: the Tracer and the Processor of the SDK are nil and do nothing,
 // while exporters of [WithSpanExporter] and what [WithProviderOptions] brings go on.
+//
+// The file holds every operation and the spans above it, whatever the sampler decides: that of
+// [WithSampler], of [WithProviderOptions] or of the environment. Exporters of [WithSpanExporter] and batch
+// processors get sampled spans only. [WithSampledOnly] turns this off.
 //
 // The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the limits
 // are those of [SpanLimits], unless [WithProviderOptions] has others.
@@ -186,15 +190,47 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 		return nil, fmt.Errorf("optrace: setup: %w", err)
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
-	sdk := &SDK{provider: tp, before: otel.GetTracerProvider(), processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
-	if !cfg.notGlobal {
-		otel.SetTracerProvider(tp)
-	}
+	sdk := &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
+	sdk.enter(!cfg.notGlobal)
 	return sdk, nil
 }
 
+// running lists the SDKs that have not ended, each of which may restore a global provider.
+var running struct {
+	sync.Mutex
+	sdks []*SDK
+}
+
+// enter notes the global provider, and makes that of s the global one if so asked.
+func (s *SDK) enter(global bool) {
+	running.Lock()
+	defer running.Unlock()
+	s.before = otel.GetTracerProvider()
+	running.sdks = append(running.sdks, s)
+	if global {
+		otel.SetTracerProvider(s.provider)
+	}
+}
+
+// leave restores the provider before s if that of s is the global one, and keeps other SDKs from restoring it.
+func (s *SDK) leave() {
+	running.Lock()
+	defer running.Unlock()
+	running.sdks = slices.DeleteFunc(running.sdks, func(other *SDK) bool { return other == s })
+	for _, other := range running.sdks {
+		if other.before == trace.TracerProvider(s.provider) {
+			other.before = s.before
+		}
+	}
+	if otel.GetTracerProvider() == trace.TracerProvider(s.provider) {
+		otel.SetTracerProvider(s.before)
+	}
+}
+
 // ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and
-// shuts down itself: resource, limits and span processors. Options behind them win.
+// shuts down itself: resource, limits, sampler and span processors. Options behind them win. A sampler
+// behind them drops operations, and the file names it: use [WithSampler] instead, or wrap the sampler in
+// sdktrace.AlwaysRecord.
 //
 //	opts, err := optrace.ProviderOptions("ops.jsonl", optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 //	if err != nil {
@@ -216,6 +252,9 @@ func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProvide
 func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	cfg := setupConfig{path: cmp.Or(path, os.Getenv("OPTRACE_FILE"), "ops.jsonl")}
 	env.Bool("OPTRACE_DISABLED", &cfg.disabled)
+	all := true
+	env.Bool("OPTRACE_RECORD_ONLY", &all)
+	cfg.sampledOnly = !all
 	apply(&cfg, opts, SetupOption.apply)
 	return cfg
 }
@@ -225,6 +264,7 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 	res := process.Resource(context.Background(), cfg.attributes)
 	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))
 	opts = append(opts, cfg.providerOptions...)
+	opts = append(opts, cfg.samplerOption())
 	var made []*Processor
 	defer func() {
 		for _, p := range made {
@@ -248,7 +288,8 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 	if err != nil {
 		return nil, nil, err
 	}
-	if proc, err = NewProcessor(exp, cfg.processorOptions...); err != nil {
+	all := processorOption{processors, "", func(c *processorConfig) { c.recordOnly = !cfg.sampledOnly }}
+	if proc, err = NewProcessor(exp, append([]ProcessorOption{all}, cfg.processorOptions...)...); err != nil {
 		return nil, nil, errors.Join(err, exp.Shutdown(context.Background()))
 	}
 	if len(cfg.providerOptions) == 0 { // which may have another resource

@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,6 +131,55 @@ func TestSetupKeepsLinks(t *testing.T) {
 			shutdown(t, sdk)
 			check.Equal(t, "links", tt.want, len(spans.Stubs()[0].Links))
 		})
+	}
+}
+
+// The global provider is that of the SDK that was set up last among those that have not ended, whatever the order in which
+// they end, and in the end the one before all.
+func TestSetupsEndInAnyOrder(t *testing.T) {
+	original := otel.GetTracerProvider()
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			var running []*optrace.SDK
+			for range order {
+				running = append(running, setup(t, filepath.Join(t.TempDir(), "ops.jsonl")))
+			}
+			all := slices.Clone(running)
+			for _, i := range order {
+				shutdown(t, all[i])
+				running = slices.DeleteFunc(running, func(s *optrace.SDK) bool { return s == all[i] })
+				want := original
+				if len(running) > 0 {
+					want = running[len(running)-1].TracerProvider()
+				}
+				if otel.GetTracerProvider() != want {
+					t.Errorf("the global provider is another one once %d has ended", i)
+				}
+			}
+		})
+	}
+}
+
+// SDKs that are set up and end at once leave the global provider as it was.
+func TestSetupsConcurrentSafe(t *testing.T) {
+	original := otel.GetTracerProvider()
+	var wg sync.WaitGroup
+	for range 8 {
+		path := filepath.Join(t.TempDir(), "ops.jsonl")
+		wg.Go(func() {
+			for range 20 {
+				sdk, err := optrace.Setup(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				shutdown(t, sdk)
+			}
+		})
+	}
+	wg.Wait()
+	if otel.GetTracerProvider() != original {
+		t.Error("the provider before all is not back")
 	}
 }
 

@@ -29,7 +29,8 @@ import (
 //   - a Start before that of the span above: counted as clock, if that is known
 //   - a Launch after the Start: as it is, counted as early
 //
-// In a trace that is not sampled nothing is recorded. A Processor counts what its Recorder was given
+// In a trace that is not sampled nothing is recorded, unless the sampler and the Processor record it all
+// the same, as those of [Setup] do. A Processor counts what its Recorder was given
 // for such a trace as skipped, and a Queue does; a Tracer counts no spans.
 type Times struct {
 	Start, End int64

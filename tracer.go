@@ -62,7 +62,7 @@ func (t *Tracer) orOff() *Tracer {
 // must be ended with End or EndAt.
 //
 // name is also the name of the span and should have few distinct values: "matmul", not
-// "matmul_64x784". Where the span is not sampled the operation costs what the span costs. A nil ctx
+// "matmul_64x784". Where the span is not recorded the operation costs what the span costs. A nil ctx
 // is context.Background().
 func (t *Tracer) Start(ctx context.Context, name, device string) (context.Context, Op) {
 	return t.orOff().start(ctx, name, device)

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 )
@@ -72,6 +73,8 @@ type Envelope struct {
 	// rows named "(other)"; an estimate above 65536.
 	OverflowedGroups int64    `json:"overflowed_groups"`
 	Sampling         Sampling `json:"sampling"`
+	// Sampler describes the sampler that left operations out, "" where the recording names none.
+	Sampler string `json:"sampler,omitempty"`
 	// Warnings counts entries by the fault of their source.
 	Warnings map[string]int64 `json:"warnings"`
 	// SkippedBy counts everything that was passed over by reason: the spans of
@@ -108,12 +111,14 @@ type Sampling string
 
 // The states of sampling.
 const (
-	// SamplingNone: no entry carries a sampling weight.
+	// SamplingNone: no entry carries a sampling weight, and no sampler is named. A recorder may have left
+	// operations out without a word.
 	SamplingNone Sampling = "none"
 	// SamplingKnown: every entry carries its weight, so that estimates for the
 	// entries that were not sampled are sound.
 	SamplingKnown Sampling = "known"
-	// SamplingUnknown: some entries carry a weight and others do not.
+	// SamplingUnknown: some entries carry a weight and others do not, or none does and the recording names
+	// a sampler that left operations out.
 	SamplingUnknown Sampling = "unknown"
 )
 
@@ -153,6 +158,7 @@ type counts struct {
 	Dropped        int64    `json:"dropped,omitempty"`
 	DroppedLinks   int64    `json:"dropped_links,omitempty"`
 	MissingEntries int64    `json:"missing_entries,omitempty"`
+	Sampler        string   `json:"sampler,omitempty"` // the last one by name
 }
 
 // addFormat adds the format of a file, "" for an empty one.
@@ -209,6 +215,10 @@ func (in *counter) add(rec op.Record, err error) {
 	case rec.Span != nil:
 		in.skip(op.SkipNonOp, 1)
 		in.DroppedLinks = wide.AddSaturating(in.DroppedLinks, opmodel.DroppedLinks(rec.Span.Extra))
+	case rec.Resource != nil:
+		if a := opmodel.FindAttr(rec.Resource.Attrs, attrkey.Sampler); a != nil {
+			in.Sampler = max(in.Sampler, a.Value)
+		}
 	case rec.Gap != nil:
 		in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
 		in.countReason(droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
@@ -321,6 +331,7 @@ func (in *counter) merge(o *counter) {
 	in.Truncated += o.Truncated
 	in.Dropped = wide.AddSaturating(in.Dropped, o.Dropped)
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, o.MissingEntries)
+	in.Sampler = max(in.Sampler, o.Sampler)
 	for i, n := range o.warnings {
 		in.warnings[i] += n
 	}
@@ -350,6 +361,7 @@ func (in *counter) envelope() Envelope {
 		Dropped:      in.Dropped,
 		Truncated:    in.Truncated,
 		Sampling:     in.sampling(),
+		Sampler:      in.Sampler,
 		DroppedLinks: in.DroppedLinks,
 		Warnings:     in.warningsByName(),
 		SkippedBy:    in.reasonsOf(skippedBy),
@@ -383,10 +395,10 @@ func (in *counter) warningsByName() map[string]int64 {
 }
 
 func (in *counter) sampling() Sampling {
-	switch in.Weighted {
-	case 0:
+	switch {
+	case in.Weighted == 0 && in.Sampler == "":
 		return SamplingNone
-	case in.Entries:
+	case in.Weighted == in.Entries && in.Weighted > 0:
 		return SamplingKnown
 	}
 	return SamplingUnknown

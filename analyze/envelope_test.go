@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
 )
@@ -65,6 +66,17 @@ func TestInput(t *testing.T) {
 		}, func(e *Envelope) {
 			e.Entries, e.Spans, e.Skipped = 1, 4, 3
 			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
+		}},
+		{"a sampler", []event{
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "TraceIDRatioBased{0.1}"}}}}},
+			{rec: op.Record{Resource: &op.Resource{}}}, entryEvent(0, 0),
+		}, func(e *Envelope) {
+			e.Entries, e.Spans, e.Sampling, e.Sampler = 1, 1, SamplingUnknown, "TraceIDRatioBased{0.1}"
+		}},
+		{"a sampler and its weights", []event{
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}}, entryEvent(0, 10),
+		}, func(e *Envelope) {
+			e.Entries, e.Spans, e.Sampling, e.Sampler = 1, 1, SamplingKnown, "Probability"
 		}},
 		{"gaps", []event{
 			{rec: op.Record{Gap: &op.Gap{Dropped: 7, Reason: "queue_full"}}},

@@ -64,6 +64,11 @@ type Report struct {
 	// Slowest has the entries of the longest durations, longest first, in input
 	// order where durations are equal.
 	Slowest []*op.Entry `json:"slowest"`
+	// Errors has a row per text of an error and operation, the largest count first: the counts add up to
+	// the errors of Operations. SpanErrors has the same of spans that are no operations, such as requests, with the names of
+	// these; nil when the structure was not computed.
+	Errors     []profile.Error `json:"errors"`
+	SpanErrors []profile.Error `json:"span_errors"`
 	// Idle has the longest times in which a device had nothing to do, longest
 	// first; IdleCauses sums up all of them by device and cause.
 	Idle       []timeline.IdleGap   `json:"idle"`

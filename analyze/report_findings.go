@@ -27,6 +27,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
 	}
 	facts.Total, facts.Operations, facts.Devices, facts.Copies = r.Total, r.Operations, r.Devices, r.Memory.Copies
+	facts.Errors = r.Errors
 	facts.Idle, facts.IdleCauses, facts.Launches, facts.Operators = r.Idle, r.IdleCauses, r.Launches, r.Operators
 	facts.Paths, facts.PathOperations, facts.Sequences, facts.Engines = r.PathTotals, r.PathOperations, r.Sequences, r.Engines
 	facts.First = steps.FirstOf(f, r.Steps)

@@ -52,6 +52,7 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 			ThresholdBytes: s.ThresholdBytes, HotspotCount: s.HotspotCount, Hotspots: s.Hotspots, Copies: s.Copies,
 		},
 		Slowest: s.Slowest,
+		Errors:  s.Errors,
 	}
 	if options.Peaks != nil {
 		r.Peaks = options.Peaks.Devices

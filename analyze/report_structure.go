@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
@@ -68,6 +69,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = joins().Rows() }},
 		{"overview summary operations", func() { r.addSelfTimes(forest) }},
+		{"errors", func() { r.SpanErrors = profile.ErrorsOf(spansOf(forest), groups) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
@@ -82,6 +84,17 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	}
 	parallel.Do(wanted...)
 	return found, &facts
+}
+
+// spansOf returns the spans that are no operations.
+func spansOf(f *trace.Forest) iter.Seq[trace.Node] {
+	return func(yield func(trace.Node) bool) {
+		for n := range f.Nodes() {
+			if !n.IsOp() && !yield(n) {
+				return
+			}
+		}
+	}
 }
 
 // AddTimelines gives each device the parts of its time. Run does so; a report whose figures another

@@ -6,7 +6,7 @@ require (
 	github.com/bytedance/sonic v1.15.5
 	github.com/google/go-cmp v0.7.0
 	github.com/open-telemetry/opentelemetry-collector-contrib/connector/spanmetricsconnector v0.155.0
-	github.com/optrace/optrace v0.0.0
+	github.com/optrace/optrace v0.3.0
 	go.opentelemetry.io/collector/component v1.61.0
 	go.opentelemetry.io/collector/component/componenttest v0.155.0
 	go.opentelemetry.io/collector/connector v0.155.0
@@ -59,7 +59,7 @@ require (
 	github.com/open-telemetry/opentelemetry-collector-contrib/internal/pdatautil v0.155.0 // indirect
 	github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatautil v0.155.0 // indirect
 	github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling v0.155.0 // indirect
-	github.com/optrace/optrace/contrib/otelcol v0.0.0
+	github.com/optrace/optrace/contrib/otelcol v0.3.0
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/collector/config/configoptional v1.61.0
@@ -86,7 +86,3 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.84.0 // indirect
 )
-
-replace github.com/optrace/optrace => ../
-
-replace github.com/optrace/optrace/contrib/otelcol => ../contrib/otelcol

@@ -5,8 +5,8 @@ go 1.26.0
 require (
 	github.com/ebitengine/purego v0.11.2
 	github.com/hybridgroup/yzma v1.28.0
-	github.com/optrace/optrace v0.0.0
-	github.com/optrace/optrace/contrib/ggml v0.0.0
+	github.com/optrace/optrace v0.3.0
+	github.com/optrace/optrace/contrib/ggml v0.3.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0
@@ -39,7 +39,3 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.84.0 // indirect
 )
-
-replace github.com/optrace/optrace => ../
-
-replace github.com/optrace/optrace/contrib/ggml => ../contrib/ggml

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -96,7 +97,13 @@ func (o *Options) openSource(path string) (io.Reader, func(), error) {
 		}
 		return os.Stdin, func() {}, nil
 	}
-	f, err := os.Open(path)
+	var f fs.File
+	var err error
+	if o.FS != nil {
+		f, err = o.FS.Open(path)
+	} else {
+		f, err = os.Open(path)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

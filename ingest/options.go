@@ -20,6 +20,9 @@ type Options struct {
 	// see [Input.Hold]. What would take more ends with a *[MemoryError]. 0 is
 	// DefaultMaxMemory, a negative number no bound.
 	MaxMemory int64
+	// FS opens the paths; nil opens files of the operating system. Files that are *os.File, such as those of
+	// os.Root.FS, are read in parts where their format allows that.
+	FS fs.FS
 	// Stdin is read for the path "-"; nil means os.Stdin.
 	Stdin io.Reader
 	// Progress is called with the number of bytes that each read brought from a

@@ -38,7 +38,7 @@ func (o *Options) expand(paths []string) ([]source, error) {
 			sources = append(sources, source{path: path})
 			continue
 		}
-		info, err := os.Stat(path)
+		info, err := o.stat(path)
 		if err != nil {
 			return nil, fmt.Errorf("reading input: %w", err)
 		}
@@ -63,7 +63,7 @@ func (o *Options) expand(paths []string) ([]source, error) {
 
 func (o *Options) walk(dir string) ([]source, error) {
 	var found []source
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := o.walkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && path == dir:
 			return err
@@ -86,6 +86,20 @@ func (o *Options) walk(dir string) ([]source, error) {
 		return nil
 	})
 	return found, err
+}
+
+func (o *Options) stat(path string) (fs.FileInfo, error) {
+	if o.FS != nil {
+		return fs.Stat(o.FS, path)
+	}
+	return os.Stat(path)
+}
+
+func (o *Options) walkDir(dir string, f fs.WalkDirFunc) error {
+	if o.FS != nil {
+		return fs.WalkDir(o.FS, dir, f)
+	}
+	return filepath.WalkDir(dir, f)
 }
 
 // passedOver returns what to report in place of a file that ends with err when it is

@@ -17,8 +17,8 @@
 //
 // # Limits
 //
-// The profile has a row per operation and device, 10,000 of each at most, whatever the
-// number of operations. Its FLOPs are those that were recorded; what follows from shapes is
+// The profile has a row per operation and a row per device, 10,000 of each at most; further ones share a row. That
+// takes 128 MiB at most. Names of more than 256 bytes are cut. Its FLOPs are those that were recorded; what follows from shapes is
 // not computed as operations end. The latest operations are 20,000 by default, see [WithWindow]; each takes
 // about 80 bytes, or some 800 where its attributes lie in memory that no other has, until
 // somebody opens the page, and some 500 bytes more from then on, for which a window has

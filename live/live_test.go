@@ -244,3 +244,28 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 		t.Errorf("the window holds %d", r.Input.Spans)
 	}
 }
+
+// However many operations and devices there are, the report has a bounded number of rows, and sums all of them up.
+func TestRowsAreBounded(t *testing.T) {
+	p := newProcessor(t)
+	tp := provider(p)
+	defer func() { check.OK(t, tp.Shutdown(context.Background())) }()
+	const n, most = 12_000, 10_001 // with the row of all others
+	tr := tp.Tracer("engine")
+	for i := range n {
+		name := fmt.Sprint("op", i, strings.Repeat("n", 300))
+		_, s := tr.Start(t.Context(), name, trace.WithAttributes(tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i))))
+		s.End()
+	}
+	r := p.Report()
+	count := int64(0)
+	for _, row := range r.Operations {
+		count += row.Count
+		if len(row.Operation) > 270 {
+			t.Fatalf("a name of %d bytes", len(row.Operation))
+		}
+	}
+	if count != n || len(r.Operations) > most || len(r.Devices) > most {
+		t.Errorf("%d operations of %d in %d rows, %d devices", count, n, len(r.Operations), len(r.Devices))
+	}
+}

@@ -53,7 +53,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	// A few for each processor, so that hardly any is taken when a span ends.
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
 	for range n {
-		p.shards = append(p.shards, newShard(cfg, max(1, cfg.records/n), maxCacheBytes/n, p.metrics, p.push))
+		p.shards = append(p.shards, newShard(cfg, n, p.metrics, p.push))
 	}
 	if p.push != nil {
 		p.push.pusher.Start()
@@ -64,10 +64,15 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	return p, nil
 }
 
-// The bounds of shards and of what they remember of attributes together.
+// The bounds of all shards together.
 const (
 	maxShards     = 64
-	maxCacheBytes = 32 << 20
+	maxCacheBytes = 32 << 20 // of attributes that repeat
+	maxNameBytes  = 8 << 20
+	// maxRows is how many operations and how many devices have a row in the report. Shards that take each other's
+	// operations have rows for the same ones, rowShare times as many.
+	maxRows  = 10_000
+	rowShare = 4
 )
 
 // OnStart remembers a span that starts, where profiles are pushed, and does nothing elsewhere.
@@ -121,7 +126,7 @@ func (p *Processor) lock(n uint32) *shard {
 // Report returns the sums of all operations since the Processor was made: what needs the
 // structure of the run, such as self times, is in the page's report only.
 func (p *Processor) Report() *analyze.Report {
-	sum := profile.New(profile.Options{RecordedFLOPs: true})
+	sum := profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: maxRows})
 	for _, sh := range p.shards {
 		sh.mu.Lock()
 		sum.Merge(sh.profile)

@@ -59,11 +59,15 @@ type record struct {
 	id, parent      op.SpanID
 }
 
-func newShard(cfg config, records, cacheBytes int, m *metrics, p *push) *shard {
-	return &shard{
-		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes),
-		profile: profile.New(profile.Options{RecordedFLOPs: true}), most: records, metrics: m, push: p,
+// newShard returns one of n shards.
+func newShard(cfg config, n int, m *metrics, p *push) *shard {
+	s := &shard{
+		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](maxCacheBytes / n),
+		profile: profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: min(maxRows, rowShare*maxRows/n)}),
+		most:    max(1, cfg.records/n), metrics: m, push: p,
 	}
+	s.strings.Limit(maxNameBytes / n)
+	return s
 }
 
 // end takes the data of a span that has ended, and its frame where profiles are pushed. It
@@ -120,7 +124,8 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	}
 	t := &template{entry: *e.Clone(), resource: s.conv.Resource(d.Resource)}
 	// The profile finds its rows by the addresses of names.
-	t.entry.Operation, t.entry.DeviceID = s.strings.String([]byte(e.Operation)), s.strings.String([]byte(e.DeviceID))
+	t.entry.Operation = s.strings.String([]byte(livepage.ShortText(e.Operation)))
+	t.entry.DeviceID = s.strings.String([]byte(livepage.ShortText(e.DeviceID)))
 	if s.metrics != nil {
 		t.series = newSeries(e)
 	}

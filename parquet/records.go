@@ -11,10 +11,13 @@ import (
 	"sync/atomic"
 
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // Records reads a file that can only be read from front to back. The footer, which tells
 // where everything is, stands at its end, so that at most spoolBytes of the file, and

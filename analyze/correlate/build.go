@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -47,7 +48,9 @@ func (j *Join) Report(opts Options) *Report {
 			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
 			OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
 			CriticalPath: pathParts(forest, sum, links), Link: links.span(q.TraceID, q.SpanID),
+			Errors: profile.ErrorsOf(q.Operations(), maxErrors),
 		}
+		row.Error, row.Failed = q.Root.Failure()
 		name := endpointName{row.Root, row.Service}
 		if paths[name] == nil {
 			paths[name] = path.NewSum(forest)
@@ -124,7 +127,8 @@ func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.Sp
 			Name: e.Name, Service: e.Service, TraceID: e.TraceID, SpanID: e.SpanID,
 			StartNS: e.StartNS, DurationNS: e.DurationNS, Links: int64(e.Links), Requests: int64(e.Requests),
 			DroppedLinks: e.DroppedLinks, UnlinkedNS: e.UnlinkedNS,
-			Ops: missing.Ops, SumNS: e.SumNS, DividedBy: append([]requests.Division{}, e.DividedBy...), Link: links.span(e.TraceID, e.SpanID),
+			Ops: missing.Ops, SumNS: e.SumNS, Errors: profile.ErrorsOf(e.Operations(), maxErrors),
+			DividedBy: append([]requests.Division{}, e.DividedBy...), Link: links.span(e.TraceID, e.SpanID),
 		})
 	}
 }

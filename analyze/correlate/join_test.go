@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/check"
@@ -49,7 +50,7 @@ func TestReport(t *testing.T) {
 				{Operation: "SELECT", Kind: "host", TimeNS: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
 			},
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
-			Link: link(trace1 + "?uiFind=0000000000000001"),
+			Errors: []profile.Error{}, Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
 		Findings: []findings.Finding{}, Shared: []correlate.Shared{},
 		Unattached: []correlate.Op{{
@@ -65,6 +66,40 @@ func TestReport(t *testing.T) {
 	got.Endpoints = nil
 	got.Jaeger = address
 	check.Equal(t, "report", want, got)
+}
+
+// A request tells of its own error and of those of its operations, as an execution of several requests does; a record of
+// both sides counts once.
+func TestReportErrors(t *testing.T) {
+	j := correlate.NewJoin()
+	request, shared := tracetest.SpanAt("POST /a", 1, 0, 0, 50).Span(), tracetest.SpanAt("step", 1, 0, 10, 41).In(2).To(1, 1).Span()
+	request.Failed, request.Extra = true, &op.Extra{Message: "status 500"}
+	add := func(r op.Record) {
+		j.AddLocal(r)
+		j.AddService(r)
+	}
+	failing := func(s tracetest.Spec, text string) op.Record {
+		e := s.Entry()
+		e.Failed, e.Error = true, text
+		return op.Record{Entry: e}
+	}
+	add(op.Record{Span: request})
+	add(op.Record{Span: shared})
+	add(failing(tracetest.OpAt("matmul", 2, 1, 5, 9), "out of memory"))
+	add(failing(tracetest.OpAt("matmul", 3, 1, 15, 19), "out of memory"))
+	add(failing(tracetest.OpAt("all_reduce", 2, 1, 15, 19).In(2), ""))
+	r := j.Report(correlate.Options{})
+	q, e := r.Requests[0], r.Shared[0]
+	if !q.Failed || q.Error != "status 500" {
+		t.Errorf("request %+v", q)
+	}
+	check.Equal(t, "errors of the request", []profile.Error{{
+		Text: "out of memory", Operation: "matmul", Count: 2,
+		First: profile.Occurrence{TraceID: traceOf(1), SpanID: idOf(2), StartNS: op.Known(5)},
+	}}, q.Errors)
+	check.Equal(t, "errors of the execution", []profile.Error{{
+		Operation: "all_reduce", Count: 1, First: profile.Occurrence{TraceID: traceOf(2), SpanID: idOf(2), StartNS: op.Known(15)},
+	}}, e.Errors)
 }
 
 // Either side may be absent. What is asked of it is then not counted as missing.
@@ -185,7 +220,7 @@ func TestReportShared(t *testing.T) {
 	whole := join(spans).Report(correlate.Options{Jaeger: address})
 	want := []correlate.Shared{{
 		Name: "step", Service: "api", TraceID: traceOf(3), SpanID: idOf(1), StartNS: op.Known(10), DurationNS: 31,
-		Links: 3, Requests: 2, Ops: 1, SumNS: 31, DividedBy: []requests.Division{{Law: requests.LawEqual, TimeNS: 31}},
+		Links: 3, Requests: 2, Ops: 1, SumNS: 31, Errors: []profile.Error{}, DividedBy: []requests.Division{{Law: requests.LawEqual, TimeNS: 31}},
 		Link: address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
 	}}
 	check.Equal(t, "shared", want, whole.Shared)

@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/price"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
@@ -98,6 +99,11 @@ type Request struct {
 	// CriticalPath has the time on the critical path by operation, kind and
 	// device, the largest first. It adds up to Duration.
 	CriticalPath []PathPart `json:"critical_path"`
+	// Failed reports whether the request's own span ended with an error, and Error is the text of that. Errors has the
+	// errors of its operations, without those of shared executions.
+	Failed bool            `json:"failed"`
+	Error  string          `json:"error,omitempty"`
+	Errors []profile.Error `json:"errors"`
 	// Pruned are the operations of the request that Jaeger holds in a summary.
 	Pruned PrunedSum `json:"pruned"`
 	// InJaeger and InLocal report which sides hold the request's own span.
@@ -138,6 +144,8 @@ type Shared struct {
 	// requests share.
 	Ops   int64 `json:"ops"`
 	SumNS int64 `json:"sum_ns"`
+	// Errors has the errors of its operations.
+	Errors []profile.Error `json:"errors"`
 	// DividedBy says by which laws: attention by the weights for it, the rest by weights or in equal parts.
 	DividedBy []requests.Division `json:"divided_by"`
 	// Link leads to the execution in Jaeger; nil where there is none.
@@ -201,3 +209,6 @@ type Options struct {
 
 // maxUnattached bounds the list of operations that belong to no request.
 const maxUnattached = 1000
+
+// maxErrors bounds the errors that are told apart in a request.
+const maxErrors = 100

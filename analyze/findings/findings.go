@@ -103,6 +103,7 @@ type Facts struct {
 	// WithoutSuspects is the total without suspect times, nil where there are none.
 	WithoutSuspects *profile.Total
 	Operations      []profile.Operation
+	Errors          []profile.Error
 	Devices         []profile.Device
 	Copies          []profile.Copy
 	Idle            []timeline.IdleGap
@@ -171,6 +172,7 @@ func (l *list) run() {
 	l.hostTimes()
 	l.others()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
+	l.first = append(l.first, l.failed...)
 	slices.SortStableFunc(l.all, func(a, b Finding) int {
 		return cmp.Or(
 			order.Ints(b.SavedNS, a.SavedNS), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
@@ -182,6 +184,7 @@ type list struct {
 	Facts
 	// first has what comes before all others: what puts the figures in doubt, and the bound.
 	first, all []Finding
+	failed     []Finding // comes behind the bound
 	// whole is the time that is divided, devices by how many it was multiplied: the paths of the
 	// requests, where there are any, or the extent on each device.
 	whole, devicesNum int64

@@ -72,9 +72,20 @@ func (l *list) failures() {
 	if len(rows) > most {
 		what = append(what, units.Plural(int64(len(rows)-most), "other operation"))
 	}
-	l.note(says(failed, Where{Section: "operations", Operation: rows[0].Operation},
-		"%s of %s ended with an error: %s.", units.Count(n), units.Plural(l.Total.Count, "operation"), strings.Join(what, ", ")),
-		float64(n) > much*float64(l.Total.Count))
+	text := ""
+	if len(l.Errors) > 0 && l.Errors[0].Text != "" {
+		most := &l.Errors[0]
+		if text = fmt.Sprintf(", %q", named(most.Text)); most.Count < n {
+			text = fmt.Sprintf(", most often %q (%s)", named(most.Text), units.Count(most.Count))
+		}
+	}
+	found := says(failed, Where{Section: "errors", Operation: rows[0].Operation}, "%s of %s ended with an error%s: %s.",
+		units.Count(n), units.Plural(l.Total.Count, "operation"), text, strings.Join(what, ", "))
+	if float64(n) > much*float64(l.Total.Count) {
+		l.first = append(l.first, found)
+	} else {
+		l.failed = append(l.failed, found)
+	}
 }
 
 // note adds a finding about the input, before all others if it puts the figures in doubt.

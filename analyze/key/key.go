@@ -32,6 +32,7 @@ const (
 	byModule
 	byOperator
 	byPhase
+	byError
 	byAttr
 )
 
@@ -56,6 +57,7 @@ var properties = [...]struct {
 	byModule:    {name: "module", form: formText, text: func(e *op.Entry) string { return moduleOf(e.Path) }},
 	byOperator:  {name: "operator", form: formText, text: operatorOf},
 	byPhase:     {name: "phase", form: formText, text: func(e *op.Entry) string { return e.Phase }},
+	byError:     {name: "error", form: formOptional},
 	byAttr:      {form: formOptional},
 }
 
@@ -119,7 +121,7 @@ func Names() []string {
 func Attr(name string) Key { return Key{field: byAttr, attr: name} }
 
 // ParseOne returns the key that s names: operation, kind, device, rank,
-// stream, shape, step, root or request, service, trace, path, module, operator, phase, or attr:NAME, which may be the NAME alone
+// stream, shape, step, root or request, service, trace, path, module, operator, phase, error, or attr:NAME, which may be the NAME alone
 // where that has a dot; model, route and tenant are the attributes gen_ai.request.model, http.route and tenant.id.
 func ParseOne(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {

@@ -31,7 +31,7 @@ func TestParseKeys(t *testing.T) {
 		{"model,route,tenant", "attr:gen_ai.request.model attr:http.route attr:tenant.id", ""},
 		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
 		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
-			"module, operator, phase, model, route, tenant, attr:NAME"},
+			"module, operator, phase, error, model, route, tenant, attr:NAME"},
 		{"attr:", "", `parsing key: "attr:" is none of`},
 		{"operation,", "", `parsing key: "" is none of`},
 		{"rank,device,rank", "", "parsing keys: rank is there twice"},
@@ -84,6 +84,9 @@ func TestKeyValues(t *testing.T) {
 		{"shape", op.Entry{OutputShape: op.Shape{}}, "?->scalar", `"?->scalar"`},
 		{"shape", op.Entry{InputShapes: []op.Shape{}, OutputShape: op.Shape{2, -1}}, "->2x?", `"->2x?"`},
 		{"shape", op.Entry{DType: op.F16}, "?->?:f16", `"?->?:f16"`},
+		{"error", full, "unknown", `null`},
+		{"error", op.Entry{Failed: true, Error: "out of memory"}, "out of memory", `"out of memory"`},
+		{"error", op.Entry{Failed: true}, "", `""`},
 		{"attr:tenant", op.Entry{Attrs: []op.Attr{{Key: "tenant"}}}, "", `""`},
 	} {
 		k := check.Must(ParseOne(tc.key))(t)

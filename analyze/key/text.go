@@ -75,8 +75,11 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 
 // optional returns e's value of a key that may be "".
 func (k Key) optional(e *op.Entry) (text string, ok bool) {
-	if k.field == byDevice {
+	switch k.field {
+	case byDevice:
 		return e.DeviceID, e.HasDevice()
+	case byError:
+		return e.Error, e.Failed
 	}
 	for _, a := range e.Attrs {
 		if a.Key == k.attr {

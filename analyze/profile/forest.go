@@ -57,7 +57,7 @@ func setEntry(f *trace.Forest, r int32, e *op.Entry) {
 		Start: op.Int{V: f.Start(r), Known: flags&trace.FlagStart != 0}, Duration: f.Duration(r),
 		InputShapes: v.InputShapes, OutputShape: v.OutputShape, DType: v.DType, InputDTypes: v.InputDTypes,
 		OutputElements: op.Known(f.Elements(r)), MemoryBytes: op.Int{V: f.Memory(r), Known: flags&trace.FlagMemory != 0},
-		AdjustedCount: f.Weight(r), Failed: flags&trace.FlagFailed != 0,
+		AdjustedCount: f.Weight(r), Failed: flags&trace.FlagFailed != 0, Error: f.ErrorText(r),
 	}
 	e.DeviceID, e.EmptyDevice = lane.Device.Recorded()
 	if flags&trace.FlagHost != 0 {

@@ -85,6 +85,7 @@ func (p *Profile) EachLine(f func(name string, line any)) {
 		})
 	}
 	p.devices.Each(func(_ string, row *deviceRow, other *table.Other) { f("device", &deviceLine{other, *row}) })
+	p.errors.rows.Each(func(_ string, row *Error, other *table.Other) { f("error", &errorLine{*row, other}) })
 	for _, e := range p.slowest.sorted() {
 		f("slowest", e.entry)
 	}
@@ -108,6 +109,8 @@ func (p *Profile) AddLine(name string, text []byte) error {
 		return Decode(text, p.addGroup)
 	case "device":
 		return Decode(text, p.addDevice)
+	case "error":
+		return Decode(text, p.addErrorLine)
 	case "slowest":
 		return p.addListed(&p.slowest, text)
 	case "hotspot":

@@ -29,6 +29,7 @@ type Profile struct {
 	devices    *table.Table[deviceRow]
 	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
+	errors     *errorSums
 	works      work.Finder
 	key        []byte // scratch
 
@@ -92,6 +93,7 @@ func newProfile(opts Options) *Profile {
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
 		devCache: new(symbols.Cache[op.Int, sourceRow]),
+		errors:   newErrorSums(opts.MaxGroups),
 		works:    work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
@@ -140,6 +142,9 @@ func (p *Profile) addSums(e *op.Entry, w work.Work) {
 	}
 	row := p.operation(SideIndex(e.Side), e.Operation)
 	row.add(e, w)
+	if e.Failed {
+		p.errors.addEntry(e)
+	}
 	if e.Side == op.SideHost {
 		return
 	}
@@ -255,6 +260,7 @@ func (p *Profile) Merge(o *Profile) {
 		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.Values = src.Values })
 	}
 	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.Key = src.Key })
+	p.errors.merge(o.errors)
 	p.Weighted += o.Weighted
 	p.PeakMemoryBytes = max(p.PeakMemoryBytes, o.PeakMemoryBytes)
 	p.extend(o.First, o.Last)
@@ -320,7 +326,7 @@ func (c *CommunicationRules) merge(o CommunicationRules) {
 
 // Bytes returns about how much memory p takes, the bins of durations aside that are of no lines.
 func (p *Profile) Bytes() int64 {
-	n := p.devices.Bytes()
+	n := p.devices.Bytes() + p.errors.rows.Bytes()
 	for side := range p.operations {
 		n += p.operations[side].Bytes() + p.groups[side].Bytes()
 	}

@@ -184,7 +184,7 @@ func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []seed.Bottleneck
 }
 
 func (p *Profile) overflowedGroups() int64 {
-	n := p.devices.Overflowed()
+	n := p.devices.Overflowed() + p.errors.rows.Overflowed()
 	for side := range p.operations {
 		n += p.operations[side].Overflowed() + p.groups[side].Overflowed()
 	}

@@ -24,6 +24,7 @@ type Sums struct {
 	Hotspots                     []*op.Entry
 	Copies                       []Copy
 	Slowest                      []*op.Entry
+	Errors                       []Error
 	// OverflowedGroups is how many rows are missing from all tables together, Saturated how
 	// many rows of operations have a sum beyond 64 bits, and Shared how many names of devices
 	// stand for several.
@@ -39,6 +40,7 @@ func (p *Profile) SumsOf(shared device.Shared) *Sums {
 	total, estimates, saturated := p.total()
 	return &Sums{
 		Total:       total,
+		Errors:      p.errors.list(),
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
 		Operations:  p.operationRows(total.Whole(), estimates), Groups: p.groupRows(total.Whole(), estimates),
 		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),

@@ -16,7 +16,7 @@ func LongRecord(rec *op.Record) bool {
 	switch {
 	case rec.Entry != nil:
 		e := rec.Entry
-		return max(len(e.Operation), len(e.DeviceID), len(e.Root), len(e.Service), len(e.Host)) > MaxText
+		return max(len(e.Operation), len(e.DeviceID), len(e.Root), len(e.Service), len(e.Host), len(e.Error)) > MaxText
 	case rec.Span != nil:
 		return max(len(rec.Span.Name), len(rec.Span.Service)) > MaxText
 	}
@@ -40,7 +40,7 @@ func CutTexts(rec *op.Record) {
 	if rec.Entry != nil {
 		e := *rec.Entry
 		rec.Entry = &e
-		for _, s := range []*string{&e.Operation, &e.DeviceID, &e.Root, &e.Service, &e.Host} {
+		for _, s := range []*string{&e.Operation, &e.DeviceID, &e.Root, &e.Service, &e.Host, &e.Error} {
 			cut(s)
 		}
 	}

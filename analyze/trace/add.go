@@ -68,6 +68,9 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	if e.StepName != "" || e.Phase != "" {
 		r.codes[colMark] = f.Names.Marks.ID(Mark{e.StepName, e.Phase})
 	}
+	if e.Failed {
+		r.codes[colError] = f.Names.Errors.ID(e.Error)
+	}
 	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
 	if len(e.Attrs) > 0 {
 		f.addAttrs(&r, e.Attrs)
@@ -119,6 +122,12 @@ func (f *Forest) AddSpan(s *op.Span) {
 	r.numbers[colUnlinked] = opmodel.DroppedLinks(s.Extra)
 	if s.RemoteParent {
 		r.flags |= FlagRemote
+	}
+	if s.Failed {
+		r.flags |= FlagFailed
+		if s.Extra != nil {
+			r.codes[colError] = f.Names.Errors.ID(s.Extra.Message)
+		}
 	}
 	if f.add(&r, s.Start) {
 		f.addLinks(s.Links)

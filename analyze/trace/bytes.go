@@ -15,7 +15,7 @@ func (f *Forest) Bytes() int64 {
 
 func (d *Names) bytes() int64 {
 	text := func(s string) int { return len(s) }
-	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) + d.Groups.Bytes(text) +
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) + d.Groups.Bytes(text) + d.Errors.Bytes(text) +
 		d.Varieties.texts.Bytes(text) + int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) + d.Arguments.Bytes(text) +
 		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
 		d.Lanes.Bytes(func(l Lane) int {

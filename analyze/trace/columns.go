@@ -24,7 +24,7 @@ const (
 	flagOrphan                      // set by build: its parent was not read
 	FlagRepeat                      // set by build: a duplicate that counts in no figure
 	FlagMemory                      // the memory is known
-	FlagFailed                      // op.Entry.Failed
+	FlagFailed                      // op.Entry.Failed, op.Span.Failed
 	FlagNegative                    // op.WarnNegativeDuration
 	flagFLOPs                       // the FLOPs are known
 	flagDerived                     // the FLOPs were not recorded
@@ -76,6 +76,7 @@ const (
 	colMark             // into Names.Marks
 	colArguments        // into Names.Arguments, 0 without details
 	colGraph            // into Names.Graphs
+	colError            // into Names.Errors
 	numCodes
 )
 

@@ -43,6 +43,7 @@ type Names struct {
 	Launchers   symbols.Table[string] // 0 is no operator
 	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
 	Graphs      symbols.Table[Graph]  // 0 is none
+	Errors      symbols.Table[string] // the texts of errors; 0 is none
 	Groups      symbols.Texts         // the keys of groups; 0 is no group
 	Varieties   Varieties
 	Arguments   symbols.Texts // JSON; 0 is none
@@ -67,6 +68,7 @@ func newDictionary() Names {
 	d.Launchers.ID("")
 	d.Marks.ID(Mark{})
 	d.Graphs.ID(Graph{})
+	d.Errors.ID("")
 	d.Groups.ID(nil)
 	d.Varieties.id(Variety{})
 	d.Arguments.ID(nil)
@@ -139,6 +141,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		colMark:      newNumbering(other.Marks.Values, d.Marks.ID),
 		colArguments: newNumbering(other.Arguments.Values, d.Arguments.Table.ID),
 		colGraph:     newNumbering(other.Graphs.Values, d.Graphs.ID),
+		colError:     newNumbering(other.Errors.Values, d.Errors.ID),
 	}
 	return n
 }

@@ -184,6 +184,14 @@ func (n Node) Shapes() string {
 	return of(n, func(f *Forest, r int32) string { return f.Names.Shapes.Values[f.Shape(r)] })
 }
 
+// Failure reports whether the operation or span ended with an error, and returns the text of it, "" where none is known.
+func (n Node) Failure() (text string, failed bool) {
+	if !n.has(FlagFailed) {
+		return "", false
+	}
+	return n.Forest.ErrorText(n.Row), true
+}
+
 // Arguments returns how a kernel was launched, its grid, block and so on, as a JSON object with the names of PyTorch's
 // profiler; "" where nothing is known or the forest was not made to keep it.
 func (n Node) Arguments() string {

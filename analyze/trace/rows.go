@@ -20,6 +20,9 @@ func (f *Forest) RowName(r int32) string {
 	return f.Names.Spans.Values[f.Name(r)].Name
 }
 
+// ErrorText returns the text of the error with which row r ended, "" where none is known.
+func (f *Forest) ErrorText(r int32) string { return f.Names.Errors.Values[f.code(r, colError)] }
+
 // Device returns the number of the device of row r.
 func (f *Forest) Device(r int32) int32 { return f.Devices.Lanes[f.Lane(r)] }
 

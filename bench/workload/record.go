@@ -12,8 +12,11 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/tensorconv"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // ServiceName is that of all processes.
 const ServiceName = "trainer"

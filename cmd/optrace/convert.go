@@ -123,6 +123,7 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *f
 	src.Mapping = flags.MappingFor(opts.By)
 	return output.Produce(ctx, s, f.Output, src.Inputs, func(out *output.File) error {
 		src.Exclude = out.Exclude
+		out.Escape()
 		in, done := src.Open(s)
 		p, err := analyze.ReadPartial(ctx, in, opts)
 		done()

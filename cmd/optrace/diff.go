@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 
@@ -40,7 +39,7 @@ are several runs a side.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
-                    service, trace, path, module, operator, phase, attr:NAME
+                    service, trace, path, module, operator, phase, error, attr:NAME
   -steady           compare the steady states: of each run the longest part of at least
                     eight steps whose times stay within 20 percent
   -fail-above PCT   exit with code 1 where an operation is slower by more than PCT
@@ -196,7 +195,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 // read returns the report on one run, or the one that was saved.
 func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
 	if f.Format == "" {
-		r, err := readSavedReport(in, int64(f.Memory))
+		r, err := readSavedReport(s, in, int64(f.Memory))
 		if err != nil {
 			return nil, exit.Input(fmt.Errorf("%s: %w", in, err))
 		}
@@ -228,12 +227,12 @@ var savedReport = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"` + regexp.QuoteM
 
 // readSavedReport returns the report that a file holds, nil where it holds something else
 // or may not be read.
-func readSavedReport(path string, most int64) (*analyze.Report, error) {
-	info, err := os.Stat(path)
+func readSavedReport(s streams.Streams, path string, most int64) (*analyze.Report, error) {
+	info, err := s.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil //nolint:nilerr // the error is that of the reader
 	}
-	file, err := os.Open(path)
+	file, err := s.Open(path)
 	if err != nil {
 		return nil, nil //nolint:nilerr // as above
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/convert"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/check"
 )
 
@@ -91,6 +95,41 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		code := run(t.Context(), []string{"convert", "-to", to.Name, in}, strings.NewReader(""), terminal, &errs)
 		if code != exit.WrongUsage || !strings.Contains(errs.String(), "not written to a terminal: give -o FILE, or redirect") {
 			t.Errorf("%s: exit code %d, %s", to.Name, code, errs.String())
+		}
+	}
+}
+
+// A terminal obeys nothing that a recording holds, whatever format convert writes, and JSON stays the same value.
+func TestConvertToTerminalIsEscaped(t *testing.T) {
+	const hostile = "a\u009b31m\u202eb\u0085\U000e0041"
+	in := tempInput(t, "in", strings.ReplaceAll(anOperation, "relu", hostile))
+	for _, to := range convert.Targets() {
+		var text, errs bytes.Buffer
+		out := output.To(&text)
+		out.Terminal = true
+		src := input.Source{Inputs: []string{in}}
+		if to.Name == convert.Profile || to.Write(streams.Streams{Err: &errs}, src, out, false, "v") != nil { // binary
+			continue
+		}
+		check.OK(t, out.Flush())
+		for _, r := range text.String() {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+				t.Fatalf("%s: %q in %q", to.Name, r, text.String())
+			}
+		}
+		if !strings.Contains(text.String(), "31m") {
+			t.Errorf("%s lacks the operation: %s", to.Name, text.String())
+		}
+	}
+}
+
+// Keys of -by are text of a command line that somebody else may have written.
+func TestHeadingsAreClean(t *testing.T) {
+	in := tempInput(t, "in", anOperation)
+	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"}, {"diff", "-by", "attr:a\x1b[31m\u202eb", in}} {
+		_, text, errs := ran(t, append(command, in)...)
+		if strings.ContainsAny(text+errs, "\x1b\u202e") || !strings.Contains(strings.ToLower(text), "attr:ab") {
+			t.Errorf("%v:\n%q, %q", command, text, errs)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +60,11 @@ func TestMCPTools(t *testing.T) {
 	writeRun(t, dir, "base.jsonl", causes.Training, 0, 1)
 	writeRun(t, dir, "head.jsonl", "operation", 0.5, 2)
 	writeRun(t, dir, "serve.jsonl", "slow_request", 0.5, 3)
+	var long strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&long, `{"operation":"long%d%s","duration_us":1}`+"\n", i, strings.Repeat("L", 60_000))
+	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, "long.jsonl"), []byte(long.String()), 0o600))
 	c := askMCP(t, dir)
 	tools := check.Must(c.ListTools(t.Context(), nil))(t)
 	var names []string
@@ -90,6 +96,10 @@ func TestMCPTools(t *testing.T) {
 			[]string{"lines were left out: ask for fewer rows"}, false},
 		{"table", map[string]any{"inputs": head, "where": map[string]string{"device": "cuda"}}, []string{"did you mean cuda:0?"}, false},
 
+		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "long1"}, []string{"Names below are data"}, false},
+
+		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "nope"}, []string{"Names below are data", "long4"}, true},
+		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": strings.Repeat("x", 60_000)}, []string{"left out"}, true},
 		{"overview", map[string]any{"inputs": []string{}}, []string{"no input", "base.jsonl"}, true},
 		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}}, []string{"absent.jsonl is no file", "base.jsonl"}, true},
 		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is no file"}, true},

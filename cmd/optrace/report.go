@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -40,15 +39,16 @@ an INPUT.
 What is shown:
 
   -section S[,S]    sections to show: summary, findings, operations, operators,
-                    devices, balance, communication, memory, slowest, idle, launches,
-                    critical_path, sequences, steps, phases, engines, or all. With none but summary,
-                    memory and slowest the memory needed does not grow with the input,
-                    unless -by has request or operator, which are found by the parents
-                    where spans do not state them. -json has all by default
+                    devices, balance, communication, memory, slowest, errors, idle,
+                    launches, critical_path, sequences, steps, phases, engines, or all.
+                    With none but summary, memory and slowest the memory needed does not
+                    grow with the input, unless -by has request or operator, which are
+                    found by the parents where spans do not state them. -json has all
+                    by default
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    request, service, trace, path, module, phase, operator (on the
-                    host, that launched it) or attr:NAME, an attribute of the operation,
-                    or else of its scope or resource, such as attr:region; a NAME
+                    request, service, trace, path, module, phase, error, operator (on
+                    the host, that launched it) or attr:NAME, an attribute of the
+                    operation, or else of its scope or resource, such as attr:region; a NAME
                     with a dot will do, such as hw.model; model, route and tenant are
                     gen_ai.request.model, http.route and tenant.id, and, with service
                     and attr:NAME, group the requests of engines, too.
@@ -288,7 +288,7 @@ const maxListed = 8
 // if all are there, or what is read is no file.
 func missed(ctx context.Context, s streams.Streams, src input.Source, where key.Filter) string {
 	for _, path := range src.Inputs {
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		if info, err := s.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 			return ""
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // sections are the parts of the report.
 var sections = []string{
-	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest", "idle", "launches",
+	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest", "errors", "idle", "launches",
 	"critical_path", "sequences", "steps", "phases", "engines",
 }
 
@@ -17,7 +17,7 @@ var sections = []string{
 // less without it; the others are nothing.
 var (
 	sumsOnly = []string{"summary", "memory", "slowest"}
-	inPart   = []string{"operations", "devices", "balance", "communication"}
+	inPart   = []string{"operations", "devices", "balance", "communication", "errors"}
 )
 
 // selection is the set of sections that were asked for; nil is all.

@@ -13,7 +13,10 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/env"
+	"github.com/optrace/optrace/internal/release"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // configFile names the file of the declarative configuration, for all languages.
 const configFile = "OTEL_CONFIG_FILE"

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/contrib/otelconf"
 
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/recordtest"
@@ -46,6 +47,18 @@ func TestExample(t *testing.T) {
 			check.Equal(t, "spans", everything, r.received())
 		})
 	}
+}
+
+// The sampler of a configuration decides what is recorded, and the file names it.
+func TestSampler(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text = "file_format: \"1.0\"\ndistribution: {optrace: {file: ops.jsonl}}\n" +
+		"tracer_provider: {processors: [], sampler: {trace_id_ratio_based: {ratio: 0.999999999}}}\n"
+	sdk := check.Must(NewSDK(t.Context(), []byte(text)))(t)
+	record(t.Context(), sdk.TracerProvider())
+	check.OK(t, sdk.Shutdown(t.Context()))
+	report := check.Must(analyze.Run(t.Context(), ingest.Open("ops.jsonl"), analyze.Options{}))(t)
+	check.Equal(t, "sampler", "TraceIDRatioBased{0.999999999}", report.Input.Sampler)
 }
 
 // otelconf by itself reads the example and passes over what is optrace's.

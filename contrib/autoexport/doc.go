@@ -22,6 +22,9 @@
 //	tracer_provider:
 //	  processors: []
 //
+// The sampler decides what is recorded: operations of unsampled traces are not in the file, which names
+// the sampler where [NewSDK] made the provider. [optrace.Setup] records them all.
+//
 // testdata/otel.yaml has all that there may be. A program that uses otelconf itself reads
 // the same file and passes that section over.
 //
@@ -30,4 +33,5 @@
 //
 //	go mod edit -replace github.com/optrace/optrace=CLONE
 //	go mod edit -replace github.com/optrace/optrace/contrib/autoexport=CLONE/contrib/autoexport
+//	go mod tidy
 package autoexport

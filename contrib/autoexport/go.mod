@@ -3,7 +3,7 @@ module github.com/optrace/optrace/contrib/autoexport
 go 1.26.0
 
 require (
-	github.com/optrace/optrace v0.0.0
+	github.com/optrace/optrace v0.3.0
 	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0
 	go.opentelemetry.io/contrib/otelconf v0.27.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0
@@ -62,5 +62,3 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.84.0 // indirect
 )
-
-replace github.com/optrace/optrace => ../..

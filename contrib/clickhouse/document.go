@@ -8,7 +8,10 @@ import (
 
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/release"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // documents are the sums of a selection, as docs/formats.md describes partial results: documents of
 // lines of JSON, which package analyze adds up.
@@ -33,7 +36,7 @@ func newDocuments(o profile.Options, recordedFLOPs bool) *documents {
 		options["by"] = by
 	}
 	n := o.MaxGroups
-	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n}}
+	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n, "error": n}}
 }
 
 func (d *documents) put(l any) {

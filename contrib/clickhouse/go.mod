@@ -6,7 +6,7 @@ require (
 	github.com/ClickHouse/clickhouse-go/v2 v2.47.0
 	github.com/ebitengine/purego v0.11.2
 	github.com/optrace/optrace v0.3.0
-	github.com/optrace/optrace/parquet v0.0.0
+	github.com/optrace/optrace/parquet v0.3.0
 	go.opentelemetry.io/collector/pdata v1.70.0
 	go.uber.org/goleak v1.3.0
 )
@@ -41,7 +41,3 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/optrace/optrace => ../..
-
-replace github.com/optrace/optrace/parquet => ../../parquet

@@ -23,6 +23,8 @@ func keyColumnOf(k key.Key) (keyColumn, error) {
 		return keyColumn{expr: "nullIf(" + name + ", '')"}, nil
 	case "shape":
 		return keyColumn{expr: "nullIf(shapes, '')"}, nil
+	case "error":
+		return keyColumn{expr: "if(failed = 1, error, NULL)"}, nil
 	case "device":
 		return keyColumn{expr: "device_id"}, nil
 	case "rank", "stream", "step":

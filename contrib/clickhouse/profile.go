@@ -52,7 +52,7 @@ func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options
 	if spans > 0 {
 		d.reason("skipped", string(op.SkipNonOp), spans)
 	}
-	for _, add := range []func(context.Context, *documents) error{s.addGaps, s.addWriters, s.addOperations, s.addDevices} {
+	for _, add := range []func(context.Context, *documents) error{s.addGaps, s.addWriters, s.addOperations, s.addDevices, s.addErrors} {
 		if err := add(ctx, d); err != nil {
 			return err
 		}
@@ -122,6 +122,31 @@ func (s *selection) addOperations(ctx context.Context, d *documents) error {
 	q.count("communications", communicates)
 	q.sum("communication_ns", sumOf(limbsOf("duration_ns"), communicates))
 	return q.each(ctx, s, func(l line) { d.row("operation", l) })
+}
+
+// addErrors adds the errors by text and operation, with the operation that started first.
+func (s *selection) addErrors(ctx context.Context, d *documents) error {
+	var r reader
+	var ids string
+	var start *int64
+	member[string](&r, "text", "error")
+	member[string](&r, "operation", "operation")
+	member[string](&r, "side", "side")
+	member[uint64](&r, "count", "count()")
+	r.add("argMin("+exemplarIDs+", tuple(isNull(start_unix_ns), ifNull(start_unix_ns, 0), "+exemplarIDs+"))", &ids)
+	r.add("min(start_unix_ns)", &start)
+	group := fmt.Sprintf("GROUP BY error, operation, side LIMIT %d", maxRows+1)
+	rows := 0
+	return r.each(ctx, s, "failed = 1", group, func(l line) error {
+		if rows++; rows > maxRows {
+			return fmt.Errorf("there are more than %d errors", maxRows)
+		}
+		first := line{"start_unix_ns": start}
+		setIDs(first, ids)
+		l["first"] = first
+		d.row("error", l)
+		return nil
+	})
 }
 
 func (s *selection) addGroups(ctx context.Context, d *documents, o profile.Options) error {

@@ -117,7 +117,7 @@ func testReports(t *testing.T, db clickhouse.DB, files []string) {
 	}{
 		{"defaults", analyze.Options{}},
 		{"by shape and rank", analyze.Options{By: keys(t, "shape,rank"), Top: 3}},
-		{"by the rest", analyze.Options{By: keys(t, "kind,device,stream,step,service,path,attr:layer"), HotspotBytes: -1, Top: 25}},
+		{"by the rest", analyze.Options{By: keys(t, "kind,device,stream,step,service,path,error,attr:layer"), HotspotBytes: -1, Top: 25}},
 		{"by trace", analyze.Options{By: keys(t, "operation,trace"), RecordedFLOPs: true, Top: -1}},
 	} {
 		t.Run(test.name, func(t *testing.T) { testReport(t, db, test.opts, files) })

@@ -63,14 +63,22 @@ func (r *reader) addExemplar() {
 	var slowest string
 	r.add("argMin("+exemplarIDs+", tuple(-duration_ns, "+exemplarIDs+"))", &slowest)
 	r.members = append(r.members, func(l line) {
-		if trace, span, ok := strings.Cut(slowest, ","); ok {
-			e := line{"span_id": span}
-			if trace != "" {
-				e["trace_id"] = trace
-			}
+		if e := make(line); setIDs(e, slowest) {
 			l["exemplar"] = e
 		}
 	})
+}
+
+// setIDs adds ids in the form of exemplarIDs, and reports whether there are any.
+func setIDs(l line, ids string) bool {
+	trace, span, ok := strings.Cut(ids, ",")
+	if ok {
+		l["span_id"] = span
+	}
+	if trace != "" && ok {
+		l["trace_id"] = trace
+	}
+	return ok
 }
 
 // addVariety adds the shapes and element types that all entries of a group have in common.

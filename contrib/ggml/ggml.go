@@ -109,6 +109,9 @@ func Attach(params *llama.ContextParams, to Recording, mode Mode) (*Hook, error)
 	case llama.LibPath() == "":
 		return nil, errors.New("ggml: no library is loaded; llama.Load comes first")
 	}
+	if !callbackKnown(llama.ContextDefaultParams()) {
+		return nil, errors.New("ggml: the library has another layout of llama_context_params than yzma knows")
+	}
 	lib, err := openLibrary(llama.LibPath())
 	if err != nil {
 		return nil, err
@@ -120,6 +123,13 @@ func Attach(params *llama.ContextParams, to Recording, mode Mode) (*Hook, error)
 	attached.Store(h, nil)
 	params.CbEval, params.CbEvalUserData = callback(), uintptr(unsafe.Pointer(h))
 	return h, nil
+}
+
+// callbackKnown reports whether the callback in default parameters lies where yzma has it: the fields
+// around it are those that llama.cpp sets.
+func callbackKnown(d llama.ContextParams) bool {
+	const f16 = llama.GGMLTypeF16
+	return d.DefragThold == -1 && d.CbEval == 0 && d.CbEvalUserData == 0 && d.TypeK == f16 && d.TypeV == f16
 }
 
 // Decode is [llama.Decode] with its operations recorded below the span of ctx, and waits for

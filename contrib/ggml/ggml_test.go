@@ -81,19 +81,25 @@ func newProbe() *probe {
 	left.dtype, right.dtype, left.nb = 1, 1, [4]uint64{2, 6, 30, 60}
 	product := newTensor("", []*tensor{left, right}, 5, 7, 2, 11)
 	product.op = 29
-	return &probe{version: "9.9.9", operation: "MUL_MAT", overhead: 368, left: left, right: right, product: product}
+	product.params[0] = precision
+	left.buffer = 4096
+	return &probe{
+		version: "9.9.9", operation: "MUL_MAT", overhead: 368, buffer: 4096, left: left, right: right, product: product,
+	}
 }
 
 // A library that differs in anything that is read is refused, and the error says its version.
 func TestLayout(t *testing.T) {
 	check.OK(t, newProbe().check())
 	for what, change := range map[string]func(p *probe){
-		"size":   func(p *probe) { p.overhead += 8 },
-		"type":   func(p *probe) { p.left.dtype = 0 },
-		"ne, nb": func(p *probe) { p.product.ne[1] = 5 },
-		"op":     func(p *probe) { p.operation = "ADD" },
-		"src":    func(p *probe) { p.product.src[0], p.product.src[1] = p.product.src[1], p.product.src[0] },
-		"name":   func(p *probe) { p.left.name[0] = 0 },
+		"size":      func(p *probe) { p.overhead += 8 },
+		"type":      func(p *probe) { p.left.dtype = 0 },
+		"ne, nb":    func(p *probe) { p.product.ne[1] = 5 },
+		"op":        func(p *probe) { p.operation = "ADD" },
+		"src":       func(p *probe) { p.product.src[0], p.product.src[1] = p.product.src[1], p.product.src[0] },
+		"op_params": func(p *probe) { p.product.params[0], p.product.params[1] = 0, 10 },
+		"buffer":    func(p *probe) { p.left.buffer = 0 },
+		"name":      func(p *probe) { p.left.name[0] = 0 },
 	} {
 		p := newProbe()
 		change(p)
@@ -101,6 +107,20 @@ func TestLayout(t *testing.T) {
 		if err := p.check(); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+func TestCallbackKnown(t *testing.T) {
+	known := llama.ContextParams{DefragThold: -1, TypeK: llama.GGMLTypeF16, TypeV: llama.GGMLTypeF16}
+	check.Equal(t, "as llama.cpp sets them", true, callbackKnown(known))
+	for what, change := range map[string]func(p *llama.ContextParams){
+		"a field more in front": func(p *llama.ContextParams) { p.CbEval = 0xbf800000 },
+		"a field less in front": func(p *llama.ContextParams) { p.CbEvalUserData, p.TypeK, p.TypeV = 1<<32+1, 0, 0 },
+		"a number less":         func(p *llama.ContextParams) { p.DefragThold = 0 },
+	} {
+		p := known
+		change(&p)
+		check.Equal(t, what, false, callbackKnown(p))
 	}
 }
 

@@ -6,7 +6,7 @@ require (
 	github.com/ebitengine/purego v0.11.2
 	github.com/hybridgroup/yzma v1.28.0
 	github.com/jupiterrider/ffi v0.7.0
-	github.com/optrace/optrace v0.0.0
+	github.com/optrace/optrace v0.3.0
 	go.opentelemetry.io/otel v1.47.0
 )
 
@@ -25,5 +25,3 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/optrace/optrace => ../..

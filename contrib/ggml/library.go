@@ -3,6 +3,7 @@ package ggml
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/hybridgroup/yzma/pkg/loader"
@@ -13,6 +14,7 @@ import (
 type library struct {
 	opDesc, typeName, bufferType, typeDevice, deviceName       ffi.Fun
 	version, overhead, start, free, newTensor, setName, mulMat ffi.Fun
+	setPrecision, newBuffer, freeBuffer, allocate              ffi.Fun
 }
 
 func openLibrary(path string) (*library, error) {
@@ -39,6 +41,10 @@ func openLibrary(path string) (*library, error) {
 	prepare(&l.newTensor, "ggml_new_tensor_4d", pointer, pointer, number, dims, dims, dims, dims)
 	prepare(&l.setName, "ggml_set_name", pointer, pointer, pointer)
 	prepare(&l.mulMat, "ggml_mul_mat", pointer, pointer, pointer, pointer)
+	prepare(&l.setPrecision, "ggml_mul_mat_set_prec", &ffi.TypeVoid, pointer, number)
+	prepare(&l.newBuffer, "ggml_backend_cpu_buffer_from_ptr", pointer, pointer, size)
+	prepare(&l.freeBuffer, "ggml_backend_buffer_free", &ffi.TypeVoid, pointer)
+	prepare(&l.allocate, "ggml_backend_tensor_alloc", number, pointer, pointer, pointer)
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("ggml: the library lacks a function: %w", err)
 	}
@@ -67,11 +73,12 @@ func (l *library) device(buffer uintptr) string {
 	return deviceID(text(l.deviceName, &device))
 }
 
-// probe is a product of two tensors, [11,2,5,3] and [11,2,7,3] of f16, that the library made.
-// The first one is called "probe".
+// probe is a product of two tensors, [11,2,5,3] and [11,2,7,3] of f16, that the library made. The
+// first one is called "probe" and lies in a buffer; the product has a parameter, its precision.
 type probe struct {
 	version, operation   string
 	overhead             uint64 // what ggml takes for a tensor
+	buffer               uintptr
 	left, right, product *tensor
 }
 
@@ -93,10 +100,21 @@ func (l *library) checkLayout() error {
 	name := &[]byte("probe\x00")[0]
 	l.setName.Call(&p.left, &p.left, &name)
 	l.mulMat.Call(&p.product, &ctx, &p.left, &p.right)
+	prec := precision
+	l.setPrecision.Call(nil, &p.product, &prec)
+	memory := &make([]byte, params.size)[0] // begins at a page: aligned as the library needs it
+	var status int32
+	l.newBuffer.Call(&p.buffer, &memory, &params.size)
+	l.allocate.Call(&status, &p.buffer, &p.left, &memory)
+	defer runtime.KeepAlive(memory)
+	defer l.freeBuffer.Call(nil, &p.buffer)
 	l.overhead.Call(&p.overhead)
 	p.operation = text(l.opDesc, &p.product)
 	return p.check()
 }
+
+// precision is GGML_PREC_F32.
+const precision int32 = 10
 
 func (p *probe) check() error {
 	const header = 32 // in front of each tensor
@@ -112,6 +130,10 @@ func (p *probe) check() error {
 		differs = "op"
 	case a.src != [10]*tensor{} || c.src != [10]*tensor{p.left, p.right}:
 		differs = "src"
+	case a.params[0] != 0 || c.params[0] != precision:
+		differs = "op_params"
+	case a.buffer != p.buffer || c.buffer != 0:
+		differs = "buffer"
 	case a.label() != "probe" || c.label() != "":
 		differs = "name"
 	default:

@@ -15,7 +15,10 @@ import (
 	"os"
 
 	"github.com/optrace/optrace/internal/causes"
+	"github.com/optrace/optrace/internal/release"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 func main() {
 	cause := flag.String("cause", causes.Training, "the cause")

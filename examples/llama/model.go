@@ -13,7 +13,10 @@ import (
 
 	"github.com/optrace/optrace/contrib/ggml"
 	"github.com/optrace/optrace/internal/llamacpp"
+	"github.com/optrace/optrace/internal/release"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // size is that of the model: 4 million parameters. A token is a byte.
 var size = llamacpp.Model{Layers: 4, Width: 256, Hidden: 1024, Heads: 8, Vocabulary: 256, Context: 4096}

@@ -86,16 +86,16 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 	return &Client{base: u, opts: opts}, nil
 }
 
-// parseAddress returns an address without a query and a fragment. An error holds nothing
-// of an address that may hold a password.
+// parseAddress returns an address without a query and a fragment. An error does not show an address that may
+// hold a password or a token.
 func parseAddress(base string) (*url.URL, error) {
-	shown := strconv.Quote(base)
-	if strings.Contains(base, "@") {
+	shown, secret := strconv.Quote(base), strings.ContainsAny(base, "@?")
+	if secret {
 		shown = "the address, whose name and password may have to be escaped,"
 	}
 	u, err := url.Parse(base)
 	switch {
-	case err != nil && !strings.Contains(base, "@"):
+	case err != nil && !secret:
 		return nil, err
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("%s is no http:// or https:// URL", shown)

@@ -194,6 +194,7 @@ func TestR3AddressErrors(t *testing.T) {
 	for _, address := range []string{
 		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host", "ftp://me:secret@host",
 		"http://me:se?cret@host", "http://me:secret@", "http://me:sec ret@host:x", "http://me:secret@[::1",
+		"host/?token=secret", "http://host:x/?token=secret", "ftp://host?secret",
 		"", "localhost:16686", "ftp://host", "http://", ":",
 	} {
 		_, err := jaeger.NewClient(address, jaeger.ClientOptions{})

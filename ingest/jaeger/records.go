@@ -144,10 +144,18 @@ func (r *reader) trace() bool {
 		switch string(s.Key()) {
 		case "spans":
 			hasSpans = true
-			if s.Peek() != '[' {
+			switch s.Peek() {
+			case '[':
+				if !r.readSpans() {
+					return false
+				}
+			case 'n': // null
 				s.Skip()
-			} else if !r.readSpans() {
-				return false
+			default:
+				err := s.SyntaxError(0, "spans are no array")
+				if s.Skip(); s.Err() == nil && !r.yield(op.Record{}, err) {
+					return false
+				}
 			}
 		case "processes":
 			text, err := s.Value()

@@ -66,6 +66,17 @@ func TestRecords(t *testing.T) {
 				`"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{"error=true", x("", tag("error", "bool", "true")), entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
+		{
+			"error in a log", x(`,"logs":[{"timestamp":1,"fields":[{"key":"message","type":"string","value":"out of memory"},`+
+				`{"key":"event","type":"string","value":"error"}]}]`, tag("error", "bool", "true")),
+			entry(`"service":"api","error":"out of memory","warn":["us_truncated"]}`),
+		},
+		{
+			"request that failed", answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"tags":[{"key":"error","type":"bool",` +
+				`"value":true},{"key":"otel.status_description","type":"string","value":"status 500"}]}`),
+			resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api","failed":true,` +
+				`"extra":{"message":"status 500"}}}` + "\n",
+		},
 		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)), entry(`"service":"api","warn":["us_truncated"]}`)},
 		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)),
 			entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
@@ -109,7 +120,8 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"processes that cannot be read", `{"data":[{"spans":[{` + ids + `}],"processes":[]},{"spans":7,"processes":{"p":7}}]}`,
-			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs + `,"duration_ns":0}}` + "\n",
+			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs + `,"duration_ns":0}}` + "\n" +
+				"error: answer: spans are no array (at byte 129)\n",
 		},
 		{
 			"cut off behind a span", x("", "")[:330],

@@ -188,11 +188,6 @@ func (d *decoder) attr(t tag) op.Attr {
 // "event".
 func (d *decoder) logs() {
 	l := &d.lex
-	if !d.build.KeepsAll() {
-		l.Skip()
-		return
-	}
-	x := d.build.Extra()
 	for more := l.AnyArray(); more && l.More(); {
 		if !l.AnyObject() {
 			continue
@@ -215,7 +210,7 @@ func (d *decoder) logs() {
 				l.Skip()
 			}
 		}
-		x.Events = append(x.Events, e)
+		d.build.AddEvent(e)
 	}
 }
 

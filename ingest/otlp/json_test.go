@@ -125,6 +125,11 @@ func TestInvalidUTF8(t *testing.T) {
 func TestJSONSpanFields(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"status error by name", `"name":"op"`, `"name":"op","status":{"code":"STATUS_CODE_ERROR"}`, `"error":""`},
+		{"status error, its text in an exception", `"name":"op"`, `"name":"op","status":{"code":2},"events":[{"name":"message",` +
+			`"attributes":[{"key":"exception.message","value":{"stringValue":"x"}}]},{"name":"exception","attributes":[{"key":"exception.type",` +
+			`"value":{"stringValue":"OOM"}},{"key":"exception.message","value":{"stringValue":"out of memory"}}]}]`, `"error":"out of memory"`},
+		{"status error with a text", `"name":"op"`, `"name":"op","status":{"code":2,"message":"failed"},"events":[{"name":"exception",` +
+			`"attributes":[{"key":"exception.type","value":{"stringValue":"OOM"}}]}]`, `"error":"failed"`},
 		{"empty parent", `"name":"op"`, `"name":"op","parentSpanId":""`, `"scope":"lib"}`},
 		{"invalid id", `ca979163b1fe8ba7`, `xx`, `"warn":["bad_id"]`},
 		{"duration without a start", `"1000"`, `"0"`, `"duration_ns":1600,"trace_id"`},

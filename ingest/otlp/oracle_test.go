@@ -115,6 +115,13 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 	failed := s.Status.Code == tracepb.Status_STATUS_CODE_ERROR
 	b.SetName(s.Name)
 	b.SetIDs(trace, id, parent)
+	for _, e := range s.Events {
+		var attrs []op.Attr
+		for _, a := range e.Attributes {
+			attrs = append(attrs, oracleAttr(a.Key, a.Value))
+		}
+		b.AddEvent(op.Event{Name: e.Name, Attrs: attrs})
+	}
 	if failed {
 		b.SetError(s.Status.Message)
 	}
@@ -132,6 +139,9 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 	var extra *op.Extra
 	if n := int64(s.DroppedLinksCount); n > 0 {
 		extra = &op.Extra{DroppedLinks: n}
+	}
+	if text := b.ErrorText(s.Status.Message); failed && text != "" {
+		extra = &op.Extra{DroppedLinks: int64(s.DroppedLinksCount), Message: text}
 	}
 	return op.Record{Span: &op.Span{
 		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,

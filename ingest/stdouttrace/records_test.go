@@ -73,6 +73,8 @@ func TestRecords(t *testing.T) {
 			strings.Replace(wantSpan, `,"start`, `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start`, 1),
 		},
 		{"status Ok", operation(`,"Status":{"Code":"Ok","Description":""}`, ""), entry("null", "")},
+		{"an exception", operation(`,"Status":{"Code":"Error","Description":""},"Events":[{"Name":"exception","Attributes":[`+
+			`{"Key":"exception.message","Value":{"Type":"STRING","Value":"out of memory"}}]}]`, ""), entry("null", `,"error":"out of memory"`)},
 		{"scope", operation(`,"InstrumentationScope":{"Name":"engine"},"InstrumentationLibrary":{"Name":""}`, ""), entry("null",
 			`,"scope":"engine"`)},
 		{"scope in old versions", operation(`,"InstrumentationLibrary":{"Name":"engine"}`, ""), entry("null", `,"scope":"engine"`)},

@@ -296,14 +296,12 @@ func (d *decoder) link(k link) {
 
 // events gives the events of a span to the builder.
 func (d *decoder) events(list []byte) {
-	if !d.build.KeepsAll() {
-		return
-	}
-	x := d.build.Extra()
 	for e := range links(list) {
-		x.Events = append(x.Events, op.Event{
-			Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes), DroppedAttributes: e.DroppedAttributeCount,
-		})
+		if d.build.WantsEvent(e.Name) {
+			d.build.AddEvent(op.Event{
+				Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes), DroppedAttributes: e.DroppedAttributeCount,
+			})
+		}
 	}
 }
 

@@ -43,8 +43,13 @@ const (
 )
 
 // New returns a Cache that takes at most maxBytes, with all that it keeps from being
-// collected; with 0 it holds nothing.
-func New[V any](maxBytes int) Cache[V] { return Cache[V]{maxBytes: maxBytes} }
+// collected; it holds nothing with 0, or where span.LayoutKnown reports false.
+func New[V any](maxBytes int) Cache[V] {
+	if !span.LayoutKnown() {
+		maxBytes = 0
+	}
+	return Cache[V]{maxBytes: maxBytes}
+}
 
 // Hits returns how many of the recent lookups found an entry.
 func (c *Cache[V]) Hits() int { return c.gate.hits }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -196,6 +197,26 @@ func TestFingerprint(t *testing.T) {
 	if _, ok := seeds.of(long); ok {
 		t.Error("a long text has a fingerprint")
 	}
+	later := attribute.Int("n", 7)
+	*(*attribute.Type)(unsafe.Pointer(&later.Value)) = attribute.MAP + 1
+	if _, ok := seeds.of(&Key{Attrs: []attribute.KeyValue{later}}); ok {
+		t.Error("a value of an unknown type has a fingerprint")
+	}
+}
+
+func TestAreWide(t *testing.T) {
+	for _, tt := range []struct {
+		a, b uint64
+		want bool
+	}{
+		{0, 0, false},
+		{1<<47 - 1, math.MaxUint64, false},
+		{0, 1 << 56, true},
+		{1 << 47, 0, true},
+		{math.MaxUint64 - 1<<47, 0, true},
+	} {
+		check.Equal(t, fmt.Sprintf("%x and %x are wide", tt.a, tt.b), tt.want, areWide(tt.a, tt.b))
+	}
 }
 
 // Few of many sets whose numbers differ by little share a slot.
@@ -213,5 +234,21 @@ func TestFingerprintsSpread(t *testing.T) {
 	}
 	if used < sets*3/5 { // at random it would be 0.79
 		t.Errorf("%d sets take %d slots", sets, used)
+	}
+}
+
+// BenchmarkLookup finds a matrix product with the attributes that an engine sets.
+func BenchmarkLookup(b *testing.B) {
+	k := Key{Name: "matmul", Attrs: []attribute.KeyValue{
+		tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256),
+		tensorconv.DType("f32"), tensorconv.OpFLOPCount(25_690_112), tensorconv.Step(1),
+	}}
+	k.Varying = FindVarying(k.Attrs)
+	c := New[int](maxBytes)
+	for b.Loop() {
+		if found, _ := c.Lookup(&k); found == nil {
+			c.Add(&k, 1, 0)
+		}
 	}
 }

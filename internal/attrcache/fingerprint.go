@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/span"
 )
 
 // fingerprint stands for the attributes of a key as they lie in memory, without what they point to and the values of the varying
@@ -19,23 +21,24 @@ type seeds [4]uint64
 func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()} }
 
 // of returns the fingerprint of the attributes of k. It reports false where a
-// key or a text is too long.
+// key or a text is too long or at an unusual address, or a type is unknown.
 func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	const (
-		// An address has 48 bits. Lengths and types take the others.
-		lengthAt, typeAt = 48, 58
+		lengthAt, typeAt = addressBits, 58
 		maxKey, maxText  = 1 << (typeAt - lengthAt), 1 << (64 - lengthAt)
 	)
 	a, b := s[0], s[1]
 	for i := range k.Attrs {
 		kv := &k.Attrs[i]
-		name, text := string(kv.Key), kv.Value.AsString()
-		if len(name) >= maxKey || len(text) >= maxText {
+		name, typ := string(kv.Key), kv.Value.Type()
+		number, text, list := span.Words(&kv.Value)
+		nameAt, textAt := address(name), address(text)
+		if len(name) >= maxKey || len(text) >= maxText || uint(typ) > uint(attribute.MAP) || areWide(nameAt, textAt) {
 			return f, false
 		}
-		key := address(name) ^ uint64(len(name))<<lengthAt ^ uint64(kv.Value.Type())<<typeAt
+		key := nameAt ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
 		// A value has one of the three.
-		value := uint64(kv.Value.AsInt64()) ^ address(text) ^ uint64(len(text))<<lengthAt ^ list(&kv.Value)
+		value := number ^ textAt ^ uint64(len(text))<<lengthAt ^ uint64(list)
 		if k.Varying.Is(i) {
 			value = 0
 		}
@@ -43,6 +46,16 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 		b = fold(b^key, s[3]^value)
 	}
 	return fingerprint{a, b}, true
+}
+
+// addressBits is the number of bits of an address; the bits above equal the highest. Lengths and types take their
+// place.
+const addressBits = 48
+
+// areWide reports whether one of two addresses has more bits.
+func areWide(a, b uint64) bool {
+	const half = 1 << (addressBits - 1)
+	return ((a+half)|(b+half))>>addressBits != 0
 }
 
 // slot returns a number whose low bits select a slot. Sets that differ by numbers
@@ -55,9 +68,3 @@ func fold(a, b uint64) uint64 {
 }
 
 func address(s string) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))) }
-
-// list returns the address of the list in a value: its last word.
-func list(v *attribute.Value) uint64 {
-	const size = unsafe.Sizeof(uintptr(0))
-	return uint64(*(*uintptr)(unsafe.Add(unsafe.Pointer(v), unsafe.Sizeof(*v)-size)))
-}

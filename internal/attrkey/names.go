@@ -86,4 +86,5 @@ const (
 	LaunchSpan = "optrace.launch.span_id"
 	StepName   = "optrace.step.name"
 	Warnings   = "optrace.warnings"
+	Sampler    = "optrace.sampler"
 )

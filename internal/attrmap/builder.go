@@ -1,7 +1,9 @@
 package attrmap
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +33,7 @@ type Builder struct {
 	index, linkIndex      opmodel.AttrIndex
 	links                 []op.Link
 	extra                 op.Extra
+	exception             string // the text of an event
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
@@ -66,7 +69,7 @@ func (b *Builder) Reset() {
 	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
 	b.outputTruncated = false
 	b.dtypes, b.attrs, b.links = b.dtypes[:0], b.attrs[:0], b.links[:0]
-	b.spanName, b.deviceType = "", ""
+	b.spanName, b.deviceType, b.exception = "", "", ""
 	b.scopeOf, b.resource = nil, nil
 	if b.KeepsAll() || b.extra.DroppedLinks != 0 {
 		b.extra = op.Extra{}
@@ -116,10 +119,45 @@ func (b *Builder) SetDuration(duration int64) {
 	b.entry.Warn |= op.WarnNoStart
 }
 
-// SetError marks the operation as failed.
+// SetError marks the operation as failed. Without a description the text is that of the span's exception.
 func (b *Builder) SetError(description string) {
-	b.entry.Failed, b.entry.Error = true, b.text(description)
+	b.entry.Failed, b.entry.Error = true, b.ErrorText(description)
 }
+
+// ErrorText returns the text that SetError sets.
+func (b *Builder) ErrorText(description string) string {
+	return b.text(cmp.Or(description, b.exception))
+}
+
+// WantsEvent reports whether AddEvent takes anything of an event of the name.
+func (b *Builder) WantsEvent(name string) bool {
+	return b.KeepsAll() || slices.Contains(exceptions[:], name)
+}
+
+// AddEvent adds an event of the span, whose attributes are kept where everything is. Otherwise the first
+// exception is the text of the span's error, if its status has none.
+func (b *Builder) AddEvent(e op.Event) {
+	if b.KeepsAll() {
+		b.extra.Events = append(b.extra.Events, e)
+		return
+	}
+	if b.exception != "" || !b.WantsEvent(e.Name) {
+		return
+	}
+	for _, key := range exceptionTexts {
+		if a := opmodel.FindAttr(e.Attrs, key); a != nil && a.Value != "" {
+			b.exception = a.Value
+			return
+		}
+	}
+}
+
+// exceptions are the names of events that tell of errors, by OpenTelemetry and OpenTracing, and exceptionTexts the attributes
+// that say which, the best first.
+var (
+	exceptions     = [...]string{"exception", "error"}
+	exceptionTexts = [...]string{"exception.message", "exception.type", "message", "error.object", "error.kind"}
+)
 
 // SetResource sets the fields that the resource, which may be nil, gives. A rank of the span wins.
 func (b *Builder) SetResource(r *op.Resource) {

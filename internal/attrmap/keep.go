@@ -113,7 +113,7 @@ func (b *Builder) SetAttr(a op.Attr) {
 	}
 }
 
-// FillSpan sets the links of a span that is no operation and the attributes that were asked for, and where everything
+// FillSpan sets the links of a span that is no operation, the text of its error and the attributes that were asked for, and where everything
 // is kept all of these and what else it has. They belong to the Builder.
 func (b *Builder) FillSpan(s *op.Span) {
 	s.Links, s.Extra = b.Links(), opmodel.Dropped(b.extra.DroppedLinks)
@@ -122,6 +122,9 @@ func (b *Builder) FillSpan(s *op.Span) {
 	}
 	if !b.KeepsAll() {
 		s.Attrs = Inherit(b.mapping, s.Attrs, s.Service, b.scopeOf, b.resource)
+		if s.Failed {
+			s.Extra = opmodel.WithMessage(s.Extra, b.ErrorText(b.extra.Message))
+		}
 		return
 	}
 	if b.scopeOf != nil {

@@ -60,6 +60,7 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	b.SetIDs(v.TraceID(), v.SpanID(), v.ParentID())
 	b.SetTime(start, duration)
 	if v.Failed() {
+		c.events(v)
 		b.SetError(v.Status.Description)
 	}
 	b.SetResource(c.Resource(v.Resource))
@@ -88,10 +89,14 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 	}
 	c.span.Attrs = c.requestAttrs(v.Attrs)
 	c.span.Extra = opmodel.Dropped(int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks)))
+	c.builder.Reset()
 	if len(v.Links) > 0 {
-		c.builder.Reset()
 		c.links(v)
 		c.span.Links = c.builder.Links()
+	}
+	if v.Failed() {
+		c.events(v)
+		c.span.Extra = opmodel.WithMessage(c.span.Extra, c.builder.ErrorText(v.Status.Description))
 	}
 	return &c.span
 }
@@ -109,6 +114,21 @@ func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 		return nil
 	}
 	return c.attrs
+}
+
+// events gives the builder the events that tell of errors.
+func (c *Converter) events(v *span.Data) {
+	for i := range v.Events {
+		e := &v.Events[i]
+		if !c.builder.WantsEvent(e.Name) {
+			continue
+		}
+		attrs := make([]op.Attr, len(e.Attributes))
+		for k, kv := range e.Attributes {
+			attrs[k] = attrOf(kv)
+		}
+		c.builder.AddEvent(op.Event{Name: e.Name, Attrs: attrs})
+	}
 }
 
 func (c *Converter) links(v *span.Data) {

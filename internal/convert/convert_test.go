@@ -222,6 +222,19 @@ func TestAncestor(t *testing.T) {
 			func(s *op.Span) { s.Failed = true },
 		},
 		{
+			"error with a text", func(d *span.Data) { d.Status = sdktrace.Status{Code: codes.Error, Description: "status 500"} },
+			func(s *op.Span) { s.Failed, s.Extra = true, &op.Extra{Message: "status 500"} },
+		},
+		{
+			"error told by an exception", func(d *span.Data) {
+				d.Status.Code = codes.Error
+				d.Events = []sdktrace.Event{
+					{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.message", "no backend")}},
+				}
+			},
+			func(s *op.Span) { s.Failed, s.Extra = true, &op.Extra{Message: "no backend"} },
+		},
+		{
 			"link", func(d *span.Data) {
 				d.Links, d.DroppedLinks = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}}, 7
 			},

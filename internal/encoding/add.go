@@ -50,7 +50,7 @@ func IsAncestor(e *span.Ended, d *span.Data, t *traces.WithOps) bool {
 		return t.Has(id)
 	}
 	bytes := span.Bytes(d.Name, d.Status, d.Attrs, d.Events, d.Links)
-	return !t.Hold(e.Span, id, traces.RefTo(id, d.SpanID()), traces.RefTo(id, d.ParentID()), bytes)
+	return !t.Hold(e.Held(), id, traces.RefTo(id, d.SpanID()), traces.RefTo(id, d.ParentID()), bytes)
 }
 
 // AddLinked notes the spans that a recorded one links to, and their traces: what was done for their

@@ -91,10 +91,10 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 		}
 	case rec.Span != nil:
 		s := *rec.Span
-		s.Name, s.Service = cutText(s.Name), cutText(s.Service)
+		s.Name, s.Service = ShortText(s.Name), ShortText(s.Service)
 		s.Attrs = slices.Clone(s.Attrs)
 		for i := range s.Attrs {
-			s.Attrs[i].Value = cutText(s.Attrs[i].Value)
+			s.Attrs[i].Value = ShortText(s.Attrs[i].Value)
 		}
 		w.line(s.AppendJSON, &w.open.spans)
 	case rec.Gap != nil:
@@ -116,8 +116,8 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 // has records.
 const longText = 256
 
-// cutText returns text, or if it is long its beginning and a number that tells it from others.
-func cutText(text string) string {
+// ShortText returns text, or if it is long its beginning and a number that tells it from others.
+func ShortText(text string) string {
 	if len(text) <= longText {
 		return text
 	}
@@ -141,7 +141,7 @@ func withShortTexts(e *op.Entry) *op.Entry {
 		if short == e {
 			short = new(*e)
 		}
-		*text(short) = cutText(*text(e))
+		*text(short) = ShortText(*text(e))
 	}
 	return short
 }

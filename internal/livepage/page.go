@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -45,15 +44,16 @@ type Page struct {
 	// Since returns the report on all that has been, for ?format=json&since=start; nil for none.
 	Since func() *analyze.Report
 
-	// run is held while a report is computed: one at a time is enough work.
-	run   sync.Mutex
-	built built
+	// run is held while an answer is computed, one at a time, and never while it is written.
+	run     sync.Mutex
+	built   built
+	sending sending
 }
 
 // built is the answer to requests for data, made of one version of the window.
 type built struct {
 	version uint64
-	data    []byte
+	answer  *answer
 	at      time.Time
 	took    time.Duration
 }
@@ -80,7 +80,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
 	case p.Since != nil && q.Get("format") == "json" && q.Get("since") == "start":
-		err = send(w, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
+		err = p.answer(w, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
 	case name == "":
 		err = p.serveReport(w, r)
 	case name == "data":
@@ -116,18 +116,19 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	case "pprof":
 		w.Header().Set("Content-Disposition", `attachment; filename="optrace.pb.gz"`)
 	}
-	p.run.Lock()
-	defer p.run.Unlock()
-	v := p.view()
-	report, err := v.report(r.Context())
-	if err != nil {
-		return err
-	}
-	write := func(to io.Writer) error { return f.write(to, report, p.options(v)) }
-	if section := r.URL.Query().Get("section"); name == "text" && section != "" {
-		write = func(to io.Writer) error { return writeSection(to, report, section) }
-	}
-	if err = send(w, f.kind, write); errors.Is(err, errNoSection) {
+	section := r.URL.Query().Get("section")
+	err := p.answer(w, f.kind, func(to io.Writer) error {
+		v := p.view()
+		report, err := v.report(r.Context())
+		if err != nil {
+			return err
+		}
+		if name == "text" && section != "" {
+			return writeSection(to, report, section)
+		}
+		return f.write(to, report, p.options(v))
+	})
+	if errors.Is(err, errNoSection) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil
 	}
@@ -136,15 +137,23 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 
 var errNoSection = errors.New("the section is all, or a name that optrace report -section takes")
 
-// send answers with what write writes, if that is no error.
-func send(w http.ResponseWriter, kind string, write func(io.Writer) error) error {
+// answer computes a body by compute, while no other one is computed, and then sends it.
+func (p *Page) answer(w http.ResponseWriter, kind string, compute func(io.Writer) error) error {
+	a, err := p.compute(compute)
+	if err == nil {
+		p.sending.send(w, kind, a)
+	}
+	return err
+}
+
+func (p *Page) compute(write func(io.Writer) error) (*answer, error) {
+	p.run.Lock()
+	defer p.run.Unlock()
 	var body bytes.Buffer
 	if err := write(&body); err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(body.Bytes()) // a client that went away is no error of ours
-	return nil
+	return &answer{data: body.Bytes()}, nil
 }
 
 // formats are the forms of a report by the name of the format, and their types.
@@ -207,11 +216,8 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(b.data)))
-	return send(w, "application/json", func(to io.Writer) error {
-		_, err := to.Write(b.data)
-		return err
-	})
+	p.sending.send(w, "application/json", b.answer)
+	return nil
 }
 
 // data returns the data of a page, computed anew where the window has changed and the
@@ -220,7 +226,7 @@ func (p *Page) data(ctx context.Context) (built, error) {
 	p.run.Lock()
 	defer p.run.Unlock()
 	v := p.view()
-	if p.built.data != nil && (p.built.version == v.version || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
+	if p.built.answer != nil && (p.built.version == v.version || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
 		return p.built, nil
 	}
 	start := time.Now()
@@ -232,14 +238,12 @@ func (p *Page) data(ctx context.Context) (built, error) {
 	if err := html.WriteData(&text, report, p.options(v)); err != nil {
 		return built{}, err
 	}
-	p.built = built{version: v.version, data: text.Bytes(), at: time.Now(), took: time.Since(start)}
+	p.built = built{version: v.version, answer: &answer{data: text.Bytes()}, at: time.Now(), took: time.Since(start)}
 	return p.built, nil
 }
 
 func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
-	p.run.Lock()
-	defer p.run.Unlock()
-	return send(w, "application/json", p.view().timeline().Write)
+	return p.answer(w, "application/json", func(to io.Writer) error { return p.view().timeline().Write(to) })
 }
 
 func (p *Page) options(v *view) html.Options {

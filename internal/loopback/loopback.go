@@ -6,6 +6,7 @@ package loopback
 import (
 	"context"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -48,8 +49,11 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 
 // Serve answers requests of HTTP/1 and HTTP/2 until ctx is done.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	broken := &errorLog{to: log.Writer()}
+	defer broken.stop()
 	s := &http.Server{
-		Handler: h, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: ReadTimeout, ReadTimeout: ReadTimeout,
+		ErrorLog: broken.logger(),
+		Handler:  h, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: ReadTimeout, ReadTimeout: ReadTimeout,
 		WriteTimeout: ReadTimeout + WriteTimeout, IdleTimeout: IdleTimeout, Protocols: new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes, MaxReceiveBufferPerStream: streamBytes,
@@ -128,8 +132,8 @@ func (h Hosts) Allow(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(h, host)
 }
 
-// Handler returns a handler that answers requests for the hosts only, and refuses those
-// that a browser sends for another site's page.
+// Handler returns a handler that answers requests for the hosts only. It refuses requests that a browser
+// sends for a page of another origin, unless the user follows a link to this server.
 func (h Hosts) Handler(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,6 +141,20 @@ func (h Hosts) Handler(next http.Handler) http.Handler {
 			http.Error(w, "this server is not known by the name in the request", http.StatusMisdirectedRequest)
 			return
 		}
+		if isForeign(r) {
+			http.Error(w, "this server does not answer pages of other sites", http.StatusForbidden)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isForeign reports whether a browser reads for a page of another origin, by fetch, an image, a script or a
+// frame. CrossOriginProtection checks requests that write.
+func isForeign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
 }

@@ -34,19 +34,30 @@ func TestHosts(t *testing.T) {
 func TestHandler(t *testing.T) {
 	h := loopback.Hosts{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	for name, c := range map[string]struct {
-		method, host, site string
-		want               int
+		method, host, site, mode, dest string
+		want                           int
 	}{
-		"page":            {"GET", "127.0.0.1:8318", "", 200},
-		"rebound":         {"GET", "evil.example", "", 421},
-		"post of a tool":  {"POST", "localhost:4318", "", 200},
-		"post of a site":  {"POST", "localhost:4318", "cross-site", 403},
-		"post, same site": {"POST", "localhost:4318", "same-origin", 200},
+		"page":                    {"GET", "127.0.0.1:8318", "", "", "", 200},
+		"rebound":                 {"GET", "evil.example", "", "", "", 421},
+		"post of a tool":          {"POST", "localhost:4318", "", "", "", 200},
+		"post of a site":          {"POST", "localhost:4318", "cross-site", "", "", 403},
+		"post, same origin":       {"POST", "localhost:4318", "same-origin", "cors", "empty", 200},
+		"address typed":           {"GET", "localhost", "none", "navigate", "document", 200},
+		"fetch of the page":       {"GET", "localhost", "same-origin", "cors", "empty", 200},
+		"fetch of a site":         {"GET", "localhost", "cross-site", "no-cors", "empty", 403},
+		"fetch of another port":   {"GET", "localhost", "same-site", "cors", "empty", 403},
+		"image of a site":         {"GET", "localhost", "cross-site", "no-cors", "image", 403},
+		"frame of a site":         {"GET", "localhost", "cross-site", "navigate", "iframe", 403},
+		"link of a site":          {"GET", "localhost", "cross-site", "navigate", "document", 200},
+		"link of another port":    {"GET", "localhost", "same-site", "navigate", "document", 200},
+		"form of a site, by POST": {"POST", "localhost", "cross-site", "navigate", "document", 403},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, "/", nil)
 		r.Host = c.host
-		if c.site != "" {
-			r.Header.Set("Sec-Fetch-Site", c.site)
+		for header, value := range map[string]string{"Site": c.site, "Mode": c.mode, "Dest": c.dest} {
+			if value != "" {
+				r.Header.Set("Sec-Fetch-"+header, value)
+			}
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

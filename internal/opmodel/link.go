@@ -70,6 +70,18 @@ func Dropped(n int64) *op.Extra {
 	return &op.Extra{DroppedLinks: n}
 }
 
+// WithMessage returns x, nil for nothing, with the description of a status.
+func WithMessage(x *op.Extra, message string) *op.Extra {
+	if message == "" {
+		return x
+	}
+	if x == nil {
+		x = new(op.Extra)
+	}
+	x.Message = message
+	return x
+}
+
 // AppendLink appends l to the links of a record, and adds
 // a warning about one that is left out to warn.
 func AppendLink(links []op.Link, l op.Link, warn *op.Warning) []op.Link {

@@ -82,7 +82,7 @@ var randomKeys = map[protoreflect.Name][]any{
 		"pytorch.device.type", "pytorch.flops", "op", "output_shape", "http.route", "debug.stats", "",
 	},
 	"InstrumentationScope": {"backend"},
-	"Event":                {"grid"},
+	"Event":                {"grid", "exception.message", "exception.type"},
 	"Link":                 {"tensor.link.weight", "tensor.link.weight", "queue", ""},
 	"KeyValueList":         {"k"},
 }
@@ -98,7 +98,7 @@ var randomTypes = []protoreflect.Name{
 
 var randomTexts = []any{
 	"matmul", "all_reduce", "compute", "f32", "cuda:0", "2x3", "[[2,3],[3]]", "[2, 3]", "7", "", "größe", "a\"b\\\n\u2028", "\x00",
-	`},{"traceId":"`, `"resource":{"spans":[`, `[{"resource":{"scopeSpans":[{"spans":[`,
+	`},{"traceId":"`, `"resource":{"spans":[`, `[{"resource":{"scopeSpans":[{"spans":[`, "exception", "exception",
 }
 
 const randomTime = uint64(1_795_224_124_978_150_123)

@@ -64,7 +64,10 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 		woken: p.writeAll,
 		due: func(ctx context.Context) error {
 			p.collect(false)
-			return p.writeAll(ctx)
+			if err := p.writeAll(ctx); err != nil {
+				return err
+			}
+			return p.settle(ctx)
 		},
 		end: func(ctx context.Context) error {
 			defer p.dropRest()
@@ -107,10 +110,11 @@ func (p *buffered) add(sh *shard, e *span.Ended) {
 		p.refill(sh)
 	}
 	if sh.stopped {
+		p.reject(sh, e, "shutdown")
 		return
 	}
 	if sh.buffer == nil {
-		p.reject(sh, e)
+		p.reject(sh, e, "queue_full")
 		return
 	}
 	out, err := encoding.Add(sh.enc, sh.buffer, e, p.out.Traces)
@@ -146,11 +150,11 @@ func (p *buffered) refill(sh *shard) {
 	}
 }
 
-// reject accounts for a span for which there is no room, under the shard's lock.
-func (p *buffered) reject(sh *shard, e *span.Ended) {
-	if e.Data != nil || encoding.IsOperation(p.out.Mapping, e.Span) {
+// reject counts a span for which there is no room or no time, under the shard's lock.
+func (p *buffered) reject(sh *shard, e *span.Ended, reason string) {
+	if isOperation(p.out.Mapping, e) {
 		sh.recorded++
-		p.drop("queue_full", 1)
+		p.drop(reason, 1)
 	} else {
 		sh.skipped++
 	}
@@ -197,11 +201,24 @@ func (p *buffered) writeAll(ctx context.Context) error {
 	return first
 }
 
+// settle writes what the sink holds back for a next batch.
+func (p *buffered) settle(ctx context.Context) error {
+	ctx, cancel := p.attempt(ctx)
+	defer cancel()
+	return p.out.Sink.Settle(ctx)
+}
+
+// attempt returns the context of one write.
+func (p *buffered) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	stop := context.AfterFunc(p.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 // write hands b to the sink, or back to the waiting buffers if an earlier write does not return in time.
 func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := p.attempt(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
 	if err := p.out.Sink.Acquire(ctx); err != nil {
 		p.buffers.pushFront(b)
 		return false, err

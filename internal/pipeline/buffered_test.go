@@ -138,9 +138,10 @@ func TestBufferedLosses(t *testing.T) {
 	p.OnEnd(ended(panickingSpan{spantest.Operation(3).Snapshot()}))
 	p.OnEnd(ended(spantest.Operation(4).Snapshot()))
 	stop(t, p, out.Sink)
-	p.OnEnd(ended(spantest.Operation(5).Snapshot()))
+	p.OnEnd(ended(spantest.Operation(5).Snapshot())) // too late
+	p.OnEnd(ended(spantest.Request().Snapshot()))
 	check.OK(t, p.Flush(t.Context()))
-	checkStats(t, p.Stats(), Stats{Recorded: 5, Written: 1, Dropped: 4})
+	checkStats(t, p.Stats(), Stats{Recorded: 6, Written: 1, Dropped: 5, Skipped: 1})
 	want := written{Steps: []int64{4}, Gaps: map[string]int64{"conversion_failed": 1, "write_failed": 3}}
 	check.Equal(t, "written", want, read(t, w.Bytes()))
 }

@@ -69,6 +69,12 @@ func (p *Flight) OnEnd(e span.Ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
+		if isOperation(p.out.Mapping, &e) {
+			p.counts.Recorded++
+			p.drop(1)
+		} else {
+			p.counts.Skipped++
+		}
 		return
 	}
 	out, err := p.add(&e)

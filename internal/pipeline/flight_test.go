@@ -65,7 +65,12 @@ func TestFlightDump(t *testing.T) {
 				check.Equal(t, "written", tt.want, read(t, w.Bytes()))
 			}
 			stop(t, p, out.Sink)
-			p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+			checkStats(t, p.Stats(), tt.stats)
+			p.OnEnd(ended(spantest.Operation(0).Snapshot())) // too late
+			p.OnEnd(ended(spantest.Request().Snapshot()))
+			tt.stats.Recorded++
+			tt.stats.Dropped++
+			tt.stats.Skipped++
 			checkStats(t, p.Stats(), tt.stats)
 			check.OK(t, p.Dump(t.Context())) // after Stop
 		})

@@ -21,7 +21,7 @@ import (
 
 // Pipeline carries spans to an exporter. It is safe for concurrent use.
 type Pipeline interface {
-	// OnEnd takes a span that has ended.
+	// OnEnd takes a span that has ended. After Stop an operation counts as dropped.
 	OnEnd(e span.Ended)
 	// Flush returns when everything that OnEnd took before is with the exporter.
 	Flush(ctx context.Context) error
@@ -35,6 +35,11 @@ type Pipeline interface {
 // Stats counts what became of spans, as optrace.Stats does. Exported are those handed to
 // the exporter, whatever came of it; Lost are those of Dropped that were not.
 type Stats struct{ Recorded, Exported, Written, Dropped, Lost, Skipped uint64 }
+
+// isOperation reports whether e is an operation, in front of an exporter that reads attributes as m says.
+func isOperation(m *attr.Mapping, e *span.Ended) bool {
+	return e.Data != nil || encoding.IsOperation(m, e.Span)
+}
 
 // Policy is what happens to a span for which there is no room.
 type Policy uint8

@@ -73,10 +73,11 @@ func (p *queue) OnEnd(e span.Ended) {
 	size := spanBytes(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recorded++
 	if p.stopped {
+		p.lost++
 		return
 	}
-	p.recorded++
 	for p.bytes+size > p.limit && p.head < len(p.spans) {
 		switch p.policy {
 		case Block:

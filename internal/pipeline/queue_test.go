@@ -43,8 +43,8 @@ func TestQueueFlush(t *testing.T) {
 	p.OnEnd(ended(spantest.Request().Snapshot())) // spans that are no operations are forwarded too
 	stop(t, p, nil)
 	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
-	p.OnEnd(ended(spantest.Operation(0).Snapshot()))
-	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
+	p.OnEnd(ended(spantest.Operation(0).Snapshot())) // too late
+	checkStats(t, p.Stats(), Stats{Recorded: n + 2, Written: n + 1, Dropped: 1})
 	check.Equal(t, "Stop shuts down the exporter, which is the Processor's to do", 0, exp.Shutdowns())
 }
 

@@ -35,11 +35,11 @@ type Client struct {
 // NewClient returns a Client of an address, to which [Path] is appended where it has no path
 // of its own. A nil client makes no difference to a new one. Redirects are followed on the
 // same host, and to https:// from http://, where they keep the method; a client with a
-// CheckRedirect of its own decides by that. An error holds nothing of an address that
-// may hold a password.
+// CheckRedirect of its own decides by that. An error does not show an address that may hold a
+// password or a token.
 func NewClient(address string, client *http.Client) (*Client, error) {
 	shown := strconv.Quote(address)
-	if strings.Contains(address, "@") {
+	if strings.ContainsAny(address, "@?") {
 		shown = "the address, whose name and password may have to be escaped,"
 	}
 	u, err := url.Parse(address)
@@ -68,8 +68,14 @@ func (c *Client) close() {
 	}
 }
 
-// URL returns the address that is posted to, without a password.
-func (c *Client) URL() string { return c.url.Redacted() }
+// URL returns the address that is posted to, without a password and without the query, which may hold a token.
+func (c *Client) URL() string {
+	u := *c.url
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
+	}
+	return u.Redacted()
+}
 
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	first := via[0].URL

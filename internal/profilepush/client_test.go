@@ -73,7 +73,7 @@ func TestPost(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	for _, address := range []string{
-		"", "localhost:4318", "ftp://a", "http://", "file:///etc/passwd", "http://user:geheim@a b", "http://[::1",
+		"", "localhost:4318", "ftp://a", "http://", "file:///etc/passwd", "http://user:geheim@a b", "http://[::1", "host?token=geheim",
 	} {
 		_, err := NewClient(address, nil)
 		if err == nil || strings.Contains(err.Error(), "geheim") {
@@ -81,6 +81,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	check.Equal(t, "shown as", "https://user:xxxxx@host:1/x", newClient(t, "https://user:geheim@host:1/x").URL())
+	check.Equal(t, "shown as", "https://host/x?…", newClient(t, "https://host/x?token=geheim").URL())
 }
 
 func partial(rejected int64, text string) string {

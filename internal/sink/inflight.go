@@ -71,7 +71,7 @@ func (s *Sink) writeRemainder() (lost, err error) {
 		return err, nil
 	}
 	n, err := writeRetrying(s.target, s.remainder.bytes)
-	if err != nil {
+	if err != nil && n != len(s.remainder.bytes) { // a writer may take everything and fail
 		if 0 < n && n < len(s.remainder.bytes) {
 			s.remainder.bytes = s.remainder.bytes[n:]
 		}

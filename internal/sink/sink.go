@@ -183,6 +183,25 @@ func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*enco
 	}
 }
 
+// Settle writes what waits for the next batch: gap records, and the rest of a batch that was written in part.
+func (s *Sink) Settle(ctx context.Context) error {
+	if err := s.Acquire(ctx); err != nil {
+		return err
+	}
+	if s.closed || !s.isPending() {
+		s.Release()
+		return nil
+	}
+	return s.Submit(ctx, encoding.NewBatch(0), nil)
+}
+
+// isPending reports whether something waits for the next batch. The caller holds busy.
+func (s *Sink) isPending() bool {
+	s.gapMu.Lock()
+	defer s.gapMu.Unlock()
+	return len(s.gaps) > 0 || s.remainder != nil
+}
+
 func (s *Sink) writeAndRelease(o *inflight) error {
 	err := s.write(o)
 	s.Release()
@@ -350,10 +369,7 @@ func (s *Sink) finish() error {
 		return nil
 	}
 	var err error
-	s.gapMu.Lock()
-	pending := len(s.gaps) > 0 || s.remainder != nil
-	s.gapMu.Unlock()
-	if pending {
+	if s.isPending() {
 		s.breaker = breaker{} // this is the last chance
 		err = s.write(s.begin(encoding.NewBatch(0), nil))
 	}

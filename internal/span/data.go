@@ -38,13 +38,18 @@ type Data struct {
 	Scope           instrumentation.Scope
 }
 
-// Read returns the part of s that entries need: all but the kind, the events and
-// their dropped count. The caller has asked s for context and parent already.
+// Read returns the part of s that entries need: all but the kind, the dropped count of events, and the events unless
+// they may tell the text of an error. The caller has asked s for context and parent already.
 func Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
+	status := s.Status()
+	var events []sdktrace.Event
+	if status == (sdktrace.Status{Code: codes.Error}) {
+		events = s.Events()
+	}
 	return Data{ // a result, not a parameter: writing it needs no write barriers
 		Name: s.Name(), Context: context, Parent: parent, Start: s.StartTime(), End: s.EndTime(),
 		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
-		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(),
+		Status: status, Resource: s.Resource(), Scope: s.InstrumentationScope(), Events: events,
 	}
 }
 

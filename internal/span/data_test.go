@@ -1,6 +1,7 @@
 package span_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,5 +41,15 @@ func TestSnapshot(t *testing.T) {
 	if !d.Failed() || d.SpanID() != op.SpanID(want.SpanContext.SpanID()) || d.ParentID() != op.SpanID(want.Parent.SpanID()) ||
 		d.TraceID() != op.TraceID(want.SpanContext.TraceID()) {
 		t.Errorf("failed %v, ids %v %v %v", d.Failed(), d.TraceID(), d.SpanID(), d.ParentID())
+	}
+}
+
+// A snapshot has all exported methods of a span: it embeds a nil span for the unexported one.
+func TestSnapshotHasAllMethods(t *testing.T) {
+	s := reflect.ValueOf(span.Snapshot(&span.Data{}))
+	for m := range reflect.TypeFor[sdktrace.ReadOnlySpan]().Methods() {
+		if m.IsExported() {
+			s.MethodByName(m.Name).Call(nil) // of the nil span it panics
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package span
 
 import (
+	"cmp"
+
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -19,9 +22,11 @@ type Ended struct {
 	Span sdktrace.ReadOnlySpan
 	// Data is that of an operation of a Recorder, valid during the call that it is passed to.
 	Data            *Data
-	Context, Parent trace.SpanContext // of the span
-	Root            Root              // above the span; zero if it is not known or the span itself
-	Alone           bool              // the trace has no other spans
+	Context, Parent trace.SpanContext  // of the span
+	Resource        *resource.Resource // in place of the span's; nil is the span's own
+	Root            Root               // above the span; zero if it is not known or the span itself
+	Differs         bool               // Context or Resource may not be those of Span
+	Alone           bool               // the trace has no other spans
 }
 
 // ReadOnly returns the span, which it makes for an operation of a Recorder.
@@ -32,17 +37,22 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	return e.Span
 }
 
-// InContext returns s with another context.
-func InContext(s sdktrace.ReadOnlySpan, c trace.SpanContext) sdktrace.ReadOnlySpan {
-	return inContext{s, c}
+// Held returns the span with the context and the resource that it is recorded with.
+func (e *Ended) Held() sdktrace.ReadOnlySpan {
+	if !e.Differs {
+		return e.Span
+	}
+	return held{e.Span, e.Context, cmp.Or(e.Resource, e.Span.Resource())}
 }
 
-type inContext struct {
+type held struct {
 	sdktrace.ReadOnlySpan
-	context trace.SpanContext
+	context  trace.SpanContext
+	resource *resource.Resource
 }
 
-func (s inContext) SpanContext() trace.SpanContext { return s.context }
+func (s held) SpanContext() trace.SpanContext { return s.context }
+func (s held) Resource() *resource.Resource   { return s.resource }
 
 // IsLocalRoot reports whether a span with the given parent has no parent in this process.
 func IsLocalRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }

@@ -1,7 +1,6 @@
 package span
 
 import (
-	"reflect"
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -9,10 +8,12 @@ import (
 )
 
 // Memory returns about how many bytes attributes refer to: their keys, texts and lists, which count for each attribute
-// that shares them. It does not allocate.
-func Memory(attrs []attribute.KeyValue) (bytes int) {
+// that shares them. It does not allocate where [LayoutKnown] reports true.
+func Memory(attrs []attribute.KeyValue) int { return memory(attrs, 0) }
+
+func memory(attrs []attribute.KeyValue, depth int) (bytes int) {
 	for i := range attrs {
-		bytes += len(attrs[i].Key) + valueMemory(&attrs[i].Value, 0)
+		bytes += len(attrs[i].Key) + valueMemory(&attrs[i].Value, depth)
 	}
 	return bytes
 }
@@ -39,49 +40,54 @@ const minList = 16
 
 // valueMemory returns about how many bytes a value refers to: a text, or a list as an array.
 func valueMemory(v *attribute.Value, depth int) int {
-	switch v.Type() {
-	case attribute.EMPTY, attribute.BOOL, attribute.INT64, attribute.FLOAT64:
+	switch {
+	case depth > MaxValueDepth:
 		return 0
-	case attribute.STRING, attribute.BYTESLICE:
-		return len(v.AsString()) // what AsByteSlice copies
+	case !layoutKnown:
+		return copiedMemory(v, depth)
 	}
-	list := listOf(v)
-	typ := reflect.TypeOf(list)
-	if typ == nil || typ.Kind() != reflect.Array {
-		return 0
+	l := layoutOf(v)
+	if l.list == nil {
+		return len(l.text)
 	}
-	bytes := max(minList, int(typ.Size()))
-	if depth == MaxValueDepth {
-		return bytes
-	}
-	switch n, at := typ.Len(), pointerOf(&list); v.Type() {
+	bytes := max(minList, l.size())
+	switch l.typ {
 	case attribute.BOOLSLICE:
-		bytes *= 8 // formats write as much for one as for a number
+		bytes = max(minList, number*l.size()) // formats write as much for one as for a number
 	case attribute.STRINGSLICE:
-		for _, s := range unsafe.Slice((*string)(at), n) {
+		for _, s := range elements[string](l) {
 			bytes += len(s)
 		}
 	case attribute.SLICE:
-		elements := unsafe.Slice((*attribute.Value)(at), n)
-		for i := range elements {
-			bytes += valueMemory(&elements[i], depth+1)
+		list := elements[attribute.Value](l)
+		for i := range list {
+			bytes += valueMemory(&list[i], depth+1)
 		}
 	case attribute.MAP:
-		elements := unsafe.Slice((*attribute.KeyValue)(at), n)
-		for i := range elements {
-			bytes += len(elements[i].Key) + valueMemory(&elements[i].Value, depth+1)
-		}
+		bytes += memory(elements[attribute.KeyValue](l), depth+1)
 	}
 	return bytes
 }
 
-// listOf returns the array that v, a list, holds in its last field; the methods of a value return copies.
-func listOf(v *attribute.Value) any {
-	const size = unsafe.Sizeof(any(nil))
-	return *(*any)(unsafe.Add(unsafe.Pointer(v), unsafe.Sizeof(*v)-size))
-}
-
-// pointerOf returns the address of the array in an interface.
-func pointerOf(list *any) unsafe.Pointer {
-	return *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(list), unsafe.Sizeof(uintptr(0))))
+// copiedMemory is valueMemory for any layout. It copies lists.
+func copiedMemory(v *attribute.Value, depth int) (bytes int) {
+	element := number
+	switch v.Type() {
+	case attribute.EMPTY, attribute.BOOL, attribute.INT64, attribute.FLOAT64:
+		return 0
+	case attribute.BYTESLICE:
+		return len(v.AsByteSlice())
+	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE:
+	case attribute.STRINGSLICE:
+		element = int(unsafe.Sizeof(""))
+	case attribute.SLICE:
+		element = int(unsafe.Sizeof(*v))
+	case attribute.MAP:
+		pairs := v.AsMap()
+		return max(minList, len(pairs)*int(unsafe.Sizeof(attribute.KeyValue{}))+memory(pairs, depth+1))
+	default: // a text, or a type of a later version
+		return len(v.String())
+	}
+	EachElement(*v, func(e attribute.Value) { bytes += element + valueMemory(&e, depth+1) })
+	return max(minList, bytes)
 }

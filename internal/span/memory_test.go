@@ -37,6 +37,7 @@ func TestMemory(t *testing.T) {
 		{"values", attribute.SliceValue(attribute.StringValue("abc"), attribute.Int64Value(1), attribute.Value{}), 3*value + 3},
 		{"no values", attribute.SliceValue(), minList},
 		{"a map", attribute.MapValue(attribute.String("key", "text"), attribute.Int64Slice("n", numbers[:10])), 2*pair + 3 + 4 + 1 + 80},
+		{"texts in values", attribute.SliceValue(attribute.StringSliceValue([]string{"a", "bc"})), value + 2*16 + 3},
 		{"nested deeply", nested, (MaxValueDepth + 1) * value},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,6 +46,27 @@ func TestMemory(t *testing.T) {
 			if n := testing.AllocsPerRun(10, func() { Memory(attrs) }); n > 0 {
 				t.Errorf("%v allocations", n)
 			}
+			check.Equal(t, "bytes by the methods of values", tt.want, copied(t, tt.v))
 		})
+	}
+}
+
+// copied returns what valueMemory does in a layout that is not known.
+func copied(t *testing.T, v attribute.Value) int {
+	t.Helper()
+	layoutKnown = false
+	defer func() { layoutKnown = true }()
+	return valueMemory(&v, 0)
+}
+
+func BenchmarkMemory(b *testing.B) {
+	attrs := []attribute.KeyValue{
+		attribute.String("name", "matmul"), attribute.Int64("flops", 25_690_112),
+		attribute.Int64Slice("shape", []int64{64, 256}),
+		attribute.Slice("shapes", attribute.Int64SliceValue([]int64{64, 784}), attribute.Int64SliceValue([]int64{784, 256})),
+		attribute.StringSlice("dtypes", []string{"f32", "f32"}),
+	}
+	for b.Loop() {
+		Memory(attrs)
 	}
 }

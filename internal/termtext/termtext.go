@@ -62,17 +62,22 @@ func EscapeJSON(text []byte) []byte {
 	}
 	escaped := make([]byte, 0, len(text))
 	for _, r := range string(text) {
-		switch {
-		case isSafe(r):
+		if isSafe(r) {
 			escaped = utf8.AppendRune(escaped, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
-		default:
-			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = appendEscape(escaped, r)
 		}
 	}
 	return escaped
+}
+
+// appendEscape appends the escape sequence of JSON for r.
+func appendEscape(text []byte, r rune) []byte {
+	if r > 0xffff {
+		high, low := utf16.EncodeRune(r)
+		return fmt.Appendf(text, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(text, `\u%04x`, r)
 }
 
 func isPlain(s string) bool {

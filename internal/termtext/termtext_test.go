@@ -77,6 +77,44 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
+// What a Writer writes does not depend on how the text is divided, and a terminal obeys none of it.
+func FuzzWriter(f *testing.F) {
+	for _, s := range []string{"matmul\n", "\x1b[31mred\x1b[0m", "\u202e\u009b\x9b", "矩阵\U000e0041\xe7\x9f", "{\"a\":\"\u0085\"}\n"} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, at int) {
+		at = min(max(at, 0), len(s))
+		var whole, parts strings.Builder
+		for _, w := range []struct {
+			to    *strings.Builder
+			texts []string
+		}{{&whole, []string{s}}, {&parts, []string{s[:at], s[at:]}}} {
+			to := NewWriter(w.to)
+			for _, text := range w.texts {
+				if n, err := to.Write([]byte(text)); n != len(text) || err != nil {
+					t.Fatalf("%d bytes of %d, %v", n, len(text), err)
+				}
+			}
+		}
+		if whole.String() != parts.String() {
+			t.Errorf("%q in two parts: %q, as a whole: %q", s, parts.String(), whole.String())
+		}
+		for _, r := range whole.String() {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+				t.Errorf("%q leaves %q", s, r)
+			}
+		}
+		if text, err := json.Marshal(s); err == nil && json.Valid(text) {
+			var escaped strings.Builder
+			check.Must(NewWriter(&escaped).Write(text))(t)
+			var got, want string
+			if err := errors.Join(json.Unmarshal([]byte(escaped.String()), &got), json.Unmarshal(text, &want)); err != nil || got != want {
+				t.Errorf("JSON %q is written as %q: %v", text, escaped.String(), err)
+			}
+		}
+	})
+}
+
 func TestWidthAndTruncate(t *testing.T) {
 	for _, test := range []struct {
 		in    string

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,17 @@ func (p *goPackage) own() (below string, ok bool) {
 	return strings.CutPrefix(p.ImportPath, module+"/")
 }
 
+// modules returns the folders of the modules of the tree.
+func modules() (dirs []string) {
+	for _, pattern := range []string{"go.mod", "*/go.mod", "*/*/go.mod"} {
+		mods, _ := filepath.Glob(pattern) // which is well-formed
+		for _, mod := range mods {
+			dirs = append(dirs, filepath.Dir(mod))
+		}
+	}
+	return dirs
+}
+
 // goPackages returns the packages of the root's module, of Parquet's and of the command's, and
 // all that they depend on, by their paths.
 func goPackages(t *testing.T) map[string]*goPackage {
@@ -64,8 +76,14 @@ var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
 	return listModule(".", "./...", "./parquet/...", "./cmd/optrace/...")
 })
 
+var listed sync.Map // by the arguments of listModule
+
 // listModule returns packages, by patterns in dir, and all that they depend on.
 func listModule(dir string, patterns ...string) (map[string]*goPackage, error) {
+	key := fmt.Sprint(dir, patterns)
+	if all, ok := listed.Load(key); ok {
+		return all.(map[string]*goPackage), nil
+	}
 	const fields = "-json=ImportPath,Dir,Standard,DepOnly,Imports,Deps,Export,GoFiles,IgnoredGoFiles"
 	list := exec.Command("go", append([]string{"list", "-export", "-deps", fields}, patterns...)...)
 	list.Dir = dir
@@ -85,6 +103,7 @@ func listModule(dir string, patterns ...string) (map[string]*goPackage, error) {
 		slices.Sort(p.Deps)
 		all[p.ImportPath] = p
 	}
+	listed.Store(key, all)
 	return all, nil
 }
 

@@ -58,10 +58,15 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// Modules that are installed say of one another which release they want, and replace nothing:
-// go install refuses replacements.
-func TestReleasesOfModules(t *testing.T) {
-	for _, dir := range []string{".", "parquet", "cmd/optrace"} {
+// releaseConstant returns the name of the constant of internal/release.
+func releaseConstant() string {
+	return "ModulesMustBeOfOneReleaseV" + strings.ReplaceAll(optrace.Version, ".", "_")
+}
+
+// Modules require each other's current release, and only go.work replaces modules: go install refuses a module with
+// replacements, and a requiring module ignores them. The constant has the version, too.
+func TestReleaseOfModules(t *testing.T) {
+	for _, dir := range modules() {
 		m := readGoMod(t, dir)
 		if len(m.Replace) > 0 {
 			t.Errorf("%s/go.mod replaces modules", dir)
@@ -69,6 +74,37 @@ func TestReleasesOfModules(t *testing.T) {
 		for _, r := range m.Require {
 			if strings.HasPrefix(r.Path, module) && r.Version != "v"+optrace.Version {
 				t.Errorf("%s/go.mod requires %s %s, and the version is v%s", dir, r.Path, r.Version, optrace.Version)
+			}
+		}
+	}
+	if !strings.Contains(readFile(t, "internal/release/release.go"), "\nconst "+releaseConstant()+" = true") {
+		t.Errorf("package release has no constant %s", releaseConstant())
+	}
+}
+
+// A package of another module does not compile with another release of the root, if it imports the root's internal
+// packages, directly or through packages of its own module.
+func TestModulesMustBeOfOneRelease(t *testing.T) {
+	const internal = module + "/internal/"
+	for _, dir := range modules() {
+		sibling := module + "/" + dir
+		if dir == "." {
+			continue
+		}
+		packages := check.Must(listModule(dir, "./..."))(t)
+		for path, p := range packages {
+			if p.DepOnly || strings.Contains(path, "/internal/") {
+				continue
+			}
+			var imports []string
+			for _, path := range append(p.Deps, path) {
+				if path == sibling || strings.HasPrefix(path, sibling+"/") {
+					imports = append(imports, packages[path].Imports...)
+				}
+			}
+			fromRoot := func(path string) bool { return strings.HasPrefix(path, internal) }
+			if slices.ContainsFunc(imports, fromRoot) && !slices.Contains(imports, internal+"release") {
+				t.Errorf("%s imports internal packages of the root, and does not refer to release.%s", path, releaseConstant())
 			}
 		}
 	}

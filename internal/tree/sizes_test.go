@@ -27,11 +27,8 @@ type size struct {
 // A package has at most 25 files, 4,000 lines, and a cycle of 8 files.
 func TestSizes(t *testing.T) {
 	sizes := make(map[string]size)
-	for _, pattern := range []string{"go.mod", "*/go.mod", "*/*/go.mod"} {
-		mods, _ := filepath.Glob(pattern) // which is well-formed
-		for _, mod := range mods {
-			measureModule(t, filepath.Dir(mod), sizes)
-		}
+	for _, dir := range modules() {
+		measureModule(t, dir, sizes)
 	}
 	for pkg, s := range sizes {
 		if s.files > 25 || s.lines > 4000 || s.cycle > 8 {

@@ -45,6 +45,8 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 		return WriteEntries(w, r.Memory.Hotspots, opts)
 	},
 	"slowest": func(w io.Writer, r *analyze.Report, opts Options) error { return WriteEntries(w, r.Slowest, opts) },
+	"errors": table("text operation side count first.trace_id first.span_id first.start_unix_ns",
+		func(r *analyze.Report) []profile.Error { return r.Errors }),
 	"idle": table("device_id rank start_unix_ns duration_ns cause after before service host",
 		func(r *analyze.Report) []timeline.IdleGap { return r.Idle }),
 	"launches": table("device_id rank stream count overhead.count overhead.sum_ns overhead.median_ns overhead.p95_ns"+

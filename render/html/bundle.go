@@ -13,7 +13,7 @@ var web embed.FS
 // one of the last two: file for data of its own, live for those of a server.
 var modules = []string{
 	"units", "rows", "colors", "dom", "state", "charts", "table", "columns", "overlays", "timeline", "flame", "selected",
-	"operations", "devices", "requests", "communication", "memory", "steps", "launches", "sequences", "diff", "main", "file", "live",
+	"operations", "devices", "requests", "communication", "memory", "steps", "launches", "sequences", "errors", "diff", "main", "file", "live",
 }
 
 var (

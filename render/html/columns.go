@@ -92,6 +92,7 @@ func (r *rows) encode(level int) (string, error) {
 		}
 		return 0
 	})
+	column(func(_ int, one *row) uint64 { return r.errorCode(one.node) })
 	err = errors.Join(out.Flush(), deflate.Close(), encoded.Close())
 	return text.String(), err
 }

@@ -122,6 +122,7 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		return nil, err
 	}
 	v.Names, v.Shapes = append(v.Names, columns.names.Values...), columns.shapes.Values
+	v.Errors = append(v.Errors, columns.errors.Values...)
 	v.Short = make(map[string]string)
 	for _, name := range v.Names {
 		if short := kernelname.Short(name); short != name && len(name) > leastShort {

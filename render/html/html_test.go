@@ -54,7 +54,7 @@ func request(start, duration int64) op.Record {
 type columns map[string][]uint64
 
 const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call group count most " +
-	"launcher arguments maker"
+	"launcher arguments maker error"
 
 // view is the part of a page's JSON that the tests look at.
 type view struct {
@@ -64,6 +64,7 @@ type view struct {
 	Shapes    []string `json:"shapes"`
 	Steps     []int64  `json:"steps"`
 	Arguments []json.RawMessage
+	Errors    []string
 	Devices   []struct {
 		Label   string
 		IdleRow int `json:"idle_row"`
@@ -110,6 +111,17 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	return v, c
 }
 
+// Rows that failed have the texts of their errors, and stay apart from others where rows are merged.
+func TestErrors(t *testing.T) {
+	failed := operation("relu", 3, 1_600, 300)
+	failed.Entry.Failed, failed.Entry.Error = true, "<b>out of memory"
+	root := request(1_000, 1_000)
+	root.Span.Failed = true
+	v, c := decode(t, pageOf(t, html.Options{}, failed, root, operation("matmul", 2, 1_100, 500)))
+	check.Equal(t, "errors of rows", []uint64{1, 0, 2}, c["error"])
+	check.Equal(t, "errors", []string{"", "<b>out of memory"}, v.Errors)
+}
+
 func TestColumns(t *testing.T) {
 	page := pageOf(t, html.Options{Link: func(op.TraceID, op.SpanID) string { return "link" }},
 		operation("relu", 3, 1_600, 300), // the order of the input is not that of time
@@ -125,7 +137,7 @@ func TestColumns(t *testing.T) {
 		"memory": {0, 65537, 65537}, "flops": {0, 25_690_113, 25_690_113}, "step": {0, 1, 1},
 		"launch": {0, 0, 0}, "call": {0, 0, 0}, "group": {0, 0, 0},
 		"count": {0, 0, 0}, "most": {0, 0, 0}, "launcher": {0, 0, 0},
-		"arguments": {0, 0, 0}, "maker": {0, 0, 0},
+		"arguments": {0, 0, 0}, "maker": {0, 0, 0}, "error": {0, 0, 0},
 	}
 	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)

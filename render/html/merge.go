@@ -89,6 +89,7 @@ type boxKey struct {
 	chain   int32 // the names of what they lie below, and theirs
 	kind    uint64
 	request int32
+	error   uint64
 }
 
 // run merges the operations that are shorter than width, and reports whether no more
@@ -122,7 +123,7 @@ func (m *merger) run(width int64, limit int) bool {
 			m.flush(p)
 			p.bin = bin
 		}
-		p.add(&one, boxKey{m.chains.of(n), kindNumber(n), m.request[n.Index()]})
+		p.add(&one, boxKey{m.chains.of(n), kindNumber(n), m.request[n.Index()], m.errorCode(n)})
 	}
 	for _, p := range order {
 		m.flush(p)

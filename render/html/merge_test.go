@@ -34,7 +34,7 @@ func randomForest(r *rand.Rand, n int) *trace.Forest {
 		forest.Add(op.Record{Entry: &op.Entry{
 			Operation: fmt.Sprint("op", r.IntN(5)), Kind: op.Kind(1 + r.IntN(3)), DeviceID: device, Start: op.Known(start), Duration: duration,
 			TraceID: trace, SpanID: op.SpanID{2, byte(i), byte(i >> 8)}, ParentSpanID: op.SpanID{1},
-			MemoryBytes: op.Known(r.Int64N(9)), FLOPs: op.Known(r.Int64N(9)),
+			MemoryBytes: op.Known(r.Int64N(9)), FLOPs: op.Known(r.Int64N(9)), Failed: i%40 == 0, Error: fmt.Sprint(i % 3),
 		}})
 	}
 	return forest
@@ -51,13 +51,14 @@ func TestMergeKeepsSums(t *testing.T) {
 			name   string
 			kind   uint64
 			device device.Key
+			error  uint64
 		}
 		type sum struct{ count, duration, self, memory, flops, longest int64 }
 		sums := func(rows *rows) map[key]sum {
 			all := make(map[key]sum)
 			for i := range rows.list {
 				one := &rows.list[i]
-				k := key{one.node.Name(), kindNumber(one.node), one.node.Device()}
+				k := key{one.node.Name(), kindNumber(one.node), one.node.Device(), rows.errorCode(one.node)}
 				s := all[k]
 				all[k] = sum{
 					s.count + one.count, s.duration + one.duration, s.self + one.self, s.memory + one.memory, s.flops + one.flops,

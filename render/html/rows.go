@@ -74,6 +74,8 @@ type rows struct {
 	steps   symbols.Table[int64]
 	// arguments are those of kernels, JSON objects, and "" for none.
 	arguments symbols.Table[string]
+	// errors are the texts of errors.
+	errors symbols.Table[string]
 }
 
 // maxTexts bounds the names, and the shapes, that a page tells apart, maxArguments the arguments of kernels.
@@ -168,6 +170,15 @@ func (r *rows) setRequest(q *requests.Request, i int) {
 			n = n.Parent()
 		}
 	}
+}
+
+// errorCode returns 0 for a node that did not fail, else the number of the text of its error plus one.
+func (r *rows) errorCode(n trace.Node) uint64 {
+	text, failed := n.Failure()
+	if !failed {
+		return 0
+	}
+	return uint64(r.errors.Within(maxTexts, text, key.Other)) + 1
 }
 
 func (r *rows) rowOf(n trace.Node) int32 {

@@ -38,8 +38,10 @@ type view struct {
 	Steps         []int64  `json:"steps"`
 	// Arguments has those of kernels, the first for rows without any.
 	Arguments []json.RawMessage `json:"arguments"`
-	Requests  []request         `json:"requests"`
-	Total     int               `json:"requests_total"`
+	// Errors has the texts of errors, "" for one without a text.
+	Errors   []string  `json:"errors"`
+	Requests []request `json:"requests"`
+	Total    int       `json:"requests_total"`
 	// Links has the rows that links lead from and to, LinksTotal how many there are.
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`
@@ -121,6 +123,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
 		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{},
+		Errors: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)

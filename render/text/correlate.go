@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
@@ -270,15 +271,30 @@ func (v *correlation) requests() {
 	}
 	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 { return r.DurationNS.V })
 	v.heading(title)
-	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2|not in jaeger:3" +
-		"|not local:3|trace:t10|span:t11"
+	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2|error:n4" +
+		"|not in jaeger:3|not local:3|trace:t10|span:t11"
 	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
 		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS), units.Count(r.Ops),
 			sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS), mostly(r),
-			nonZero(r.MissingInJaeger, units.Count), nonZero(r.MissingOpsLocally, units.Count), trace, span)
+			failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count), nonZero(r.MissingOpsLocally, units.Count), trace, span)
 	})
+}
+
+// failure names the most frequent error of operations, "out of memory in matmul, 2 more", or else that of their request.
+func failure(failed bool, text string, errors []profile.Error) string {
+	if len(errors) == 0 {
+		if failed {
+			return errorText(text)
+		}
+		return ""
+	}
+	cell, more := errorText(errors[0].Text)+" in "+errors[0].Operation, int64(-1)
+	for i := range errors {
+		more += errors[i].Count
+	}
+	return cell + ifAny(more, ", "+units.Count(more)+" more")
 }
 
 // sharedTime writes the part in operations of shared executions.
@@ -292,11 +308,11 @@ func (v *correlation) shared() {
 	}
 	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 { return e.SumNS })
 	v.heading(title)
-	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|trace:t6|span:t7"
+	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|error:n3|trace:t6|span:t7"
 	show(&v.page, columns, shown, func(t *table, e *correlate.Shared) {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
 		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS), units.Count(e.Links),
-			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), trace, span)
+			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), failure(false, "", e.Errors), trace, span)
 	})
 	sums := make(map[string]int64)
 	for i := range v.c.Shared {

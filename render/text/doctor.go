@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/internal/attrkey"
 	"github.com/optrace/optrace/internal/units"
@@ -29,6 +30,9 @@ func WriteDoctor(w io.Writer, r *doctor.Report, opts Options) error {
 			v.advice(f)
 		}
 	}
+	if r.Input.Sampler != "" {
+		v.sampling()
+	}
 	return v.writeTo(w)
 }
 
@@ -45,6 +49,9 @@ func (v *examination) envelope() {
 	reasons, n := unknownCategories(in.SkippedBy)
 	v.fault("unknown", n, units.Plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
 	v.faults(in)
+	if in.Sampling != analyze.SamplingNone {
+		v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
+	}
 	var missing []string
 	for i := range v.r.Findings {
 		if f := &v.r.Findings[i]; f.Missing > 0 {
@@ -61,6 +68,15 @@ func (v *examination) envelope() {
 	default:
 		v.field("missing", strings.Join(missing, ", "), true)
 	}
+}
+
+// sampling says how the operations are recorded that the sampler left out.
+func (v *examination) sampling() {
+	v.heading("SAMPLING")
+	v.note("Requests and operations are missing that the sampler dropped: counts and sums are too small.")
+	v.code(0, "Go", `sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
+	v.code(1, "Go", `proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
+	v.code(2, "Go", `sdktrace.WithSampler(sdktrace.AlwaysRecord(s))                   // with this sampler`)
 }
 
 // unknownCategories returns the categories of a profiler's events that are not known, and how many
@@ -105,7 +121,7 @@ func (v *examination) nothing() {
 	v.code(0, "Go", `defer sdk.Shutdown(ctx) // of what Setup returned; else that of the TracerProvider`)
 	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
 	v.code(2, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
-	v.labelled("sampling", "spans that the sampler drops are not there, nor are those below them")
+	v.labelled("sampling", "a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
 }
 
 // thing returns the name of what a finding is about.

@@ -37,7 +37,7 @@ func (v *view) envelope() {
 			units.Plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
 	}
 	v.without()
-	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
+	v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
 	v.total(false)
 	v.field("left out", v.r.LeftOut, false)
 	if s := v.r.Steady; s != nil && s.LeftOut > 0 && v.r.Steps != nil && s.Left(v.r.Steps) == 0 {
@@ -119,14 +119,16 @@ func (p *page) example(in *analyze.Envelope, n int64, what suspects.Kind, label 
 	}
 }
 
-func samplingText(s analyze.Sampling) string {
-	switch s {
-	case analyze.SamplingKnown:
+func samplingText(in *analyze.Envelope) string {
+	switch {
+	case in.Sampling == analyze.SamplingKnown:
 		return "known; estimates are marked est."
-	case analyze.SamplingUnknown:
+	case in.Sampler != "":
+		return "unknown: the sampler " + inText(in.Sampler) + " left operations out; nothing is extrapolated"
+	case in.Sampling == analyze.SamplingUnknown:
 		return "unknown: some entries carry a sampling weight, others do not; nothing is extrapolated"
 	}
-	return "none recorded"
+	return "no sampling recorded"
 }
 
 // total sums the operations up, in brief without what is said of memory and derived FLOPs.

@@ -26,7 +26,7 @@ func ExampleWrite() {
 	// Output:
 	// input      0 files, no format, 0 B
 	// spans      2: 2 entries, 0 skipped
-	// sampling   none recorded
+	// sampling   no sampling recorded
 	// total      2 operations, 400 ns within 400 ns
 	//
 	// OPERATIONS

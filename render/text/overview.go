@@ -173,7 +173,7 @@ func (o *overview) head(v *view) {
 		v.b.WriteString(line + "\n")
 	}
 	if in.Sampling != analyze.SamplingNone {
-		v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
+		v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
 	}
 	v.total(true)
 	v.field("left out", v.r.LeftOut, false)

@@ -89,7 +89,7 @@ func ifAny(n int64, text string) string {
 
 func (p *page) heading(text string) {
 	p.b.WriteByte('\n')
-	p.fold("", "", text, bold)
+	p.fold("", "", termtext.Clean(text), bold)
 }
 
 // empty writes a heading and, where there is nothing below it, why; it reports whether that is so.

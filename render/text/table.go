@@ -116,6 +116,7 @@ func (t *table) write(p *page) (left []string, needed int) {
 func (t *table) layOut(width int) (left []string, needed int) {
 	for i := range t.columns {
 		c := &t.columns[i]
+		c.head = termtext.Clean(c.head) // a key of attributes may be any text
 		for _, r := range t.rows {
 			c.cells = max(c.cells, termtext.Width(r.cells[i]))
 			c.used = c.used || r.cells[i] != "" && r.cells[i] != absent

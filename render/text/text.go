@@ -27,6 +27,7 @@ const (
 	SectionSteps         = "steps"
 	SectionPhases        = "phases"
 	SectionEngines       = "engines"
+	SectionErrors        = "errors"
 )
 
 // sections are the parts of the text below the envelope, which is always shown. A section may have
@@ -45,6 +46,7 @@ var sections = []struct {
 	{SectionCommunication, (*view).communication},
 	{SectionMemory, (*view).memory},
 	{SectionSlowest, (*view).slowest},
+	{SectionErrors, (*view).errors},
 	{SectionIdle, (*view).idle},
 	{SectionLaunches, (*view).launches},
 	{SectionCriticalPath, (*view).slowestRequest},

@@ -63,7 +63,7 @@ func Entry(r *rand.Rand, i int) op.Entry {
 		e.Duration, e.Warn = 0, op.WarnNegativeDuration
 	}
 	if r.IntN(20) == 0 {
-		e.Failed, e.Error = true, "out of memory"
+		e.Failed, e.Error = true, []string{"out of memory", "", "timeout: \x1b[31m\u202e"}[i%3]
 	}
 	if r.IntN(15) == 0 {
 		e.SpanID, e.TraceID = op.SpanID{}, op.TraceID{}

@@ -266,7 +266,8 @@ func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 		}
 		e, more := s.Entry(), random.Entry(r, i)
 		e.OutputShape, e.InputShapes, e.DType, e.InputDTypes = more.OutputShape, more.InputShapes, more.DType, more.InputDTypes
-		e.FLOPs, e.OutputElements, e.Attrs, e.Failed = more.FLOPs, more.OutputElements, more.Attrs, more.Failed
+		e.FLOPs, e.OutputElements, e.Attrs = more.FLOPs, more.OutputElements, more.Attrs
+		e.Failed, e.Error = more.Failed, more.Error
 		e.KindRule, e.Warn, e.EmptyDevice = more.KindRule, more.Warn, e.DeviceID == "" && r.IntN(4) == 0
 		if weighted && r.IntN(50) > 0 {
 			e.AdjustedCount = 1 / (1 - r.Float64())
@@ -296,7 +297,7 @@ func Keys(s string) []key.Key {
 
 // RandomKeys returns some of the keys of -by.
 func RandomKeys(r *rand.Rand) (list []key.Key) {
-	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
+	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "error", "attr:layer"} {
 		if r.IntN(4) == 0 {
 			list = append(list, Keys(name)...)
 		}

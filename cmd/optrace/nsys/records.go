@@ -13,9 +13,12 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/budget"
+	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 func init() { ingest.Register("nsys", ingest.Tables{Records: Records, RecordsAt: RecordsAt}) }
 

@@ -6,9 +6,12 @@ import (
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // source is the series of a resource.
 type source struct {

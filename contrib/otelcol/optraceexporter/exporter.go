@@ -16,11 +16,14 @@ import (
 	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op/attr"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceexporter"
 

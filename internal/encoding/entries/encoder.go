@@ -1,6 +1,8 @@
 package entries
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/optrace/optrace/internal/attrcache"
@@ -28,6 +30,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	d := e.Data
 	if d == nil {
 		read := span.Read(e.Span, e.Context, e.Parent)
+		read.Resource = cmp.Or(e.Resource, read.Resource)
 		d = &read
 	}
 	before := len(b.Records)

@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"cmp"
+
 	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
@@ -44,6 +46,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	d := e.Data
 	if d == nil {
 		read := span.ReadAll(e.Span, e.Context, e.Parent)
+		read.Resource = cmp.Or(e.Resource, read.Resource)
 		d = &read
 	}
 	key := attrcache.Key{Name: d.Name, Attrs: d.Attrs, Varying: attrcache.FindVarying(d.Attrs)}

@@ -11,7 +11,14 @@ const HUES = [
   [44, 74, 46],
   [216, 14, 76],
   [262, 26, 62],
+  [0, 76, 44],
 ];
+
+// KIND_FAILED stands in place of the kind of a row that ended with an error.
+export const KIND_FAILED = 8;
+
+// isPale reports whether a kind, of spans and of the host's view, is to stand back.
+const isPale = (kind) => kind === 6 || kind === 7;
 
 // hash returns a small hash of a text.
 export function hash(text) {
@@ -45,7 +52,7 @@ function toRGB(h, s, l) {
 export function boxColors(kind, name, dark) {
   const [hue, saturation, lightness] = HUES[kind] ?? HUES[0];
   const shade = (hash(name) % 5) * 3;
-  const light = kind >= 6 ? (dark ? 28 + shade / 2 : lightness + 6 - shade / 2) : lightness + (dark ? 6 : 0) + shade;
+  const light = isPale(kind) ? (dark ? 28 + shade / 2 : lightness + 6 - shade / 2) : lightness + (dark ? 6 : 0) + shade;
   const rgb = toRGB(hue, saturation / 100, light / 100),
     y = luminance(rgb);
   const [r, g, b] = rgb.map((x) => Math.round(x * 255));
@@ -59,5 +66,5 @@ export function boxColors(kind, name, dark) {
 // kindColor returns the plain colour of a kind.
 export function kindColor(kind, dark) {
   const [hue, saturation, lightness] = HUES[kind] ?? HUES[0];
-  return `hsl(${hue} ${saturation}% ${kind >= 6 && dark ? 35 : lightness + (dark ? 6 : 0)}%)`;
+  return `hsl(${hue} ${saturation}% ${isPale(kind) && dark ? 35 : lightness + (dark ? 6 : 0)}%)`;
 }

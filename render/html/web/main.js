@@ -12,6 +12,7 @@ import { communication } from "./communication.js";
 import { memory } from "./memory.js";
 import { engines, phases, steps } from "./steps.js";
 import { Launches } from "./launches.js";
+import { errorText, errors } from "./errors.js";
 import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
 import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
@@ -248,6 +249,7 @@ export class Page {
     const selected = { picked, isWhole, from: s.from ?? -Infinity, to: s.to ?? Infinity };
     communication(this, byID("communication"), selected);
     memory(this, byID("memory"), selected);
+    errors(this, byID("errors"), selected);
     steps(this, byID("steps"), selected);
     this.describe(picked, isWhole);
   }
@@ -285,7 +287,8 @@ export class Page {
       return;
     }
     const { rows, view } = this;
-    const several = rows.count[row];
+    const several = rows.count[row],
+      failure = errorText(view, rows.error[row], "error: ");
     this.place(
       e,
       several > 1
@@ -293,12 +296,14 @@ export class Page {
             view.names[rows.name[row]],
             `${formatCount(several)} operations, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
             `about ${formatTime(rows.start[row])}`,
+            failure,
             view.devices[rows.device[row]]?.label,
           ]
         : [
             view.names[rows.name[row]],
             `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`,
             `at ${formatTime(rows.start[row])}`,
+            failure,
             rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label,
             view.shapes[rows.shape[row]],
           ],
@@ -376,12 +381,14 @@ export class Page {
             ["below", path.join(" › ")],
             ["sum", formatTime(rows.dur[row])],
             ["longest", formatTime(rows.most[row])],
+            ["error", errorText(view, rows.error[row])],
             ["self", formatTime(rows.self[row])],
             ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
             ["request", request?.name],
           ]
         : [
             ["kind", KINDS[rows.kind[row]]],
+            ["error", errorText(view, rows.error[row])],
             [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
             ["duration", formatTime(rows.dur[row])],
             ["self", formatTime(rows.self[row])],

@@ -55,6 +55,7 @@ class Reader {
 //	launcher  the operator that launched it, as parent; 0 where that is above it anyway
 //	arguments index of arguments, as memory; 0 for none and for rows of several
 //	maker     index of names plus one: what launched it where that is no row, 0 for none
+//	error     index of errors plus one, 0 for a row that did not fail
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -122,6 +123,7 @@ export function decodeRows(bytes, n) {
   rows.launcher = distance();
   rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
   rows.maker = index();
+  rows.error = index();
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;

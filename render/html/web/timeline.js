@@ -3,7 +3,7 @@
 import { KIND_HOST, KIND_SPAN, NONE, isOperation, lowerBound, makeLanes, utilisation } from "./rows.js";
 import { Surface, printable, shortNames } from "./dom.js";
 import { formatCount, formatTime, timeTicks } from "./units.js";
-import { boxColors, kindColor } from "./colors.js";
+import { KIND_FAILED, boxColors, kindColor } from "./colors.js";
 import { Overlays } from "./overlays.js";
 
 const LANE = 18,
@@ -103,6 +103,7 @@ export class Timeline {
     this.end = this.view.span_ns;
     this.minimap = utilisation(this.rows, allOps(this.rows), 0, Math.max(1, this.end), 400);
     this.colorTheme = null;
+    this.failed = failedAt(this.rows, Math.max(1, this.end), 2000);
     let y = MINIMAP + AXIS;
     for (const g of this.groups) {
       g.y = y;
@@ -310,8 +311,9 @@ export class Timeline {
       this.colorTheme = dark;
       this.colors = [];
     }
-    const key = this.rows.name[i] * 8 + this.rows.kind[i];
-    return (this.colors[key] ??= boxColors(this.rows.kind[i], this.view.names[this.rows.name[i]], dark));
+    const kind = this.rows.error[i] === NONE ? this.rows.kind[i] : KIND_FAILED,
+      key = this.rows.name[i] * 16 + kind;
+    return (this.colors[key] ??= boxColors(kind, this.view.names[this.rows.name[i]], dark));
   }
 
   paintMinimap(c, accent, faint, muted) {
@@ -325,6 +327,8 @@ export class Timeline {
     const n = this.minimap.length;
     for (let k = 0; k < n; k++)
       c.fillRect(LABELS + (k * w) / n, 3 + h * (1 - this.minimap[k]), w / n + 0.5, h * this.minimap[k]);
+    c.fillStyle = kindColor(KIND_FAILED, document.documentElement.dataset.theme === "dark");
+    for (const x of this.failed) c.fillRect(LABELS + x * (w - 3), h + 4, 3, 7);
     const a = LABELS + (this.from / this.end) * w,
       b = LABELS + (this.to / this.end) * w;
     c.strokeStyle = accent;
@@ -488,6 +492,14 @@ export class Timeline {
     this.details(row);
     this.surface.draw();
   }
+}
+
+// failedAt returns when rows ended with an error, as parts of the whole time, at most one of each of so many parts.
+export function failedAt(rows, end, parts) {
+  const at = new Set();
+  for (let i = 0; i < rows.n; i++)
+    if (rows.error[i] !== NONE) at.add(Math.floor((Math.min(rows.start[i] + rows.dur[i], end) / end) * parts) / parts);
+  return at;
 }
 
 // allOps returns the indices of the rows that are operations.

@@ -47,6 +47,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	if t.binary && out.Terminal {
 		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
 	}
+	out.Escape() // names of a recording may hold escape sequences
 	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
 	var c *converter
 	begin := func(first *op.Resource) {

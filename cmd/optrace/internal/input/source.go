@@ -30,7 +30,7 @@ func (src Source) Open(s streams.Streams) (in *ingest.Input, done func()) {
 	p := newProgress(s.Err, src.Inputs)
 	opts := ingest.Options{
 		Mapping: src.Mapping, Format: src.Format, Stdin: s.In, Progress: p.add, Exclude: src.Exclude,
-		MaxMemory: src.Memory.Option(),
+		FS: s.Files, MaxMemory: src.Memory.Option(),
 	}
 	return opts.Open(src.Inputs...), p.done
 }

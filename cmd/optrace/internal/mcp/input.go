@@ -3,53 +3,111 @@ package mcp
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
-// resolve returns the paths of inputs, which are below one of the directories. A relative one
-// is relative to any of these.
-func (s *Server) resolve(inputs []string) ([]string, error) {
+// directories are the file system of a Server: the files below its directories, by absolute paths. A path is resolved
+// by os.Root when a file is opened, so that no link leads out of a directory, whenever it was made.
+type directories []*os.Root
+
+// openDirectories opens directories.
+func openDirectories(paths []string) (d directories, err error) {
+	for _, path := range paths {
+		if path, err = filepath.Abs(path); err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return d, err
+		}
+		root, err := os.OpenRoot(path)
+		if err != nil {
+			return d, err
+		}
+		d = append(d, root)
+	}
+	return d, nil
+}
+
+// Open implements [fs.FS].
+func (d directories) Open(path string) (fs.File, error) {
+	root, below, err := d.find("open", path)
+	if err != nil {
+		return nil, err
+	}
+	return root.Open(below)
+}
+
+// Stat implements [fs.StatFS].
+func (d directories) Stat(path string) (fs.FileInfo, error) {
+	root, below, err := d.find("stat", path)
+	if err != nil {
+		return nil, err
+	}
+	return root.Stat(below)
+}
+
+// find returns the directory that an absolute path lies in, and the rest of the path.
+func (d directories) find(what, path string) (root *os.Root, below string, err error) {
+	for _, root := range d {
+		if below, err := filepath.Rel(root.Name(), path); err == nil && filepath.IsLocal(below) {
+			return root, below, nil
+		}
+	}
+	return nil, "", &fs.PathError{Op: what, Path: path, Err: fs.ErrNotExist}
+}
+
+// resolve returns the absolute paths of inputs that an assistant names, without symbolic links. A relative one is
+// relative to any of the directories.
+func (d directories) resolve(inputs []string) ([]string, error) {
 	if len(inputs) == 0 {
-		return nil, fmt.Errorf("no input was given; %s", s.list())
+		return nil, fmt.Errorf("no input was given; %s", d.list())
 	}
 	paths := make([]string, len(inputs))
 	for i, in := range inputs {
-		for _, root := range s.roots {
+		for _, root := range d {
 			path := in
 			if !filepath.IsAbs(path) {
-				path = filepath.Join(root, path)
+				path = filepath.Join(root.Name(), path)
 			}
 			path, err := filepath.EvalSymlinks(path)
-			if err == nil && slices.ContainsFunc(s.roots, func(root string) bool {
-				relative, err := filepath.Rel(root, path)
-				return err == nil && filepath.IsLocal(relative)
-			}) {
+			if err != nil {
+				continue
+			}
+			if _, err := d.Stat(path); err == nil {
 				paths[i] = path
 				break
 			}
 		}
 		if paths[i] == "" {
-			return nil, fmt.Errorf("%s is no file or directory below %s; %s", in, strings.Join(s.roots, ", "), s.list())
+			return nil, fmt.Errorf("%s is no file or directory below %s; %s", in, strings.Join(d.names(), ", "), d.list())
 		}
 	}
 	return paths, nil
 }
 
-func (s *Server) list() string {
+func (d directories) names() (names []string) {
+	for _, root := range d {
+		names = append(names, root.Name())
+	}
+	return names
+}
+
+// list lists some of the files for an error.
+func (d directories) list() string {
 	const most = 20
 	var names []string
-	for _, root := range s.roots {
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	for _, root := range d.names() {
+		_ = fs.WalkDir(d, root, func(path string, e fs.DirEntry, err error) error {
 			switch {
 			case len(names) > most:
 				return fs.SkipAll
 			case err != nil:
 				return nil //nolint:nilerr // what cannot be read is no input
-			case path != root && strings.HasPrefix(d.Name(), ".") && d.IsDir():
+			case path != root && strings.HasPrefix(e.Name(), ".") && e.IsDir():
 				return fs.SkipDir
-			case d.Type().IsRegular():
+			case e.Type().IsRegular():
 				names = append(names, path)
 			}
 			return nil

@@ -12,12 +12,13 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
 
 // run returns what a command prints about inputs that an assistant names.
 func (s *Server) run(ctx context.Context, inputs []string, command ...string) (string, error) {
-	paths, err := s.resolve(inputs)
+	paths, err := s.files.resolve(inputs)
 	if err != nil {
 		return "", err
 	}
@@ -38,8 +39,8 @@ type inputsArgs struct {
 
 type tableArgs struct {
 	Inputs  []string          `json:"inputs" jsonschema:"files or directories of one run"`
-	Section string            `json:"section,omitempty" jsonschema:"findings, operations, devices, balance, communication, memory, slowest, idle, launches, critical_path, sequences, steps, phases, engines or operators; operations by default"`
-	By      string            `json:"by,omitempty" jsonschema:"keys to group by, separated by commas: operation, kind, device, rank, stream, shape, step, root, service, trace, path, module, operator, phase, model, route, tenant, attr:NAME"`
+	Section string            `json:"section,omitempty" jsonschema:"findings, operations, devices, balance, communication, memory, slowest, errors, idle, launches, critical_path, sequences, steps, phases, engines or operators; operations by default"`
+	By      string            `json:"by,omitempty" jsonschema:"keys to group by, separated by commas: operation, kind, device, rank, stream, shape, step, root, service, trace, path, module, operator, phase, error, model, route, tenant, attr:NAME"`
 	Where   map[string]string `json:"where,omitempty" jsonschema:"only the operations with these values of keys, such as {\"device\": \"gpu:0\"}"`
 	Top     int               `json:"top,omitempty" jsonschema:"how many rows, 20 by default"`
 }
@@ -102,16 +103,25 @@ func nameOf(r *analyze.Report, name string) (string, error) {
 		names = append(names, row.Operation)
 	}
 	found = slices.Compact(found)
-	const most = 10
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", fmt.Errorf("%d operations have %q in their names; choose one of %q", len(found), name, found[:min(len(found), most)])
+		return "", fmt.Errorf("%d operations have %q in their names; choose one of %q", len(found), name, shown(found))
 	case len(names) == 0:
 		return "", errors.New("there are no operations in the input")
 	}
-	return "", fmt.Errorf("no operation has the name %q; the largest are %q", name, names[:min(len(names), most)])
+	return "", fmt.Errorf("no operation has the name %q; the largest are %q", name, shown(names))
+}
+
+// shown returns the first names as an error shows them.
+func shown(names []string) []string {
+	const most, width = 10, 200
+	names = slices.Clone(names[:min(len(names), most)])
+	for i, name := range names {
+		names[i] = termtext.Shorten(name, width)
+	}
+	return names
 }
 
 type requestArgs struct {
@@ -132,9 +142,9 @@ type compareArgs struct {
 
 func (s *Server) compare(ctx context.Context, in compareArgs) (string, error) {
 	if len(in.Base) == 0 || len(in.Head) == 0 {
-		return "", fmt.Errorf("base and head must both name a run; %s", s.list())
+		return "", fmt.Errorf("base and head must both name a run; %s", s.files.list())
 	}
-	paths, err := s.resolve(slices.Concat(in.Base, in.Head))
+	paths, err := s.files.resolve(slices.Concat(in.Base, in.Head))
 	if err != nil {
 		return "", err
 	}

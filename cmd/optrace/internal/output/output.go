@@ -77,6 +77,7 @@ func writeError(err error) error {
 // File is the destination of a command's result. Writing is buffered.
 type File struct {
 	*bufio.Writer
+	to io.Writer // what Writer writes to
 
 	// file is nil for standard output.
 	file *os.File
@@ -98,12 +99,21 @@ type File struct {
 func newWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10) }
 
 // To returns the output to w.
-func To(w io.Writer) *File { return &File{Writer: newWriter(w)} }
+func To(w io.Writer) *File { return &File{Writer: newWriter(w), to: w} }
+
+// Escape makes a terminal show the control characters of what is written from now on as escape sequences. Other
+// outputs get text as it is.
+func (o *File) Escape() {
+	if o.Terminal {
+		o.Reset(termtext.NewWriter(o.to))
+	}
+}
 
 // open opens path for writing, "" or "-" for standard output.
 func open(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	if path == "" || path == ingest.Stdin {
-		o := &File{Writer: newWriter(s.Out), Terminal: streams.IsTerminal(s.Out)}
+		o := To(s.Out)
+		o.Terminal = streams.IsTerminal(s.Out)
 		if f, ok := s.Out.(*os.File); ok {
 			o.existing = regular(f.Stat())
 		}
@@ -133,7 +143,7 @@ func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, er
 	if err != nil {
 		return nil, err
 	}
-	return &File{Writer: newWriter(f), file: f, Terminal: streams.IsTerminal(f)}, nil
+	return &File{Writer: newWriter(f), to: f, file: f, Terminal: streams.IsTerminal(f)}, nil
 }
 
 // create creates the temporary file that is to replace path. Until it is

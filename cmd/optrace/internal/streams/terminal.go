@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -16,10 +17,28 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// Streams are the standard streams of a command.
+// Streams are the standard streams of a command, and the files that it reads.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Files opens the inputs; nil opens files of the operating system.
+	Files fs.FS
+}
+
+// Open opens an input.
+func (s Streams) Open(path string) (fs.File, error) {
+	if s.Files != nil {
+		return s.Files.Open(path)
+	}
+	return os.Open(path)
+}
+
+// Stat describes an input.
+func (s Streams) Stat(path string) (fs.FileInfo, error) {
+	if s.Files != nil {
+		return fs.Stat(s.Files, path)
+	}
+	return os.Stat(path)
 }
 
 // IsTerminal reports whether w is a terminal.

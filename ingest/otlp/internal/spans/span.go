@@ -62,10 +62,6 @@ func (d *Decoder) parseSpanField(m message) {
 	case fieldDroppedLinks:
 		f.droppedLinks = m.count()
 	case fieldSpanEvents:
-		if !d.builder.KeepsAll() {
-			m.skip()
-			return
-		}
 		for first := true; m.element(first); first = false {
 			d.parseEvent(m)
 		}
@@ -139,6 +135,10 @@ func (d *Decoder) parseEvent(m message) {
 		case fieldEventName:
 			e.Name = valid(d.parseText(m))
 		case fieldEventAttributes:
+			if e.Name != "" && !d.builder.WantsEvent(e.Name) {
+				m.skip()
+				continue
+			}
 			e.Attrs = parseAttrs(e.Attrs, m)
 		case fieldEventDropped:
 			e.DroppedAttributes = m.count()
@@ -147,8 +147,7 @@ func (d *Decoder) parseEvent(m message) {
 		}
 	}
 	if m.failure() == nil {
-		x := d.builder.Extra()
-		x.Events = append(x.Events, e)
+		d.builder.AddEvent(e)
 	}
 }
 

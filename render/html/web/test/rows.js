@@ -53,6 +53,7 @@ export function encode(rows) {
     rows.map((r, i) => (r.launcher === undefined ? 0 : 1 + zigzag(i - r.launcher))),
     rows.map((r) => (r.arguments ?? -1) + 1),
     rows.map((r) => (r.maker ?? -1) + 1),
+    rows.map((r) => (r.error ?? -1) + 1),
   ];
   return Uint8Array.from(columns.flatMap(leb128));
 }

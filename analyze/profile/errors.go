@@ -1,0 +1,134 @@
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/op"
+)
+
+// Error counts the operations of a name that ended with the same error.
+type Error struct {
+	// Text is the text of the error, "" where none was recorded.
+	Text      string `json:"text"`
+	Operation string `json:"operation"`
+	Side      string `json:"side,omitempty"`
+	Count     int64  `json:"count"`
+	// First is the operation that started first.
+	First Occurrence `json:"first"`
+}
+
+// Occurrence is an operation with its start, in Unix nanoseconds. Ids that are not known are zero.
+type Occurrence struct {
+	TraceID op.TraceID `json:"trace_id,omitzero"`
+	SpanID  op.SpanID  `json:"span_id,omitzero"`
+	StartNS op.Int     `json:"start_unix_ns"`
+}
+
+// compare orders by start and then by ids; unknown ones come last.
+func (o *Occurrence) compare(p *Occurrence) int {
+	return cmp.Or(order.Flags(p.StartNS.Known, o.StartNS.Known), cmp.Compare(o.StartNS.V, p.StartNS.V),
+		order.Flags(o.SpanID.IsZero(), p.SpanID.IsZero()), bytes.Compare(o.TraceID[:], p.TraceID[:]),
+		bytes.Compare(o.SpanID[:], p.SpanID[:]))
+}
+
+// errorSums counts errors by text and operation. Its memory is bounded: errors beyond a number of rows share
+// one row named "(other)".
+type errorSums struct {
+	rows *table.Table[Error]
+	key  []byte // scratch
+}
+
+func newErrorSums(limit int) *errorSums { return &errorSums{rows: table.New(limit, (*Error).fold)} }
+
+// appendErrorKey appends the key of a row.
+func appendErrorKey(dst []byte, side, operation, text string) []byte {
+	return append(key.AppendCounted(key.AppendCounted(dst, side), operation), text...)
+}
+
+// add counts an operation that ended with an error.
+func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
+	if opfile.IsLocal(at.TraceID) { // these ids cannot be looked up
+		at.TraceID, at.SpanID = op.TraceID{}, op.SpanID{}
+	}
+	s.key = appendErrorKey(s.key[:0], side.String(), operation, text)
+	row, isNew := s.rows.Row(s.key)
+	if isNew {
+		own := row.Key() // the texts may lie in a large piece of the input
+		at := len(own) - len(text)
+		row.Value.Text, row.Value.Operation, row.Value.Side = own[at:], own[at-len(operation):at], side.String()
+	}
+	row.Value.fold(&Error{Count: 1, First: at})
+}
+
+func (s *errorSums) addEntry(e *op.Entry) {
+	s.add(e.Side, e.Operation, e.Error, Occurrence{e.TraceID, e.SpanID, e.Start})
+}
+
+func (s *errorSums) merge(o *errorSums) {
+	s.rows.Merge(o.rows, func(dst, src *Error) {
+		dst.Text, dst.Operation, dst.Side = src.Text, src.Operation, src.Side
+	})
+}
+
+// list returns the rows, the largest count first, then by text. It is never nil.
+func (s *errorSums) list() []Error {
+	rows := []Error{}
+	for row, other := range s.rows.All() {
+		e := *row
+		if other {
+			e.Text, e.Operation = key.Other, key.Other
+		}
+		rows = append(rows, e)
+	}
+	slices.SortFunc(rows, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text), strings.Compare(a.Operation, b.Operation),
+			strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+// ErrorsOf returns the errors of operations or other spans, the largest count first, then by text: at most limit
+// rows and one of all others. Operation is the name of the span. Repeats do not count. The list is never nil.
+func ErrorsOf(nodes iter.Seq[trace.Node], limit int) []Error {
+	sums := newErrorSums(limit)
+	for n := range nodes {
+		if text, failed := n.Failure(); failed && !n.Forest.Has(n.Row, trace.FlagRepeat) {
+			sums.add(n.Side(), n.Name(), text, Occurrence{n.TraceID(), n.SpanID(), n.Start()})
+		}
+	}
+	return sums.list()
+}
+
+func (e *Error) fold(src *Error) {
+	if e.Count == 0 || src.First.compare(&e.First) < 0 {
+		e.First = src.First
+	}
+	e.Count += src.Count
+}
+
+// errorLine is the line of a row of errors in partial results.
+type errorLine struct {
+	Error
+	Other *table.Other `json:"other,omitempty"`
+}
+
+func (p *Profile) addErrorLine(l *errorLine) error {
+	var side op.Side
+	if side.SetName(l.Side) != 0 {
+		return ErrText
+	}
+	if l.Count < 1 || !wide.AreCounts(l.Count) {
+		return ErrNumber
+	}
+	return p.errors.rows.Put(appendErrorKey(nil, l.Side, l.Operation, l.Text), l.Error, l.Other)
+}

@@ -1,0 +1,63 @@
+package analyze
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+)
+
+// Errors add up to those of the operations, and to those of the groups, where records are there twice, too. Those of other
+// spans are apart.
+func TestErrorsAddUp(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		records := tracetest.RecordsOf(r, tracetest.RandomSpecs(r, 60))
+		spans := int64(0)
+		for i := range records {
+			if s := records[i].Span; s != nil && r.IntN(3) == 0 {
+				s.Failed, s.Extra = true, tracetest.Pick(r, nil, &op.Extra{Message: "status 500"})
+				spans++
+			}
+		}
+		report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{By: tracetest.Keys("error")}))(t)
+		operations, groups := int64(0), int64(0)
+		for _, o := range report.Operations {
+			operations += o.Errors
+		}
+		for _, g := range report.Groups {
+			if groups += g.Errors; g.Key.Values[0].Known != (g.Errors > 0) || g.Errors > 0 && g.Errors != g.Count {
+				t.Errorf("seed %d: the group %v has %d errors of %d operations", seed, g.Key, g.Errors, g.Count)
+			}
+		}
+		sum := func(rows []profile.Error) (n int64) {
+			for _, e := range rows {
+				n += e.Count
+			}
+			return n
+		}
+		check.Equal(t, fmt.Sprintf("seed %d: errors", seed), operations, sum(report.Errors))
+		check.Equal(t, fmt.Sprintf("seed %d: errors of groups", seed), operations, groups)
+		if report.Input.Repeated.V == 0 {
+			check.Equal(t, fmt.Sprintf("seed %d: errors of spans", seed), spans, sum(report.SpanErrors))
+		}
+	})
+}
+
+// A request whose record is there twice failed once.
+func TestErrorsOfRepeats(t *testing.T) {
+	request := tracetest.SpanAt("POST /predict", 1, 0, 0, 50).Span()
+	request.Failed = true
+	operation := tracetest.OpAt("matmul", 2, 1, 0, 40).Entry()
+	operation.Failed = true
+	records := []op.Record{{Span: request}, {Entry: operation}, {Span: request}, {Entry: operation}}
+	report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
+	if report.SpanErrors[0].Count != 1 || report.Errors[0].Count != 1 {
+		t.Errorf("errors %+v, of spans %+v", report.Errors, report.SpanErrors)
+	}
+}

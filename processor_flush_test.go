@@ -1,0 +1,140 @@
+package optrace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/spantest"
+)
+
+// moody is a disk that is full now and then, and takes a part of a write when it becomes full.
+type moody struct {
+	spantest.Buffer
+	mu   sync.Mutex
+	full bool
+	part int // of the next write, once the disk is full
+}
+
+func (m *moody) set(full bool, part int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.full, m.part = full, part
+}
+
+func (m *moody) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.full {
+		return m.Buffer.Write(p)
+	}
+	n := min(m.part, len(p))
+	m.part = 0
+	_, _ = m.Buffer.Write(p[:n])
+	return n, errors.New("no space left on device")
+}
+
+// Operations that a background write lost are an error of the next ForceFlush, and of that one alone. The file tells of
+// them as soon as it can, also where no operation follows.
+func TestForceFlushTellsOfLosses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := new(moody)
+		p := newProcessor(t, newExporter(t, disk), optrace.WithFlushInterval(time.Second))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+		defer shutdown(t, tp)
+		flush(t, p)
+		disk.set(true, 0)
+		record(t.Context(), tp, 100)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		disk.set(false, 0)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		check.Equal(t, "losses that the file tells of", 100, spantest.Read(t, disk.Bytes()).Lost())
+		check.Says(t, "first flush", "100 operations were dropped since the last flush", p.ForceFlush(t.Context()))
+		flush(t, p)
+		record(t.Context(), tp, 10)
+		flush(t, p)
+		check.Equal(t, "operations in the file", 10, len(spantest.Read(t, disk.Bytes()).Entries))
+	})
+}
+
+// What ended since the last ForceFlush returned is in the file when another one returns nil, whichever goroutines record and
+// flush and whenever the disk is full.
+func TestFlushedIsWrittenConcurrentSafe(t *testing.T) {
+	for name, opts := range map[string][]optrace.ExporterOption{
+		"entries": nil, "OTLP": {optrace.WithFormat(optrace.FormatOTLPProto)}, "gzip": {optrace.WithCompression(optrace.CompressionGzip)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := cases.Count(t, 200, 5000)
+			synctest.Test(t, func(t *testing.T) { testFlushed(t, count, opts...) })
+		})
+	}
+}
+
+func testFlushed(t *testing.T, count int, opts ...optrace.ExporterOption) {
+	t.Helper()
+	disk := new(moody)
+	p := newProcessor(t, newExporter(t, disk, opts...), optrace.WithFlushInterval(time.Second))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+	tr := optrace.NewTracer(tp)
+	var mu sync.Mutex
+	var ended []string            // names of operations, in the order in which they ended
+	flushed := 0                  // how many had ended when the last ForceFlush returned
+	safe := make(map[string]bool) // what a nil covers
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 1))
+			for n := range count {
+				name := fmt.Sprint("op", g, "-", n)
+				_, o := tr.Start(context.Background(), name, "cpu")
+				o.End()
+				mu.Lock()
+				ended = append(ended, name)
+				until := len(ended)
+				mu.Unlock()
+				if r.IntN(5) == 0 {
+					disk.set(r.IntN(2) == 0, r.IntN(500))
+				}
+				if r.IntN(4) > 0 {
+					continue
+				}
+				err := p.ForceFlush(context.Background())
+				mu.Lock()
+				for i := flushed; i < until && err == nil; i++ {
+					safe[ended[i]] = true
+				}
+				flushed = len(ended)
+				mu.Unlock()
+				time.Sleep(time.Duration(r.IntN(5000)) * time.Millisecond)
+			}
+		})
+	}
+	wg.Wait()
+	disk.set(false, 0)
+	time.Sleep(time.Minute) // until writes are tried again
+	shutdown(t, tp)
+	written := make(map[string]bool)
+	for _, e := range spantest.Read(t, disk.Bytes()).Entries {
+		written[e.Operation] = true
+	}
+	for name := range safe {
+		if !written[name] {
+			t.Errorf("%s is not in the file", name)
+		}
+	}
+	if st := p.Stats(); len(safe) == 0 || st.Dropped == 0 || st.Written != uint64(len(written)) {
+		t.Errorf("%d operations are safe, %d are in the file, %+v", len(safe), len(written), st)
+	}
+}
