@@ -130,7 +130,8 @@ func ExampleTimes() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// The request has ended when its operations are recorded: Expect has it written all the same.
+// Operations follow long after the end of the request: Expect has it written when it ends, however many requests end
+// until then.
 func ExampleProcessor_Expect() {
 	var ops bytes.Buffer
 	tp, proc, shutdown := toBuffer(&ops)

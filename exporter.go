@@ -118,8 +118,10 @@ func isNil(v any) bool {
 // scope is the instrumentation scope of the plugin's own metrics and spans.
 var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 
-// ExportSpans writes the operations among spans, of which it keeps nothing. It blocks while the
-// writer does, until ctx ends: what has been converted by then is written, the rest is dropped.
+// ExportSpans writes the operations among spans and the spans above them. Spans of traces without
+// operations so far are kept for operations that come later, see LostParents of [Stats]. ExportSpans
+// blocks while the writer does, until ctx ends: what has been converted by then is written, the rest is
+// dropped.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx = orBackground(ctx)
 	if e.isOff() {
@@ -267,7 +269,7 @@ func (e *Exporter) Stats() Stats {
 	n := e.sink.Stats()
 	st := Stats{
 		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
-		Skipped: e.skipped.Load(), Shortened: n.Shortened, DeletedFiles: e.deleted(),
+		Skipped: e.skipped.Load(), Shortened: n.Shortened, DeletedFiles: e.deleted(), LostParents: e.traces.LostParents(),
 	}
 	if e.stopped.Load() {
 		// A write that has not returned by Shutdown counts as lost.
@@ -304,9 +306,17 @@ type Stats struct {
 	// DeletedFiles counts the rotated files that were deleted, see [Rotation].
 	DeletedFiles uint64
 	// Forgotten counts spans that had not ended when a [Processor] forgot them. It knows the open
-	// local roots, and the open spans of traces with several, in at most 32 MiB, which is more
-	// than a hundred thousand. Operations below a root that was forgotten have no Root.
+	// local roots, and the open spans of traces with several, in at most 24 MiB, which is
+	// about a hundred thousand. Operations below a root that was forgotten have no Root.
 	Forgotten uint64
+	// LostParents counts spans above operations that are not in the recording. A span that ends before
+	// any operation of its trace waits for an operation below it, in 8 MiB of an [Exporter]'s memory, or
+	// in 1 MiB before the first operation of any trace. If it makes room for spans that end later, and an
+	// operation below it is recorded then, LostParents counts it, once. The Exporter can tell for about
+	// the last 30,000 spans that waited, 4,000 before the first operation. Spans above one that it cannot
+	// tell of are not counted either. [Processor.Expect] avoids the wait. Processors in front of one
+	// Exporter share the count.
+	LostParents uint64
 	// Unsummed counts the operations that [WithForwardThreshold] left out and that no event tells
 	// of: the sums below open local roots take at most 32 MiB. What ends below their roots later
 	// is forwarded.

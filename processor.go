@@ -39,6 +39,7 @@ type Processor struct {
 	cfg       processorConfig
 	next      sdktrace.SpanExporter
 	exp       *Exporter         // next, if it is one
+	isFirst   bool              // of the Processors in front of exp
 	pipeline  pipeline.Pipeline // nil if nothing is recorded
 	roots     traces.Roots
 	pruner    *prune.Pruner // nil if everything is forwarded
@@ -104,7 +105,7 @@ func newProcessor(cfg processorConfig, next sdktrace.SpanExporter) *Processor {
 // toExporter makes exp the exporter behind p, and returns it as pipelines use it.
 func (p *Processor) toExporter(exp *Exporter) pipeline.Output {
 	p.exp, p.mapping = exp, exp.cfg.mapping
-	exp.users.Add(1)
+	p.isFirst = exp.users.Add(1) == 1
 	return pipeline.Output{Sink: exp.sink, Traces: &exp.traces, Format: exp.format, Mapping: exp.cfg.mapping}
 }
 
@@ -114,9 +115,13 @@ func (p *Processor) start(next pipeline.Pipeline) {
 	p.unobserve = observ.ObserveProcessor(scope, func() observ.Counts {
 		st, lost := p.Stats(), p.lost.Load()
 		n := p.pipeline.Stats()
-		return observ.Counts{
+		counts := observ.Counts{
 			Recorded: n.Recorded + lost, Exported: n.Exported, Lost: n.Lost + lost, Forgotten: st.Forgotten, Unsummed: st.Unsummed,
 		}
+		if p.isFirst { // the count is that of the Exporter
+			counts.LostParents = st.LostParents
+		}
+		return counts
 	})
 }
 
@@ -151,9 +156,11 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		e.Resource = p.stated(s.Resource())
 	}
 	e.Alone = !e.Parent.IsValid() && s.ChildSpanCount() == 0
+	states := e.Context.TraceState().Len()
 	admitted := p.admit(&e)
 	left = 0 // what the pipeline has, it counts
 	if admitted {
+		e.Differs = e.Resource != nil || e.Context.TraceState().Len() != states
 		p.pipeline.OnEnd(e)
 	}
 }
@@ -301,6 +308,7 @@ func (p *Processor) Stats() Stats {
 	}
 	if p.exp != nil {
 		st.DeletedFiles, st.Shortened = p.exp.deleted(), p.exp.sink.Stats().Shortened
+		st.LostParents = p.exp.traces.LostParents()
 	}
 	return st
 }

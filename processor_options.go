@@ -179,7 +179,7 @@ func WithBufferBytes(n int64) ProcessorOption {
 //
 // A Processor as a whole takes as much as [WithBufferBytes] and WithCacheBytes say together, and
 // besides for each core some ten KiB and the operation that it encodes. Where spans are never
-// ended, it takes what [Stats] says under Forgotten and Unsummed.
+// ended, or end without operations, it takes what [Stats] says under Forgotten, LostParents and Unsummed.
 func WithCacheBytes(n int64) CacheOption { return cacheOption(n) }
 
 type cacheOption int64

@@ -158,6 +158,7 @@ func TestObservability(t *testing.T) {
 		"otel.sdk.processor.span.processed queue_full": 0,
 		"optrace.processor.span.forgotten":             0,
 		"optrace.processor.operation.unsummed":         0,
+		"optrace.processor.parent.lost":                0,
 	}
 	got, _ := read()
 	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.Contains(name, "duration") })

@@ -36,7 +36,8 @@ type Event interface {
 //	q.Launched(o, start, end)
 //
 // and calls Poll now and then, such as after each step: the device is not waited for. Operations
-// belong to the span of their ctx, also when it has ended meanwhile.
+// belong to the span of their ctx, also when it has ended meanwhile. In front of a Processor, Begin makes
+// sure that the span is recorded; in front of a Tracer see [Times].
 //
 // The operations of one device and stream, as their [OpSpec] names them, end in the order in which
 // they were launched, and wait in a ring of their own. When that is full, the [Policy] says what

@@ -78,7 +78,6 @@ func TestDeviceQueue(t *testing.T) {
 			}
 			q := newQueue(t, to)
 			ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-			p.Expect(ctx)
 			ctx = optrace.ContextWithStep(ctx, 5)
 			var ends []*mark
 			for i := range 6 {

@@ -12,10 +12,13 @@ import (
 )
 
 // Times says when an operation ran that is recorded after the fact, in Unix nanoseconds, and when the
-// host launched it. Operations are recorded in any order, and the span above them may have ended;
-// see [Prepared.Record], [Tracer.Record] and [Recorder.Record]. Package deviceclock makes Unix
-// nanoseconds of the times of a device, and a [Queue] records operations when the device has got
-// through them.
+// host launched it. Operations are recorded in any order; see [Prepared.Record], [Tracer.Record] and
+// [Recorder.Record]. Package deviceclock makes Unix nanoseconds of the times of a device, and a [Queue]
+// records operations when the device has got through them.
+//
+// The spans above an operation may have ended. An [Exporter] keeps spans that end in bounded memory, and
+// writes them with the first operation below them. Those that made room for others before are missing in
+// the recording: LostParents of [Stats] counts them, and [Processor.Expect] avoids it.
 //
 // Times are recorded as they are, those of StartAt and EndAt too; what cannot be right is counted by
 // readers, in the warnings and suspects of a report:
@@ -37,8 +40,8 @@ type Times struct {
 	Launch int64
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx, with attributes in
-// addition to those that were prepared. A nil Prepared records nothing.
+// Record makes a span of an operation that has ended, below the span of ctx, which may have ended before,
+// see [Times]. attrs are added to the prepared attributes. A nil Prepared records nothing.
 func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyValue) {
 	if p == nil || p.tracer == nil {
 		return
@@ -46,8 +49,9 @@ func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyVa
 	p.tracer.record(ctx, p, &t, attrs)
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx. Its errors are those of
-// [Tracer.Prepare]. Operations that repeat cost less with [Prepared.Record].
+// Record makes a span of an operation that has ended, below the span of ctx, which may have ended before,
+// see [Times]. Its errors are those of [Tracer.Prepare]. Operations that repeat cost less with
+// [Prepared.Record].
 func (t *Tracer) Record(ctx context.Context, spec OpSpec, times Times) error {
 	p, err := t.Prepare(spec)
 	if err != nil {
@@ -102,7 +106,8 @@ func (p *Prepared) StartAt(ctx context.Context, unixNano int64) (context.Context
 // LaunchedAt sets when the host launched the operation on the device, in Unix nanoseconds.
 func (o Op) LaunchedAt(unixNano int64) Op { return o.set(tensorconv.LaunchTime(unixNano)) }
 
-// Record adds an operation on device, which may be "", that has ended. It ends the one under way.
+// Record adds an operation on device, which may be "", that has ended. It ends the one under way. The span
+// above may have ended before Finish, see [Times].
 func (r *Recorder) Record(name, device string, t Times) *Recorder {
 	if o := r.record(&t); o != nil {
 		o.name, o.device = name, device
@@ -133,8 +138,11 @@ func (r *Recorder) record(t *Times) *recordedOp {
 	return o
 }
 
-// Expect says that operations of the trace of ctx will be recorded later, so that the spans above them
-// are written all the same. A [Recorder] and a [Queue] of the Processor do so themselves.
+// Expect says that operations of the trace of ctx will be recorded later: spans of the trace that end
+// after the call are written when they end. Without Expect they wait in memory for operations below them,
+// which may not suffice where requests end long before their operations, or many at once; see LostParents
+// of [Stats]. [Processor.Recorder] and, with a Queue of the Processor, [Queue.Begin] call Expect. A
+// Processor remembers about the last 16,000 traces that hold operations or are expected.
 func (p *Processor) Expect(ctx context.Context) {
 	if ctx != nil && !p.isOff() {
 		p.expect(ctx)

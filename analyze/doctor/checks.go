@@ -75,10 +75,13 @@ var checks = [numChecks]check{
 			f.Count, f.Estimated = d.children, d.isSample()
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
-		effect:  "Without it the span above an operation is not in the input: was it sampled out, is it in another file, or does it not end?",
+		effect: "Without it an operation has a parent that is not in the recording. Record with a Processor; where requests end long " +
+			"before their operations, call Processor.Expect(ctx) in the request. Or was the parent sampled out, is it in another " +
+			"file, or does it not end?",
 		figures: []string{"input.orphans", "operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request"},
 		code: []string{
 			`proc, err := optrace.NewProcessor(exp) // records the spans above operations with them`,
+			`proc.Expect(ctx)                       // in a request that ends long before its operations are recorded`,
 			`defer step.End()                       // a span is recorded when it ends`,
 		},
 		attributes: []Attribute{{spanField, "endTimeUnixNano", "int", int64(1772366400000700000)}},

@@ -14,24 +14,53 @@ import (
 // Spans come from the application and may panic. Such a span leaves nothing
 // behind in the batch, is reported, and counts as a lost operation.
 
-// Add adds e to b.
+// Add adds e to b, and the spans that it refers to if they ended before.
 func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
-	defer b.recover(len(b.Records), &err)
-	return enc.Add(b, *e, t), nil
+	if out, err = AddOne(enc, b, e, t); len(b.refs) == 0 {
+		return out, err // nearly always
+	}
+	for late, ok := b.Late(t); ok; late, ok = b.Late(t) {
+		if _, lateErr := AddOne(enc, b, &late, t); lateErr != nil {
+			t.LoseParent()
+		}
+	}
+	return out, err
 }
 
 // AddSpan is Add for a span by itself.
 func AddSpan(enc Encoder, b *Batch, s sdktrace.ReadOnlySpan, t *traces.WithOps) (out Outcome, err error) {
 	defer b.recover(len(b.Records), &err)
-	return enc.Add(b, span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t), nil
+	return Add(enc, b, &span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t)
 }
 
-// AddLinked notes the traces that a recorded span links to: what was done for their
+// AddOne adds e to b. The caller adds what [Batch.Late] returns then.
+func AddOne(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
+	defer b.recover(len(b.Records), &err)
+	if out = enc.Add(b, *e, t); out != Skipped {
+		b.refer(traces.RefTo(op.TraceID(e.Context.TraceID()), op.SpanID(e.Parent.SpanID())))
+	}
+	return out, nil
+}
+
+// IsAncestor reports whether e, which is no operation and has the data d, is to be written: there are operations
+// in its trace. Otherwise it is held for those that are recorded later.
+func IsAncestor(e *span.Ended, d *span.Data, t *traces.WithOps) bool {
+	id := d.TraceID()
+	if e.Span == nil || t.Has(id) {
+		return t.Has(id)
+	}
+	bytes := span.Bytes(d.Name, d.Status, d.Attrs, d.Events, d.Links)
+	return !t.Hold(e.Held(), id, traces.RefTo(id, d.SpanID()), traces.RefTo(id, d.ParentID()), bytes)
+}
+
+// AddLinked notes the spans that a recorded one links to, and their traces: what was done for their
 // requests is on record, so the spans of the requests are worth writing too.
-func AddLinked(t *traces.WithOps, d *span.Data) {
+func AddLinked(b *Batch, t *traces.WithOps, d *span.Data) {
 	for i := range d.Links {
-		if id := op.TraceID(d.Links[i].SpanContext.TraceID()); !id.IsZero() {
+		c := d.Links[i].SpanContext
+		if id := op.TraceID(c.TraceID()); !id.IsZero() {
 			t.Add(id)
+			b.refer(traces.RefTo(id, op.SpanID(c.SpanID())))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,6 +21,9 @@ type Batch struct {
 	Groups        Groups // for formats that write records grouped
 	Shortened     int    // records that would have been larger than MaxRecordBytes
 	Written       int    // entries, set once that is known
+
+	refs []traces.Ref // from the records to other spans, which are on record or to be released
+	last traces.Ref   // was in refs last
 }
 
 // MaxRecordBytes is the size of a record, encoded, from which on a span is
@@ -63,5 +68,29 @@ func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 // Reset makes b an empty batch that keeps its buffer.
 func (b *Batch) Reset() {
 	clear(b.Groups) // what it refers to is the encoder's
-	*b = Batch{Records: b.Records[:headroom], Groups: b.Groups[:0]}
+	*b = Batch{Records: b.Records[:headroom], Groups: b.Groups[:0], refs: b.refs}
+}
+
+// refer notes that a record refers to another span. Most have the parent of the one before.
+func (b *Batch) refer(r traces.Ref) {
+	if r != b.last {
+		b.last = r
+		b.refs = append(b.refs, r)
+	}
+}
+
+// Late returns a span that records of b refer to, and that ended before there was an operation for which to write
+// it; false if there is none.
+func (b *Batch) Late(t *traces.WithOps) (e span.Ended, ok bool) {
+	for n := len(b.refs); n > 0; n = len(b.refs) {
+		s, parent := t.Release(b.refs[n-1])
+		b.refs = b.refs[:n-1]
+		if s != nil {
+			return span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, true
+		}
+		if parent != 0 {
+			b.refs = append(b.refs, parent)
+		}
+	}
+	return e, false
 }

@@ -86,7 +86,7 @@ func TestProcessor(t *testing.T) {
 		queue, written, drops float64
 	}{
 		{observ.Counts{}, 0, 0, 0},
-		{observ.Counts{Recorded: 10, Forgotten: 7, Unsummed: 8}, 10, 0, 0},
+		{observ.Counts{Recorded: 10, Forgotten: 7, Unsummed: 8, LostParents: 9}, 10, 0, 0},
 		{observ.Counts{Recorded: 10, Exported: 6, Lost: 1}, 3, 6, 1},
 		{observ.Counts{Recorded: 10, Exported: 6, Lost: 4}, 0, 6, 4},
 	} {
@@ -97,6 +97,7 @@ func TestProcessor(t *testing.T) {
 			"otel.sdk.processor.span.processed queue_full": tt.drops,
 			"optrace.processor.span.forgotten":             float64(tt.counts.Forgotten),
 			"optrace.processor.operation.unsummed":         float64(tt.counts.Unsummed),
+			"optrace.processor.parent.lost":                float64(tt.counts.LostParents),
 		})
 	}
 	check.OK(t, stop())

@@ -12,8 +12,8 @@ import (
 )
 
 // Counts are the spans that a processor has taken, those that it handed to its exporter, those that it
-// lost before; and spans and sums that it has forgotten.
-type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed uint64 }
+// lost before; spans and sums that it has forgotten; and parents of operations that it has lost.
+type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed, LostParents uint64 }
 
 // ObserveProcessor observes a processor, unless metrics are off, until stop is called. It calls counts when
 // metrics are collected. No capacity is reported, because buffers are bounded in bytes. Errors go to the error
@@ -30,7 +30,9 @@ func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func(
 		metric.WithDescription("The number of spans under way that were forgotten for want of memory"))
 	unsummed, err4 := m.Int64ObservableCounter("optrace.processor.operation.unsummed", metric.WithUnit("{operation}"),
 		metric.WithDescription("The number of operations that were not forwarded, and are in no summary for want of memory"))
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	lostParents, err5 := m.Int64ObservableCounter("optrace.processor.parent.lost", metric.WithUnit("{span}"),
+		metric.WithDescription("The number of spans above operations that ended before these and were lost for want of memory"))
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		handle(err)
 		return stop
 	}
@@ -44,8 +46,9 @@ func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func(
 		o.ObserveInt64(queue.Inst(), int64(st.Recorded-st.Exported-st.Lost), set)
 		o.ObserveInt64(forgotten, int64(st.Forgotten), set)
 		o.ObserveInt64(unsummed, int64(st.Unsummed), set)
+		o.ObserveInt64(lostParents, int64(st.LostParents), set)
 		return nil
-	}, processed.Inst(), queue.Inst(), forgotten, unsummed)
+	}, processed.Inst(), queue.Inst(), forgotten, unsummed, lostParents)
 	if handle(err); registration == nil {
 		return stop
 	}

@@ -77,9 +77,7 @@ func (p *Flight) OnEnd(e span.Ended) {
 		}
 		return
 	}
-	p.scratch.Reset()
-	out, err := encoding.Add(p.enc, p.scratch, &e, p.out.Traces)
-	p.sequence++
+	out, err := p.add(&e)
 	switch {
 	case err != nil:
 		p.counts.Recorded++
@@ -95,12 +93,26 @@ func (p *Flight) OnEnd(e span.Ended) {
 			p.keep(&p.ancestors, p.cfg.Entries/ancestorShare+1)
 		}
 	}
+	for late, ok := p.scratch.Late(p.out.Traces); ok; late, ok = p.scratch.Late(p.out.Traces) {
+		if out, err := p.add(&late); err != nil {
+			p.out.Traces.LoseParent()
+		} else if out == encoding.Ancestor {
+			p.keep(&p.ancestors, p.cfg.Entries/ancestorShare+1)
+		}
+	}
 	if p.scratch.Memory() > scratchKept {
 		p.scratch = encoding.NewBatch(0)
 	}
 	if p.triggers(&e, out) {
 		p.notify()
 	}
+}
+
+// add encodes e into scratch.
+func (p *Flight) add(e *span.Ended) (encoding.Outcome, error) {
+	p.scratch.Reset()
+	p.sequence++
+	return encoding.AddOne(p.enc, p.scratch, e, p.out.Traces)
 }
 
 // keep puts the record in scratch into h, in place of older ones where that has most of them.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -62,21 +61,8 @@ func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipel
 	return p
 }
 
-// spanBytes estimates the memory of a finished span.
 func spanBytes(s sdktrace.ReadOnlySpan) int64 {
-	const snapshot, part = 416, 128
-	n := snapshot + len(s.Name()) + len(s.Status().Description) + attributeBytes(s.Attributes())
-	for _, e := range s.Events() {
-		n += part + len(e.Name) + attributeBytes(e.Attributes)
-	}
-	for _, l := range s.Links() {
-		n += part + attributeBytes(l.Attributes)
-	}
-	return int64(n)
-}
-
-func attributeBytes(attrs []attribute.KeyValue) int {
-	return len(attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + span.Memory(attrs)
+	return int64(span.Bytes(s.Name(), s.Status(), s.Attributes(), s.Events(), s.Links()))
 }
 
 func (p *queue) OnEnd(e span.Ended) {

@@ -1,6 +1,8 @@
 package span
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -23,6 +25,7 @@ type Ended struct {
 	Context, Parent trace.SpanContext  // of the span
 	Resource        *resource.Resource // in place of the span's; nil is the span's own
 	Root            Root               // above the span; zero if it is not known or the span itself
+	Differs         bool               // Context or Resource may not be those of Span
 	Alone           bool               // the trace has no other spans
 }
 
@@ -33,6 +36,23 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	}
 	return e.Span
 }
+
+// Held returns the span with the context and the resource that it is recorded with.
+func (e *Ended) Held() sdktrace.ReadOnlySpan {
+	if !e.Differs {
+		return e.Span
+	}
+	return held{e.Span, e.Context, cmp.Or(e.Resource, e.Span.Resource())}
+}
+
+type held struct {
+	sdktrace.ReadOnlySpan
+	context  trace.SpanContext
+	resource *resource.Resource
+}
+
+func (s held) SpanContext() trace.SpanContext { return s.context }
+func (s held) Resource() *resource.Resource   { return s.resource }
 
 // IsLocalRoot reports whether a span with the given parent has no parent in this process.
 func IsLocalRoot(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // Memory returns about how many bytes attributes refer to: their keys, texts and lists, which count for each attribute
@@ -15,6 +16,23 @@ func memory(attrs []attribute.KeyValue, depth int) (bytes int) {
 		bytes += len(attrs[i].Key) + valueMemory(&attrs[i].Value, depth)
 	}
 	return bytes
+}
+
+// Bytes returns about how much memory a span takes that has ended.
+func Bytes(name string, s sdktrace.Status, attrs []attribute.KeyValue, events []sdktrace.Event, links []sdktrace.Link) int {
+	const snapshot, part = 416, 128
+	n := snapshot + len(name) + len(s.Description) + attributeBytes(attrs)
+	for i := range events {
+		n += part + len(events[i].Name) + attributeBytes(events[i].Attributes)
+	}
+	for i := range links {
+		n += part + attributeBytes(links[i].Attributes)
+	}
+	return n
+}
+
+func attributeBytes(attrs []attribute.KeyValue) int {
+	return len(attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + Memory(attrs)
 }
 
 // minList is about the least that a list takes.

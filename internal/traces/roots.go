@@ -34,9 +34,9 @@ type Roots struct {
 const (
 	// Shards is how many shards the traces are spread over.
 	Shards = 32
-	// maxShardBytes bounds the memory of a shard; maxSpans is how many spans of a
-	// trace are noted, and maxEnded how many of those that have ended.
-	maxShardBytes = 1 << 20
+	// maxShardBytes bounds the memory of a shard: of all of them 24 MiB, and 32 with the spans that WithOps holds.
+	// maxSpans is how many spans of a trace are noted, and maxEnded how many of those that have ended.
+	maxShardBytes = 3 << 18
 	maxSpans      = 1 << 12
 	maxEnded      = 1 << 8
 )

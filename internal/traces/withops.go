@@ -7,11 +7,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// WithOps remembers which traces hold operations, or are linked to by spans that are recorded: the spans
-// above operations end after them and are written only for such traces. It is safe for concurrent use,
-// takes no lock, and allocates nothing before the first Add. A trace is forgotten when enough newer ones
-// share its slots.
-type WithOps struct{ set }
+// WithOps remembers which traces hold operations, or are linked to by recorded spans: other spans are written only
+// if they belong to such a trace. A trace is forgotten when enough newer ones share its slots. WithOps also holds the
+// spans of other traces that ended last, in 8 MiB, for operations below them that are recorded later; see Hold.
+//
+// It is safe for concurrent use and allocates nothing before the first Add and Hold. Has and Add take no lock.
+type WithOps struct {
+	set
+	ended atomic.Pointer[[endedShards]endedShard]
+	lost  atomic.Uint64 // parents
+}
 
 // set is a set of traces that forgets old ones.
 type set struct {

@@ -92,7 +92,7 @@ func (p *page) faults(in *analyze.Envelope) {
 		fmt.Sprintf("%s and %s that were announced", units.Plural(in.MissingBatches, "batch"), units.Plural(in.MissingEntries, "entry")))
 	p.fact("earlier", in.EarlierBatches, units.Plural(in.EarlierBatches, "batch")+" written before the first of the input, to other files")
 	p.droppedLinks(in.DroppedLinks)
-	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V, "entry")+" whose parent is not in the input")
+	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V, "entry")+" whose parent is not in the input: see optrace doctor")
 	repeats := ifAny(in.Repeated.V, ", "+units.Count(in.Repeated.V)+" of them with the same times: counted once")
 	p.fault("duplicates", in.Duplicates.V, units.Plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
 		"; the tree has the first of an id")

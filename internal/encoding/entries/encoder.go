@@ -34,7 +34,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 		d = &read
 	}
 	before := len(b.Records)
-	out := c.add(b, d, &e.Root, e.Alone, t)
+	out := c.add(b, d, &e, t)
 	if len(b.Records)-before <= encoding.MaxRecordBytes {
 		return out
 	}
@@ -45,22 +45,22 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	b.Shortened++
 	bounded := d.Bounded()
 	e.Root.Name = span.CutText(e.Root.Name)
-	return c.add(b, &bounded, &e.Root, e.Alone, t)
+	return c.add(b, &bounded, &e, t)
 }
 
 // add adds the operation, or the span, that d is the data of.
-func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool, t *traces.WithOps) encoding.Outcome {
+func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
 	key := attrcache.Key{
 		Attrs: d.Attrs, Varying: attrcache.NoVarying,
-		Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource, Rooted: *r != span.Root{},
+		Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource, Rooted: e.Root != span.Root{},
 	}
 	if c.mapping == nil {
 		key.Varying = attrcache.FindVarying(d.Attrs)
 	}
 	cached, worthAdding := c.cache.Lookup(&key)
-	f, fits := c.renderer.fields(d, key.Varying, r)
+	f, fits := c.renderer.fields(d, key.Varying, &e.Root)
 	if cached != nil && fits {
-		if !alone { // nobody asks for a trace of one span
+		if !e.Alone { // nobody asks for a trace of one span
 			t.Add(d.TraceID())
 		}
 		c.from(b, d.Resource)
@@ -68,17 +68,17 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool,
 		b.Entries++
 		return encoding.Entry
 	}
-	e, ok := c.conv.Entry(d, *r)
+	entry, ok := c.conv.Entry(d, e.Root)
 	if !ok {
-		return c.addAncestor(b, d, t)
+		return c.addAncestor(b, d, e, t)
 	}
-	if !alone {
-		t.Add(e.TraceID)
+	if !e.Alone {
+		t.Add(entry.TraceID)
 	}
-	encoding.AddLinked(t, d)
+	encoding.AddLinked(b, t, d)
 	c.from(b, d.Resource)
 	start := len(b.Records)
-	b.Records = append(e.AppendJSON(b.Records), '\n')
+	b.Records = append(entry.AppendJSON(b.Records), '\n')
 	b.Entries++
 	if worthAdding && fits {
 		if line, ok := c.renderer.compile(b.Records[start:], d, &f); ok {
@@ -88,11 +88,14 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool,
 	return encoding.Entry
 }
 
-func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, t *traces.WithOps) encoding.Outcome {
-	if !t.Has(d.TraceID()) {
+func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
+	if e.Span != nil {
+		d.Events = e.Span.Events() // for its size
+	}
+	if !encoding.IsAncestor(e, d, t) {
 		return encoding.Skipped
 	}
-	encoding.AddLinked(t, d)
+	encoding.AddLinked(b, t, d)
 	c.from(b, d.Resource)
 	b.Records = append(c.conv.Ancestor(d).AppendJSON(b.Records), '\n')
 	return encoding.Ancestor

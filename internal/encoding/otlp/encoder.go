@@ -57,12 +57,12 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 		if !e.Alone { // nobody asks for a trace of one span
 			t.Add(d.TraceID())
 		}
-	case t.Has(d.TraceID()):
+	case encoding.IsAncestor(&e, d, t):
 		out = encoding.Ancestor
 	default:
 		return encoding.Skipped
 	}
-	encoding.AddLinked(t, d)
+	encoding.AddLinked(b, t, d)
 	if len(b.Records) == 0 {
 		c.scopes.trim()
 	}
