@@ -263,6 +263,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 	if err != nil && errors.Is(nextErr, context.Cause(ctx)) { // which the flush has said
 		nextErr = nil
 	}
+	observ.Await(ctx)
 	err = errors.Join(err, nextErr)
 	if err == nil {
 		err = ctx.Err()

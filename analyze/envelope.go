@@ -96,9 +96,10 @@ type Envelope struct {
 	// BadProducts counts the products of matrices whose shapes cannot be multiplied, such as BadProduct.
 	BadProducts int64  `json:"bad_products,omitempty"`
 	BadProduct  string `json:"bad_product,omitempty"`
-	// TimeUnit is the unit in which times seem to be recorded that should be Unix nanoseconds: "seconds",
-	// "milliseconds" or "microseconds"; empty where there is no doubt.
-	TimeUnit string `json:"time_unit,omitempty"`
+	// TimeUnit is the unit in which times of EarlyStarts operations seem to be recorded that should be Unix nanoseconds:
+	// "seconds", "milliseconds" or "microseconds"; empty where there is no doubt.
+	TimeUnit    string `json:"time_unit,omitempty"`
+	EarlyStarts int64  `json:"early_starts,omitempty"`
 	// Problems describes the first records that could not be read, with their
 	// positions.
 	Problems []string `json:"problems"`
@@ -383,6 +384,9 @@ func (in *counter) envelope() Envelope {
 		BadProduct:     in.Mistakes.Product,
 		TimeUnit:       in.Mistakes.timeUnit(in.Formats, in.Entries),
 		Problems:       []string{},
+	}
+	if env.TimeUnit != "" {
+		env.EarlyStarts = in.Mistakes.Early
 	}
 	for numbers, other := range in.writers.All() {
 		if !other {

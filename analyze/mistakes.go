@@ -21,10 +21,20 @@ type mistakes struct {
 	First   int64 `json:"first,omitempty"`
 	Last    int64 `json:"last,omitempty"`
 	EarlyNS int64 `json:"early_ns,omitempty"`
+	// Mixed is set where other operations start later. Partial results do not hold it.
+	Mixed bool `json:"-"`
+}
+
+// IsZero reports whether the JSON form says nothing.
+func (m mistakes) IsZero() bool {
+	m.Mixed = false
+	return m == mistakes{}
 }
 
 func (m *mistakes) add(e *op.Entry) {
-	if e.Start.Known && e.Start.V > 0 && e.Start.V < opmodel.Year2000 {
+	if e.Start.Known && e.Start.V >= opmodel.Year2000 {
+		m.Mixed = true
+	} else if e.Start.Known && e.Start.V > 0 {
 		m.merge(&mistakes{Early: 1, First: e.Start.V, Last: e.Start.V, EarlyNS: min(e.Duration, longStep)})
 	}
 	if opmodel.CannotMultiply(e.Operation, e.InputShapes) {
@@ -46,6 +56,7 @@ func (m *mistakes) merge(o *mistakes) {
 		m.First, m.Last = min(m.First, o.First), max(m.Last, o.Last)
 	}
 	m.Early += o.Early
+	m.Mixed = m.Mixed || o.Mixed
 	m.EarlyNS += o.EarlyNS
 }
 
@@ -53,14 +64,18 @@ func (m *mistakes) merge(o *mistakes) {
 // the host: recorded in too large a unit, operations seem to take next to no time.
 const longStep = 1_000
 
-// timeUnit returns the unit in which all starts seem to be recorded, "" where they are Unix nanoseconds or those of
-// another clock. It is asked of formats that hold Unix nanoseconds.
+// timeUnit returns the unit in which the early starts seem to be recorded, "" where they are Unix nanoseconds or those
+// of another clock. All operations start early, or the others have Unix nanoseconds: a file has one clock. The formats
+// are those of the input.
 func (m *mistakes) timeUnit(formats []string, entries int64) string {
 	holdOthers := slices.ContainsFunc(formats, func(name string) bool {
 		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto" && name != "stdouttrace" && name != "parquet"
 	})
 	unit := opmodel.TimeUnit(m.First)
-	if m.Early == 0 || m.Early < entries || holdOthers || unit != opmodel.TimeUnit(m.Last) || m.EarlyNS/m.Early >= longStep {
+	if m.Early == 0 || holdOthers || unit != opmodel.TimeUnit(m.Last) || m.EarlyNS/m.Early >= longStep {
+		return ""
+	}
+	if m.Early < entries && !m.Mixed {
 		return ""
 	}
 	return unit

@@ -26,7 +26,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats,
 		Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
-		TimeUnit: in.TimeUnit, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
+		TimeUnit: in.TimeUnit, EarlyStarts: in.EarlyStarts, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
 	facts.Total, facts.Operations, facts.Devices, facts.Copies = r.Total, r.Operations, r.Devices, r.Memory.Copies
 	facts.Errors = r.Errors

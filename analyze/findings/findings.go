@@ -131,8 +131,10 @@ type Input struct {
 	SkippedBy map[string]int64
 	Suspects  []suspects.Suspect
 
-	// TimeUnit is the unit in which times seem to be recorded in place of nanoseconds, "" for none.
-	TimeUnit string
+	// TimeUnit is the unit in which times of EarlyStarts operations seem to be recorded in place of nanoseconds, "" for
+	// none.
+	TimeUnit    string
+	EarlyStarts int64
 	// BadProducts counts products of shapes that cannot be multiplied, such as BadProduct.
 	BadProducts int64
 	BadProduct  string

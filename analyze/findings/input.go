@@ -51,8 +51,12 @@ func (l *list) input() {
 			float64(n) > much*float64(n+in.Entries))
 	}
 	if in.TimeUnit != "" {
-		l.note(says(Suspect, where, "All operations start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
-			in.TimeUnit), true)
+		who := units.Count(in.EarlyStarts) + " of " + units.Plural(in.Entries, "operation")
+		if in.EarlyStarts == in.Entries {
+			who = "All operations"
+		}
+		l.note(says(Suspect, where, "%s start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
+			who, in.TimeUnit), true)
 	}
 	if in.BadProducts > 0 {
 		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.", units.Plural(in.BadProducts, "product"), in.BadProduct),

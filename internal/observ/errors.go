@@ -1,6 +1,7 @@
 package observ
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -33,9 +34,23 @@ func (r *Errors) Report(err error) {
 	if n := r.suppressed.Swap(0); n > 0 {
 		err = fmt.Errorf("%w (and %d more errors since the last report)", err, n)
 	}
+	handling.Add(1)
 	go func() {
+		defer handling.Add(-1)
 		defer r.busy.Store(false)
 		defer func() { _ = recover() }() // nobody is left to report to
 		otel.Handle(err)
 	}()
+}
+
+// handling counts the errors that handlers have not returned from.
+var handling atomic.Int64
+
+// Await waits until handlers have returned from all errors, ctx is done, or a tenth of a second has passed: a program
+// that ends would lose its last errors.
+func Await(ctx context.Context) {
+	const most = 100 * time.Millisecond
+	for start := time.Now(); handling.Load() > 0 && ctx.Err() == nil && time.Since(start) < most; {
+		time.Sleep(time.Millisecond)
+	}
 }

@@ -90,6 +90,29 @@ func TestErrorsHandler(t *testing.T) {
 }
 
 // Every error is reported or counted by a later report.
+// A program that ends waits for its last error, but not for a handler that hangs.
+func TestAwaitErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			name        string
+			takes, want time.Duration // of the handler, of Await at most
+		}{
+			{"none", 0, 0}, {"quick", 5 * time.Millisecond, 6 * time.Millisecond}, {"hanging", time.Hour, 101 * time.Millisecond},
+		} {
+			spantest.HandleErrors(t, func(error) { time.Sleep(tt.takes) })
+			if tt.takes > 0 {
+				new(observ.Errors).Report(errors.New("disk full"))
+			}
+			start := time.Now()
+			observ.Await(t.Context())
+			if took := time.Since(start); took > tt.want || took < min(tt.takes, 100*time.Millisecond) {
+				t.Errorf("%s: waited %v", tt.name, took)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 func TestErrorsConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := spantest.Errors(t)

@@ -102,7 +102,7 @@ func (p *page) faults(in *analyze.Envelope) {
 	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts, "product")+" of shapes that cannot be multiplied, such as "+
 		inText(in.BadProduct))
 	if in.TimeUnit != "" {
-		p.fault("times", in.Entries, units.Plural(in.Entries, "operation")+" in 1970: times look like "+in.TimeUnit+
+		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts, "operation")+" in 1970: times look like "+in.TimeUnit+
 			", and should be Unix nanoseconds")
 	}
 	n := in.SuspectDurations.V
