@@ -85,10 +85,9 @@ func (l *list) failures() {
 		what = append(what, units.Plural(int64(len(rows)-most), "other operation"))
 	}
 	text := ""
-	if len(l.Errors) > 0 && l.Errors[0].Text != "" {
-		most := &l.Errors[0]
-		if text = fmt.Sprintf(", %q", named(most.Text)); most.Count < n {
-			text = fmt.Sprintf(", most often %q (%s)", named(most.Text), units.Count(most.Count))
+	if often, count := l.mostFrequentError(); often != "" {
+		if text = fmt.Sprintf(", %q", named(often)); count < n {
+			text = fmt.Sprintf(", most often %q (%s)", named(often), units.Count(count))
 		}
 	}
 	found := says(failed, Where{Section: "errors", Operation: rows[0].Operation}, "%s of %s ended with an error%s: %s.",
@@ -98,6 +97,20 @@ func (l *list) failures() {
 	} else {
 		l.failed = append(l.failed, found)
 	}
+}
+
+// mostFrequentError returns the text of the most errors of operations, and how many have it.
+func (l *list) mostFrequentError() (text string, count int64) {
+	counts := make(map[string]int64)
+	for _, e := range l.Errors {
+		counts[e.Text] += e.Count
+	}
+	for _, e := range l.Errors { // in the order of the section
+		if n := counts[e.Text]; n > count {
+			text, count = e.Text, n
+		}
+	}
+	return text, count
 }
 
 // note adds a finding about the input, before all others if it puts the figures in doubt.

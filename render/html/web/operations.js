@@ -18,7 +18,8 @@ export class Operations {
   constructor(page, parent) {
     this.page = page;
     const { store } = page,
-      known = (page.view.report.operations ?? []).some((o) => o.roofline);
+      known = (page.view.report.operations ?? []).some((o) => o.roofline),
+      failed = (page.view.report.errors ?? []).length > 0;
     this.table = new Table(
       parent,
       [
@@ -77,6 +78,7 @@ export class Operations {
               },
             ]
           : []),
+        ...(failed ? [{ title: "errors", value: (g) => g.errors, text: (g) => (g.errors > 0 ? formatCount(g.errors) : ""), numeric: true }] : []),
       ],
       {
         label: "operations",
@@ -141,7 +143,7 @@ export class Operations {
       .filter((o) => !drawn.has(o.operation))
       .map((o) => {
         const [kind, memory] = [Math.max(0, KINDS.indexOf(o.kind)), o.memory_bytes ?? 0];
-        return { label: o.operation, name: NONE, kind, rows: [], count: o.count, self: null, memory, flops: 0, share: 0, histogram };
+        return { label: o.operation, name: NONE, kind, rows: [], count: o.count, self: null, memory, flops: 0, errors: o.errors, share: 0, histogram };
       });
   }
 

@@ -311,6 +311,7 @@ export function summarise(rows, picked) {
         self: 0,
         memory: 0,
         flops: 0,
+        errors: 0,
         histogram: new Uint32Array(HISTOGRAM_BINS),
       };
       groups.set(rows.name[i], g);
@@ -323,6 +324,7 @@ export function summarise(rows, picked) {
     g.self += rows.self[i];
     if (rows.memory[i] >= 0) g.memory += rows.memory[i];
     if (rows.flops[i] >= 0) g.flops += rows.flops[i];
+    if (rows.error[i] !== NONE) g.errors += rows.count[i];
     g.histogram[histogramBin(d / rows.count[i])] += rows.count[i];
     total += d;
   }

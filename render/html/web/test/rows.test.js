@@ -162,14 +162,14 @@ test("a range selects the operations that start in it", () => {
 test("sums by operation", () => {
   const rows = rowsOf([
     { start: 0, dur: 10, name: 0 },
-    { start: 1, dur: 30, name: 1, memory: 8, self: 5 },
+    { start: 1, dur: 30, name: 1, memory: 8, self: 5, error: 0 },
     { start: 2, dur: 20, name: 0 },
     { start: 3, dur: 500, name: 2, kind: KIND_SPAN },
   ]);
   const [a, b, ...rest] = summarise(rows, [0, 1, 2, 3]);
   assert.equal(rest.length, 0);
   assert.deepEqual([a.name, a.count, a.sum, a.mean, a.max, a.share], [0, 2, 30, 15, 20, 0.5]);
-  assert.deepEqual([b.name, b.self, b.memory], [1, 5, 8]);
+  assert.deepEqual([b.name, b.self, b.memory, b.errors, a.errors], [1, 5, 8, 1, 0]);
   assert.equal(quantile([1, 2, 3, 4], 0.5), 2.5);
   assert.equal(quantile([7], 0.99), 7);
 });
