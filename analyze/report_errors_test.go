@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
@@ -59,5 +60,22 @@ func TestErrorsOfRepeats(t *testing.T) {
 	report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
 	if report.SpanErrors[0].Count != 1 || report.Errors[0].Count != 1 {
 		t.Errorf("errors %+v, of spans %+v", report.Errors, report.SpanErrors)
+	}
+}
+
+// The finding names the text of the most errors, whichever operations have it.
+func TestMostFrequentErrorIsOfAllOperations(t *testing.T) {
+	var records []op.Record
+	errors := map[string]int{"matmul": 4, "relu": 3, "softmax": 3}
+	for name, text := range map[string]string{"matmul": "timeout", "relu": "out of memory", "softmax": "out of memory"} {
+		for range errors[name] {
+			e := tracetest.OpAt(name, uint64(len(records)+1), 0, int64(10*len(records)), 5).Entry()
+			e.Failed, e.Error = true, text
+			records = append(records, op.Record{Entry: e})
+		}
+	}
+	report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
+	if text := report.Findings[0].Text; !strings.Contains(text, `most often "out of memory" (6)`) {
+		t.Errorf("the first finding: %s", text)
 	}
 }
