@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // http.Server takes a log.Logger
 	"strings"
 	"sync"
 	"time"

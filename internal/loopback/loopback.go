@@ -6,7 +6,7 @@ package loopback
 import (
 	"context"
 	"errors"
-	"log"
+	"log" //nolint:depguard // http.Server takes a log.Logger
 	"net"
 	"net/http"
 	"net/netip"

@@ -45,7 +45,7 @@ func TestSnapshot(t *testing.T) {
 }
 
 // A snapshot has all exported methods of a span: it embeds a nil span for the unexported one.
-func TestSnapshotHasAllMethods(t *testing.T) {
+func TestSnapshotHasAllMethods(*testing.T) {
 	s := reflect.ValueOf(span.Snapshot(&span.Data{}))
 	for m := range reflect.TypeFor[sdktrace.ReadOnlySpan]().Methods() {
 		if m.IsExported() {
