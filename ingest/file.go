@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -157,7 +158,12 @@ func (f *file) formatName() string {
 	return f.format.Name
 }
 
-func (f *file) wrap(err error) error { return fmt.Errorf("reading %s: %w", f.path, err) }
+func (f *file) wrap(err error) error {
+	if refused, ok := errors.AsType[*MemoryError](err); ok { // it names the file
+		return refused
+	}
+	return fmt.Errorf("reading %s: %w", f.path, err)
+}
 
 // inherits reports whether entries and spans are to get attributes of their resources.
 func (f *file) inherits() bool {

@@ -274,7 +274,7 @@ func (d *decoder) add(a *attribute) {
 // attrs returns a list of attributes.
 func (d *decoder) attrs(list []byte) (all []op.Attr) {
 	for a := range d.attributes(list) {
-		all = append(all, d.attr(a))
+		all = d.build.EventAttr(all, d.attr(a))
 	}
 	return all
 }
@@ -299,9 +299,8 @@ func (d *decoder) events(list []byte) {
 	if !d.build.KeepsAll() {
 		return
 	}
-	x := d.build.Extra()
 	for e := range links(list) {
-		x.Events = append(x.Events, op.Event{
+		d.build.AddEvent(op.Event{
 			Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes), DroppedAttributes: e.DroppedAttributeCount,
 		})
 	}
@@ -332,10 +331,10 @@ func (d *decoder) readResource(text []byte) {
 	}
 	d.resourceText = append(d.resourceText[:0], text...)
 	d.resource = op.Resource{}
-	var index opmodel.AttrIndex
+	d.build.Outer.Held.Reset()
 	for a := range d.attributes(text) {
 		if a.Key != "" && len(a.Value.Value) > 0 {
-			opmodel.SetResourceAttr(&d.resource, &index, d.attr(a))
+			opmodel.SetResourceAttr(&d.resource, &d.build.Outer, d.attr(a))
 		}
 	}
 }

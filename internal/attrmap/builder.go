@@ -28,7 +28,7 @@ type Builder struct {
 	dims                  []int64   // of the shape under way
 	dtypes                []op.DType
 	attrs                 []op.Attr
-	index, linkIndex      opmodel.AttrIndex
+	index, further        opmodel.AttrIndex // of the span's attributes, and of those of its links and events
 	links                 []op.Link
 	extra                 op.Extra
 	scopeOf               *op.Scope
@@ -45,14 +45,23 @@ type Builder struct {
 
 	service, scope checked
 
+	// Outer sets the attributes of resources and scopes. Readers reset its account in front of a new resource.
+	Outer opmodel.AttrIndex
+
 	kinds opmodel.KindCache
 }
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
 // the conventions.
-func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
+func NewBuilder(mapping *Mapping) *Builder {
+	b := &Builder{mapping: mapping}
+	for _, index := range []*opmodel.AttrIndex{&b.index, &b.further, &b.Outer} {
+		index.Held = Account(mapping)
+	}
+	return b
+}
 
-// LimitTexts bounds the texts of lists that the Builder remembers, in bytes: 36 MiB without it, and 0 for none.
+// LimitTexts bounds the texts of lists that the Builder remembers, in bytes: 4 MiB without it, and 0 for none.
 func (b *Builder) LimitTexts(bytes int) { b.listTexts.Limit(bytes) }
 
 // Reset starts a new span.
@@ -61,6 +70,8 @@ func (b *Builder) Reset() {
 		b.coll = op.Collective{}
 	}
 	b.entry = op.Entry{}
+	b.index.Held.Reset()
+	b.further.Held.Reset()
 	b.seen = 0
 	b.from = [numFields]family{}
 	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]

@@ -2,6 +2,7 @@ package attrmap
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
@@ -29,7 +30,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 	w := opmodel.LinkAttr(l, a)
 	b.entry.Warn |= w
 	if b.KeepsAll() && (opmodel.LinkWeight(l, a.Key) == nil || a.Type != op.AttrInt || w != 0) {
-		extra.Attrs = b.linkIndex.Set(extra.Attrs, opmodel.ValidAttr(a))
+		extra.Attrs = b.further.Set(extra.Attrs, opmodel.ValidAttr(a))
 	}
 }
 
@@ -40,6 +41,20 @@ func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
 		l.Extra = &own
 	}
 	b.AddLink(l)
+}
+
+// Take asks for n bytes, until the next Reset, that a reader takes for a value of the span, and reports whether it may.
+func (b *Builder) Take(n int) bool { return b.further.Held.Take(n) }
+
+// EventAttr appends an attribute to those of an event of the span.
+func (b *Builder) EventAttr(attrs []op.Attr, a op.Attr) []op.Attr { return b.further.Append(attrs, a) }
+
+// AddEvent adds an event to the span, where everything is kept.
+func (b *Builder) AddEvent(e op.Event) {
+	const size = 2 * int(unsafe.Sizeof(e)) // in a list that grows
+	if b.further.Held.Take(size + len(e.Name)) {
+		b.extra.Events = append(b.extra.Events, e)
+	}
 }
 
 // Links returns the links that have been added, nil for none, valid until the next Reset. Entries have theirs.

@@ -6,6 +6,33 @@ type Account struct {
 	// Hold is told how many bytes more are held, or less for a negative number. An error ends what needs them. Nil is told nothing.
 	Hold func(bytes int64) error
 	told int64
+	used int64 // by Take
+}
+
+// free is how much Take may hand out before it tells Hold, so that small records cost no calls.
+const free = 64 << 10
+
+// Take asks for n bytes more, before they are used, and reports whether Hold allows them. Reset gives all of them back.
+func (a *Account) Take(n int) bool {
+	a.used += int64(n)
+	if a.Hold == nil || a.used <= a.told+free {
+		return true
+	}
+	more := a.used - a.told
+	a.told += more
+	if a.Hold(more) == nil {
+		return true
+	}
+	a.used -= int64(n)
+	_ = a.Set(a.used, 1) // less than before
+	return false
+}
+
+// Reset gives back what Take took.
+func (a *Account) Reset() {
+	if a.used = 0; a.told != 0 {
+		a.Free()
+	}
 }
 
 // Set tells Hold that so many bytes are held, unless that differs by less than step from what it was told.
