@@ -51,7 +51,7 @@ func (b *Builder) EventAttr(attrs []op.Attr, a op.Attr) []op.Attr { return b.fur
 
 // AddEvent adds an event to the span, where everything is kept.
 func (b *Builder) AddEvent(e op.Event) {
-	const size = 2 * int(unsafe.Sizeof(e)) // in a list that grows
+	const size = 3 * int(unsafe.Sizeof(e)) // in a list that grows
 	if b.further.Held.Take(size + len(e.Name)) {
 		b.extra.Events = append(b.extra.Events, e)
 	}

@@ -6,31 +6,33 @@ type Account struct {
 	// Hold is told how many bytes more are held, or less for a negative number. An error ends what needs them. Nil is told nothing.
 	Hold func(bytes int64) error
 	told int64
-	used int64 // by Take
+	// used is what was asked for by Take, and refused is set where that was too much.
+	used    int64
+	refused bool
 }
 
 // free is how much Take may hand out before it tells Hold, so that small records cost no calls.
 const free = 64 << 10
 
-// Take asks for n bytes more, before they are used, and reports whether Hold allows them. Reset gives all of them back.
+// Take asks for n bytes more, before they are used, and reports whether Hold allows them. Once it does not, nothing more is
+// allowed until Reset, which gives all of them back.
 func (a *Account) Take(n int) bool {
+	if a.Hold == nil {
+		return true
+	}
 	a.used += int64(n)
-	if a.Hold == nil || a.used <= a.told+free {
-		return true
+	if a.used > a.told+free && !a.refused {
+		more := a.used - a.told
+		a.told += more
+		a.refused = a.Hold(more) != nil
 	}
-	more := a.used - a.told
-	a.told += more
-	if a.Hold(more) == nil {
-		return true
-	}
-	a.used -= int64(n)
-	_ = a.Set(a.used, 1) // less than before
-	return false
+	return !a.refused
 }
 
 // Reset gives back what Take took.
 func (a *Account) Reset() {
-	if a.used = 0; a.told != 0 {
+	a.used, a.refused = 0, false
+	if a.told != 0 {
 		a.Free()
 	}
 }

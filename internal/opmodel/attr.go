@@ -80,7 +80,7 @@ type AttrIndex struct {
 // in the index of a long list.
 const (
 	attrBytes  = 2 * int(unsafe.Sizeof(op.Attr{}))
-	indexBytes = 64
+	indexBytes = 96
 )
 
 // Append appends an attribute to a list in which keys may be equal.

@@ -54,7 +54,7 @@ var eventMembers = members[op.Event]{
 func (d *Decoder) events() []op.Event {
 	d.eventList = d.eventList[:0]
 	d.objects(func() {
-		const size = 2 * int(unsafe.Sizeof(op.Event{})) // in a list that grows
+		const size = 3 * int(unsafe.Sizeof(op.Event{})) // in a list that grows
 		if !d.Index.Held.Take(size) {
 			d.Lex.Skip()
 			return
