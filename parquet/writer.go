@@ -33,6 +33,7 @@ type Writer struct {
 	file     *parquet.GenericWriter[any]
 	row      row
 	rows     int          // of the current row group
+	most     int64        // bytes of one
 	resource *op.Resource // the first
 	several  bool         // there are others
 	err      error
@@ -49,8 +50,12 @@ func NewWriter(w io.Writer) *Writer {
 		parquet.KeyValueMetadata(schemaKey, op.Schema),
 		parquet.CreatedBy("optrace", "", ""),
 	)
-	return &Writer{file: file, row: newRow(schema)}
+	return &Writer{file: file, row: newRow(schema), most: maxGroupBytes}
 }
+
+// LimitGroups ends row groups at so many bytes of texts and numbers, where these are less than the 128 MiB that end
+// each. Writing takes several times as much memory.
+func (w *Writer) LimitGroups(bytes int64) { w.most = min(w.most, max(0, bytes)) }
 
 // Entry writes e.
 func (w *Writer) Entry(e *op.Entry) error {
@@ -94,7 +99,7 @@ func (w *Writer) end() error {
 		return w.err
 	}
 	w.fail(w.row.write(w.file.ColumnWriters()))
-	if w.rows++; w.rows >= maxGroupRows || w.row.size >= maxGroupBytes {
+	if w.rows++; w.rows >= maxGroupRows || w.row.size >= w.most {
 		w.rows, w.row.size = 0, 0
 		w.fail(w.file.Flush())
 	}

@@ -68,6 +68,20 @@ func (b *Buffer) Slide(n, most int) {
 	b.Text = b.Text[:copy(b.Text, rest)]
 }
 
+// ReadUpTo returns what there is of src, at most so many bytes.
+func ReadUpTo(src io.Reader, most int) ([]byte, error) {
+	var b Buffer
+	for b.Reset(src, 0); b.Err == nil && len(b.Text) < most; b.Read() {
+		if len(b.Text) == cap(b.Text) {
+			b.Slide(0, most)
+		}
+	}
+	if b.Err == io.EOF {
+		b.Err = nil
+	}
+	return b.Text[:min(len(b.Text), most)], b.Err
+}
+
 // grow asks for a memory of size bytes in place of what there is. Where it is not allowed, Err says so.
 func (b *Buffer) grow(size int64) bool {
 	if b.hold == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
@@ -51,7 +52,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	var c *converter
 	begin := func(first *op.Resource) {
 		if c == nil {
-			c = t.create(options{out, version, &found, first})
+			c = t.create(options{out, version, &found, first, int64(src.Memory)})
 		}
 	}
 	if t.attributes && !drop {
@@ -80,7 +81,11 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 				return exit.Output(err)
 			}
 		}
-		if n++; c != nil && c.holds != nil && n%checkInterval == 0 {
+		if n++; profile.LongRecord(&rec) {
+			n = checkInterval
+		}
+		if c != nil && c.holds != nil && n >= checkInterval {
+			n = 0
 			if err := held.Set(c.holds(), 1); err != nil {
 				return exit.Input(err)
 			}
