@@ -130,8 +130,7 @@ func newOTLP(o options) *converter {
 	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}
 }
 
-// groupShare is the part of the memory that the texts and numbers of a row group take, from which as much again is
-// made several times.
+// groupShare is the part of the memory that the texts and numbers of a row group take: writing takes several times as much.
 const groupShare = 16
 
 func newParquet(o options) *converter {
@@ -141,6 +140,7 @@ func newParquet(o options) *converter {
 	}
 	return &converter{
 		entry: w.Entry, span: w.Span, resource: changed(nil, w.Resource), gap: w.Gap, batch: w.Batch, end: w.Close,
+		holds: w.Bytes,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -310,6 +311,19 @@ func TestNoCalls(t *testing.T) {
 			t.Errorf("%s: status %d, trailer %v", name, w.Code, w.Result().Trailer)
 		}
 	}
+}
+
+// What is made of a request counts in the memory of all requests, and a request that needs more is told so.
+func TestRequestsShareMemory(t *testing.T) {
+	scope := bytes.Repeat([]byte{3<<3 | 2, 0}, 1<<20) // empty attributes
+	message := func(n byte, text []byte) []byte {
+		return append(binary.AppendUvarint([]byte{n<<3 | 2}, uint64(len(text))), text...)
+	}
+	body := message(1, message(2, message(1, scope)))
+	r := New(livepage.NewWindow(livepage.Limits{}), nil, 16<<20)
+	check.Equal(t, "a bomb", http.StatusRequestEntityTooLarge, post(t, r, body))
+	check.Equal(t, "a batch", http.StatusOK, post(t, r, marshal(t, batch(100))))
+	check.Equal(t, "held", int64(0), r.http.memory.held.Load())
 }
 
 // Work on a request ends when its client has gone.
