@@ -77,17 +77,14 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 				dropAttributes(rec)
 			}
 			begin(rec.Resource)
+			long := longBytes(rec)
+			if n++; c.holds != nil && (long > 0 || n%checkInterval == 0) {
+				if err := held.Set(c.holds()+textCopies*long, 1); err != nil {
+					return exit.Input(err)
+				}
+			}
 			if err := c.record(rec); err != nil {
 				return exit.Output(err)
-			}
-		}
-		if n++; profile.LongRecord(&rec) {
-			n = checkInterval
-		}
-		if c != nil && c.holds != nil && n >= checkInterval {
-			n = 0
-			if err := held.Set(c.holds(), 1); err != nil {
-				return exit.Input(err)
 			}
 		}
 	}
@@ -98,6 +95,21 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	out.Verdict = input.Unread(src.Inputs, &found)
 	begin(nil)
 	return exit.Output(c.end())
+}
+
+// textCopies is how often a text is in memory while it is written.
+const textCopies = 8
+
+// longBytes returns how long the texts of a record are, 0 unless one of them is longer than those of reports.
+func longBytes(rec op.Record) int64 {
+	switch {
+	case !profile.LongRecord(&rec):
+		return 0
+	case rec.Entry != nil:
+		e := rec.Entry
+		return int64(len(e.Operation) + len(e.DeviceID) + len(e.Root) + len(e.Service) + len(e.Host))
+	}
+	return int64(len(rec.Span.Name) + len(rec.Span.Service))
 }
 
 // count counts what says whether an input was read.
