@@ -66,7 +66,7 @@ func (in *Input) open(s source) (*file, error) {
 	}
 	if f.content, err = decompress(f.counted, t); err == nil {
 		f.closers = append(f.closers, f.content.close)
-		f.anywhere = seekable(src, f.content, f.counted)
+		f.anywhere = seekable(src, f.content, f.counted, in.memory)
 		err = f.detect(in.opts.Format)
 	}
 	if err == nil && f.format != nil && f.format.partial && !in.partials {
