@@ -100,16 +100,29 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 // textCopies is how often a text is in memory while it is written.
 const textCopies = 8
 
-// longBytes returns how long the texts of a record are, 0 unless one of them is longer than those of reports.
-func longBytes(rec op.Record) int64 {
-	switch {
-	case !profile.LongRecord(&rec):
-		return 0
-	case rec.Entry != nil:
-		e := rec.Entry
-		return int64(len(e.Operation) + len(e.DeviceID) + len(e.Root) + len(e.Service) + len(e.Host))
+// longBytes returns about how long the text of a record is that has long texts or lists, 0 for any other.
+func longBytes(rec op.Record) (n int64) {
+	const manyBytes, perElement = 1 << 16, 64 // about, as it is written
+	list := func(attrs []op.Attr, x *op.Extra) {
+		elements := len(attrs)
+		if x != nil {
+			elements += len(x.Events) + len(x.Scope.Attrs)
+		}
+		if elements >= manyBytes/perElement {
+			n += perElement * int64(elements)
+		}
 	}
-	return int64(len(rec.Span.Name) + len(rec.Span.Service))
+	long := profile.LongRecord(&rec)
+	if e := rec.Entry; e != nil {
+		if list(e.Attrs, e.Extra); long {
+			n += int64(len(e.Operation) + len(e.DeviceID) + len(e.Root) + len(e.Service) + len(e.Host))
+		}
+	} else if s := rec.Span; s != nil {
+		if list(s.Attrs, s.Extra); long {
+			n += int64(len(s.Name) + len(s.Service))
+		}
+	}
+	return n
 }
 
 // count counts what says whether an input was read.

@@ -261,7 +261,8 @@ func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d 
 			continue
 		}
 		for first := true; m.element(first); first = false {
-			if !d.builder.Take(len("null,")) {
+			const copies = 4 // of the text, until it is an attribute
+			if !d.builder.Take(copies * len("null,")) {
 				m.skip()
 				continue
 			}
