@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/op"
@@ -65,6 +66,27 @@ func TestR2HeldBytes(t *testing.T) {
 				t.Errorf("%d bytes told, %d taken", src.held, took)
 			}
 		})
+	}
+}
+
+// The table of steps counts: it takes more than the operations.
+func TestStepsAreHeld(t *testing.T) {
+	held := func(step func(i int64) int64) int64 {
+		f := trace.New()
+		for i := range int64(10_000) {
+			f.Add(op.Record{Entry: &op.Entry{Operation: "m", Step: op.Known(step(i)), Start: op.Known(i * 1000), Duration: 1}})
+		}
+		before, bytes := check.Heap(), f.Bytes()
+		rows := steps.Rows(f)
+		took := check.Heap() - before
+		runtime.KeepAlive(rows)
+		if bytes < took {
+			t.Errorf("%d bytes told, %d taken", bytes, took)
+		}
+		return bytes
+	}
+	if one, many := held(func(int64) int64 { return 1 }), held(func(i int64) int64 { return i / 2 }); many < one+5_000*100 {
+		t.Errorf("%d bytes with one step, %d with 5,000", one, many)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -57,13 +58,9 @@ const maxTraceBytes = 64 << 20
 
 // traceRecords reads a seed trace. An entry that cannot be read does not end it, and
 // one that is cut off is read up to there.
-func traceRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		text, err := io.ReadAll(&io.LimitedReader{R: src, N: maxTraceBytes + 1})
-		if err == nil {
-			err = hold(int64(cap(text)))
-			defer func(n int64) { _ = hold(-n) }(int64(cap(text))) // less than before
-		}
+		text, err := lineio.ReadUpTo(src, maxTraceBytes+1)
 		if err != nil {
 			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
 			return

@@ -34,6 +34,8 @@ type cutter struct {
 	rest []byte
 	at   op.Position // of rest
 	done bool        // the last part has been returned
+	// spare notes that parts take so many bytes more, and reports whether they may.
+	spare func(bytes int64) bool
 }
 
 // maxFirst is how much of the beginning of a file the cut functions need.
@@ -44,9 +46,16 @@ const maxFirst = 64
 // the failure too.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
+	if !c.grow(&buf, len(c.rest)) {
+		c.done = true
+		return nil, io.MultiReader(bytes.NewReader(c.rest), c.src), at
+	}
 	buf = append(buf[:0], c.rest...)
 	for n := max(c.size-len(buf), c.size/4, 1); ; n = len(buf) {
-		buf = slices.Grow(buf, n)
+		if len(buf) >= maxPart || !c.grow(&buf, len(buf)+n) {
+			c.done = true
+			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
+		}
 		m, err := io.ReadFull(c.src, buf[len(buf):len(buf)+n])
 		buf = buf[:len(buf)+m]
 		if c.first == nil {
@@ -67,11 +76,16 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
 			return buf[:end], nil, at
 		}
-		if len(buf) >= maxPart {
-			c.done = true
-			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
-		}
 	}
+}
+
+// grow makes room for so many bytes in *buf, and reports whether there may be.
+func (c *cutter) grow(buf *[]byte, size int) bool {
+	if size > max(cap(*buf), 4*partBytes) && c.spare != nil && !c.spare(int64(size-cap(*buf))) {
+		return false
+	}
+	*buf = slices.Grow(*buf, max(0, size-len(*buf)))
+	return true
 }
 
 // failing is a reader that fails.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -66,7 +67,7 @@ func (in *Input) open(s source) (*file, error) {
 	}
 	if f.content, err = decompress(f.counted, t); err == nil {
 		f.closers = append(f.closers, f.content.close)
-		f.anywhere = seekable(src, f.content, f.counted)
+		f.anywhere = seekable(src, f.content, f.counted, in.memory)
 		err = f.detect(in.opts.Format)
 	}
 	if err == nil && f.format != nil && f.format.partial && !in.partials {
@@ -164,7 +165,12 @@ func (f *file) formatName() string {
 	return f.format.Name
 }
 
-func (f *file) wrap(err error) error { return fmt.Errorf("reading %s: %w", f.path, err) }
+func (f *file) wrap(err error) error {
+	if refused, ok := errors.AsType[*MemoryError](err); ok { // it names the file
+		return refused
+	}
+	return fmt.Errorf("reading %s: %w", f.path, err)
+}
 
 // inherits reports whether entries and spans are to get attributes of their resources.
 func (f *file) inherits() bool {

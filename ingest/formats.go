@@ -29,12 +29,12 @@ var formats = []Format{
 	{
 		Name: "trace-json", Short: "trace", Summary: "one JSON document of operations, without starts and ids",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
-		open:   holding(traceRecords),
+		open:   whole(traceRecords),
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
 		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+opfile.PartialSchema+`"` },
-		open:    holding(partialRecords),
+		open:    whole(partialRecords),
 		partial: true,
 	},
 	{

@@ -67,7 +67,9 @@ func (in *Input) begin() error {
 	}
 	in.began, in.stats, in.files, in.readers = true, Stats{}, nil, readers{}
 	in.mapping, in.partials, in.want = attrmap.With(in.opts.Mapping, in.want), in.want.Partials, attr.Want{}
+	in.mapping = attrmap.Holding(in.mapping, in.memory.hold)
 	in.memory.held.Store(0)
+	in.memory.refused.Store(nil)
 	return nil
 }
 

@@ -3,10 +3,12 @@ package ingest
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"sync"
 	"sync/atomic"
 
+	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -36,6 +38,9 @@ func (e *MemoryError) Error() string {
 type memory struct {
 	limit int64
 	held  atomic.Int64
+	// refused is set once more than the limit was asked for. What asked may go on without what it was refused until its
+	// record ends; the input ends then.
+	refused atomic.Pointer[MemoryError]
 
 	mu   sync.Mutex
 	file string
@@ -48,7 +53,36 @@ func (m *memory) hold(bytes int64) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &MemoryError{Limit: m.limit, File: m.file, Read: m.read}
+	m.refused.CompareAndSwap(nil, &MemoryError{Limit: m.limit, File: m.file, Read: m.read})
+	return m.refused.Load()
+}
+
+// spare is hold for what can be done without, and reports whether there is so much.
+func (m *memory) spare(bytes int64) bool {
+	if m.held.Add(bytes) <= m.limit || bytes <= 0 {
+		return true
+	}
+	m.held.Add(-bytes)
+	return false
+}
+
+// perWorker is about what a goroutine that reads takes beside what it holds: buffers, and texts that it remembers.
+const perWorker = 16 << 20
+
+// workers returns how many goroutines of n read an input.
+func (m *memory) workers(n int) int {
+	return max(1, min(n, int(min(m.limit/perWorker, math.MaxInt32))))
+}
+
+// source returns r for readers whose buffers, and what they make of a record, count in the memory, and a function that
+// gives back what they took.
+func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
+	held := int64(0)
+	hold := func(bytes int64) error {
+		held += bytes
+		return m.hold(bytes)
+	}
+	return &lineio.Held{Reader: r, Hold: hold}, func() { _ = m.hold(-held) }
 }
 
 // opened notes the file that is read from now on.

@@ -46,7 +46,7 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 		return p, n, ok
 	}
 	var running sync.WaitGroup
-	for worker := range max(1, workers) {
+	for worker := range in.memory.workers(workers) {
 		running.Go(func() {
 			var rs readers
 			var own []byte
@@ -148,7 +148,7 @@ func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 	if size == 0 || f.format == nil || f.format.cut == nil {
 		return give(part{rest: f.src, last: true})
 	}
-	c := cutter{src: f.src, cut: f.format.cut, size: size}
+	c := cutter{src: f.src, cut: f.format.cut, size: size, spare: f.in.memory.spare}
 	var sources *entries.Sources // the resources that hold behind the parts so far
 	if f.inherits() || f.format.inherits && f.hosts {
 		sources = new(entries.Sources)
@@ -195,11 +195,15 @@ func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 	switch {
 	case records != nil, f.format == nil:
 	case p.text != nil:
-		records = rs.of(f.format, in.readerOptions())(bytes.NewBuffer(p.text), p.at)
+		src, free := in.memory.source(bytes.NewBuffer(p.text))
+		defer free()
+		records = rs.of(f.format, in.readerOptions())(src, p.at)
 	case f.anywhere != nil && f.format.recordsAt != nil:
 		records = f.format.recordsAt(in.readerOptions(), f.anywhere, f.anywhere.size, f.path)
 	default:
-		records = rs.of(f.format, in.readerOptions())(p.rest, p.at)
+		src, free := in.memory.source(p.rest)
+		defer free()
+		records = rs.of(f.format, in.readerOptions())(src, p.at)
 	}
 	if records != nil && f.inherits() {
 		var resource *op.Resource // that was handed out in front of the part, as far as that is known
@@ -225,10 +229,17 @@ func (f *file) part(records iter.Seq2[op.Record, error], last bool, yield func(o
 				return false
 			}
 			cut = cut || ok && syntax.Truncated
+			if f.in.memory.refused.Load() != nil {
+				break
+			}
 			if !yield(rec, err) {
 				return false
 			}
 		}
+	}
+	if refused := f.in.memory.refused.Load(); refused != nil {
+		yield(op.Record{}, refused)
+		return false
 	}
 	// The reader of the format may have seen the early end as well.
 	c := f.content

@@ -15,16 +15,20 @@ type countingReaderAt struct {
 	size    int64
 	mu      sync.Mutex // of counted
 	counted *countingReader
+	memory  *memory
 }
+
+// Hold bounds what readers of the file hold, see [Input.Hold].
+func (r *countingReaderAt) Hold(bytes int64) error { return r.memory.hold(bytes) }
 
 // seekable returns a reader of the file behind c, nil where src is something
 // else, such as a pipe, or is compressed.
-func seekable(src io.Reader, c *content, counted *countingReader) *countingReaderAt {
+func seekable(src io.Reader, c *content, counted *countingReader, m *memory) *countingReaderAt {
 	file, info := regular(src)
 	if file == nil || file == os.Stdin || c.isCompressed { // standard input may not stand at its beginning
 		return nil
 	}
-	return &countingReaderAt{file: file, size: info.Size(), counted: counted}
+	return &countingReaderAt{file: file, size: info.Size(), counted: counted, memory: m}
 }
 
 // regular returns the regular file that src is, which reads do not wait for; nil for anything else.

@@ -177,14 +177,37 @@ func grow(buf []byte, n int) []byte {
 }
 
 // budget bounds what the columns of a file hold together.
-type budget struct{ held int64 }
+type budget struct {
+	held int64
+	// ask is the Hold of a source that bounds the memory, nil for any other.
+	ask func(bytes int64) error
+}
+
+// newBudget returns the budget of a source.
+func newBudget(src io.ReaderAt) budget {
+	if h, ok := src.(interface{ Hold(bytes int64) error }); ok {
+		return budget{ask: h.Hold}
+	}
+	return budget{}
+}
+
+// free gives everything back.
+func (b *budget) free() {
+	if b.ask != nil {
+		_ = b.ask(-b.held) // less than before
+	}
+}
 
 // hold changes what a column is known to hold from *held to n.
 func (b *budget) hold(held *int64, n int64) error {
 	if b.held+n-*held > maxHeldBytes {
 		return fmt.Errorf("pages of more than %d bytes at a time", maxHeldBytes)
 	}
-	b.held += n - *held
+	more := n - *held
+	b.held += more
 	*held = n
+	if b.ask != nil && more != 0 {
+		return b.ask(more)
+	}
 	return nil
 }

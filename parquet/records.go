@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/internal/opfile"
 	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/internal/spool"
@@ -31,9 +32,21 @@ func Records(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, 
 			return
 		}
 		defer closer()
+		if hold := lineio.HoldOf(src); hold != nil {
+			file = heldAt{file, hold}
+		}
 		RecordsAt(file, size, name)(yield)
 	}
 }
+
+// heldAt is the copy of a source that bounds the memory.
+type heldAt struct {
+	io.ReaderAt
+	hold func(bytes int64) error
+}
+
+// Hold asks the source.
+func (h heldAt) Hold(bytes int64) error { return h.hold(bytes) }
 
 // RecordsAt reads a file of size bytes. name stands for src in errors.
 //
@@ -132,8 +145,9 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups from the i-th up to, and without, the j-th.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
+	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), budget: newBudget(t.src)}
 	defer r.unpack.close()
+	defer r.budget.free()
 	for _, c := range t.bound {
 		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
 	}

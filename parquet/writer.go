@@ -33,6 +33,8 @@ type Writer struct {
 	file     *parquet.GenericWriter[any]
 	row      row
 	rows     int          // of the current row group
+	most     int64        // bytes of one
+	largest  int64        // bytes of the one that had most
 	resource *op.Resource // the first
 	several  bool         // there are others
 	err      error
@@ -49,8 +51,18 @@ func NewWriter(w io.Writer) *Writer {
 		parquet.KeyValueMetadata(schemaKey, op.Schema),
 		parquet.CreatedBy("optrace", "", ""),
 	)
-	return &Writer{file: file, row: newRow(schema)}
+	return &Writer{file: file, row: newRow(schema), most: maxGroupBytes}
 }
+
+// Bytes returns about how much memory writing takes: several times as much as the largest row group.
+func (w *Writer) Bytes() int64 {
+	const copies = 8
+	return copies * w.largest
+}
+
+// LimitGroups ends row groups at so many bytes of texts and numbers, where these are less than the 128 MiB that end
+// each. Writing takes several times as much memory.
+func (w *Writer) LimitGroups(bytes int64) { w.most = min(w.most, max(0, bytes)) }
 
 // Entry writes e.
 func (w *Writer) Entry(e *op.Entry) error {
@@ -94,7 +106,8 @@ func (w *Writer) end() error {
 		return w.err
 	}
 	w.fail(w.row.write(w.file.ColumnWriters()))
-	if w.rows++; w.rows >= maxGroupRows || w.row.size >= maxGroupBytes {
+	w.largest = max(w.largest, w.row.size)
+	if w.rows++; w.rows >= maxGroupRows || w.row.size >= w.most {
 		w.rows, w.row.size = 0, 0
 		w.fail(w.file.Flush())
 	}

@@ -56,6 +56,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	if e.Step.Known {
 		r.flags |= FlagStep
 		v[colStep] = e.Step.V
+		f.steps.add(r.lane, e.Step.V)
 	}
 	if e.Launch.Known {
 		r.flags |= FlagLaunch

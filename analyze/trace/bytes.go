@@ -1,16 +1,39 @@
 package trace
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/optrace/optrace/op"
+)
 
 // builtBytes is about what a row takes once the tree and the orders of the rows are
 // built, beside its columns.
 const builtBytes = 28
 
+// stepBytes is about what the analysis of steps takes for the operations of a lane that are one behind the other in a step.
+const stepBytes = 400
+
+// stepRuns counts these, by their lanes.
+type stepRuns struct {
+	last []op.Int // by lane
+	n    int64
+}
+
+func (s *stepRuns) add(lane int32, step int64) {
+	for len(s.last) <= int(lane) {
+		s.last = append(s.last, op.Int{})
+	}
+	if next := op.Known(step); s.last[lane] != next {
+		s.last[lane] = next
+		s.n++
+	}
+}
+
 // Bytes returns about how much memory f takes, its tree included.
 func (f *Forest) Bytes() int64 {
 	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
 		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) + int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
-		f.Names.bytes() + f.attrBytes
+		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
 }
 
 func (d *Names) bytes() int64 {

@@ -44,6 +44,7 @@ type Forest struct {
 	spanKeys  []string
 	spanAttrs map[SpanRef][]op.Attr
 	attrBytes int64 // about how much memory these take
+	steps     stepRuns
 	// MaxDevices bounds the devices that are told apart, unless it is 0. Further ones are one, named
 	// [key.Other].
 	MaxDevices int

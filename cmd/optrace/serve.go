@@ -70,8 +70,8 @@ docs/grafana.json is a dashboard of them.
 Limits: a table of the page and of its reports has 1,000 rows; more groups share one.
 Texts of more than 256 bytes are cut. A request of OTLP is at most 20 MiB, before and
 after decompression, arrives within 15 s, at no less than 16 KiB a second, and is read
-within 10 s; of each protocol 8 are read at a time, and more than 64 MiB of them are told
-to come again. Each server has 1,536 connections at most; idle ones make room.
+within 10 s; of each protocol 8 are read at a time. All together take a quarter of -max-memory: more
+of them are told to come again. Each server has 1,536 connections at most; idle ones make room.
 
 What is pushed is tried again while the receiver is down, 32 MiB of it; what is lost
 is counted in the head of the page.
@@ -148,6 +148,8 @@ const (
 	serveMemory    = 512 << 20
 	minServeMemory = 64 << 20
 	windowShare    = 8
+	requestShare   = 4 // of the requests of OTLP that are under way
+	inputShare     = 2 // of what a followed input holds at most
 )
 
 // parseWindow reads the number, the time, or both that bound the window.
@@ -234,7 +236,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	if len(inputs) > 0 {
 		sources = append(sources, input.Title(inputs))
 	}
-	r := receiver.New(s.window, s.hosts)
+	r := receiver.New(s.window, s.hosts, int64(s.flags.memory)/requestShare)
 	for _, in := range []struct {
 		flag, address, name string
 		url                 string // of what listens at %s

@@ -55,7 +55,8 @@ func (s *server) followFile(ctx context.Context, std streams.Streams, path strin
 	defer w.Flush()
 	f := ingest.Follower{
 		Options: ingest.Options{
-			Stdin: std.In, Format: s.flags.format, Mapping: livepage.Mapping, Progress: func(n int) { in.AddBytes(int64(n)) },
+			MaxMemory: int64(s.flags.memory) / inputShare,
+			Stdin:     std.In, Format: s.flags.format, Mapping: livepage.Mapping, Progress: func(n int) { in.AddBytes(int64(n)) },
 		},
 		Started: in.SetFormat, Idle: w.Flush,
 	}

@@ -220,7 +220,7 @@ func TestServeWrongPort(t *testing.T) {
 		t.Errorf("%s: %q, error %v", r.Status, text, err)
 	}
 	w := httptest.NewRecorder()
-	receiver.New(nil, nil).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil))
+	receiver.New(nil, nil, 0).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil))
 	want := "spans are received here, by POST to /v1/traces; the page is at " + s.page + "\n"
 	if w.Code != http.StatusNotFound || w.Body.String() != want {
 		t.Errorf("%d: %q, want %q", w.Code, w.Body, want)

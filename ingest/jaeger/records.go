@@ -137,6 +137,7 @@ func (r *reader) answer() bool {
 // trace reads one trace.
 func (r *reader) trace() bool {
 	r.processes, r.current = nil, nil
+	r.dec.build.Outer.Held.Reset()
 	r.texts, r.spans = r.texts[:0], r.spans[:0]
 	s := r.stream
 	start, hasSpans := s.Position(), false

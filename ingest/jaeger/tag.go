@@ -140,7 +140,7 @@ func (d *decoder) processes(text []byte, dst map[string]*op.Resource) {
 // process reads one process. Its tags are the attributes of a resource.
 func (d *decoder) process() *op.Resource {
 	l := &d.lex
-	r, index := &op.Resource{}, opmodel.AttrIndex{}
+	r := &op.Resource{}
 	if !l.AnyObject() {
 		return r
 	}
@@ -153,7 +153,7 @@ func (d *decoder) process() *op.Resource {
 		case "tags":
 			for more := l.AnyArray(); more && l.More(); {
 				if t := d.next(); t.key != "" {
-					opmodel.SetResourceAttr(r, &index, d.attr(t))
+					opmodel.SetResourceAttr(r, &d.build.Outer, d.attr(t))
 				}
 			}
 		default:
@@ -203,7 +203,7 @@ func (d *decoder) logs() {
 					case t.key == fieldEvent && e.Name == "":
 						e.Name = d.tagText(t)
 					case t.key != "":
-						e.Attrs = append(e.Attrs, d.attr(t))
+						e.Attrs = d.build.EventAttr(e.Attrs, d.attr(t))
 					}
 				}
 			default:

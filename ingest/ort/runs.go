@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"sort"
+	"unsafe"
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/op"
@@ -67,7 +68,23 @@ func (d *decoder) add(e *traceevent.Event, h held) error {
 		t.until, t.runs = op.Known(h.end()), true
 		bytes += runBytes
 	}
-	return d.more(bytes)
+	return d.more(bytes + int64(len(h.name)) + partBytes(h.entry))
+}
+
+// partBytes returns about how much memory the texts, shapes and attributes of an entry take, which may be nil.
+func partBytes(e *op.Entry) int64 {
+	if e == nil {
+		return 0
+	}
+	const number = 8
+	n := len(e.Operation) + len(e.Path) + len(e.LaunchedBy) + number*len(e.OutputShape)
+	for _, s := range e.InputShapes {
+		n += int(unsafe.Sizeof(s)) + number*len(s)
+	}
+	for _, a := range e.Attrs {
+		n += int(unsafe.Sizeof(a)) + len(a.Key) + len(a.Value)
+	}
+	return int64(n)
 }
 
 // maxBehind is how many events stand at most between a node and a kernel that it launched.
@@ -90,7 +107,7 @@ func (d *decoder) addKernel(e *op.Entry) (taken bool, err error) {
 			e.DeviceID = cmp.Or(by, defaultGPU)
 		}
 		t.events = append(t.events, held{entry: e.Clone(), start: e.Start.V, duration: e.Duration, node: i})
-		return true, d.more(heldBytes)
+		return true, d.more(heldBytes + partBytes(e))
 	}
 	return false, nil
 }

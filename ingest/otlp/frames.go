@@ -10,6 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
+	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -44,13 +46,14 @@ type FrameReader struct {
 	json    *jsonReader
 	zstd    *zstd.Decoder
 	plain   []byte // a frame after decompression
+	held    budget.Account
 }
 
 // NewFrameReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
 func NewFrameReader(m *attr.Mapping, f Framing) *FrameReader {
 	d := spans.New(m)
-	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d)}
+	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d), held: attrmap.Account(m)}
 }
 
 // Records reads src, which starts with a frame at a position of the file called
@@ -173,8 +176,7 @@ func (r *FrameReader) resume() (found bool) {
 // batch reads the content of the frame at start, and reports whether all of it could be read.
 func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 	if r.framing != FramingRaw && bytes.HasPrefix(content, zstdMagic) {
-		var err error
-		if r.plain, err = r.decompress(content); err != nil {
+		if err := r.decompress(content); err != nil {
 			r.Emit(op.Record{}, r.damage(start, "frame is not valid zstd: "+err.Error(), op.ErrorDamaged))
 			return false
 		}
@@ -206,14 +208,40 @@ func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	return r.json.faults == 0
 }
 
-func (r *FrameReader) decompress(content []byte) ([]byte, error) {
+// decompress decompresses a frame to plain. It asks for the memory first: for as much as the frame says that it takes, and
+// for more where that does not suffice.
+func (r *FrameReader) decompress(content []byte) error {
 	if r.zstd == nil {
 		// The options are valid, and so NewReader does not fail. Without a stream to
 		// read, the decoder has nothing to close.
-		r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxFrameBytes))
+		r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(minPlain))
+		r.plain = make([]byte, 0, minPlain)
 	}
-	return r.zstd.DecodeAll(content, r.plain[:0])
+	var head zstd.Header
+	_ = head.Decode(content) // DecodeAll says what is wrong
+	for size := max(head.FrameContentSize, min(head.WindowSize, MaxFrameBytes)); ; size = 2 * uint64(cap(r.plain)) {
+		if size > MaxFrameBytes {
+			return zstd.ErrDecoderSizeExceeded
+		}
+		if size > uint64(cap(r.plain)) {
+			if err := r.held.Set(int64(size), 1); err != nil {
+				return err
+			}
+			r.plain = make([]byte, 0, size)
+			if err := r.zstd.ResetWithOptions(nil, zstd.WithDecoderMaxMemory(size)); err != nil {
+				return err
+			}
+		}
+		var err error
+		r.plain, err = r.zstd.DecodeAll(content, r.plain[:0])
+		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) && !errors.Is(err, zstd.ErrWindowSizeExceeded) {
+			return err
+		}
+	}
 }
+
+// minPlain is room for usual frames after decompression.
+const minPlain = 256 << 10
 
 func (r *FrameReader) damage(start int64, msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Class: class}

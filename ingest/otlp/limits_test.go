@@ -2,6 +2,8 @@ package otlp_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/otlptest"
@@ -237,4 +240,48 @@ func ExampleJSONRecords() {
 	}
 	// Output:
 	// matmul 32x64 10999 trainer
+}
+
+// Each list of attributes is asked for before it is made; what is refused is left out.
+func TestAttributesAreAskedFor(t *testing.T) {
+	field := func(n byte, parts ...[]byte) []byte {
+		text := bytes.Join(parts, nil)
+		return append(binary.AppendUvarint([]byte{n<<3 | 2}, uint64(len(text))), text...)
+	}
+	const most, n = 1 << 20, 1 << 20
+	for name, message := range map[string][]byte{
+		"resource": field(1, field(1, bytes.Repeat([]byte{0x0a, 3, 0x0a, 1, 'k'}, n)), field(2, field(2))),
+		"scope":    field(1, field(2, field(1, bytes.Repeat([]byte{0x1a, 0}, n)), field(2))),
+		"events":   field(1, field(2, field(2, bytes.Repeat([]byte{0x5a, 0}, n)))),
+		"event":    field(1, field(2, field(2, field(11, bytes.Repeat([]byte{0x1a, 0}, n))))),
+		"list":     field(1, field(2, field(2, field(9, field(2, field(5, bytes.Repeat([]byte{0x0a, 0}, n))))))),
+	} {
+		held, refused := int64(0), false
+		m := new(attr.Mapping)
+		m.KeepAll()
+		m = attrmap.Holding(m, func(bytes int64) error {
+			if held += bytes; held > most {
+				refused = true
+				return errors.New("full")
+			}
+			return nil
+		})
+		for rec, err := range otlp.ProtoRecords(bytes.NewBuffer(message), name, m) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := rec.Span; s != nil && s.Extra != nil {
+				kept := len(s.Extra.Scope.Attrs) + len(s.Extra.Events)
+				for _, e := range s.Extra.Events {
+					kept += len(e.Attrs)
+				}
+				if kept > most/40 { // bytes at least that one takes
+					t.Errorf("%s: %d were made", name, kept)
+				}
+			}
+		}
+		if name != "resource" && !refused { // which has one key
+			t.Errorf("%s: was not asked for", name)
+		}
+	}
 }

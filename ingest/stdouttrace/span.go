@@ -274,7 +274,7 @@ func (d *decoder) add(a *attribute) {
 // attrs returns a list of attributes.
 func (d *decoder) attrs(list []byte) (all []op.Attr) {
 	for a := range d.attributes(list) {
-		all = append(all, d.attr(a))
+		all = d.build.EventAttr(all, d.attr(a))
 	}
 	return all
 }
@@ -330,10 +330,10 @@ func (d *decoder) readResource(text []byte) {
 	}
 	d.resourceText = append(d.resourceText[:0], text...)
 	d.resource = op.Resource{}
-	var index opmodel.AttrIndex
+	d.build.Outer.Held.Reset()
 	for a := range d.attributes(text) {
 		if a.Key != "" && len(a.Value.Value) > 0 {
-			opmodel.SetResourceAttr(&d.resource, &index, d.attr(a))
+			opmodel.SetResourceAttr(&d.resource, &d.build.Outer, d.attr(a))
 		}
 	}
 }

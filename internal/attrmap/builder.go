@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
@@ -30,7 +31,7 @@ type Builder struct {
 	dims                  []int64   // of the shape under way
 	dtypes                []op.DType
 	attrs                 []op.Attr
-	index, linkIndex      opmodel.AttrIndex
+	index, further        opmodel.AttrIndex // of the span's attributes, and of those of its links and events
 	links                 []op.Link
 	extra                 op.Extra
 	exception             string // the text of an event
@@ -48,14 +49,23 @@ type Builder struct {
 
 	service, scope checked
 
+	// Outer sets the attributes of resources and scopes. Readers reset its account in front of a new resource.
+	Outer opmodel.AttrIndex
+
 	kinds opmodel.KindCache
 }
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
 // the conventions.
-func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
+func NewBuilder(mapping *Mapping) *Builder {
+	b := &Builder{mapping: mapping}
+	for _, index := range []*opmodel.AttrIndex{&b.index, &b.further, &b.Outer} {
+		index.Held = Account(mapping)
+	}
+	return b
+}
 
-// LimitTexts bounds the texts of lists that the Builder remembers, in bytes: 36 MiB without it, and 0 for none.
+// LimitTexts bounds the texts of lists that the Builder remembers, in bytes: 4 MiB without it, and 0 for none.
 func (b *Builder) LimitTexts(bytes int) { b.listTexts.Limit(bytes) }
 
 // Reset starts a new span.
@@ -64,6 +74,8 @@ func (b *Builder) Reset() {
 		b.coll = op.Collective{}
 	}
 	b.entry = op.Entry{}
+	b.index.Held.Reset()
+	b.further.Held.Reset()
 	b.seen = 0
 	b.from = [numFields]family{}
 	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
@@ -138,7 +150,10 @@ func (b *Builder) WantsEvent(name string) bool {
 // exception is the text of the span's error, if its status has none.
 func (b *Builder) AddEvent(e op.Event) {
 	if b.KeepsAll() {
-		b.extra.Events = append(b.extra.Events, e)
+		const size = 3 * int(unsafe.Sizeof(e)) // in a list that grows
+		if b.further.Held.Take(size + len(e.Name)) {
+			b.extra.Events = append(b.extra.Events, e)
+		}
 		return
 	}
 	if b.exception != "" || !b.WantsEvent(e.Name) {

@@ -29,7 +29,7 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 	w := opmodel.LinkAttr(l, a)
 	b.entry.Warn |= w
 	if b.KeepsAll() && (opmodel.LinkWeight(l, a.Key) == nil || a.Type != op.AttrInt || w != 0) {
-		extra.Attrs = b.linkIndex.Set(extra.Attrs, opmodel.ValidAttr(a))
+		extra.Attrs = b.further.Set(extra.Attrs, opmodel.ValidAttr(a))
 	}
 }
 
@@ -41,6 +41,12 @@ func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
 	}
 	b.AddLink(l)
 }
+
+// Take asks for n bytes, until the next Reset, that a reader takes for a value of the span, and reports whether it may.
+func (b *Builder) Take(n int) bool { return b.further.Held.Take(n) }
+
+// EventAttr appends an attribute to those of an event of the span.
+func (b *Builder) EventAttr(attrs []op.Attr, a op.Attr) []op.Attr { return b.further.Append(attrs, a) }
 
 // Links returns the links that have been added, nil for none, valid until the next Reset. Entries have theirs.
 func (b *Builder) Links() []op.Link {

@@ -108,6 +108,7 @@ type Mapping struct {
 	// spans are the targets where spans that are no operations keep further attributes, see [Want].Spans;
 	// nil where they keep none.
 	spans *targets
+	hold  func(bytes int64) error // see Holding
 }
 
 // Alias makes key mean what like does, a key of the conventions such as tensor.op.path. It yields

@@ -6,6 +6,35 @@ type Account struct {
 	// Hold is told how many bytes more are held, or less for a negative number. An error ends what needs them. Nil is told nothing.
 	Hold func(bytes int64) error
 	told int64
+	// used is what was asked for by Take, and refused is set where that was too much.
+	used    int64
+	refused bool
+}
+
+// free is how much Take may hand out before it tells Hold, so that small records cost no calls.
+const free = 64 << 10
+
+// Take asks for n bytes more, before they are used, and reports whether Hold allows them. Once it does not, nothing more is
+// allowed until Reset, which gives all of them back.
+func (a *Account) Take(n int) bool {
+	if a.Hold == nil {
+		return true
+	}
+	a.used += int64(n)
+	if a.used > a.told+free && !a.refused {
+		more := a.used - a.told
+		a.told += more
+		a.refused = a.Hold(more) != nil
+	}
+	return !a.refused
+}
+
+// Reset gives back what Take took.
+func (a *Account) Reset() {
+	a.used, a.refused = 0, false
+	if a.told != 0 {
+		a.Free()
+	}
 }
 
 // Set tells Hold that so many bytes are held, unless that differs by less than step from what it was told.

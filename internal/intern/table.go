@@ -3,6 +3,7 @@
 package intern
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 const (
 	maxEntries = 1 << 16
 	maxLength  = 512
+	maxBytes   = 4 << 20
 	// entryBytes is about what a string takes in the map beside its bytes.
 	entryBytes = 64
 )
@@ -28,7 +30,7 @@ const (
 type Table struct {
 	strings map[string]string
 	bytes   int // of strings, with the map
-	limit   int // of these; 0 is none
+	limit   int // of these; 0 is maxBytes
 	// recent is a direct-mapped cache in front of the map: few values make up nearly
 	// all of a file.
 	recent [recentSlots]recent
@@ -98,9 +100,9 @@ func (r *recent) holds(b []byte) bool {
 func (t *Table) Limit(bytes int) { t.limit = max(1, bytes) }
 
 func (t *Table) add(s string) {
-	bytes := len(s) + entryBytes
-	if t.limit > 0 && t.bytes+bytes > t.limit {
-		if bytes > t.limit {
+	bytes, limit := len(s)+entryBytes, cmp.Or(t.limit, maxBytes)
+	if t.bytes+bytes > limit {
+		if bytes > limit {
 			return
 		}
 		t.strings, t.recent = nil, [recentSlots]recent{}

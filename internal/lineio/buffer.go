@@ -16,16 +16,39 @@ type Buffer struct {
 	// Err is what the source returned, io.EOF at the end of the input.
 	Err error
 
-	src io.Reader
-	own []byte // the memory to read into; Text may be the source's
+	src  io.Reader
+	own  []byte // the memory to read into; Text may be the source's
+	hold func(bytes int64) error
+}
+
+// Held is a source that bounds the memory that is taken for it.
+type Held struct {
+	io.Reader
+	// Hold is told how many bytes more are held, or less for a negative number. An error ends the reading.
+	Hold func(bytes int64) error
+}
+
+// HoldOf returns what a source that is held is to be told of memory, nil for any other source.
+func HoldOf(src io.Reader) func(bytes int64) error {
+	if h, ok := src.(*Held); ok {
+		return h.Hold
+	}
+	return nil
 }
 
 // Reset makes b read src, which starts at an offset of its input.
 func (b *Buffer) Reset(src io.Reader, offset int64) {
-	*b = Buffer{src: src, Offset: offset, own: b.own}
+	hold := HoldOf(src)
+	if h, ok := src.(*Held); ok {
+		src = h.Reader
+	}
+	*b = Buffer{src: src, Offset: offset, own: b.own, hold: hold}
 	if text, ok := src.(*bytes.Buffer); ok {
 		b.Text, b.Err = text.Bytes(), io.EOF
 		return
+	}
+	if cap(b.own) > bufferSize && b.hold != nil && b.hold(int64(cap(b.own))) != nil {
+		b.own = nil
 	}
 	if b.own == nil && src != nil {
 		b.own = make([]byte, 0, bufferSize)
@@ -37,7 +60,7 @@ func (b *Buffer) Reset(src io.Reader, offset int64) {
 func (b *Buffer) Slide(n, most int) {
 	b.Offset += int64(n)
 	rest := b.Text[n:]
-	if size := min(2*cap(b.Text), most); len(rest) > cap(b.Text)/2 && size > cap(b.Text) {
+	if size := min(2*cap(b.Text), most); len(rest) > cap(b.Text)/2 && size > cap(b.Text) && b.grow(int64(size)) {
 		b.own = append(make([]byte, 0, size), rest...)
 		b.Text = b.own
 		return
@@ -45,10 +68,41 @@ func (b *Buffer) Slide(n, most int) {
 	b.Text = b.Text[:copy(b.Text, rest)]
 }
 
+// ReadUpTo returns what there is of src, at most so many bytes.
+func ReadUpTo(src io.Reader, most int) ([]byte, error) {
+	var b Buffer
+	for b.Reset(src, 0); b.Err == nil && len(b.Text) < most; b.Read() {
+		if len(b.Text) == cap(b.Text) {
+			b.Slide(0, most)
+		}
+	}
+	if b.Err == io.EOF {
+		b.Err = nil
+	}
+	return b.Text[:min(len(b.Text), most)], b.Err
+}
+
+// grow asks for a memory of size bytes in place of what there is. Where it is not allowed, Err says so.
+func (b *Buffer) grow(size int64) bool {
+	if b.hold == nil {
+		return true
+	}
+	if b.Err = b.hold(size); b.Err != nil {
+		return false
+	}
+	if held := int64(cap(b.Text)); held > bufferSize {
+		_ = b.hold(-held) // less than before
+	}
+	return true
+}
+
 // Read reads once, but again where that gives nothing, up to a hundred times.
 func (b *Buffer) Read() {
 	end := len(b.Text)
 	for range 100 {
+		if b.hold != nil && b.Err != nil {
+			return
+		}
 		n, err := b.src.Read(b.Text[end:cap(b.Text)])
 		if b.Text, b.Err = b.Text[:end+n], err; n > 0 || err != nil {
 			return

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"unsafe"
 
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -68,7 +70,26 @@ func FindAttr(attrs []op.Attr, key string) *op.Attr {
 
 // AttrIndex sets attributes in the same time in a list of any length, which is one that it has set
 // from the first attributes on. The zero value is ready, also for the next list.
-type AttrIndex struct{ at map[string]int }
+type AttrIndex struct {
+	at map[string]int
+	// Held is asked for the memory of each attribute. One that it does not allow is left out.
+	Held budget.Account
+}
+
+// attrBytes is about what an attribute takes beside its texts, in a list that grows, and indexBytes what it takes
+// in the index of a long list.
+const (
+	attrBytes  = 2 * int(unsafe.Sizeof(op.Attr{}))
+	indexBytes = 96
+)
+
+// Append appends an attribute to a list in which keys may be equal.
+func (x *AttrIndex) Append(attrs []op.Attr, a op.Attr) []op.Attr {
+	if !x.Held.Take(attrBytes + len(a.Key) + len(a.Value)) {
+		return attrs
+	}
+	return append(attrs, a)
+}
 
 // indexedFrom is the length from which a list is indexed: short ones are quick to look through.
 const indexedFrom = 32
@@ -83,7 +104,7 @@ func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
 			*old = a
 			return attrs
 		}
-		return append(attrs, a)
+		return x.Append(attrs, a)
 	}
 	if len(x.at) != len(attrs) {
 		x.at = make(map[string]int, 2*len(attrs))
@@ -95,8 +116,14 @@ func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
 		attrs[i] = a
 		return attrs
 	}
-	x.at[a.Key] = len(attrs)
-	return append(attrs, a)
+	n := len(attrs)
+	if x.Held.Take(indexBytes) {
+		attrs = x.Append(attrs, a)
+	}
+	if len(attrs) > n {
+		x.at[a.Key] = n
+	}
+	return attrs
 }
 
 // ValidAttr returns a with valid UTF-8.

@@ -33,3 +33,13 @@ func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
 	}
 	r.Attrs = index.Set(r.Attrs, a)
 }
+
+// ResourceBytes returns about how much memory the attributes of a resource take, which may be nil.
+func ResourceBytes(r *op.Resource) (bytes int64) {
+	if r != nil {
+		for i := range r.Attrs {
+			bytes += int64(attrBytes + len(r.Attrs[i].Key) + len(r.Attrs[i].Value))
+		}
+	}
+	return bytes
+}

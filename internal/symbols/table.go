@@ -53,7 +53,7 @@ func (t *Table[K]) Bytes(points func(K) int) int64 {
 		t.counted = len(t.Values)
 	}
 	var v K
-	const entry = 16 // of the map, beside the value
+	const entry = 96 // of the map, which grows by doubling, beside the value
 	return t.points + int64(len(t.Values))*int64(2*unsafe.Sizeof(v)+entry)
 }
 

@@ -17,7 +17,7 @@ import (
 // modelImports are the packages below the codecs of the model, and what these share.
 var modelImports = []string{
 	"op", "op/internal/decode", "internal/attrkey", "internal/attrmap", "internal/opfile", "internal/opmodel", "internal/jsontext",
-	"internal/lineio", "internal/intern",
+	"internal/lineio", "internal/intern", "internal/budget",
 }
 
 // importRules says which packages of this module, and which others, a package
@@ -29,18 +29,18 @@ var importRules = map[string]struct {
 	foreign []string // module or package prefixes of others
 }{
 	"op":                  {own: []string{"internal/attrkey", "internal/jsontext"}},
-	"internal/opfile":     {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"}},
-	"internal/opmodel":    {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
+	"internal/opfile":     {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/budget"}},
+	"internal/opmodel":    {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/budget"}},
 	"internal/jsonstream": {own: []string{"op", "internal/attrkey", "internal/jsontext", "internal/lineio"}},
 	"internal/marks":      {own: []string{"op", "internal/attrkey", "internal/jsontext"}},
-	"internal/attrmap":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern"}},
+	"internal/attrmap":    {own: []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/intern", "internal/budget"}},
 	"op/attr":             {own: modelImports},
 	"op/entries":          {own: modelImports},
 	"op/seed":             {own: slices.Concat([]string{"internal/jsonstream"}, modelImports)},
 	"op/internal/decode":  {own: modelImports},
 	"internal/causes":     {own: slices.Concat([]string{"op/..."}, modelImports)},
 	"internal/optest": {
-		own:     []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext"},
+		own:     []string{"op", "internal/attrkey", "internal/opmodel", "internal/jsontext", "internal/budget"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"tensorconv": {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/optrace/optrace/internal/budget"
 	"github.com/optrace/optrace/internal/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
@@ -48,6 +49,7 @@ func NewReader(src io.Reader, name string) *Reader {
 // called name. The strings of what r has read before are not allocated again.
 func (r *Reader) Reset(src io.Reader, name string, at op.Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
+	r.dec.Index.Held = budget.Account{Hold: lineio.HoldOf(src)}
 	r.name, r.err = name, nil
 	r.sources, r.holding, r.host = Sources{}, false, ""
 }

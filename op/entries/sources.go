@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )
@@ -21,6 +22,7 @@ import (
 // The zero value stands at the start of a file.
 type Sources struct {
 	byWriter map[string]*op.Resource
+	bytes    int64  // of byWriter, about
 	writer   string // of the current batch
 	// header is the resource of a header that may still belong to the next batch.
 	header  *op.Resource
@@ -31,8 +33,12 @@ type Sources struct {
 	unsettled bool
 }
 
-// maxWriters bounds the writers that are remembered; beyond it all are forgotten.
-const maxWriters = 1 << 12
+// maxWriters and maxWriterBytes bound the writers that are remembered, and the memory of their resources; beyond them all
+// are forgotten.
+const (
+	maxWriters     = 1 << 12
+	maxWriterBytes = 4 << 20
+)
 
 // Header takes a header; r is nil for one without a resource. It must not change.
 func (s *Sources) Header(r *op.Resource) {
@@ -75,8 +81,9 @@ func (s *Sources) Other() {
 	if !s.pending {
 		return
 	}
-	if s.byWriter == nil || len(s.byWriter) >= maxWriters {
-		s.byWriter = make(map[string]*op.Resource)
+	size := opmodel.ResourceBytes(s.header)
+	if s.bytes += size; s.byWriter == nil || len(s.byWriter) >= maxWriters || s.bytes > maxWriterBytes {
+		s.byWriter, s.bytes = make(map[string]*op.Resource), size
 	}
 	s.byWriter[s.writer] = s.header
 	s.header, s.pending = nil, false

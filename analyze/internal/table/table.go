@@ -115,10 +115,10 @@ func (t *Table[R]) evict() {
 // it has.
 func (t *Table[R]) Whole(key string) bool { return !t.full || t.hash([]byte(key)) < t.beyond.hash }
 
-// Bytes returns about how much memory the rows and their keys take, but for what the rows
-// point to.
+// Bytes returns about how much memory the rows and their keys take, and the rows of a report that are made of them, but
+// for what the rows point to.
 func (t *Table[R]) Bytes() int64 {
-	const each = 64 // in the map and in the heap
+	const each = 64 + 512 // in the map and in the heap; in the report
 	return 2*int64(t.keyBytes) + int64(len(t.rows))*int64(unsafe.Sizeof(Row[R]{})+each)
 }
 

@@ -35,7 +35,7 @@ type Decoder struct {
 	dims   []int64 // backs all shapes of an entry
 	dtypes []op.DType
 	attrs  []op.Attr
-	index  opmodel.AttrIndex
+	Index  opmodel.AttrIndex // of all attributes of a record
 	links  []op.Link
 	link   op.Link // under way
 
@@ -149,6 +149,7 @@ func (e *SchemaError) Error() string {
 // Reset forgets the entry before.
 func (d *Decoder) Reset() {
 	d.Entry = op.Entry{}
+	d.Index.Held.Reset()
 	d.has, d.next = 0, 0
 	d.inputs, d.dims, d.dtypes = d.inputs[:0], d.dims[:0], d.dtypes[:0]
 	d.attrs, d.moreAttrs, d.linkExtras = d.attrs[:0], d.moreAttrs[:0], d.linkExtras[:0]

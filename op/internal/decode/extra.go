@@ -2,6 +2,7 @@ package decode
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/optrace/optrace/op"
 )
@@ -53,6 +54,11 @@ var eventMembers = members[op.Event]{
 func (d *Decoder) events() []op.Event {
 	d.eventList = d.eventList[:0]
 	d.objects(func() {
+		const size = 3 * int(unsafe.Sizeof(op.Event{})) // in a list that grows
+		if !d.Index.Held.Take(size) {
+			d.Lex.Skip()
+			return
+		}
 		d.eventList = append(d.eventList, op.Event{})
 		eventMembers.read(d, &d.eventList[len(d.eventList)-1])
 	})

@@ -125,7 +125,7 @@ func (d *Decoder) Attributes(dst []op.Attr) []op.Attr {
 		default:
 			opmodel.SetRaw(&a, d.valid(l.Raw()))
 		}
-		dst = d.index.Set(dst, a)
+		dst = d.Index.Set(dst, a)
 	}
 	if len(dst) == 0 {
 		return nil

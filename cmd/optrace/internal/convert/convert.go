@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
@@ -52,7 +53,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	var c *converter
 	begin := func(first *op.Resource) {
 		if c == nil {
-			c = t.create(options{out, version, &found, first})
+			c = t.create(options{out, version, &found, first, int64(src.Memory)})
 		}
 	}
 	if t.attributes && !drop {
@@ -77,13 +78,14 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 				dropAttributes(rec)
 			}
 			begin(rec.Resource)
+			long := longBytes(rec)
+			if n++; c.holds != nil && (long > 0 || n%checkInterval == 0) {
+				if err := held.Set(c.holds()+textCopies*long, 1); err != nil {
+					return exit.Input(err)
+				}
+			}
 			if err := c.record(rec); err != nil {
 				return exit.Output(err)
-			}
-		}
-		if n++; c != nil && c.holds != nil && n%checkInterval == 0 {
-			if err := held.Set(c.holds(), 1); err != nil {
-				return exit.Input(err)
 			}
 		}
 	}
@@ -95,6 +97,34 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	out.Done = func() { output.Wrote(s, src.Output, found.Entries) }
 	begin(nil)
 	return exit.Output(c.end())
+}
+
+// textCopies is how often a text is in memory while it is written.
+const textCopies = 8
+
+// longBytes returns about how long the text of a record is that has long texts or lists, 0 for any other.
+func longBytes(rec op.Record) (n int64) {
+	const manyBytes, perElement = 1 << 16, 64 // about, as it is written
+	list := func(attrs []op.Attr, x *op.Extra) {
+		elements := len(attrs)
+		if x != nil {
+			elements += len(x.Events) + len(x.Scope.Attrs)
+		}
+		if elements >= manyBytes/perElement {
+			n += perElement * int64(elements)
+		}
+	}
+	long := profile.LongRecord(&rec)
+	if e := rec.Entry; e != nil {
+		if list(e.Attrs, e.Extra); long {
+			n += int64(len(e.Operation) + len(e.DeviceID) + len(e.Root) + len(e.Service) + len(e.Host))
+		}
+	} else if s := rec.Span; s != nil {
+		if list(s.Attrs, s.Extra); long {
+			n += int64(len(s.Name) + len(s.Service))
+		}
+	}
+	return n
 }
 
 // count counts the operations, and what says whether an input was read.

@@ -23,6 +23,7 @@ type options struct {
 	version string            // of the program
 	found   *analyze.Envelope // what was read, once all has been
 	first   *op.Resource      // the one that is in front of all other records, if any is
+	memory  int64             // that the command may take, 0 for any
 }
 
 // converter writes records in a format, or collects them for end.
@@ -129,10 +130,17 @@ func newOTLP(o options) *converter {
 	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}
 }
 
+// groupShare is the part of the memory that the texts and numbers of a row group take: writing takes several times as much.
+const groupShare = 16
+
 func newParquet(o options) *converter {
 	w := parquet.NewWriter(o.out)
+	if o.memory > 0 {
+		w.LimitGroups(o.memory / groupShare)
+	}
 	return &converter{
 		entry: w.Entry, span: w.Span, resource: changed(nil, w.Resource), gap: w.Gap, batch: w.Batch, end: w.Close,
+		holds: w.Bytes,
 	}
 }
 

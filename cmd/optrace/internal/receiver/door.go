@@ -17,8 +17,6 @@ const (
 	MaxRequestBytes = 20 << 20
 	// MaxRequests is how many requests are read at a time.
 	MaxRequests = 8
-	// MaxArriving is how many bytes there are of requests that arrive, wait or are read.
-	MaxArriving = 64 << 20
 	// A request that does not bring slowBytes in slowTime, or takes longer than arrival, is given up.
 	arrival   = 15 * time.Second
 	slowTime  = 4 * time.Second
@@ -43,6 +41,7 @@ var (
 	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request is too large"}
 	errEncoding = &refusal{http.StatusUnsupportedMediaType, codes.Unimplemented, "the content encoding is gzip or none"}
 	errEmpty    = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is empty"}
+	errMemory   = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request takes more memory than requests may"}
 	errLong     = &refusal{http.StatusServiceUnavailable, codes.Unavailable, "the request takes too long to read"}
 )
 
@@ -55,21 +54,48 @@ func refusalOf(err error) *refusal {
 
 // door lets the requests of one protocol in. What arrives slowly, or waits, keeps no others from being read.
 type door struct {
-	turns chan struct{} // one is taken by each request that is being read
-	held  atomic.Int64  // bytes
+	turns  chan struct{} // one is taken by each request that is being read
+	memory *memory
 	// patience is how long a request that has arrived waits for its turn.
 	patience time.Duration
 }
 
-func newDoor() *door {
-	return &door{turns: make(chan struct{}, MaxRequests), patience: 2 * time.Second}
+func newDoor(m *memory) *door {
+	return &door{turns: make(chan struct{}, MaxRequests), memory: m, patience: 2 * time.Second}
+}
+
+// memory is what the requests of all doors take that arrive, wait or are read.
+type memory struct {
+	limit int64
+	held  atomic.Int64
+}
+
+// share is what one request takes of the memory of all.
+type share struct {
+	all  *memory
+	held int64
+	// refused is set once there was not as much as was asked for.
+	refused error
+}
+
+// hold notes that the request takes so many bytes more, or less for a negative number. The error says that there is not so much.
+func (s *share) hold(bytes int64) error {
+	s.held += bytes
+	if s.all.held.Add(bytes) > s.all.limit && bytes > 0 && s.refused == nil {
+		s.refused = errBusy
+		if s.held > s.all.limit {
+			s.refused = errMemory
+		}
+	}
+	return s.refused
 }
 
 // pass has work read the body of a request when all of it is there and it is its turn. The context of the work ends when
 // the client has gone.
-func (d *door) pass(w http.ResponseWriter, req *http.Request, work func(context.Context, []byte) error) error {
-	body, err := d.arrive(w, req)
-	defer d.held.Add(-int64(len(body)))
+func (d *door) pass(w http.ResponseWriter, req *http.Request, work func(context.Context, *share, []byte) error) error {
+	own := &share{all: d.memory}
+	defer func() { d.memory.held.Add(-own.held) }()
+	body, err := d.arrive(w, req, own)
 	if err != nil {
 		return err
 	}
@@ -85,11 +111,11 @@ func (d *door) pass(w http.ResponseWriter, req *http.Request, work func(context.
 	}
 	ctx, cancel := context.WithTimeoutCause(req.Context(), maxWork, errLong)
 	defer cancel()
-	return work(ctx, body)
+	return work(ctx, own, body)
 }
 
 // arrive returns the body of a request, or what of it there was before an error.
-func (d *door) arrive(w http.ResponseWriter, req *http.Request) (body []byte, err error) {
+func (d *door) arrive(w http.ResponseWriter, req *http.Request, own *share) (body []byte, err error) {
 	ctl := http.NewResponseController(w)
 	last := time.Now().Add(arrival)
 	var chunk [16 << 10]byte
@@ -103,12 +129,12 @@ func (d *door) arrive(w http.ResponseWriter, req *http.Request) (body []byte, er
 			due = len(body) + slowBytes
 		}
 		n, err := req.Body.Read(chunk[:])
-		body = append(body, chunk[:n]...)
-		switch busy := d.held.Add(int64(n)) > MaxArriving; {
+		if err := own.hold(int64(n)); err != nil {
+			return nil, err
+		}
+		switch body = append(body, chunk[:n]...); {
 		case len(body) > MaxRequestBytes+frameHeader:
 			return body, errTooLarge
-		case busy:
-			return body, errBusy
 		case err == io.EOF:
 			_ = ctl.SetReadDeadline(time.Time{}) // the deadline would end the work
 			return body, nil

@@ -53,7 +53,7 @@ func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
 	case req.URL.Path != method:
 		return errMethod
 	}
-	return r.grpc.pass(w, req, func(ctx context.Context, body []byte) error {
+	return r.grpc.pass(w, req, func(ctx context.Context, own *share, body []byte) error {
 		if len(body) < frameHeader || uint64(len(body)-frameHeader) != uint64(binary.BigEndian.Uint32(body[1:])) {
 			return errFrame
 		}
@@ -61,11 +61,11 @@ func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
 		if body[0] == 1 {
 			coding = req.Header.Get("Grpc-Encoding")
 		}
-		text, err := decompress(body[frameHeader:], coding)
+		text, err := decompress(body[frameHeader:], coding, own)
 		if err != nil {
 			return err
 		}
-		response, err := r.take(ctx, r.protobuf, text)
+		response, err := r.take(ctx, r.protobuf, own, text)
 		if err != nil {
 			return err
 		}

@@ -41,15 +41,15 @@ func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	var response *collector.ExportTraceServiceResponse
-	err := r.http.pass(w, req, func(ctx context.Context, body []byte) error {
-		body, err := decompress(body, req.Header.Get("Content-Encoding"))
+	err := r.http.pass(w, req, func(ctx context.Context, own *share, body []byte) error {
+		body, err := decompress(body, req.Header.Get("Content-Encoding"), own)
 		switch {
 		case err != nil:
 			return err
 		case kind == "application/json" && len(bytes.TrimSpace(body)) == 0:
 			return errEmpty
 		}
-		response, err = r.take(ctx, e, body)
+		response, err = r.take(ctx, e, own, body)
 		return err
 	})
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	answer(w, kind, http.StatusOK, response)
 }
 
-// decompress returns what a body in an encoding stands for.
-func decompress(body []byte, encoding string) ([]byte, error) {
+// decompress returns what a body in an encoding stands for. It asks for the memory first.
+func decompress(body []byte, encoding string, own *share) ([]byte, error) {
 	switch encoding {
 	case "", "identity":
 		if len(body) > MaxRequestBytes {
@@ -79,11 +79,30 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(z, MaxRequestBytes+1))
-	if err == nil && len(text) > MaxRequestBytes {
-		err = errTooLarge
+	var text []byte
+	for err == nil {
+		if len(text) == cap(text) {
+			if len(text) > MaxRequestBytes {
+				return nil, errTooLarge
+			}
+			room := min(max(4*len(body), 2*len(text)), MaxRequestBytes+1)
+			if err := own.hold(int64(room)); err != nil {
+				return nil, err
+			}
+			_ = own.hold(int64(-cap(text))) // less than before
+			text = append(make([]byte, 0, room), text...)
+		}
+		var n int
+		n, err = z.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
 	}
-	return text, err
+	switch {
+	case err != io.EOF:
+		return nil, err
+	case len(text) > MaxRequestBytes:
+		return nil, errTooLarge
+	}
+	return text, nil
 }
 
 func answer(w http.ResponseWriter, kind string, code int, m proto.Message) {

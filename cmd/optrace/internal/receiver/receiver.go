@@ -13,6 +13,7 @@ import (
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/attrmap"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/op"
@@ -32,19 +33,20 @@ type encoding struct {
 	records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error]
 }
 
-// New returns a Receiver for requests to the hosts.
-func New(window *livepage.Window, hosts loopback.Hosts) *Receiver {
+// New returns a Receiver for requests to the hosts, which together take up to so many bytes of memory.
+func New(window *livepage.Window, hosts loopback.Hosts, bytes int64) *Receiver {
+	all := &memory{limit: bytes}
 	input := func(format string) func() *livepage.Input {
 		return sync.OnceValue(func() *livepage.Input { return window.Input(format) })
 	}
 	return &Receiver{
-		hosts: hosts, http: newDoor(), grpc: newDoor(),
+		hosts: hosts, http: newDoor(all), grpc: newDoor(all),
 		protobuf: encoding{input("otlp-proto"), otlp.ProtoRecords}, json: encoding{input("otlp-json"), otlp.JSONRecords},
 	}
 }
 
 // take reads a request, until ctx is done, and returns the answer.
-func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collector.ExportTraceServiceResponse, error) {
+func (r *Receiver) take(ctx context.Context, e encoding, own *share, body []byte) (*collector.ExportTraceServiceResponse, error) {
 	in := e.input()
 	in.AddBytes(int64(len(body)))
 	w := in.Writer()
@@ -52,8 +54,11 @@ func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collecto
 	spans, rejected, cut := 0, int64(0), false
 	var first error
 	signal := ""
-	for rec, err := range e.records(bytes.NewReader(body), "request", livepage.Mapping) {
-		if ctx.Err() != nil {
+	for rec, err := range e.records(bytes.NewBuffer(body), "request", attrmap.Holding(livepage.Mapping, own.hold)) {
+		switch {
+		case own.refused != nil:
+			return nil, own.refused
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		}
 		if err == nil {
@@ -74,6 +79,9 @@ func (r *Receiver) take(ctx context.Context, e encoding, body []byte) (*collecto
 		if first == nil {
 			first = syntax
 		}
+	}
+	if own.refused != nil {
+		return nil, own.refused
 	}
 	answer := &collector.ExportTraceServiceResponse{}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func TestHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
-			h := New(window, nil).Handler("")
+			h := New(window, nil, 128<<20).Handler("")
 			url := "http://127.0.0.1:4318" + cmp.Or(c.path, Path)
 			r := httptest.NewRequestWithContext(t.Context(), cmp.Or(c.method, http.MethodPost), url, bytes.NewReader(c.body))
 			r.Host = cmp.Or(c.host, r.Host)
@@ -185,10 +186,11 @@ func TestTurns(t *testing.T) {
 		"HTTP": func(r *Receiver) *door { return r.http }, "gRPC": func(r *Receiver) *door { return r.grpc },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := New(livepage.NewWindow(livepage.Limits{}), nil)
+			r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 			r.http.patience, r.grpc.patience = time.Millisecond, time.Millisecond
 			_, address := starts(t, r)
 			conn := newConn(t, address)
+			d := of(r)
 			both := func(what string, full bool) {
 				t.Helper()
 				var answer collector.ExportTraceServiceResponse
@@ -196,6 +198,8 @@ func TestTurns(t *testing.T) {
 				code := post(t, r, marshal(t, batch(1)))
 				wantHTTP, wantGRPC := http.StatusOK, codes.OK
 				switch {
+				case full && d.memory.held.Load() > 0: // which both have together
+					wantHTTP, wantGRPC = http.StatusServiceUnavailable, codes.Unavailable
 				case full && name == "HTTP":
 					wantHTTP = http.StatusServiceUnavailable
 				case full:
@@ -205,19 +209,18 @@ func TestTurns(t *testing.T) {
 					t.Errorf("%s: HTTP %d, gRPC %v", what, code, err)
 				}
 			}
-			d := of(r)
 			for range MaxRequests {
 				d.turns <- struct{}{}
 			}
 			both("all turns", true)
 			<-d.turns
 			both("all turns but one", false)
-			d.held.Add(MaxArriving)
+			d.memory.held.Add(d.memory.limit)
 			both("all bytes", true)
-			d.held.Add(-MaxArriving)
+			d.memory.held.Add(-d.memory.limit)
 			both("no bytes", false)
-			if len(d.turns) != MaxRequests-1 || d.held.Load() != 0 {
-				t.Errorf("%d turns and %d bytes are taken", len(d.turns), d.held.Load())
+			if len(d.turns) != MaxRequests-1 || d.memory.held.Load() != 0 {
+				t.Errorf("%d turns and %d bytes are taken", len(d.turns), d.memory.held.Load())
 			}
 		})
 	}
@@ -264,7 +267,7 @@ func TestGRPC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
-			_, address := starts(t, New(window, nil))
+			_, address := starts(t, New(window, nil, 128<<20))
 			conn := newConn(t, address, c.dial...)
 			var answer collector.ExportTraceServiceResponse
 			err := conn.Invoke(t.Context(), cmp.Or(c.method, method), c.body, &answer, append(c.opts, grpc.WaitForReady(true))...)
@@ -280,7 +283,7 @@ func TestGRPC(t *testing.T) {
 
 // What is no call of gRPC gets an answer that a person can read, and what is not one message an error.
 func TestNoCalls(t *testing.T) {
-	r := New(livepage.NewWindow(livepage.Limits{}), nil)
+	r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 	for name, c := range map[string]struct {
 		major      int
 		kind, body string
@@ -310,13 +313,26 @@ func TestNoCalls(t *testing.T) {
 	}
 }
 
+// What is made of a request counts in the memory of all requests, and a request that needs more is told so.
+func TestRequestsShareMemory(t *testing.T) {
+	scope := bytes.Repeat([]byte{3<<3 | 2, 0}, 1<<20) // empty attributes
+	message := func(n byte, text []byte) []byte {
+		return append(binary.AppendUvarint([]byte{n<<3 | 2}, uint64(len(text))), text...)
+	}
+	body := message(1, message(2, message(1, scope)))
+	r := New(livepage.NewWindow(livepage.Limits{}), nil, 16<<20)
+	check.Equal(t, "a bomb", http.StatusRequestEntityTooLarge, post(t, r, body))
+	check.Equal(t, "a batch", http.StatusOK, post(t, r, marshal(t, batch(100))))
+	check.Equal(t, "held", int64(0), r.http.memory.held.Load())
+}
+
 // Work on a request ends when its client has gone.
 func TestClientHasGone(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{})
-	r := New(window, nil)
+	r := New(window, nil, 128<<20)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := r.take(ctx, r.protobuf, marshal(t, batch(1000)))
+	_, err := r.take(ctx, r.protobuf, &share{all: r.http.memory}, marshal(t, batch(1000)))
 	check.Is(t, "", context.Canceled, err)
 	if f := figuresOf(t, window); f.Input.Entries != 0 {
 		t.Errorf("%d entries", f.Input.Entries)
@@ -346,7 +362,7 @@ func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 
 // S3: clients that send nothing, half a header or a slow body, cost the others nothing, and are given up.
 func TestS3Starve(t *testing.T) {
-	r := New(livepage.NewWindow(livepage.Limits{}), nil)
+	r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 	overHTTP, overGRPC := starts(t, r)
 	const slow = 4 * MaxRequests
 	var conns []net.Conn
@@ -394,7 +410,7 @@ func TestS3Starve(t *testing.T) {
 // exporters do, where the receiver says that it is busy.
 func TestS3Fleet(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{Records: 1 << 20})
-	r := New(window, nil)
+	r := New(window, nil, 128<<20)
 	overHTTP, overGRPC := starts(t, r)
 	exporters := cases.Count(t, 256, 1024)
 	body := marshal(t, batch(10))
@@ -455,7 +471,7 @@ func TestS3Fleet(t *testing.T) {
 
 func TestExportConcurrentSafe(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{})
-	r := New(window, nil)
+	r := New(window, nil, 128<<20)
 	_, address := starts(t, r)
 	conn := newConn(t, address)
 	body := marshal(t, batch(20))
@@ -489,12 +505,12 @@ func FuzzTake(f *testing.F) {
 	f.Add([]byte(strings.Replace(batchJSON, "%s", "", 1)), false)
 	f.Fuzz(func(t *testing.T, body []byte, isProto bool) {
 		window := livepage.NewWindow(livepage.Limits{})
-		r := New(window, nil)
+		r := New(window, nil, 128<<20)
 		e := r.json
 		if isProto {
 			e = r.protobuf
 		}
-		answer, err := r.take(t.Context(), e, body)
+		answer, err := r.take(t.Context(), e, &share{all: r.http.memory}, body)
 		if (answer == nil) == (err == nil) {
 			t.Fatalf("answer %v, error %v", answer, err)
 		}

@@ -107,7 +107,7 @@ func (d *Decoder) parseLink(m message) {
 			extra.TraceState = valid(d.parseText(m))
 		case fieldLinkAttributes:
 			for first := true; m.element(first); first = false {
-				if a := parseAttr(m); m.failure() == nil {
+				if a := d.parseAttr(m); m.failure() == nil {
 					d.builder.LinkAttr(&link, &extra, a)
 				}
 			}
@@ -139,7 +139,9 @@ func (d *Decoder) parseEvent(m message) {
 				m.skip()
 				continue
 			}
-			e.Attrs = parseAttrs(e.Attrs, m)
+			for first := true; m.element(first); first = false {
+				e.Attrs = d.builder.EventAttr(e.Attrs, d.parseAttr(m))
+			}
 		case fieldEventDropped:
 			e.DroppedAttributes = m.count()
 		default:
@@ -164,7 +166,9 @@ func (d *Decoder) parseScope(m message) {
 		case fieldScopeVersion:
 			d.Scope.Version = valid(d.parseText(m))
 		case fieldScopeAttributes:
-			d.Scope.Attrs = parseAttrs(d.Scope.Attrs, m)
+			for first := true; m.element(first); first = false {
+				d.Scope.Attrs = d.builder.Outer.Append(d.Scope.Attrs, d.parseAttr(m))
+			}
 		default:
 			m.skip()
 		}
@@ -174,7 +178,7 @@ func (d *Decoder) parseScope(m message) {
 // parseResource reads a resource.
 func (d *Decoder) parseResource(m message) {
 	d.Resource = op.Resource{}
-	var index opmodel.AttrIndex
+	d.builder.Outer.Held.Reset()
 	if m.null() {
 		return
 	}
@@ -184,7 +188,7 @@ func (d *Decoder) parseResource(m message) {
 			continue
 		}
 		for first := true; m.element(first); first = false {
-			opmodel.SetResourceAttr(&d.Resource, &index, parseAttr(m))
+			opmodel.SetResourceAttr(&d.Resource, &d.builder.Outer, d.parseAttr(m))
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 			b.SetBool(t, v)
 		}
 	case fieldArray:
-		d.json, _ = appendVariant(d.json[:0], m, 0)
+		d.json, _ = d.appendVariant(d.json[:0], m, 0)
 		b.SetList(t, d.json)
 	case fieldMap, fieldBytes:
 		if !t.Kept() {
@@ -104,7 +104,7 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 			typ = op.AttrBytes
 			d.json, ok = m.base64(d.json[:0])
 		} else {
-			d.json, _ = appendVariant(d.json[:0], m, 0)
+			d.json, _ = d.appendVariant(d.json[:0], m, 0)
 		}
 		if ok {
 			b.SetRaw(t, typ, d.json)
@@ -122,23 +122,15 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	return true
 }
 
-// parseAttrs appends a list of attributes that are no span's.
-func parseAttrs(dst []op.Attr, m message) []op.Attr {
-	for first := true; m.element(first); first = false {
-		dst = append(dst, parseAttr(m))
-	}
-	return dst
-}
-
 // parseAttr reads an attribute that is not a span's.
-func parseAttr(m message) op.Attr {
+func (d *Decoder) parseAttr(m message) op.Attr {
 	a := op.Attr{Value: "null", Type: op.AttrJSON}
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
 		case fieldKey:
 			a.Key = valid(string(m.bytes()))
 		case fieldValue:
-			parseAttrValue(m, &a)
+			d.parseAttrValue(m, &a)
 		default:
 			m.skip()
 		}
@@ -147,7 +139,7 @@ func parseAttr(m message) op.Attr {
 }
 
 // parseAttrValue reads an AnyValue.
-func parseAttrValue(m message, a *op.Attr) {
+func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
 	a.Value, a.Type = "null", op.AttrJSON
 	if m.null() {
 		return
@@ -173,7 +165,7 @@ func parseAttrValue(m message, a *op.Attr) {
 				a.Value, a.Type = valid(string(text)), op.AttrBytes
 			}
 		default:
-			if text, ok := appendVariant(nil, m, 0); ok {
+			if text, ok := d.appendVariant(nil, m, 0); ok {
 				a.Value, a.Type = valid(string(text)), op.AttrJSON
 			}
 		}
@@ -181,14 +173,14 @@ func parseAttrValue(m message, a *op.Attr) {
 }
 
 // appendValue appends an AnyValue as JSON, as op.AttrJSON describes.
-func appendValue(dst []byte, m message, depth int) []byte {
+func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	start := len(dst)
 	dst = append(dst, "null"...)
 	if m.null() {
 		return dst
 	}
 	for outer := m.open(); m.more(outer, valueSchema); {
-		if value, ok := appendVariant(dst[:start], m, depth); ok {
+		if value, ok := d.appendVariant(dst[:start], m, depth); ok {
 			dst = value
 		}
 	}
@@ -197,10 +189,15 @@ func appendValue(dst []byte, m message, depth int) []byte {
 
 // appendVariant appends a value of the current field's type as JSON. It passes over
 // what is none of the types.
-func appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
+func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 	switch m.number() {
 	case fieldString:
-		return jsontext.AppendString(dst, string(m.bytes())), true
+		const escaped = 6 // bytes at most that JSON has for one
+		text := m.bytes()
+		if !d.builder.Take(escaped * len(text)) {
+			return append(dst, "null"...), true
+		}
+		return jsontext.AppendString(dst, string(text)), true
 	case fieldBool:
 		if v, ok := m.boolean(); ok {
 			return strconv.AppendBool(dst, v), true
@@ -214,9 +211,9 @@ func appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 			return jsontext.AppendDouble(dst, f), true
 		}
 	case fieldArray:
-		return append(appendValues(append(dst, '['), m, depth, appendValue), ']'), true
+		return append(d.appendValues(append(dst, '['), m, depth, (*Decoder).appendValue), ']'), true
 	case fieldMap:
-		return append(appendValues(append(dst, '{'), m, depth, appendMember), '}'), true
+		return append(d.appendValues(append(dst, '{'), m, depth, (*Decoder).appendMember), '}'), true
 	case fieldBytes: // as JSON has it
 		if text, ok := m.base64(nil); ok {
 			return jsontext.AppendBytes(dst, string(text)), true
@@ -229,7 +226,7 @@ func appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 }
 
 // appendMember appends a KeyValue of a map.
-func appendMember(dst []byte, m message, depth int) []byte {
+func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	var key string
 	value := []byte("null")
 	for outer := m.open(); m.more(outer, attrSchema); {
@@ -237,7 +234,9 @@ func appendMember(dst []byte, m message, depth int) []byte {
 		case fieldKey:
 			key = string(m.bytes())
 		case fieldValue:
-			value = appendValue(nil, m, depth)
+			if value = d.appendValue(nil, m, depth); !d.builder.Take(len(value)) {
+				value = []byte("null")
+			}
 		default:
 			m.skip()
 		}
@@ -247,7 +246,7 @@ func appendMember(dst []byte, m message, depth int) []byte {
 
 // appendValues appends the values of an array or a map, separated by commas. Values
 // that are nested too deep are left out.
-func appendValues(dst []byte, m message, depth int, element func(dst []byte, m message, depth int) []byte) []byte {
+func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte) []byte {
 	if depth == maxValueDepth {
 		m.skip()
 		return dst
@@ -262,10 +261,15 @@ func appendValues(dst []byte, m message, depth int, element func(dst []byte, m m
 			continue
 		}
 		for first := true; m.element(first); first = false {
+			const copies = 4 // of the text, until it is an attribute
+			if !d.builder.Take(copies * len("null,")) {
+				m.skip()
+				continue
+			}
 			if n++; n > 1 {
 				dst = append(dst, ',')
 			}
-			dst = element(dst, m, depth+1)
+			dst = element(d, dst, m, depth+1)
 		}
 	}
 	return dst
