@@ -122,16 +122,6 @@ type Execution struct {
 	Attention []int64
 }
 
-func (e *Execution) add(request int32, weight, attention int64) {
-	i := slices.Index(e.Requests, request)
-	if i < 0 {
-		i = len(e.Requests)
-		e.Requests, e.Weights, e.Attention = append(e.Requests, request), append(e.Weights, 0), append(e.Attention, 0)
-	}
-	addWeight(&e.Weights[i], weight)
-	addWeight(&e.Attention[i], attention)
-}
-
 func addWeight(to *int64, weight int64) {
 	if sum := *to + max(0, weight); sum >= 0 {
 		*to = sum
