@@ -3,6 +3,7 @@ package path
 import (
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
@@ -158,8 +159,21 @@ func next(f *trace.Forest, frame *pathFrame) (child Window, found bool) {
 		if child.From < child.To && child.To <= frame.at {
 			return child, true
 		}
+		if frame.at < child.To { // those that end later are of no use, either
+			frame.children = frame.children[endedBy(f, frame.children, frame.at):]
+		}
 	}
 	return Window{}, false
+}
+
+// endedBy returns how many of children, the last to end first, end later than at. It takes little time where it is few of them.
+func endedBy(f *trace.Forest, children []int32, at int64) int {
+	later := func(i int) bool { return f.Has(children[i], trace.FlagStart) && f.End(children[i]) > at }
+	n := 1
+	for n <= len(children) && later(n-1) {
+		n *= 2
+	}
+	return n/2 + sort.Search(min(n, len(children)+1)-n/2-1, func(i int) bool { return !later(n/2 + i) })
 }
 
 // traceWindows returns the roots of each trace that has a start, in the order
