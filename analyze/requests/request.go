@@ -104,6 +104,9 @@ func Find(f *trace.Forest) *Requests {
 		return owner[r]
 	})
 	add := func(number int32, q Request) {
+		if f.Ended() {
+			return
+		}
 		q.forest, q.ops, q.shared, q.below = f, ops[first[number]:first[number+1]:first[number+1]], work.parts[number], work.below[number]
 		var sum wide.Sum
 		for _, p := range q.shared {

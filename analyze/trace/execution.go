@@ -21,6 +21,21 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	return NoExecution
 }
 
+// maxNested bounds how many executions may lie around one that is looked at by itself.
+const maxNested = 16
+
+// IsDeep reports whether execution e lies within so many others that it is only looked at as a part of these.
+func (f *Forest) IsDeep(e int32) bool {
+	for range maxNested {
+		parent := f.Tree.Parent[f.Executions.List[e].Row]
+		if parent == NoRow || f.Executions.Of[parent] == NoExecution {
+			return false
+		}
+		e = f.Executions.Of[parent]
+	}
+	return true
+}
+
 func (f *Forest) buildExecutions() {
 	f.Executions = Executions{}
 	if len(f.links) == 0 {
@@ -72,6 +87,9 @@ func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[
 	kids := make(map[int32][]int32)
 	taken := 0
 	for _, e := range turns {
+		if f.Ended() {
+			break
+		}
 		cand := shared[e]
 		add := func(row int32) {
 			of := found.Of[row]
@@ -108,6 +126,9 @@ func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[
 		}
 	}
 	for row, executions := range kids {
+		if f.Ended() {
+			break
+		}
 		kids[row] = append(executions, f.Tree.Children(row)...)
 		f.SortByEnd(kids[row])
 	}

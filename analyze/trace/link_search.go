@@ -25,7 +25,7 @@ type linkSearch struct {
 }
 
 // minPassed is how much executions may take over from others at least.
-const minPassed = 1 << 20
+const minPassed = 1 << 18
 
 // candidate is a row with links.
 type candidate struct {
@@ -138,7 +138,7 @@ func (s *linkSearch) namedRequest(l int32) int32 {
 // in a circle.
 func (s *linkSearch) decideAll() {
 	pending := order.Numbers(len(s.cands), func(a, b int32) int { return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row) })
-	for turn := int32(0); len(pending) > 0; {
+	for turn := int32(0); len(pending) > 0 && !s.forest.Ended(); {
 		c := pending[len(pending)-1]
 		cand := &s.cands[c]
 		if !cand.begun {

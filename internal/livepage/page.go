@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,7 +81,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
 	case p.Since != nil && q.Get("format") == "json" && q.Get("since") == "start":
-		err = send(w, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
+		err = send(w, r, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
 	case name == "":
 		err = p.serveReport(w, r)
 	case name == "data":
@@ -127,7 +128,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	if section := r.URL.Query().Get("section"); name == "text" && section != "" {
 		write = func(to io.Writer) error { return writeSection(to, report, section) }
 	}
-	if err = send(w, f.kind, write); errors.Is(err, errNoSection) {
+	if err = send(w, r, f.kind, write); errors.Is(err, errNoSection) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil
 	}
@@ -136,16 +137,31 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 
 var errNoSection = errors.New("the section is all, or a name that optrace report -section takes")
 
-// send answers with what write writes, if that is no error.
-func send(w http.ResponseWriter, kind string, write func(io.Writer) error) error {
+// send answers a request with what write writes, if that is no error.
+func send(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) error {
 	var body bytes.Buffer
-	if err := write(&body); err != nil {
+	if err := untilDone(r.Context(), &body, write); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", kind)
 	_, _ = w.Write(body.Bytes()) // a client that went away is no error of ours
 	return nil
 }
+
+// untilDone calls write with a writer to body, each write to which is an error once ctx is done. It returns that error even
+// if write does not.
+func untilDone(ctx context.Context, body *bytes.Buffer, write func(io.Writer) error) error {
+	return cmp.Or(write(writerFunc(func(text []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return body.Write(text)
+	})), ctx.Err())
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
 // formats are the forms of a report by the name of the format, and their types.
 var formats = map[string]struct {
@@ -177,8 +193,14 @@ func writeSection(w io.Writer, r *analyze.Report, section string) error {
 
 const plain = "text/plain; charset=utf-8"
 
+// report returns the report on a view. What else is computed of its forest ends with ctx, too.
 func (v *view) report(ctx context.Context) (*analyze.Report, error) {
-	return analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
+	r, err := analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	r.Forest.Until(func() bool { return ctx.Err() != nil })
+	return r, nil
 }
 
 func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
@@ -208,7 +230,7 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(b.data)))
-	return send(w, "application/json", func(to io.Writer) error {
+	return send(w, r, "application/json", func(to io.Writer) error {
 		_, err := to.Write(b.data)
 		return err
 	})
@@ -229,17 +251,23 @@ func (p *Page) data(ctx context.Context) (built, error) {
 		return built{}, err
 	}
 	var text bytes.Buffer
-	if err := html.WriteData(&text, report, p.options(v)); err != nil {
+	if err := untilDone(ctx, &text, func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
 		return built{}, err
 	}
 	p.built = built{version: v.version, data: text.Bytes(), at: time.Now(), took: time.Since(start)}
 	return p.built, nil
 }
 
-func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
+func (p *Page) serveTrace(w http.ResponseWriter, r *http.Request) error {
 	p.run.Lock()
 	defer p.run.Unlock()
-	return send(w, "application/json", p.view().timeline().Write)
+	return send(w, r, "application/json", func(to io.Writer) error {
+		t, err := p.view().timeline(r.Context())
+		if err != nil {
+			return err
+		}
+		return t.Write(to)
+	})
 }
 
 func (p *Page) options(v *view) html.Options {
