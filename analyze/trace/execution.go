@@ -21,12 +21,12 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	return NoExecution
 }
 
-// maxNested bounds how many executions may lie around one that is looked at by itself.
-const maxNested = 16
+// MaxNested bounds how many executions may lie around one that analyses look at by itself.
+const MaxNested = 16
 
 // IsDeep reports whether execution e lies within so many others that it is only looked at as a part of these.
 func (f *Forest) IsDeep(e int32) bool {
-	for range maxNested {
+	for range MaxNested {
 		parent := f.Tree.Parent[f.Executions.List[e].Row]
 		if parent == NoRow || f.Executions.Of[parent] == NoExecution {
 			return false
@@ -78,6 +78,8 @@ const maxAbove = 64
 // that, up to the request, while these run. Where the link leads to another execution,
 // it stands below what that stands below as well. It does not stand below a span of its
 // own tree, nor below an execution that was decided later, which would close a circle.
+// Only those are taken over that the execution, or one that links to it, can meet: in a
+// loop of steps that is none of those before.
 func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[int32][]int32 {
 	f := s.forest
 	turns := order.Numbers(len(shared), func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) })
