@@ -174,21 +174,19 @@ func (r *Request) byEnd() []int32 {
 		pending = append(pending, p.execution)
 	}
 	seen := make(map[*Execution]bool)
-	for depth := 0; len(pending) > 0 && depth <= trace.MaxNested; depth++ {
-		var within []*Execution
-		for _, e := range pending {
-			if seen[e] {
-				continue
-			}
-			seen[e] = true
-			if e.byEnd == nil {
-				e.byEnd = slices.Clone(e.ops)
-				r.forest.SortByEnd(e.byEnd)
-			}
-			lists = append(lists, e.byEnd)
-			within = append(within, e.within...)
+	for len(pending) > 0 {
+		e := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if seen[e] {
+			continue
 		}
-		pending = within
+		seen[e] = true
+		if e.byEnd == nil {
+			e.byEnd = slices.Clone(e.ops)
+			r.forest.SortByEnd(e.byEnd)
+		}
+		lists = append(lists, e.byEnd)
+		pending = append(pending, e.within...)
 	}
 	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
 	slices.SortFunc(lists, func(a, b []int32) int { return r.forest.CompareEnd(a[0], b[0]) })

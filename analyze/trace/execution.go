@@ -21,19 +21,29 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	return NoExecution
 }
 
-// MaxNested bounds how many executions may lie around one that analyses look at by itself.
-const MaxNested = 16
+// maxNested is how many executions may lie around one that is looked at by itself, whatever else is.
+const maxNested = 16
 
 // IsDeep reports whether execution e lies within so many others that it is only looked at as a part of these.
-func (f *Forest) IsDeep(e int32) bool {
-	for range MaxNested {
-		parent := f.Tree.Parent[f.Executions.List[e].Row]
-		if parent == NoRow || f.Executions.Of[parent] == NoExecution {
-			return false
+func (f *Forest) IsDeep(e int32) bool { return f.Executions.deep[e] }
+
+// findDeep finds the executions within many others that are too large together to be looked at one by one.
+func (s *linkSearch) findDeep(found *Executions) {
+	found.deep = make([]bool, len(found.List))
+	rows := 0
+	for i := range found.List {
+		nested, e := 0, int32(i)
+		for ; e != NoExecution && nested <= maxNested; nested++ {
+			parent := s.forest.Tree.Parent[found.List[e].Row]
+			if e = NoExecution; parent != NoRow {
+				e = found.Of[parent]
+			}
 		}
-		e = f.Executions.Of[parent]
+		if nested > maxNested {
+			rows += int(s.order.Size[found.List[i].Row])
+			found.deep[i] = rows > s.most
+		}
 	}
-	return true
 }
 
 func (f *Forest) buildExecutions() {
@@ -62,6 +72,7 @@ func (s *linkSearch) executions() Executions {
 			return found
 		}
 		if found.Of = s.spread(at); !s.dropLost(found.Of) {
+			s.findDeep(&found)
 			found.kids = s.linkedChildren(&found, shared)
 			return found
 		}

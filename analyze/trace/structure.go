@@ -106,6 +106,7 @@ type Executions struct {
 	// kids has the nodes below a row for the rows that executions link to: the
 	// children, and the executions as further ones, the last to end first.
 	kids map[int32][]int32
+	deep []bool // by execution, see IsDeep
 }
 
 // Execution is a span that links to spans of requests, with what lies below it.
