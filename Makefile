@@ -12,14 +12,14 @@ SEED        ?= 1
 OTHERS      ?= darwin/arm64 windows/amd64 linux/386
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench faults tidy browser examples mutation release generate
+.PHONY: precommit test race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench bounds faults tidy browser examples mutation release generate
 
 # go_test runs the tests of the modules $(1) with the flags $(2), all in one run of the Go command by go.work, and says how
 # many of their cases those with many ran. vet is a command of its own.
 define go_test
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -e; export OPTRACE=$$dir/optrace OPTRACE_CASES_LOG=$$dir/cases; : >"$$OPTRACE_CASES_LOG"; \
 	$(GO) build $(2) -o "$$OPTRACE" ./cmd/optrace; \
-	$(GO) test -count=1 -vet=off -timeout=60m $(2) $(addsuffix ...,$(addprefix ./,$(1))); \
+	$(GO) test -count=1 -vet=off -timeout=60m $(if $(SKIP),-skip '$(SKIP)') $(2) $(addsuffix ...,$(addprefix ./,$(1))); \
 	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", n, total, NR}' "$$OPTRACE_CASES_LOG"
 endef
 
@@ -34,7 +34,7 @@ race: ## the same under the race detector, but for bench, which measures
 concurrent-safe: ## the concurrency tests of the plugin, many times, under the race detector
 	$(GO) test -race -run 'ConcurrentSafe' -count=20 -timeout=20m $$(git grep -l 'func Test.*ConcurrentSafe' -- '*_test.go' ':!contrib' ':!examples' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
-campaign: ## every case, faults, fuzzing, mutants: two hours; PART=cases, faults, fuzz or mutation runs one part
+campaign: ## every case, bounds, faults, fuzzing, mutants: three hours; PART=cases, bounds, faults, fuzz or mutation runs one part
 	.ci/campaign $(PART)
 
 slowest: ## the ten slowest tests of each module
@@ -69,6 +69,9 @@ mutation: ## mutants of the packages MUTATE that their own tests do not notice
 
 bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
+
+bounds: ## every command on twice as much of everything: an hour
+	OPTRACE_CASES=all $(GO) test -run '^TestDoubling' -count=1 -timeout=0 ./cmd/optrace
 
 faults: ## kills, files that are taken away and files without room, ROUNDS times: a minute each
 	OPTRACE_CASES=all $(GO) test -run '^TestW1Faults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .

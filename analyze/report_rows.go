@@ -34,6 +34,9 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 		if opts.AlignClocks {
 			moved = clocks.Align(forest)
 		}
+		if forest.Build(); forest.Ended() {
+			return new(Report)
+		}
 		p = profile.Settle(forest, p, false)
 		s = p.SumsOf(forest.Devices.Shared)
 	}
@@ -75,6 +78,9 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 	}
 	if forest != nil {
 		suspects, facts := r.addStructure(forest, opts, options.Top, options.MaxGroups)
+		if forest.Ended() {
+			return r
+		}
 		facts.WithoutSuspects = r.addSuspects(forest, p, suspects, slices.Equal(opts.Sections, []string{"overview"}))
 		if facts.Extent.DurationNS > 0 || r.Total.WallNS.Known {
 			r.ExtentNS = op.Known(facts.Extent.DurationNS)

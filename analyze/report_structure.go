@@ -79,7 +79,11 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"overview findings", func() { facts.Alike = requests.AlikeOf(forest) }},
 	} {
 		if figures.sections == "" || opts.wants(figures.sections) {
-			wanted = append(wanted, figures.compute)
+			wanted = append(wanted, func() {
+				if !forest.Ended() {
+					figures.compute()
+				}
+			})
 		}
 	}
 	parallel.Do(wanted...)

@@ -59,7 +59,10 @@ func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := c.report()
+	r, err := c.reportUntil(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if steady != nil {
 		r.Steady = steady
 	}
@@ -339,6 +342,21 @@ func mergeCollectors(workers ...*collector) *collector {
 		c.forest.Merge(forests...)
 	}
 	return c
+}
+
+// reportUntil returns the report, or the error of ctx as soon as that is done.
+func (c *collector) reportUntil(ctx context.Context) (*Report, error) {
+	if c.forest != nil {
+		c.forest.Until(func() bool { return ctx.Err() != nil })
+	}
+	r := c.report()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if c.forest != nil {
+		c.forest.Until(nil)
+	}
+	return r, nil
 }
 
 func (c *collector) report() *Report {

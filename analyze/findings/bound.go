@@ -26,8 +26,12 @@ func (l *list) divide() {
 	by := &l.by
 	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() {
 		l.byRequest, l.whole, l.devicesNum, *by = true, l.Paths.DurationNS, 1, l.Paths.BoundBy
+		l.queuedIn = make(map[string]int64)
 		for i := range l.Alike {
 			l.queuedNS += l.Alike[i].QueuedNS
+			for name, ns := range l.Alike[i].QueuedIn {
+				l.queuedIn[name] += ns
+			}
 		}
 	} else {
 		for i := range l.Devices {
@@ -192,7 +196,7 @@ func (l *list) hostParts() (parts []boundPart) {
 	if l.byRequest {
 		for _, o := range l.PathOperations {
 			if o.Kind == path.KindHost {
-				parts = append(parts, boundPart{o.Operation, o.TimeNS - l.queued(o.Operation)})
+				parts = append(parts, boundPart{o.Operation, o.TimeNS - l.queuedIn[o.Operation]})
 			}
 		}
 		return parts

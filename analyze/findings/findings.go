@@ -205,7 +205,8 @@ type list struct {
 	// by divides it. Of the host's part requests waited in a queue for queuedNS, and in quietNS of the idle time none was under way.
 	by                path.BoundBy
 	queuedNS, quietNS int64
-	ranks             bool // there are several
+	queuedIn          map[string]int64 // queuedNS by the names of spans, uncapped
+	ranks             bool             // there are several
 	// late is the device that holds up the others in collectives, nil for none; spread is what is said then.
 	late   *blamed
 	spread string

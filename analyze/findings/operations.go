@@ -168,7 +168,7 @@ func (l *list) hostOnPaths() {
 		if o.Kind != path.KindHost {
 			continue
 		}
-		ns := o.TimeNS - l.queued(o.Operation)
+		ns := o.TimeNS - l.queuedIn[o.Operation]
 		f := says(HostGap, Where{Section: "critical_path", Operation: o.Operation},
 			"%s of the %s on the host in %s, with no operation to wait for.",
 			l.part(ns), l.number("request's path passes", "requests' paths pass"), named(o.Operation))

@@ -36,14 +36,6 @@ func (l *list) standouts() {
 	}
 }
 
-// queued returns for how long requests waited in a queue while they were in spans of a name.
-func (l *list) queued(name string) (ns int64) {
-	for i := range l.Alike {
-		ns += l.Alike[i].QueuedIn[name]
-	}
-	return ns
-}
-
 func whereRequest(s *requests.Standout) Where {
 	return Where{
 		Section: "critical_path", TraceID: s.TraceID, SpanID: s.SpanID,

@@ -3,6 +3,7 @@ package path
 import (
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
@@ -94,10 +95,18 @@ type pathFrame struct {
 	Window
 	at       int64   // the path is settled from here on
 	children []int32 // still to be looked at, the last to end first
+	linked   bool    // within an execution that the walk came to by a link
 }
 
 // Walk finds critical paths; its memory is used again for each.
-type Walk struct{ stack []pathFrame }
+type Walk struct {
+	stack  []pathFrame
+	linked int // rows within executions that it has been in
+}
+
+// minLinked is how many rows within executions all walks of a Walk may be in at least, four of each row of the forest on
+// average: many requests may share what is long. Further ones are passed as if nothing lay below them.
+const minLinked = 1 << 20
 
 // Run walks back from the end of w and calls emit for each segment, the last
 // first. roots stand for the children of a window that has no row: at any time the
@@ -111,7 +120,7 @@ func (p *Walk) Run(
 		children = forest.PathChildren(w.Row)
 	}
 	p.stack = append(p.stack[:0], pathFrame{Window: w, at: w.To, children: children})
-	for len(p.stack) > 0 {
+	for n := 1; len(p.stack) > 0 && !forest.EndedAt(n); n++ {
 		f := &p.stack[len(p.stack)-1]
 		child, found := next(forest, f)
 		if !found {
@@ -125,15 +134,24 @@ func (p *Walk) Run(
 			emit(f.Row, child.To, f.at)
 		}
 		f.at = child.From
+		linked := f.linked
 		if f.Row != trace.NoRow && forest.Tree.Parent[child.Row] != f.Row {
 			edges.Links++
+			linked = true
 		} else {
 			edges.Tree++
 		}
 		if pass != nil && pass(child) {
 			continue
 		}
-		p.stack = append(p.stack, pathFrame{Window: child, at: child.To, children: forest.PathChildren(child.Row)})
+		into := pathFrame{Window: child, at: child.To, children: forest.PathChildren(child.Row), linked: linked}
+		if linked {
+			p.linked++
+		}
+		if p.linked > max(minLinked, 4*forest.Len()) {
+			into.children = nil
+		}
+		p.stack = append(p.stack, into)
 	}
 	return edges
 }
@@ -158,8 +176,21 @@ func next(f *trace.Forest, frame *pathFrame) (child Window, found bool) {
 		if child.From < child.To && child.To <= frame.at {
 			return child, true
 		}
+		if frame.at < child.To { // those that end later are of no use, either
+			frame.children = frame.children[endedBy(f, frame.children, frame.at):]
+		}
 	}
 	return Window{}, false
+}
+
+// endedBy returns how many of children, the last to end first, end later than at. It takes little time where it is few of them.
+func endedBy(f *trace.Forest, children []int32, at int64) int {
+	later := func(i int) bool { return f.Has(children[i], trace.FlagStart) && f.End(children[i]) > at }
+	n := 1
+	for n <= len(children) && later(n-1) {
+		n *= 2
+	}
+	return n/2 + sort.Search(min(n, len(children)+1)-n/2-1, func(i int) bool { return !later(n/2 + i) })
 }
 
 // traceWindows returns the roots of each trace that has a start, in the order
@@ -168,6 +199,9 @@ func next(f *trace.Forest, frame *pathFrame) (child Window, found bool) {
 func traceWindows(f *trace.Forest) iter.Seq2[Window, []int32] {
 	return func(yield func(Window, []int32) bool) {
 		for roots := range traceRoots(f) {
+			if f.Ended() {
+				return
+			}
 			if !isTraced(f, roots[0]) || !f.Has(roots[0], trace.FlagStart) || areShared(f, roots) { // known starts come first
 				continue
 			}

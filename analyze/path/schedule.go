@@ -28,7 +28,7 @@ func (s *scheduler) build(w Window, roots []int32) {
 	s.Reset()
 	s.rows = append(s.rows[:0], w.Row)
 	s.Add(s.node(w.Row, schedule.None), 0, w.To-w.From)
-	for i := int32(0); int(i) < len(s.rows); i++ {
+	for i := int32(0); int(i) < len(s.rows) && !s.forest.EndedAt(int(i)); i++ {
 		children := roots
 		switch r := s.rows[i]; {
 		case i == 0 && r == trace.NoRow:
@@ -63,7 +63,7 @@ func (s *scheduler) addChild(i, r int32, origin int64) {
 	}
 	s.rows = append(s.rows, ^r) // an execution, by a link
 	s.Add(s.node(trace.NoRow, i), from, to)
-	if w := (Window{Row: r, From: origin + from, To: origin + to}); s.saved != nil && isWhole(f, w) {
+	if w := (Window{Row: r, From: origin + from, To: origin + to}); s.saved != nil && isWhole(f, w) && !f.IsDeep(f.Executions.Of[r]) {
 		s.Save(s.saved(w))
 	}
 }

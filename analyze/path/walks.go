@@ -39,7 +39,7 @@ func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
 func (p *Walks) inside(w Window) *Sum {
 	f := p.forest
 	of := f.Executions.Of[w.Row]
-	if of == trace.NoExecution || f.Executions.List[of].Row != w.Row || len(f.Executions.List[of].Requests) < 2 || !isWhole(f, w) {
+	if of == trace.NoExecution || f.Executions.List[of].Row != w.Row || len(f.Executions.List[of].Requests) < 2 || !isWhole(f, w) || f.IsDeep(of) {
 		return nil
 	}
 	if sum, ok := p.within[w.Row]; ok {

@@ -40,7 +40,7 @@ type Execution struct {
 	forest *trace.Forest
 	ops    []int32
 	byEnd  []int32      // ops, the last to end first; nil until needed
-	within []*Execution // the executions directly below
+	within []*Execution // the executions directly below, but for those that are deep
 }
 
 // Division is a part of the time of an execution and the law by which it is divided among the requests.
@@ -131,6 +131,9 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 			continue
 		}
 		if around := f.Executions.Of[parent]; around != trace.NoExecution {
+			if f.IsDeep(int32(i)) {
+				continue
+			}
 			work.list[around].within = append(work.list[around].within, e)
 		} else if owner[parent] != trace.NoRow {
 			work.below[owner[parent]] = append(work.below[owner[parent]], e)

@@ -103,7 +103,11 @@ func Find(f *trace.Forest) *Requests {
 		}
 		return owner[r]
 	})
+	ended := false
 	add := func(number int32, q Request) {
+		if ended = ended || f.Ended(); ended {
+			return
+		}
 		q.forest, q.ops, q.shared, q.below = f, ops[first[number]:first[number+1]:first[number+1]], work.parts[number], work.below[number]
 		var sum wide.Sum
 		for _, p := range q.shared {

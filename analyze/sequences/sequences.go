@@ -69,7 +69,7 @@ const maxRunOperations = 1 << 18
 // all durations.
 func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	f.Build()
-	runs := shortRuns{forest: f, index: make(map[string]int32)}
+	runs := shortRuns{forest: f, tops: hostTops(f), index: make(map[string]int32)}
 	for _, rows := range f.Devices.All() {
 		runs.addDevice(rows)
 	}
@@ -98,6 +98,7 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 // other. Equal ones are kept once.
 type shortRuns struct {
 	forest              *trace.Forest
+	tops                []int32 // of each row, as hostTops returns them
 	list                []shortRun
 	index               map[string]int32 // by names
 	key                 []byte
@@ -135,7 +136,7 @@ func (s *shortRuns) addDevice(rows []int32) {
 			s.parents = append(s.parents, trace.NoRow)
 			continue
 		}
-		if parent := parentOf(f, r); number == trace.NoRow || parent != latest {
+		if parent := s.parentOf(r); number == trace.NoRow || parent != latest {
 			latest, number = parent, numbers.ID(parent)
 		}
 		s.parents = append(s.parents, number)
@@ -151,15 +152,25 @@ func anyOpBelow(f *trace.Forest, r int32, below *timeline.Descent) bool {
 	return !f.Has(r, trace.FlagDuplicate) && f.Tree.First[r] < f.Tree.First[r+1] && len(timeline.OpsBelow(f, r, below)) > 0
 }
 
+// hostTops returns, for each row, the topmost of the operations of the host in a row above it, or else the row itself.
+func hostTops(f *trace.Forest) []int32 {
+	tops := make([]int32, f.Len())
+	for r := range f.Rows() {
+		tops[r] = r // of duplicates, too
+	}
+	for _, r := range f.Nesting().Rows() {
+		if p := f.Tree.Parent[r]; p != trace.NoRow && f.Has(p, trace.FlagOp|trace.FlagHost) {
+			tops[r] = tops[p]
+		}
+	}
+	return tops
+}
+
 // parentOf returns the span above row r that is no operation of the host, read or not, with
 // the stream of r.
-func parentOf(f *trace.Forest, r int32) runParent {
-	stream := f.DeviceStreamOf(r)
-	at := r
-	for p := f.Tree.Parent[at]; p != trace.NoRow && f.Has(p, trace.FlagOp|trace.FlagHost); p = f.Tree.Parent[at] {
-		at = p
-	}
-	return runParent{trace: f.Trace(at), stream: stream, span: f.ParentID(at)}
+func (s *shortRuns) parentOf(r int32) runParent {
+	f, top := s.forest, s.tops[r]
+	return runParent{trace: f.Trace(top), stream: f.DeviceStreamOf(r), span: f.ParentID(top)}
 }
 
 // addGroup adds the runs among the operations below one parent, which are in the order of

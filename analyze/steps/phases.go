@@ -86,15 +86,18 @@ func Phases(f *trace.Forest, rows []Row) []Phase {
 	if len(all) == 0 || len(all) == 1 && all[""] != nil {
 		return nil
 	}
+	tokens := make(map[string]op.Int)
+	for i := range rows {
+		if r := &rows[i]; r.Tokens.Known {
+			tokens[r.Phase] = op.Known(tokens[r.Phase].V + r.Tokens.V)
+		}
+	}
 	table := make([]Phase, 0, len(all))
 	for name, s := range all {
-		p := Phase{Phase: key.Value{Text: name, Known: name != ""}, Steps: int64(len(s.steps)), Count: s.count, SumNS: s.sum.Int64()}
-		for i := range rows {
-			if rows[i].Phase == name && rows[i].Tokens.Known {
-				p.Tokens = op.Known(p.Tokens.V + rows[i].Tokens.V)
-			}
-		}
-		table = append(table, p)
+		table = append(table, Phase{
+			Phase: key.Value{Text: name, Known: name != ""}, Steps: int64(len(s.steps)), Count: s.count, SumNS: s.sum.Int64(),
+			Tokens: tokens[name],
+		})
 	}
 	slices.SortFunc(table, func(a, b Phase) int {
 		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Phase.Text, b.Phase.Text))

@@ -118,8 +118,10 @@ func ExtentOf(f *trace.Forest) *Extent {
 
 func largestTimes(times []HostTime) []HostTime {
 	slices.SortFunc(times, func(a, b HostTime) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation), order.Flags(a.IsOp, b.IsOp),
-			b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS), a.Longest.Key.Compare(b.Longest.Key))
+		if d := cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation)); d != 0 {
+			return d
+		}
+		return cmp.Or(order.Flags(a.IsOp, b.IsOp), b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS), a.Longest.Key.Compare(b.Longest.Key))
 	})
 	return times[:min(len(times), maxAlone)]
 }
@@ -320,7 +322,7 @@ func (e *extents) isAbove(r, other int32) bool {
 func (e *extents) gap(from, to int64) {
 	e.gaps++
 	quiet := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from}
-	for at := from; at < to; {
+	for n, at := 1, from; at < to && !e.forest.EndedAt(n); n++ {
 		i, until, ok := e.innermost(at, to)
 		if ok {
 			e.sumOf(i).add(e, i, until-at, quiet)

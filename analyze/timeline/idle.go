@@ -86,6 +86,7 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 		above = math.MaxInt64
 	}
 	owners, asked := requestTimes(f)
+	hosts := hostsAbove(f)
 	for key, rows := range f.Devices.All() {
 		sums := IdleDevice{Key: key}
 		onlyRequests := owners != nil && !slices.ContainsFunc(rows, func(r int32) bool {
@@ -97,7 +98,7 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 			if length == 0 {
 				continue
 			}
-			cause, quiet := idleCause(f, s.next, start, length, idle.ThresholdNS), int64(0)
+			cause, quiet := idleCause(f, s.next, hosts, start, length, idle.ThresholdNS), int64(0)
 			if onlyRequests {
 				quiet = length - asked.Within(start, s.to)
 			}
@@ -168,9 +169,22 @@ func (s *IdleSum) Add(length int64) {
 	s.SumNS += length
 }
 
-// idleCause returns why nothing ran from start on for so long before the operation in row next.
-func idleCause(f *trace.Forest, next int32, start, length, threshold int64) IdleCause {
-	earliest, latest, ok := launchTime(f, next)
+// hostsAbove returns the nearest row above each that is no operation of a device, trace.NoRow for none.
+func hostsAbove(f *trace.Forest) []int32 {
+	hosts := slices.Repeat([]int32{trace.NoRow}, f.Len())
+	for _, r := range f.Nesting().Rows() {
+		if p := f.Tree.Parent[r]; p != trace.NoRow && f.IsDeviceSide(p) {
+			hosts[r] = hosts[p]
+		} else {
+			hosts[r] = p
+		}
+	}
+	return hosts
+}
+
+// idleCause returns why nothing ran from start on for so long before the operation in row next, given what is above each row.
+func idleCause(f *trace.Forest, next int32, hosts []int32, start, length, threshold int64) IdleCause {
+	earliest, latest, ok := launchTime(f, next, hosts[next])
 	switch {
 	case ok && earliest > start:
 		return IdleHost
@@ -181,14 +195,10 @@ func idleCause(f *trace.Forest, next int32, start, length, threshold int64) Idle
 }
 
 // launchTime returns between which times the operation in row r was launched: when the launching call ended, or else in the
-// time of the host's span above.
-func launchTime(f *trace.Forest, r int32) (earliest, latest int64, ok bool) {
+// time of the span of the host above.
+func launchTime(f *trace.Forest, r, host int32) (earliest, latest int64, ok bool) {
 	if f.Has(r, trace.FlagLaunch) {
 		return f.Launched(r), f.Launched(r), true
-	}
-	host := f.Tree.Parent[r]
-	for host != trace.NoRow && f.IsDeviceSide(host) {
-		host = f.Tree.Parent[host]
 	}
 	if host == trace.NoRow || !f.Has(host, trace.FlagStart) {
 		return 0, 0, false

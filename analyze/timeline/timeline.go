@@ -158,6 +158,9 @@ func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 				s.next = rows[i+1]
 				s.to = f.Start(s.next)
 			}
+			if f.EndedAt(i) {
+				return
+			}
 			if s.from == s.to {
 				continue
 			}

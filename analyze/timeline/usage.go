@@ -142,7 +142,7 @@ func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 				l.to = f.Start(rows[next])
 			}
 			l.running = running.Items
-			if l.from < l.to && !yield(&l) {
+			if f.EndedAt(next) || l.from < l.to && !yield(&l) {
 				return
 			}
 			l.from = l.to

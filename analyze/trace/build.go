@@ -11,10 +11,11 @@ func (f *Forest) Build() {
 	if f.built.Load() {
 		return
 	}
-	f.buildTree()
-	f.buildLaunchers()
-	f.buildGraphs()
-	f.buildExecutions()
+	for _, build := range []func(){f.buildTree, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
+		if build(); f.Ended() {
+			break
+		}
+	}
 	f.built.Store(true)
 }
 

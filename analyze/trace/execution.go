@@ -1,6 +1,10 @@
 package trace
 
-import "github.com/optrace/optrace/analyze/internal/order"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+)
 
 // ExecutionOf returns the number of the execution that row r belongs to, given the
 // requests that rows belong to without regard to executions; NoExecution for none.
@@ -15,6 +19,31 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 		return f.Executions.Of[o]
 	}
 	return NoExecution
+}
+
+// maxNested is how many executions may lie around one that is looked at by itself, whatever else is.
+const maxNested = 16
+
+// IsDeep reports whether execution e lies within so many others that it is only looked at as a part of these.
+func (f *Forest) IsDeep(e int32) bool { return f.Executions.deep[e] }
+
+// findDeep finds the executions within many others that are too large together to be looked at one by one.
+func (s *linkSearch) findDeep(found *Executions) {
+	found.deep = make([]bool, len(found.List))
+	rows := 0
+	for i := range found.List {
+		nested, e := 0, int32(i)
+		for ; e != NoExecution && nested <= maxNested; nested++ {
+			parent := s.forest.Tree.Parent[found.List[e].Row]
+			if e = NoExecution; parent != NoRow {
+				e = found.Of[parent]
+			}
+		}
+		if nested > maxNested {
+			rows += int(s.order.Size[found.List[i].Row])
+			found.deep[i] = rows > s.most
+		}
+	}
 }
 
 func (f *Forest) buildExecutions() {
@@ -43,6 +72,7 @@ func (s *linkSearch) executions() Executions {
 			return found
 		}
 		if found.Of = s.spread(at); !s.dropLost(found.Of) {
+			s.findDeep(&found)
 			found.kids = s.linkedChildren(&found, shared)
 			return found
 		}
@@ -56,20 +86,28 @@ const maxAbove = 64
 // linkedChildren returns the nodes below each row that an execution works for.
 //
 // An execution stands below every span that it links to and below the spans above
-// that, up to the request: what it links to may be over before it begins. Where the
-// link leads to another execution, it stands below what that stands below as well. It
-// does not stand below a span of its own tree, nor below an execution that was decided
-// later, which would close a circle.
+// that, up to the request, while these run. Where the link leads to another execution,
+// it stands below what that stands below as well. It does not stand below a span of its
+// own tree, nor below an execution that was decided later, which would close a circle.
+// Only those are taken over that the execution, or one that links to it, can meet: in a
+// loop of steps that is none of those before.
 func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[int32][]int32 {
 	f := s.forest
+	turns := order.Numbers(len(shared), func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) })
+	through := s.reachBack(found, shared, turns)
 	attached := make([][]int32, len(shared))
 	added := make([]int32, f.Len()) // 1 more than the execution that was last added below each row
 	kids := make(map[int32][]int32)
-	for _, e := range order.Numbers(len(shared), func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) }) {
+	taken := 0
+	for _, e := range turns {
+		if f.Ended() {
+			break
+		}
 		cand := shared[e]
 		add := func(row int32) {
 			of := found.Of[row]
-			if of != NoExecution && shared[of].turn >= cand.turn || s.order.Within(row, cand.Row) || s.order.Within(cand.Row, row) {
+			if !f.times(row).meets(cand.reach) || of != NoExecution && shared[of].turn >= cand.turn ||
+				s.order.Within(row, cand.Row) || s.order.Within(cand.Row, row) {
 				return
 			}
 			if added[row] != e+1 {
@@ -78,15 +116,14 @@ func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[
 			}
 		}
 		for l := cand.first; l < cand.end; l++ {
-			for row, steps := f.Tree.target[l], 0; row != NoRow && steps < maxAbove; row, steps = f.Tree.Parent[row], steps+1 {
+			s.eachAbove(l, func(row int32) bool {
 				add(row)
-				if of := found.Of[row]; of != NoExecution && found.List[of].Row == row && shared[of].turn < cand.turn {
-					for _, above := range attached[of] {
-						add(above)
-					}
-					break
-				} else if s.owner[row] == row {
-					break
+				return through[l] == NoExecution || found.List[through[l]].Row != row
+			})
+			if of := through[l]; of != NoExecution && taken+len(attached[of]) <= s.most {
+				taken += len(attached[of])
+				for _, above := range attached[of] {
+					add(above)
 				}
 			}
 		}
@@ -96,18 +133,79 @@ func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[
 			}
 		}
 		for _, row := range attached[e] {
-			kids[row] = append(kids[row], cand.Row)
+			if f.times(cand.Row).meets(f.times(row)) {
+				kids[row] = append(kids[row], cand.Row)
+			}
 		}
 	}
 	for row, executions := range kids {
+		if f.Ended() {
+			break
+		}
 		kids[row] = append(executions, f.Tree.Children(row)...)
 		f.SortByEnd(kids[row])
 	}
 	return kids
 }
 
+// reachBack sets the reach of each execution: the time from the first start to the last end of it and of those that
+// link to it, through others too. It returns the execution that each link leads to, NoExecution for none.
+func (s *linkSearch) reachBack(found *Executions, shared []*candidate, turns []int32) (through []int32) {
+	through = noRows(int32(len(s.forest.links)))
+	for _, e := range slices.Backward(turns) {
+		cand := shared[e]
+		cand.reach = cand.reach.with(s.forest.times(cand.Row))
+		for l := cand.first; l < cand.end; l++ {
+			s.eachAbove(l, func(row int32) bool {
+				of := found.Of[row]
+				if of == NoExecution || found.List[of].Row != row || shared[of].turn >= cand.turn {
+					return true
+				}
+				through[l] = of
+				shared[of].reach = shared[of].reach.with(cand.reach)
+				return false
+			})
+		}
+	}
+	return through
+}
+
+// eachAbove calls f with the row that link l leads to and those above it, up to the request, while f returns true.
+func (s *linkSearch) eachAbove(l int32, f func(row int32) bool) {
+	for row, steps := s.forest.Tree.target[l], 0; row != NoRow && steps < maxAbove; row, steps = s.forest.Tree.Parent[row], steps+1 {
+		if !f(row) || s.owner[row] == row {
+			return
+		}
+	}
+}
+
+// during is a time from one instant up to another; the zero value is none.
+type during struct{ from, to int64 }
+
+// times returns when row r runs, none where that is no time.
+func (f *Forest) times(r int32) during {
+	if !f.Has(r, FlagStart) || f.Duration(r) == 0 {
+		return during{}
+	}
+	return during{f.Start(r), f.End(r)}
+}
+
+// meets reports whether d and o have time in common.
+func (d during) meets(o during) bool { return d.from < o.to && o.from < d.to }
+
+// with returns the time from the first start of both to the last end.
+func (d during) with(o during) during {
+	if d == (during{}) {
+		return o
+	}
+	if o == (during{}) {
+		return d
+	}
+	return during{min(d.from, o.from), max(d.to, o.to)}
+}
+
 // PathChildren returns the nodes that the critical path may go through below row r, the
-// last to end first: its children and the executions that link to it.
+// last to end first: its children, and the executions that link to it and run while it does.
 func (f *Forest) PathChildren(r int32) []int32 {
 	if f.Executions.kids != nil {
 		if kids, ok := f.Executions.kids[r]; ok {

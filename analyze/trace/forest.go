@@ -49,6 +49,8 @@ type Forest struct {
 	// [key.Other].
 	MaxDevices int
 
+	ended func() bool // as Until sets it
+
 	building   sync.Mutex
 	built      atomic.Bool
 	Tree       Tree
@@ -103,6 +105,20 @@ func NewLimited(limit int) *Forest {
 // KeepShapes makes f keep the shapes and the arguments of the operations that are added from now on, for
 // [Node.Shapes] and [Node.Arguments].
 func (f *Forest) KeepShapes() { f.details = true }
+
+// Until makes Build and the analyses of f end early from when ended reports true, which it then does for good: what they
+// return is to be thrown away, and so is f. Nil ends them no more. The function is safe for concurrent use, as analyses
+// are, and takes a few nanoseconds.
+func (f *Forest) Until(ended func() bool) { f.ended = ended }
+
+// Ended reports whether analyses of f are to end. Those whose time grows with f look at it at least every thousand rows.
+func (f *Forest) Ended() bool { return f.ended != nil && f.ended() }
+
+// lookInterval is a mask of the numbers of rows between two looks at whether to end.
+const lookInterval = 1<<10 - 1
+
+// EndedAt is Ended at every thousandth row, and false at the others.
+func (f *Forest) EndedAt(n int) bool { return n&lookInterval == 0 && f.Ended() }
 
 // SpanRef names a span.
 type SpanRef struct {

@@ -17,7 +17,15 @@ type linkSearch struct {
 	// names; NoExecution for none.
 	nearest []int32
 	missing int64
+	// place has 1 more than the place of each request among those of the candidate that is decided, by number.
+	place []int32
+	// most bounds what executions take over from those that they link to, in all, beyond their own links: requests, and
+	// again rows. passed is how many requests were.
+	most, passed int
 }
+
+// minPassed is how much executions may take over from others at least.
+const minPassed = 1 << 18
 
 // candidate is a row with links.
 type candidate struct {
@@ -26,6 +34,7 @@ type candidate struct {
 	shared     bool
 	begun      bool  // to be decided
 	turn       int32 // the place in which it was decided, from 1
+	reach      during
 	// outer is the shared candidate that this one is or is part of, once that is
 	// decided; NoExecution for none.
 	outer int32
@@ -34,6 +43,8 @@ type candidate struct {
 func newLinkSearch(f *Forest) *linkSearch {
 	s := &linkSearch{forest: f, order: f.Nesting(), owner: f.RequestOwners()}
 	s.named = s.namedRequests()
+	s.place = make([]int32, f.Len()+len(f.Names.Stamps.Values))
+	s.most = max(minPassed, 4*f.Len())
 	end := int32(0)
 	for links := range order.RunsOf(f.links, func(l *rowLink) int32 { return l.row }) {
 		row, first := links[0].row, end
@@ -127,7 +138,7 @@ func (s *linkSearch) namedRequest(l int32) int32 {
 // in a circle.
 func (s *linkSearch) decideAll() {
 	pending := order.Numbers(len(s.cands), func(a, b int32) int { return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row) })
-	for turn := int32(0); len(pending) > 0; {
+	for turn := int32(0); len(pending) > 0 && !s.forest.Ended(); {
 		c := pending[len(pending)-1]
 		cand := &s.cands[c]
 		if !cand.begun {
@@ -186,12 +197,18 @@ func (s *linkSearch) decide(c int32) {
 			continue
 		}
 		cand.Led++
+		weighted, attention = weighted && len(found) == 1, attention && len(found) == 1
+		if s.passed += len(found) - 1; s.passed > s.most {
+			found = found[:1]
+		}
 		outside := target == NoRow || !s.order.Within(cand.Row, target)
 		for _, request := range found {
 			cand.shared = cand.shared || outside && request != s.owner[cand.Row]
-			cand.add(request, link.weight, link.attention)
+			s.add(&cand.Execution, request, link)
 		}
-		weighted, attention = weighted && len(found) == 1, attention && len(found) == 1
+	}
+	for _, request := range cand.Requests {
+		s.place[request] = 0
 	}
 	if !weighted {
 		cand.Weights = nil
@@ -204,6 +221,17 @@ func (s *linkSearch) decide(c int32) {
 	} else if above := s.above(cand.Row); above != NoRow {
 		cand.outer = s.executionAt(above)
 	}
+}
+
+// add adds a request to those of e, with the weights of a link to it.
+func (s *linkSearch) add(e *Execution, request int32, link *rowLink) {
+	if s.place[request] == 0 {
+		e.Requests, e.Weights, e.Attention = append(e.Requests, request), append(e.Weights, 0), append(e.Attention, 0)
+		s.place[request] = int32(len(e.Requests))
+	}
+	i := s.place[request] - 1
+	addWeight(&e.Weights[i], link.weight)
+	addWeight(&e.Attention[i], link.attention)
 }
 
 // executionAt returns the shared candidate that row r belongs to, NoExecution where
@@ -243,19 +271,25 @@ func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 		if !cand.shared {
 			continue
 		}
-		for i, request := range slices.Backward(cand.Requests) {
-			if int(request) >= s.forest.Len() || of[request] == NoExecution {
+		kept := 0
+		for i, request := range cand.Requests {
+			if int(request) < s.forest.Len() && of[request] != NoExecution {
+				dropped = true
 				continue
 			}
-			dropped = true
-			cand.Requests = slices.Delete(cand.Requests, i, i+1)
-			for _, weights := range []*[]int64{&cand.Weights, &cand.Attention} {
-				if *weights != nil {
-					*weights = slices.Delete(*weights, i, i+1)
+			for _, list := range [][]int64{cand.Weights, cand.Attention} {
+				if list != nil {
+					list[kept] = list[i]
 				}
 			}
+			cand.Requests[kept] = request
+			kept++
 		}
+		cand.Requests, cand.Weights, cand.Attention = cand.Requests[:kept], cut(cand.Weights, kept), cut(cand.Attention, kept)
 		cand.shared = len(cand.Requests) > 0
 	}
 	return dropped
 }
+
+// cut returns the first n elements of list, nil of nil.
+func cut(list []int64, n int) []int64 { return list[:min(n, len(list))] }

@@ -151,7 +151,7 @@ func (f *Forest) Nodes() iter.Seq[Node] {
 	f.Build()
 	return func(yield func(Node) bool) {
 		for r := range int32(f.Len()) {
-			if !yield(f.Node(r)) {
+			if f.EndedAt(int(r)) || !yield(f.Node(r)) {
 				return
 			}
 		}

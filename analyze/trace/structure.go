@@ -106,6 +106,7 @@ type Executions struct {
 	// kids has the nodes below a row for the rows that executions link to: the
 	// children, and the executions as further ones, the last to end first.
 	kids map[int32][]int32
+	deep []bool // by execution, see IsDeep
 }
 
 // Execution is a span that links to spans of requests, with what lies below it.
@@ -120,16 +121,6 @@ type Execution struct {
 	Weights []int64
 	// Attention has the same of the weights for attention.
 	Attention []int64
-}
-
-func (e *Execution) add(request int32, weight, attention int64) {
-	i := slices.Index(e.Requests, request)
-	if i < 0 {
-		i = len(e.Requests)
-		e.Requests, e.Weights, e.Attention = append(e.Requests, request), append(e.Weights, 0), append(e.Attention, 0)
-	}
-	addWeight(&e.Weights[i], weight)
-	addWeight(&e.Attention[i], attention)
 }
 
 func addWeight(to *int64, weight int64) {

@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -319,6 +321,47 @@ func TestPage(t *testing.T) {
 	p.ServeHTTP(post, httptest.NewRequestWithContext(t.Context(), http.MethodPost, since, nil))
 	check.Equal(t, "POST", http.StatusMethodNotAllowed, post.Code)
 	check.Equal(t, "caching", "no-store", get(t, p, since).Header.Get("Cache-Control"))
+}
+
+// looks is a context that is done after some looks at it.
+type looks struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (l *looks) Err() error {
+	if l.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// The work for a client that is gone ends, with nothing to send and nothing kept, and others get all.
+func TestPageEndsWithClient(t *testing.T) {
+	w := NewWindow(Limits{})
+	p := &Page{Window: w}
+	fill(w.Input("entries-jsonl"), mixed(5000))
+	for _, path := range []string{"/", "/data", "/?format=json", "/?format=text&section=all", "/?format=pprof", "/trace.json"} {
+		ask := func(left int64) (size int, further int64) {
+			l := &looks{Context: context.Background()}
+			l.left.Store(left)
+			answer := httptest.NewRecorder()
+			p.ServeHTTP(answer, httptest.NewRequestWithContext(l, http.MethodGet, path, nil))
+			p.built = built{}
+			return answer.Body.Len(), -l.left.Load()
+		}
+		const many = 1 << 40
+		whole, left := ask(many)
+		all := many + left
+		for _, part := range []int64{0, all / 3, all - all/4, all - 1} {
+			if size, further := ask(part); size > 0 || further > 64 {
+				t.Errorf("%s, gone after %d of %d looks at that: %d bytes, %d further looks", path, part, all, size, further)
+			}
+		}
+		if again, _ := ask(many); again != whole {
+			t.Errorf("%s: %d bytes, then %d", path, whole, again)
+		}
+	}
 }
 
 // Records come in while reports are made.

@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,7 +81,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
 	case p.Since != nil && q.Get("format") == "json" && q.Get("since") == "start":
-		err = p.answer(w, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
+		err = p.answer(w, r, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
 	case name == "":
 		err = p.serveReport(w, r)
 	case name == "data":
@@ -117,7 +118,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Disposition", `attachment; filename="optrace.pb.gz"`)
 	}
 	section := r.URL.Query().Get("section")
-	err := p.answer(w, f.kind, func(to io.Writer) error {
+	err := p.answer(w, r, f.kind, func(to io.Writer) error {
 		v := p.view()
 		report, err := v.report(r.Context())
 		if err != nil {
@@ -137,24 +138,42 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 
 var errNoSection = errors.New("the section is all, or a name that optrace report -section takes")
 
-// answer computes a body by compute, while no other one is computed, and then sends it.
-func (p *Page) answer(w http.ResponseWriter, kind string, compute func(io.Writer) error) error {
-	a, err := p.compute(compute)
+// answer computes a body, while no other one is computed, and then sends it to the client of r, which may have gone.
+func (p *Page) answer(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) error {
+	a, err := p.compute(r.Context(), write)
 	if err == nil {
 		p.sending.send(w, kind, a)
 	}
 	return err
 }
 
-func (p *Page) compute(write func(io.Writer) error) (*answer, error) {
+func (p *Page) compute(ctx context.Context, write func(io.Writer) error) (*answer, error) {
 	p.run.Lock()
 	defer p.run.Unlock()
+	if err := ctx.Err(); err != nil { // it waited for others
+		return nil, err
+	}
 	var body bytes.Buffer
-	if err := write(&body); err != nil {
+	if err := untilDone(ctx, &body, write); err != nil {
 		return nil, err
 	}
 	return &answer{data: body.Bytes()}, nil
 }
+
+// untilDone calls write with a writer to body, each write to which is an error once ctx is done. It returns that error even
+// if write does not.
+func untilDone(ctx context.Context, body *bytes.Buffer, write func(io.Writer) error) error {
+	return cmp.Or(write(writerFunc(func(text []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return body.Write(text)
+	})), ctx.Err())
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
 // formats are the forms of a report by the name of the format, and their types.
 var formats = map[string]struct {
@@ -186,8 +205,14 @@ func writeSection(w io.Writer, r *analyze.Report, section string) error {
 
 const plain = "text/plain; charset=utf-8"
 
+// report returns the report on a view. What else is computed of its forest ends with ctx, too.
 func (v *view) report(ctx context.Context) (*analyze.Report, error) {
-	return analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
+	r, err := analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	r.Forest.Until(func() bool { return ctx.Err() != nil })
+	return r, nil
 }
 
 func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
@@ -235,15 +260,21 @@ func (p *Page) data(ctx context.Context) (built, error) {
 		return built{}, err
 	}
 	var text bytes.Buffer
-	if err := html.WriteData(&text, report, p.options(v)); err != nil {
+	if err := untilDone(ctx, &text, func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
 		return built{}, err
 	}
 	p.built = built{version: v.version, answer: &answer{data: text.Bytes()}, at: time.Now(), took: time.Since(start)}
 	return p.built, nil
 }
 
-func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
-	return p.answer(w, "application/json", func(to io.Writer) error { return p.view().timeline().Write(to) })
+func (p *Page) serveTrace(w http.ResponseWriter, r *http.Request) error {
+	return p.answer(w, r, "application/json", func(to io.Writer) error {
+		t, err := p.view().timeline(r.Context())
+		if err != nil {
+			return err
+		}
+		return t.Write(to)
+	})
 }
 
 func (p *Page) options(v *view) html.Options {

@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"context"
 	"iter"
 
 	"github.com/optrace/optrace/op"
@@ -55,11 +56,14 @@ func (b *block) read(r *entries.Reader) iter.Seq2[op.Record, error] {
 	}
 }
 
-// timeline returns the operations and spans of a view, to be written as a Chrome trace.
-func (v *view) timeline() *chrome.Timeline {
+// timeline returns the operations and spans of a view, to be written as a Chrome trace, unless ctx is done before.
+func (v *view) timeline(ctx context.Context) (*chrome.Timeline, error) {
 	var t chrome.Timeline
 	r := newReader()
 	for _, b := range v.blocks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for rec, err := range b.read(r) {
 			switch {
 			case err != nil: // a record that could not be read is no event
@@ -70,5 +74,5 @@ func (v *view) timeline() *chrome.Timeline {
 			}
 		}
 	}
-	return &t
+	return &t, nil
 }

@@ -129,12 +129,13 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	devices := columns.devices.Values
 	v.severalRanks = slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
+	rowOf := places(r.Devices, (*profile.Device).Key)
+	idleRowOf := func(device.Key) int { return none }
+	if r.IdleCauses != nil {
+		idleRowOf = places(r.IdleCauses.Devices, func(d *timeline.IdleDevice) device.Key { return d.Key })
+	}
 	for _, k := range devices {
-		one := shownDevice{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), IdleRow: none}
-		one.Row = slices.IndexFunc(r.Devices, func(d profile.Device) bool { return d.Key() == k })
-		if r.IdleCauses != nil {
-			one.IdleRow = slices.IndexFunc(r.IdleCauses.Devices, func(d timeline.IdleDevice) bool { return d.Key == k })
-		}
+		one := shownDevice{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), Row: rowOf(k), IdleRow: idleRowOf(k)}
 		if v.Devices = append(v.Devices, one); one.Row >= 0 {
 			v.reported++
 		}
@@ -169,6 +170,20 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		v.Requests = append(v.Requests, q)
 	}
 	return v, columns
+}
+
+// places returns a function that returns the place of a device's row in list, none where it has none.
+func places[T any](list []T, keyOf func(*T) device.Key) func(device.Key) int {
+	at := make(map[device.Key]int, len(list))
+	for i := range slices.Backward(list) {
+		at[keyOf(&list[i])] = i // the first of equal ones
+	}
+	return func(k device.Key) int {
+		if i, ok := at[k]; ok {
+			return i
+		}
+		return none
+	}
 }
 
 // request describes request number i of a run, whose rows are there, with its critical path where that has no
