@@ -83,7 +83,7 @@ var allWays = []way{
 		}
 		return nil
 	}},
-	{"`Recorder.Begin`, `In`, `Out`, `DType` … `Finish`; no span", func(ctx context.Context, w *ways, n int) error {
+	{"`Recorder.Begin`, `In`, `Out`, `DType` … `Finish`; no span", func(_ context.Context, w *ways, n int) error {
 		for i := range n {
 			w.recorder.Begin(w.one.Name, w.one.Device).In(64, inner).In(inner, columns).Out(64, columns).DType(op.F32)
 			w.turn(i)
@@ -91,7 +91,7 @@ var allWays = []way{
 		w.recorder.Finish()
 		return nil
 	}},
-	{"`Recorder.RecordPrepared` … `Finish`; no span", func(ctx context.Context, w *ways, n int) error {
+	{"`Recorder.RecordPrepared` … `Finish`; no span", func(_ context.Context, w *ways, n int) error {
 		i := 0
 		for at := range times(n) {
 			w.recorder.RecordPrepared(w.prep, at)
