@@ -89,7 +89,7 @@ func (p *Processor) learn(s sdktrace.ReadWriteSpan) {
 	stated, _ := resource.Merge(given, resource.NewSchemaless(name)) // without a schema there is no conflict
 	p.sampled.Store(&sampledResource{given, stated})
 	if p.cfg.recordOnly {
-		p.errs.Report(fmt.Errorf("optrace: the sampler %s leaves operations out of the recording: give it to "+
+		p.errs.Report(fmt.Errorf("optrace: the sampler %s may leave operations out of the recording: give it to "+
 			"WithSampler of Setup or ProviderOptions, or put sdktrace.AlwaysRecord around it", name.Value.AsString()))
 	}
 }

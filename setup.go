@@ -92,6 +92,7 @@ type SDK struct {
 	provider    *sdktrace.TracerProvider // nil if there is nothing to do
 	before      trace.TracerProvider     // the global one before it; running guards it
 	processor   *Processor               // nil if nothing is recorded
+	processors  []*Processor             // all that Setup made
 	stopSignals func()
 	once        sync.Once
 }
@@ -139,6 +140,11 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 		s.stopSignals()
 		s.leave()
 		err = s.provider.Shutdown(ctx)
+		for _, p := range s.processors { // which a provider does not shut down where ctx is done
+			if lost := p.Shutdown(ctx); err == nil {
+				err = lost
+			}
+		}
 	})
 	return err
 }
@@ -185,12 +191,15 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 	if cfg.disabled && len(cfg.forwards) == 0 && len(cfg.providerOptions) == 0 {
 		return new(SDK), nil
 	}
-	provider, proc, err := cfg.provider()
+	provider, made, err := cfg.provider()
 	if err != nil {
 		return nil, &failure{"setup", err}
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
-	sdk := &SDK{provider: tp, processor: proc, stopSignals: flushOnSignal(tp, cfg.signals)}
+	sdk := &SDK{provider: tp, processors: made, stopSignals: flushOnSignal(tp, cfg.signals)}
+	if !cfg.disabled {
+		sdk.processor = made[len(made)-1]
+	}
 	sdk.enter(!cfg.notGlobal)
 	return sdk, nil
 }
@@ -259,13 +268,13 @@ func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	return cfg
 }
 
-// provider returns the options of the provider, and the Processor among them, if any.
-func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *Processor, err error) {
+// provider returns the options of the provider, and the Processors among them. The last one is that of the file, unless
+// recording is disabled.
+func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, made []*Processor, err error) {
 	res := process.Resource(context.Background(), cfg.attributes)
 	opts = append(opts, sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(SpanLimits()))
 	opts = append(opts, cfg.providerOptions...)
 	opts = append(opts, cfg.samplerOption())
-	var made []*Processor
 	defer func() {
 		for _, p := range made {
 			if err != nil {
@@ -276,26 +285,27 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, proc *P
 	for _, start := range cfg.forwards {
 		forwarder, err := start()
 		if err != nil {
-			return nil, nil, err
+			return nil, made, err
 		}
 		made = append(made, forwarder)
 		opts = append(opts, sdktrace.WithSpanProcessor(forwarder))
 	}
 	if cfg.disabled {
-		return opts, nil, nil
+		return opts, made, nil
 	}
 	exp, err := NewFileExporter(cfg.path, cfg.exporterOptions...)
 	if err != nil {
-		return nil, nil, err
+		return nil, made, err
 	}
 	all := processorOption{processors, "", func(c *processorConfig) { c.recordOnly = !cfg.sampledOnly }}
-	if proc, err = NewProcessor(exp, append([]ProcessorOption{all}, cfg.processorOptions...)...); err != nil {
-		return nil, nil, errors.Join(err, exp.Shutdown(context.Background()))
+	proc, err := NewProcessor(exp, append([]ProcessorOption{all}, cfg.processorOptions...)...)
+	if err != nil {
+		return nil, made, errors.Join(err, exp.Shutdown(context.Background()))
 	}
 	if len(cfg.providerOptions) == 0 { // which may have another resource
 		proc.expected = res
 	}
-	return append(opts, sdktrace.WithSpanProcessor(proc)), proc, nil
+	return append(opts, sdktrace.WithSpanProcessor(proc)), append(made, proc), nil
 }
 
 // signalFlush is how long a program that was told to end still flushes.

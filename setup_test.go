@@ -2,6 +2,7 @@ package optrace_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -402,3 +404,23 @@ func describe(t *testing.T, opts ...optrace.ProcessorOption) string {
 	defer shutdown(t, exp)
 	return fmt.Sprintf("%+v %+v", proc.MarshalLog(), exp.MarshalLog())
 }
+
+// A program that shuts down with the context that a signal has ended keeps its operations all the same.
+func TestShutdownWithContextThatIsDone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	spans := tracetest.NewInMemoryExporter()
+	sdk := check.Must(optrace.Setup(path, optrace.WithoutGlobalProvider(), optrace.WithSpanExporter(keep{spans})))(t)
+	record(t.Context(), sdk.TracerProvider(), 10)
+	check.Is(t, "Shutdown", context.Canceled, sdk.Shutdown(cancelled()))
+	check.OK(t, sdk.Shutdown(t.Context()))
+	record(t.Context(), sdk.TracerProvider(), 3)
+	check.Equal(t, "operations in the file", 10, len(spantest.Read(t, check.Must(os.ReadFile(path))(t)).Entries))
+	if st := sdk.Processor().Stats(); st.Written != 10 || st.Recorded != st.Written+st.Dropped || len(spans.GetSpans()) != 10 {
+		t.Errorf("%+v, %d spans", st, len(spans.GetSpans()))
+	}
+}
+
+// keep keeps spans when it is shut down.
+type keep struct{ *tracetest.InMemoryExporter }
+
+func (keep) Shutdown(context.Context) error { return nil }

@@ -104,7 +104,10 @@ func (p *Prepared) StartAt(ctx context.Context, unixNano int64) (context.Context
 }
 
 // LaunchedAt sets when the host launched the operation on the device, in Unix nanoseconds.
-func (o Op) LaunchedAt(unixNano int64) Op { return o.set(tensorconv.LaunchTime(unixNano)) }
+func (o Op) LaunchedAt(unixNano int64) Op {
+	checkTime(unixNano)
+	return o.set(tensorconv.LaunchTime(unixNano))
+}
 
 // Record adds an operation on device, which may be "", that has ended. It ends the one under way. The span
 // above may have ended before Finish, see [Times].

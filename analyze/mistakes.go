@@ -16,11 +16,11 @@ type mistakes struct {
 	Products int64  `json:"products,omitempty"`
 	Product  string `json:"product,omitempty"`
 	// Early counts the operations that start in or after 1970 and before 2000, First and Last are the extremes of their
-	// starts, and EarlyNS is the sum of their durations.
-	Early   int64 `json:"early,omitempty"`
-	First   int64 `json:"first,omitempty"`
-	Last    int64 `json:"last,omitempty"`
-	EarlyNS int64 `json:"early_ns,omitempty"`
+	// starts, and EarlyShort counts those shorter than longStep.
+	Early      int64 `json:"early,omitempty"`
+	First      int64 `json:"first,omitempty"`
+	Last       int64 `json:"last,omitempty"`
+	EarlyShort int64 `json:"early_short,omitempty"`
 	// Mixed is set where other operations start later. Partial results do not hold it.
 	Mixed bool `json:"-"`
 }
@@ -35,7 +35,11 @@ func (m *mistakes) add(e *op.Entry) {
 	if e.Start.Known && e.Start.V >= opmodel.Year2000 {
 		m.Mixed = true
 	} else if e.Start.Known && e.Start.V > 0 {
-		m.merge(&mistakes{Early: 1, First: e.Start.V, Last: e.Start.V, EarlyNS: min(e.Duration, longStep)})
+		early := mistakes{Early: 1, First: e.Start.V, Last: e.Start.V}
+		if e.Duration < longStep {
+			early.EarlyShort = 1
+		}
+		m.merge(&early)
 	}
 	if opmodel.CannotMultiply(e.Operation, e.InputShapes) {
 		m.merge(&mistakes{
@@ -57,11 +61,11 @@ func (m *mistakes) merge(o *mistakes) {
 	}
 	m.Early += o.Early
 	m.Mixed = m.Mixed || o.Mixed
-	m.EarlyNS += o.EarlyNS
+	m.EarlyShort += o.EarlyShort
 }
 
-// longStep is the mean duration from which times are taken for those of a clock that starts elsewhere, such as with
-// the host: recorded in too large a unit, operations seem to take next to no time.
+// longStep is the duration in nanoseconds that half of the early operations must stay below: recorded in too large a
+// unit, operations seem to take next to no time. Others are on a clock that starts elsewhere, such as with the host.
 const longStep = 1_000
 
 // timeUnit returns the unit in which the early starts seem to be recorded, "" where they are Unix nanoseconds or those
@@ -72,7 +76,7 @@ func (m *mistakes) timeUnit(formats []string, entries int64) string {
 		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto" && name != "stdouttrace" && name != "parquet"
 	})
 	unit := opmodel.TimeUnit(m.First)
-	if m.Early == 0 || holdOthers || unit != opmodel.TimeUnit(m.Last) || m.EarlyNS/m.Early >= longStep {
+	if m.Early == 0 || holdOthers || unit != opmodel.TimeUnit(m.Last) || 2*m.EarlyShort < m.Early {
 		return ""
 	}
 	if m.Early < entries && !m.Mixed {

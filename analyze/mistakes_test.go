@@ -15,7 +15,7 @@ func TestTimeUnitOfStarts(t *testing.T) {
 		name     string
 		format   string
 		starts   []int64
-		duration int64
+		duration int64 // of the first two; the others take 5 µs
 		want     string
 	}{
 		{"milliseconds", "entries-jsonl", []int64{ms, ms + 5}, 5, "milliseconds"},
@@ -26,13 +26,18 @@ func TestTimeUnitOfStarts(t *testing.T) {
 		{"since the host started, and one in Unix time", "entries-jsonl", []int64{ms, ms * 1_000_000}, 20_000, ""},
 		{"no start of one", "entries-jsonl", []int64{ms, 0}, 5, ""},
 		{"since the host started", "entries-jsonl", []int64{ms, ms + 5_000_000}, 20_000, ""},
+		{"since the host started, two of them short", "entries-jsonl", []int64{ms, ms + 5, ms + 9, ms + 11, ms + 12}, 999, ""},
 		{"of a profiler", "chrome", []int64{ms, ms + 5}, 5, ""},
 		{"of two units", "entries-jsonl", []int64{ms, ms / 1000}, 5, ""},
 		{"from 0", "entries-jsonl", []int64{1000, 2000}, 5, ""},
 	} {
 		in := newCounter()
-		for _, start := range test.starts {
-			in.add(op.Record{Entry: &op.Entry{Operation: "relu", Start: op.Int{V: start, Known: start != 0}, Duration: test.duration}}, nil)
+		for i, start := range test.starts {
+			d := test.duration
+			if i >= 2 {
+				d = 5_000
+			}
+			in.add(op.Record{Entry: &op.Entry{Operation: "relu", Start: op.Int{V: start, Known: start != 0}, Duration: d}}, nil)
 		}
 		in.endFile(test.format, 1)
 		check.Equal(t, test.name, test.want, in.envelope().TimeUnit)
@@ -50,7 +55,7 @@ func TestMistakesMerge(t *testing.T) {
 	for _, e := range entries {
 		whole.add(e)
 	}
-	check.Equal(t, "whole", mistakes{Products: 2, Product: "mm [5 7] × [11 13]", Early: 3, First: 5, Last: 9, EarlyNS: 4}, *whole)
+	check.Equal(t, "whole", mistakes{Products: 2, Product: "mm [5 7] × [11 13]", Early: 3, First: 5, Last: 9, EarlyShort: 3}, *whole)
 	merged := new(mistakes)
 	for _, i := range rand.Perm(len(entries)) {
 		part := new(mistakes)

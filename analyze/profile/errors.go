@@ -48,7 +48,23 @@ type errorSums struct {
 	key  []byte // scratch
 }
 
-func newErrorSums(limit int) *errorSums { return &errorSums{rows: table.New(limit, (*Error).fold)} }
+// Bounds of the table: sums have no room for each text of an input, which may all differ.
+const (
+	maxErrorRows = 10_000
+	maxErrorText = 1 << 10
+)
+
+func newErrorSums(limit int) *errorSums {
+	return &errorSums{rows: table.New(min(limit, maxErrorRows), (*Error).fold)}
+}
+
+// cutError returns an error's text as it stands in the table.
+func cutError(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+}
 
 // appendErrorKey appends the key of a row.
 func appendErrorKey(dst []byte, side, operation, text string) []byte {
@@ -60,6 +76,7 @@ func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 	if opfile.IsLocal(at.TraceID) { // these ids cannot be looked up
 		at.TraceID, at.SpanID = op.TraceID{}, op.SpanID{}
 	}
+	text = cutError(text)
 	s.key = appendErrorKey(s.key[:0], side.String(), operation, text)
 	row, isNew := s.rows.Row(s.key)
 	if isNew {

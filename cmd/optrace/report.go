@@ -281,8 +281,11 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	return text.Write(w, r, opts)
 }
 
-// maxListed bounds the values of a key that are listed.
-const maxListed = 8
+// maxListed bounds the values of a key that are listed, and maxListedWidth each of them.
+const (
+	maxListed      = 8
+	maxListedWidth = 80
+)
 
 // missed reads inputs of which no operation passes a filter once more. It says which values none has, and which there are; ""
 // if all are there, or what is read is no file.
@@ -310,6 +313,9 @@ func missed(ctx context.Context, s streams.Streams, src input.Source, where key.
 			continue
 		}
 		values, more := slices.Sorted(maps.Keys(seen)), ""
+		for i, v := range values {
+			values[i] = termtext.Shorten(v, maxListedWidth)
+		}
 		if len(values) > maxListed {
 			more = ", …"
 		}

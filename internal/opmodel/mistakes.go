@@ -24,7 +24,7 @@ func CannotMultiply(name string, inputs []op.Shape) bool {
 	a, b := inputs[0][rank-2:], inputs[1][rank-2:]
 	for i, m := range a {
 		for _, n := range b {
-			if m < 0 || n < 0 || m == n || i == 1 && isPacked(m, n) {
+			if m < 0 || n < 0 || m == n || i == 1 && mayHold(n, m) {
 				return false
 			}
 		}
@@ -32,14 +32,28 @@ func CannotMultiply(name string, inputs []op.Shape) bool {
 	return true
 }
 
-// isPacked reports whether n words may hold m elements.
-func isPacked(m, n int64) bool {
-	const most = 32 // elements of one bit in a word
-	if n == 0 || m%n != 0 {
+// mayHold reports whether a dimension of n may hold m elements in another form: several in a word of 32 bits, quantized
+// blocks of 32 or 256 elements in bytes, or rows that are padded.
+func mayHold(n, m int64) bool {
+	const (
+		word              = 32
+		smallest, largest = 6, 40 // bytes of a block of 32 elements
+		padded            = 32    // shorter rows are not padded
+	)
+	if n == 0 {
 		return false
 	}
-	each := m / n
-	return each <= most && each&(each-1) == 0
+	for _, bits := range []int64{1, 2, 3, 4, 5, 6, 8, 16} {
+		if n <= m/2 && n*word == m*bits {
+			return true
+		}
+	}
+	for _, block := range []int64{32, 256} {
+		if blocks := m / block; m%block == 0 && n%blocks == 0 && n >= smallest*m/32 && n <= largest*m/32 {
+			return true
+		}
+	}
+	return m >= padded && n > m && n%8 == 0 && n-m < 64
 }
 
 // Year2000 is the start of the year 2000 in Unix nanoseconds. An earlier time is a mistake, or no Unix time.

@@ -22,6 +22,13 @@ func TestCannotMultiply(t *testing.T) {
 		{"matmul", shapes(op.Shape{784, 64}, op.Shape{256, 784}), false},
 		{"matmul", shapes(op.Shape{64, 784}, op.Shape{98, 256}), false}, // eight elements in a word
 		{"matmul", shapes(op.Shape{64, 784}, op.Shape{256, 392}), false},
+		{"matmul", shapes(op.Shape{1, 4096}, op.Shape{11008, 4352}), false}, // blocks of q8_0 in bytes
+		{"matmul", shapes(op.Shape{1, 4096}, op.Shape{11008, 2304}), false}, // of q4_K
+		{"matmul", shapes(op.Shape{1, 4096}, op.Shape{384, 11008}), false},  // three bits
+		{"matmul", shapes(op.Shape{2, 65}, op.Shape{72, 128}), false},       // padded
+		{"matmul", shapes(op.Shape{2, 3}, op.Shape{4, 5}), true},
+		{"matmul", shapes(op.Shape{3, 7}, op.Shape{8, 5}), true},
+		{"matmul", shapes(op.Shape{128, 512}, op.Shape{500, 10}), true},
 		{"matmul", shapes(op.Shape{64, op.Dynamic}, op.Shape{32, 256}), false},
 		{"matmul", shapes(op.Shape{64, 784}, op.Shape{32, 256}, op.Shape{256}), false}, // a bias, or something else
 		{"matmul", shapes(op.Shape{64, 784}, op.Shape{0, 256}), true},

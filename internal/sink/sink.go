@@ -238,8 +238,11 @@ func (s *Sink) write(o *inflight) error {
 	if err != nil {
 		s.breaker.failed(time.Now())
 		what := "spans above operations"
-		if o.batch.Entries > 0 {
+		switch {
+		case o.batch.Entries > 0:
 			what = fmt.Sprintf("%d entries", o.batch.Entries)
+		case o.batch.Empty():
+			what = "records of losses"
 		}
 		err = fmt.Errorf("traces export: writing %s: %w", what, err)
 		s.failed(o, out, head, n, err)

@@ -25,8 +25,8 @@ type set struct {
 
 // The number of traces remembered, and how many slots a trace may be in.
 const (
-	slots = 1 << 14
-	ways  = 4
+	slots = 1 << 16
+	ways  = 8
 )
 
 // fingerprint returns the random half of a trace id, never 0.

@@ -290,9 +290,13 @@ func failure(failed bool, text string, errors []profile.Error) string {
 		}
 		return ""
 	}
-	cell, more := errorText(errors[0].Text)+" in "+errors[0].Operation, int64(-1)
+	first := max(0, slices.IndexFunc(errors, func(e profile.Error) bool { return e.Text != "" }))
+	cell, more := errorText(errors[first].Text)+" in "+errors[first].Operation, int64(-1)
 	for i := range errors {
 		more += errors[i].Count
+	}
+	if text != "" && text != errors[first].Text { // its own comes first
+		cell = text + "; " + cell
 	}
 	return cell + ifAny(more, ", "+units.Count(more)+" more")
 }

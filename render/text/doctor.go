@@ -73,7 +73,7 @@ func (v *examination) envelope() {
 // sampling says how the operations are recorded that the sampler left out.
 func (v *examination) sampling() {
 	v.heading("SAMPLING")
-	v.note("Requests and operations are missing that the sampler dropped: counts and sums are too small.")
+	v.note("Requests and operations that the sampler dropped are missing: counts and sums may be too small.")
 	v.code(0, "Go", `sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
 	v.code(1, "Go", `proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
 	v.code(2, "Go", `sdktrace.WithSampler(sdktrace.AlwaysRecord(s))                   // with this sampler`)

@@ -130,7 +130,7 @@ func samplingText(in *analyze.Envelope) string {
 	case in.Sampling == analyze.SamplingKnown:
 		return "known; estimates are marked est."
 	case in.Sampler != "":
-		return "unknown: the sampler " + inText(in.Sampler) + " left operations out; nothing is extrapolated"
+		return "unknown: the sampler " + inText(in.Sampler) + " may have left operations out; nothing is extrapolated"
 	case in.Sampling == analyze.SamplingUnknown:
 		return "unknown: some entries carry a sampling weight, others do not; nothing is extrapolated"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -31,6 +32,9 @@ func NamedReceiver() string {
 // NewReceiver returns a Receiver at url, or without one where the environment variables of
 // OpenTelemetry say, or else at localhost, without TLS.
 func NewReceiver(ctx context.Context, url string) (*Receiver, error) {
+	if url != "" && !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		return nil, fmt.Errorf("%q is no http:// or https:// URL of an OTLP receiver", url)
+	}
 	r := &Receiver{where: cmp.Or(url, NamedReceiver())}
 	var opts []otlptracehttp.Option // none leave it to the environment
 	if url != "" || r.where == "" {
