@@ -2,6 +2,7 @@ package traces
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"unsafe"
@@ -58,5 +59,34 @@ func TestWithOpsConcurrentSafe(t *testing.T) {
 	w.Add(traceID(7))
 	if !w.Has(traceID(7)) {
 		t.Error("a trace that has just been added is not found")
+	}
+}
+
+// A trace is known until some sixteen thousand others came.
+func TestTracesAreKnownForLong(t *testing.T) {
+	const marked, others = 1000, 16_000
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func() (id op.TraceID) {
+		binary.BigEndian.PutUint64(id[:], r.Uint64())
+		binary.BigEndian.PutUint64(id[8:], r.Uint64())
+		return id
+	}
+	var s set
+	ids := make([]op.TraceID, marked)
+	for i := range ids {
+		ids[i] = random()
+		s.Add(ids[i])
+	}
+	for range others {
+		s.Add(random())
+	}
+	known := 0
+	for _, id := range ids {
+		if s.Has(id) {
+			known++
+		}
+	}
+	if known < marked*99/100 {
+		t.Errorf("%d of %d traces are known after %d others", known, marked, others)
 	}
 }
