@@ -63,7 +63,7 @@ func cutError(text string) string {
 	if len(text) <= maxErrorText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+	return strings.ToValidUTF8(text[:maxErrorText], "") + cutMark
 }
 
 // appendErrorKey appends the key of a row.

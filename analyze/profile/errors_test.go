@@ -103,10 +103,10 @@ func TestErrorsTakeMemory(t *testing.T) {
 	}
 	CutTexts(&rec)
 	p.Add(rec.Entry)
-	if got := p.Bytes() - before; got < MaxText || got > 3*MaxText {
-		t.Errorf("%d bytes for a text of %d", got, MaxText)
+	if got := p.Bytes() - before; got < maxErrorText || got > 6*maxErrorText {
+		t.Errorf("%d bytes for a text of %d", got, maxErrorText)
 	}
-	if text := p.Sums().Errors[0].Text; len(text) > MaxText || !strings.HasSuffix(text, cutMark) {
+	if text := p.Sums().Errors[0].Text; len(text) > maxErrorText+len(cutMark) || !strings.HasSuffix(text, cutMark) {
 		t.Errorf("a text of %d bytes", len(text))
 	}
 }

@@ -1,6 +1,7 @@
 package opmodel
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -36,9 +37,8 @@ func CannotMultiply(name string, inputs []op.Shape) bool {
 // blocks of 32 or 256 elements in bytes, or rows that are padded.
 func mayHold(n, m int64) bool {
 	const (
-		word              = 32
-		smallest, largest = 6, 40 // bytes of a block of 32 elements
-		padded            = 32    // shorter rows are not padded
+		word   = 32
+		padded = 32 // shorter rows are not padded
 	)
 	if n == 0 {
 		return false
@@ -48,12 +48,18 @@ func mayHold(n, m int64) bool {
 			return true
 		}
 	}
-	for _, block := range []int64{32, 256} {
-		if blocks := m / block; m%block == 0 && n%blocks == 0 && n >= smallest*m/32 && n <= largest*m/32 {
+	for elements, sizes := range blocks {
+		if all := m / elements; all > 0 && m%elements == 0 && n%all == 0 && slices.Contains(sizes, n/all) {
 			return true
 		}
 	}
 	return m >= padded && n > m && n%8 == 0 && n-m < 64
+}
+
+// blocks are the sizes in bytes of the quantized blocks of llama.cpp (ggml-common.h), by their elements.
+var blocks = map[int64][]int64{
+	32:  {17, 18, 20, 22, 24, 34, 36},
+	256: {50, 54, 56, 66, 74, 82, 84, 98, 110, 136, 144, 176, 210, 292},
 }
 
 // Year2000 is the start of the year 2000 in Unix nanoseconds. An earlier time is a mistake, or no Unix time.
