@@ -18,6 +18,8 @@ func TestErrorLogIsThrottled(t *testing.T) {
 		expect := func(what, want string) {
 			t.Helper()
 			synctest.Wait()
+			e.mu.Lock() // with which lines are written
+			defer e.mu.Unlock()
 			check.Equal(t, what, want, out.String())
 			out.Reset()
 		}

@@ -51,14 +51,15 @@ func TestMergeKeepsSums(t *testing.T) {
 			name   string
 			kind   uint64
 			device device.Key
-			error  uint64
+			error  string // rows number their texts in any order
 		}
 		type sum struct{ count, duration, self, memory, flops, longest int64 }
 		sums := func(rows *rows) map[key]sum {
 			all := make(map[key]sum)
 			for i := range rows.list {
 				one := &rows.list[i]
-				k := key{one.node.Name(), kindNumber(one.node), one.node.Device(), rows.errorCode(one.node)}
+				text, failed := one.node.Failure()
+				k := key{one.node.Name(), kindNumber(one.node), one.node.Device(), fmt.Sprint(failed, text)}
 				s := all[k]
 				all[k] = sum{
 					s.count + one.count, s.duration + one.duration, s.self + one.self, s.memory + one.memory, s.flops + one.flops,
