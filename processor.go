@@ -213,8 +213,8 @@ func (p *Processor) keeps(s sdktrace.ReadOnlySpan) (keep bool) {
 func (p *Processor) takes(s trace.SpanContext) bool { return s.IsSampled() || p.cfg.recordOnly }
 
 // ForceFlush returns when every operation that ended before the call is with the exporter's
-// writer, or with ctx's error when ctx is done before. It returns an error where operations were
-// dropped, whatever dropped them, and no ForceFlush that returned before the call has said so.
+// writer, or with ctx's error when ctx is done before. It returns an error for operations that were
+// dropped, whatever dropped them. Each loss is reported once, or by several calls that overlap.
 func (p *Processor) ForceFlush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Load() {

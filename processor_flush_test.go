@@ -69,8 +69,8 @@ func TestForceFlushTellsOfLosses(t *testing.T) {
 	})
 }
 
-// What ended since the last ForceFlush returned is in the file when another one returns nil, whichever goroutines record and
-// flush and whenever the disk is full.
+// Operations that ended since the last ForceFlush returned are in the file when another one returns nil, whichever
+// goroutines record and flush and whenever the disk is full.
 func TestFlushedIsWrittenConcurrentSafe(t *testing.T) {
 	for name, opts := range map[string][]optrace.ExporterOption{
 		"entries": nil, "OTLP": {optrace.WithFormat(optrace.FormatOTLPProto)}, "gzip": {optrace.WithCompression(optrace.CompressionGzip)},
@@ -88,21 +88,28 @@ func testFlushed(t *testing.T, count int, opts ...optrace.ExporterOption) {
 	p := newProcessor(t, newExporter(t, disk, opts...), optrace.WithFlushInterval(time.Second))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
 	tr := optrace.NewTracer(tp)
+	type operation struct {
+		name  string
+		ended bool
+	}
 	var mu sync.Mutex
-	var ended []string            // names of operations, in the order in which they ended
-	flushed := 0                  // how many had ended when the last ForceFlush returned
+	var ops []*operation          // in the order in which their ends begin
+	flushed := 0                  // how many of them when the last ForceFlush returned
+	flushing := 0                 // calls of ForceFlush; one that has not returned may have reported losses
 	safe := make(map[string]bool) // what a nil covers
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), 1))
 			for n := range count {
-				name := fmt.Sprint("op", g, "-", n)
-				_, o := tr.Start(context.Background(), name, "cpu")
+				op := &operation{name: fmt.Sprint("op", g, "-", n)}
+				_, o := tr.Start(context.Background(), op.name, "cpu")
+				mu.Lock()
+				ops = append(ops, op)
+				mu.Unlock()
 				o.End()
 				mu.Lock()
-				ended = append(ended, name)
-				until := len(ended)
+				op.ended = true
 				mu.Unlock()
 				if r.IntN(5) == 0 {
 					disk.set(r.IntN(2) == 0, r.IntN(500))
@@ -110,12 +117,22 @@ func testFlushed(t *testing.T, count int, opts ...optrace.ExporterOption) {
 				if r.IntN(4) > 0 {
 					continue
 				}
+				var covered []string
+				mu.Lock()
+				for _, op := range ops[flushed:] {
+					if op.ended && flushing == 0 {
+						covered = append(covered, op.name)
+					}
+				}
+				flushing++
+				mu.Unlock()
 				err := p.ForceFlush(context.Background())
 				mu.Lock()
-				for i := flushed; i < until && err == nil; i++ {
-					safe[ended[i]] = true
+				for _, name := range covered {
+					safe[name] = safe[name] || err == nil
 				}
-				flushed = len(ended)
+				flushed = len(ops)
+				flushing--
 				mu.Unlock()
 				time.Sleep(time.Duration(r.IntN(5000)) * time.Millisecond)
 			}
@@ -129,12 +146,16 @@ func testFlushed(t *testing.T, count int, opts ...optrace.ExporterOption) {
 	for _, e := range spantest.Read(t, disk.Bytes()).Entries {
 		written[e.Operation] = true
 	}
-	for name := range safe {
-		if !written[name] {
+	covered := 0
+	for name, is := range safe {
+		if is {
+			covered++
+		}
+		if is && !written[name] {
 			t.Errorf("%s is not in the file", name)
 		}
 	}
-	if st := p.Stats(); len(safe) == 0 || st.Dropped == 0 || st.Written != uint64(len(written)) {
-		t.Errorf("%d operations are safe, %d are in the file, %+v", len(safe), len(written), st)
+	if st := p.Stats(); covered == 0 || st.Dropped == 0 || st.Written != uint64(len(written)) {
+		t.Errorf("%d operations are safe, %d are in the file, %+v", covered, len(written), st)
 	}
 }

@@ -21,6 +21,7 @@ type buffered struct {
 	shards  []shard
 	local   sync.Pool // hands a goroutine the shard that its processor used last, a hint only
 	next    atomic.Uint32
+	ended   atomic.Bool // after Stop
 
 	exported, written, failed, lost atomic.Uint64
 }
@@ -243,6 +244,7 @@ func (p *buffered) Stop(ctx context.Context) error {
 	p.buffers.stop()
 	// The goroutine's waits end with their contexts: it always ends.
 	_, err := p.stop(ctx)
+	p.ended.Store(true)
 	return err
 }
 
@@ -250,17 +252,15 @@ func (p *buffered) Stats() Stats {
 	st := Stats{Written: p.written.Load(), Lost: p.lost.Load()}
 	failed := p.failed.Load()
 	st.Exported, st.Dropped = p.exported.Load(), st.Lost+failed // exported last: it is never less than the others
-	stopped := true
 	for i := range p.shards {
 		sh := &p.shards[i]
 		sh.mu.Lock()
 		st.Recorded += sh.recorded
 		st.Skipped += sh.skipped
-		stopped = stopped && sh.stopped
 		sh.mu.Unlock()
 	}
-	if stopped {
-		// A write that outlived Shutdown is as good as lost.
+	if p.ended.Load() {
+		// A write that outlived Stop is as good as lost.
 		st.Dropped += st.Exported - st.Written - failed
 	}
 	return st
