@@ -7,7 +7,7 @@ GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 20000x
 ROUNDS      ?= 1
-MUTATE      ?= ./op ./internal/attrmap ./op/entries ./internal/convert ./internal/sink
+MUTATE      ?= ./op ./internal/model/attrmap ./op/entries ./internal/record/convert ./internal/record/sink
 SEED        ?= 1
 OTHERS      ?= darwin/arm64 windows/amd64 linux/386
 
@@ -46,7 +46,7 @@ fmt: ## fail where gofmt would change something
 
 vet: ## go vet of what depends on the system, for the others that users have; golangci has the rest
 	@set -e; for system in $(OTHERS); do echo "== vet $$system"; GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
-		$(GO) vet -trimpath . ./internal/producer ./internal/rotate ./examples/cuda; done
+		$(GO) vet -trimpath . ./internal/testing/producer ./internal/record/rotate ./examples/cuda; done
 
 lint: fmt vet golangci tree ## all that reads the tree and runs no code of it
 
@@ -54,7 +54,7 @@ golangci: ## the linters, staticcheck among them
 	@set -e; for m in $(MODULES); do echo "== golangci-lint $$m"; (cd $$m && $(GO) run $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); done
 
 tree: ## import rules, listings of the API, links, releases
-	$(GO) test -count=1 -tags tree ./internal/tree
+	$(GO) test -count=1 -tags tree ./internal/testing/tree
 
 fuzz: ## every fuzz target for FUZZTIME runs; with SLICE=TEXT a fifth of them, chosen by the text
 	@# A duration for FUZZTIME, as 10s, is ended by Go within a run now and then, and fails.
@@ -81,7 +81,7 @@ release: ## the command for linux, darwin and windows on amd64 and arm64, with i
 
 generate: ## what is generated: constants and tables from docs/registry, listings of the API
 	$(GO) generate ./tensorconv
-	$(GO) test -tags tree ./internal/tree -run TestAPI -update
+	$(GO) test -tags tree ./internal/testing/tree -run TestAPI -update
 
 tidy: ## go mod tidy in every module, and one version of each dependency
 	.ci/modules tidy

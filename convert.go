@@ -3,9 +3,9 @@ package optrace
 import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/optrace/optrace/internal/convert"
-	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/record/convert"
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

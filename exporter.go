@@ -12,11 +12,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/observ"
-	"github.com/optrace/optrace/internal/rotate"
-	"github.com/optrace/optrace/internal/sink"
-	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/rotate"
+	"github.com/optrace/optrace/internal/record/sink"
+	"github.com/optrace/optrace/internal/record/traces"
 )
 
 // ErrExporterShutdown is returned by an Exporter that has been shut down.

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/producer"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/producer"
+	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
 // A write got through in part because there was no room, and then somebody made

@@ -8,12 +8,12 @@ import (
 
 	"go.opentelemetry.io/otel"
 
-	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/encoding/entries"
-	"github.com/optrace/optrace/internal/encoding/otlp"
-	"github.com/optrace/optrace/internal/env"
-	"github.com/optrace/optrace/internal/rotate"
-	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/encoding/entries"
+	"github.com/optrace/optrace/internal/record/encoding/otlp"
+	"github.com/optrace/optrace/internal/record/env"
+	"github.com/optrace/optrace/internal/record/rotate"
+	"github.com/optrace/optrace/internal/record/sink"
 	"github.com/optrace/optrace/op/attr"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/producer"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/producer"
 )
 
 // fault is what happens again and again to a file while processes record to it.

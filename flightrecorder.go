@@ -8,8 +8,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/pipeline"
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/pipeline"
 )
 
 // FlightRecorder is a [Processor] that keeps the last operations in memory, with the spans above

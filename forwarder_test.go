@@ -24,9 +24,9 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 

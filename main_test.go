@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/producer"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/producer"
 )
 
 // TestMain fails where a test leaves a goroutine behind. As a child process it

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/optrace/optrace/internal/observ"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/record/observ"
 )
 
 // failure is the error of a task. Its text names the package once, whatever the cause does.

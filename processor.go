@@ -11,13 +11,13 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/observ"
-	"github.com/optrace/optrace/internal/pipeline"
-	"github.com/optrace/optrace/internal/prune"
-	"github.com/optrace/optrace/internal/shapes"
-	"github.com/optrace/optrace/internal/sink"
-	"github.com/optrace/optrace/internal/span"
-	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/pipeline"
+	"github.com/optrace/optrace/internal/record/prune"
+	"github.com/optrace/optrace/internal/record/shapes"
+	"github.com/optrace/optrace/internal/record/sink"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/op/attr"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/optrace/optrace/internal/env"
-	"github.com/optrace/optrace/internal/pipeline"
-	"github.com/optrace/optrace/internal/shapes"
+	"github.com/optrace/optrace/internal/record/env"
+	"github.com/optrace/optrace/internal/record/pipeline"
+	"github.com/optrace/optrace/internal/record/shapes"
 )
 
 // ProcessorOption configures a [Processor] or a [FlightRecorder]. Those that say so are for some of the constructors, and an

@@ -21,8 +21,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 

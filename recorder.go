@@ -6,8 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/internal/shapes"
-	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/record/shapes"
+	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/tensorconv"

@@ -16,9 +16,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/convert"
-	"github.com/optrace/optrace/internal/pipeline"
-	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/record/convert"
+	"github.com/optrace/optrace/internal/record/pipeline"
+	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )

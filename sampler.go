@@ -14,7 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 // WithSampler sets the sampler. It replaces samplers of [WithProviderOptions] and OTEL_TRACES_SAMPLER, and

@@ -19,8 +19,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/optrace/optrace/internal/env"
-	"github.com/optrace/optrace/internal/process"
+	"github.com/optrace/optrace/internal/record/env"
+	"github.com/optrace/optrace/internal/record/process"
 	"github.com/optrace/optrace/op"
 )
 

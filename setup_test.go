@@ -27,8 +27,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 

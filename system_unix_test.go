@@ -18,9 +18,9 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
 // A program is ended by the signal, once what it recorded has been written.

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/optrace/optrace/internal/observ"
-	"github.com/optrace/optrace/internal/shapes"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/shapes"
 	"github.com/optrace/optrace/tensorconv"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

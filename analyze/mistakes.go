@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 )
 

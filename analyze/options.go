@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 )
 
 // Partial holds partial results: the sums over an input, in little memory. Partial results

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/sequence"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 

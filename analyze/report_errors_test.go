@@ -8,9 +8,9 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 

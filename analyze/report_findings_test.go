@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 // The findings of a structure are those of the report on the same records.

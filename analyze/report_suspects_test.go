@@ -7,8 +7,8 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

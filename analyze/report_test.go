@@ -16,9 +16,9 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/budget"
+	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

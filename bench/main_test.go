@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestMeasures(t *testing.T) {

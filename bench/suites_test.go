@@ -14,9 +14,9 @@ import (
 	"github.com/optrace/optrace/bench/record"
 	"github.com/optrace/optrace/bench/seed"
 	"github.com/optrace/optrace/bench/workload"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/program"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/program"
 )
 
 // All sides of the comparisons run on few operations and come to the same: reports in

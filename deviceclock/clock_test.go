@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/deviceclock"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // simulated is a device's clock by the host's time: its readings at turning points,

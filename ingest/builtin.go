@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"

@@ -13,10 +13,10 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/optest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
 // What one place of damage may cost, in operations and other spans: those of one record,

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/ingest/stdouttrace"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 )
 
 // formats lists the formats, in the order in which they are tried. A detect

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -40,7 +40,7 @@ func newHead(text []byte, atEnd bool) *head {
 		return h
 	}
 	h.opening = trimmed[0]
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset(trimmed)
 	for len(h.members) == 0 && l.Err() == nil && l.Peek() != 0 {
 		switch l.Peek() {
@@ -64,7 +64,7 @@ func newHead(text []byte, atEnd bool) *head {
 	return h
 }
 
-func (h *head) object(l *jsontext.Lexer, text []byte) {
+func (h *head) object(l *lexer.Lexer, text []byte) {
 	for l.Object(); l.More(); {
 		key := string(l.Key())
 		start := l.Offset()

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

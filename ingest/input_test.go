@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

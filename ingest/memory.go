@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/optrace/optrace/internal/lineio"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/lineio"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // DefaultMaxMemory is how much memory an input may take by default.

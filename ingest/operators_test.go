@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // h100 is the folder of traces of an H100, which record.py there recorded.

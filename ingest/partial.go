@@ -6,7 +6,7 @@ import (
 	"iter"
 	"math"
 
-	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -7,7 +7,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/recent"
+	"github.com/optrace/optrace/internal/record/recent"
 )
 
 // ancestry knows the spans that have started and have not ended, and the latest of those that

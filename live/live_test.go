@@ -25,7 +25,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"

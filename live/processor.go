@@ -14,9 +14,9 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/livepage"
-	"github.com/optrace/optrace/internal/span"
-	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/record/traces"
+	"github.com/optrace/optrace/internal/serve/livepage"
 )
 
 // Processor profiles the operations among the spans that end. It is an

@@ -10,10 +10,10 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/convert"
-	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/profilepush"
-	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/record/convert"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/serve/livepage"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/tensorconv"
 )
 

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/attrcache"
-	"github.com/optrace/optrace/internal/convert"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/livepage"
-	"github.com/optrace/optrace/internal/span"
-	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/internal/record/attrcache"
+	"github.com/optrace/optrace/internal/record/convert"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/record/traces"
+	"github.com/optrace/optrace/internal/serve/livepage"
+	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

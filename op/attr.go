@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // Attr is a further attribute. Value is text whatever the type; Type says how
@@ -49,20 +49,20 @@ func (a *Attr) AppendJSONValue(dst []byte) []byte {
 		}
 	case AttrFloat:
 		if f, err := strconv.ParseFloat(a.Value, 64); err == nil {
-			return jsontext.AppendDouble(dst, f)
+			return lexer.AppendDouble(dst, f)
 		}
 	case AttrBool:
 		if a.Value == "true" || a.Value == "false" {
 			return append(dst, a.Value...)
 		}
 	case AttrBytes:
-		return jsontext.AppendBytes(dst, a.Value)
+		return lexer.AppendBytes(dst, a.Value)
 	case AttrJSON:
 		if isComposite(a.Value) {
 			return append(dst, a.Value...)
 		}
 	}
-	return jsontext.AppendString(dst, a.Value)
+	return lexer.AppendString(dst, a.Value)
 }
 
 // isComposite reports whether text is a list, a map or null in JSON, on one line.

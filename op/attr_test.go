@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // Column is a field of an [Entry], or with another T one of that: a row of the table from
@@ -106,15 +106,15 @@ func (c *Column[T]) appendJSON(dst []byte, v *T) []byte {
 		}
 	case func(*T) *string:
 		if text := *at(v); text != "" {
-			return jsontext.AppendString(dst, text)
+			return lexer.AppendString(dst, text)
 		}
 	case func(*T) Name:
 		if word := at(v).String(); word != "" {
-			return jsontext.AppendString(dst, word)
+			return lexer.AppendString(dst, word)
 		}
 	case func(*T) []byte:
 		if id := at(v); slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
-			return append(jsontext.AppendHex(append(dst, '"'), id), '"')
+			return append(lexer.AppendHex(append(dst, '"'), id), '"')
 		}
 	case func(*T) *int64:
 		if n := *at(v); n != 0 {
@@ -122,7 +122,7 @@ func (c *Column[T]) appendJSON(dst []byte, v *T) []byte {
 		}
 	case func(*T) *float64:
 		if f := *at(v); f != 0 {
-			return jsontext.AppendFloat(dst, f)
+			return lexer.AppendFloat(dst, f)
 		}
 	}
 	return dst[:start]

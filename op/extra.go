@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // Extra is what a span has beside the fields of an [Entry] or [Span], its attributes
@@ -128,7 +128,7 @@ func appendEvents(dst []byte, events []Event) []byte {
 			dst = append(dst, ',')
 		}
 		e := &events[i]
-		dst = jsontext.AppendString(append(dst, `{"name":`...), e.Name)
+		dst = lexer.AppendString(append(dst, `{"name":`...), e.Name)
 		dst = appendKnown(dst, `,"time_unix_ns":`, e.Time)
 		dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
 		dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)

@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // TraceID identifies a trace. The zero value means that it is not known.
@@ -27,21 +27,21 @@ func (id TraceID) String() string { return hex.EncodeToString(id[:]) }
 func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
 
 // MarshalText returns the hexadecimal form.
-func (id TraceID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil, id[:]), nil }
+func (id TraceID) MarshalText() ([]byte, error) { return lexer.AppendHex(nil, id[:]), nil }
 
 // MarshalText returns the hexadecimal form.
-func (id SpanID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil, id[:]), nil }
+func (id SpanID) MarshalText() ([]byte, error) { return lexer.AppendHex(nil, id[:]), nil }
 
 // ParseTraceID reads 32 hexadecimal digits in either case, or the 16 that
 // Jaeger prints when the high half is zero.
 func ParseTraceID(s []byte) (id TraceID, ok bool) {
-	ok = jsontext.ParseID(id[:], s)
+	ok = lexer.ParseID(id[:], s)
 	return id, ok
 }
 
 // ParseSpanID reads 16 hexadecimal digits in either case.
 func ParseSpanID(s []byte) (id SpanID, ok bool) {
-	ok = jsontext.ParseID(id[:], s)
+	ok = lexer.ParseID(id[:], s)
 	return id, ok
 }
 

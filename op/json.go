@@ -4,23 +4,23 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // AppendJSON appends the entry as one JSON object, without a newline: first
 // all keys of the seed format, then the others whose values are known.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = e.Step.append(append(dst, `{"step":`...))
-	dst = jsontext.AppendString(append(dst, `,"operation":`...), e.Operation)
+	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
 	dst = append(dst, `,"device_id":`...)
 	if e.HasDevice() {
-		dst = jsontext.AppendString(dst, e.DeviceID)
+		dst = lexer.AppendString(dst, e.DeviceID)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = AppendShapesJSON(append(dst, `,"input_shapes":`...), e.InputShapes)
 	dst = e.OutputShape.AppendJSON(append(dst, `,"output_shape":`...))
-	dst = jsontext.AppendMicros(append(dst, `,"duration_us":`...), e.Duration)
+	dst = lexer.AppendMicros(append(dst, `,"duration_us":`...), e.Duration)
 	dst = e.OutputElements.append(append(dst, `,"output_elements":`...))
 	dst = e.MemoryBytes.append(append(dst, `,"memory_bytes":`...))
 
@@ -49,16 +49,16 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = jsontext.AppendString(dst, string(d))
+			dst = lexer.AppendString(dst, string(d))
 		}
 		dst = append(dst, ']')
 	}
 	dst = appendText(dst, `,"side":`, e.Side.String())
 	if e.Failed {
-		dst = jsontext.AppendString(append(dst, `,"error":`...), e.Error)
+		dst = lexer.AppendString(append(dst, `,"error":`...), e.Error)
 	}
 	if e.AdjustedCount != 0 {
-		dst = jsontext.AppendFloat(append(dst, `,"adjusted_count":`...), e.AdjustedCount)
+		dst = lexer.AppendFloat(append(dst, `,"adjusted_count":`...), e.AdjustedCount)
 	}
 	dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)
 	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
@@ -111,7 +111,7 @@ func (c *Collective) appendJSON(dst []byte) []byte {
 
 // AppendJSON appends the span as an ancestry record, without a newline.
 func (s *Span) AppendJSON(dst []byte) []byte {
-	dst = jsontext.AppendString(append(dst, `{"span":{"name":`...), s.Name)
+	dst = lexer.AppendString(append(dst, `{"span":{"name":`...), s.Name)
 	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID)
 	if s.RemoteParent {
 		dst = append(dst, `,"parent_remote":true`...)
@@ -153,7 +153,7 @@ func (g *Gap) AppendJSON(dst []byte) []byte {
 
 // AppendJSON appends the batch record, without a newline.
 func (b *Batch) AppendJSON(dst []byte) []byte {
-	dst = jsontext.AppendString(append(dst, `{"batch":{"writer":`...), b.Writer)
+	dst = lexer.AppendString(append(dst, `{"batch":{"writer":`...), b.Writer)
 	dst = strconv.AppendInt(append(dst, `,"seq":`...), b.Sequence, 10)
 	dst = strconv.AppendInt(append(dst, `,"entries":`...), b.Entries, 10)
 	return append(dst, '}', '}')
@@ -188,14 +188,14 @@ func appendIDs(dst []byte, trace TraceID, span, parent SpanID) []byte {
 }
 
 func appendID(dst []byte, key string, id []byte) []byte {
-	return append(jsontext.AppendHex(append(dst, key...), id), '"')
+	return append(lexer.AppendHex(append(dst, key...), id), '"')
 }
 
 func appendText(dst []byte, key, v string) []byte {
 	if v == "" {
 		return dst
 	}
-	return jsontext.AppendString(append(dst, key...), v)
+	return lexer.AppendString(append(dst, key...), v)
 }
 
 func appendKnown(dst []byte, key string, v Int) []byte {
@@ -215,7 +215,7 @@ func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(jsontext.AppendString(dst, attrs[i].Key), ':')
+		dst = append(lexer.AppendString(dst, attrs[i].Key), ':')
 		dst = attrs[i].AppendJSONValue(dst)
 	}
 	return append(dst, '}')

@@ -10,8 +10,8 @@ import (
 
 	lib "github.com/parquet-go/parquet-go"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/optrace/optrace/internal/lineio"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
-	"github.com/optrace/optrace/internal/spool"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/parquet/internal/rows"
 )

@@ -5,7 +5,7 @@ package tensorconv
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 // The attributes of an operation.

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

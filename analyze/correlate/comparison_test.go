@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

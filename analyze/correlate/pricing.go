@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 // PriceAttrs returns the attributes of requests that prices are summed up by, for [Join.KeepAttrs].

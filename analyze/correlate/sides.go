@@ -6,7 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

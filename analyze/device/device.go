@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/internal/natural"
+	"github.com/optrace/optrace/internal/text/natural"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

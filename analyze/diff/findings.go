@@ -9,7 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/requests"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // maxFindings bounds the rows that are findings of their own.

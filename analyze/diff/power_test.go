@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // The table of docs/analyses.md says which slow-down four of five comparisons find. The test

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

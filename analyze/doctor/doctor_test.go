@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 )
 

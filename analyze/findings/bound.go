@@ -8,7 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

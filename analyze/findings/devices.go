@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

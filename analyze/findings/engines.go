@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/engines"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

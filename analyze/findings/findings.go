@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

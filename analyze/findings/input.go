@@ -8,7 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -2,7 +2,7 @@ package findings
 
 import (
 	"github.com/optrace/optrace/analyze/requests"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/ingest/ort"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

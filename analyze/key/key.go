@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/op"
 )
 

@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/pattern"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 // Table has the prices of devices.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/price"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestParse(t *testing.T) {

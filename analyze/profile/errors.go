@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

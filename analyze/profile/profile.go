@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

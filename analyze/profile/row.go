@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // The time in which a request waits for another is that of the spans on its path.

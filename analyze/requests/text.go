@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/optrace/optrace/internal/kernelname"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // causeSentences are the sentences of causes: the time, its share and the parts stand for

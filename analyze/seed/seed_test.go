@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/seed"
 )

@@ -8,8 +8,8 @@ import (
 	"unicode"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // hostileNames are names that collapsed stacks have to escape or to keep apart.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 )
 
 // WriteForest writes the self times of the operations as collapsed stacks,

@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/fulldisk"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/fulldisk"
 )
 
 // rawStack returns the frames above and of spec i, and its device.

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/op"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -270,7 +270,7 @@ func appendArguments(b []byte, e *op.Entry) []byte {
 		} else {
 			b[len(b)-1] = ','
 		}
-		b = append(jsontext.AppendString(b, a.Key), ':')
+		b = append(lexer.AppendString(b, a.Key), ':')
 		b = append(a.AppendJSONValue(b), '}')
 	}
 	return b

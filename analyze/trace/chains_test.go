@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

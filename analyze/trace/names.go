@@ -2,7 +2,7 @@ package trace
 
 import (
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

@@ -3,7 +3,7 @@ package trace
 import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 )
 
 // Service returns the service of the operation in row r.

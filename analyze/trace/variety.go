@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

@@ -3,7 +3,7 @@ package work
 import (
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/peaks"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

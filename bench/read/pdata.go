@@ -12,8 +12,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/tensorconv"
 )
 

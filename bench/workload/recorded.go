@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 // opsPerQuickstartStep is how many operations the quickstart example records in a

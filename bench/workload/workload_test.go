@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func repeated(head, unit string, n int, tail string) func(io.Writer) {

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 const completionUsage = `usage: optrace completion SHELL

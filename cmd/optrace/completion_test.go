@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // What completion offers for a command line is words and, where files fit, ":files".

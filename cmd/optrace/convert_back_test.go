@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op/attr"
 )
 

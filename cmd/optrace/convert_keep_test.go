@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/otlptest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/otlptest"
 )
 
 // randomTraces returns random spans with times and keys as OTLP wants them, which are those that all formats keep.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // What is pushed is what would be written.

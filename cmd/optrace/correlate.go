@@ -22,7 +22,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/internal/attrmap"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/text"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/otlp"

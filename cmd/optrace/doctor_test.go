@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 // What is said of real recordings, and of the samples of this repository.

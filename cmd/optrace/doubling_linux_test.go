@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/program"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/program"
 )
 
 // recording writes lines of entries. Times are in units of 10 ns; the parent 0 is none.

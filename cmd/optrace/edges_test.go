@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 const anOperation = `{"operation":"relu","duration_us":1}`

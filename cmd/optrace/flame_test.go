@@ -19,8 +19,8 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // flame is what the page's own code says about its flame graph.

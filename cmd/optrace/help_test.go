@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // Every key of a report in JSON is in the help text, and nothing that is described as a

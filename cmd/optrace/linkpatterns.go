@@ -8,7 +8,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
 const defaultReportURL = "http://127.0.0.1:8318"

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	_ "github.com/optrace/optrace/cmd/optrace/nsys" // is read as other formats are
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 func main() {

@@ -15,9 +15,9 @@ import (
 	client "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/mcp"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/causes"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/causes"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // askMCP starts the command for the inputs below a directory, which ends with the client of the protocol's own SDK.

@@ -23,8 +23,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // A grammar is how a format writes a recording. In operation @name, @device, @stream, @step and @dim stand for values, @attrs, @links,

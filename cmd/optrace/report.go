@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"

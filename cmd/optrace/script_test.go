@@ -21,8 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 // TestMain is the program itself where the binary of the tests is called optrace, as a link

@@ -20,10 +20,10 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/metrics"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/livepage"
-	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/internal/profilepush"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/serve/livepage"
+	"github.com/optrace/optrace/internal/serve/loopback"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 const serveUsage = `usage: optrace serve [flags] [INPUT...]

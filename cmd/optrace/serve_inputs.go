@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/serve/livepage"
 	"github.com/optrace/optrace/op"
 )
 

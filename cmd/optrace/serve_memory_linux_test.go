@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // crowds are operations of which each has another value of something, with its number in the place of #: their name, and the key

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/profilepush"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/serve/livepage"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/render/html"
 )
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // A command that waits ends at a signal, and leaves nothing behind.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 // recorded holds recorded traces, which are not part of the repository.

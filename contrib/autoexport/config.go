@@ -12,7 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/env"
+	"github.com/optrace/optrace/internal/record/env"
 	"github.com/optrace/optrace/internal/release"
 )
 

@@ -22,7 +22,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -271,7 +271,7 @@ func forget(shapes []op.Shape, places []int64) {
 
 // setID sets an id, to none for an empty text.
 func setID(id []byte, text string) error {
-	if !jsontext.ParseID(id, []byte(text)) && text != "" {
+	if !lexer.ParseID(id, []byte(text)) && text != "" {
 		return fmt.Errorf("%.40q is no id", text)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/release"
 )
 

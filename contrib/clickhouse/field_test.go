@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"

@@ -17,7 +17,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // A current ClickHouse computes what package analyze does, by the statements that two shards of an

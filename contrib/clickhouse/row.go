@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 // A record is the same after it was a row.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // serverVariable names the program of a server; without it the tests that need one are skipped.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

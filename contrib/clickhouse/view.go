@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

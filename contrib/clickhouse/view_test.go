@@ -14,8 +14,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/clickhouse"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlp"
 )

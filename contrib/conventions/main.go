@@ -57,7 +57,7 @@ var files = []struct {
 	path     string
 	generate func(r *registry, old []byte) ([]byte, error)
 }{
-	{"internal/attrkey/names.go", constants("package attrkey\n", false, func(a *attribute) (name, value string) {
+	{"internal/model/attrkey/names.go", constants("package attrkey\n", false, func(a *attribute) (name, value string) {
 		return a.Annotations.Key, fmt.Sprintf("%q", a.name())
 	})},
 	{"tensorconv/key.go", constants(tensorconvHeader, true, func(a *attribute) (name, value string) {
@@ -72,6 +72,6 @@ const tensorconvHeader = `package tensorconv
 import (
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 )
 `

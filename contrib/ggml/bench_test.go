@@ -14,8 +14,8 @@ import (
 	"github.com/hybridgroup/yzma/pkg/llama"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/llamacpp"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/llamacpp"
 )
 
 func processorTime(b *testing.B) time.Duration {

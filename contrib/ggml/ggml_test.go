@@ -10,7 +10,7 @@ import (
 	"github.com/hybridgroup/yzma/pkg/llama"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

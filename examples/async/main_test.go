@@ -9,8 +9,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 // Each phase is found by its figures, and nothing is lost.

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // Every operation was for requests, and the requests' parts add up to all of them.

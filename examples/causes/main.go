@@ -14,8 +14,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/optrace/optrace/internal/causes"
 	"github.com/optrace/optrace/internal/release"
+	"github.com/optrace/optrace/internal/testing/causes"
 )
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0

@@ -17,8 +17,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )

@@ -19,9 +19,9 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/otlptest"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/llamacpp"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/llamacpp"
 	"github.com/optrace/optrace/op"
 )
 

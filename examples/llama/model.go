@@ -12,8 +12,8 @@ import (
 	"github.com/hybridgroup/yzma/pkg/llama"
 
 	"github.com/optrace/optrace/contrib/ggml"
-	"github.com/optrace/optrace/internal/llamacpp"
 	"github.com/optrace/optrace/internal/release"
+	"github.com/optrace/optrace/internal/testing/llamacpp"
 )
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // The batches of two ranks are profiled as one. A line of the second one is

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/program"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/program"
 )
 
 // What the SDK for JavaScript sends arrives at optrace serve.

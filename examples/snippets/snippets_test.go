@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // answerError is an answer without the data that were asked for.
@@ -81,7 +81,7 @@ func checkAnswer(url string, status int, body []byte) error {
 // failure returns the message of an answer that holds an error instead of
 // data. What it reads of an answer with data ends where those begin.
 func failure(body []byte) (msg string, failed bool) {
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset(body)
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
@@ -107,7 +107,7 @@ func failure(body []byte) (msg string, failed bool) {
 //	{"httpCode":404,"message":"No traces found"}
 //	[{"code":500,"msg":"json: unsupported value: NaN"}]
 func message(text []byte) string {
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset(text)
 	if l.Peek() == '[' {
 		if l.Array(); !l.More() {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 

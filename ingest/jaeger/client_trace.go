@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 )
 

@@ -8,9 +8,9 @@ import (
 	"iter"
 	"unsafe"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/budget"
-	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

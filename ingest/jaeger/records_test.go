@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 func transcript(t testing.TB, text string) string {

@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
 // decoder reads the objects of an answer. What it returns is overwritten by
 // the next span.
 type decoder struct {
-	lex     jsontext.Lexer
-	value   jsontext.Lexer // of the value of a tag
+	lex     lexer.Lexer
+	value   lexer.Lexer // of the value of a tag
 	build   *attrmap.Builder
 	strings intern.Table
 
@@ -192,7 +192,7 @@ func (d *decoder) valid(text []byte) string {
 
 // micros reads a number of microseconds, as nanoseconds.
 func (d *decoder) micros() op.Int {
-	ns, ok := jsontext.ParseMicros(d.lex.AnyNumber())
+	ns, ok := lexer.ParseMicros(d.lex.AnyNumber())
 	if !ok {
 		return op.Int{}
 	}

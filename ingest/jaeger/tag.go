@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -111,7 +111,7 @@ func (d *decoder) attribute(t tag) {
 }
 
 // tagInt returns the integer that a tag holds; beyond ±2^53 it stands in quotes.
-func (d *decoder) tagInt(t tag) (int64, bool) { return jsontext.ParseInt(d.tagBytes(t)) }
+func (d *decoder) tagInt(t tag) (int64, bool) { return lexer.ParseInt(d.tagBytes(t)) }
 
 // tagText returns a string's content, and of any other value the JSON text.
 func (d *decoder) tagText(t tag) string { return d.valid(d.tagBytes(t)) }
@@ -177,7 +177,7 @@ func (d *decoder) attr(t tag) op.Attr {
 	case a.Value == "true" || a.Value == "false":
 		a.Type = op.AttrBool
 	default:
-		if f, ok := jsontext.ParseFloat([]byte(a.Value)); ok {
+		if f, ok := lexer.ParseFloat([]byte(a.Value)); ok {
 			return opmodel.FloatAttr(t.key, f)
 		}
 	}

@@ -5,16 +5,16 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
 // arguments holds the arguments of one of Kineto's events. It is reused
 // from event to event.
 type arguments struct {
-	lex      jsontext.Lexer
-	unescape jsontext.Lexer // of a text
+	lex      lexer.Lexer
+	unescape lexer.Lexer // of a text
 	texts    intern.Table
 	keys     argumentKeys
 
@@ -68,14 +68,14 @@ func (a *arguments) parse(text []byte) {
 // the same effect.
 func (a *arguments) straight(b []byte, i int) int {
 	a.reset()
-	i = jsontext.Space(b, i+1)
+	i = lexer.Space(b, i+1)
 	for more := true; more; {
-		name, start := jsontext.Member(b, i)
-		if i = jsontext.Value(b, start); i < 0 {
+		name, start := lexer.Member(b, i)
+		if i = lexer.Value(b, start); i < 0 {
 			return -1
 		}
 		a.set(a.keys.find(name), b[start:i])
-		i, more = jsontext.Next(b, i, '}')
+		i, more = lexer.Next(b, i, '}')
 	}
 	a.finishCollective()
 	return i
@@ -146,7 +146,7 @@ func appendMember(object []byte, key string, value []byte) []byte {
 	} else {
 		object[len(object)-1] = ','
 	}
-	object = jsontext.AppendString(object, key)
+	object = lexer.AppendString(object, key)
 	object = append(object, ':')
 	object = append(object, value...)
 	return append(object, '}')

@@ -1,8 +1,8 @@
 package kineto
 
 import (
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -23,7 +23,7 @@ type entryMaker struct {
 	base  int64
 	rank  op.Int
 
-	lex     jsontext.Lexer
+	lex     lexer.Lexer
 	coll    collective
 	inputs  map[uint32]*inputs   // by symbol
 	devices map[deviceKey]string // names
@@ -135,7 +135,7 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	if g.forward != 0 {
 		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
-			name := jsontext.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))
+			name := lexer.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))
 			m.further = append(m.further, op.Attr{Key: attrkey.ForwardName, Value: name})
 		}
 	}
@@ -205,7 +205,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
-		e.LaunchedBy, e.LaunchSpanID = jsontext.ValidUTF8(m.symbols.Text(o.name)), spanID(int(launcher))
+		e.LaunchedBy, e.LaunchSpanID = lexer.ValidUTF8(m.symbols.Text(o.name)), spanID(int(launcher))
 	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
 	}
@@ -223,7 +223,7 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 		m.further = append(m.further, op.Attr{Key: attrkey.LaunchDuration, Value: m.number(call.dur), Type: op.AttrInt})
 	}
 	if call != nil && call.name != 0 {
-		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: jsontext.ValidUTF8(m.notes.Text(call.name))})
+		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: lexer.ValidUTF8(m.notes.Text(call.name))})
 	}
 	if len(m.further) > 0 {
 		e.Attrs = m.further
@@ -268,7 +268,7 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.steps.At(int64(process), at); s != nil {
 		m.build.Int(attrkey.Step, s.Number.V)
-		m.step = jsontext.ValidUTF8(m.notes.Text(s.Name))
+		m.step = lexer.ValidUTF8(m.notes.Text(s.Name))
 	}
 }
 
@@ -311,7 +311,7 @@ func (m *entryMaker) deviceName(d *deviceOp) string {
 	if !ok {
 		name = "cuda"
 		if d.maker != 0 {
-			name = jsontext.ValidUTF8(m.makers[d.maker-1])
+			name = lexer.ValidUTF8(m.makers[d.maker-1])
 		}
 		if key.device >= 0 {
 			name += ":" + strconv.Itoa(int(d.device))

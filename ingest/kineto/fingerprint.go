@@ -4,7 +4,7 @@ import (
 	"hash/fnv"
 	"io"
 
-	"github.com/optrace/optrace/internal/profiler"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
 )
 

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/opmodel"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 // forwardsOf returns the names of the forward operators of the operators on the host, "" for none, in the order of the trace.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -49,7 +49,7 @@ func parseInputs(key string) *inputs {
 	types, concrete, _ := strings.Cut(types, "\x00")
 	names := parseTypes(types)
 	in := &inputs{shapes: []op.Shape{}}
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset([]byte(dims))
 	if l.Peek() != '[' {
 		return &inputs{warn: op.WarnBadShape}
@@ -73,7 +73,7 @@ func parseInputs(key string) *inputs {
 
 // parseTypes reads a list of type names; nil where there is none.
 func parseTypes(text string) []string {
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset([]byte(text))
 	if l.Peek() != '[' {
 		return nil
@@ -87,7 +87,7 @@ func parseTypes(text string) []string {
 
 // input reads one element of the list of shapes, which may be a list of
 // tensors. untyped is set where the types of the inputs are not known.
-func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
+func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	if !l.AnyArray() {
 		in.warn |= op.WarnBadShape
 		in.add(nil, "")
@@ -130,8 +130,8 @@ func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
 }
 
 // dimension reads one dimension; Dynamic-1 stands for one that is none.
-func (in *inputs) dimension(l *jsontext.Lexer) int64 {
-	if n, ok := jsontext.ParseInt(l.AnyNumber()); ok {
+func (in *inputs) dimension(l *lexer.Lexer) int64 {
+	if n, ok := lexer.ParseInt(l.AnyNumber()); ok {
 		return n
 	}
 	return op.Dynamic - 1

@@ -7,8 +7,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/internal/profiler"
+	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 )
 
 // join connects the tables of a trace that has been read to its end. Nothing

@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -15,7 +15,7 @@ import (
 // operation: its ids, and what package render/chrome writes beside them. It is
 // reused from span to span.
 type ownArguments struct {
-	lex     jsontext.Lexer
+	lex     lexer.Lexer
 	strings intern.Table
 
 	ownValues

@@ -5,9 +5,9 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/internal/profiler"
+	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -114,7 +114,7 @@ func (m *entryMaker) rangeAround(call *launch) string {
 	}
 	for n, i := 0, m.rangeAt(call.thread, call.start); i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
 		if !m.rangeMark(i).IsStep() {
-			return jsontext.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
+			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
 		}
 	}
 	return ""
@@ -132,7 +132,7 @@ func (m *entryMaker) pathOf(i int32) string {
 			if m.rangeMark(at).IsStep() {
 				continue
 			}
-			names = append(names, jsontext.ValidUTF8(m.notes.Text(m.ranges.at(at).name)))
+			names = append(names, lexer.ValidUTF8(m.notes.Text(m.ranges.at(at).name)))
 		}
 		slices.Reverse(names)
 		path = remember(&m.paths, i, strings.Join(names, op.PathSeparator))

@@ -10,10 +10,10 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/budget"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/marks"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

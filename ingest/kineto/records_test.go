@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -1,7 +1,7 @@
 package kineto
 
 import (
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 // The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were open at their

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/internal/profiler"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
+	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
 )
 

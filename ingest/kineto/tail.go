@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -59,7 +59,7 @@ func (r *reader) readTail() bool {
 func (r *reader) readCalls(m *entryMaker) bool {
 	call := op.Entry{Side: op.SideHost, Rank: m.rank}
 	give := func(name uint32, start, dur int64) bool {
-		call.Operation, call.Start, call.Duration = jsontext.ValidUTF8(m.notes.Text(name)), opfile.UnixTime(m.base, start), dur
+		call.Operation, call.Start, call.Duration = lexer.ValidUTF8(m.notes.Text(name)), opfile.UnixTime(m.base, start), dur
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {
@@ -81,7 +81,7 @@ func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)
 
 // parseDistributed reads the object that places the process in its job.
 func parseDistributed(text []byte) (r op.Resource, known bool) {
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset(text)
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {

@@ -1,12 +1,12 @@
 package kineto
 
 import (
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
 func parseInt(text []byte) op.Int {
-	n, ok := jsontext.ParseInt(text)
+	n, ok := lexer.ParseInt(text)
 	if !ok {
 		return op.Int{}
 	}
@@ -14,7 +14,7 @@ func parseInt(text []byte) op.Int {
 }
 
 // readCount reads an integer that cannot be negative, or one in quotes; anything else is unknown.
-func readCount(l *jsontext.Lexer) op.Int {
+func readCount(l *lexer.Lexer) op.Int {
 	if l.Peek() == '"' {
 		return count(parseInt(l.Str()))
 	}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/budget"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -62,7 +62,7 @@ type decoder struct {
 	events  *traceevent.Reader
 	build   *attrmap.Builder
 	feed    *attrjson.Feeder
-	lex     jsontext.Lexer
+	lex     lexer.Lexer
 	strings intern.Table
 	dtypes  []string // of the inputs of a node
 	shapes  []byte
@@ -117,7 +117,7 @@ func (d *decoder) event(e *traceevent.Event) error {
 		d.skip(op.SkipAnnotation)
 	case category == "Session":
 		return d.add(e, held{
-			name: jsontext.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
+			name: lexer.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
 		})
 	case category == "Api", isOperation && (bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
 		d.skip(op.SkipRuntime)
@@ -208,7 +208,7 @@ func (d *decoder) arguments(text []byte, kernel bool) {
 		dim := slices.Index(geometry[:], key)
 		switch {
 		case kernel && key == "op_name" && l.Peek() == '"':
-			d.by = jsontext.ValidUTF8(d.strings.String(l.Str()))
+			d.by = lexer.ValidUTF8(d.strings.String(l.Str()))
 		case kernel && key == "stream":
 			d.feed.Value(l, attrkey.Stream)
 		case kernel && dim >= 0 && l.Peek() == '"':

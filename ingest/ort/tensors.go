@@ -1,8 +1,8 @@
 package ort
 
 import (
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // tensor reads a tensor of a list of types and shapes, as the runtime writes those of a node's inputs and outputs. What is
@@ -13,7 +13,7 @@ func (d *decoder) tensor() (dtype string, shape []byte) {
 	l := &d.lex
 	shape = []byte("null")
 	for more := l.AnyObject(); more && l.More(); {
-		dtype = jsontext.ValidUTF8(d.strings.String(l.Key()))
+		dtype = lexer.ValidUTF8(d.strings.String(l.Key()))
 		shape = l.Raw()
 	}
 	return dtype, shape

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/budget"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

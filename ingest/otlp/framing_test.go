@@ -21,8 +21,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
 func load(t *testing.T, path string) []byte {

@@ -4,7 +4,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/internal/text/lineio"
 )
 
 // input reads a stream piece by piece.

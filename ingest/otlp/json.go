@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -109,7 +109,7 @@ func (r *jsonReader) documents() {
 			break
 		}
 		w.lex.Reset(w.Text)
-		w.lex.Rewind(jsontext.Mark{}.At(at + 1))
+		w.lex.Rewind(lexer.Mark{}.At(at + 1))
 	}
 	if err := w.sourceError(); err != nil && !r.Stopped {
 		r.Emit(op.Record{}, fmt.Errorf("reading OTLP JSON: %w", err))
@@ -178,7 +178,7 @@ func (r *jsonReader) list(element func()) {
 func (r *jsonReader) resourceSpans() {
 	r.Resource = op.Resource{}
 	r.group("resource", "scopeSpans", "scope_spans", func() { r.list(r.scopeSpans) }, func() {
-		r.w.do(func(*jsontext.Lexer) { r.ReadResource() })
+		r.w.do(func(*lexer.Lexer) { r.ReadResource() })
 		if r.going() {
 			r.Emit(op.Record{Resource: &r.Resource}, nil)
 		}
@@ -189,7 +189,7 @@ func (r *jsonReader) resourceSpans() {
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
 	r.group("scope", "spans", "spans", r.spans, func() {
-		r.w.do(func(*jsontext.Lexer) { r.ReadScope() })
+		r.w.do(func(*lexer.Lexer) { r.ReadScope() })
 	})
 }
 
@@ -255,7 +255,7 @@ func (r *jsonReader) spans() {
 			w.peek()
 			w.hold()
 			behind = 1
-			w.do(func(*jsontext.Lexer) { r.ReadSpan() })
+			w.do(func(*lexer.Lexer) { r.ReadSpan() })
 		}
 		if !w.failed() {
 			w.holding = false

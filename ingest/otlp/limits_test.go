@@ -16,12 +16,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/otlptest"
-	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op/attr"
 )
 

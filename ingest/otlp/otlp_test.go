@@ -12,7 +12,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/otlptest"
+	"github.com/optrace/optrace/internal/testing/otlptest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

@@ -7,8 +7,8 @@ import (
 	"math"
 	"regexp"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,14 +19,14 @@ import (
 type window struct {
 	lineio.Buffer
 	name string
-	lex  jsontext.Lexer
+	lex  lexer.Lexer
 
 	lines int64 // newlines in front of Text[counted]
 	// counted is how much of Text the newlines have been counted of: each is
 	// looked at once, however many lines are bad.
 	counted int
 	// held is a place to come back to, which keeps what is behind it in Text.
-	held    jsontext.Mark
+	held    lexer.Mark
 	holding bool
 	// tooLong is set if the limit ended a step.
 	tooLong bool
@@ -43,7 +43,7 @@ func (w *window) reset(src io.Reader, name string, at op.Position) {
 
 // do runs a step. It may run several times and has to start from scratch each
 // time; the last run saw all that it needed, or the end of the input.
-func (w *window) do(step func(l *jsontext.Lexer)) {
+func (w *window) do(step func(l *lexer.Lexer)) {
 	if w.tooLong {
 		return
 	}
@@ -63,7 +63,7 @@ func (w *window) do(step func(l *jsontext.Lexer)) {
 
 // fill reads more behind the window and takes the lexer back to m. It reports
 // false where there is no more to be had: the step stands as it is.
-func (w *window) fill(m jsontext.Mark) bool {
+func (w *window) fill(m lexer.Mark) bool {
 	keep := m.Pos()
 	if w.holding {
 		keep = min(keep, w.held.Pos())
@@ -93,21 +93,21 @@ func (w *window) slide(n int) {
 // The steps. They return zero values after an error.
 
 func (w *window) peek() (c byte) {
-	w.do(func(l *jsontext.Lexer) { c = l.Peek() })
+	w.do(func(l *lexer.Lexer) { c = l.Peek() })
 	return c
 }
 
-func (w *window) object() { w.do((*jsontext.Lexer).Object) }
-func (w *window) array()  { w.do((*jsontext.Lexer).Array) }
+func (w *window) object() { w.do((*lexer.Lexer).Object) }
+func (w *window) array()  { w.do((*lexer.Lexer).Array) }
 
 func (w *window) more() (more bool) {
-	w.do(func(l *jsontext.Lexer) { more = l.More() })
+	w.do(func(l *lexer.Lexer) { more = l.More() })
 	return more && !w.failed()
 }
 
 // key returns a member's name, valid until the next step.
 func (w *window) key() (k []byte) {
-	w.do(func(l *jsontext.Lexer) { k = l.Key() })
+	w.do(func(l *lexer.Lexer) { k = l.Key() })
 	return k
 }
 
@@ -121,7 +121,7 @@ func (w *window) skip() {
 		case '[':
 			w.array()
 		default:
-			w.do((*jsontext.Lexer).Skip)
+			w.do((*lexer.Lexer).Skip)
 		}
 		for {
 			if w.failed() || w.lex.Depth() == base {
@@ -212,7 +212,7 @@ func (w *window) release() {
 
 // null consumes null and reports whether it stood there.
 func (w *window) null() (null bool) {
-	w.do(func(l *jsontext.Lexer) { null = l.Null() })
+	w.do(func(l *lexer.Lexer) { null = l.Null() })
 	return null
 }
 
@@ -232,7 +232,7 @@ func (w *window) startsLines() bool {
 // startsSpread reports whether the lexer stands in front of an object whose first line is
 // a brace alone, and whose next line goes on with it.
 func (w *window) startsSpread() (spread bool) {
-	w.do(func(l *jsontext.Lexer) {
+	w.do(func(l *lexer.Lexer) {
 		m := l.Mark()
 		l.Object()
 		from := l.Pos()

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // annotator makes JSON of debug annotations.
@@ -34,7 +34,7 @@ func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	if !ok || *a.bad || a.isLarge(dst) {
 		return dst
 	}
-	dst = append(jsontext.AppendString(comma(dst), key), ':')
+	dst = append(lexer.AppendString(comma(dst), key), ':')
 	return a.value(dst, key, b, depth)
 }
 
@@ -106,7 +106,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 	case annotationInt:
 		return strconv.AppendInt(to, int64(f.n), 10), true
 	case annotationDouble:
-		return jsontext.AppendDouble(to, math.Float64frombits(f.n)), true
+		return lexer.AppendDouble(to, math.Float64frombits(f.n)), true
 	case annotationString:
 		return a.text(to, key, string(f.data)), true
 	case annotationTextIID:
@@ -114,7 +114,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 		a.unknown = a.unknown || !ok
 		return a.text(to, key, text), true
 	case annotationPointer:
-		return jsontext.AppendString(to, "0x"+strconv.FormatUint(f.n, 16)), true
+		return lexer.AppendString(to, "0x"+strconv.FormatUint(f.n, 16)), true
 	case annotationJSON:
 		return a.json(to, f.data), true
 	}
@@ -129,13 +129,13 @@ func (a *annotator) text(dst []byte, key, text string) []byte {
 			return a.json(dst, []byte(text))
 		}
 	}
-	return jsontext.AppendString(dst, text)
+	return lexer.AppendString(dst, text)
 }
 
 // json appends JSON, or a text where it is none.
 func (a *annotator) json(dst, text []byte) []byte {
 	if !isJSON(text) {
-		return jsontext.AppendString(dst, string(text))
+		return lexer.AppendString(dst, string(text))
 	}
 	a.hasJSON = true
 	return append(dst, text...)
@@ -143,7 +143,7 @@ func (a *annotator) json(dst, text []byte) []byte {
 
 // isJSON reports whether a text is one JSON value.
 func isJSON(text []byte) bool {
-	var l jsontext.Lexer
+	var l lexer.Lexer
 	l.Reset(text)
 	l.Skip()
 	l.End()

@@ -14,8 +14,8 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/perfettotest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
 
 // reluSlice is a slice that is an operation.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
-	"github.com/optrace/optrace/internal/budget"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -279,7 +279,7 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	case problem != "":
 		return s.fail(problem)
 	}
-	s.pid = jsontext.AppendString(s.pid[:0], s.tracks.processOf(tr))
+	s.pid = lexer.AppendString(s.pid[:0], s.tracks.processOf(tr))
 	s.tid = strconv.AppendUint(s.tid[:0], tr.uuid, 10)
 	s.category, s.name = append(s.category[:0], b.category...), append(s.name[:0], b.name...)
 	s.args = append(append(s.args[:0], '{'), b.args...)

@@ -8,9 +8,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace/ingest/stdouttrace"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/optest"
-	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/optest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,8 +5,8 @@ import (
 	"io"
 	"iter"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

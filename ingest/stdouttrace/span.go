@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
 // decoder reads spans. What it returns is overwritten by the next span.
 type decoder struct {
-	lex   jsontext.Lexer
-	list  jsontext.Lexer // of attributes
-	value jsontext.Lexer // of that of an attribute
+	lex   lexer.Lexer
+	list  lexer.Lexer // of attributes
+	value lexer.Lexer // of that of an attribute
 	build *attrmap.Builder
 
 	strings intern.Table
@@ -151,7 +151,7 @@ func (d *decoder) count() (n int64) {
 // links yields the links or events of a list, one at a time: a list of many small ones is large in memory.
 func links(list []byte) iter.Seq[link] {
 	return func(yield func(link) bool) {
-		var l jsontext.Lexer
+		var l lexer.Lexer
 		l.Reset(list)
 		for more := l.AnyArray(); more && l.More(); {
 			var k link

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -52,9 +52,9 @@ func (d *decoder) attr(a *attribute) op.Attr {
 	case c == 't' || c == 'f':
 		return op.Attr{Key: key, Value: string(value), Type: op.AttrBool}
 	case c == '-' || '0' <= c && c <= '9':
-		if n, ok := jsontext.ParseInt(value); ok && a.Value.Type != kindFloat {
+		if n, ok := lexer.ParseInt(value); ok && a.Value.Type != kindFloat {
 			return op.Attr{Key: key, Value: strconv.FormatInt(n, 10), Type: op.AttrInt}
-		} else if f, ok := jsontext.ParseFloat(value); ok {
+		} else if f, ok := lexer.ParseFloat(value); ok {
 			return opmodel.FloatAttr(key, f)
 		}
 	}
@@ -81,15 +81,15 @@ func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	read := func(to any) bool { return depth < maxDepth && json.Unmarshal(t.Value, to) == nil }
 	switch {
 	case t.Type == kindFloat && read(&f):
-		return jsontext.AppendDouble(dst, f)
+		return lexer.AppendDouble(dst, f)
 	case t.Type == kindFloats && read(&floats):
 		dst = append(dst, '[')
 		for i, f := range floats {
-			dst = jsontext.AppendDouble(comma(dst, i), f)
+			dst = lexer.AppendDouble(comma(dst, i), f)
 		}
 		return append(dst, ']')
 	case t.Type == kindBytes && read(&text):
-		return jsontext.AppendBytes(dst, text)
+		return lexer.AppendBytes(dst, text)
 	case t.Type == kindSlice && read(&list):
 		dst = append(dst, '[')
 		for i := range list {
@@ -99,7 +99,7 @@ func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	case t.Type == kindMap && read(&members):
 		dst = append(dst, '{')
 		for i := range members {
-			dst = append(jsontext.AppendString(comma(dst, i), members[i].Key), ':')
+			dst = append(lexer.AppendString(comma(dst, i), members[i].Key), ':')
 			dst = members[i].Value.appendJSON(dst, depth+1)
 		}
 		return append(dst, '}')

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@
 // Complete a Mapping before it is used; it is then safe for concurrent use.
 package attr
 
-import "github.com/optrace/optrace/internal/attrmap"
+import "github.com/optrace/optrace/internal/model/attrmap"
 
 // Mapping is a table from attribute keys to what they mean: the conventions, and the keys that
 // are added to them. A nil *Mapping is the conventions alone.

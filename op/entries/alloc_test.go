@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
-	"github.com/optrace/optrace/internal/opmodel"
-	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )

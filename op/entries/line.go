@@ -1,7 +1,7 @@
 package entries
 
 import (
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )

@@ -7,8 +7,8 @@ import (
 	"io"
 	"iter"
 
-	"github.com/optrace/optrace/internal/budget"
-	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"maps"
 
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -47,10 +47,10 @@ func (w *Encoder) Entry(e *op.Entry) {
 		dst = append(dst, ',')
 	}
 	dst = strconv.AppendInt(append(dst, "\n    {\n      \"step\": "...), max(0, e.Step.Or(w.n)), 10)
-	dst = jsontext.AppendString(append(dst, ",\n      \"operation\": "...), e.Operation)
+	dst = lexer.AppendString(append(dst, ",\n      \"operation\": "...), e.Operation)
 	dst = append(dst, ",\n      \"device_id\": "...)
 	if e.HasDevice() {
-		dst = jsontext.AppendString(dst, e.DeviceID)
+		dst = lexer.AppendString(dst, e.DeviceID)
 	} else {
 		dst = append(dst, "null"...)
 	}
@@ -89,8 +89,8 @@ func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = jsontext.AppendString(append(dst, "\n    "...), k)
-		dst = jsontext.AppendString(append(dst, ": "...), metadata[k])
+		dst = lexer.AppendString(append(dst, "\n    "...), k)
+		dst = lexer.AppendString(append(dst, ": "...), metadata[k])
 	}
 	if len(metadata) > 0 {
 		dst = append(dst, "\n  "...)
@@ -102,7 +102,7 @@ func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
 // appendSeedMicros appends ns as the microseconds of a float, 100.0 for a
 // whole number of them.
 func appendSeedMicros(dst []byte, ns int64) []byte {
-	dst = jsontext.AppendMicros(dst, ns)
+	dst = lexer.AppendMicros(dst, ns)
 	if ns%1000 == 0 {
 		dst = append(dst, ".0"...)
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsonstream"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/jsonstream"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/internal/decode"
 )
@@ -266,7 +266,7 @@ func totalDuration(d *decode.Decoder) op.Int {
 		d.Wrong("total_duration_us is not a number")
 		return op.Int{}
 	}
-	ns, ok := jsontext.ParseMicros(text)
+	ns, ok := lexer.ParseMicros(text)
 	if !ok {
 		d.Wrong("total_duration_us is not a duration that fits 64 bits of nanoseconds")
 		return op.Int{}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/seed"
 )

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
@@ -128,5 +128,5 @@ func (w *writer) time(key string, ns int64) {
 }
 
 func (w *writer) text(key, s string) {
-	w.buf = jsontext.AppendString(append(w.buf, key...), s)
+	w.buf = lexer.AppendString(append(w.buf, key...), s)
 }

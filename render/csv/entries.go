@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,7 +39,7 @@ func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
 		switch c.Name {
 		case "duration_us":
 			columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) {
-				w.plain(string(jsontext.AppendMicros(nil, e.Duration)), true)
+				w.plain(string(lexer.AppendMicros(nil, e.Duration)), true)
 			}})
 			continue
 		case "collective":
@@ -83,7 +83,7 @@ func field[T any](w *writer, c *op.Column[T], v *T) {
 	case func(*T) []byte:
 		text := ""
 		if id := at(v); slices.ContainsFunc(id, func(b byte) bool { return b != 0 }) {
-			text = string(jsontext.AppendHex(nil, id))
+			text = string(lexer.AppendHex(nil, id))
 		}
 		w.plain(text, true)
 	case func(*T) *int64:

@@ -13,7 +13,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/internal/kernelname"
+	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/op"
 )
 

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/fulldisk"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/fulldisk"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/html"
 )

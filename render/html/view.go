@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 

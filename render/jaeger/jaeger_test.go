@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/jaeger"
 )

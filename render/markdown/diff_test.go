@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/markdown"
 )

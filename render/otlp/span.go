@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 	"github.com/optrace/optrace/render/internal/wire"

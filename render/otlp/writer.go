@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 	"github.com/optrace/optrace/render/internal/wire"

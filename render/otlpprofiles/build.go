@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/stacknotes"
 	"github.com/optrace/optrace/render/internal/wire"

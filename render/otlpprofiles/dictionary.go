@@ -2,7 +2,7 @@ package otlpprofiles
 
 import (
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/render/internal/wire"
 )
 

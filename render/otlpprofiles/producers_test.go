@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )

@@ -3,14 +3,14 @@ package perfetto
 import (
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
 // annotations returns the arguments of an event as debug annotations of it.
 func (t *Timeline) annotations(args []op.Attr) string {
-	var x jsontext.Lexer
+	var x lexer.Lexer
 	var text []byte
 	all := make(message, len(args))
 	for i := range args {
@@ -22,13 +22,13 @@ func (t *Timeline) annotations(args []op.Attr) string {
 }
 
 // annotation returns an annotation with a name and the value that comes next in the lexer.
-func (t *Timeline) annotation(name string, x *jsontext.Lexer) message {
+func (t *Timeline) annotation(name string, x *lexer.Lexer) message {
 	return t.value(append(make(message, 0, 2), wire.F(1, "name_iid", int64(t.keys.ID(name))+1)), x)
 }
 
 // value appends the value that comes next in the lexer to an annotation; nothing for null. A list
 // without elements is a nested value: no entries would be no value.
-func (t *Timeline) value(to message, x *jsontext.Lexer) message {
+func (t *Timeline) value(to message, x *lexer.Lexer) message {
 	switch x.Peek() {
 	case '"':
 		return append(to, wire.F(6, "string_value", wire.Text(x.Str())))

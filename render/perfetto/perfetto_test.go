@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/golden"
-	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/perfetto"
 )

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/optrace/optrace/internal/perfettotest"
+	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
 
 // view is what a viewer shows of a trace.

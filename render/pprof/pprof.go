@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/render/internal/stacknotes"
 	"github.com/optrace/optrace/render/internal/wire"
 )

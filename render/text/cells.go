@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/optrace/optrace/internal/kernelname"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

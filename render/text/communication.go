@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

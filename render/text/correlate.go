@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/internal/natural"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/natural"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

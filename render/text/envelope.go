@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

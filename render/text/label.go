@@ -5,8 +5,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/optrace/optrace/internal/kernelname"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 // distinct returns the names cut to at most width columns, so that different names

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 func TestStartText(t *testing.T) {

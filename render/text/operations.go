@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/work"
-	"github.com/optrace/optrace/internal/kernelname"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 func (v *view) operations() {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // The width of an overview where none is stated, how many lines it has in that width, and bounds on its parts.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/optrace/optrace/internal/symbols"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/model/symbols"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // The width of the text where none is stated, and the least there is.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/sequences"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // sequences shows what short operations do one behind the other again and again.

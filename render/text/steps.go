@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/steps"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 func (v *view) steps() {

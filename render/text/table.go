@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 // The least widths that names are shortened to: that of the names of a table's

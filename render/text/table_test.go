@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 func tableOf(width int, p page, t *table) string {

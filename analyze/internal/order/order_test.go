@@ -8,7 +8,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/testing/cases"
 )
 
 // Rows in any order are sorted by time, and those of the same time by ties.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // The p-values are those of SciPy.

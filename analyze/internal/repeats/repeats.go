@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/optrace/optrace/internal/symbols"
+	"github.com/optrace/optrace/internal/model/symbols"
 )
 
 // MaxLength is the length of the longest sequence that is found.

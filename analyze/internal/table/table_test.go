@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // counter is a row that counts.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
 )
 
 // Sum is a sum of non-negative integers in 192 bits. The zero value is 0.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/internal/profiler"
+	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 )
 
 // join finds the range around each range and each launch, and names the nodes of CUDA graphs. It puts the launches into the

@@ -14,8 +14,8 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/optest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/optest"
 )
 
 // Rows with values that cannot be are reported with their table and number, and the others read.

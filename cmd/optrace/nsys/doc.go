@@ -26,7 +26,7 @@
 // the thread of the call. The names that PyTorch's emit_nvtx writes are taken apart: "aten::mul, seq =
 // 3, sizes = [[2, 3]]" is aten::mul with shapes. The other ranges are the path of what is inside them.
 //
-// Ranges whose names are those of steps, by the table of package internal/marks, are the steps of their
+// Ranges whose names are those of steps, by the table of package internal/read/marks, are the steps of their
 // process, and no part of a path; where it has none, the outermost ranges that repeat. An operation of a device
 // is of the step and of the phase in which it was launched.
 //

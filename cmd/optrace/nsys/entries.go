@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/op"
 )
 

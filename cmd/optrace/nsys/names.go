@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // rangeName takes the name of a range apart where PyTorch's emit_nvtx made it, which adds numbers and
@@ -31,7 +31,7 @@ func rangeName(text []byte) (name, shapes []byte, plain bool) {
 }
 
 // validText returns a text with U+FFFD in the place of what is no UTF-8.
-func validText(text string) string { return jsontext.ValidUTF8(text) }
+func validText(text string) string { return lexer.ValidUTF8(text) }
 
 // copyKinds and memoryKinds are the names that PyTorch's profiler writes for the numbers of CUPTI.
 var (

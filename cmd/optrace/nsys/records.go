@@ -11,10 +11,10 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/budget"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
-	"github.com/optrace/optrace/internal/spool"
 	"github.com/optrace/optrace/op"
 )
 

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
-	"github.com/optrace/optrace/internal/marks"
-	"github.com/optrace/optrace/internal/profiler"
+	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
 )
 

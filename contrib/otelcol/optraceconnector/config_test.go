@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/collector/connector/xconnector"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestConfig(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

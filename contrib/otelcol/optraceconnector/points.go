@@ -7,7 +7,7 @@ import (
 	"github.com/lightstep/go-expohisto/structure"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestProfileEqualsOffline(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/release"
-	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
 

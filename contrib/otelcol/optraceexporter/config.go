@@ -10,9 +10,9 @@ import (
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
-	"github.com/optrace/optrace/internal/env"
-	"github.com/optrace/optrace/internal/rotate"
-	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/record/env"
+	"github.com/optrace/optrace/internal/record/rotate"
+	"github.com/optrace/optrace/internal/record/sink"
 )
 
 // Config is the configuration of the exporter.

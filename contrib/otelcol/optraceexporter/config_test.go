@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestConfig(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/encoding/entries"
 	"github.com/optrace/optrace/op"
 )
 

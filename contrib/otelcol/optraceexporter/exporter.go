@@ -13,13 +13,13 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/encoding/entries"
-	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/record/encoding/entries"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/rotate"
+	"github.com/optrace/optrace/internal/record/sink"
+	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/internal/release"
-	"github.com/optrace/optrace/internal/rotate"
-	"github.com/optrace/optrace/internal/sink"
-	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op/attr"
 )
 

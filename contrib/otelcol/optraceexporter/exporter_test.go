@@ -24,9 +24,9 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 

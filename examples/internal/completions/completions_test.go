@@ -9,7 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestBadRequests(t *testing.T) {

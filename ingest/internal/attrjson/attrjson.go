@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,17 +24,17 @@ type Feeder struct {
 func NewFeeder(b *attrmap.Builder) *Feeder { return &Feeder{build: b} }
 
 // Object adds the members of the object that comes next in l.
-func (f *Feeder) Object(l *jsontext.Lexer) {
+func (f *Feeder) Object(l *lexer.Lexer) {
 	for l.Object(); l.More(); {
 		f.Member(l, l.Key())
 	}
 }
 
 // Member adds the value that comes next in l behind a key.
-func (f *Feeder) Member(l *jsontext.Lexer, key []byte) { f.Value(l, f.strings.String(key)) }
+func (f *Feeder) Member(l *lexer.Lexer, key []byte) { f.Value(l, f.strings.String(key)) }
 
 // Value adds the value that comes next in l; null is as if it were not there.
-func (f *Feeder) Value(l *jsontext.Lexer, key string) {
+func (f *Feeder) Value(l *lexer.Lexer, key string) {
 	b, t, c := f.build, f.build.Target(key), l.Peek()
 	switch {
 	case c == 'n':
@@ -58,9 +58,9 @@ func (f *Feeder) Value(l *jsontext.Lexer, key string) {
 		b.SetList(t, text)
 	default:
 		number := l.Number()
-		if n, ok := jsontext.ParseInt(number); ok {
+		if n, ok := lexer.ParseInt(number); ok {
 			b.SetInt(t, n)
-		} else if v, ok := jsontext.ParseFloat(number); ok {
+		} else if v, ok := lexer.ParseFloat(number); ok {
 			b.SetFloat(t, v)
 		} else {
 			b.SetOther(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -30,7 +30,7 @@ func TestObject(t *testing.T) {
 	} {
 		b := attrmap.NewBuilder(m)
 		b.Reset()
-		var l jsontext.Lexer
+		var l lexer.Lexer
 		l.Reset([]byte(test.text))
 		attrjson.NewFeeder(b).Object(&l)
 		if l.End(); l.Err() != nil {

@@ -1,8 +1,8 @@
 package traceevent
 
 import (
-	"github.com/optrace/optrace/internal/jsonstream"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/jsonstream"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,7 +27,7 @@ type Event struct {
 
 // decoder reads events.
 type decoder struct {
-	lex            jsontext.Lexer
+	lex            lexer.Lexer
 	event          Event
 	category, name []byte // the buffers behind the event's
 	readArgs       func(e *Event, text []byte, i int) (end int)
@@ -90,7 +90,7 @@ func (d *decoder) micros(field string, msg *string) op.Int {
 	if l.Err() != nil {
 		return op.Int{}
 	}
-	ns, ok := jsontext.ParseMicros(text)
+	ns, ok := lexer.ParseMicros(text)
 	if !ok {
 		*msg = field + " does not fit 64 bits of nanoseconds"
 		return op.Int{}

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/op"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestReader(t *testing.T) {

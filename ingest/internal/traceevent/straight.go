@@ -3,8 +3,8 @@ package traceevent
 import (
 	"encoding/binary"
 
-	"github.com/optrace/optrace/internal/jsonstream"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/jsonstream"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -13,14 +13,14 @@ import (
 // an unusual way, such as with escapes in a key: decode reads those. The events that
 // both read are the same.
 func (d *decoder) straight(b []byte) (size int) {
-	if !jsontext.Has(b, 0, "{") {
+	if !lexer.Has(b, 0, "{") {
 		return -1
 	}
 	d.event = Event{}
-	i := jsontext.Space(b, 1)
+	i := lexer.Space(b, 1)
 	for more := true; more; {
 		i = d.straightMember(b, i)
-		i, more = jsontext.Next(b, i, '}')
+		i, more = lexer.Next(b, i, '}')
 	}
 	if i > jsonstream.MaxElement {
 		return -1
@@ -50,49 +50,49 @@ func (d *decoder) straightMember(b []byte, i int) int {
 	word := binary.LittleEndian.Uint32(b[i+1:])
 	switch word & 0xffffff {
 	case keyPhase:
-		i = jsontext.Colon(b, i+4)
-		if !jsontext.Has(b, i, `"`) || i+2 >= len(b) || b[i+1] <= ' ' || b[i+1] == '\\' || b[i+1] == '"' || b[i+2] != '"' {
+		i = lexer.Colon(b, i+4)
+		if !lexer.Has(b, i, `"`) || i+2 >= len(b) || b[i+1] <= ' ' || b[i+1] == '\\' || b[i+1] == '"' || b[i+2] != '"' {
 			return -1
 		}
 		e.Phase = b[i+1]
 		return i + 3
 	case keyStart:
-		e.Start, i = straightMicros(b, jsontext.Colon(b, i+4))
+		e.Start, i = straightMicros(b, lexer.Colon(b, i+4))
 		return i
 	}
 	switch word {
 	case keyDuration:
-		e.Duration, i = straightMicros(b, jsontext.Colon(b, i+5))
+		e.Duration, i = straightMicros(b, lexer.Colon(b, i+5))
 		return i
 	case keyCategory:
-		e.Category, i = d.straightText(b, jsontext.Colon(b, i+5), &d.category)
+		e.Category, i = d.straightText(b, lexer.Colon(b, i+5), &d.category)
 		return i
 	case keyProcess:
-		e.PID, i = straightID(b, jsontext.Colon(b, i+5))
+		e.PID, i = straightID(b, lexer.Colon(b, i+5))
 		return i
 	case keyThread:
-		e.TID, i = straightID(b, jsontext.Colon(b, i+5))
+		e.TID, i = straightID(b, lexer.Colon(b, i+5))
 		return i
 	case keyName:
 		if b[i+5] == '"' {
-			e.Name, i = d.straightText(b, jsontext.Colon(b, i+6), &d.name)
+			e.Name, i = d.straightText(b, lexer.Colon(b, i+6), &d.name)
 			return i
 		}
 	case keyArgs:
 		if b[i+5] == '"' {
-			return d.straightArgs(b, jsontext.Colon(b, i+6))
+			return d.straightArgs(b, lexer.Colon(b, i+6))
 		}
 	}
-	_, i = jsontext.Member(b, i)
-	return jsontext.Value(b, i)
+	_, i = lexer.Member(b, i)
+	return lexer.Value(b, i)
 }
 
 // straightText reads a string, which is unescaped into buf where that is needed.
 func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end int) {
-	if text, end = jsontext.Quoted(b, i); end >= 0 || !jsontext.Has(b, i, `"`) {
+	if text, end = lexer.Quoted(b, i); end >= 0 || !lexer.Has(b, i, `"`) {
 		return text, end
 	}
-	if end = jsontext.Value(b, i); end < 0 {
+	if end = lexer.Value(b, i); end < 0 {
 		return nil, -1
 	}
 	d.lex.Reset(b[i:end])
@@ -102,13 +102,13 @@ func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end i
 
 // straightMicros reads a number of microseconds.
 func straightMicros(b []byte, i int) (ns op.Int, end int) {
-	if v, end := jsontext.Micros(b, i); end >= 0 {
+	if v, end := lexer.Micros(b, i); end >= 0 {
 		return op.Known(v), end // an exponent behind it is refused as what follows a value
 	}
-	if end = jsontext.Value(b, i); end < 0 {
+	if end = lexer.Value(b, i); end < 0 {
 		return op.Int{}, -1
 	}
-	v, ok := jsontext.ParseMicros(b[i:end])
+	v, ok := lexer.ParseMicros(b[i:end])
 	if !ok {
 		return op.Int{}, -1
 	}
@@ -117,7 +117,7 @@ func straightMicros(b []byte, i int) (ns op.Int, end int) {
 
 // straightID reads the id of a process or thread.
 func straightID(b []byte, i int) (text []byte, end int) {
-	end = jsontext.Value(b, i)
+	end = lexer.Value(b, i)
 	if end < 0 {
 		return nil, -1
 	}
@@ -126,7 +126,7 @@ func straightID(b []byte, i int) (text []byte, end int) {
 
 // straightArgs reads the arguments of an event.
 func (d *decoder) straightArgs(b []byte, i int) int {
-	if !jsontext.Has(b, i, "{") {
+	if !lexer.Has(b, i, "{") {
 		return -1
 	}
 	e := &d.event
@@ -136,7 +136,7 @@ func (d *decoder) straightArgs(b []byte, i int) int {
 	}
 	e.ArgsRead = end >= 0
 	if end < 0 {
-		end = jsontext.Value(b, i)
+		end = lexer.Value(b, i)
 	}
 	if end >= 0 {
 		e.Args = b[i:end]

@@ -3,8 +3,8 @@ package decode
 import (
 	"math"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 )
 
@@ -13,37 +13,37 @@ import (
 // escapes in strings, no member twice, and of the members those that most of them have.
 // Nearly all lines are, and reading those in one pass without a Lexer takes a fraction of
 // the time. Each method takes the text and an index and returns the index behind what it
-// has read, -1 where the text is not canonical, as the functions of jsontext do. Such a
+// has read, -1 where the text is not canonical, as the functions of lexer do. Such a
 // line is read by Record, from its start.
 
 // The names of the members that most entries have.
 var (
-	nameStep           = jsontext.NewName(`{"step":`)
-	nameOperation      = jsontext.NewName(`,"operation":`)
-	nameDeviceID       = jsontext.NewName(`,"device_id":`)
-	nameInputShapes    = jsontext.NewName(`,"input_shapes":`)
-	nameOutputShape    = jsontext.NewName(`,"output_shape":`)
-	nameDurationUS     = jsontext.NewName(`,"duration_us":`)
-	nameOutputElements = jsontext.NewName(`,"output_elements":`)
-	nameMemoryBytes    = jsontext.NewName(`,"memory_bytes":`)
-	nameKind           = jsontext.NewName(`,"kind":`)
-	nameKindRule       = jsontext.NewName(`,"kind_rule":`)
-	valueCompute       = jsontext.NewName(`"compute"`)
-	nameDType          = jsontext.NewName(`,"dtype":`)
-	nameStartUnixNS    = jsontext.NewName(`,"start_unix_ns":`)
-	nameDurationNS     = jsontext.NewName(`,"duration_ns":`)
-	nameLaunchUnixNS   = jsontext.NewName(`,"launch_unix_ns":`)
-	nameStream         = jsontext.NewName(`,"stream":`)
-	nameRank           = jsontext.NewName(`,"rank":`)
-	nameFLOPs          = jsontext.NewName(`,"flops":`)
-	nameRoot           = jsontext.NewName(`,"root":`)
-	nameRootSpanID     = jsontext.NewName(`,"root_span_id":`)
-	nameService        = jsontext.NewName(`,"service":`)
-	nameScope          = jsontext.NewName(`,"scope":`)
-	namePath           = jsontext.NewName(`,"path":`)
-	nameTraceID        = jsontext.NewName(`,"trace_id":`)
-	nameSpanID         = jsontext.NewName(`,"span_id":`)
-	nameParentSpanID   = jsontext.NewName(`,"parent_span_id":`)
+	nameStep           = lexer.NewName(`{"step":`)
+	nameOperation      = lexer.NewName(`,"operation":`)
+	nameDeviceID       = lexer.NewName(`,"device_id":`)
+	nameInputShapes    = lexer.NewName(`,"input_shapes":`)
+	nameOutputShape    = lexer.NewName(`,"output_shape":`)
+	nameDurationUS     = lexer.NewName(`,"duration_us":`)
+	nameOutputElements = lexer.NewName(`,"output_elements":`)
+	nameMemoryBytes    = lexer.NewName(`,"memory_bytes":`)
+	nameKind           = lexer.NewName(`,"kind":`)
+	nameKindRule       = lexer.NewName(`,"kind_rule":`)
+	valueCompute       = lexer.NewName(`"compute"`)
+	nameDType          = lexer.NewName(`,"dtype":`)
+	nameStartUnixNS    = lexer.NewName(`,"start_unix_ns":`)
+	nameDurationNS     = lexer.NewName(`,"duration_ns":`)
+	nameLaunchUnixNS   = lexer.NewName(`,"launch_unix_ns":`)
+	nameStream         = lexer.NewName(`,"stream":`)
+	nameRank           = lexer.NewName(`,"rank":`)
+	nameFLOPs          = lexer.NewName(`,"flops":`)
+	nameRoot           = lexer.NewName(`,"root":`)
+	nameRootSpanID     = lexer.NewName(`,"root_span_id":`)
+	nameService        = lexer.NewName(`,"service":`)
+	nameScope          = lexer.NewName(`,"scope":`)
+	namePath           = lexer.NewName(`,"path":`)
+	nameTraceID        = lexer.NewName(`,"trace_id":`)
+	nameSpanID         = lexer.NewName(`,"span_id":`)
+	nameParentSpanID   = lexer.NewName(`,"parent_span_id":`)
 )
 
 // Canonical reads the entry or ancestry record in canonical form at the start of
@@ -65,7 +65,7 @@ const (
 
 // canonicalLine is Canonical, but may take no line at the end of text.
 func (d *Decoder) canonicalLine(text []byte) (size int) {
-	if d.IsSpan = jsontext.Has(text, 0, `{"span":`); d.IsSpan {
+	if d.IsSpan = lexer.Has(text, 0, `{"span":`); d.IsSpan {
 		size = d.canonicalSpan(text)
 	} else if size = d.canonicalEntry(text); size > 0 {
 		d.Finish()
@@ -85,7 +85,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 	d.has = hasAny | hasDuration | hasElements | hasMemory
 	e.Step, i = optionalInt(b, i)
 	e.Operation, i = d.canonicalText(b, nameOperation.Read(b, i))
-	if i = nameDeviceID.Read(b, i); jsontext.Has(b, i, "null") {
+	if i = nameDeviceID.Read(b, i); lexer.Has(b, i, "null") {
 		i += len("null")
 	} else {
 		e.DeviceID, i = d.canonicalText(b, i)
@@ -93,7 +93,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 	}
 	e.InputShapes, i = d.canonicalShapes(b, nameInputShapes.Read(b, i))
 	e.OutputShape, i = d.canonicalShape(b, nameOutputShape.Read(b, i))
-	e.Duration, i = jsontext.Micros(b, nameDurationUS.Read(b, i))
+	e.Duration, i = lexer.Micros(b, nameDurationUS.Read(b, i))
 	e.OutputElements, i = optionalAmount(b, nameOutputElements.Read(b, i))
 	e.MemoryBytes, i = optionalAmount(b, nameMemoryBytes.Read(b, i))
 
@@ -120,7 +120,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 		e.Start, i = amount(b, j)
 	}
 	if j := nameDurationNS.Read(b, i); j > 0 {
-		e.Duration, i = jsontext.Digits(b, j)
+		e.Duration, i = lexer.Digits(b, j)
 		d.has |= hasDurationNS
 	}
 	if j := nameLaunchUnixNS.Read(b, i); j > 0 {
@@ -142,7 +142,7 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 		e.Root, i = d.repeatedText(b, j, &d.lastRoot)
 	}
 	if j := nameRootSpanID.Read(b, i); j > 0 {
-		i = jsontext.QuotedHex(b, j, e.RootSpanID[:])
+		i = lexer.QuotedHex(b, j, e.RootSpanID[:])
 	}
 	if j := nameService.Read(b, i); j > 0 {
 		e.Service, i = d.repeatedText(b, j, &d.lastService)
@@ -153,81 +153,81 @@ func (d *Decoder) canonicalEntry(b []byte) (i int) {
 	if j := namePath.Read(b, i); j > 0 {
 		e.Path, i = d.canonicalText(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"input_dtypes":[`); j > 0 {
+	if j := lexer.Literal(b, i, `,"input_dtypes":[`); j > 0 {
 		e.InputDTypes, i = d.canonicalDTypes(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"collective":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"collective":`); j > 0 {
 		i = d.canonicalCollective(b, j)
 		e.Collective = &d.coll
 	}
-	return jsontext.Literal(b, i, "}\n")
+	return lexer.Literal(b, i, "}\n")
 }
 
 func (d *Decoder) canonicalCollective(b []byte, i int) int {
 	c := &d.coll
 	*c = op.Collective{}
-	c.Name, i = d.canonicalText(b, jsontext.Literal(b, i, `{"name":`))
-	if j := jsontext.Literal(b, i, `,"group":`); j > 0 {
+	c.Name, i = d.canonicalText(b, lexer.Literal(b, i, `{"name":`))
+	if j := lexer.Literal(b, i, `,"group":`); j > 0 {
 		c.Group, i = d.canonicalText(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"group_size":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"group_size":`); j > 0 {
 		c.GroupSize, i = integer(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"sequence":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"sequence":`); j > 0 {
 		c.Sequence, i = integer(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"peer_rank":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"peer_rank":`); j > 0 {
 		c.PeerRank, i = integer(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"in_elements":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"in_elements":`); j > 0 {
 		c.InElements, i = integer(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"out_elements":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"out_elements":`); j > 0 {
 		c.OutElements, i = integer(b, j)
 	}
-	return jsontext.Literal(b, i, "}")
+	return lexer.Literal(b, i, "}")
 }
 
 func (d *Decoder) canonicalSpan(b []byte) (i int) {
 	s := &d.Span
 	*s = op.Span{}
 	d.Fault = ""
-	s.Name, i = d.canonicalText(b, jsontext.Literal(b, 0, `{"span":{"name":`))
+	s.Name, i = d.canonicalText(b, lexer.Literal(b, 0, `{"span":{"name":`))
 	if i = canonicalIDs(b, i, &s.TraceID, &s.SpanID, &s.ParentSpanID); i < 0 {
 		return -1
 	}
-	if j := jsontext.Literal(b, i, `,"parent_remote":true`); j > 0 {
+	if j := lexer.Literal(b, i, `,"parent_remote":true`); j > 0 {
 		s.RemoteParent = true
 		i = j
 	}
-	if j := jsontext.Literal(b, i, `,"start_unix_ns":`); j > 0 {
+	if j := lexer.Literal(b, i, `,"start_unix_ns":`); j > 0 {
 		s.Start, i = amount(b, j)
 	}
-	s.Duration, i = jsontext.Digits(b, jsontext.Literal(b, i, `,"duration_ns":`))
-	if j := jsontext.Literal(b, i, `,"service":`); j > 0 {
+	s.Duration, i = lexer.Digits(b, lexer.Literal(b, i, `,"duration_ns":`))
+	if j := lexer.Literal(b, i, `,"service":`); j > 0 {
 		s.Service, i = d.repeatedText(b, j, &d.lastService)
 	}
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}
 	}
-	return jsontext.Literal(b, i, "}}\n")
+	return lexer.Literal(b, i, "}}\n")
 }
 
 // canonicalIDs reads the ids of a span, none of which AppendJSON writes where it
 // is zero.
 func canonicalIDs(b []byte, i int, trace *op.TraceID, span, parent *op.SpanID) int {
 	if j := nameTraceID.Read(b, i); j > 0 {
-		if i = jsontext.QuotedHex(b, j, trace[:]); trace.IsZero() {
+		if i = lexer.QuotedHex(b, j, trace[:]); trace.IsZero() {
 			return -1
 		}
 	}
 	if j := nameSpanID.Read(b, i); j > 0 {
-		if i = jsontext.QuotedHex(b, j, span[:]); span.IsZero() {
+		if i = lexer.QuotedHex(b, j, span[:]); span.IsZero() {
 			return -1
 		}
 	}
 	if j := nameParentSpanID.Read(b, i); j > 0 {
-		i = jsontext.QuotedHex(b, j, parent[:])
+		i = lexer.QuotedHex(b, j, parent[:])
 	}
 	return i
 }

@@ -3,8 +3,8 @@ package decode
 import (
 	"unicode/utf8"
 
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -12,7 +12,7 @@ import (
 
 // canonicalText reads a string, which is valid UTF-8.
 func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
-	first, second, third, end := jsontext.QuotedWords(b, i)
+	first, second, third, end := lexer.QuotedWords(b, i)
 	if end < 0 {
 		return d.otherText(b, i)
 	}
@@ -28,7 +28,7 @@ func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
 
 // otherText is canonicalText for a string that is long or has not been read before.
 func (d *Decoder) otherText(b []byte, i int) (string, int) {
-	text, end := jsontext.Quoted(b, i)
+	text, end := lexer.Quoted(b, i)
 	if s, ok := d.strings.Find(text); ok {
 		return s, end // only valid text is remembered
 	}
@@ -59,7 +59,7 @@ func (d *Decoder) canonicalDType(b []byte, i int) (op.DType, int) {
 
 // canonicalDTypes reads the rest of a list of element types.
 func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
-	if jsontext.Has(b, i, "]") {
+	if lexer.Has(b, i, "]") {
 		return []op.DType{}, i + 1
 	}
 	for {
@@ -67,7 +67,7 @@ func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
 		name, i = d.canonicalText(b, i)
 		t, _ := op.ParseDType(name)
 		d.dtypes = append(d.dtypes, t)
-		if !jsontext.Has(b, i, ",") {
+		if !lexer.Has(b, i, ",") {
 			break
 		}
 		i++
@@ -75,24 +75,24 @@ func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
 	if len(d.dtypes) > op.MaxInputs {
 		return nil, -1
 	}
-	return d.dtypes, jsontext.Literal(b, i, "]")
+	return d.dtypes, lexer.Literal(b, i, "]")
 }
 
 func (d *Decoder) canonicalShapes(b []byte, i int) ([]op.Shape, int) {
-	if !jsontext.Has(b, i, "[") {
-		return nil, jsontext.Literal(b, i, "null")
+	if !lexer.Has(b, i, "[") {
+		return nil, lexer.Literal(b, i, "null")
 	}
 	if d.inputs == nil {
 		d.inputs = make([]op.Shape, 0, 4)
 	}
-	if i++; jsontext.Has(b, i, "]") {
+	if i++; lexer.Has(b, i, "]") {
 		return d.inputs, i + 1
 	}
 	for {
 		var s op.Shape
 		s, i = d.canonicalShape(b, i)
 		d.inputs = append(d.inputs, s)
-		if !jsontext.Has(b, i, ",") {
+		if !lexer.Has(b, i, ",") {
 			break
 		}
 		i++
@@ -100,21 +100,21 @@ func (d *Decoder) canonicalShapes(b []byte, i int) ([]op.Shape, int) {
 	if len(d.inputs) > op.MaxInputs {
 		return nil, -1
 	}
-	return d.inputs, jsontext.Literal(b, i, "]")
+	return d.inputs, lexer.Literal(b, i, "]")
 }
 
 func (d *Decoder) canonicalShape(b []byte, i int) (op.Shape, int) {
-	if !jsontext.Has(b, i, "[") {
-		return nil, jsontext.Literal(b, i, "null")
+	if !lexer.Has(b, i, "[") {
+		return nil, lexer.Literal(b, i, "null")
 	}
 	if d.dims == nil {
 		d.dims = make([]int64, 0, 16)
 	}
 	start := len(d.dims)
-	if i++; jsontext.Has(b, i, "]") {
+	if i++; lexer.Has(b, i, "]") {
 		return op.Shape(d.dims[start:start:start]), i + 1
 	}
-	dims, end := jsontext.ShortList(b, i, d.dims)
+	dims, end := lexer.ShortList(b, i, d.dims)
 	if end < 0 || len(dims)-start > op.MaxRank {
 		return nil, -1
 	}
@@ -124,24 +124,24 @@ func (d *Decoder) canonicalShape(b []byte, i int) (op.Shape, int) {
 }
 
 func amount(b []byte, i int) (op.Int, int) {
-	n, i := jsontext.Digits(b, i)
+	n, i := lexer.Digits(b, i)
 	return op.Known(n), i
 }
 
 func optionalAmount(b []byte, i int) (op.Int, int) {
-	if jsontext.Has(b, i, "null") {
+	if lexer.Has(b, i, "null") {
 		return op.Int{}, i + len("null")
 	}
 	return amount(b, i)
 }
 
 func integer(b []byte, i int) (op.Int, int) {
-	n, i := jsontext.Integer(b, i)
+	n, i := lexer.Integer(b, i)
 	return op.Known(n), i
 }
 
 func optionalInt(b []byte, i int) (op.Int, int) {
-	if jsontext.Has(b, i, "null") {
+	if lexer.Has(b, i, "null") {
 		return op.Int{}, i + len("null")
 	}
 	return integer(b, i)

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
 // Decoder reads records of the entries format, and of seed traces, into the memory of the ones before.
 type Decoder struct {
-	Lex     jsontext.Lexer
+	Lex     lexer.Lexer
 	strings intern.Table
 	short   intern.Short // what canonicalText finds in strings
 	kinds   opmodel.KindCache

@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -112,7 +112,7 @@ func (d *Decoder) durationMicros() {
 	case '0' <= c && c <= '9' || c == '-':
 		ns, ok = d.Lex.Micros()
 	case c == '"':
-		ns, ok = jsontext.ParseMicros(d.Lex.Str())
+		ns, ok = lexer.ParseMicros(d.Lex.Str())
 	case d.Lex.Null():
 		// How the seed's recorder prints a NaN.
 		d.Entry.Warn |= op.WarnNonFinite
@@ -159,7 +159,7 @@ func (d *Decoder) adjustedCount() float64 {
 		}
 		return 0
 	}
-	f, ok := jsontext.ParseFloat(text)
+	f, ok := lexer.ParseFloat(text)
 	if !ok || f < 1 {
 		d.Entry.Warn |= op.WarnBadValue
 		return 0

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -40,7 +40,7 @@ func (d *Decoder) valid(b []byte) string {
 	}
 	if !utf8.Valid(b) {
 		d.Entry.Warn |= op.WarnInvalidUTF8
-		return jsontext.ValidUTF8(string(b))
+		return lexer.ValidUTF8(string(b))
 	}
 	return d.strings.String(b)
 }
@@ -66,7 +66,7 @@ func (d *Decoder) Integer(warning op.Warning) op.Int {
 	case c == '-' || '0' <= c && c <= '9':
 		n, ok = d.Lex.Int()
 	case c == '"':
-		n, ok = jsontext.ParseInt(d.Lex.Str())
+		n, ok = lexer.ParseInt(d.Lex.Str())
 	case d.Lex.Null():
 		return op.Int{}
 	default:
@@ -100,7 +100,7 @@ func (d *Decoder) id(to []byte, none bool) {
 			return
 		}
 		text := d.Lex.Str()
-		if ok = jsontext.ParseID(to, text); len(text) == 0 {
+		if ok = lexer.ParseID(to, text); len(text) == 0 {
 			return
 		}
 	}

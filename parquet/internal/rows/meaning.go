@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -95,9 +95,9 @@ func (v *Value) integer() (n int64, ok bool) {
 	case Integer:
 		return v.Int, true
 	case Float:
-		return jsontext.IntegralFloat(v.Float)
+		return lexer.IntegralFloat(v.Float)
 	case Text:
-		return jsontext.ParseInt(v.Bytes)
+		return lexer.ParseInt(v.Bytes)
 	}
 	return 0, false
 }
@@ -132,7 +132,7 @@ func micros(_ *Batch, _ *Form, v Value, to *Meaning) {
 	var ok bool
 	switch v.Kind {
 	case Text:
-		ns, ok = jsontext.ParseMicros(v.Bytes)
+		ns, ok = lexer.ParseMicros(v.Bytes)
 	case Float:
 		if ok = math.Abs(v.Float) < most; ok {
 			ns = int64(math.Round(v.Float * 1000))
@@ -151,7 +151,7 @@ func adjustedCount(_ *Batch, _ *Form, v Value, to *Meaning) {
 	case Float:
 		to.float = v.Float
 	case Text:
-		to.float, ok = jsontext.ParseFloat(v.Bytes)
+		to.float, ok = lexer.ParseFloat(v.Bytes)
 	default:
 		var n int64
 		n, ok = v.integer()

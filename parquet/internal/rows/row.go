@@ -7,10 +7,10 @@ import (
 	"errors"
 	"math"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 )

@@ -1,7 +1,7 @@
 package rows
 
 import (
-	"github.com/optrace/optrace/internal/attrkey"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/opfile"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // Values are the values of a row.

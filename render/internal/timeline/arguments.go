@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/internal/attrkey"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
@@ -93,7 +93,7 @@ func AppendObject(dst []byte, args []op.Attr) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(jsontext.AppendString(dst, args[i].Key), ':')
+		dst = append(lexer.AppendString(dst, args[i].Key), ':')
 		dst = args[i].AppendJSONValue(dst)
 	}
 	return append(dst, '}')

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // Message is a message. Generated types of OTLP would not do: those of the two modules that there are cannot be in
@@ -203,17 +203,17 @@ func appendJSON(dst []byte, v any, always bool) []byte {
 		case math.IsInf(v, -1):
 			return append(dst, `"-Infinity"`...)
 		case v != 0 || always:
-			return jsontext.AppendDouble(dst, v)
+			return lexer.AppendDouble(dst, v)
 		}
 	case string:
 		if v != "" || always {
-			return jsontext.AppendString(dst, v)
+			return lexer.AppendString(dst, v)
 		}
 	case Text:
-		return jsontext.AppendString(dst, string(v))
+		return lexer.AppendString(dst, string(v))
 	case ID:
 		if len(v) > 0 || always {
-			return append(jsontext.AppendHex(append(dst, '"'), v), '"')
+			return append(lexer.AppendHex(append(dst, '"'), v), '"')
 		}
 	case []byte:
 		if len(v) > 0 || always {
@@ -224,7 +224,7 @@ func appendJSON(dst []byte, v any, always bool) []byte {
 	case []Message:
 		return appendList(dst, v, always, func(dst []byte, m Message) []byte { return m.AppendJSON(dst) })
 	case []string:
-		return appendList(dst, v, always, jsontext.AppendString)
+		return appendList(dst, v, always, lexer.AppendString)
 	case []int32:
 		return appendList(dst, v, always, func(dst []byte, n int32) []byte { return appendJSON(dst, n, true) })
 	case []int64:

@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -13,7 +13,7 @@ import (
 type Attributes []op.Attr
 
 func appendAttribute(dst []byte, a op.Attr) []byte {
-	dst = jsontext.AppendString(append(dst, `{"key":`...), a.Key)
+	dst = lexer.AppendString(append(dst, `{"key":`...), a.Key)
 	return append(valueOf(&a).AppendJSON(append(dst, `,"value":`...)), '}')
 }
 
@@ -39,13 +39,13 @@ func valueOf(a *op.Attr) Message {
 			return intValue(n)
 		}
 	}
-	var x jsontext.Lexer
+	var x lexer.Lexer
 	x.Reset(a.AppendJSONValue(nil))
 	return jsonValue(&x)
 }
 
 // jsonValue returns the value that comes next in the lexer, as op.AttrJSON describes it.
-func jsonValue(x *jsontext.Lexer) Message {
+func jsonValue(x *lexer.Lexer) Message {
 	switch x.Peek() {
 	case '"':
 		return TextValue(string(x.Str()))
@@ -64,7 +64,7 @@ func jsonValue(x *jsontext.Lexer) Message {
 		return objectValue(x)
 	}
 	number := x.Number()
-	if n, ok := jsontext.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
+	if n, ok := lexer.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
 		return intValue(n)
 	}
 	f, _ := strconv.ParseFloat(string(number), 64) // an infinity where it is too large
@@ -76,13 +76,13 @@ func intValue(n int64) Message { return Message{{3, "intValue", Always{n}}} }
 func doubleValue(f float64) Message { return Message{{4, "doubleValue", Always{f}}} }
 
 // objectValue returns a map, or what stands for bytes or a number that JSON does not have.
-func objectValue(x *jsontext.Lexer) Message {
+func objectValue(x *lexer.Lexer) Message {
 	m := x.Mark()
 	raw := string(x.Raw())
-	if f, ok := jsontext.CutDouble(raw); ok {
+	if f, ok := lexer.CutDouble(raw); ok {
 		return doubleValue(f)
 	}
-	if text, ok := jsontext.CutBytes(raw); ok {
+	if text, ok := lexer.CutBytes(raw); ok {
 		if b, err := base64.StdEncoding.DecodeString(text); err == nil {
 			return Message{{7, "bytesValue", Always{b}}}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/budget"
+	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

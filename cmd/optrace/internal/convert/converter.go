@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
-	"github.com/optrace/optrace/internal/opfile"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
 	opseed "github.com/optrace/optrace/op/seed"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // Line is a command line: the flags and, in whatever order with them, the inputs.

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/op/attr"
 )
 

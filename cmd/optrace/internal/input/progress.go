@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // progress shows on a terminal how much of the inputs has been read, once

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestProgressText(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 // MaxAnswer is the length of the longest answer, in bytes.

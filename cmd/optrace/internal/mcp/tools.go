@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // run returns what a command prints about inputs that an assistant names.

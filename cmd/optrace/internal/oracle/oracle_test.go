@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // root is the folder of the repository.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/fulldisk"
-	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/fulldisk"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/pprof"
 )

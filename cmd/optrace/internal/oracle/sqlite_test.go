@@ -15,8 +15,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // tables are definitions of tables with the columns a to d, some of which are computed, beside others.

@@ -18,8 +18,8 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // Produce opens the output at path, "" or "-" for standard output, and calls

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // An output that is a named pipe without a reader does not keep a command from

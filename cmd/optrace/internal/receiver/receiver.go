@@ -13,9 +13,9 @@ import (
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/livepage"
-	"github.com/optrace/optrace/internal/loopback"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/serve/livepage"
+	"github.com/optrace/optrace/internal/serve/loopback"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )

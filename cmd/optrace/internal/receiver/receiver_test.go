@@ -32,10 +32,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/livepage"
-	"github.com/optrace/optrace/internal/loopback"
+	"github.com/optrace/optrace/internal/serve/livepage"
+	"github.com/optrace/optrace/internal/serve/loopback"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
-	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 func TestRefused(t *testing.T) {

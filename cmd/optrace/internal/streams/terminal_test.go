@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestShowsHyperlinks(t *testing.T) {

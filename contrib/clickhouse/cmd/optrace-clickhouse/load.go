@@ -12,7 +12,7 @@ import (
 
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/op/attr"
 	_ "github.com/optrace/optrace/parquet" // is read as other formats are
 )

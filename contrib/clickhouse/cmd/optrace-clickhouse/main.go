@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/optrace/optrace/contrib/clickhouse"
-	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/text/termtext"
 )
 
 // The exit codes are those of optrace.

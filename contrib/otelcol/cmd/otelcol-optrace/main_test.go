@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/otelcol"
 	"go.uber.org/goleak"
 
-	"github.com/optrace/optrace/internal/check"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 func TestExamplesAreValid(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/check"
 	"github.com/optrace/optrace/internal/profilepush"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // pipelines is a configuration with all that the distribution has: spans and profiles come by HTTP to

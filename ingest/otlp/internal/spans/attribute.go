@@ -1,6 +1,6 @@
 package spans
 
-import "github.com/optrace/optrace/internal/attrmap"
+import "github.com/optrace/optrace/internal/model/attrmap"
 
 // attribute is an attribute key that spans have had, with the place that its values
 // go to.

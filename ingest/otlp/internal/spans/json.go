@@ -1,7 +1,7 @@
 package spans
 
 import (
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
 // JSON reads the messages that stand next in a lexer.
@@ -12,7 +12,7 @@ type JSON struct {
 }
 
 // NewJSON returns a reader of messages in l, which hands the records to d.
-func NewJSON(d *Decoder, l *jsontext.Lexer) *JSON {
+func NewJSON(d *Decoder, l *lexer.Lexer) *JSON {
 	return &JSON{Decoder: d, msg: jsonMessage{Lexer: l}}
 }
 
@@ -27,7 +27,7 @@ func (r *JSON) ReadSpan() { r.parseSpan(&r.msg) }
 
 // jsonMessage is a [message] in JSON: the value that stands next in a lexer.
 type jsonMessage struct {
-	*jsontext.Lexer
+	*lexer.Lexer
 	field int
 }
 
@@ -76,16 +76,16 @@ func (m *jsonMessage) id(dst []byte) (ok bool) {
 		return true
 	}
 	text := m.Str()
-	return len(text) == 0 || jsontext.ParseID(dst, text)
+	return len(text) == 0 || lexer.ParseID(dst, text)
 }
 
 func (m *jsonMessage) integer() (int64, bool) {
-	return jsontext.ParseInt(m.numberText())
+	return lexer.ParseInt(m.numberText())
 }
 
 // double reads a number, or one of the texts that stand for what JSON has no number for.
 func (m *jsonMessage) double() (float64, bool) {
-	return jsontext.ParseFloat(m.numberText())
+	return lexer.ParseFloat(m.numberText())
 }
 
 // numberText reads a number that may stand in quotes and returns its text, nil for any other value.
@@ -130,7 +130,7 @@ func (m *jsonMessage) enum(names []string) int64 {
 			return int64(n)
 		}
 	}
-	n, _ := jsontext.ParseInt(text)
+	n, _ := lexer.ParseInt(text)
 	return n
 }
 

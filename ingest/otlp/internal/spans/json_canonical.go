@@ -1,34 +1,34 @@
 package spans
 
 import (
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
 // The methods in this file read spans in canonical form, as pdata and this project
 // write them: the members in the order of the schema, no white space, no escapes in
-// strings, integers in quotes. As the functions of jsontext do, each takes the text
+// strings, integers in quotes. As the functions of lexer do, each takes the text
 // and an index and returns the index behind the text read, or -1 if that is not
 // canonical. A single member or attribute that is not canonical is read by the lexer;
 // any other span is read by parseSpan, from its start.
 
 // The texts in front of the values of a span.
 var (
-	textTraceID  = jsontext.NewName(`{"traceId":`)
-	textSpanID   = jsontext.NewName(`,"spanId":`)
-	textState    = jsontext.NewName(`,"traceState":"`)
-	textParentID = jsontext.NewName(`,"parentSpanId":`)
-	textFlags    = jsontext.NewName(`,"flags":`)
-	textName     = jsontext.NewName(`,"name":`)
-	textKind     = jsontext.NewName(`,"kind":`)
-	textStart    = jsontext.NewName(`,"startTimeUnixNano":`)
-	textEnd      = jsontext.NewName(`,"endTimeUnixNano":`)
-	textAttrs    = jsontext.NewName(`,"attributes":[`)
-	textInt      = jsontext.NewName(`{"intValue":"`)
-	textString   = jsontext.NewName(`{"stringValue":"`)
-	textArray    = jsontext.NewName(`{"arrayValue":`)
-	textValues   = jsontext.NewName(`{"values":[`)
+	textTraceID  = lexer.NewName(`{"traceId":`)
+	textSpanID   = lexer.NewName(`,"spanId":`)
+	textState    = lexer.NewName(`,"traceState":"`)
+	textParentID = lexer.NewName(`,"parentSpanId":`)
+	textFlags    = lexer.NewName(`,"flags":`)
+	textName     = lexer.NewName(`,"name":`)
+	textKind     = lexer.NewName(`,"kind":`)
+	textStart    = lexer.NewName(`,"startTimeUnixNano":`)
+	textEnd      = lexer.NewName(`,"endTimeUnixNano":`)
+	textAttrs    = lexer.NewName(`,"attributes":[`)
+	textInt      = lexer.NewName(`{"intValue":"`)
+	textString   = lexer.NewName(`{"stringValue":"`)
+	textArray    = lexer.NewName(`{"arrayValue":`)
+	textValues   = lexer.NewName(`{"values":[`)
 )
 
 // ReadSpans reads and hands out spans in b, which is the lexer's text, beginning at the
@@ -56,52 +56,52 @@ func (r *JSON) canonicalSpan(b []byte, i int) int {
 	r.begin()
 	r.attributes.start()
 	f := &r.fields
-	i = jsontext.QuotedHex(b, textTraceID.Read(b, i), f.trace[:])
-	i = jsontext.QuotedHex(b, textSpanID.Read(b, i), f.id[:])
+	i = lexer.QuotedHex(b, textTraceID.Read(b, i), f.trace[:])
+	i = lexer.QuotedHex(b, textSpanID.Read(b, i), f.id[:])
 	if j := textState.Read(b, i); j > 0 {
 		f.state, i = r.canonicalString(b, j)
 	}
 	if j := textParentID.Read(b, i); j > 0 {
-		if i = jsontext.Literal(b, j, `""`); i < 0 {
-			i = jsontext.QuotedHex(b, j, f.parent[:])
+		if i = lexer.Literal(b, j, `""`); i < 0 {
+			i = lexer.QuotedHex(b, j, f.parent[:])
 		}
 	}
 	if j := textFlags.Read(b, i); j > 0 {
 		var flags int64
-		flags, i = jsontext.Digits(b, j)
+		flags, i = lexer.Digits(b, j)
 		f.flags = uint32(flags)
 	}
 	if j := textName.Read(b, i); j > 0 {
-		f.rawName, i = jsontext.Quoted(b, j)
+		f.rawName, i = lexer.Quoted(b, j)
 	}
 	if j := textKind.Read(b, i); j > 0 {
-		f.kind, i = jsontext.Digits(b, j)
+		f.kind, i = lexer.Digits(b, j)
 	}
 	if j := textStart.Read(b, i); j > 0 {
 		var start int64
-		start, i = jsontext.QuotedDigits(b, j)
+		start, i = lexer.QuotedDigits(b, j)
 		f.start = uint64(start)
 	}
 	if j := textEnd.Read(b, i); j > 0 {
 		var end int64
-		end, i = jsontext.QuotedDigits(b, j)
+		end, i = lexer.QuotedDigits(b, j)
 		f.end = uint64(end)
 	}
 	if j := textAttrs.Read(b, i); j > 0 {
 		i = r.canonicalAttributes(b, j)
 	}
-	for jsontext.Has(b, i, ",") {
+	for lexer.Has(b, i, ",") {
 		i = r.lastMember(b, i)
 	}
-	return jsontext.Literal(b, i, "}")
+	return lexer.Literal(b, i, "}")
 }
 
 // lastMember reads a member behind the attributes, with the comma in front of it.
 func (r *JSON) lastMember(b []byte, i int) int {
-	if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
+	if j := lexer.Literal(b, i, `,"status":{}`); j > 0 {
 		return j
 	}
-	if j := r.canonicalLinks(b, jsontext.Literal(b, i, `,"links":[`)); j > 0 {
+	if j := r.canonicalLinks(b, lexer.Literal(b, i, `,"links":[`)); j > 0 {
 		return j
 	}
 	return r.otherMember(b, i+1)
@@ -109,8 +109,8 @@ func (r *JSON) lastMember(b []byte, i int) int {
 
 // otherMember reads any member.
 func (r *JSON) otherMember(b []byte, i int) int {
-	key, i := jsontext.Quoted(b, i)
-	if i = jsontext.Literal(b, i, ":"); i < 0 {
+	key, i := lexer.Quoted(b, i)
+	if i = lexer.Literal(b, i, ":"); i < 0 {
 		return -1
 	}
 	l := r.msg.Lexer
@@ -126,7 +126,7 @@ func (r *JSON) otherMember(b []byte, i int) int {
 }
 
 // comeBack takes the lexer back to m and returns its former position, -1 for an error.
-func (r *JSON) comeBack(m jsontext.Mark) int {
+func (r *JSON) comeBack(m lexer.Mark) int {
 	l := r.msg.Lexer
 	i := l.Pos()
 	if l.Err() != nil {
@@ -141,7 +141,7 @@ func (r *JSON) canonicalString(b []byte, i int) (string, int) {
 	if i < 0 {
 		return "", -1
 	}
-	end := i + jsontext.PlainPrefix(b[i:])
+	end := i + lexer.PlainPrefix(b[i:])
 	if end >= len(b) || b[end] != '"' {
 		return "", -1
 	}
@@ -161,7 +161,7 @@ func (r *JSON) canonicalAttributes(b []byte, i int) int {
 	before := r.attributes.before
 	for start := i - 1; ; i++ {
 		a := before.next
-		if a == nil || !jsontext.Has(b, i, a.text) {
+		if a == nil || !lexer.Has(b, i, a.text) {
 			a = r.attributeAt(b, i, before)
 		}
 		end := -1
@@ -207,7 +207,7 @@ var canonicalKinds = [...]struct {
 // expected. It returns nil for an attribute that is not canonical.
 func (r *JSON) attributeAt(b []byte, i int, before *attribute) *attribute {
 	a := before.other
-	if a == nil || !jsontext.Has(b, i, a.text) {
+	if a == nil || !lexer.Has(b, i, a.text) {
 		if a = r.newAttributeAt(b, i); a == nil {
 			return nil
 		}
@@ -217,10 +217,10 @@ func (r *JSON) attributeAt(b []byte, i int, before *attribute) *attribute {
 }
 
 func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
-	name, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
-	end = jsontext.Literal(b, end, `,"value":{"`)
+	name, end := lexer.Quoted(b, lexer.Literal(b, i, `{"key":`))
+	end = lexer.Literal(b, end, `,"value":{"`)
 	for _, k := range canonicalKinds {
-		if jsontext.Has(b, end, k.text) {
+		if lexer.Has(b, end, k.text) {
 			text := b[i : end+len(k.text)]
 			if len(text) > maxAttributeText {
 				return nil
@@ -239,8 +239,8 @@ func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 	switch a.kind {
 	case kindString:
-		end := i + jsontext.PlainPrefix(b[i:])
-		if !jsontext.Has(b, end, `"}}`) {
+		end := i + lexer.PlainPrefix(b[i:])
+		if !lexer.Has(b, end, `"}}`) {
 			return -1
 		}
 		if a.wanted {
@@ -252,8 +252,8 @@ func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 		}
 		i = end + len(`"}}`)
 	case kindInt:
-		v, end := jsontext.Integer(b, i)
-		if i = jsontext.Literal(b, end, `"}}`); i < 0 {
+		v, end := lexer.Integer(b, i)
+		if i = lexer.Literal(b, end, `"}}`); i < 0 {
 			return -1
 		}
 		if a.wanted {
@@ -264,7 +264,7 @@ func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 			return r.canonicalStrings(b, i, a)
 		}
 		nested, end := r.canonicalList(b, i)
-		if i = jsontext.Literal(b, end, `}}}`); i < 0 {
+		if i = lexer.Literal(b, end, `}}}`); i < 0 {
 			return -1
 		}
 		switch {
@@ -292,8 +292,8 @@ func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 		}
 		r.dims, i = appendJSONInts(r.dims, b, start)
 		r.ends = append(r.ends, len(r.dims))
-		if i = jsontext.Literal(b, i, `}}`); uint(i) >= uint(len(b)) || b[i] != ',' {
-			return true, jsontext.Literal(b, i, `]`)
+		if i = lexer.Literal(b, i, `}}`); uint(i) >= uint(len(b)) || b[i] != ',' {
+			return true, lexer.Literal(b, i, `]`)
 		}
 		i++
 	}
@@ -309,16 +309,16 @@ func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 	r.list = r.list[:0]
 	for {
 		text, end := r.canonicalString(b, textString.Read(b, i))
-		if i = jsontext.Literal(b, end, `}`); i < 0 {
+		if i = lexer.Literal(b, end, `}`); i < 0 {
 			return -1
 		}
 		r.list = append(r.list, text)
-		if !jsontext.Has(b, i, `,`) {
+		if !lexer.Has(b, i, `,`) {
 			break
 		}
 		i++
 	}
-	if i = jsontext.Literal(b, i, `]}}}`); i > 0 {
+	if i = lexer.Literal(b, i, `]}}}`); i > 0 {
 		r.builder.SetStrs(a.target, r.list)
 	}
 	return i
@@ -327,21 +327,21 @@ func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 // appendJSONInts appends the elements of a list of integers and reads the closing
 // bracket.
 func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
-	if jsontext.Has(b, i, `]`) {
+	if lexer.Has(b, i, `]`) {
 		return dst, i + 1
 	}
 	for {
 		start := textInt.Read(b, i)
-		v, end := jsontext.Digits(b, start)
+		v, end := lexer.Digits(b, start)
 		if end < 0 {
-			v, end = jsontext.Integer(b, start)
+			v, end = lexer.Integer(b, start)
 		}
-		if i = jsontext.Literal(b, end, `"}`); uint(i) >= uint(len(b)) {
+		if i = lexer.Literal(b, end, `"}`); uint(i) >= uint(len(b)) {
 			return dst, -1
 		}
 		dst = append(dst, v)
 		if b[i] != ',' {
-			return dst, jsontext.Literal(b, i, `]`)
+			return dst, lexer.Literal(b, i, `]`)
 		}
 		i++
 	}
@@ -356,24 +356,24 @@ func (r *JSON) canonicalLinks(b []byte, i int) int {
 	}
 	for {
 		var link op.Link
-		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), link.TraceID[:])
-		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), link.SpanID[:])
-		if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
+		i = lexer.QuotedHex(b, lexer.Literal(b, i, `{"traceId":`), link.TraceID[:])
+		i = lexer.QuotedHex(b, lexer.Literal(b, i, `,"spanId":`), link.SpanID[:])
+		if j := lexer.Literal(b, i, `,"attributes":[`); j > 0 {
 			i = canonicalLinkAttributes(b, j, &link)
 		}
-		if j := jsontext.Literal(b, i, `,"flags":`); j > 0 {
-			_, i = jsontext.Digits(b, j)
+		if j := lexer.Literal(b, i, `,"flags":`); j > 0 {
+			_, i = lexer.Digits(b, j)
 		}
-		if i = jsontext.Literal(b, i, "}"); i < 0 {
+		if i = lexer.Literal(b, i, "}"); i < 0 {
 			return -1
 		}
 		r.links = append(r.links, link)
-		if !jsontext.Has(b, i, ",") {
+		if !lexer.Has(b, i, ",") {
 			break
 		}
 		i++
 	}
-	if i = jsontext.Literal(b, i, "]"); i > 0 {
+	if i = lexer.Literal(b, i, "]"); i > 0 {
 		for _, link := range r.links {
 			r.builder.AddLink(link)
 		}
@@ -385,22 +385,22 @@ func (r *JSON) canonicalLinks(b []byte, i int) int {
 // takes and texts that it has no use for.
 func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
 	for {
-		key, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
-		end = jsontext.Literal(b, end, `,"value":{"`)
-		if j := jsontext.Literal(b, end, `intValue":"`); j > 0 {
+		key, end := lexer.Quoted(b, lexer.Literal(b, i, `{"key":`))
+		end = lexer.Literal(b, end, `,"value":{"`)
+		if j := lexer.Literal(b, end, `intValue":"`); j > 0 {
 			var n int64
-			n, end = jsontext.Integer(b, j)
-			if i = jsontext.Literal(b, end, `"}}`); i < 0 || opmodel.LinkInt(link, string(key), n) != 0 {
+			n, end = lexer.Integer(b, j)
+			if i = lexer.Literal(b, end, `"}}`); i < 0 || opmodel.LinkInt(link, string(key), n) != 0 {
 				return -1
 			}
 		} else {
-			_, end = jsontext.Quoted(b, jsontext.Literal(b, end, `stringValue":`))
-			if i = jsontext.Literal(b, end, `}}`); i < 0 || opmodel.LinkWeight(link, string(key)) != nil {
+			_, end = lexer.Quoted(b, lexer.Literal(b, end, `stringValue":`))
+			if i = lexer.Literal(b, end, `}}`); i < 0 || opmodel.LinkWeight(link, string(key)) != nil {
 				return -1
 			}
 		}
-		if !jsontext.Has(b, i, ",") {
-			return jsontext.Literal(b, i, "]")
+		if !lexer.Has(b, i, ",") {
+			return lexer.Literal(b, i, "]")
 		}
 		i++
 	}

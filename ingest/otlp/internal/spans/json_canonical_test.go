@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/otlptest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -29,7 +29,7 @@ func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 
 func checkJSONSpansWith(t *testing.T, m *attr.Mapping, texts ...string) (read int) {
 	t.Helper()
-	reader := func() *JSON { return NewJSON(New(m), new(jsontext.Lexer)) }
+	reader := func() *JSON { return NewJSON(New(m), new(lexer.Lexer)) }
 	reset := func(r *JSON, text string) {
 		r.msg.Reset([]byte(text))
 		r.msg.OneLine(true)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 )
 

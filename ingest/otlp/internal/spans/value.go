@@ -3,10 +3,10 @@ package spans
 import (
 	"strconv"
 
-	"github.com/optrace/optrace/internal/opmodel"
+	"github.com/optrace/optrace/internal/model/opmodel"
 
-	"github.com/optrace/optrace/internal/attrmap"
-	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -197,7 +197,7 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 		if !d.builder.Take(escaped * len(text)) {
 			return append(dst, "null"...), true
 		}
-		return jsontext.AppendString(dst, string(text)), true
+		return lexer.AppendString(dst, string(text)), true
 	case fieldBool:
 		if v, ok := m.boolean(); ok {
 			return strconv.AppendBool(dst, v), true
@@ -208,7 +208,7 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 		}
 	case fieldDouble:
 		if f, ok := m.double(); ok {
-			return jsontext.AppendDouble(dst, f), true
+			return lexer.AppendDouble(dst, f), true
 		}
 	case fieldArray:
 		return append(d.appendValues(append(dst, '['), m, depth, (*Decoder).appendValue), ']'), true
@@ -216,7 +216,7 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 		return append(d.appendValues(append(dst, '{'), m, depth, (*Decoder).appendMember), '}'), true
 	case fieldBytes: // as JSON has it
 		if text, ok := m.base64(nil); ok {
-			return jsontext.AppendBytes(dst, string(text)), true
+			return lexer.AppendBytes(dst, string(text)), true
 		}
 	default:
 		m.skip()
@@ -241,7 +241,7 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 			m.skip()
 		}
 	}
-	return append(append(jsontext.AppendString(dst, key), ':'), value...)
+	return append(append(lexer.AppendString(dst, key), ':'), value...)
 }
 
 // appendValues appends the values of an array or a map, separated by commas. Values

@@ -1,0 +1,186 @@
+package attrmap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/op"
+)
+
+// KeepAll makes every attribute appear in [op.Entry].Attrs that a writer of spans would
+// not write again from the entry's fields, and in [op.Span].Attrs every one; and what
+// else a span has in Extra. Conversions ask for it. Reading takes longer. Of the SDK's
+// spans, which package optrace converts, attributes are kept only.
+func (m *Mapping) KeepAll() {
+	m.all = true
+	for _, t := range m.added {
+		t.keep = true
+	}
+}
+
+// KeepsAll reports whether everything is kept; false for nil.
+func KeepsAll(m *Mapping) bool { return m != nil && m.all }
+
+// KeepsOfRequest reports whether recorders keep an attribute of a span that is no operation; m may be nil. One
+// without a value is kept where everything is.
+func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
+	if m != nil && m.all {
+		return true
+	}
+	return !empty && (m != nil && slices.Contains(m.kept, key) || slices.Contains(attrkey.OfRequests[:], key))
+}
+
+// Inherit adds to the attributes of an operation or span those that were asked for by key, and
+// that are not among them, from its scope and its resource, where the sources have them; either may be
+// nil. The attribute service.name is the service.
+func Inherit(m *Mapping, attrs []op.Attr, service string, s *op.Scope, r *op.Resource) []op.Attr {
+	if m == nil {
+		return attrs
+	}
+	for _, key := range m.kept {
+		if opmodel.FindAttr(attrs, key) != nil {
+			continue
+		}
+		if a := inherited(key, service, s, r); a != nil {
+			attrs = append(attrs, *a)
+		}
+	}
+	return attrs
+}
+
+// Kept returns the keys that [Mapping.Keep] was called with.
+func Kept(m *Mapping) []string {
+	if m == nil {
+		return nil
+	}
+	return slices.Clone(m.kept)
+}
+
+// inherited returns the attribute of a scope or resource, nil where there is none.
+func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
+	if s != nil {
+		if a := opmodel.FindAttr(s.Attrs, key); a != nil {
+			return a
+		}
+	}
+	switch {
+	case key == attrkey.ServiceName && service != "":
+		return &op.Attr{Key: key, Value: service}
+	case r == nil:
+		return nil
+	case key == attrkey.Rank && r.Rank.Known:
+		return &op.Attr{Key: key, Value: strconv.FormatInt(r.Rank.V, 10), Type: op.AttrInt}
+	case key == attrkey.WorldSize && r.WorldSize.Known:
+		return &op.Attr{Key: key, Value: strconv.FormatInt(r.WorldSize.V, 10), Type: op.AttrInt}
+	}
+	return opmodel.FindAttr(r.Attrs, key)
+}
+
+// KeepsAll reports whether everything is kept, so that [Builder.Extra] is to be filled in.
+func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
+
+// Extra returns what else the span has, to fill in between Reset and Entry. It matters
+// only where everything is kept; DropLinks sets the dropped links, and the scope is that of SetScopeOf.
+func (b *Builder) Extra() *op.Extra { return &b.extra }
+
+// SetScopeOf is SetScope for a scope with all that it has, which must not change until
+// the entry is complete.
+func (b *Builder) SetScopeOf(s *op.Scope) {
+	b.SetScope(s.Name)
+	b.scopeOf = s
+}
+
+// SetAttr adds an attribute of any type.
+func (b *Builder) SetAttr(a op.Attr) {
+	switch t := b.Target(a.Key); {
+	case a.Type == op.AttrText:
+		b.SetStr(t, a.Value)
+	case a.Type == op.AttrInt:
+		n, _ := strconv.ParseInt(a.Value, 10, 64)
+		b.SetInt(t, n)
+	case a.Type == op.AttrFloat:
+		f, _ := strconv.ParseFloat(a.Value, 64)
+		b.SetFloat(t, f)
+	case a.Type == op.AttrBool:
+		b.SetBool(t, a.Value == "true")
+	case a.Type == op.AttrJSON && strings.HasPrefix(a.Value, "["):
+		b.SetList(t, []byte(a.Value))
+	default:
+		b.SetRaw(t, a.Type, []byte(a.Value))
+	}
+}
+
+// FillSpan sets the links of a span that is no operation, the text of its error and the attributes that were asked for, and where everything
+// is kept all of these and what else it has. They belong to the Builder.
+func (b *Builder) FillSpan(s *op.Span) {
+	s.Links, s.Extra = b.Links(), opmodel.Dropped(b.extra.DroppedLinks)
+	if len(b.attrs) > 0 {
+		s.Attrs = b.attrs
+	}
+	if !b.KeepsAll() {
+		s.Attrs = Inherit(b.mapping, s.Attrs, s.Service, b.scopeOf, b.resource)
+		if s.Failed {
+			s.Extra = opmodel.WithMessage(s.Extra, b.ErrorText(b.extra.Message))
+		}
+		return
+	}
+	if b.scopeOf != nil {
+		b.extra.Scope = *b.scopeOf
+	} else {
+		b.extra.Scope.Name = b.entry.Scope
+	}
+	b.extra.DroppedAttributes = b.entry.DroppedAttributes
+	if !b.extra.IsZero() {
+		s.Extra = &b.extra
+	}
+}
+
+// keep stores an attribute that was asked for; of equal keys the last wins.
+func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
+
+func (b *Builder) finishAttrs() {
+	e := &b.entry
+	e.Extra = opmodel.Dropped(b.extra.DroppedLinks)
+	if b.KeepsAll() {
+		b.dropWritten()
+		if s := b.scopeOf; s != nil {
+			b.extra.Scope.Version, b.extra.Scope.Attrs = s.Version, s.Attrs
+		}
+		b.extra.Scope.Name = ""
+		if b.spanName != e.Operation {
+			b.extra.Name = b.text(b.spanName)
+		}
+		if !b.extra.IsZero() {
+			e.Extra = &b.extra
+		}
+	}
+	if m := b.mapping; m != nil && m.spans != nil && !m.all { // drops those that only other spans keep
+		b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return !slices.Contains(m.kept, a.Key) })
+	}
+	if len(b.attrs) > 0 {
+		e.Attrs = b.attrs
+	}
+	if b.mapping != nil && len(b.mapping.kept) > 0 {
+		e.Attrs = Inherit(b.mapping, e.Attrs, e.Service, b.scopeOf, b.resource)
+	}
+}
+
+// dropWritten drops the attributes that are written as they are, but for kinds whose rule files do not keep.
+func (b *Builder) dropWritten() {
+	e := &b.entry
+	kind := e.Kind
+	if kind != op.KindCollective && e.KindRule != opmodel.UsualRule(kind) {
+		e.Kind = op.KindUnknown
+	}
+	w := &b.written
+	w.attrs, w.texts = w.attrs[:0], &b.listTexts
+	w.write(e)
+	e.Kind = kind
+	if r := b.resource; r == nil || r.Rank != e.Rank {
+		w.int(attrkey.Rank, e.Rank)
+	}
+	b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return slices.Contains(w.attrs, a) })
+}

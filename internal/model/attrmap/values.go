@@ -1,0 +1,277 @@
+package attrmap
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/op"
+)
+
+// Str adds an attribute with a string value.
+func (b *Builder) Str(key, v string) { b.SetStr(b.Target(key), v) }
+
+// SetStr is [Builder.Str] for a target.
+func (b *Builder) SetStr(to Target, v string) {
+	if to.to.keep || to.to.field.isText() {
+		v = b.text(v)
+	}
+	b.SetText(to, v)
+}
+
+// SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
+func (b *Builder) SetText(to Target, v string) {
+	t := to.to
+	b.seen |= t.says
+	if t.keep {
+		b.keep(op.Attr{Key: to.key, Value: v})
+	}
+	if !t.field.isText() {
+		b.parse(t, v)
+	} else if v != "" { // else as if it were not there
+		b.setText(t, v)
+	}
+}
+
+// parse sets a field that is not text from one.
+func (b *Builder) parse(t *target, v string) {
+	switch t.field {
+	case FieldNone:
+	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings:
+		b.setNote(t, v)
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		b.setShapes(t, v)
+	case FieldInputDTypes:
+		b.setDTypeList(t, v)
+	default:
+		if n, ok := lexer.ParseInt([]byte(strings.TrimSpace(v))); ok {
+			b.number(t, n)
+		} else {
+			b.bad(t.field)
+		}
+	}
+}
+
+// Int adds an attribute with an integer value.
+func (b *Builder) Int(key string, v int64) { b.SetInt(b.Target(key), v) }
+
+// SetInt is [Builder.Int] for a target.
+func (b *Builder) SetInt(t Target, v int64) {
+	b.seen |= t.to.says
+	if t.to.keep {
+		b.keep(op.Attr{Key: t.key, Value: strconv.FormatInt(v, 10), Type: op.AttrInt})
+	}
+	b.number(t.to, v)
+}
+
+// SetFloat adds an attribute with a floating-point value, which stands for an
+// integer where it is integral and within ±2^53.
+func (b *Builder) SetFloat(t Target, v float64) {
+	b.seen |= t.to.says
+	if t.to.keep {
+		if (math.IsNaN(v) || math.IsInf(v, 0)) && !b.KeepsAll() {
+			b.entry.Warn |= op.WarnNonFinite
+		} else {
+			b.keep(opmodel.FloatAttr(t.key, v))
+		}
+	}
+	if t.to.field == FieldNone {
+		return
+	}
+	if n, ok := lexer.IntegralFloat(v); ok {
+		b.number(t.to, n)
+	} else {
+		b.bad(t.to.field)
+	}
+}
+
+// SetBool adds an attribute with a boolean value.
+func (b *Builder) SetBool(t Target, v bool) {
+	if t.to.keep {
+		b.keep(op.Attr{Key: t.key, Value: strconv.FormatBool(v), Type: op.AttrBool})
+	}
+	b.SetOther(t)
+}
+
+// claim takes t's field for t's family, unless a higher one has it. Of one family the last key wins.
+func (b *Builder) claim(t *target) bool {
+	if t.family < b.from[t.field] {
+		return false
+	}
+	b.from[t.field] = t.family
+	return true
+}
+
+// bad adds the warning for a value that f cannot take.
+func (b *Builder) bad(f Field) {
+	switch f {
+	case FieldNone:
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		b.entry.Warn |= op.WarnBadShape
+	case FieldMemory, FieldDeviceMemory:
+		b.entry.Warn |= op.WarnBadMemory
+	default:
+		b.entry.Warn |= op.WarnBadValue
+	}
+}
+
+func (b *Builder) text(v string) string {
+	if !utf8.ValidString(v) {
+		b.entry.Warn |= op.WarnInvalidUTF8
+		return lexer.ValidUTF8(v)
+	}
+	return v
+}
+
+// setText sets a field to valid text, which is not empty.
+func (b *Builder) setText(t *target, v string) {
+	e := &b.entry
+	switch t.field {
+	case FieldDType:
+		d, ok := op.ParseDType(v)
+		if !ok {
+			e.Warn |= op.WarnUnknownDType
+		}
+		if b.claim(t) {
+			e.DType = d
+		}
+	case FieldKind:
+		k, ok := op.ParseKind(v)
+		if !ok {
+			k, ok = op.ParseKind(strings.ToLower(v))
+		}
+		if !ok {
+			b.bad(t.field)
+		} else if b.claim(t) {
+			e.Kind = k
+		}
+	case FieldSide:
+		if v != op.SideHost.String() {
+			b.bad(t.field)
+		} else if b.claim(t) {
+			e.Side = op.SideHost
+		}
+	case FieldDeviceType:
+		if b.claim(t) {
+			b.deviceType = strings.ToLower(strings.TrimPrefix(v, "DeviceType."))
+		}
+	default:
+		if b.claim(t) {
+			*textOf[t.field](b) = v
+		}
+	}
+}
+
+// textOf and numberOf are where the fields are that are a text as it is, or a number.
+var (
+	textOf = [numFields]func(*Builder) *string{
+		FieldName:       func(b *Builder) *string { return &b.entry.Operation },
+		FieldPath:       func(b *Builder) *string { return &b.entry.Path },
+		FieldPhase:      func(b *Builder) *string { return &b.entry.Phase },
+		FieldDevice:     func(b *Builder) *string { return &b.entry.DeviceID },
+		FieldCollective: func(b *Builder) *string { return &b.collective().Name },
+		FieldGroup:      func(b *Builder) *string { return &b.collective().Group },
+	}
+	numberOf = [numFields]func(*Builder) *op.Int{
+		FieldFLOPs:          func(b *Builder) *op.Int { return &b.entry.FLOPs },
+		FieldOutputElements: func(b *Builder) *op.Int { return &b.entry.OutputElements },
+		FieldDeviceIndex:    func(b *Builder) *op.Int { return &b.deviceIndex },
+		FieldStream:         func(b *Builder) *op.Int { return &b.entry.Stream },
+		FieldStep:           func(b *Builder) *op.Int { return &b.entry.Step },
+		FieldMemory:         func(b *Builder) *op.Int { return &b.entry.MemoryBytes },
+		FieldDeviceMemory:   func(b *Builder) *op.Int { return &b.deviceMemory },
+		FieldGroupSize:      func(b *Builder) *op.Int { return &b.collective().GroupSize },
+		FieldSequence:       func(b *Builder) *op.Int { return &b.collective().Sequence },
+		FieldPeerRank:       func(b *Builder) *op.Int { return &b.collective().PeerRank },
+		FieldInElements:     func(b *Builder) *op.Int { return &b.collective().InElements },
+		FieldOutElements:    func(b *Builder) *op.Int { return &b.collective().OutElements },
+		FieldRank:           func(b *Builder) *op.Int { return &b.entry.Rank },
+		FieldLaunch:         func(b *Builder) *op.Int { return &b.entry.Launch },
+	}
+)
+
+// setNote sets a field that the convention has no attribute for.
+func (b *Builder) setNote(t *target, v string) {
+	ok := true
+	switch t.field {
+	case fieldKindRule:
+		b.kindRule, ok = op.ParseKindRule(v)
+		if ok {
+			b.claim(t)
+		}
+	case FieldRoot:
+		b.entry.Root = b.text(v)
+	case fieldRootSpan:
+		b.entry.RootSpanID, ok = op.ParseSpanID([]byte(v))
+	case fieldLaunchedBy:
+		b.entry.LaunchedBy = b.text(v)
+	case fieldLaunchSpan:
+		b.entry.LaunchSpanID, ok = op.ParseSpanID([]byte(v))
+	case fieldStepName:
+		b.entry.StepName = b.text(v)
+	case fieldWarnings:
+		for name := range strings.SplitSeq(v, ",") {
+			// One that only a later version knows is left out.
+			w, _ := op.ParseWarning(name)
+			b.entry.Warn |= w
+		}
+	}
+	if !ok {
+		b.bad(t.field)
+	}
+}
+
+// collective returns the collective of the entry, to set a field of it.
+func (b *Builder) collective() *op.Collective {
+	b.entry.Collective = &b.coll
+	return &b.coll
+}
+
+func (b *Builder) number(t *target, v int64) {
+	switch f := t.field; {
+	case f == FieldNone:
+		return
+	case f == FieldDevice || f == FieldGroup:
+		b.setText(t, strconv.FormatInt(v, 10))
+		return
+	case !f.isNumber() || v < 0 && !mayBeNegative(f):
+		b.bad(f)
+		return
+	}
+	if b.claim(t) && t.field != fieldWorldSize { // which belongs on the resource
+		*numberOf[t.field](b) = op.Known(v)
+	}
+}
+
+// mayBeNegative reports whether a negative number has a meaning: torch numbers the host's device -1.
+func mayBeNegative(f Field) bool {
+	return f == FieldDeviceIndex || f == FieldStep
+}
+
+// setDTypeList reads the element types of the inputs from one text, such as
+// "['float', 'long int']" or "f32,i64".
+func (b *Builder) setDTypeList(t *target, v string) {
+	if !b.claim(t) {
+		return
+	}
+	b.dtypes = b.dtypes[:0]
+	v = strings.Trim(v, "[]() ")
+	if v == "" {
+		return
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		b.addDType(strings.Trim(part, ` '"`))
+	}
+}
+
+func (b *Builder) addDType(v string) {
+	if len(b.dtypes) == op.MaxInputs {
+		b.entry.Warn |= op.WarnShapeTruncated
+		return
+	}
+	d, _ := op.ParseDType(b.text(v))
+	b.dtypes = append(b.dtypes, d)
+}

@@ -1,0 +1,196 @@
+package attrmap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/op"
+)
+
+// Attrs returns the attributes that say what the fields of an entry do, the reverse of
+// what a [Builder] does. It leaves out those that are among e.Attrs, and warnings that a
+// reader finds again. Formats have other places for e.Attrs, the rank and service, the
+// scope, ids, times, the error, the sampling and links.
+func Attrs(e *op.Entry) []op.Attr {
+	w := attrWriter{given: e.Attrs}
+	if r := replay(e); r != nil {
+		w.found = r.Warn
+		w.write(e)
+		said := Attrs(r)
+		alike := slices.DeleteFunc(w.attrs, func(a op.Attr) bool { return !slices.Contains(said, a) })
+		w.given, w.attrs = slices.Concat(w.given, alike), nil
+	}
+	w.write(e)
+	return w.attrs
+}
+
+// attrWriter collects attributes, unless they are among others.
+type attrWriter struct {
+	attrs []op.Attr
+	given []op.Attr
+	found op.Warning    // in the attributes given
+	texts *intern.Table // of values; nil makes a new text of each
+	text  []byte        // of one value
+}
+
+func (w *attrWriter) write(e *op.Entry) {
+	w.str(attrkey.Name, e.Operation)
+	w.kind(e)
+	w.str(attrkey.Side, e.Side.String())
+	w.str(attrkey.Path, e.Path)
+	w.str(attrkey.Device, e.DeviceID)
+	w.int(attrkey.Stream, e.Stream)
+	w.int(attrkey.Step, e.Step)
+	w.str(attrkey.Phase, e.Phase)
+	w.tensors(e)
+	w.collective(e.Collective)
+	w.notes(e)
+}
+
+func (w *attrWriter) wants(key string) bool { return opmodel.FindAttr(w.given, key) == nil }
+
+func (w *attrWriter) int(key string, n op.Int) {
+	if n.Known {
+		w.text = strconv.AppendInt(w.text[:0], n.V, 10)
+		w.add(key, op.AttrInt)
+	}
+}
+
+func (w *attrWriter) str(key, value string) {
+	if w.wants(key) {
+		w.attrs = opmodel.AppendText(w.attrs, key, value)
+	}
+}
+
+// add adds an attribute whose value is in w.text.
+func (w *attrWriter) add(key string, typ op.AttrType) {
+	switch {
+	case !w.wants(key):
+	case w.texts != nil:
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: w.texts.String(w.text), Type: typ})
+	default:
+		w.attrs = append(w.attrs, op.Attr{Key: key, Value: string(w.text), Type: typ})
+	}
+}
+
+// kind adds the kind if a reader would infer another one.
+func (w *attrWriter) kind(e *op.Entry) {
+	kind, rule := op.InferKind(e.Operation)
+	if e.Collective != nil {
+		kind, rule = op.KindCollective, op.RuleAttribute
+	}
+	if e.Kind == kind && e.KindRule == rule || e.Kind == op.KindUnknown || !w.wants(attrkey.Kind) {
+		return
+	}
+	w.str(attrkey.Kind, e.Kind.String())
+	if e.KindRule != op.RuleAttribute {
+		w.str(attrkey.KindRule, e.KindRule.String())
+	}
+}
+
+// tensors adds the known properties of inputs and output.
+func (w *attrWriter) tensors(e *op.Entry) {
+	if e.InputShapes != nil {
+		w.text = op.AppendShapesJSON(w.text[:0], e.InputShapes)
+		w.add(attrkey.InputShapes, op.AttrJSON)
+	}
+	if e.InputDTypes != nil {
+		w.text = appendStrs(w.text[:0], e.InputDTypes)
+		w.add(attrkey.InputDTypes, op.AttrJSON)
+	}
+	if e.OutputShape != nil {
+		w.text = e.OutputShape.AppendJSON(w.text[:0])
+		w.add(attrkey.OutputShape, op.AttrJSON)
+	}
+	if n, _ := e.OutputShape.Elements(); n != e.OutputElements {
+		w.int(attrkey.OutputElements, e.OutputElements)
+	}
+	w.str(attrkey.DType, string(e.DType))
+	w.int(attrkey.Memory, e.MemoryBytes)
+	w.int(attrkey.FLOPs, e.FLOPs)
+}
+
+func (w *attrWriter) collective(c *op.Collective) {
+	if c == nil {
+		return
+	}
+	w.str(attrkey.Collective, c.Name)
+	w.str(attrkey.Group, c.Group)
+	w.int(attrkey.GroupSize, c.GroupSize)
+	w.int(attrkey.Sequence, c.Sequence)
+	w.int(attrkey.PeerRank, c.PeerRank)
+	w.int(attrkey.InElements, c.InElements)
+	w.int(attrkey.OutElements, c.OutElements)
+}
+
+// notes adds the fields that neither spans nor the convention have.
+func (w *attrWriter) notes(e *op.Entry) {
+	w.int(attrkey.Launch, e.Launch)
+	w.str(attrkey.Root, e.Root)
+	if !e.RootSpanID.IsZero() {
+		w.str(attrkey.RootSpan, e.RootSpanID.String())
+	}
+	w.str(attrkey.LaunchedBy, e.LaunchedBy)
+	if !e.LaunchSpanID.IsZero() {
+		w.str(attrkey.LaunchSpan, e.LaunchSpanID.String())
+	}
+	w.str(attrkey.StepName, e.StepName)
+	if warn := e.Warn &^ warnFound(e) &^ w.found; warn != 0 {
+		var names []string
+		for w := range warn.All() {
+			names = append(names, w.String())
+		}
+		w.str(attrkey.Warnings, strings.Join(names, ","))
+	}
+}
+
+// warnFound returns the warnings that a reader of the fields finds again.
+func warnFound(e *op.Entry) (found op.Warning) {
+	if e.DroppedAttributes > 0 {
+		found |= op.WarnDroppedAttributes
+	}
+	if e.Extra != nil && e.Extra.DroppedLinks > 0 {
+		found |= op.WarnDroppedLinks
+	}
+	if n, w := e.OutputShape.Elements(); n == e.OutputElements {
+		found |= w
+	}
+	if n, w := opmodel.DerivedMemory(e); n == e.MemoryBytes {
+		found |= w
+	}
+	if _, ok := op.ParseDType(string(e.DType)); !ok && e.DType != "" {
+		found |= op.WarnUnknownDType
+	}
+	return found
+}
+
+// replay returns the entry that a reader makes of the attributes in e.Attrs alone, nil
+// where they are those of no operation, or all keys in them that mean something are of
+// the convention. Spans of torch.profiler, and such as have keys like "op", are kept
+// with their own keys, which need not be said again in those of the convention.
+func replay(e *op.Entry) *op.Entry {
+	if !slices.ContainsFunc(e.Attrs, func(a op.Attr) bool {
+		family := (*Mapping)(nil).find(a.Key).family
+		return family != familyNone && family != familyTensor
+	}) {
+		return nil
+	}
+	b := NewBuilder(nil)
+	b.Reset()
+	b.SetName(e.Operation)
+	if e.Extra != nil && e.Extra.Name != "" {
+		b.SetName(e.Extra.Name)
+	}
+	for _, a := range e.Attrs {
+		b.SetAttr(a)
+	}
+	r, ok := b.Entry()
+	if !ok {
+		return nil
+	}
+	return r
+}

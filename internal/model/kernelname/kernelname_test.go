@@ -1,0 +1,58 @@
+package kernelname_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
+)
+
+// testdata/names.txt has names from traces of PyTorch, Nsight Systems, vLLM, ROCm and TPUs, each below its short form.
+func TestShort(t *testing.T) {
+	const path = "testdata/names.txt"
+	var got strings.Builder
+	names := 0
+	table := check.Must(os.ReadFile(path))(t)
+	for line := range strings.Lines(string(table)) {
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			names++
+			short := kernelname.Short(name)
+			got.WriteString(short + "\n\t" + name + "\n")
+			if short == "" || len(short) > len(name) {
+				t.Errorf("%q is %q in short", name, short)
+			}
+		}
+	}
+	if names < 60 {
+		t.Errorf("%d names", names)
+	}
+	golden.Check(t, path, got.String())
+}
+
+// Names that are alike in short differ in what Long keeps.
+func TestLong(t *testing.T) {
+	const one, other = "void a::scale<4, a::Mul<float>, std::array<char*, 2ul> >(int, a::Mul<float>)",
+		"void a::scale<4, a::Mul<long>, std::array<char*, 2ul> >(int, a::Mul<long>)"
+	got := []string{kernelname.Short(one), kernelname.Short(other), kernelname.Long(one), kernelname.Long(other),
+		kernelname.Long("matmul (big)")}
+	want := []string{"scale<Mul>", "scale<Mul>", "scale<4, Mul<float>, array<char, 2ul>>", "scale<4, Mul<long>, array<char, 2ul>>",
+		"matmul (big)"}
+	check.Equal(t, "", want, got)
+}
+
+// Names that are cut off or no names at all are no trouble.
+func FuzzShort(f *testing.F) {
+	for _, name := range []string{"void a<b(", "_ZN3abcI", "a<<<>", "x)/", "%", "Cijk_", "a(){lambda", "(int)4", "f<->>", "operator()",
+		"_Z9999999999999999999a", "a<,>", "\xff<a>"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if short := kernelname.Short(name); name != "" && len(short) > len(name)+2 {
+			t.Errorf("%q is longer: %q", name, short)
+		}
+		kernelname.Long(name)
+	})
+}

@@ -1,0 +1,133 @@
+package opmodel
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/op"
+)
+
+// AppendText appends an attribute with a text, unless that is empty.
+func AppendText(attrs []op.Attr, key, value string) []op.Attr {
+	if value == "" {
+		return attrs
+	}
+	return append(attrs, op.Attr{Key: key, Value: value})
+}
+
+// AppendInt appends an attribute with an integer, if that is known.
+func AppendInt(attrs []op.Attr, key string, n op.Int) []op.Attr {
+	if !n.Known {
+		return attrs
+	}
+	return append(attrs, op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
+}
+
+// FloatAttr returns an attribute with a floating-point value.
+func FloatAttr(key string, v float64) op.Attr {
+	return op.Attr{Key: key, Value: strconv.FormatFloat(v, 'g', -1, 64), Type: op.AttrFloat}
+}
+
+// SetNumber sets the value of an attribute to a number in JSON.
+func SetNumber(a *op.Attr, text []byte) {
+	if bytes.ContainsAny(text, ".eE") {
+		if f, ok := lexer.ParseFloat(text); ok && !math.IsInf(f, 0) {
+			*a = FloatAttr(a.Key, f)
+			return
+		}
+	} else if n, ok := lexer.ParseInt(text); ok {
+		a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+		return
+	}
+	a.Value, a.Type = string(text), op.AttrText // no number of 64 bits
+}
+
+// SetRaw sets the value of an attribute to JSON of any type but a string or number.
+func SetRaw(a *op.Attr, text string) {
+	a.Value, a.Type = text, op.AttrJSON
+	if text == "true" || text == "false" {
+		a.Type = op.AttrBool
+	} else if base64, ok := lexer.CutBytes(text); ok {
+		a.Value, a.Type = base64, op.AttrBytes
+	} else if f, ok := lexer.CutDouble(text); ok {
+		*a = FloatAttr(a.Key, f)
+	}
+}
+
+// FindAttr returns the attribute with a key, nil where there is none.
+func FindAttr(attrs []op.Attr, key string) *op.Attr {
+	for i := range attrs {
+		if attrs[i].Key == key {
+			return &attrs[i]
+		}
+	}
+	return nil
+}
+
+// AttrIndex sets attributes in the same time in a list of any length, which is one that it has set
+// from the first attributes on. The zero value is ready, also for the next list.
+type AttrIndex struct {
+	at map[string]int
+	// Held is asked for the memory of each attribute. One that it does not allow is left out.
+	Held budget.Account
+}
+
+// attrBytes is about what an attribute takes beside its texts, in a list that grows, and indexBytes what it takes
+// in the index of a long list.
+const (
+	attrBytes  = 2 * int(unsafe.Sizeof(op.Attr{}))
+	indexBytes = 96
+)
+
+// Append appends an attribute to a list in which keys may be equal.
+func (x *AttrIndex) Append(attrs []op.Attr, a op.Attr) []op.Attr {
+	if !x.Held.Take(attrBytes + len(a.Key) + len(a.Value)) {
+		return attrs
+	}
+	return append(attrs, a)
+}
+
+// indexedFrom is the length from which a list is indexed: short ones are quick to look through.
+const indexedFrom = 32
+
+// Set sets an attribute among attrs: of equal keys the last wins.
+func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
+	if len(attrs) < indexedFrom {
+		if x.at != nil {
+			x.at = nil
+		}
+		if old := FindAttr(attrs, a.Key); old != nil {
+			*old = a
+			return attrs
+		}
+		return x.Append(attrs, a)
+	}
+	if len(x.at) != len(attrs) {
+		x.at = make(map[string]int, 2*len(attrs))
+		for i := range attrs {
+			x.at[attrs[i].Key] = i
+		}
+	}
+	if i, ok := x.at[a.Key]; ok {
+		attrs[i] = a
+		return attrs
+	}
+	n := len(attrs)
+	if x.Held.Take(indexBytes) {
+		attrs = x.Append(attrs, a)
+	}
+	if len(attrs) > n {
+		x.at[a.Key] = n
+	}
+	return attrs
+}
+
+// ValidAttr returns a with valid UTF-8.
+func ValidAttr(a op.Attr) op.Attr {
+	a.Key, a.Value = lexer.ValidUTF8(a.Key), lexer.ValidUTF8(a.Value)
+	return a
+}

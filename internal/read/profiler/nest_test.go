@@ -1,0 +1,74 @@
+package profiler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+)
+
+// enclose returns the intervals around each interval and around each moment.
+func enclose(rows, moments []Interval) (parents, around []int32) {
+	s := Intervals{N: len(rows), At: func(i int32) Interval { return rows[i] }}
+	others := Intervals{N: len(moments), At: func(i int32) Interval { return moments[i] }}
+	parents, around = make([]int32, len(rows)), make([]int32, len(moments))
+	s.Enclose(&others, func(i, in int32) { parents[i] = in }, func(i, in int32) { around[i] = in })
+	return parents, around
+}
+
+// overlapping returns up to 39 intervals of two threads, which overlap at random.
+func overlapping(r *rand.Rand) []Interval {
+	rows := make([]Interval, r.IntN(40))
+	for i := range rows {
+		start := r.Int64N(30)
+		rows[i] = Interval{r.Uint32N(2), start, start + r.Int64N(12)}
+	}
+	return rows
+}
+
+// Around a moment is, of all intervals that last then, the one that starts last, of those the shortest, and of equals the last.
+func TestMomentsAgainstSearch(t *testing.T) {
+	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
+		rows, moments := overlapping(r), make([]Interval, 40)
+		for i := range moments {
+			at := r.Int64N(45)
+			moments[i] = Interval{r.Uint32N(3), at, at}
+		}
+		_, got := enclose(rows, moments)
+		for k, m := range moments {
+			want := int32(-1)
+			for i, o := range rows {
+				if o.Thread != m.Thread || o.Start > m.Start || o.Start < m.Start && o.End <= m.Start {
+					continue
+				}
+				if want < 0 || o.Start > rows[want].Start || o.Start == rows[want].Start && o.End <= rows[want].End {
+					want = int32(i)
+				}
+			}
+			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, m, rows), want, got[k])
+		}
+	})
+}
+
+// Around an interval is, of all that last from its start to its end, the one that starts last, of those the shortest, and
+// of equals the last in front of it; also where intervals overlap without nesting.
+func TestParentsAgainstSearch(t *testing.T) {
+	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
+		rows := overlapping(r)
+		got, _ := enclose(rows, rows[:len(rows)/3])
+		for i, o := range rows {
+			want := int32(-1)
+			for k, p := range rows {
+				if k == i || p == o && k > i || p.Thread != o.Thread || p.Start > o.Start || o.Start >= p.End || o.End > p.End {
+					continue
+				}
+				if want < 0 || p.Start > rows[want].Start || p.Start == rows[want].Start && p.End <= rows[want].End {
+					want = int32(k)
+				}
+			}
+			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, o, rows), want, got[i])
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package profiler
+
+import "github.com/optrace/optrace/internal/text/intern"
+
+// Symbols numbers texts: equal ones get the same number. Number 0 is "".
+type Symbols struct {
+	index map[string]uint32
+	texts []string
+	bytes int64
+	// recent is a direct-mapped cache in front of the index.
+	recent [1 << recentBits]uint32
+}
+
+const recentBits = 12
+
+// symbolBytes is the memory of a text beside its bytes: its headers in the index
+// and in the list, and its share of the index's slack.
+const symbolBytes = 56
+
+// Bytes returns the memory that the texts take.
+func (s *Symbols) Bytes() int64 { return s.bytes }
+
+// Texts returns the texts by their numbers.
+func (s *Symbols) Texts() []string { return s.texts }
+
+// Add returns the number of a text.
+func (s *Symbols) Add(text []byte) uint32 {
+	if len(text) == 0 {
+		return 0
+	}
+	slot := &s.recent[intern.Hash(text)>>(64-recentBits)]
+	if n := *slot; n != 0 && s.texts[n] == string(text) {
+		return n
+	}
+	n, ok := s.index[string(text)] // does not allocate
+	if !ok {
+		n = s.addNew(string(text))
+	}
+	*slot = n
+	return n
+}
+
+func (s *Symbols) addNew(text string) uint32 {
+	if s.index == nil {
+		s.index = make(map[string]uint32)
+		s.texts = make([]string, 1)
+	}
+	n := uint32(len(s.texts))
+	s.index[text] = n
+	s.texts = append(s.texts, text)
+	s.bytes += int64(len(text)) + symbolBytes
+	return n
+}
+
+// Text returns the text of a number.
+func (s *Symbols) Text(n uint32) string {
+	if n == 0 {
+		return ""
+	}
+	return s.texts[n]
+}

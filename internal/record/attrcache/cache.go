@@ -1,0 +1,167 @@
+package attrcache
+
+import (
+	"slices"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/record/span"
+)
+
+// Cache maps attribute sets to values of type V.
+type Cache[V any] struct {
+	maxBytes int // 0 turns the cache off
+
+	seeds seeds
+	slots []slot[V] // the length is a power of two
+	used  int
+	bytes int
+	full  bool
+
+	gate gate
+}
+
+// slot holds an entry at or after the index that its fingerprint selects.
+type slot[V any] struct {
+	fingerprint
+	entry *entry[V]
+}
+
+type entry[V any] struct {
+	key   Key // with attributes of its own
+	value V
+	size  int // of the memory that the entry takes
+}
+
+const (
+	ways       = 8
+	firstSlots = 256
+	maxSlots   = 1 << 16
+	// maxSet is the largest set that is kept, in bytes.
+	maxSet = 16 << 10
+)
+
+// New returns a Cache that takes at most maxBytes, with all that it keeps from being
+// collected; it holds nothing with 0, or where span.LayoutKnown reports false.
+func New[V any](maxBytes int) Cache[V] {
+	if !span.LayoutKnown() {
+		maxBytes = 0
+	}
+	return Cache[V]{maxBytes: maxBytes}
+}
+
+// Hits returns how many of the recent lookups found an entry.
+func (c *Cache[V]) Hits() int { return c.gate.hits }
+
+// Lookup returns the value stored for k, or nil and whether it is worthwhile to
+// add one.
+func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
+	if c.maxBytes == 0 || len(k.Attrs) == 0 {
+		return nil, false
+	}
+	use, review := c.gate.enter()
+	if !use {
+		return nil, false
+	}
+	if review {
+		if c.gate.review(c.full) {
+			c.empty()
+		}
+		if c.gate.skip > 0 {
+			return nil, false
+		}
+	}
+	if c.slots == nil {
+		if c.maxBytes < 2*firstSlots*slotBytes[V]() {
+			return nil, false
+		}
+		c.seeds = newSeeds()
+		c.slots = make([]slot[V], firstSlots)
+		c.bytes = firstSlots * slotBytes[V]()
+	}
+	if e := c.find(k); e != nil {
+		c.gate.hits++
+		return &e.value, false
+	}
+	return nil, !c.full
+}
+
+// find returns the entry whose key has the memory of k, or nil.
+func (c *Cache[V]) find(k *Key) *entry[V] {
+	f, ok := c.seeds.of(k)
+	if !ok {
+		return nil
+	}
+	first, mask := f.slot(), uint64(len(c.slots)-1)
+	for i := range uint64(ways) {
+		s := &c.slots[(first+i)&mask]
+		if s.entry == nil {
+			return nil
+		}
+		if s.fingerprint == f && s.entry.key.equal(k) {
+			return s.entry
+		}
+	}
+	return nil
+}
+
+// Add stores the value of a set that Lookup did not find and reported to be
+// worth adding. The attributes are copied; size is how many bytes the value
+// refers to.
+func (c *Cache[V]) Add(k *Key, value V, size int) {
+	e := &entry[V]{key: *k, value: value}
+	size += int(unsafe.Sizeof(*e)) + len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + len(k.Name) + span.Memory(k.Attrs)
+	switch {
+	case size > maxSet:
+		return
+	case c.bytes+size > c.maxBytes:
+		c.full = true
+		return
+	}
+	e.key.Attrs, e.size = slices.Clone(k.Attrs), size
+	if f, ok := c.seeds.of(&e.key); ok {
+		c.bytes += size
+		c.insert(slot[V]{f, e})
+	}
+}
+
+func slotBytes[V any]() int { return int(unsafe.Sizeof(slot[V]{})) }
+
+// insert stores s in one of its slots, after growing if all are taken.
+func (c *Cache[V]) insert(s slot[V]) {
+	first := s.fingerprint.slot()
+	for {
+		mask := uint64(len(c.slots) - 1)
+		for i := range uint64(ways) {
+			if at := &c.slots[(first+i)&mask]; at.entry == nil {
+				*at = s
+				c.used++
+				return
+			}
+		}
+		noRoom := c.bytes+len(c.slots)*slotBytes[V]() > c.maxBytes
+		if noRoom || len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
+			at := &c.slots[first&mask]
+			c.bytes -= at.entry.size
+			*at = s
+			return
+		}
+		c.grow()
+	}
+}
+
+func (c *Cache[V]) grow() {
+	old := c.slots
+	c.slots, c.used = make([]slot[V], 2*len(old)), 0
+	c.bytes += len(old) * slotBytes[V]()
+	for _, s := range old {
+		if s.entry != nil {
+			c.insert(s)
+		}
+	}
+}
+
+func (c *Cache[V]) empty() {
+	c.slots, c.used, c.bytes, c.full = nil, 0, 0, false
+}

@@ -1,0 +1,70 @@
+package attrcache
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/record/span"
+)
+
+// fingerprint stands for the attributes of a key as they lie in memory, without what they point to and the values of the varying
+// ones. Different attributes have the same one with a probability of about 2^-120: the seeds are random. A cache keeps the
+// strings and lists of its entries alive, so that an address stands for nothing else.
+type fingerprint [2]uint64
+
+// seeds makes fingerprints differ from one cache to another.
+type seeds [4]uint64
+
+func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()} }
+
+// of returns the fingerprint of the attributes of k. It reports false where a
+// key or a text is too long or at an unusual address, or a type is unknown.
+func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
+	const (
+		lengthAt, typeAt = addressBits, 58
+		maxKey, maxText  = 1 << (typeAt - lengthAt), 1 << (64 - lengthAt)
+	)
+	a, b := s[0], s[1]
+	for i := range k.Attrs {
+		kv := &k.Attrs[i]
+		name, typ := string(kv.Key), kv.Value.Type()
+		number, text, list := span.Words(&kv.Value)
+		nameAt, textAt := address(name), address(text)
+		if len(name) >= maxKey || len(text) >= maxText || uint(typ) > uint(attribute.MAP) || areWide(nameAt, textAt) {
+			return f, false
+		}
+		key := nameAt ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
+		// A value has one of the three.
+		value := number ^ textAt ^ uint64(len(text))<<lengthAt ^ uint64(list)
+		if k.Varying.Is(i) {
+			value = 0
+		}
+		a = fold(a^value, s[2]^key)
+		b = fold(b^key, s[3]^value)
+	}
+	return fingerprint{a, b}, true
+}
+
+// addressBits is the number of bits of an address; the bits above equal the highest. Lengths and types take their
+// place.
+const addressBits = 48
+
+// areWide reports whether one of two addresses has more bits.
+func areWide(a, b uint64) bool {
+	const half = 1 << (addressBits - 1)
+	return ((a+half)|(b+half))>>addressBits != 0
+}
+
+// slot returns a number whose low bits select a slot. Sets that differ by numbers
+// that follow one another would share the low bits of either word.
+func (f fingerprint) slot() uint64 { return fold(f[0], f[1]) }
+
+func fold(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+func address(s string) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))) }

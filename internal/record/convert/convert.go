@@ -1,0 +1,227 @@
+// Package convert turns span data into op entries and ancestry records.
+//
+// It hands attributes to an [attrmap.Builder], which knows the conventions and the
+// mapping; it knows no file format. The entries encoder, the pruner, and
+// optrace.Converter use it.
+package convert
+
+import (
+	"math"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Converter turns finished spans into entries and ancestry records. It is used by
+// one goroutine at a time; its results are valid until its next call.
+type Converter struct {
+	mapping   *attr.Mapping
+	builder   *attrmap.Builder
+	resources map[*resource.Resource]*op.Resource
+	span      op.Span
+	attrs     []op.Attr // of span
+
+	// Lists of integers, one behind the other, and where they end.
+	numbers []int64
+	ends    []int
+	text    []byte // of another list
+}
+
+// maxCachedResources bounds a cache, which is emptied when it is full.
+const maxCachedResources = 64
+
+// New returns a Converter that reads attributes as m says. It remembers lists that it
+// has made texts of, in at most so many bytes.
+func New(m *attr.Mapping, textBytes int) *Converter {
+	c := &Converter{mapping: m, builder: attrmap.NewBuilder(m)}
+	c.builder.LimitTexts(textBytes)
+	return c
+}
+
+// Entry returns the entry of an operation's span, or false for any other span.
+func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
+	b := c.builder
+	b.Reset()
+	for _, kv := range v.Attrs {
+		c.attribute(string(kv.Key), kv.Value)
+	}
+	start, duration, ok := spanTime(v.Start, v.End)
+	if !ok {
+		b.Warn(op.WarnBadTime)
+	}
+	b.SetName(v.Name)
+	b.SetIDs(v.TraceID(), v.SpanID(), v.ParentID())
+	b.SetTime(start, duration)
+	if v.Failed() {
+		c.events(v)
+		b.SetError(v.Status.Description)
+	}
+	b.SetResource(c.Resource(v.Resource))
+	b.SetScope(v.Scope.Name)
+	b.SetTraceState(v.Context.TraceState().String())
+	b.SetDropped(int64(max(0, v.DroppedAttrs)))
+	b.SetRoot(r.Name, r.ID)
+	c.links(v)
+	e, ok := b.Entry()
+	if ok {
+		e.Extra = opmodel.Dropped(opmodel.DroppedLinks(e.Extra)) // the encoders' caches do not know of more
+	}
+	return e, ok
+}
+
+// Ancestor returns the ancestry record of a span that is no operation.
+func (c *Converter) Ancestor(v *span.Data) *op.Span {
+	start, duration, _ := spanTime(v.Start, v.End)
+	c.span = op.Span{
+		Name:    v.Name,
+		TraceID: v.TraceID(), SpanID: v.SpanID(), ParentSpanID: v.ParentID(),
+		RemoteParent: v.Parent.IsRemote(),
+		Start:        start, Duration: max(0, duration),
+		Service: c.Resource(v.Resource).Service,
+		Failed:  v.Failed(),
+	}
+	c.span.Attrs = c.requestAttrs(v.Attrs)
+	c.span.Extra = opmodel.Dropped(int64(v.DroppedLinks + max(0, len(v.Links)-op.MaxLinks)))
+	c.builder.Reset()
+	if len(v.Links) > 0 {
+		c.links(v)
+		c.span.Links = c.builder.Links()
+	}
+	if v.Failed() {
+		c.events(v)
+		c.span.Extra = opmodel.WithMessage(c.span.Extra, c.builder.ErrorText(v.Status.Description))
+	}
+	return &c.span
+}
+
+// requestAttrs returns the attributes of a request that are kept, nil for none.
+func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
+	c.attrs = c.attrs[:0]
+	var index opmodel.AttrIndex
+	for _, kv := range attrs {
+		if attrmap.KeepsOfRequest(c.mapping, string(kv.Key), kv.Value.Type() == attribute.EMPTY) {
+			c.attrs = index.Set(c.attrs, opmodel.ValidAttr(attrOf(kv)))
+		}
+	}
+	if len(c.attrs) == 0 {
+		return nil
+	}
+	return c.attrs
+}
+
+// events gives the builder the events that tell of errors.
+func (c *Converter) events(v *span.Data) {
+	for i := range v.Events {
+		e := &v.Events[i]
+		if !c.builder.WantsEvent(e.Name) {
+			continue
+		}
+		attrs := make([]op.Attr, len(e.Attributes))
+		for k, kv := range e.Attributes {
+			attrs[k] = attrOf(kv)
+		}
+		c.builder.AddEvent(op.Event{Name: e.Name, Attrs: attrs})
+	}
+}
+
+func (c *Converter) links(v *span.Data) {
+	for i := range v.Links {
+		l := &v.Links[i]
+		link := op.Link{TraceID: op.TraceID(l.SpanContext.TraceID()), SpanID: op.SpanID(l.SpanContext.SpanID())}
+		for _, kv := range l.Attributes {
+			if kv.Value.Type() == attribute.INT64 {
+				c.builder.Warn(opmodel.LinkInt(&link, string(kv.Key), kv.Value.AsInt64()))
+			} else if opmodel.LinkWeight(&link, string(kv.Key)) != nil {
+				c.builder.Warn(opmodel.LinkAttr(&link, attrOf(kv)))
+			}
+		}
+		c.builder.AddLink(link)
+	}
+	c.builder.DropLinks(int64(v.DroppedLinks))
+}
+
+// spanTime returns when a span started, in Unix nanoseconds, and its duration,
+// which is negative if it ended before it started. ok is false if one of the times
+// is not set or not in range; an unknown duration is 0.
+func spanTime(startTime, endTime time.Time) (start op.Int, duration int64, ok bool) {
+	start, end := unixNano(startTime), unixNano(endTime)
+	if !start.Known || !end.Known {
+		return start, 0, false
+	}
+	// Not from the wall clock: Sub uses the monotonic one where it can.
+	return start, int64(endTime.Sub(startTime)), true
+}
+
+// unixNano returns t in Unix nanoseconds; unknown if they do not fit an
+// int64, as for the zero Time.
+func unixNano(t time.Time) op.Int {
+	const first, last = math.MinInt64 / int64(time.Second), math.MaxInt64/int64(time.Second) - 1
+	if s := t.Unix(); s < first || s > last { // cheaper than the year
+		return op.Int{}
+	}
+	return op.Known(t.UnixNano())
+}
+
+// Resource returns the resource as headers of files describe it; r may be nil.
+func (c *Converter) Resource(r *resource.Resource) *op.Resource {
+	if res, ok := c.resources[r]; ok {
+		return res
+	}
+	if c.resources == nil || len(c.resources) >= maxCachedResources {
+		c.resources = make(map[*resource.Resource]*op.Resource)
+	}
+	res := convertResource(span.BoundResource(r))
+	c.resources[r] = res
+	return res
+}
+
+func convertResource(r *resource.Resource) *op.Resource {
+	res := &op.Resource{}
+	var index opmodel.AttrIndex
+	for _, kv := range r.Attributes() {
+		opmodel.SetResourceAttr(res, &index, attrOf(kv))
+	}
+	return res
+}
+
+func (c *Converter) attribute(key string, v attribute.Value) {
+	b := c.builder
+	t := b.Target(key)
+	switch v.Type() {
+	case attribute.STRING:
+		b.SetStr(t, v.AsString())
+	case attribute.INT64:
+		b.SetInt(t, v.AsInt64())
+	case attribute.FLOAT64:
+		b.SetFloat(t, v.AsFloat64())
+	case attribute.BOOL:
+		b.SetBool(t, v.AsBool())
+	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
+		switch {
+		case !t.Wanted():
+			b.SetOther(t)
+		case v.Type() == attribute.INT64SLICE:
+			b.SetInts(t, v.AsInt64Slice())
+		case v.Type() == attribute.STRINGSLICE:
+			b.SetStrs(t, v.AsStringSlice())
+		case c.areIntLists(v):
+			b.SetIntLists(t, c.numbers, c.ends)
+		default:
+			c.text = appendJSON(c.text[:0], v, 0)
+			b.SetList(t, c.text)
+		}
+	default:
+		if t.Kept() {
+			b.SetAttr(attrOf(attribute.KeyValue{Key: attribute.Key(key), Value: v}))
+		} else {
+			b.SetOther(t)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package convert
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/op"
+)
+
+// maxListDepth is how deep nested lists are read; shapes need two levels.
+const maxListDepth = 4
+
+func attrOf(kv attribute.KeyValue) op.Attr {
+	a := op.Attr{Key: string(kv.Key)}
+	switch v := kv.Value; v.Type() {
+	case attribute.STRING:
+		a.Value = v.AsString()
+	case attribute.INT64:
+		a.Value, a.Type = strconv.FormatInt(v.AsInt64(), 10), op.AttrInt
+	case attribute.FLOAT64:
+		return opmodel.FloatAttr(a.Key, v.AsFloat64())
+	case attribute.BOOL:
+		a.Value, a.Type = strconv.FormatBool(v.AsBool()), op.AttrBool
+	case attribute.BYTESLICE:
+		a.Value, a.Type = base64.StdEncoding.EncodeToString(v.AsByteSlice()), op.AttrBytes
+	default:
+		a.Value, a.Type = string(appendJSON(nil, v, 0)), op.AttrJSON
+	}
+	return a
+}
+
+// appendJSON appends a value as JSON, as op.AttrJSON describes. What is nested too deep
+// is null.
+func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
+	switch v.Type() {
+	case attribute.STRING:
+		return lexer.AppendString(dst, v.AsString())
+	case attribute.INT64:
+		return strconv.AppendInt(dst, v.AsInt64(), 10)
+	case attribute.FLOAT64:
+		return lexer.AppendDouble(dst, v.AsFloat64())
+	case attribute.BOOL:
+		return strconv.AppendBool(dst, v.AsBool())
+	case attribute.BYTESLICE:
+		return lexer.AppendBytes(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
+	}
+	if depth == maxListDepth {
+		return append(dst, "null"...)
+	}
+	switch v.Type() {
+	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
+		dst = append(dst, '[')
+		start := len(dst)
+		span.EachElement(v, func(e attribute.Value) {
+			if len(dst) > start {
+				dst = append(dst, ',')
+			}
+			dst = appendJSON(dst, e, depth+1)
+		})
+		return append(dst, ']')
+	case attribute.MAP:
+		dst = append(dst, '{')
+		for i, kv := range v.AsMap() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(lexer.AppendString(dst, string(kv.Key)), ':')
+			dst = appendJSON(dst, kv.Value, depth+1)
+		}
+		return append(dst, '}')
+	}
+	return append(dst, "null"...)
+}
+
+// areIntLists reports whether v is a list of lists of integers, such as shapes, and gathers these.
+func (c *Converter) areIntLists(v attribute.Value) bool {
+	if v.Type() != attribute.SLICE {
+		return false
+	}
+	c.numbers, c.ends = c.numbers[:0], c.ends[:0]
+	for _, e := range v.AsSlice() {
+		if e.Type() != attribute.INT64SLICE {
+			return false
+		}
+		c.numbers = append(c.numbers, e.AsInt64Slice()...)
+		c.ends = append(c.ends, len(c.numbers))
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package entries
+
+import (
+	"cmp"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/record/attrcache"
+	"github.com/optrace/optrace/internal/record/convert"
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/record/traces"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+type encoder struct {
+	conv     *convert.Converter
+	mapping  *attr.Mapping
+	cache    attrcache.Cache[template]
+	renderer renderer
+	recordAt int // where the record begins that was added last
+}
+
+// CacheHits returns how many of the recent lookups in the cache found something.
+func (c *encoder) CacheHits() int { return c.cache.Hits() }
+
+// Add adds a shorter record of what would be too large to be read.
+func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
+	d := e.Data
+	if d == nil {
+		read := span.Read(e.Span, e.Context, e.Parent)
+		read.Resource = cmp.Or(e.Resource, read.Resource)
+		d = &read
+	}
+	before := len(b.Records)
+	out := c.add(b, d, &e, t)
+	if len(b.Records)-before <= encoding.MaxRecordBytes {
+		return out
+	}
+	b.Records = b.Records[:c.recordAt]
+	if out == encoding.Entry {
+		b.Entries--
+	}
+	b.Shortened++
+	bounded := d.Bounded()
+	e.Root.Name = span.CutText(e.Root.Name)
+	return c.add(b, &bounded, &e, t)
+}
+
+// add adds the operation, or the span, that d is the data of.
+func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
+	key := attrcache.Key{
+		Attrs: d.Attrs, Varying: attrcache.NoVarying,
+		Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource, Rooted: e.Root != span.Root{},
+	}
+	if c.mapping == nil {
+		key.Varying = attrcache.FindVarying(d.Attrs)
+	}
+	cached, worthAdding := c.cache.Lookup(&key)
+	f, fits := c.renderer.fields(d, key.Varying, &e.Root)
+	if cached != nil && fits {
+		if !e.Alone { // nobody asks for a trace of one span
+			t.Add(d.TraceID())
+		}
+		c.from(b, d.Resource)
+		b.Records = c.renderer.render(b.Records, cached, d, &f)
+		b.Entries++
+		return encoding.Entry
+	}
+	entry, ok := c.conv.Entry(d, e.Root)
+	if !ok {
+		return c.addAncestor(b, d, e, t)
+	}
+	if !e.Alone {
+		t.Add(entry.TraceID)
+	}
+	encoding.AddLinked(b, t, d)
+	c.from(b, d.Resource)
+	start := len(b.Records)
+	b.Records = append(entry.AppendJSON(b.Records), '\n')
+	b.Entries++
+	if worthAdding && fits {
+		if line, ok := c.renderer.compile(b.Records[start:], d, &f); ok {
+			c.cache.Add(&key, line, len(b.Records)-start)
+		}
+	}
+	return encoding.Entry
+}
+
+func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
+	if e.Span != nil {
+		d.Events = e.Span.Events() // for its size
+	}
+	if !encoding.IsAncestor(e, d, t) {
+		return encoding.Skipped
+	}
+	encoding.AddLinked(b, t, d)
+	c.from(b, d.Resource)
+	b.Records = append(c.conv.Ancestor(d).AppendJSON(b.Records), '\n')
+	return encoding.Ancestor
+}
+
+// from records the resource of the next record and writes a header if it is
+// another one than before.
+func (c *encoder) from(b *encoding.Batch, r *resource.Resource) {
+	id := r.Equivalent()
+	switch {
+	case b.FirstResource == nil:
+		b.First, b.FirstResource = id, c.conv.Resource(r)
+	case id != b.Last:
+		b.Records = append(op.AppendHeader(b.Records, c.conv.Resource(r)), '\n')
+	}
+	b.Last = id
+	c.recordAt = len(b.Records)
+}

@@ -1,0 +1,119 @@
+package otlp
+
+import (
+	"encoding/binary"
+
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Proto is OTLP in protocol buffers: for each batch the length of a TracesData
+// message, four bytes, big-endian, and the message.
+var Proto encoding.Messages = protoFormat{}
+
+type protoFormat struct{}
+
+// The fields of OTLP's TracesData, ResourceSpans, Resource, ScopeSpans and
+// InstrumentationScope.
+const (
+	tracesResourceSpans = 1
+
+	resourceSpansResource   = 1
+	resourceSpansScopeSpans = 2
+	resourceSpansSchemaURL  = 3
+
+	resourceAttributes = 1
+
+	scopeSpansScope     = 1
+	scopeSpansSpans     = 2
+	scopeSpansSchemaURL = 3
+
+	scopeName       = 1
+	scopeVersion    = 2
+	scopeAttributes = 3
+)
+
+const frameLengthBytes = 4
+
+func (protoFormat) Name() string { return "otlp-proto" }
+
+func (protoFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
+	return newEncoder(m, cacheBytes, new(protoCodec))
+}
+
+// Frame writes nothing for a batch without spans: there is no room for gaps in
+// OTLP.
+func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
+	if b.Empty() {
+		return nil, 0
+	}
+	out := append(f.Scratch, make([]byte, frameLengthBytes)...)
+	if all := b.Groups.Resources(); len(all) == 1 && len(all[0].Scopes) == 1 { // by far the usual case
+		r, s := &all[0], &all[0].Scopes[0]
+		out = appendScopeHead(appendResourceHead(out, r), s)
+		f.Tail = append(append(f.Tail[:0], s.Scope.Suffix...), r.Resource.Suffix...)
+		framed, f.Scratch = b.Between(out, f.Tail)
+	} else {
+		for i := range all {
+			r := &all[i]
+			out = appendResourceHead(out, r)
+			for j := range r.Scopes {
+				s := &r.Scopes[j]
+				out = s.AppendRecords(appendScopeHead(out, s), b.Records)
+				out = append(out, s.Scope.Suffix...)
+			}
+			out = append(out, r.Resource.Suffix...)
+		}
+		framed, f.Scratch = out, out
+	}
+	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameLengthBytes))
+	return framed, 0
+}
+
+// appendResourceHead appends the beginning of a ResourceSpans message.
+func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
+	size := len(r.Resource.Prefix) + len(r.Resource.Suffix)
+	for i := range r.Scopes {
+		n := scopeSize(&r.Scopes[i])
+		size += 1 + varintSize(uint64(n)) + n
+	}
+	return append(appendMessageHead(dst, tracesResourceSpans, size), r.Resource.Prefix...)
+}
+
+// appendScopeHead appends the beginning of a ScopeSpans message.
+func appendScopeHead(dst []byte, s *encoding.ScopeGroup) []byte {
+	return append(appendMessageHead(dst, resourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
+}
+
+func scopeSize(s *encoding.ScopeGroup) int {
+	return len(s.Scope.Prefix) + s.Bytes + len(s.Scope.Suffix)
+}
+
+// protoCodec encodes OTLP in protocol buffers. Fields are in the order of
+// their numbers, lengths and integers in their shortest form.
+type protoCodec struct{ codecState }
+
+func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {
+	if r != nil {
+		var start int
+		prefix, start = beginMessage(nil, resourceSpansResource, 1)
+		prefix = c.attributes(prefix, resourceAttributes, r.Attributes(), 0)
+		prefix = endMessage(prefix, start, 1)
+	}
+	return prefix, appendOptionalText(nil, resourceSpansSchemaURL, r.SchemaURL())
+}
+
+func (c *protoCodec) scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte) {
+	if s != (instrumentation.Scope{}) {
+		var start int
+		prefix, start = beginMessage(nil, scopeSpansScope, 1)
+		prefix = appendOptionalText(prefix, scopeName, s.Name)
+		prefix = appendOptionalText(prefix, scopeVersion, s.Version)
+		prefix = c.attributes(prefix, scopeAttributes, s.Attributes.ToSlice(), 0)
+		prefix = endMessage(prefix, start, 1)
+	}
+	return prefix, appendOptionalText(nil, scopeSpansSchemaURL, s.SchemaURL)
+}

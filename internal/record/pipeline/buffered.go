@@ -1,0 +1,267 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/span"
+)
+
+// buffered encodes spans while they end and writes the encoded batches to a sink.
+type buffered struct {
+	worker
+	out     Output
+	buffers *bufferPool
+	shards  []shard
+	local   sync.Pool // hands a goroutine the shard that its processor used last, a hint only
+	next    atomic.Uint32
+	ended   atomic.Bool // after Stop
+
+	exported, written, failed, lost atomic.Uint64
+}
+
+type shard struct {
+	mu       sync.Mutex
+	enc      encoding.Encoder
+	buffer   *encoding.Batch // nil until there is something to encode
+	stopped  bool
+	recorded uint64
+	skipped  uint64
+	_        [64]byte // keeps shards on cache lines of their own
+}
+
+// MinMaxBytes is the smallest bound of all buffers.
+const MinMaxBytes = 64 << 10
+
+// The sizes of the buffers, which are Config.MaxBytes together.
+const (
+	maxBufferSize   = 128 << 10
+	minBufferSize   = 4 << 10
+	buffersPerShard = 4
+	bufferReserve   = 2 << 10 // what a buffer has left for another record; a larger one makes it grow
+)
+
+// NewBuffered returns a Pipeline that encodes spans while they end and writes buffers of them to out.
+func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
+	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
+	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
+	p := &buffered{
+		out:     out,
+		buffers: newBufferPool(cfg.Policy, size, int(cfg.MaxBytes/int64(size))),
+		shards:  make([]shard, shards),
+	}
+	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() })
+	for i := range p.shards {
+		p.shards[i].enc = out.Format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes/shards))
+	}
+	p.local.New = func() any { return &p.shards[p.next.Add(1)%uint32(len(p.shards))] }
+	go p.run(cfg.FlushInterval, nil, work{
+		woken: p.writeAll,
+		due: func(ctx context.Context) error {
+			p.collect(false)
+			if err := p.writeAll(ctx); err != nil {
+				return err
+			}
+			return p.settle(ctx)
+		},
+		end: func(ctx context.Context) error {
+			defer p.dropRest()
+			p.collect(true)
+			return p.writeAll(ctx)
+		},
+	})
+	return p
+}
+
+func (p *buffered) OnEnd(e span.Ended) {
+	sh := p.local.Get().(*shard)
+	defer p.local.Put(sh)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p.add(sh, &e)
+}
+
+// OnEnds takes the lock for many operations at a time: for a single one it costs
+// as much as rendering its line.
+func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
+	const perLock = 64 // about 20 µs
+	sh := p.local.Get().(*shard)
+	defer p.local.Put(sh)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	n := 0
+	for e := range all {
+		if n++; n%perLock == 0 {
+			sh.mu.Unlock()
+			sh.mu.Lock()
+		}
+		p.add(sh, &e)
+	}
+}
+
+// add encodes e under the shard's lock, which is free for a while if that needs another buffer.
+func (p *buffered) add(sh *shard, e *span.Ended) {
+	if sh.buffer == nil && !sh.stopped {
+		p.refill(sh)
+	}
+	if sh.stopped {
+		p.reject(sh, e, "shutdown")
+		return
+	}
+	if sh.buffer == nil {
+		p.reject(sh, e, "queue_full")
+		return
+	}
+	out, err := encoding.Add(sh.enc, sh.buffer, e, p.out.Traces)
+	switch {
+	case err != nil:
+		sh.recorded++
+		p.drop("conversion_failed", 1)
+		p.errs.Report(err)
+	case out == encoding.Entry:
+		sh.recorded++
+	default:
+		sh.skipped++
+	}
+	if len(sh.buffer.Records) > p.buffers.size-bufferReserve {
+		p.buffers.push(sh.buffer)
+		sh.buffer = nil
+		p.notify()
+	}
+}
+
+// refill gets a buffer, not under the shard's lock: that may block.
+func (p *buffered) refill(sh *shard) {
+	sh.mu.Unlock()
+	buffer, lost := p.buffers.get()
+	p.drop("queue_full", uint64(lost))
+	sh.mu.Lock()
+	switch {
+	case buffer == nil:
+	case sh.buffer == nil && !sh.stopped:
+		sh.buffer = buffer
+	default: // another goroutine was faster
+		p.buffers.put(buffer)
+	}
+}
+
+// reject counts a span for which there is no room or no time, under the shard's lock.
+func (p *buffered) reject(sh *shard, e *span.Ended, reason string) {
+	if isOperation(p.out.Mapping, e) {
+		sh.recorded++
+		p.drop(reason, 1)
+	} else {
+		sh.skipped++
+	}
+}
+
+func (p *buffered) drop(reason string, n uint64) {
+	p.lost.Add(n)
+	p.out.Sink.Drop(reason, n)
+}
+
+// collect takes the buffers of all shards.
+func (p *buffered) collect(stop bool) {
+	for i := range p.shards {
+		sh := &p.shards[i]
+		sh.mu.Lock()
+		if sh.buffer != nil && !sh.buffer.Empty() {
+			p.buffers.push(sh.buffer)
+			sh.buffer = nil
+		}
+		sh.stopped = sh.stopped || stop
+		sh.mu.Unlock()
+	}
+}
+
+// writeAll writes the waiting buffers, until ctx is done or the sink stays busy.
+func (p *buffered) writeAll(ctx context.Context) error {
+	var first error
+	for ctx.Err() == nil {
+		b := p.buffers.pop()
+		if b == nil {
+			return first
+		}
+		taken, err := p.write(ctx, b)
+		if first == nil {
+			first = err
+		}
+		if !taken {
+			return first
+		}
+	}
+	if first == nil {
+		first = fmt.Errorf("optrace: writing operations: %w", ctx.Err())
+	}
+	return first
+}
+
+// settle writes what the sink holds back for a next batch.
+func (p *buffered) settle(ctx context.Context) error {
+	ctx, cancel := p.attempt(ctx)
+	defer cancel()
+	return p.out.Sink.Settle(ctx)
+}
+
+// attempt returns the context of one write.
+func (p *buffered) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	stop := context.AfterFunc(p.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// write hands b to the sink, or back to the waiting buffers if an earlier write does not return in time.
+func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
+	ctx, cancel := p.attempt(ctx)
+	defer cancel()
+	if err := p.out.Sink.Acquire(ctx); err != nil {
+		p.buffers.pushFront(b)
+		return false, err
+	}
+	n := uint64(b.Entries)
+	p.exported.Add(n)
+	return true, p.out.Sink.Submit(ctx, b, func(b *encoding.Batch) {
+		p.written.Add(uint64(b.Written))
+		p.failed.Add(n - uint64(b.Written))
+		p.buffers.put(b)
+	})
+}
+
+// dropRest accounts for the buffers that there was no time to write.
+func (p *buffered) dropRest() {
+	for b := p.buffers.pop(); b != nil; b = p.buffers.pop() {
+		p.drop("shutdown", uint64(b.Entries))
+	}
+}
+
+func (p *buffered) Stop(ctx context.Context) error {
+	p.buffers.stop()
+	// The goroutine's waits end with their contexts: it always ends.
+	_, err := p.stop(ctx)
+	p.ended.Store(true)
+	return err
+}
+
+func (p *buffered) Stats() Stats {
+	st := Stats{Written: p.written.Load(), Lost: p.lost.Load()}
+	failed := p.failed.Load()
+	st.Exported, st.Dropped = p.exported.Load(), st.Lost+failed // exported last: it is never less than the others
+	for i := range p.shards {
+		sh := &p.shards[i]
+		sh.mu.Lock()
+		st.Recorded += sh.recorded
+		st.Skipped += sh.skipped
+		sh.mu.Unlock()
+	}
+	if p.ended.Load() {
+		// A write that outlived Stop is as good as lost.
+		st.Dropped += st.Exported - st.Written - failed
+	}
+	return st
+}

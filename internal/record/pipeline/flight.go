@@ -1,0 +1,293 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/codes"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/sink"
+	"github.com/optrace/optrace/internal/record/span"
+)
+
+// Flight is a flight recorder: it keeps the last operations, encoded, and writes them when a dump is requested.
+type Flight struct {
+	worker // is woken for a dump
+	out    Output
+	format encoding.Joiner
+	cfg    Config
+
+	mu        sync.Mutex
+	enc       encoding.Encoder
+	scratch   *encoding.Batch // holds one record at a time
+	entries   history
+	ancestors history
+	sequence  uint64 // orders the records of both
+	counts    Stats
+	stopped   bool
+	ended     bool // what is under way counts as dropped
+
+	signals chan os.Signal
+}
+
+const (
+	ancestorShare = 4        // so many times fewer ancestry records are kept than entries
+	maxPart       = 64 << 10 // the size of the parts of a history, smaller where the bound is low
+	minParts      = 16
+	dumpBytes     = 1 << 20  // of a dump are written at a time
+	scratchKept   = 64 << 10 // of the memory for one record
+)
+
+// NewFlight returns a flight recorder in front of out, whose format is format.
+func NewFlight(out Output, format encoding.Joiner, cfg Config, errs *observ.Errors) *Flight {
+	part := int(min(maxPart, cfg.MaxBytes/minParts))
+	p := &Flight{
+		out: out, format: format, cfg: cfg,
+		scratch:   encoding.NewBatch(0),
+		enc:       format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
+		entries:   history{partSize: part},
+		ancestors: history{partSize: part},
+		signals:   make(chan os.Signal, 1),
+	}
+	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { st := p.Stats(); return st.Written + st.Dropped })
+	if len(cfg.Signals) > 0 {
+		signal.Notify(p.signals, cfg.Signals...)
+	}
+	go p.run(0, p.signals, work{woken: p.dump, due: p.dump, end: p.end})
+	return p
+}
+
+// OnEnd implements [Pipeline].
+func (p *Flight) OnEnd(e span.Ended) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		if isOperation(p.out.Mapping, &e) {
+			p.counts.Recorded++
+			p.drop(1)
+		} else {
+			p.counts.Skipped++
+		}
+		return
+	}
+	out, err := p.add(&e)
+	switch {
+	case err != nil:
+		p.counts.Recorded++
+		p.counts.Dropped++
+		p.counts.Lost++
+		p.errs.Report(err)
+	case out == encoding.Entry:
+		p.counts.Recorded++
+		p.keep(&p.entries, p.cfg.Entries)
+	default:
+		p.counts.Skipped++
+		if out == encoding.Ancestor {
+			p.keep(&p.ancestors, p.cfg.Entries/ancestorShare+1)
+		}
+	}
+	for late, ok := p.scratch.Late(p.out.Traces); ok; late, ok = p.scratch.Late(p.out.Traces) {
+		if out, err := p.add(&late); err != nil {
+			p.out.Traces.LoseParent()
+		} else if out == encoding.Ancestor {
+			p.keep(&p.ancestors, p.cfg.Entries/ancestorShare+1)
+		}
+	}
+	if p.scratch.Memory() > scratchKept {
+		p.scratch = encoding.NewBatch(0)
+	}
+	if p.triggers(&e, out) {
+		p.notify()
+	}
+}
+
+// add encodes e into scratch.
+func (p *Flight) add(e *span.Ended) (encoding.Outcome, error) {
+	p.scratch.Reset()
+	p.sequence++
+	return encoding.AddOne(p.enc, p.scratch, e, p.out.Traces)
+}
+
+// keep puts the record in scratch into h, in place of older ones where that has most of them.
+func (p *Flight) keep(h *history, most int) {
+	lost := 0
+	for h.records >= most {
+		lost += h.pop().Entries
+	}
+	for int64(p.entries.bytes+p.ancestors.bytes+h.need(p.scratch.Body())) > p.cfg.MaxBytes {
+		oldest := older(&p.entries, &p.ancestors)
+		if oldest == nil { // it alone is too large
+			p.drop(lost + p.scratch.Entries)
+			return
+		}
+		lost += oldest.pop().Entries
+	}
+	h.put(p.sequence, p.scratch)
+	p.drop(lost)
+}
+
+// older returns the history that has the oldest record, or nil if there is none.
+func older(a, b *history) *history {
+	switch {
+	case a.records == 0 && b.records == 0:
+		return nil
+	case a.records == 0 || b.records > 0 && b.oldest() < a.oldest():
+		return b
+	}
+	return a
+}
+
+// drop accounts for operations that are no longer kept. The caller holds the lock.
+func (p *Flight) drop(n int) {
+	p.counts.Dropped += uint64(n)
+	p.counts.Lost += uint64(n)
+	p.out.Sink.Drop("flight_recorder", uint64(n))
+}
+
+// triggers reports whether e requests a dump.
+func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
+	if e.Data != nil {
+		return p.cfg.OnError && e.Data.Failed()
+	}
+	if p.cfg.OnError && out == encoding.Entry && e.Span.Status().Code == codes.Error {
+		return true
+	}
+	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && e.Span.EndTime().Sub(e.Span.StartTime()) >= p.cfg.OnSlow
+}
+
+// Dump writes the operations that are kept, until ctx is done.
+func (p *Flight) Dump(ctx context.Context) error { return p.worker.Flush(ctx) }
+
+// end writes a dump that has been requested, and gives up the rest.
+func (p *Flight) end(ctx context.Context) (err error) {
+	signal.Stop(p.signals)
+	select {
+	case <-p.wake:
+		err = p.dump(ctx)
+	default:
+	}
+	p.dropRest()
+	return err
+}
+
+// WriteTo writes the operations that are kept to w, as Dump does to the sink, and returns how many
+// bytes that takes.
+func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
+	counted := &counter{Writer: w}
+	to, err := sink.New(sink.ToWriter(counted), p.format, sink.None, nil)
+	if err != nil {
+		return 0, err
+	}
+	err = p.dumpTo(p.ctx, to)
+	err = errors.Join(err, to.Shutdown(p.ctx))
+	return counted.n.Load(), err
+}
+
+// counter counts what a writer takes.
+type counter struct {
+	io.Writer
+	n atomic.Int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (p *Flight) dump(ctx context.Context) error { return p.dumpTo(ctx, p.out.Sink) }
+
+// dumpTo writes the records that are kept and forgets them.
+func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
+	p.mu.Lock()
+	entries, ancestors := p.entries.take(), p.ancestors.take()
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ExportTimeout)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	var first error
+	for b := p.join(&entries, &ancestors); !b.Empty(); b = p.join(&entries, &ancestors) {
+		err := first
+		if ctx.Err() == nil || err == nil { // after an error there may be no time for the others
+			err = to.Acquire(ctx)
+		}
+		n := uint64(b.Entries)
+		if err != nil {
+			p.account(Stats{Dropped: n, Lost: n})
+			to.Drop("timeout", n)
+		} else {
+			p.account(Stats{Exported: n})
+			err = to.Submit(ctx, b, func(b *encoding.Batch) {
+				p.account(Stats{Written: uint64(b.Written), Dropped: n - uint64(b.Written)})
+			})
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// join moves the oldest records of two histories into a batch.
+func (p *Flight) join(entries, ancestors *history) *encoding.Batch {
+	b := encoding.NewBatch(min(dumpBytes, entries.bytes+ancestors.bytes))
+	for len(b.Records) < dumpBytes {
+		from := older(entries, ancestors)
+		if from == nil {
+			break
+		}
+		r := from.pop()
+		p.format.Join(b, &r)
+	}
+	return b
+}
+
+func (p *Flight) account(more Stats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.Exported += more.Exported
+	p.counts.Written += more.Written
+	p.counts.Dropped += more.Dropped
+	p.counts.Lost += more.Lost
+}
+
+// dropRest accounts for the operations that no dump was requested for.
+func (p *Flight) dropRest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(p.entries.records)
+	p.entries, p.ancestors = history{}, history{}
+}
+
+// Flush does nothing: only Dump writes.
+func (p *Flight) Flush(context.Context) error { return nil }
+
+// Stop implements [Pipeline].
+func (p *Flight) Stop(ctx context.Context) error {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	_, err := p.stop(ctx)
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	return err
+}
+
+// Stats implements [Pipeline].
+func (p *Flight) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	st := p.counts
+	if p.ended {
+		st.Dropped, st.Lost = st.Recorded-st.Written, st.Recorded-st.Exported
+	}
+	return st
+}

@@ -1,0 +1,332 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/encoding/entries"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
+)
+
+// fault is a way in which a write ends behind the n-th byte.
+type fault struct {
+	name  string
+	ends  func(n int) (int, error)
+	exact bool // the writer says how much it took
+}
+
+var faults = []fault{
+	{"error", func(n int) (int, error) { return n, errFull }, true},
+	{"short write", func(n int) (int, error) { return n, nil }, true},
+	{"panic", func(int) (int, error) { panic("writer") }, false},
+	{"error, no n", func(int) (int, error) { return 0, errFull }, false},
+	{"negative n", func(int) (int, error) { return -1, errFull }, false},
+	{"n beyond data", func(int) (int, error) { return 1 << 20, errFull }, false},
+}
+
+// Every byte at which the first write can end, in every way and every output: what is written in the end can be read, the
+// counts are exact, and what follows a torn line heals it and tells how many entries are missing.
+func TestFaultyWriterMatrix(t *testing.T) {
+	for _, o := range outputs {
+		t.Run(o.String(), func(t *testing.T) {
+			first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(), otherService(2))
+			var whole bytes.Buffer
+			check.OK(t, submit(o.open(t, ToWriter(&whole)), first))
+			size := whole.Len()
+			if o.format == entries.Format && o.compression != None {
+				size -= 10 // the writer's random id makes it vary
+			}
+			ends := []int{} // of lines, before and behind their newlines
+			for i, c := range whole.Bytes()[:size-1] {
+				if c == '\n' && o.lines() {
+					ends = append(ends, i, i+1)
+				}
+			}
+			for _, f := range faults {
+				for n := range cases.Some(t, 25, size) {
+					testFault(t, o, f, n)
+				}
+				for _, n := range ends {
+					testFault(t, o, f, n)
+				}
+			}
+			if size == whole.Len() {
+				testFault(t, o, faults[0], size) // all is written, and an error all the same
+			}
+		})
+	}
+}
+
+// otherService returns the i-th operation of another service.
+func otherService(i int) sdktrace.ReadOnlySpan {
+	s := spantest.Operation(i)
+	s.Resource = spantest.Service("evaluator")
+	return s.Snapshot()
+}
+
+// testFault lets the first write end behind n bytes.
+func testFault(t *testing.T, o output, f fault, n int) {
+	t.Helper()
+	failf := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf("%s at byte %d: %s", f.name, n, fmt.Sprintf(format, args...))
+	}
+	w := &spantest.FaultyWriter{N: n, Fault: f.ends}
+	s := o.open(t, ToWriter(w))
+	gaps := uint64(0)
+	if o.healsLines() {
+		gaps = 5
+		s.Drop("queue_full", gaps)
+	}
+	first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(), otherService(2))
+	if err := submit(s, first); err == nil {
+		failf("no error")
+	}
+	if st := s.Stats(); st.Written+st.Dropped+st.Underway != 3+gaps {
+		failf("the books say %+v", st)
+	}
+	if err := errors.Join(submit(s, batch(o.format, 2)), s.Shutdown(t.Context())); err != nil {
+		failf("what comes next fails: %v", err)
+	}
+	st := s.Stats()
+	checkEnd(t, st, 5+gaps)
+	if !f.exact && !o.healsLines() {
+		return // the writer did not say what the rest is
+	}
+	rec := spantest.Read(t, w.Bytes())
+	steps := rec.Steps()
+	if len(rec.Malformed) > 1 || !slices.Equal(steps[len(steps)-2:], []int64{0, 1}) {
+		failf("operations %v, and %v cannot be read", steps, rec.Malformed)
+	}
+	switch {
+	case !o.healsLines() && n > 0: // the rest went first
+		if !slices.Equal(steps, []int64{0, 1, 2, 0, 1}) || st.Written != 5 {
+			failf("the books say %+v, operations %v", st, steps)
+		}
+	case !o.healsLines():
+		if len(steps) != 2 || st.Written != 2 {
+			failf("the books say %+v, operations %v", st, steps)
+		}
+	default:
+		again := uint64(0) // gaps that may have been written, for all that is known
+		if !f.exact {
+			again = gaps
+		}
+		if lost := rec.Lost(); lost != st.Dropped && lost != st.Dropped+again || f.exact && uint64(len(steps)) != st.Written {
+			failf("the books say %+v, with %d operations and gaps of %d", st, len(steps), rec.Lost())
+		}
+		if last := rec.Entries[len(steps)-1]; last.Service != "trainer" {
+			failf("the last operation is said to be of service %q", last.Service)
+		}
+		if text := w.Bytes(); f.exact && n > 0 && (text[0] == '\n' || bytes.Contains(text, []byte("\n\n"))) {
+			failf("there is an empty line")
+		}
+	}
+}
+
+// errDeadline is an error of a writer that says that it passes, as those of connections do.
+type errDeadline struct{}
+
+func (errDeadline) Error() string   { return "i/o timeout" }
+func (errDeadline) Temporary() bool { return true }
+
+// Whatever error a write ends with is returned, the operations are counted, and the next batch that can be written says how
+// many are missing. A write that took nothing for a reason that passes is made again.
+func TestWriterErrors(t *testing.T) {
+	path := func(err error) error { return &os.PathError{Op: "write", Path: "ops.jsonl", Err: err} }
+	for _, tt := range []struct {
+		row   string
+		err   error
+		taken int // bytes of the write
+		times int // how often it fails
+		want  error
+		tried int // writes
+	}{
+		{"E1 short write", nil, 10, 1, io.ErrShortWrite, 1},
+		{"E1 nothing taken", nil, 0, 1, io.ErrShortWrite, 1},
+		{"E2 interrupted", path(syscall.EINTR), 0, 1, nil, 2},
+		{"E2 would block", syscall.EAGAIN, 0, 4, nil, 5},
+		{"E2 a deadline of its own", errDeadline{}, 0, 2, nil, 3},
+		{"E2 would block for long", syscall.EAGAIN, 0, 9, syscall.EAGAIN, 5},
+		{"E2 interrupted half-way", syscall.EINTR, 10, 1, syscall.EINTR, 1},
+		{"E3 disk full", path(syscall.ENOSPC), 10, 1, syscall.ENOSPC, 1},
+		{"E3 file too large", path(syscall.EFBIG), 0, 1, syscall.EFBIG, 1},
+		{"E3 read-only", path(syscall.EROFS), 0, 1, syscall.EROFS, 1},
+		{"E3 broken disk", path(syscall.EIO), 0, 1, syscall.EIO, 1},
+		{"E4 closed pipe", path(syscall.EPIPE), 0, 1, syscall.EPIPE, 1},
+		{"E4 closed file", os.ErrClosed, 0, 1, os.ErrClosed, 1},
+	} {
+		t.Run(tt.row, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				calls := 0
+				s := output{entries.Format, None}.open(t, ToWriter(spantest.WriterFunc(func(p []byte) (int, error) {
+					if calls++; calls > tt.times {
+						return out.Write(p)
+					}
+					out.Write(p[:tt.taken])
+					return tt.taken, tt.err
+				})))
+				start := time.Now()
+				if err := submit(s, batch(entries.Format, 3)); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+					t.Errorf("the error is %v, want %v", err, tt.want)
+				}
+				if calls != tt.tried || time.Since(start) > 20*time.Millisecond {
+					t.Errorf("%d writes within %v, want %d", calls, time.Since(start), tt.tried)
+				}
+				calls = tt.times
+				check.OK(t, submit(s, batch(entries.Format, 2)))
+				want := Stats{Written: 5}
+				if tt.want != nil {
+					want = Stats{Written: 2, Dropped: 3}
+				}
+				rec := spantest.Read(t, out.Bytes())
+				if st := s.Stats(); st != want || rec.Lost() != st.Dropped || uint64(len(rec.Entries)) != st.Written {
+					t.Errorf("the books say %+v, with %d operations and gaps of %d", st, len(rec.Entries), rec.Lost())
+				}
+			})
+		})
+	}
+}
+
+// After five failures in a row the writer is left alone for a second, up to thirty.
+func TestCircuitBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, broken := 0, true
+		var out bytes.Buffer
+		s := output{entries.Format, None}.open(t, ToWriter(spantest.WriterFunc(func(p []byte) (int, error) {
+			calls++
+			if broken {
+				return 0, errFull
+			}
+			return out.Write(p)
+		})))
+		export := func(n int) (err error) {
+			for range n {
+				err = submit(s, batch(entries.Format, 1))
+			}
+			return err
+		}
+		if err := export(20); err == nil || calls != 5 {
+			t.Errorf("%d writes in a row, want 5; the last batch ends with %v", calls, err)
+		}
+		for _, seconds := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+			before := calls
+			time.Sleep(seconds*time.Second - time.Nanosecond)
+			if _ = export(3); calls != before {
+				t.Errorf("a write before the pause of %d s is over", seconds)
+			}
+			time.Sleep(time.Nanosecond)
+			if _ = export(3); calls != before+1 {
+				t.Errorf("%d writes after a pause of %d s, want one", calls-before, seconds)
+			}
+		}
+		broken = false
+		time.Sleep(30 * time.Second)
+		check.OK(t, export(3)) // the writer has recovered
+		st, rec := s.Stats(), spantest.ReadWhole(t, out.Bytes())
+		checkEnd(t, st, 20+7*6+3)
+		if rec.CheckBatches(t); len(rec.Entries) != 3 || rec.Lost() != st.Dropped {
+			t.Errorf("%d operations and gaps of %d, the books say %+v", len(rec.Entries), rec.Lost(), st)
+		}
+	})
+}
+
+// The rest of a batch, and the last gaps, are written by Shutdown, also if its context is done. Entries whose rest cannot be
+// written are dropped.
+func TestShutdownWritesTheRest(t *testing.T) {
+	for _, o := range outputs {
+		for _, tt := range []struct {
+			name         string
+			taken        int // by the write that fails
+			broken, done bool
+		}{
+			{"the writer recovers", 20, false, false}, {"the context is done", 20, false, true},
+			{"the writer stays broken", 20, true, false}, {"nothing is taken", 0, false, false},
+		} {
+			t.Run(o.String()+", "+tt.name, func(t *testing.T) {
+				w := &spantest.FaultyWriter{N: tt.taken, Fault: faults[0].ends, Broken: tt.broken}
+				s := o.open(t, ToWriter(w))
+				recycled := -1
+				check.OK(t, s.Acquire(t.Context()))
+				check.Is(t, "", errFull, s.Submit(t.Context(), batch(o.format, 3), func(b *encoding.Batch) { recycled = b.Written }))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tt.done {
+					cancel()
+				}
+				if err := s.Shutdown(ctx); tt.broken != (err != nil) {
+					t.Errorf("Shutdown returns %v", err)
+				}
+				want := Stats{Written: 3}
+				if o.healsLines() || tt.broken || tt.taken == 0 {
+					want = Stats{Dropped: 3}
+				}
+				if st := s.Stats(); st != want || recycled != int(want.Written) {
+					t.Errorf("the books say %+v, and the batch %d, want %+v", st, recycled, want)
+				}
+				if tt.broken {
+					return
+				}
+				if tt.taken == 0 && o.format.Name() != "entries" { // OTLP has no place for gaps
+					check.Equal(t, "written", "", string(bytes.TrimSpace(w.Bytes())))
+					return
+				}
+				if rec := spantest.Read(t, w.Bytes()); len(rec.Entries) != int(want.Written) || rec.Lost() != want.Dropped {
+					t.Errorf("%d operations and gaps of %d", len(rec.Entries), rec.Lost())
+				}
+			})
+		}
+	}
+}
+
+// Submit and Shutdown end with their contexts although the writer does not return. The write goes on, and its entries count
+// as written when it ends.
+func TestDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := spantest.NewStuckWriter()
+		s := output{entries.Format, None}.open(t, ToWriter(w))
+		within := func(want time.Duration, f func(ctx context.Context) error) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(context.Background(), want)
+			defer cancel()
+			start := time.Now()
+			if err := f(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != want {
+				t.Errorf("%v after %v, want the deadline after %v", err, time.Since(start), want)
+			}
+		}
+		within(3*time.Second, func(ctx context.Context) error {
+			return errors.Join(s.Acquire(ctx), s.Submit(ctx, batch(entries.Format, 2), nil))
+		})
+		check.Equal(t, "while a write is under way the books say", Stats{Underway: 2}, s.Stats())
+		within(time.Second, s.Acquire)
+		within(time.Second, s.Shutdown)
+		w.Release()
+		synctest.Wait()
+		check.Equal(t, "at last the books say", Stats{Written: 2}, s.Stats())
+		check.Equal(t, "writes", 1, w.Writes())
+		check.Is(t, "after Shutdown", ErrShutdown, submit(s, batch(entries.Format, 1)))
+		// The last gaps are no reason for Shutdown to wait longer than it may.
+		w = spantest.NewStuckWriter()
+		s = output{entries.Format, None}.open(t, ToWriter(w))
+		s.Drop("queue_full", 2)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		check.Is(t, "Shutdown", context.DeadlineExceeded, s.Shutdown(ctx))
+		w.Release()
+	})
+}

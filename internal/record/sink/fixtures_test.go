@@ -1,0 +1,107 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/encoding/entries"
+	"github.com/optrace/optrace/internal/record/encoding/otlp"
+	"github.com/optrace/optrace/internal/record/traces"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
+)
+
+// output is a format with a compression.
+type output struct {
+	format      encoding.Format
+	compression Compression
+}
+
+func (o output) String() string { return o.format.Name() + " " + o.compression.String() }
+
+// lines reports whether a newline heals what was cut off.
+func (o output) lines() bool {
+	_, ok := o.format.(encoding.Lines)
+	return o.compression == None && ok
+}
+
+// healsLines reports whether what was cut off is given up, up to its last whole line. In other outputs the rest of a batch is
+// written later.
+func (o output) healsLines() bool { return o.compression == None && o.format.Name() == "entries" }
+
+var outputs = []output{
+	{entries.Format, None}, {entries.Format, Gzip}, {entries.Format, Zstd},
+	{otlp.JSON, None}, {otlp.JSON, Gzip}, {otlp.JSON, Zstd},
+	{otlp.Proto, None}, {otlp.Proto, Gzip}, {otlp.Proto, Zstd},
+}
+
+// open returns a sink of o to a target.
+func (o output) open(tb testing.TB, to Target) *Sink {
+	tb.Helper()
+	return check.Must(New(to, o.format, o.compression, nil))(tb)
+}
+
+// written returns what one sink writes of two batches, of so many operations.
+func (o output) written(tb testing.TB, n, m int) (first, second []byte) {
+	tb.Helper()
+	var out bytes.Buffer
+	s := o.open(tb, ToWriter(&out))
+	write := func(n int) []byte {
+		out.Reset()
+		check.OK(tb, submit(s, batch(o.format, n)))
+		return bytes.Clone(out.Bytes())
+	}
+	return write(n), write(m)
+}
+
+// batch returns a batch of n operations.
+func batch(f encoding.Format, n int) *encoding.Batch { return batchOf(f, spantest.Operations(n)...) }
+
+// batchOf returns a batch of spans.
+func batchOf(f encoding.Format, spans ...sdktrace.ReadOnlySpan) *encoding.Batch {
+	b, enc, withOps := encoding.NewBatch(0), f.NewEncoder(nil, 0), new(traces.WithOps)
+	for _, s := range spans {
+		if _, err := encoding.AddSpan(enc, b, s, withOps); err != nil {
+			panic(err)
+		}
+	}
+	return b
+}
+
+// submit writes a batch.
+func submit(s *Sink, b *encoding.Batch) error {
+	if err := s.Acquire(context.Background()); err != nil {
+		return err
+	}
+	return s.Submit(context.Background(), b, nil)
+}
+
+// checkEnd checks that after Shutdown every one of n entries is written or dropped.
+func checkEnd(tb testing.TB, st Stats, n uint64) {
+	tb.Helper()
+	if st.Underway != 0 || st.Written+st.Dropped != n {
+		tb.Errorf("the books say %+v, %d were given", st, n)
+	}
+}
+
+var errFull = errors.New("full")
+
+// disk takes as many bytes as there is room for.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.room)])
+	d.room -= n
+	if n < len(p) {
+		return n, errFull
+	}
+	return n, nil
+}

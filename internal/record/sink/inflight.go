@@ -1,0 +1,93 @@
+package sink
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/op"
+)
+
+// inflight is a batch that is being written, until its outcome is known.
+type inflight struct {
+	batch    *encoding.Batch
+	gaps     []op.Gap // the losses that are written with it
+	recycle  func(*encoding.Batch)
+	observed func(exported int, err error)
+}
+
+// remainder is the part of a batch that was not written while its beginning was.
+type remainder struct {
+	*inflight
+	bytes []byte
+}
+
+// begin counts b's entries as under way; account ends that. recycle may be nil.
+func (s *Sink) begin(b *encoding.Batch, recycle func(*encoding.Batch)) *inflight {
+	s.underway.Add(uint64(b.Entries))
+	s.shortened.Add(uint64(b.Shortened))
+	return &inflight{batch: b, recycle: recycle, observed: s.metrics.Export(b.Entries)}
+}
+
+// account records that some entries of o were written, the others dropped, and hands the batch back.
+func (s *Sink) account(o *inflight, written int, reason string, err error) {
+	b := o.batch
+	b.Written = written
+	s.underway.Add(-uint64(b.Entries))
+	s.written.Add(uint64(written))
+	s.Drop(reason, uint64(b.Entries-written))
+	o.observed(written, err)
+	if o.recycle != nil {
+		o.recycle(b)
+	}
+}
+
+// keepGaps leaves the losses of o that are not in head, which was written, to the next batch.
+func (s *Sink) keepGaps(o *inflight, head []byte) {
+	for _, g := range o.gaps {
+		if !bytes.Contains(head, g.AppendJSON(nil)) {
+			s.addGap(g)
+		}
+	}
+}
+
+// errTakenAway is the error for a batch whose file has been renamed, removed or changed meanwhile.
+var errTakenAway = errors.New("the file that holds its beginning has been taken away")
+
+// writeRemainder writes the remainder of the batch before, if there is one. Where there is nothing that
+// it could complete the batch is lost; lost tells of it, and the next one is written.
+func (s *Sink) writeRemainder() (lost, err error) {
+	if s.remainder == nil {
+		return nil, nil
+	}
+	same, err := s.target.Continue()
+	if err == nil && !same {
+		err = errTakenAway
+	}
+	if err != nil {
+		err = fmt.Errorf("traces export: the rest of %d entries: %w", s.remainder.batch.Entries, err)
+		s.abandonRemainder(err)
+		return err, nil
+	}
+	n, err := writeRetrying(s.target, s.remainder.bytes)
+	if err != nil && n != len(s.remainder.bytes) { // a writer may take everything and fail
+		if 0 < n && n < len(s.remainder.bytes) {
+			s.remainder.bytes = s.remainder.bytes[n:]
+		}
+		return nil, err
+	}
+	o := s.remainder.inflight
+	s.remainder = nil
+	s.account(o, o.batch.Entries, "", nil)
+	return nil, nil
+}
+
+// abandonRemainder drops the entries of a batch whose remainder cannot be written.
+func (s *Sink) abandonRemainder(err error) {
+	o := s.remainder.inflight
+	s.remainder = nil
+	s.started = false // what follows stands behind something else
+	s.keepGaps(o, nil)
+	s.account(o, 0, "write_failed", err)
+}

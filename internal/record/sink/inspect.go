@@ -1,0 +1,131 @@
+package sink
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/rotate"
+)
+
+// errForeign is the error for a file to which nothing should be appended.
+var errForeign = errors.New("file has a different format or compression")
+
+// headBytes is how much of a file is read to see what it is.
+const headBytes = 64 << 10
+
+// Inspect returns a function that examines files of a format and compression.
+func Inspect(f encoding.Format, c Compression) rotate.Inspect {
+	return inspector{f, c}.inspect
+}
+
+type inspector struct {
+	format      encoding.Format
+	compression Compression
+}
+
+func (c inspector) inspect(f io.ReaderAt, from, size int64) (end rotate.Ending, whole int64, err error) {
+	if from == size {
+		return rotate.EndsWhole, size, nil
+	}
+	if from == 0 {
+		if end, err = c.inspectHead(f, size); end != rotate.EndsWhole || err != nil {
+			return end, 0, err
+		}
+	}
+	if c.compression != None {
+		return c.inspectCompressed(f, from, size)
+	}
+	if messages, ok := c.format.(encoding.Messages); ok {
+		if whole, err = messages.Whole(f, from, size); err == nil && whole < size {
+			end = rotate.EndsDamaged
+		}
+		return end, whole, err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], size-1); err != nil {
+		return 0, from, err
+	}
+	if last[0] != '\n' {
+		return rotate.EndsInLine, from, nil
+	}
+	return rotate.EndsWhole, size, nil
+}
+
+// inspectHead looks at the beginning of a file.
+func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error) {
+	head := make([]byte, min(size, headBytes))
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return 0, err
+	}
+	if magic := c.compression.magic(); len(magic) > 0 {
+		if n := min(len(head), len(magic)); !bytes.Equal(head[:n], magic[:n]) {
+			return 0, fmt.Errorf("%w: it is not compressed with %v", errForeign, c.compression)
+		}
+		return c.inspectStart(bytes.NewReader(head))
+	}
+	for _, other := range []Compression{Gzip, Zstd} {
+		if bytes.HasPrefix(head, other.magic()) {
+			return 0, fmt.Errorf("%w: it is compressed with %v", errForeign, other)
+		}
+	}
+	return c.judge(head)
+}
+
+// inspectStart looks at as much of the beginning of a compressed file as can be read.
+func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
+	plain, err := c.compression.decompress(src)
+	if err != nil {
+		return rotate.EndsDamaged, nil
+	}
+	defer func() { _ = plain.Close() }() // it was only read
+	start := make([]byte, headBytes)
+	n, _ := io.ReadFull(plain, start)
+	if n == 0 {
+		return rotate.EndsWhole, nil // the rest will tell
+	}
+	return c.judge(start[:n])
+}
+
+// judge looks at text at the beginning of a file.
+func (c inspector) judge(head []byte) (rotate.Ending, error) {
+	switch c.format.Recognize(head) {
+	case encoding.Own:
+		return rotate.EndsWhole, nil
+	case encoding.Damaged:
+		return rotate.EndsDamaged, nil
+	}
+	return 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.Name())
+}
+
+// inspectCompressed reads all after from, where a block begins: nothing else shows where blocks end.
+func (c inspector) inspectCompressed(f io.ReaderAt, from, size int64) (end rotate.Ending, whole int64, err error) {
+	// An error of reading the file itself must not be taken for an incomplete block.
+	file := &errorKeeper{src: io.NewSectionReader(f, from, size-from)}
+	plain, err := c.compression.decompress(bufio.NewReader(file))
+	if err != nil {
+		return rotate.EndsDamaged, from, file.err
+	}
+	defer func() { _ = plain.Close() }() // it was only read
+	if _, err := io.Copy(io.Discard, plain); err != nil {
+		return rotate.EndsDamaged, from, file.err
+	}
+	return rotate.EndsWhole, size, file.err
+}
+
+// errorKeeper keeps the error, other than io.EOF, that reading src ended with.
+type errorKeeper struct {
+	src io.Reader
+	err error
+}
+
+func (k *errorKeeper) Read(p []byte) (int, error) {
+	n, err := k.src.Read(p)
+	if err != nil && err != io.EOF {
+		k.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,384 @@
+// Package sink writes the batches of an exporter to one writer, one at a time, and accounts for every
+// entry: it is written, or counted as dropped and reported by a gap record in the next batch.
+//
+// It compresses, recovers from partial writes, and stops trying for a while when writes keep failing.
+// The content of batches is package encoding's business, and the file that of package rotate.
+package sink
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/rotate"
+	"github.com/optrace/optrace/op"
+)
+
+// ErrShutdown is returned after Shutdown.
+var ErrShutdown error = shutdownError{}
+
+type shutdownError struct{}
+
+func (shutdownError) Error() string     { return "optrace: exporter is shut down" }
+func (shutdownError) ErrorType() string { return "already_shutdown" } // for metrics
+
+// Sink owns the writer of an exporter. Batches are written one at a time, each in
+// one Write call.
+//
+// A partial write leaves an incomplete line, which a newline ends. In other formats, and compressed,
+// only the remainder of the batch can complete it, which is written before the next batch.
+type Sink struct {
+	target     Target
+	format     encoding.Format
+	compressor compressor     // nil for none
+	lines      encoding.Lines // the format, where a newline ends an incomplete record
+
+	busy chan struct{} // held while a batch is written
+	// The following belong to whoever holds busy.
+	writer    string
+	sequence  int64
+	started   bool               // a header has been written
+	resource  attribute.Distinct // of the last record written
+	torn      bool               // the last write ended within a line
+	framing   encoding.Framing
+	packed    []byte     // the batch compressed
+	remainder *remainder // of the batch before, nil if it is complete
+	breaker   breaker
+	closed    bool
+
+	gapMu sync.Mutex
+	gaps  []op.Gap
+
+	shutdownMissed atomic.Bool // Shutdown could not wait: whoever holds busy closes
+
+	written, dropped, underway, shortened atomic.Uint64
+	metrics                               *observ.Exporter
+}
+
+// New returns a Sink that writes batches of format f, compressed with c, to t.
+func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink, error) {
+	z, err := newCompressor(c)
+	if err != nil {
+		return nil, err
+	}
+	var id [6]byte // which no other exporter has, in this process or another
+	_, _ = rand.Read(id[:])
+	s := &Sink{target: t, format: f, compressor: z, metrics: m, busy: make(chan struct{}, 1), writer: hex.EncodeToString(id[:])}
+	if z == nil {
+		s.lines, _ = f.(encoding.Lines)
+	}
+	return s, nil
+}
+
+// Stats counts entries.
+type Stats struct {
+	Written, Dropped uint64
+	Underway         uint64 // being written
+	Shortened        uint64 // of texts were cut
+}
+
+// Stats returns the counts so far.
+func (s *Sink) Stats() Stats {
+	return Stats{
+		Written: s.written.Load(), Dropped: s.dropped.Load(), Underway: s.underway.Load(), Shortened: s.shortened.Load(),
+	}
+}
+
+// Drop accounts for n entries that will not be written.
+func (s *Sink) Drop(reason string, n uint64) {
+	if n == 0 {
+		return
+	}
+	s.dropped.Add(n)
+	s.addGap(op.Gap{Reason: reason, Dropped: int64(n)})
+}
+
+func (s *Sink) addGap(g op.Gap) {
+	s.gapMu.Lock()
+	defer s.gapMu.Unlock()
+	for i := range s.gaps {
+		if s.gaps[i].Reason == g.Reason {
+			s.gaps[i].Dropped += g.Dropped
+			return
+		}
+	}
+	s.gaps = append(s.gaps, g)
+}
+
+func (s *Sink) takeGaps() []op.Gap {
+	s.gapMu.Lock()
+	defer s.gapMu.Unlock()
+	gaps := s.gaps
+	s.gaps = nil
+	return gaps
+}
+
+// Refuse observes a batch of n spans that came after Shutdown.
+func (s *Sink) Refuse(n int) { s.metrics.Export(n)(0, ErrShutdown) }
+
+// Acquire waits until the sink is free or ctx is done.
+func (s *Sink) Acquire(ctx context.Context) error {
+	select {
+	case s.busy <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return waited(ctx)
+	}
+}
+
+// waited is the error of whoever waited until ctx was done.
+func waited(ctx context.Context) error {
+	return fmt.Errorf("traces export: waiting for the writer: %w", ctx.Err())
+}
+
+// Release gives the sink back without writing.
+func (s *Sink) Release() {
+	<-s.busy
+	if !s.shutdownMissed.Load() {
+		return
+	}
+	select {
+	case s.busy <- struct{}{}:
+		_ = s.finish() // the caller of Shutdown has gone
+		<-s.busy
+	default: // the next release does it
+	}
+}
+
+// Submit writes b and releases the sink, which the caller has acquired. recycle is called with b once it
+// is known how many entries were written, by the goroutine that then holds the sink. When ctx is done
+// before, the write goes on, holding the sink, and its entries are accounted for when it ends.
+func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*encoding.Batch)) error {
+	o := s.begin(b, recycle)
+	if ctx.Done() == nil {
+		return s.writeAndRelease(o)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.writeAndRelease(o) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	// Both may be ready; the outcome of the write says more.
+	select {
+	case err := <-done:
+		return err
+	default:
+		return waited(ctx)
+	}
+}
+
+// Settle writes what waits for the next batch: gap records, and the rest of a batch that was written in part.
+func (s *Sink) Settle(ctx context.Context) error {
+	if err := s.Acquire(ctx); err != nil {
+		return err
+	}
+	if s.closed || !s.isPending() {
+		s.Release()
+		return nil
+	}
+	return s.Submit(ctx, encoding.NewBatch(0), nil)
+}
+
+// isPending reports whether something waits for the next batch. The caller holds busy.
+func (s *Sink) isPending() bool {
+	s.gapMu.Lock()
+	defer s.gapMu.Unlock()
+	return len(s.gaps) > 0 || s.remainder != nil
+}
+
+func (s *Sink) writeAndRelease(o *inflight) error {
+	err := s.write(o)
+	s.Release()
+	return err
+}
+
+// write writes o's batch.
+func (s *Sink) write(o *inflight) error {
+	if s.closed {
+		s.account(o, 0, "shutdown", ErrShutdown)
+		return ErrShutdown
+	}
+	if !s.breaker.allows(time.Now()) {
+		s.account(o, 0, "write_failed", errBreakerOpen)
+		return errBreakerOpen
+	}
+	defer s.target.Release()
+	lost, err := s.writeRemainder()
+	if err != nil {
+		s.breaker.failed(time.Now())
+		err = fmt.Errorf("traces export: writing the rest of a batch: %w", err)
+		s.account(o, 0, "write_failed", err)
+		return err
+	}
+	o.gaps = s.takeGaps()
+	out, head, notice, err := s.assemble(o)
+	n := 0
+	if err == nil && len(out) > 0 {
+		n, err = writeRetrying(s.target, out)
+	}
+	if n > 0 {
+		s.sequence++
+	}
+	if err != nil {
+		s.breaker.failed(time.Now())
+		what := "spans above operations"
+		switch {
+		case o.batch.Entries > 0:
+			what = fmt.Sprintf("%d entries", o.batch.Entries)
+		case o.batch.Empty():
+			what = "records of losses"
+		}
+		err = fmt.Errorf("traces export: writing %s: %w", what, err)
+		s.failed(o, out, head, n, err)
+		return errors.Join(lost, err)
+	}
+	s.committed(o.batch)
+	s.torn = false
+	s.breaker = breaker{}
+	s.account(o, o.batch.Entries, "", nil)
+	return errors.Join(lost, notice)
+}
+
+// committed records that b is the last batch written.
+func (s *Sink) committed(b *encoding.Batch) {
+	s.started = true
+	if !b.Empty() {
+		s.resource = b.Last
+	}
+}
+
+// assemble returns the bytes to write for o, and the length of the part before the records. notice is
+// an error that does not keep them from being written.
+func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
+	out, head = s.frame(o)
+	if len(out) == 0 {
+		return nil, 0, nil, nil
+	}
+	state, err := s.target.Ready(len(out))
+	if err != nil {
+		if !rotate.IsNotice(err) {
+			return nil, 0, nil, err
+		}
+		notice = err
+	}
+	torn := state.Torn || s.torn && !state.Other
+	again := state.Other && s.started || s.torn != torn
+	s.started, s.torn = s.started && !state.Other, torn
+	if again {
+		out, head = s.frame(o)
+	}
+	return out, head, errors.Join(notice, s.target.Reserve(len(out))), nil
+}
+
+// frame returns the batch of o in its final form.
+func (s *Sink) frame(o *inflight) (out []byte, head int) {
+	s.framing = encoding.Framing{
+		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps,
+		Header: !s.started || !o.batch.Empty() && o.batch.First != s.resource,
+		// The incomplete line stays unreadable, but only that one.
+		Newline: s.torn && s.lines != nil,
+		Scratch: s.framing.Scratch[:0], Tail: s.framing.Tail,
+	}
+	out, head = s.format.Frame(o.batch, &s.framing)
+	if len(out) == 0 {
+		return nil, 0
+	}
+	if s.compressor == nil {
+		return out, head
+	}
+	s.packed = s.compressor(s.packed[:0], out)
+	return s.packed, 0
+}
+
+// failed accounts for the entries of a write that failed after n bytes of out, or keeps the remainder.
+func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
+	known := n > 0 && n <= len(out)
+	whole := max(0, min(n, len(out)))
+	if s.lines != nil && known && n < len(out) && out[n] == '\n' {
+		whole++ // the next batch begins with the newline
+	}
+	complete := 0
+	switch {
+	case !known:
+	case s.lines == nil:
+		complete = -1
+	case whole >= head:
+		complete = s.lines.Complete(o.batch, out[head:whole])
+	}
+	switch {
+	case complete < 0 && n < len(out):
+		s.remainder = &remainder{inflight: o, bytes: out[n:]}
+		s.framing.Scratch, s.packed = nil, nil // the remainder may be in one of them
+		s.committed(o.batch)                   // what follows will follow the whole of it
+		s.torn = false
+		return
+	case complete < 0: // the whole batch, and an error all the same
+		s.committed(o.batch)
+		s.account(o, o.batch.Entries, "", err)
+		return
+	}
+	if !known {
+		whole = 0
+	}
+	s.keepGaps(o, out[:min(whole, head)])
+	// The count of a writer that fails is often wrong; an empty line does no harm.
+	s.torn = !known || out[n-1] != '\n'
+	// The batch may have changed the resource: write a header again.
+	s.started = false
+	s.account(o, complete, "write_failed", err)
+}
+
+// Shutdown writes the last gaps and closes the target. If the sink is busy until ctx is done, the write
+// under way closes it.
+func (s *Sink) Shutdown(ctx context.Context) error {
+	if err := s.Acquire(ctx); err != nil {
+		s.shutdownMissed.Store(true)
+		select {
+		case s.busy <- struct{}{}: // free at last: between the wait and the store
+		default:
+			return err
+		}
+	}
+	// A context that was done before does not keep a file from closing.
+	return Await(ctx, lastFinish, func() error {
+		err := s.finish()
+		<-s.busy
+		return err
+	})
+}
+
+// lastFinish is how long Shutdown with a context that is done waits: a local file needs milliseconds.
+const lastFinish = 100 * time.Millisecond
+
+// finish closes the sink. The caller holds busy.
+func (s *Sink) finish() error {
+	if s.closed {
+		return nil
+	}
+	var err error
+	if s.isPending() {
+		s.breaker = breaker{} // this is the last chance
+		err = s.write(s.begin(encoding.NewBatch(0), nil))
+	}
+	if s.remainder != nil {
+		s.abandonRemainder(err)
+	}
+	s.closed = true
+	return errors.Join(err, s.target.Close())
+}

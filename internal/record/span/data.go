@@ -1,0 +1,87 @@
+// Package span is a finished span as the plugin sees it: its data, read once, the local root above it, and what must be taken
+// out of a span before it is forwarded. It knows neither formats nor exporters.
+//
+// Operations of a Recorder have [Data] only; [Snapshot] makes a span of it where one is needed. Package traces finds local
+// roots, the encoders in internal/record/encoding read Data.
+package span
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Data is the content of a span. The SDK's spans copy all of themselves to
+// answer a question, so each is asked once.
+type Data struct {
+	Name            string
+	Context, Parent trace.SpanContext
+	Kind            trace.SpanKind
+	Start, End      time.Time
+	Attrs           []attribute.KeyValue
+	DroppedAttrs    int
+	Events          []sdktrace.Event
+	DroppedEvents   int
+	Links           []sdktrace.Link
+	DroppedLinks    int
+	Status          sdktrace.Status
+	Resource        *resource.Resource
+	Scope           instrumentation.Scope
+}
+
+// Read returns the part of s that entries need: all but the kind, the dropped count of events, and the events unless
+// they may tell the text of an error. The caller has asked s for context and parent already.
+func Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
+	status := s.Status()
+	var events []sdktrace.Event
+	if status == (sdktrace.Status{Code: codes.Error}) {
+		events = s.Events()
+	}
+	return Data{ // a result, not a parameter: writing it needs no write barriers
+		Name: s.Name(), Context: context, Parent: parent, Start: s.StartTime(), End: s.EndTime(),
+		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
+		Status: status, Resource: s.Resource(), Scope: s.InstrumentationScope(), Events: events,
+	}
+}
+
+// ReadAll returns all of s.
+func ReadAll(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
+	return Data{
+		Name: s.Name(), Context: context, Parent: parent, Kind: s.SpanKind(), Start: s.StartTime(), End: s.EndTime(),
+		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(),
+		Events: s.Events(), DroppedEvents: s.DroppedEvents(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
+		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(),
+	}
+}
+
+// TraceID returns the id of the span's trace.
+func (d *Data) TraceID() op.TraceID { return op.TraceID(d.Context.TraceID()) }
+
+// SpanID returns the span's id.
+func (d *Data) SpanID() op.SpanID { return op.SpanID(d.Context.SpanID()) }
+
+// ParentID returns the id of the span's parent, zero without one.
+func (d *Data) ParentID() op.SpanID { return op.SpanID(d.Parent.SpanID()) }
+
+// Failed reports whether the span's status is an error.
+func (d *Data) Failed() bool { return d.Status.Code == codes.Error }
+
+// IsOperation reports whether attributes, as m reads them, make a span an operation.
+func IsOperation(m *attr.Mapping, attrs []attribute.KeyValue) bool {
+	p := attrmap.NewPredicate(m)
+	for i := range attrs {
+		if p.See(string(attrs[i].Key)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+// Package traces knows about traces under way: which local root spans are open in them, and which traces
+// hold operations. Both are kept in bounded memory and may be "not known". The Processor reports spans
+// that start and end; the encoders ask [WithOps] whether the ancestors of a span are worth writing.
+package traces
+
+import (
+	"sync"
+	"sync/atomic"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/internal/record/recent"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/op"
+)
+
+// Roots holds the open local root spans: those without a parent in this process. It finds the one above an
+// operation that ends. It is safe for concurrent use.
+//
+// Nearly always one local root is open in a trace, and every operation of the trace lies below it. Where a
+// service calls itself several are; from then on each span of the trace that starts is noted with its
+// local root, until the last root ends.
+//
+// Where there are too many, the traces whose spans have not been asked for lately are forgotten, and so are
+// spans of a trace that has too many: below them the root is then not known.
+type Roots struct {
+	shards    [Shards]shard
+	forgotten atomic.Uint64
+	// evicted are traces that were forgotten: what is noted of them later is not all there is.
+	evicted set
+}
+
+const (
+	// Shards is how many shards the traces are spread over.
+	Shards = 32
+	// maxShardBytes bounds the memory of a shard: of all of them 24 MiB, and 32 with the spans that WithOps holds.
+	// maxSpans is how many spans of a trace are noted, and maxEnded how many of those that have ended.
+	maxShardBytes = 3 << 18
+	maxSpans      = 1 << 12
+	maxEnded      = 1 << 8
+)
+
+type shard struct {
+	mu     sync.Mutex
+	traces recent.Table[trace.TraceID, traceRoots]
+	multi  atomic.Int64 // how many traces have several roots open
+	_      [64]byte     // keeps shards on cache lines of their own
+}
+
+// traceRoots are the local roots open in one trace.
+type traceRoots struct {
+	// first is the root above every span that was started before a second one, unless lossy.
+	first span.Root
+	lossy bool
+	open  int
+	// spans leads to the local roots at or above the spans that were started since a second root opened;
+	// nil while there has been one root only.
+	spans *recent.Table[op.SpanID, span.Root]
+	// ended leads to the roots of those of spans that ended last: others may start below them.
+	ended recent.Table[op.SpanID, span.Root]
+}
+
+func (t *Roots) shard(id trace.TraceID) *shard { return &t.shards[id[15]%Shards] }
+
+// Forgotten returns how many spans that had not ended have been forgotten.
+func (t *Roots) Forgotten() uint64 { return t.forgotten.Load() }
+
+// Started records a span that starts.
+func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
+	sc, parent := s.SpanContext(), s.Parent()
+	sh := t.shard(sc.TraceID())
+	isRoot := span.IsLocalRoot(parent)
+	if !isRoot && sh.multi.Load() == 0 {
+		return
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	tr := sh.traces.Find(sc.TraceID())
+	id := op.SpanID(sc.SpanID())
+	switch {
+	case isRoot && tr == nil:
+		t.open(sh, sc.TraceID(), span.Root{Name: span.CutText(s.Name()), ID: id})
+	case isRoot:
+		if tr.spans == nil {
+			tr.spans = new(recent.Table[op.SpanID, span.Root])
+			sh.multi.Add(1)
+		}
+		t.note(sh, sc.TraceID(), tr, id, span.Root{Name: span.CutText(s.Name()), ID: id})
+	case tr != nil && tr.spans != nil:
+		t.note(sh, sc.TraceID(), tr, id, tr.rootOf(op.SpanID(parent.SpanID())))
+	}
+}
+
+// open adds a trace with its first root. One of which a root has been forgotten may have spans below that.
+func (t *Roots) open(sh *shard, id trace.TraceID, r span.Root) {
+	if t.evicted.Has(op.TraceID(id)) {
+		tr := traceRoots{lossy: true, spans: new(recent.Table[op.SpanID, span.Root])}
+		sh.traces.Add(id, tr, 0)
+		sh.multi.Add(1)
+		t.note(sh, id, sh.traces.Find(id), r.ID, r)
+		return
+	}
+	sh.traces.Add(id, traceRoots{first: r, open: 1}, len(r.Name))
+	t.makeRoom(sh, id)
+}
+
+// note notes a span of a trace with its root, which is not known if it is zero.
+func (t *Roots) note(sh *shard, trace trace.TraceID, tr *traceRoots, id op.SpanID, r span.Root) {
+	if again := tr.spans.Find(id); again != nil { // ids are random, or should be
+		*again = r
+		return
+	}
+	before := tr.spans.Bytes()
+	if r.ID == id {
+		tr.open++
+	}
+	tr.spans.Add(id, r, len(r.Name)) // the root may end before
+	for tr.spans.Len() > maxSpans || tr.spans.Bytes() > maxShardBytes/2 {
+		id, r, ok := tr.spans.Evict(id)
+		if !ok {
+			break
+		}
+		if r.ID == id {
+			tr.open--
+		}
+		tr.lossy = true
+		t.forgotten.Add(1)
+	}
+	sh.traces.Grow(trace, tr.spans.Bytes()-before)
+	t.makeRoom(sh, trace)
+}
+
+// makeRoom forgets traces, but not the one with an id, as far as there are too many.
+func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
+	for sh.traces.Bytes() > maxShardBytes {
+		id, tr, ok := sh.traces.Evict(except)
+		if !ok {
+			return
+		}
+		n := 1
+		if tr.spans != nil {
+			sh.multi.Add(-1)
+			n = max(1, tr.spans.Len())
+		}
+		t.forgotten.Add(uint64(n))
+		t.evicted.Add(op.TraceID(id))
+	}
+}
+
+// Ended returns the local root above a span that ends, and forgets the span.
+// The root is zero where it is not known or the span itself.
+func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
+	traceID, id := ended.TraceID(), op.SpanID(ended.SpanID())
+	sh := t.shard(traceID)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	tr := sh.traces.Find(traceID)
+	switch {
+	case tr == nil:
+		return span.Root{}
+	case span.IsLocalRoot(parent):
+		sh.remove(traceID, tr, id)
+		return span.Root{}
+	case tr.spans == nil:
+		return tr.first
+	}
+	r := tr.rootOf(id)
+	sh.forget(traceID, tr, id)
+	return r
+}
+
+// At returns the local root at or above a span that has not ended; zero if it is
+// not known.
+func (t *Roots) At(traceID trace.TraceID, id op.SpanID) span.Root {
+	sh := t.shard(traceID)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if tr := sh.traces.Find(traceID); tr != nil {
+		return tr.rootOf(id)
+	}
+	return span.Root{}
+}
+
+// rootOf returns the local root at or above a span. One that is not noted was started below the first.
+func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
+	if tr.spans != nil {
+		if r := tr.spans.Find(id); r != nil {
+			return *r
+		}
+		if r := tr.ended.Find(id); r != nil {
+			if tr.spans.Find(r.ID) == nil { // it has ended, too
+				return span.Root{}
+			}
+			return *r
+		}
+	}
+	if tr.lossy && id != tr.first.ID {
+		return span.Root{}
+	}
+	return tr.first
+}
+
+// forget moves a span of a trace to those that have ended, and reports whether it was noted.
+func (sh *shard) forget(trace trace.TraceID, tr *traceRoots, id op.SpanID) bool {
+	r := tr.spans.Find(id)
+	if r == nil {
+		return false
+	}
+	before := tr.spans.Bytes() + tr.ended.Bytes()
+	if r.ID != tr.first.ID && tr.ended.Find(id) == nil {
+		tr.ended.Add(id, *r, len(r.Name))
+	}
+	if tr.ended.Len() > maxEnded {
+		tr.ended.Evict(id)
+	}
+	tr.spans.Remove(id)
+	sh.traces.Grow(trace, tr.spans.Bytes()+tr.ended.Bytes()-before)
+	return true
+}
+
+// remove forgets a root, and the trace with its last one.
+func (sh *shard) remove(traceID trace.TraceID, tr *traceRoots, id op.SpanID) {
+	// Roots that were not noted, for want of room or because they are older
+	// than the processor, do not count.
+	if tr.spans == nil {
+		if id == tr.first.ID {
+			sh.traces.Remove(traceID)
+		}
+		return
+	}
+	if sh.forget(traceID, tr, id) || id == tr.first.ID {
+		tr.open--
+	}
+	if tr.open <= 0 {
+		sh.multi.Add(-1)
+		sh.traces.Remove(traceID)
+	}
+}

@@ -1,0 +1,228 @@
+// Package producer runs processes that record operations, for tests in which they
+// are killed, stopped, or robbed of their files, and what they said was safe is
+// looked for afterwards.
+//
+// The process is the calling program, started again with a variable in its
+// environment; [Main] turns it into a producer. Only tests import it.
+package producer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/testing/spantest"
+)
+
+// Producer is a process that records operations, each with a step of its own, and
+// tells after every flush how many are safe.
+type Producer struct {
+	Path        string
+	Format      optrace.Format
+	Compression optrace.Compression
+	MaxBytes    int64         // of a file before it is rotated; 0 is without limit
+	Run         int64         // distinguishes its steps from those of others
+	Batch       int           // operations between two flushes
+	Pause       time.Duration // behind each flush
+	For         time.Duration // how long it records; 0 is until it is killed
+	MaxFile     uint64        // size past which the system refuses to let files grow; 0 is without limit
+	MayLose     bool          // losses are expected, and not errors
+	Way         Way           // of recording
+}
+
+// Way is a way of recording operations.
+type Way string
+
+// The ways.
+const (
+	Spans          Way = ""         // each as a span of a Tracer
+	Recorder       Way = "recorder" // by a Recorder of the Processor
+	Queue          Way = "queue"    // launched on a device that has got through them at once
+	FlightRecorder Way = "flight"   // as spans, which a FlightRecorder dumps
+)
+
+// Ways returns all ways.
+func Ways() []Way { return []Way{Spans, Recorder, Queue, FlightRecorder} }
+
+// Told is what a producer has told last: its own counts.
+type Told struct{ Recorded, Written, Dropped int64 }
+
+// variable tells a program that it is a producer, and which.
+const variable = "OPTRACE_TEST_PRODUCER"
+
+// stepsPerRun is how far the steps of two producers are apart.
+const stepsPerRun = 1_000_000_000
+
+// Main records until the end of the process where this process is a producer, and
+// returns otherwise. Programs that start producers call it first.
+func Main() {
+	config := os.Getenv(variable)
+	if config == "" {
+		return
+	}
+	var p Producer
+	err := json.Unmarshal([]byte(config), &p)
+	if err == nil {
+		err = p.record(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// record records operations, and writes the counts behind every flush and at the end.
+func (p *Producer) record(out io.Writer) error {
+	if p.MaxFile > 0 {
+		if _, err := LimitFiles(p.MaxFile); err != nil {
+			return err
+		}
+	}
+	exp, err := optrace.NewFileExporter(p.Path, optrace.WithFormat(p.Format), optrace.WithCompression(p.Compression),
+		optrace.WithRotation(optrace.Rotation{MaxBytes: p.MaxBytes}))
+	if err != nil {
+		return err
+	}
+	w, err := p.Way.start(exp, p)
+	if err != nil {
+		return err
+	}
+	tell := func() {
+		st := w.proc.Stats()
+		fmt.Fprintln(out, st.Recorded, st.Written, st.Dropped)
+	}
+	end := time.Now().Add(p.For)
+	for i := int64(0); p.For == 0 || time.Now().Before(end); {
+		for range p.Batch {
+			w.operation(optrace.ContextWithStep(context.Background(), p.Run*stepsPerRun+i), p.Run*stepsPerRun+i)
+			i++
+		}
+		if err := w.flush(context.Background()); err != nil && !p.MayLose {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		tell()
+		time.Sleep(p.Pause)
+	}
+	err = w.proc.Shutdown(context.Background())
+	tell()
+	if p.MayLose {
+		return nil
+	}
+	return err
+}
+
+// writer records operations in one of the ways.
+type writer struct {
+	proc interface {
+		Stats() optrace.Stats
+		Shutdown(context.Context) error
+	}
+	operation func(ctx context.Context, step int64)
+	flush     func(context.Context) error
+}
+
+// start returns a writer to exp.
+func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
+	if w == FlightRecorder {
+		flight, err := optrace.NewFlightRecorder(exp, p.Batch)
+		return writer{flight, spans(flight), flight.Dump}, err
+	}
+	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
+	if err != nil {
+		return writer{}, err
+	}
+	switch w {
+	case Recorder:
+		r := proc.Recorder(context.Background())
+		return writer{proc, func(_ context.Context, step int64) {
+			r.Step(step)
+			r.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).End()
+		}, func(ctx context.Context) error {
+			r.Finish()
+			return proc.ForceFlush(ctx)
+		}}, nil
+	case Queue:
+		q, err := optrace.NewQueue[passed](proc)
+		if err != nil {
+			return writer{}, err
+		}
+		prepared, err := new(optrace.Tracer).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
+		return writer{proc, func(ctx context.Context, _ int64) {
+			now := passed(time.Now().UnixNano())
+			q.Launched(q.Begin(ctx, prepared), now, now)
+			q.Poll()
+		}, func(ctx context.Context) error {
+			return errors.Join(q.ForceFlush(ctx), proc.ForceFlush(ctx))
+		}}, err
+	}
+	return writer{proc, spans(proc), proc.ForceFlush}, nil
+}
+
+// passed is an event that the device got to at a time in Unix nanoseconds.
+type passed int64
+
+// Time returns the time.
+func (at passed) Time() (int64, bool, error) { return int64(at), true, nil }
+
+// spans records operations as spans that p is told about.
+func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
+	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)))
+	return func(ctx context.Context, _ int64) {
+		_, o := tracer.Start(ctx, "matmul", "cuda:0")
+		o.In(64, 784).In(784, 256).Out(64, 256).End()
+	}
+}
+
+// Process is a producer that has been started.
+type Process struct {
+	cmd  *exec.Cmd
+	out  spantest.Buffer // what it has told: lines
+	errs strings.Builder
+}
+
+// Start starts the process of p. It is killed when ctx ends.
+func (p Producer) Start(ctx context.Context) (*Process, error) {
+	config, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0])}
+	r.cmd.Env = append(os.Environ(), variable+"="+string(config))
+	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
+	return r, r.cmd.Start()
+}
+
+// Told returns what the process has told so far.
+func (r *Process) Told() (t Told) {
+	lines := bytes.Split(r.out.Bytes(), []byte("\n"))
+	if whole := len(lines) - 1; whole > 0 { // behind the last newline is a part of a line, or nothing
+		_, _ = fmt.Sscan(string(lines[whole-1]), &t.Recorded, &t.Written, &t.Dropped)
+	}
+	return t
+}
+
+// Kill ends the process at once.
+func (r *Process) Kill() error { return r.cmd.Process.Kill() }
+
+// Wait waits until the process has ended. That it was killed is no error.
+func (r *Process) Wait() error {
+	err := r.cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("a producer failed: %w\n%s", err, r.errs.String())
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+// Package recordtest is the common part of the tests of readers.
+package recordtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
+)
+
+// Transcript returns the output of a reader, a line per record: entries, spans
+// and resources as JSON, counts and errors as text. Entries that are not valid
+// fail the test.
+func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
+	t.Helper()
+	var b strings.Builder
+	for rec, err := range records {
+		switch {
+		case err != nil:
+			fmt.Fprintln(&b, "error:", err)
+		case rec.Entry != nil:
+			if err := rec.Entry.Validate(); err != nil {
+				t.Errorf("invalid entry %s: %v", rec.Entry.AppendJSON(nil), err)
+			}
+			fmt.Fprintf(&b, "%s\n", rec.Entry.AppendJSON(nil))
+		case rec.Span != nil:
+			fmt.Fprintf(&b, "%s\n", rec.Span.AppendJSON(nil))
+		case rec.Resource != nil:
+			fmt.Fprintf(&b, "%s\n", op.AppendHeader(nil, rec.Resource))
+		case rec.Skipped.N > 0:
+			fmt.Fprintf(&b, "skipped %s: %d\n", rec.Skipped.Reason, rec.Skipped.N)
+		}
+	}
+	return b.String()
+}
+
+// All returns records as readers do, without an error.
+func All(records ...op.Record) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		for _, rec := range records {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Entries returns operations as readers do.
+func Entries(entries ...*op.Entry) iter.Seq2[op.Record, error] {
+	records := make([]op.Record, len(entries))
+	for i, e := range entries {
+		records[i].Entry = e
+	}
+	return All(records...)
+}
+
+// Split returns copies of the operations and spans among records, which must have no errors.
+func Split(t testing.TB, records iter.Seq2[op.Record, error]) (entries []*op.Entry, spans []*op.Span) {
+	t.Helper()
+	for rec, err := range records {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			entries = append(entries, rec.Entry.Clone())
+		case rec.Span != nil:
+			spans = append(spans, rec.Span.Clone())
+		}
+	}
+	return entries, spans
+}
+
+// ReadFunc reads the records of a source, as readers of formats do.
+type ReadFunc func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
+
+// Golden compares the transcript of each file of testdata with an ending, such as ".json",
+// with the file of the same name that ends in ".golden".
+func Golden(t *testing.T, ending string, read ReadFunc) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*" + ending)
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files:", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text := check.Must(os.ReadFile(file))(t)
+			got := Transcript(t, read(bytes.NewReader(text), filepath.Base(file), nil))
+			golden.Check(t, strings.TrimSuffix(file, ending)+".golden", got)
+		})
+	}
+}
+
+// Ends checks how the reading of texts ends: where the caller stops, at each of their records, and with the error of a source
+// behind what it gave.
+func Ends(t *testing.T, read ReadFunc, texts ...string) {
+	t.Helper()
+	broken := errors.New("broken")
+	for _, text := range texts {
+		records := 0
+		var last error
+		for _, err := range read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "broken", nil) {
+			records, last = records+1, err
+		}
+		if !errors.Is(last, broken) {
+			t.Errorf("%.100s: the last error is %v", text, last)
+		}
+		for stop := 1; stop < records; stop++ {
+			seen := 0
+			for _, last = range read(strings.NewReader(text), "stopped", nil) {
+				if seen++; seen == stop {
+					break
+				}
+			}
+			if seen != stop {
+				t.Errorf("%.100s: %d records where the caller stops after %d; the last error is %v", text, seen, stop, last)
+			}
+		}
+	}
+}
+
+// Benchmark measures read, which finds so many entries in a text.
+func Benchmark(b *testing.B, text []byte, entries int, read ReadFunc) {
+	b.Helper()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for rec, err := range read(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if rec.Entry != nil {
+				n++
+			}
+		}
+		if n != entries {
+			b.Fatalf("%d entries", n)
+		}
+	}
+}
+
+// Check drains a reader of arbitrary input, for fuzzing: every entry must be
+// valid and read back from its JSON Lines form as it was, and no record must
+// hold more than one thing.
+func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
+	t.Helper()
+	ended := false
+	for rec, err := range records {
+		if ended {
+			t.Fatal("records behind a final error")
+		}
+		var syntax *op.SyntaxError
+		if err != nil {
+			ended = !errors.As(err, &syntax)
+			if !ended && (syntax.Offset < -1 || syntax.Line < 0 || syntax.Msg == "") { // -1 stands for a file without lines or offsets
+				t.Fatalf("an error without a position or a message: %#v", syntax)
+			}
+			continue
+		}
+		if rec.Span != nil {
+			line := rec.Span.AppendJSON(nil)
+			back, err := entries.DecodeLine(line)
+			if err != nil || back.Span == nil || !bytes.Equal(line, back.Span.AppendJSON(nil)) {
+				t.Fatalf("%s: read back as %+v: %v", line, back.Span, err)
+			}
+		}
+		if rec.Entry == nil {
+			continue
+		}
+		if rec.Span != nil || rec.Resource != nil {
+			t.Fatal("an entry beside something else")
+		}
+		check.OK(t, rec.Entry.Validate())
+		line := rec.Entry.AppendJSON(nil)
+		back, err := entries.DecodeLine(line)
+		if err != nil || back.Entry == nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if again := back.Entry.AppendJSON(nil); string(again) != string(line) {
+			t.Fatalf("read back as\n%s\nwant\n%s", again, line)
+		}
+	}
+}

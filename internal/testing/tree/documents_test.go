@@ -1,0 +1,259 @@
+//go:build tree
+
+package tree
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/testing/check"
+)
+
+// testNames returns the names of all tests and fuzz targets of the repository, and
+// the scripts of the command as "script NAME.txtar".
+func testNames(t *testing.T) (names []string) {
+	t.Helper()
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(`)
+	check.OK(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || entry.IsDir():
+		case strings.HasSuffix(path, ".txtar"):
+			names = append(names, "script "+entry.Name())
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range function.FindAllSubmatch(text, -1) {
+				names = append(names, string(m[1]))
+			}
+		}
+		return err
+	}))
+	return names
+}
+
+// namedTest finds what a page says of a test: its name, or the beginning of the
+// names of several with "…" behind it.
+var namedTest = regexp.MustCompile("`((?:Test|Fuzz|script )[\\w.]+)(…?)`")
+
+// testRows returns the rows of those tables of a page whose last column has tests, as
+// columns.
+func testRows(page string) (rows [][]string) {
+	inTable, hasTests := false, false
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") {
+			inTable = false
+			continue
+		}
+		columns := strings.Split(strings.Trim(line, "|"), "|")
+		last := strings.TrimSpace(columns[len(columns)-1])
+		switch {
+		case !inTable:
+			inTable, hasTests = true, last == "test"
+		case hasTests && !strings.HasPrefix(last, "--"):
+			rows = append(rows, columns)
+		}
+	}
+	return rows
+}
+
+// TestDocumentedTests holds the pages that promise something to the tests that they
+// name: each row names one, and those that are named are there.
+func TestDocumentedTests(t *testing.T) {
+	names := testNames(t)
+	for _, path := range []string{"docs/faults.md", "docs/reliability.md"} {
+		page := readFile(t, path)
+		for _, m := range namedTest.FindAllStringSubmatch(page, -1) {
+			if !slices.ContainsFunc(names, func(name string) bool {
+				return name == m[1] || m[2] != "" && strings.HasPrefix(name, m[1])
+			}) {
+				t.Errorf("%s names %s, which is not there", path, m[0])
+			}
+		}
+		rows := testRows(page)
+		if len(rows) == 0 {
+			t.Errorf("%s has no row", path)
+		}
+		for _, row := range rows {
+			if !namedTest.MatchString(row[len(row)-1]) {
+				t.Errorf("%s: no test is named at %q", path, row[0])
+			}
+		}
+	}
+}
+
+// The rows of each table of docs/faults.md are numbered in rising order, and none of the first ones gets lost.
+func TestFaultsAreNumbered(t *testing.T) {
+	last, rows := make(map[byte]int), make(map[byte]int)
+	for _, row := range testRows(readFile(t, "docs/faults.md")) {
+		id := strings.TrimSpace(row[0])
+		if id == "" {
+			t.Fatalf("a row without an id: %q", row)
+		}
+		n, err := strconv.Atoi(id[1:])
+		if err != nil || n <= last[id[0]] {
+			t.Errorf("row %s stands behind %c%d", id, id[0], last[id[0]])
+		}
+		last[id[0]] = n
+		rows[id[0]]++
+	}
+	want := map[byte]int{'A': 8, 'B': 6, 'C': 8, 'D': 2, 'E': 9, 'F': 8, 'G': 9, 'H': 7, 'I': 1}
+	for letter, n := range want {
+		if rows[letter] < n {
+			t.Errorf("%d rows of %c, there were %d", rows[letter], letter, n)
+		}
+	}
+}
+
+// The changelog has a heading for the version of the module, behind what is unreleased, and
+// headings as .ci/release looks for them.
+func TestChangelog(t *testing.T) {
+	heading := regexp.MustCompile(`^## (?:Unreleased|\d+\.\d+\.\d+ – \d{4}-\d{2}-\d{2})$`)
+	part := regexp.MustCompile(`^### (?:Added|Changed|Deprecated|Removed|Fixed|Security|Performance)$`)
+	var versions []string
+	for line := range strings.Lines(readFile(t, "CHANGELOG.md")) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "## "):
+			if !heading.MatchString(line) {
+				t.Errorf("the heading %q", line)
+			}
+			if name := strings.Fields(line)[1]; name != "Unreleased" || len(versions) > 0 {
+				versions = append(versions, name)
+			}
+		case strings.HasPrefix(line, "### ") && !part.MatchString(line):
+			t.Errorf("the heading %q", line)
+		}
+	}
+	if len(versions) == 0 || versions[0] != optrace.Version {
+		t.Errorf("the changelog has the versions %q, and the module is %s", versions, optrace.Version)
+	}
+}
+
+// Every package that others can import shows how it is used, in an example that runs. Those
+// for tests show it in the tests of the readers.
+func TestExamples(t *testing.T) {
+	listings, err := filepath.Glob("docs/api/*.txt")
+	if err != nil || len(listings) == 0 {
+		t.Fatal(err, listings)
+	}
+	for _, listing := range listings {
+		name := strings.TrimSuffix(filepath.Base(listing), ".txt")
+		dir := filepath.FromSlash(strings.ReplaceAll(name, "_", "/"))
+		if name == "optrace" {
+			dir = "."
+		}
+		if strings.HasSuffix(dir, "test") {
+			continue
+		}
+		tests := check.Must(filepath.Glob(filepath.Join(dir, "*_test.go")))(t)
+		found := false
+		for _, path := range tests {
+			found = found || strings.Contains(readFile(t, path), "\nfunc Example")
+		}
+		if !found {
+			t.Errorf("%s has no example", dir)
+		}
+	}
+}
+
+// TestReadmeSnippets holds the Go code of the README and of the pages that go on from it against code that is
+// compiled and run: every snippet stands in an example, line by line.
+func TestReadmeSnippets(t *testing.T) {
+	var sources []string
+	check.OK(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "example_test.go") && !(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		sources = append(sources, unindent(string(text)))
+		return err
+	}))
+	readme := readFile(t, "README.md")
+	if n := strings.Count(readme, "\n"); n > 180 {
+		t.Errorf("README.md has %d lines, more than 180", n)
+	}
+	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(
+		readme+readFile(t, "docs/recording.md")+readFile(t, "docs/using.md"), -1)
+	if len(snippets) == 0 {
+		t.Error("no Go code in README.md")
+	}
+	for _, s := range snippets {
+		want := unindent(s[1])
+		found := false
+		for _, text := range sources {
+			found = found || strings.Contains(text, want)
+		}
+		if !found {
+			t.Errorf("this stands in no example:\n%s", s[1])
+		}
+	}
+}
+
+// unindent removes the white space at both ends of every line.
+func unindent(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestEnvironmentTable holds the documented table against the code.
+func TestEnvironmentTable(t *testing.T) {
+	documented := variableNames("(?m)^\\| `(OPTRACE_[A-Z_]+)`", readFile(t, "docs/environment.md"))
+	read := make(map[string]bool)
+	for _, file := range []string{"exporter_options.go", "processor_options.go", "setup.go"} {
+		maps.Copy(read, variableNames(`\("(OPTRACE_[A-Z_]+)"`, readFile(t, file)))
+	}
+	for name := range read {
+		if !documented[name] {
+			t.Errorf("%s is read and not documented", name)
+		}
+	}
+	for name := range documented {
+		if !read[name] {
+			t.Errorf("%s is documented and not read", name)
+		}
+	}
+	if len(read) == 0 {
+		t.Error("no variables found")
+	}
+}
+
+// variableNames returns what the first group of a pattern matches in a text.
+func variableNames(pattern, text string) map[string]bool {
+	set := make(map[string]bool)
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		set[m[1]] = true
+	}
+	return set
+}
+
+// What recording costs stands in one place, the table of docs/recording.md that bench writes: the package's own
+// comments state no times and allocations.
+func TestCostsInOnePlace(t *testing.T) {
+	figure := regexp.MustCompile(`(?m)^\s*//.*\d ?(µs|ns|allocations)\b.*`)
+	files := check.Must(filepath.Glob("*.go"))(t)
+	for _, path := range files {
+		text := string(check.Must(os.ReadFile(path))(t))
+		if found := figure.FindString(text); found != "" && !strings.HasSuffix(path, "_test.go") {
+			t.Errorf("%s states a cost: %s", path, found)
+		}
+	}
+	page := string(check.Must(os.ReadFile("docs/recording.md"))(t))
+	_, table, _ := strings.Cut(page, "<!-- table -->")
+	if table, _, _ = strings.Cut(table, "<!-- end of table -->"); len(files) == 0 || strings.Count(table, " µs |") < 2 {
+		t.Error("docs/recording.md has no table of costs")
+	}
+}

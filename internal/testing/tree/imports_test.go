@@ -1,0 +1,195 @@
+//go:build tree
+
+package tree
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/testing/check"
+)
+
+// importRules lists the packages of this module, and of others, that the packages below a path may depend on,
+// beside the standard library. The longest path that fits a package decides.
+var importRules = map[string]struct {
+	own     []string // paths of this module, each with all below it
+	foreign []string // paths of other modules
+}{
+	"op":             {own: []string{"internal/text/lexer", "internal/model/attrkey"}},
+	"op/attr":        {own: codecs},
+	"op/entries":     {own: codecs},
+	"op/seed":        {own: codecs},
+	"op/internal":    {own: codecs},
+	"tensorconv":     {own: []string{"op", "internal/text/lexer", "internal/model/attrkey"}, foreign: otelAPI},
+	"deviceclock":    {},
+	"internal/text":  {own: []string{"op", "internal/model/attrkey", "internal/text"}, foreign: []string{"golang.org/x/text"}},
+	"internal/model": {own: codecs},
+	"internal/read":  {own: codecs},
+	"internal/record": {
+		own:     []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text", "internal/read/budget"},
+		foreign: openTelemetry,
+	},
+	"internal/serve": {
+		own:     []string{"op", "analyze", "render", "internal/profilepush", "internal/model", "internal/text", "internal/read", "internal/serve"},
+		foreign: slices.Concat(encoders, []string{"golang.org/x/net/netutil"}),
+	},
+	"internal/testing": {
+		own:     []string{"op", "tensorconv", "deviceclock", "ingest", "internal"},
+		foreign: slices.Concat(openTelemetry, encoders, []string{module, goCmp, "go.opentelemetry.io/proto/otlp"}),
+	},
+	"live": {
+		own:     []string{"op", "tensorconv", "analyze", "render", "internal"},
+		foreign: slices.Concat(openTelemetry, encoders),
+	},
+	"analyze": {own: []string{"op", "analyze", "internal/model", "internal/text", "internal/read"}, foreign: encoders},
+	"ingest": {
+		own:     []string{"op", "ingest", "internal/model", "internal/text", "internal/read"},
+		foreign: slices.Concat(encoders, []string{"github.com/klauspost/compress"}),
+	},
+	"render": {own: []string{"op", "analyze", "render", "internal/model", "internal/text", "internal/read"}, foreign: encoders},
+	"parquet": {
+		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text", "internal/read"},
+		foreign: []string{
+			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
+			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
+		},
+	},
+	"": {
+		own:     []string{"op", "tensorconv", "deviceclock", "internal/record", "internal/model", "internal/text", "internal/read/budget"},
+		foreign: openTelemetry,
+	},
+}
+
+// codecs are the packages around the model, and the texts and bounds that these share.
+var codecs = []string{"op", "internal/model", "internal/text", "internal/read/budget"}
+
+// encoders are libraries for messages and texts.
+var encoders = []string{"google.golang.org/protobuf", "golang.org/x/text"}
+
+// otelAPI is OpenTelemetry's API without its SDK, for programs that record with a tracer of their own.
+var otelAPI = []string{
+	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes",
+	"go.opentelemetry.io/otel/semconv",
+	"github.com/cespare/xxhash",
+}
+
+// openTelemetry is the SDK with its dependencies, and compression.
+var openTelemetry = []string{
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
+	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
+}
+
+// analysisImports says which packages below analyze, internal ones aside, each of them
+// imports at most: the store below the analyses, and these below the report.
+var analysisImports = map[string][]string{
+	"key": {}, "flops": {}, "peaks": {}, "price": {}, "device": {"key"}, "work": {"flops", "peaks"},
+	"trace":      {"device", "key", "work"},
+	"timeline":   {"device", "key", "trace"},
+	"collective": {"device", "trace"},
+	"path":       {"collective", "device", "key", "timeline", "trace"},
+	"launch":     {"device", "path", "timeline", "trace"},
+	"clocks":     {"collective", "trace"},
+	"steps":      {"device", "key", "timeline", "trace"},
+	"requests":   {"collective", "device", "flops", "path", "timeline", "trace"},
+	"sequences":  {"device", "timeline", "trace"},
+	"suspects":   {"trace"},
+	"stacks":     {"key", "timeline", "trace"},
+	"operators":  {"key", "timeline", "trace", "work"},
+	"engines":    {"key", "trace"},
+	"seed":       {"stacks"},
+	"findings": {
+		"collective", "device", "engines", "key", "launch", "operators", "path", "peaks",
+		"profile", "requests", "sequences", "steps", "suspects", "timeline",
+		"trace", "work",
+	},
+	"profile": {"device", "key", "peaks", "seed", "trace", "work"},
+}
+
+func TestAnalysesStandInOrder(t *testing.T) {
+	all := goPackages(t)
+	for pkg, below := range analysisImports {
+		allowed := []string{"op", "internal", "analyze/internal", "analyze/" + pkg}
+		for _, other := range below {
+			allowed = append(allowed, "analyze/"+other)
+		}
+		found, ok := all[module+"/analyze/"+pkg]
+		if !ok {
+			t.Errorf("analyze/%s is not there", pkg)
+			continue
+		}
+		for _, imported := range found.Imports {
+			if own, ok := strings.CutPrefix(imported, module+"/"); ok && !hasPrefix(own, allowed) {
+				t.Errorf("analyze/%s must not import %s", pkg, own)
+			}
+		}
+	}
+}
+
+// forbidden lists what a package must never depend on, whatever its rule.
+var forbidden = map[string]string{
+	"cmd/optrace": "go.opentelemetry.io/otel/sdk",
+	"tensorconv":  "go.opentelemetry.io/otel/sdk",
+	"analyze":     "net/http",
+	"render":      "net/http",
+	"op":          "net/http",
+}
+
+// goCmp compares values in tests.
+const goCmp = "github.com/google/go-cmp"
+
+// testPackages are the paths of packages for tests.
+var testPackages = []string{"internal/testing", "analyze/internal/random", "analyze/internal/tracetest"}
+
+func TestImportRules(t *testing.T) {
+	all := goPackages(t)
+	for pkg, found := range all {
+		rel, ok := found.own()
+		if !ok {
+			continue
+		}
+		key := rel
+		for _, ok := importRules[key]; !ok && key != ""; _, ok = importRules[key] {
+			key = strings.TrimPrefix(path.Dir(key), ".")
+		}
+		forTests := hasPrefix(rel, testPackages)
+		rule := importRules[key]
+		for _, dep := range found.Deps {
+			if all[dep] == nil || all[dep].Standard || dep == pkg {
+				continue
+			}
+			own, ok := strings.CutPrefix(dep, module+"/")
+			bad, forbidding := forbidden[rel]
+			switch {
+			case ok && hasPrefix(own, testPackages):
+				if !forTests {
+					t.Errorf("%s must not depend on %s, which is for tests", pkg, dep)
+				}
+			case forbidding && hasPrefix(dep, []string{bad}):
+				t.Errorf("%s must not depend on %s", pkg, dep)
+			case key == "" && rel != "": // a command may depend on all
+			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) && !(forTests && hasPrefix(dep, []string{goCmp})):
+				t.Errorf("%s must not depend on %s", pkg, dep)
+			}
+		}
+	}
+}
+
+func hasPrefix(pkg string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
+}
+
+// Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.
+func TestRecordingWithoutSDK(t *testing.T) {
+	for _, name := range []string{"tracer.go", "op.go", "prepared.go", "recorder.go"} {
+		f := check.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))(t)
+		for _, spec := range f.Imports {
+			if strings.HasPrefix(spec.Path.Value, `"go.opentelemetry.io/otel/sdk`) {
+				t.Errorf("%s imports %s", name, spec.Path.Value)
+			}
+		}
+	}
+}

@@ -1,0 +1,135 @@
+//go:build tree
+
+package tree
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/testing/check"
+)
+
+// size is how large a package is, tests aside.
+type size struct {
+	files int // in the folder, for any system
+	lines int // of these
+	cycle int // the files of the largest cycle: each uses, through others maybe, what every other one declares
+}
+
+// A package has at most 25 files, 4,000 lines, and a cycle of 8 files.
+func TestSizes(t *testing.T) {
+	sizes := make(map[string]size)
+	for _, dir := range modules() {
+		measureModule(t, dir, sizes)
+	}
+	for pkg, s := range sizes {
+		if s.files > 25 || s.lines > 4000 || s.cycle > 8 {
+			t.Errorf("%s is too large: %+v", pkg, s)
+		}
+	}
+	if sizes["optrace"].files == 0 {
+		t.Errorf("the root has no files: %v", sizes)
+	}
+}
+
+// measureModule adds the sizes of the packages of the module in dir.
+func measureModule(t *testing.T, dir string, sizes map[string]size) {
+	packages := check.Must(listModule(dir, "./..."))(t)
+	fset := token.NewFileSet()
+	imports := importsOf(packages, fset)
+	for path, p := range packages {
+		if p.DepOnly || len(p.GoFiles) == 0 {
+			continue
+		}
+		s, files := size{}, []*ast.File{}
+		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f := check.Must(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t)
+			s.files++
+			s.lines += fset.File(f.FileStart).LineCount()
+			files = append(files, f)
+		}
+		uses, err := fileUses(fset, path, files[:len(p.GoFiles)], imports) // those for this system
+		check.OK(t, err)
+		cycle := largestCycle(uses)
+		s.cycle = len(cycle)
+		t.Logf("%s: %d files, %d lines, a cycle of %d: %s", path, s.files, s.lines, s.cycle, strings.Join(cycle, ", "))
+		sizes[cmp.Or(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "optrace")] = s
+	}
+}
+
+// fileUses returns which files of a package use what which others of them declare: variables, constants, types, functions,
+// methods and fields.
+func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) (map[string]map[string]bool, error) {
+	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	pkg, err := (&types.Config{Importer: imports}).Check(path, fset, files, info)
+	if err != nil {
+		return nil, err
+	}
+	name := func(pos token.Pos) string { return filepath.Base(fset.Position(pos).Filename) }
+	uses := make(map[string]map[string]bool)
+	for id, obj := range info.Uses {
+		if _, imported := obj.(*types.PkgName); imported || obj.Pkg() != pkg || !obj.Pos().IsValid() {
+			continue
+		}
+		from, to := name(id.Pos()), name(obj.Pos())
+		if uses[from] == nil {
+			uses[from] = make(map[string]bool)
+		}
+		uses[from][to] = true
+	}
+	return uses, nil
+}
+
+// largestCycle returns the files of the largest set in which each reaches every other one; nil where there is no cycle.
+func largestCycle(uses map[string]map[string]bool) (largest []string) {
+	reached := make(map[string]map[string]bool)
+	for from := range uses {
+		reached[from] = make(map[string]bool)
+		for list := []string{from}; len(list) > 0; list = list[1:] {
+			for to := range uses[list[0]] {
+				if !reached[from][to] {
+					reached[from][to] = true
+					list = append(list, to)
+				}
+			}
+		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(uses)) {
+		cycle := slices.DeleteFunc(slices.Sorted(maps.Keys(reached[from])), func(to string) bool { return !reached[to][from] })
+		if len(cycle) > max(1, len(largest)) {
+			largest = cycle
+		}
+	}
+	return largest
+}
+
+func TestLargestCycle(t *testing.T) {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for name, text := range map[string]string{
+		"a.go": "package p; import q \"strings\"; type A struct { n int }; func f() { B{}.m(); _ = q.ToLower }",
+		"b.go": "package p; type B struct{}; func (B) m() { _ = limit }",
+		"c.go": "package p; var limit = d.n; var d A",           // a field and a type of a.go
+		"d.go": "package p; func g() { f(); h() }; func h() {}", // uses others, and itself
+		"e.go": "package p; const e = 1; func k() { l() }",      // a smaller cycle
+		"f.go": "package p; func l() { _ = e }",
+	} {
+		f := check.Must(parser.ParseFile(fset, name, text, parser.SkipObjectResolution))(t)
+		files = append(files, f)
+	}
+	uses := check.Must(fileUses(fset, "p", files, importsOf(goPackages(t), fset)))(t)
+	if got, want := largestCycle(uses), []string{"a.go", "b.go", "c.go"}; !slices.Equal(got, want) {
+		t.Errorf("the largest cycle is %q, want %q", got, want)
+	}
+}

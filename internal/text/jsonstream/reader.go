@@ -1,0 +1,197 @@
+package jsonstream
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/lineio"
+	"github.com/optrace/optrace/op"
+)
+
+// MaxElement is the longest element, in bytes, that is taken as text. A longer
+// one is passed over and reported.
+const MaxElement = 16 << 20
+
+// Reader walks a sequence of JSON documents. Its methods are called in the
+// order of the document. The first violation of the outer structure, the end
+// of the input within it or a failure of the source is kept, and from then on
+// every call is a no-op that returns zero values, so that callers look at Err
+// once, at the end.
+//
+// A Reader is not safe for concurrent use. The bytes that its methods return
+// are valid until the next call.
+type Reader struct {
+	name string
+	in   lineio.Buffer
+	pos  int // of what is unread in the buffer
+
+	stack []frame
+	key   []byte
+	start int64 // where the last value started
+	err   error
+
+	// linewise is set where a line starting with an opening brace starts a
+	// document, whatever the one before lacks.
+	linewise bool
+}
+
+// frame is an object or array that was entered.
+type frame struct {
+	closing byte
+	first   bool // its first element is still to come
+}
+
+// NewReader returns a Reader of src. name stands for src in errors.
+func NewReader(src io.Reader, name string) *Reader {
+	r := &Reader{name: name}
+	r.in.Reset(src, 0)
+	return r
+}
+
+// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] where
+// the document is at fault, or else the source's error.
+func (r *Reader) Err() error { return r.err }
+
+// Offset returns where the value that was returned last starts, in bytes from
+// the start of the input.
+func (r *Reader) Offset() int64 { return r.start }
+
+// Position returns where the reader stands, in bytes from the start of the input.
+func (r *Reader) Position() int64 { return r.in.Offset + int64(r.pos) }
+
+// SyntaxError returns an error about the value that was returned last, at an
+// offset within it.
+func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
+	return &op.SyntaxError{File: r.name, Offset: r.start + int64(offset), Msg: msg}
+}
+
+// LexerError returns the error of a lexer that has read the value that was returned last.
+func (r *Reader) LexerError(l *lexer.Lexer) *op.SyntaxError {
+	return r.SyntaxError(l.Offset(), l.Err().Error())
+}
+
+// Next reports whether another document follows on the top level.
+func (r *Reader) Next() bool {
+	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero is a document too, if a broken one
+}
+
+// End reports an error unless only white space is left.
+func (r *Reader) End() {
+	if r.Next() {
+		r.fail("expected the end of the document")
+	}
+}
+
+// Peek returns the first byte of the next value, 0 at the end of the input or
+// after an error.
+func (r *Reader) Peek() byte {
+	if r.err != nil {
+		return 0
+	}
+	for {
+		for r.pos < len(r.in.Text) {
+			switch c := r.in.Text[r.pos]; c {
+			case ' ', '\t', '\n', '\r':
+				r.pos++
+			default:
+				if c == bom[0] && r.in.Offset == 0 && r.skipBOM() {
+					continue
+				}
+				return c
+			}
+		}
+		if !r.fill() {
+			return 0
+		}
+	}
+}
+
+const bom = "\xef\xbb\xbf"
+
+// skipBOM passes over a byte order mark at the start of the input.
+func (r *Reader) skipBOM() bool {
+	for r.pos == 0 && len(r.in.Text) < len(bom) && r.fill() {
+	}
+	if r.pos != 0 || len(r.in.Text) < len(bom) || string(r.in.Text[:len(bom)]) != bom {
+		return false
+	}
+	r.pos = len(bom)
+	return true
+}
+
+// Object enters an object. Anything else is an error.
+func (r *Reader) Object() { r.open('{', '}', "expected an object") }
+
+// Array enters an array. Anything else is an error.
+func (r *Reader) Array() { r.open('[', ']', "expected an array") }
+
+func (r *Reader) open(opening, closing byte, msg string) {
+	if r.Peek() != opening {
+		r.fail(msg)
+		return
+	}
+	r.pos++
+	r.stack = append(r.stack, frame{closing: closing, first: true})
+}
+
+// More reports whether the innermost object or array has another element, and
+// leaves it when it has none.
+func (r *Reader) More() bool {
+	if r.err != nil || len(r.stack) == 0 {
+		return false
+	}
+	top := &r.stack[len(r.stack)-1]
+	c := r.Peek()
+	if c == top.closing {
+		r.pos++
+		r.stack = r.stack[:len(r.stack)-1]
+		return false
+	}
+	if top.first && c != 0 {
+		top.first = false
+		return true
+	}
+	if c != ',' {
+		r.fail("expected ',' or '" + string(top.closing) + "'")
+		return false
+	}
+	r.pos++
+	if c := r.Peek(); c == 0 || c == top.closing {
+		r.fail("expected a value after ','")
+		return false
+	}
+	return true
+}
+
+// fail keeps an error at the current position: that the input ended there, or
+// else msg.
+func (r *Reader) fail(msg string) {
+	if r.err != nil {
+		return
+	}
+	e := &op.SyntaxError{File: r.name, Offset: r.Position(), Msg: msg}
+	if r.pos < len(r.in.Text) {
+		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.in.Text[r.pos]))
+	} else {
+		e.Msg, e.Truncated = "unexpected end of JSON text", true
+	}
+	r.err = e
+}
+
+// fill reads more input behind the unread part and reports whether there was
+// any. What was read before the unread part is dropped.
+func (r *Reader) fill() bool {
+	if r.in.Err != nil || r.err != nil {
+		return false
+	}
+	r.in.Slide(r.pos, math.MaxInt)
+	r.pos = 0
+	unread := len(r.in.Text)
+	r.in.Read()
+	if err := r.in.Err; err != nil && err != io.EOF {
+		r.err = fmt.Errorf("reading JSON: %w", err)
+	}
+	return len(r.in.Text) > unread && r.err == nil
+}

@@ -1,0 +1,87 @@
+// Package lexer appends and scans JSON text without reflection and without
+// allocating. Every JSON reader and writer of this module is built on it, and it
+// knows none of their formats. It has three parts: the Append functions write
+// values, a [Lexer] reads any valid text and describes errors, and the functions over
+// an index, such as [Literal] and [Digits], read text of an expected form fast.
+package lexer
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendString appends s as a JSON string. Control characters, quotes and
+// backslashes are escaped, and so are U+2028 and U+2029, which break
+// JavaScript. Invalid UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if s[i] < utf8.RuneSelf && plain[s[i]] {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if size == 1 || r == '\u2028' || r == '\u2029' {
+			dst = appendEscaped(append(dst, s[start:i]...), r)
+			start = i + size
+		}
+		i += size
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// plain marks the ASCII bytes that stand for themselves in a JSON string.
+var plain = func() (t [utf8.RuneSelf]bool) {
+	for c := range t {
+		t[c] = c >= ' ' && c != '"' && c != '\\' && c != 0x7f
+	}
+	return t
+}()
+
+// appendEscaped appends a character that does not stand for itself, or U+FFFD.
+func appendEscaped(dst []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b', '\t', '\n', '\f', '\r':
+		return append(dst, '\\', "btn fr"[r-'\b'])
+	case utf8.RuneError:
+		return utf8.AppendRune(dst, r)
+	}
+	return append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
+}
+
+// AppendFloat appends v in the shortest form that reads back to the same
+// value. NaN and infinities, which JSON cannot hold, become null.
+func AppendFloat(dst []byte, v float64) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return append(dst, "null"...)
+	}
+	format := byte('f')
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, v, format, -1, 64)
+}
+
+// AppendMicros appends ns nanoseconds as microseconds, exactly: 600 becomes
+// 0.6 and 1000 becomes 1.
+func AppendMicros(dst []byte, ns int64) []byte {
+	us, rest := ns/1000, ns%1000
+	if ns < 0 {
+		dst = append(dst, '-')
+		us, rest = -us, -rest
+	}
+	dst = strconv.AppendInt(dst, us, 10)
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}

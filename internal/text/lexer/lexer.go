@@ -1,0 +1,335 @@
+package lexer
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// MaxDepth bounds how deep values may nest. Nothing that is read nests deeper than an attribute of OTLP.
+const MaxDepth = 512
+
+// Lexer reads one JSON text held in memory. Its methods are called in the
+// order of the document; the first violation of the grammar is kept, and from
+// then on every call is a no-op that returns zero values, so that callers look
+// at Err once, at the end.
+//
+//	for l.Object(); l.More(); {
+//		switch string(l.Key()) {
+//		case "name":
+//			name = string(l.Str())
+//		default:
+//			l.Skip()
+//		}
+//	}
+//
+// A Lexer is not safe for concurrent use. The bytes that Key and Str return
+// are valid until the next call.
+type Lexer struct {
+	buf     []byte
+	pos     int
+	err     error
+	errPos  int
+	scratch []byte
+
+	// stack holds every open object or array.
+	stack []frame
+
+	// oneLine is set if a newline is not white space: see OneLine.
+	oneLine bool
+}
+
+type frame struct {
+	closing byte // the delimiter that ends it
+	first   bool // its first element is still to come
+}
+
+// Reset makes l read b from its start. The lexer does not modify b.
+func (l *Lexer) Reset(b []byte) {
+	l.buf, l.pos, l.err, l.errPos = b, 0, nil, 0
+	l.stack = l.stack[:0]
+}
+
+// Err returns the first violation of the grammar, or nil.
+func (l *Lexer) Err() error { return l.err }
+
+// Offset returns where the error stands, or else how far the lexer has read.
+func (l *Lexer) Offset() int {
+	if l.err != nil {
+		return l.errPos
+	}
+	return l.pos
+}
+
+// Truncated reports whether the text ended where more was needed.
+func (l *Lexer) Truncated() bool { return l.err == errEnd }
+
+var errEnd = errors.New("unexpected end of JSON text")
+
+// fail keeps as the error that the next byte was not expected.
+func (l *Lexer) fail(expected string) {
+	if l.pos >= len(l.buf) {
+		l.failEnd()
+	} else if l.err == nil {
+		found, _ := utf8.DecodeRune(l.buf[l.pos:])
+		l.failAt(fmt.Sprintf("%s, found %q", expected, found), l.pos)
+	}
+}
+
+// failEnd keeps as the error that the text ends too early.
+func (l *Lexer) failEnd() { l.stop(errEnd, len(l.buf)) }
+
+// failAt keeps msg as the error.
+func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
+
+// stop keeps the first error. Then the text seems to be at its end, so that no method asks for an error on its way.
+func (l *Lexer) stop(err error, at int) {
+	if l.err == nil {
+		l.err, l.errPos = err, at
+		l.pos, l.stack = len(l.buf), l.stack[:0]
+	}
+}
+
+// Peek returns the first byte of the next value, 0 at the end or after an
+// error: { [ " t f n - or a digit in a valid text.
+func (l *Lexer) Peek() byte {
+	// Kept small enough to be inlined: there is rarely white space.
+	if l.pos < len(l.buf) {
+		if c := l.buf[l.pos]; c > ' ' {
+			return c
+		}
+	}
+	return l.peekSpace()
+}
+
+func (l *Lexer) peekSpace() byte {
+	for l.pos < len(l.buf) {
+		switch c := l.buf[l.pos]; {
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n' && !l.oneLine:
+			l.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// Object enters an object. Anything else is an error.
+func (l *Lexer) Object() { l.open('{', '}', "expected an object") }
+
+// Array enters an array. Anything else is an error.
+func (l *Lexer) Array() { l.open('[', ']', "expected an array") }
+
+func (l *Lexer) open(opening, closing byte, expected string) {
+	if l.Peek() != opening {
+		l.fail(expected)
+		return
+	}
+	if len(l.stack) >= MaxDepth {
+		l.failAt(fmt.Sprintf("nested deeper than %d", MaxDepth), l.pos)
+		return
+	}
+	l.pos++
+	l.stack = append(l.stack, frame{closing: closing, first: true})
+}
+
+// AnyObject is Object for a value that need not be one: it passes over any other, and reports false.
+func (l *Lexer) AnyObject() bool { return l.openAny('{', l.Object) }
+
+// AnyArray is AnyObject for an array.
+func (l *Lexer) AnyArray() bool { return l.openAny('[', l.Array) }
+
+func (l *Lexer) openAny(opening byte, open func()) bool {
+	if l.Peek() != opening {
+		l.Skip()
+		return false
+	}
+	open()
+	return true
+}
+
+// More reports whether the innermost object or array has another element, and leaves it if not.
+func (l *Lexer) More() bool {
+	if len(l.stack) == 0 {
+		return false
+	}
+	top := &l.stack[len(l.stack)-1]
+	c := l.Peek()
+	switch {
+	case c == top.closing:
+		l.pos++
+		l.stack = l.stack[:len(l.stack)-1]
+		return false
+	case top.first:
+		top.first = false
+		return true // an error in the element is found when it is read
+	case c != ',':
+		l.fail("expected ',' or '" + string(rune(top.closing)) + "'")
+		return false
+	}
+	l.pos++
+	if l.Peek() == top.closing {
+		l.fail("expected a value after ','")
+		return false
+	}
+	return true
+}
+
+// Key reads a member's name and the colon behind it.
+func (l *Lexer) Key() []byte {
+	k := l.Str()
+	if l.Peek() != ':' {
+		l.fail("expected ':'")
+		return nil
+	}
+	l.pos++
+	return k
+}
+
+// Int reads a number as [ParseInt] does. ok is false for one that is no int64, and where there is none, which is an error.
+func (l *Lexer) Int() (v int64, ok bool) {
+	l.Peek()
+	v, end := Integer(l.buf, l.pos) // the usual case: no fraction or exponent follows
+	if uint(end) >= uint(len(l.buf)) || l.buf[end] == '.' || l.buf[end]|0x20 == 'e' {
+		return ParseInt(l.Number())
+	}
+	l.pos = end
+	return v, true
+}
+
+// Micros reads a number as [ParseMicros] does. ok is false for one that does not fit, and where there is none, which is an error.
+func (l *Lexer) Micros() (ns int64, ok bool) {
+	l.Peek()
+	ns, end := Micros(l.buf, l.pos) // the usual case: no exponent follows
+	if uint(end) >= uint(len(l.buf)) || l.buf[end]|0x20 == 'e' {
+		return ParseMicros(l.Number())
+	}
+	l.pos = end
+	return ns, true
+}
+
+// Number reads a number and returns its text, valid as long as the buffer.
+func (l *Lexer) Number() []byte {
+	c := l.Peek()
+	if c != '-' && (c < '0' || c > '9') {
+		l.fail("expected a number")
+		return nil
+	}
+	start, end := l.pos, passNumber(l.buf, l.pos)
+	if end < 0 {
+		l.pos = ^end
+		l.fail("expected a digit")
+		return nil
+	}
+	l.pos = end
+	return l.buf[start:end]
+}
+
+// AnyNumber is Number for a value that need not be a number: it passes over any other, and returns nil.
+func (l *Lexer) AnyNumber() []byte {
+	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
+		return l.Number()
+	}
+	l.Skip()
+	return nil
+}
+
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst, and reports whether it stood there.
+func (l *Lexer) QuotedHex(dst []byte) bool {
+	l.Peek()
+	end := QuotedHex(l.buf, l.pos, dst)
+	if end < 0 {
+		return false
+	}
+	l.pos = end
+	return true
+}
+
+// Null consumes null and reports whether it stood there.
+func (l *Lexer) Null() bool { return l.Peek() == 'n' && l.literal("null") }
+
+// Bool reads true or false.
+func (l *Lexer) Bool() bool {
+	switch l.Peek() {
+	case 't':
+		return l.literal("true")
+	case 'f':
+		l.literal("false")
+		return false
+	}
+	l.fail("expected true or false")
+	return false
+}
+
+func (l *Lexer) literal(want string) bool {
+	rest := l.buf[l.pos:]
+	if len(rest) < len(want) && want[:len(rest)] == string(rest) {
+		l.failEnd()
+		return false
+	}
+	if len(rest) < len(want) || string(rest[:len(want)]) != want {
+		l.fail("expected " + want)
+		return false
+	}
+	l.pos += len(want)
+	return true
+}
+
+// Skip reads and checks the next value, whatever it is. It does not recurse.
+func (l *Lexer) Skip() {
+	base := len(l.stack)
+	for {
+		l.skipToken()
+		// Leave the values that end here, and step to the next element.
+		for {
+			if l.err != nil || len(l.stack) == base {
+				return
+			}
+			inObject := l.stack[len(l.stack)-1].closing == '}'
+			if l.More() {
+				if inObject {
+					l.Key()
+				}
+				break
+			}
+		}
+	}
+}
+
+// skipToken passes over a scalar or enters an object or array.
+func (l *Lexer) skipToken() {
+	switch c := l.Peek(); {
+	case c == '{':
+		l.Object()
+	case c == '[':
+		l.Array()
+	case c == '"':
+		l.Str()
+	case c == 't' || c == 'f':
+		l.Bool()
+	case c == 'n':
+		l.Null()
+	case c == '-' || '0' <= c && c <= '9':
+		l.Number()
+	default:
+		l.fail("expected a value")
+	}
+}
+
+// Raw reads and checks the next value and returns its text, valid as long as the buffer.
+func (l *Lexer) Raw() []byte {
+	l.Peek()
+	start := l.pos
+	l.Skip()
+	if l.err != nil {
+		return nil
+	}
+	return l.buf[start:l.pos]
+}
+
+// End reports an error unless only white space is left.
+func (l *Lexer) End() {
+	if l.Peek(); l.err == nil && l.pos < len(l.buf) {
+		l.fail("expected the end of the JSON text")
+	}
+}

@@ -1,0 +1,45 @@
+package lexer
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Name is the name of a member with the punctuation around it, such as `,"step":`, that
+// a reader expects. It is compared in three words, without a loop or a call.
+type Name struct {
+	first, second, third  uint64
+	secondMask, thirdMask uint64
+	length                int
+}
+
+// nameWindow is how much text a Name is compared with.
+const nameWindow = 24
+
+// NewName returns the Name of a text of 8 to 24 bytes.
+func NewName(text string) Name {
+	if len(text) < 8 || len(text) > nameWindow {
+		panic(fmt.Sprintf("lexer: a name of %d bytes", len(text)))
+	}
+	var window, mask [nameWindow]byte
+	for i := range copy(window[:], text) {
+		mask[i] = 0xff
+	}
+	word := binary.LittleEndian.Uint64
+	return Name{
+		first: word(window[:]), second: word(window[8:]), third: word(window[16:]),
+		secondMask: word(mask[8:]), thirdMask: word(mask[16:]), length: len(text),
+	}
+}
+
+// Read reads the name as [Literal] does, but not in the last 24 bytes of b.
+func (n *Name) Read(b []byte, i int) int {
+	if i >= 0 && len(b)-i >= nameWindow {
+		w := (*[nameWindow]byte)(b[i : i+nameWindow])
+		if binary.LittleEndian.Uint64(w[:]) == n.first && binary.LittleEndian.Uint64(w[8:])&n.secondMask == n.second &&
+			binary.LittleEndian.Uint64(w[16:])&n.thirdMask == n.third {
+			return i + n.length
+		}
+	}
+	return -1
+}

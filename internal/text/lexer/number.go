@@ -1,0 +1,139 @@
+package lexer
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+)
+
+// ParseInt returns the int64 that a JSON number's text stands for. Fractions
+// and exponents are accepted where the value is integral (2.0, 1e3); it is
+// computed exactly, and ok is false for any other text. Leading zeros are
+// accepted: the text may come from a string.
+func ParseInt(text []byte) (v int64, ok bool) {
+	digits, neg := cutSign(text)
+	if u, n := leadingDigits(digits, 0); 0 < n && n == len(digits) && n <= maxDigits && u < 1<<63 { // the usual case
+		if neg {
+			return -int64(u), true
+		}
+		return int64(u), true
+	}
+	v, exact, ok := parseScaled(text, 0)
+	return v, ok && exact
+}
+
+// ParseMicros returns the nanoseconds of a number of microseconds given as
+// JSON text, rounded half away from zero to the nanosecond and computed
+// exactly, not through float64. ok is false where the result does not fit.
+func ParseMicros(text []byte) (ns int64, ok bool) {
+	if ns, end := Micros(text, 0); end >= 0 && end == len(text) { // the usual case
+		return ns, true
+	}
+	ns, _, ok = parseScaled(text, 3)
+	return ns, ok
+}
+
+// ParseFloat returns the float64 nearest to a JSON number's text; ok is false
+// where it is out of range.
+func ParseFloat(text []byte) (v float64, ok bool) {
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
+}
+
+// IntegralFloat returns f as an int64 where that is exact: integral, finite
+// and within ±2^53.
+func IntegralFloat(f float64) (v int64, ok bool) {
+	const maxExact = 1 << 53
+	if f != math.Trunc(f) || math.Abs(f) > maxExact {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func cutSign(text []byte) (rest []byte, neg bool) {
+	if len(text) > 0 && text[0] == '-' {
+		return text[1:], true
+	}
+	return text, false
+}
+
+// parseScaled returns the value of a decimal text times 10^shift, rounded half
+// away from zero to an integer, and whether no rounding was needed. ok is
+// false where the text is not a decimal number or the result does not fit.
+//
+// The digits d1 d2 … of the text, the point left out, stand for
+// 0.d1d2… × 10^point, so that of the scaled value the first point+shift digits
+// lie before the decimal point and the others behind it.
+func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
+	mantissa, neg := cutSign(text)
+	mantissa, exponent, ok := cutExponent(mantissa)
+	point := bytes.IndexByte(mantissa, '.') // how many digits of the mantissa lie before it
+	if point < 0 {
+		point = len(mantissa)
+	}
+	if !ok || point == 0 || point == len(mantissa)-1 {
+		return 0, false, false
+	}
+	integral := point + exponent + shift
+
+	limit := uint64(math.MaxInt64)
+	if neg {
+		limit++
+	}
+	n, seen, up := uint64(0), 0, false
+	exact = true
+	for i, c := range mantissa {
+		if i == point {
+			continue
+		}
+		d := uint64(c - '0')
+		switch {
+		case c < '0' || c > '9':
+			return 0, false, false
+		case seen < integral:
+			if n > (limit-d)/10 {
+				return 0, false, false
+			}
+			n = n*10 + d
+		default:
+			up = up || seen == integral && d >= 5
+			exact = exact && d == 0
+		}
+		seen++
+	}
+	for ; seen < integral && n > 0; seen++ {
+		if n > limit/10 {
+			return 0, false, false
+		}
+		n *= 10
+	}
+	if up {
+		if n == limit {
+			return 0, false, false
+		}
+		n++
+	}
+	if neg {
+		return -int64(n), exact, true // -2^63 wraps to itself
+	}
+	return int64(n), exact, true
+}
+
+// maxExponent bounds an exponent, so that ten times it fits an int of 32 bits.
+// It is more than a text of sensible length could make up for with digits.
+const maxExponent = 1 << 27
+
+// cutExponent splits a number's text into mantissa and exponent.
+func cutExponent(text []byte) (mantissa []byte, exponent int, ok bool) {
+	i := bytes.IndexAny(text, "eE")
+	if i < 0 {
+		return text, 0, true
+	}
+	exponent, err := strconv.Atoi(string(text[i+1:]))
+	isLarge := errors.Is(err, strconv.ErrRange) && len(bytes.TrimLeft(text[i+2:], "0123456789")) == 0
+	if err != nil && !isLarge {
+		return nil, 0, false
+	}
+	return text[:i], min(max(exponent, -maxExponent), maxExponent), true
+}

@@ -1,0 +1,244 @@
+package lexer_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/text/lexer"
+)
+
+// scanTexts are texts that the functions of scan.go read or refuse.
+var scanTexts = []string{
+	"", "0", "00", "7", "-7", "-0", "-", "--1", "12345678", "123456789", "1234567,", "12345678,", "99999999999999999999999999",
+	"9223372036854775807", "9223372036854775808", "18446744073709551616", "1760000000000557043", "01760000000000557043",
+	"0.6", "0.", ".6", "1.23", "1.234", "1.2345", "12.5e1", "1e3", "123456789012345.678", "1234567890123456.7", "1.000,", "1.:", "7/", "7:",
+	`""`, `"a"`, `"matmul",`, `"cuda:0"`, `"a string of more than eight bytes"`, `"`, `"a`, `"a\"`, `"a\n"`, "\"a\nb\"", "\"\xff\"",
+	"\"\u2028\"",
+	`"0123456789abcdef"`, `"0123456789ABCDEF"`, `"0123456789abcdeg"`, `"0123456789abcde"`, `"0123456789abcdef0"`,
+	`"4d02081d276cbb954beb68be77c6566e"`, `"123"`, `"0123"`, `"-1"`, `"1760000000000557043"`, `"9223372036854775808"`, `"12`,
+	`"1760000000000557043","end"`, `"9223372036854775807","end"`, `"9223372036854775808","end"`, `"0760000000000557043","end"`,
+	`"176000000000055704:","end"`, `"1760000:00000557043","end"`, `"/760000000000557043","end"`,
+}
+
+// The number at the start of a text, as these functions take it.
+var (
+	digitsPattern = regexp.MustCompile(`^(?:0|[1-9][0-9]*)`)
+	microsPattern = regexp.MustCompile(`^((?:0|[1-9][0-9]{0,14}))(?:\.([0-9]+))?`)
+)
+
+// checkScan checks every function at the start of text, with as much in front of
+// it and behind it as the reading by words may go wrong with.
+func checkScan(t *testing.T, text []byte) {
+	t.Helper()
+	for _, front := range []int{0, 1, 9} {
+		b := append(bytes.Repeat([]byte{'7'}, front), text...)
+		checkDigits(t, b, front)
+		checkMicros(t, b, front)
+		checkQuoted(t, b, front)
+	}
+}
+
+func checkDigits(t *testing.T, b []byte, i int) {
+	t.Helper()
+	want, wantEnd := int64(0), -1
+	number := digitsPattern.Find(b[i:])
+	next := i + len(number)
+	if number != nil && (next == len(b) || b[next] < '0' || b[next] > '9') {
+		if n, err := strconv.ParseInt(string(number), 10, 64); err == nil {
+			want, wantEnd = n, next
+		}
+	}
+	if got, end := lexer.Digits(b, i); end != wantEnd || end >= 0 && got != want {
+		t.Errorf("Digits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
+	}
+	negative := slices.Insert(bytes.Clone(b), i, '-')
+	if wantEnd >= 0 {
+		wantEnd++
+	}
+	if got, end := lexer.Integer(negative, i); end != wantEnd || end >= 0 && got != -want {
+		t.Errorf("Integer(%q, %d) = %d, %d, want %d, %d", negative, i, got, end, -want, wantEnd)
+	}
+}
+
+func checkMicros(t *testing.T, b []byte, i int) {
+	t.Helper()
+	want, wantEnd := int64(0), -1
+	if m := microsPattern.FindSubmatch(b[i:]); m != nil && len(m[2]) <= 3 {
+		next := i + len(m[0])
+		if next == len(b) || (b[next] < '0' || b[next] > '9') && (b[next] != '.' || m[2] != nil) {
+			exact, ok := new(big.Rat).SetString(string(m[0]) + "e3")
+			if !ok || !exact.IsInt() {
+				t.Fatalf("%s is not a number of microseconds", m[0])
+			}
+			want, wantEnd = exact.Num().Int64(), next
+		}
+	}
+	if got, end := lexer.Micros(b, i); end != wantEnd || end >= 0 && got != want {
+		t.Errorf("Micros(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
+	}
+}
+
+func checkQuoted(t *testing.T, b []byte, i int) {
+	t.Helper()
+	var want []byte
+	wantEnd := -1
+	if n := strings.IndexByte(string(b[min(i+1, len(b)):]), '"'); i < len(b) && b[i] == '"' && n >= 0 {
+		if text := b[i+1 : i+1+n]; bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '\\' }) < 0 {
+			want, wantEnd = text, i+n+2
+			checkPlain(t, text)
+		}
+	}
+	got, end := lexer.Quoted(b, i)
+	if end != wantEnd || !bytes.Equal(got, want) {
+		t.Errorf("Quoted(%q, %d) = %q, %d, want %q, %d", b, i, got, end, want, wantEnd)
+	}
+	checkWords(t, b, i, want, end)
+	for _, size := range []int{4, 8, 16} {
+		dst, wantEnd := make([]byte, size), -1
+		if id, err := hex.DecodeString(string(want)); end >= 0 && err == nil && len(id) == size {
+			wantEnd = end
+			if lexer.QuotedHex(b, i, dst) != end || !bytes.Equal(dst, id) {
+				t.Errorf("QuotedHex(%q, %d) reads %x, want %x", b, i, dst, id)
+			}
+		}
+		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd, lexer.QuotedHex(b, i, dst))
+	}
+	n, err := strconv.ParseInt(string(want), 10, 64)
+	if canonical := strconv.FormatInt(n, 10) == string(want) && n >= 0; end < 0 || err != nil || !canonical {
+		n, wantEnd = 0, -1
+	}
+	if got, end := lexer.QuotedDigits(b, i); end != wantEnd || end >= 0 && got != n {
+		t.Errorf("QuotedDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, n, wantEnd)
+	}
+}
+
+// checkWords checks that a string of up to 23 bytes is read as words, with enough text
+// behind it.
+func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
+	t.Helper()
+	b = append(bytes.Clone(b), bytes.Repeat([]byte{'x'}, 25)...)
+	first, second, third, got := lexer.QuotedWords(b, i)
+	switch {
+	case end < 0:
+		return // strings with escapes are read too
+	case len(text) > 23:
+		check.Equal(t, fmt.Sprintf("QuotedWords(%q, %d) ends at", b, i), -1, got)
+		return
+	}
+	words := binary.LittleEndian.AppendUint64(nil, first)
+	words = binary.LittleEndian.AppendUint64(words, second)
+	words = binary.LittleEndian.AppendUint64(words, third)
+	want := append(append(bytes.Clone(text), make([]byte, 23-len(text))...), byte(len(text)))
+	if got != end || !bytes.Equal(words, want) {
+		t.Errorf("QuotedWords(%q, %d) = %q, %d, want %q, %d", b, i, words, got, want, end)
+	}
+}
+
+// checkPlain checks that a text without escapes means the same to encoding/json.
+func checkPlain(t *testing.T, text []byte) {
+	t.Helper()
+	var got string
+	if err := json.Unmarshal([]byte(`"`+string(text)+`"`), &got); err != nil || got != string([]rune(string(text))) {
+		t.Errorf("%q is %q, %v to encoding/json", text, got, err)
+	}
+}
+
+func TestScan(t *testing.T) {
+	for _, text := range scanTexts {
+		for _, behind := range []string{"", ",", "}", `,"next":12345678`, "12345678", ".5", `"`, "\x80", "\xff\xff\xff\xff\xff\xff\xff\xff"} {
+			checkScan(t, []byte(text+behind))
+		}
+	}
+}
+
+// Every byte in every place of numbers and strings of every length.
+func TestScanRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for range 20_000 {
+		b := make([]byte, 1+rng.IntN(24))
+		for i := range b {
+			b[i] = "0123456789"[rng.IntN(10)]
+		}
+		if rng.IntN(2) == 0 {
+			b[0], b[len(b)-1] = '"', '"'
+		}
+		checkScan(t, b)
+		b[rng.IntN(len(b))] = byte(rng.Uint32())
+		checkScan(t, b)
+	}
+}
+
+// A list of numbers is read as each number is, up to the bracket.
+func TestShortList(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []int64
+		end  int
+	}{
+		{"1]", []int64{1}, 2}, {"64,784]", []int64{64, 784}, 7},
+		{"1,22,333,4444,55555,123456789,0,-1]", []int64{1, 22, 333, 4444, 55555, 123456789, 0, -1}, 35},
+		{"9223372036854775807]", []int64{math.MaxInt64}, 20},
+		{"9223372036854775808]", nil, -1}, {"1,2", nil, -1}, {"1,]", nil, -1}, {"01]", nil, -1},
+		{"1,-2]", nil, -1}, {"1 ]", nil, -1}, {"1.5]", nil, -1}, {"]", nil, -1}, {"", nil, -1},
+		{"1,,2]", nil, -1}, {"1}", nil, -1}, {"12345}", nil, -1},
+	} {
+		for _, behind := range []string{"", "        ", "12345678"} {
+			list, end := lexer.ShortList([]byte(test.text+behind), 0, []int64{7})
+			if end != test.end || end > 0 && !slices.Equal(list[1:], test.want) {
+				t.Errorf("ShortList(%q) = %d, %d, want %d, %d", test.text+behind, list, end, test.want, test.end)
+			}
+		}
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	b := []byte(`{"name":1}`)
+	for _, test := range []struct {
+		at   int
+		text string
+		want int
+	}{
+		{0, `{"name":`, 8}, {1, `"name"`, 7}, {8, "1}", 10}, {10, "", 10}, {0, "", 0},
+		{0, `{"nama":`, -1}, {8, "1},", -1}, {10, "}", -1}, {11, "", -1}, {-1, "", -1}, {-1, "{", -1},
+	} {
+		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want, lexer.Literal(b, test.at, test.text))
+	}
+}
+
+// Nothing stands at an index that is not in the text.
+func TestScanOutside(t *testing.T) {
+	b := []byte(`"12345678"`)
+	for _, i := range []int{-1, len(b), len(b) + 9} {
+		_, quoted := lexer.Quoted(b, i)
+		_, digits := lexer.Digits(b, i)
+		_, integer := lexer.Integer(b, i)
+		_, quotedDigits := lexer.QuotedDigits(b, i)
+		_, micros := lexer.Micros(b, i)
+		_, list := lexer.ShortList(b, i, nil)
+		_, _, _, words := lexer.QuotedWords(b, i)
+		ends := []int{
+			list, words, quoted, digits, integer, quotedDigits, micros, lexer.QuotedHex(b, i, make([]byte, 4))}
+		for n, end := range ends {
+			check.Equal(t, fmt.Sprintf("function %d at %d ends at", n, i), -1, end)
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, text := range scanTexts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(checkScan)
+}

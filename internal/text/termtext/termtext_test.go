@@ -1,0 +1,214 @@
+package termtext
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/testing/check"
+)
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"matmul":                     "matmul",
+		"größe 矩阵":                   "größe 矩阵",
+		"\x1b[31mred\x1b[0m":         "red",
+		"\x1b]0;title\x07op":         "op",
+		"\x1b]8;;http://x\x1b\\link": "link",
+		"a\x1b":                      "a",
+		"a\x1b]0;no\nend":            "a",
+		"a\x1b(b\x1b矩":               "ab矩",
+		"\x1b[12":                    `"\x1b[12"`,
+		"a\x00b\u0085c\x7f":          "abc",
+		"safe\u202egnp.exe":          "safegnp.exe",
+		"zero\u200bwidth":            "zerowidth",
+		"two\nlines\tand\u2028more":  "two lines and more",
+		"\x07":                       `"\a"`,
+		"\xff":                       "\ufffd",
+		"":                           "",
+		"\x9b31mC1":                  "\ufffd31mC1",
+		"\u009b31m":                  "31m",
+	} {
+		check.Equal(t, fmt.Sprintf("Clean(%q)", in), want, Clean(in))
+	}
+}
+
+func TestEscape(t *testing.T) {
+	for in, want := range map[string]string{
+		"matmul":                      "matmul",
+		"größe 矩阵 'a' \"b\" \\":       "größe 矩阵 'a' \"b\" \\",
+		"\x1b[31mred\x1b[0m":          `\x1b[31mred\x1b[0m`,
+		"two\nlines\r\tand\u2028more": `two\nlines\r\tand\u2028more`,
+		"a\x00b\u0085c\x7f":           `a\x00b\u0085c\x7f`,
+		"safe\u202egnp.exe":           `safe\u202egnp.exe`,
+		"\xff\ufffd":                  `\xff` + "\ufffd",
+		"\U000e0041":                  `\U000e0041`,
+		"":                            "",
+	} {
+		check.Equal(t, fmt.Sprintf("Escape(%q)", in), want, Escape(in))
+	}
+}
+
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"matmul", "\x1b[31mred", "\u202e\u009b", "\xff\x1b]", "矩阵\U000e0041"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range Escape(s) {
+			if !unicode.IsPrint(r) {
+				t.Errorf("Escape(%q) leaves %q", s, r)
+			}
+		}
+		text := check.Must(json.Marshal(s))(t)
+		escaped := EscapeJSON(text)
+		for _, r := range string(escaped) {
+			if !unicode.IsPrint(r) {
+				t.Errorf("EscapeJSON(%q) leaves %q", text, r)
+			}
+		}
+		var got, want string
+		if err := errors.Join(json.Unmarshal(escaped, &got), json.Unmarshal(text, &want)); err != nil || got != want {
+			t.Errorf("EscapeJSON(%q) = %q, which is %q and not %q: %v", text, escaped, got, want, err)
+		}
+	})
+}
+
+// What a Writer writes does not depend on how the text is divided, and a terminal obeys none of it.
+func FuzzWriter(f *testing.F) {
+	for _, s := range []string{"matmul\n", "\x1b[31mred\x1b[0m", "\u202e\u009b\x9b", "矩阵\U000e0041\xe7\x9f", "{\"a\":\"\u0085\"}\n"} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, at int) {
+		at = min(max(at, 0), len(s))
+		var whole, parts strings.Builder
+		for _, w := range []struct {
+			to    *strings.Builder
+			texts []string
+		}{{&whole, []string{s}}, {&parts, []string{s[:at], s[at:]}}} {
+			to := NewWriter(w.to)
+			for _, text := range w.texts {
+				if n, err := to.Write([]byte(text)); n != len(text) || err != nil {
+					t.Fatalf("%d bytes of %d, %v", n, len(text), err)
+				}
+			}
+		}
+		if whole.String() != parts.String() {
+			t.Errorf("%q in two parts: %q, as a whole: %q", s, parts.String(), whole.String())
+		}
+		for _, r := range whole.String() {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+				t.Errorf("%q leaves %q", s, r)
+			}
+		}
+		if text, err := json.Marshal(s); err == nil && json.Valid(text) {
+			var escaped strings.Builder
+			check.Must(NewWriter(&escaped).Write(text))(t)
+			var got, want string
+			if err := errors.Join(json.Unmarshal([]byte(escaped.String()), &got), json.Unmarshal(text, &want)); err != nil || got != want {
+				t.Errorf("JSON %q is written as %q: %v", text, escaped.String(), err)
+			}
+		}
+	})
+}
+
+func TestWidthAndTruncate(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		width int
+		cut   string // to 5 columns
+	}{
+		{"matmul", 6, "matm…"}, {"relu", 4, "relu"}, {"矩阵乘法", 8, "矩阵…"},
+		{"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"абвгде", 6, "абвг…"}, {"", 0, ""},
+	} {
+		check.Equal(t, fmt.Sprintf("Width(%q)", test.in), test.width, Width(test.in))
+		check.Equal(t, fmt.Sprintf("Truncate(%q, 5)", test.in), test.cut, Truncate(test.in, 5))
+	}
+	check.Equal(t, "Truncate to nothing", "", Truncate("abc", 0))
+}
+
+func TestShorten(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		short string // to 5 columns
+	}{
+		{"", ""}, {"relu", "relu"}, {"matmul", "ma…ul"}, {"矩阵乘法", "矩…法"},
+		{"a矩阵乘", "a…乘"}, {"abcde\u0301f", "ab…e\u0301f"},
+	} {
+		check.Equal(t, fmt.Sprintf("Shorten(%q, 5)", test.in), test.short, Shorten(test.in, 5))
+	}
+	for width, want := range []string{"", "…", "a…", "a…f"} {
+		check.Equal(t, fmt.Sprintf("Shorten to %d columns", width), want, Shorten("abcdef", width))
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"matmul", "\x1b[31mred", "\u202e", "\xff\x1b]", "矩阵"} {
+		f.Add(s, 7)
+	}
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		c := Clean(s)
+		for _, r := range c {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+				t.Fatalf("Clean(%q) = %q holds %U", s, c, r)
+			}
+		}
+		if !utf8.ValidString(c) || s != "" && c == "" {
+			t.Fatalf("Clean(%q) = %q", s, c)
+		}
+		if cut := Truncate(c, width); Width(cut) > max(width, 0) {
+			t.Fatalf("Truncate(%q, %d) = %q", c, width, cut)
+		}
+		if short := Shorten(c, width); Width(short) > max(width, 0) || !utf8.ValidString(short) {
+			t.Fatalf("Shorten(%q, %d) = %q", c, width, short)
+		}
+		lines := Wrap(c, max(width, 2), max(width, 2))
+		for _, line := range lines {
+			if Width(line) > max(width, 2) {
+				t.Fatalf("Wrap(%q, %d) = %q", c, width, lines)
+			}
+		}
+		withoutSpaces := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if withoutSpaces(strings.Join(lines, "")) != withoutSpaces(c) {
+			t.Fatalf("Wrap(%q, %d) = %q", c, width, lines)
+		}
+	})
+}
+
+func TestWrap(t *testing.T) {
+	for _, tc := range []struct {
+		text           string
+		first, further int
+		want           []string
+	}{
+		{"", 5, 5, []string{""}},
+		{"one two three", 80, 80, []string{"one two three"}},
+		{"one two three", 8, 5, []string{"one two", "three"}},
+		{"one  two", 3, 9, []string{"one", "two"}},
+		{"abcdefgh ij", 3, 5, []string{"abc", "defgh", "ij"}},
+		{"memory 74.8 MiB", 12, 12, []string{"memory", "74.8 MiB"}},
+		{"矩阵乘法 x", 5, 5, []string{"矩阵", "乘法", "x"}},
+	} {
+		check.Equal(t, fmt.Sprintf("Wrap(%q, %d, %d)", tc.text, tc.first, tc.further), tc.want, Wrap(tc.text, tc.first, tc.further))
+	}
+}
+
+func TestHeadAndTail(t *testing.T) {
+	for _, tc := range []struct {
+		text       string
+		width      int
+		head, tail string
+	}{
+		{"matmul", 3, "mat", "mul"}, {"matmul", 9, "matmul", "matmul"}, {"matmul", 0, "", ""}, {"", 3, "", ""},
+		{"矩阵乘法", 5, "矩阵", "乘法"},
+		{"e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301", "e\u0301e\u0301"}, {"xe\u0301", 1, "x", "e\u0301"},
+		{"\u0301e", 1, "\u0301e", "\u0301e"}, {"한\u1161\u11a8x", 2, "한\u1161\u11a8", "x"},
+	} {
+		if head, tail := Head(tc.text, tc.width), Tail(tc.text, tc.width); head != tc.head || tail != tc.tail {
+			t.Errorf("%q in %d: head %q, tail %q, want %q and %q", tc.text, tc.width, head, tail, tc.head, tc.tail)
+		}
+	}
+}
