@@ -65,7 +65,7 @@ var formats = []Format{
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
-				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles"))
+				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles", "batches"))
 		},
 		open:  openOTLPJSON,
 		cut:   cutDocuments,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -138,7 +139,7 @@ func (r *jsonReader) members() {
 			}
 			r.found = true
 			r.members()
-		case "resourceSpans", "resource_spans":
+		case "resourceSpans", "resource_spans", "batches": // the last one in answers of Tempo
 			r.found = true
 			r.list(r.resourceSpans)
 		case "resourceMetrics", "resource_metrics":
@@ -177,7 +178,7 @@ func (r *jsonReader) list(element func()) {
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
 	r.Resource = op.Resource{}
-	r.group("resource", "scopeSpans", "scope_spans", func() { r.list(r.scopeSpans) }, func() {
+	r.group(resourceNames, scopeSpansNames, func() { r.list(r.scopeSpans) }, func() {
 		r.w.do(func(*lexer.Lexer) { r.ReadResource() })
 		if r.going() {
 			r.Emit(op.Record{Resource: &r.Resource}, nil)
@@ -188,32 +189,40 @@ func (r *jsonReader) resourceSpans() {
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
-	r.group("scope", "spans", "spans", r.spans, func() {
+	r.group(scopeNames, spansNames, r.spans, func() {
 		r.w.do(func(*lexer.Lexer) { r.ReadScope() })
 	})
 }
 
-// group reads an object with a header and a list, whose name has two spellings.
+// The spellings of members: camel case, the names of the messages' fields, and the names before OTLP 0.16.
+var (
+	resourceNames   = []string{"resource"}
+	scopeSpansNames = []string{"scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans"}
+	scopeNames      = []string{"scope", "instrumentationLibrary", "instrumentation_library"}
+	spansNames      = []string{"spans"}
+)
+
+// group reads an object with a header and a list.
 // Their order is free in JSON: if the list comes first, the header is looked for behind it.
-func (r *jsonReader) group(header, list, spelling string, readList, readHeader func()) {
+func (r *jsonReader) group(headers, lists []string, readList, readHeader func()) {
 	w := &r.w
 	done, late := false, false // the header has been read, or lies too far behind the list
 	w.object()
 	for r.going() && w.more() {
 		switch key := string(w.key()); {
-		case key == header && late:
-			msg := fmt.Sprintf("%s more than %d MiB behind its spans was not used", header, MaxElementBytes>>20)
+		case slices.Contains(headers, key) && late:
+			msg := fmt.Sprintf("%s more than %d MiB behind its spans was not used", headers[0], MaxElementBytes>>20)
 			err := w.errorAt(msg, op.ErrorLimit)
 			w.skip()
 			if r.going() {
 				r.fault(err)
 			}
-		case key == header && !done:
+		case slices.Contains(headers, key) && !done:
 			readHeader()
 			done = true
-		case key == list || key == spelling:
+		case slices.Contains(lists, key):
 			if !done && !late {
-				done, late = r.lookAhead(header, readHeader)
+				done, late = r.lookAhead(headers, readHeader)
 			}
 			readList()
 		default:
@@ -224,12 +233,12 @@ func (r *jsonReader) group(header, list, spelling string, readList, readHeader f
 
 // lookAhead reads the header if it follows the list that is next, and comes
 // back to the list. An error behind the list is left for the second time.
-func (r *jsonReader) lookAhead(header string, readHeader func()) (done, late bool) {
+func (r *jsonReader) lookAhead(headers []string, readHeader func()) (done, late bool) {
 	w := &r.w
 	w.hold()
 	defer w.release()
 	for w.skip(); w.more(); w.skip() {
-		if string(w.key()) == header {
+		if slices.Contains(headers, string(w.key())) {
 			readHeader()
 			return !w.failed(), w.tooLong
 		}

@@ -60,6 +60,8 @@ func TestJSONLayouts(t *testing.T) {
 		"snake case": strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId",
 			"trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano",
 			"end_time_unix_nano").Replace(batch("matmul")),
+		"before OTLP 0.16": strings.NewReplacer("scopeSpans", "instrumentationLibrarySpans", `"scope"`, `"instrumentationLibrary"`).Replace(batch("matmul")),
+		"answer of Tempo":  strings.Replace(batch("matmul"), "resourceSpans", "batches", 1),
 		"times as numbers": strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
 		"upper-case ids": strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E",
 			"ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),

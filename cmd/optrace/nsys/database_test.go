@@ -62,7 +62,7 @@ INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel
 	(5, 'cudaLaunchKernel_v7000');
 INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
 INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
-INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '', 1000);
+INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1699999999999999000, '', '', 77);
 INSERT INTO NVTX_EVENTS VALUES
 	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d, NULL),
 	(1600, 2600, 60, 'overlap', %[3]d, NULL), (1150, 1300, 59, 'other thread', %[4]d, NULL),
@@ -196,6 +196,10 @@ func TestVersions(t *testing.T) {
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (3, 4, 5, 5);"
 	normalized := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); " +
 		"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_NORMALIZE', 'true');"
+	shifted := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); " +
+		"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_SHIFT', '7');"
+	uptime := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT, systemClockNs INT); " +
+		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000, 400);"
 	for _, test := range []struct {
 		name, statements, operation string
 		start                       int64
@@ -205,6 +209,8 @@ func TestVersions(t *testing.T) {
 		{"names", kernel + texts, "gemm", 10, op.Int{}},
 		{"relative times", kernel + texts + start, "gemm", 1010, op.Int{}},
 		{"Unix times", kernel + texts + start + normalized, "gemm", 10, op.Int{}},
+		{"the host's uptime", kernel + texts + uptime, "gemm", 1010, op.Int{}},
+		{"shifted times", kernel + texts + start + shifted, "gemm", 1003, op.Int{}},
 		{"calls, without processes", kernel + texts + calls, "gemm", 10, op.Known(3)},
 		{"a view", kernel + texts + "CREATE VIEW NVTX_EVENTS AS SELECT 1 AS start;", "gemm", 10, op.Int{}},
 		{"a log that is empty", "COMMIT; PRAGMA journal_mode = WAL; BEGIN;" + kernel + texts, "gemm", 10, op.Int{}},
@@ -328,5 +334,5 @@ func TestRecordedAgainstSQL(t *testing.T) {
 	}
 	check.Equal(t, "", want, got)
 	first := slices.MinFunc(f.entries, func(a, b *op.Entry) int { return int(a.Start.V - b.Start.V) })
-	check.Equal(t, "the first start", int64(1779630014975716426-35255823190+155357525002), first.Start.V)
+	check.Equal(t, "the first start", int64(1779630014975716426+155357525002), first.Start.V)
 }

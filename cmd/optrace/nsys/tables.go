@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -142,21 +144,28 @@ func (r *reader) readTables() bool {
 		}) && r.readRanks()
 }
 
-// readStart finds what is to be added to times. They are those of a clock of the system, which stands
-// at systemClockNs at the start of the session, or count from there where a version does not state it.
+// readStart finds the Unix time of time 0. Times count from the start of the session, at utcEpochNs. Those of a
+// normalized export are Unix times. An export may have shifted all of them.
 func (r *reader) readStart() bool {
-	normalized := false
+	normalized, shift := false, int64(0)
 	return r.scan(exportTable, []string{"name", "value"}, func(_ int64, v []sqlite.Value) error {
-		normalized = normalized || string(v[0].Text) == "EXPORT_PARAM_TIME_NORMALIZE" && string(v[1].Text) == "true"
+		switch name := string(v[0].Text); {
+		case strings.HasSuffix(name, "TIME_NORMALIZE"):
+			normalized = string(v[1].Text) == "true"
+		case strings.HasSuffix(name, "TIME_SHIFT"):
+			shift, _ = strconv.ParseInt(string(v[1].Text), 10, 64)
+		}
 		return nil
-	}) && r.scan(startTable, []string{"utcEpochNs", "systemClockNs"}, func(n int64, v []sqlite.Value) error {
+	}) && r.scan(startTable, []string{"utcEpochNs"}, func(n int64, v []sqlite.Value) error {
 		unix, ok := v[0].Number()
 		if !ok {
 			return errType("utcEpochNs", v[0])
 		}
-		clock, _ := v[1].Number()
-		if n == 1 && !normalized && unix >= 0 && clock >= 0 {
-			r.base = unix - clock
+		if n == 1 && unix >= 0 {
+			if !normalized {
+				r.base = unix
+			}
+			r.base -= shift
 		}
 		return nil
 	})

@@ -141,6 +141,15 @@ func (b *Builder) FillSpan(s *op.Span) {
 // keep stores an attribute that was asked for; of equal keys the last wins.
 func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 
+// keepsOfOperation reports whether entries keep the attribute key. Other spans may keep more.
+func (m *Mapping) keepsOfOperation(key string) bool {
+	if t, ok := m.added[key]; ok {
+		return t.keep
+	}
+	t := conventional.table.find(key)
+	return t != nil && t.keep
+}
+
 func (b *Builder) finishAttrs() {
 	e := &b.entry
 	e.Extra = opmodel.Dropped(b.extra.DroppedLinks)
@@ -157,8 +166,8 @@ func (b *Builder) finishAttrs() {
 			e.Extra = &b.extra
 		}
 	}
-	if m := b.mapping; m != nil && m.spans != nil && !m.all { // drops those that only other spans keep
-		b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return !slices.Contains(m.kept, a.Key) })
+	if m := b.mapping; m != nil && m.spans != nil && !m.all {
+		b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return !m.keepsOfOperation(a.Key) })
 	}
 	if len(b.attrs) > 0 {
 		e.Attrs = b.attrs
