@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -197,6 +198,13 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	e := m.finish(inputs, coll)
 	e.Kind, e.KindRule = kind, rule
+	var launch op.Int
+	if call != nil {
+		launch = op.Known(call.start)
+	}
+	if !profiler.HasTime(d.start, d.dur, launch) {
+		e.Start, e.Warn = op.Int{}, e.Warn|op.WarnBadTime
+	}
 	switch {
 	case call != nil:
 		e.Launch = opfile.UnixTime(m.base, call.start)

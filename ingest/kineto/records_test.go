@@ -91,6 +91,12 @@ func TestRecords(t *testing.T) {
 			"an event without a name", `[` + strings.Replace(kernel, `"name":"gemm",`, "", 1) + `]`,
 			strings.Replace(wantKernel("10250"), "gemm", "unknown", 1),
 		},
+		{
+			"CUPTI knew no time", `{"baseTimeNanoseconds":1750000000000000000,"traceEvents":[` +
+				strings.Replace(kernel, `"ts":10.25,"dur":2`, `"ts":0,"dur":0`, 1) + `]}`,
+			strings.NewReplacer(`"duration_us":2`, `"duration_us":0`, `"start_unix_ns":10250,"duration_ns":2000,"stream":7`,
+				`"duration_ns":0,"stream":7,"warn":["bad_time"]`).Replace(wantKernel("10250")),
+		},
 		{"a plain span", `[` + span + `]`, wantSpan},
 		{
 			"a plain span in front of the time base", `{"traceEvents":[` + span + `],"baseTimeNanoseconds":5}`,

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
 )
 
@@ -128,8 +129,15 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 		e.Attrs = geometry(own[2:11])
 	}
 	r.addGraph(e, process, own[len(own)-2:])
+	var launch op.Int
 	if correlation, ok := v[4].Number(); ok {
-		r.launched(e, r.launchOf(process, correlation))
+		if call := r.launchOf(process, correlation); call != nil {
+			r.launched(e, call)
+			launch = op.Known(call.start)
+		}
+	}
+	if !profiler.HasTime(start, end-start, launch) {
+		e.Start, e.Warn = op.Int{}, e.Warn|op.WarnBadTime
 	}
 	return e, nil
 }
@@ -151,9 +159,6 @@ func addInt(e *op.Entry, key string, n int64) {
 }
 
 func (r *reader) launched(e *op.Entry, call *launch) {
-	if call == nil {
-		return
-	}
 	e.Launch = opfile.UnixTime(r.base, call.start)
 	if call.dur > 0 {
 		addInt(e, attrkey.LaunchDuration, call.dur)
